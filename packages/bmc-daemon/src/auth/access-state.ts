@@ -25,7 +25,7 @@ const settings = z.object({
   lockoutThreshold: z.int().min(0),
   /** How long a lock lasts; 0: accounts are locked only if `lockoutResets` is false. */
   lockoutSeconds: z.int().min(0),
-  /** The count of wrong passwords starts again after this time without one. */
+  /** After this time without a wrong password, the count starts again. */
   lockoutResetSeconds: z.int().min(0),
   /**
    * AccountLockoutCounterResetEnabled. False: new locks never end by themselves, and only a right
@@ -39,7 +39,7 @@ const settings = z.object({
 
 const role = z.object({ id: z.string().regex(ROLE_ID), privileges: z.array(z.enum(privilegeNames)) });
 
-/** The schema of the state. It keeps what a newer version of the daemon has added. */
+/** The schema of the state. It keeps members that a newer version of the daemon has added. */
 export const accessStateSchema: z.ZodType<AccessState> = z
   .object({ accounts: z.array(account.loose()), roles: z.array(role.loose()), settings: settings.loose() })
   .loose();
@@ -72,7 +72,10 @@ export const initialAccessState: AccessState = {
   },
 };
 
-/** Returns the state of an account that is only in the password file, as `htpasswd` creates it. */
+/**
+ * Returns the state of an account without an entry in the state file. `htpasswd` creates such
+ * accounts.
+ */
 export function defaultState(user: string): AccountState {
   return { user, roleId: administrator, enabled: true, passwordChangeRequired: false };
 }

@@ -59,12 +59,15 @@ interface AccessOptions {
 }
 
 /**
- * A clock that does not follow changes of the host's clock. Such a change must neither end a lock nor
+ * A clock that ignores changes of the host's clock. Such a change must not end a lock, and must not
  * extend it by years.
  */
 const steadyClock = (): number => performance.timeOrigin + performance.now();
 
-/** The password hash of every session of a service without accounts: it never changes and ends no session. */
+/**
+ * The password hash of all sessions of a service without accounts. It never changes, so it never
+ * ends a session.
+ */
 const NO_ACCOUNT_HASH = '';
 
 /** How long the daemon uses the password file without another check. */
@@ -158,7 +161,10 @@ function openPasswords(file: string, { log, now }: Pick<AccessOptions, 'log'> & 
   return { passwordFile: openPasswordFile(file, { log, now, checkEveryMs: FILE_CHECK_MS }), preparePasswordEdit };
 }
 
-/** Begins a session of a client whose password is right. */
+/**
+ * Begins a session of a client that may log in: its password was right, or the service has no
+ * accounts.
+ */
 async function beginSession(
   sessions: Sessions,
   { user, type = 'Redfish' }: Pick<SessionRequest, 'user' | 'type'>,

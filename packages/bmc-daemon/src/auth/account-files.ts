@@ -5,7 +5,7 @@ import type { PasswordFile } from '../password-file/password-file.js';
 import type { StateFile } from '../state-file.js';
 import { defaultState, type AccessState, type AccountState } from './access-state.js';
 
-/** A change of one account in one file or in both. */
+/** A change of one account, in one file or in both files. */
 interface AccountWrite {
   /** The new state of an account. */
   readonly stored?: AccountState;
@@ -16,8 +16,8 @@ interface AccountWrite {
 }
 
 /**
- * Prepares an edit of the text of the password file. The caller must call `commit` or `discard` of the
- * result.
+ * Prepares an edit of the text of the password file. The caller must call `commit` or `discard` on
+ * the result.
  */
 export type PreparePasswordEdit = (edit: (text: string) => string) => { commit(): void; discard(): void };
 
@@ -68,7 +68,7 @@ export class AccountFiles {
     }
     passwordFile.refresh();
     if (removeState === undefined) return;
-    // The account no longer exists, so leftover state grants nothing.
+    // The account does not exist any more, so its remaining state gives no rights.
     const otherAccounts = this.#accounts.filter(({ user }) => user !== removeState);
     this.#storeOrLog(otherAccounts, removeState, 'deleting the stored state of a removed account failed');
   }

@@ -91,7 +91,7 @@ function makeListing(entries: ReadonlyMap<string, HtpasswdEntry>, state: AccessS
     // Null: the account is locked until an administrator unlocks it.
     const locked = lockedUntil === null || (lockedUntil !== undefined && time < lockedUntil);
     if (locked && lockedUntil !== null) validUntil = Math.min(validUntil, lockedUntil);
-    // A role that does not exist grants nothing.
+    // A role that does not exist gives no privileges.
     const granted = passwordChangeRequired ? selfOnly : (privileges.get(roleId) ?? noPrivileges);
     const identity = { user, roleId, privileges: granted, session: null, passwordChangeRequired };
     return { user, hash, roleId, enabled, locked, passwordChangeRequired, identity };

@@ -54,7 +54,7 @@ describe('an account that is renamed', () => {
     expect([await logIn('mallory', 'apple'), await logIn('eve', 'apple')]).toEqual(['in', 'unknown user']);
   });
 
-  it('is never an administrator in between if it was none before', async () => {
+  it('is never an administrator during the change if it was not one before', async () => {
     await accounts().change('eve', { roleId: 'ReadOnly' });
     // A user without an entry in the state file has all rights.
     const roles: unknown[] = [];
@@ -95,7 +95,7 @@ describe('a change while neither file can be written', () => {
   it('fails with the error of the password file', async () => {
     await accounts().change('eve', { roleId: 'ReadOnly' });
     const before = state.state;
-    // Another process is writing it, and does not come to an end.
+    // Another process is writing the file and never finishes.
     writeFileSync(path.join(folder, '.users.lock'), '');
     const real = state.update.bind(state);
     let left = 0;

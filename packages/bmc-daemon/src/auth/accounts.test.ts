@@ -15,7 +15,7 @@ import { PasswordFileWriteError } from '../password-file/password-file-writer.js
 let folder: string;
 let file: string;
 let state: StateFile<AccessState>;
-/** Milliseconds of the clock that goes forward, and of the one on the wall. */
+/** Milliseconds of the monotonic clock, and of the host's clock. */
 let time: number;
 let access: Access;
 
@@ -54,7 +54,7 @@ const lines = () => readFileSync(file, 'utf8').replace(/(\$2[by]\$\d\d\$)[./A-Za
 const fault = (kind: AccountError['kind']) => expect.objectContaining({ name: 'AccountError', kind }) as unknown;
 const newAccount = { password: 'walnut tree', enabled: true, passwordChangeRequired: false };
 
-/** Whether a password opens a session; else why not. */
+/** Returns true if a password opens a session; otherwise the reason. */
 async function logIn(user: string, password: string): Promise<string> {
   const answer = await access.openSession({ user, password }, asker);
   return 'refused' in answer ? answer.refused : 'in';
@@ -83,7 +83,7 @@ describe('accounts', () => {
     expect(accounts().find('__proto__')).toBeUndefined();
   });
 
-  it('are created, changed and removed, and everything else in the file stays, its mode included', async () => {
+  it('are created, changed and removed without a change of the other lines and the mode of the file', async () => {
     chmodSync(file, 0o640);
     await accounts().create({ ...newAccount, user: 'bob', roleId: 'ReadOnly' });
     expect(lines()).toBe('# ours\nadmin:$2b$04$…\n\neve:$2b$04$…:x\nbob:$2b$12$…\n');
@@ -142,7 +142,7 @@ describe('accounts', () => {
     ).toEqual(['eve']);
   });
 
-  it('follow htpasswd, and keep the role of a user who returns', async () => {
+  it('follow changes by htpasswd, and keep the role of a user who is removed and added again', async () => {
     await accounts().change('eve', { roleId: 'ReadOnly' });
     execFileSync('htpasswd', ['-D', file, 'eve'], { stdio: 'pipe' });
     execFileSync('htpasswd', ['-bB', file, 'carl', 'carrot'], { stdio: 'pipe' });
@@ -156,7 +156,7 @@ describe('accounts', () => {
       ['carl', 'Administrator'],
     ]);
     execFileSync('htpasswd', ['-bB', file, 'eve', 'apple'], { stdio: 'pipe' });
-    // Without waiting for the next look: a change looks first.
+    // A change reads the file first, and does not wait for the next check.
     await accounts().change('eve', { passwordChangeRequired: false });
     expect(accounts().find('eve')?.roleId).toBe('ReadOnly');
   });
@@ -204,7 +204,7 @@ describe('locking accounts out', () => {
     await wrong(3);
     expect(accounts().find('eve')?.locked).toBe(true);
     expect(await logIn('eve', 'apple')).toBe('the account is locked');
-    // Whoever is in stays in: else a stranger could throw the administrator out.
+    // Open sessions continue. Otherwise, an attacker could log the administrator out.
     expect(access.sessions.list()).toHaveLength(2);
     expect(await logIn('admin', 'secret')).toBe('in');
     time += 59_999;
@@ -225,7 +225,7 @@ describe('locking accounts out', () => {
     expect(accounts().find('eve')?.locked).toBe(true);
   });
 
-  it('survives a restart, ends on request, and never ends by itself without a reset time', async () => {
+  it('survives a restart, ends on request, and never ends by itself if no reset time is set', async () => {
     await lockAfterThree({ lockoutResets: false });
     await wrong(3);
     access = opened();
@@ -235,7 +235,7 @@ describe('locking accounts out', () => {
     expect(await logIn('eve', 'apple')).toBe('in');
   });
 
-  it('ends after a restart as a new one would, where the clock was set back since', async () => {
+  it("lasts no longer than a new lock after a restart, if the host's clock was set back meanwhile", async () => {
     time = 1e12;
     await lockAfterThree();
     await wrong(3);
@@ -246,7 +246,7 @@ describe('locking accounts out', () => {
     expect(accounts().find('eve')?.locked).toBe(false);
   });
 
-  it('lasts as long where the clock of the host is set forward or back meanwhile', async () => {
+  it("lasts equally long if the host's clock is set forward or back meanwhile", async () => {
     const hour = 3_600_000;
     let setBy = 0;
     jest.spyOn(Date, 'now').mockImplementation(() => performance.timeOrigin + performance.now() + setBy);
@@ -306,7 +306,8 @@ describe('roles', () => {
     await access.roles.change('Nurse', ['Login', 'ConfigureUsers']);
     expect(accounts().find('eve')?.identity.privileges).toEqual(new Set(['Login', 'ConfigureUsers']));
     expect(() => access.roles.remove('Nurse')).toThrow('eve has the role Nurse');
-    // Whoever left the file is remembered with the role, and does not stand in its way.
+    // A user who was removed from the file still has the role in the state file. This does not
+    // prevent the removal of the role.
     execFileSync('htpasswd', ['-D', file, 'eve'], { stdio: 'pipe' });
     time += 1000;
     await access.roles.remove('Nurse');
@@ -316,7 +317,7 @@ describe('roles', () => {
     expect(accounts().find('eve')?.identity.privileges).toEqual(new Set());
   });
 
-  it('that are missing in the state file grant nothing', () => {
+  it('that are missing in the state file give no privileges', () => {
     state.update((old) => ({
       ...old,
       accounts: [{ user: 'eve', roleId: 'Nurse', enabled: true, passwordChangeRequired: false }],

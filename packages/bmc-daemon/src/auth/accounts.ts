@@ -75,7 +75,7 @@ interface AccountsOptions {
   readonly preparePasswordEdit: PreparePasswordEdit;
   readonly passwordFile: PasswordFile;
   readonly state: StateFile<AccessState>;
-  /** The same state, for locks: a lock can happen while a change runs. */
+  /** The same state, for writes of locks. A lock can happen while a change runs. */
   readonly lockState: StateFile<AccessState>;
   readonly log: Pick<Log, 'info' | 'error'>;
   /** Milliseconds since 1970. */

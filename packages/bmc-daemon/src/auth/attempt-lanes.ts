@@ -4,8 +4,9 @@
  * clients can log in.
  * - The common lane does not know which accounts exist, and only this lane reports a wrong password.
  *   So an unknown user name waits and costs as much as a wrong password.
- * - The account lane serves only existing accounts, so unknown names cannot fill it. It only shortens
- *   the wait of a right password. A wrong password stays in the common lane until its turn.
+ * - The account lane serves only existing accounts, so unknown names cannot fill it. It only
+ *   shortens the wait for a right password. A wrong password stays in the common lane until its
+ *   turn.
  */
 import type { Pace } from './attempt-pace.js';
 
@@ -23,22 +24,28 @@ export interface Attempt {
   gone(): boolean;
 }
 
-/** `retryAfterMs`: the attempt was not verified, or its result must not be reported yet. */
+/**
+ * The result has `retryAfterMs` if the attempt was not verified, or if its result must not be
+ * reported yet.
+ */
 export type Verdict = { readonly right: boolean } | { readonly retryAfterMs: number };
 
 /** The counts of the queue for one address, one pair of address and user, or one account. */
 export interface AttemptCounts {
-  /** Pace in the common lane. */
+  /** Rate limit in the common lane. */
   readonly pace: Pace;
-  /** Pace in the account lane. */
+  /** Rate limit in the account lane. */
   readonly accountPace: Pace;
   /** Number of waiting attempts. */
   waitingCount: number;
-  /** Number of its latest turn, or of its first arrival if it had no turn yet. The lowest number is next. */
+  /**
+   * Number of its latest turn. Before its first turn, number of its first arrival. The lowest
+   * number is next.
+   */
   turn: number;
   /** Number of its first arrival; greater if it arrived later. */
   readonly firstSeen: number;
-  /** Verifications in the account lane without success. */
+  /** Number of failed verifications in the account lane. */
   accountLaneTries: number;
   /** When its latest attempt arrived, on the clock of the queue. */
   usedAt: number;
@@ -74,8 +81,9 @@ export const commonLane: Lane = {
 };
 
 /**
- * Serves accounts in turn. For one account, the pair with the fewest failures comes first, then the
- * newest pair: a guesser that fills the queue has been there longer than a user who arrives.
+ * Serves accounts in turn. Within an account, the pair with the fewest failures comes first. Of
+ * equal pairs, the newest comes first, because a guesser that fills the queue arrived before the
+ * real user.
  */
 export const accountLane: Lane = {
   readyAt({ account, triedInAccountLane, address, pair }) {

@@ -3,7 +3,7 @@ import { Pace } from './attempt-pace.js';
 
 const limits = { free: 2, firstGapMs: 100, maxGapMs: 400 };
 
-/** Takes turns as soon as they come. @returns when each of them began. */
+/** Makes each attempt as soon as it is allowed. @returns the times at which they began. */
 function turns(pace: Pace, number: number): readonly number[] {
   const times: number[] = [];
   for (let turn = 0; turn < number; turn += 1) {

@@ -8,7 +8,7 @@ const VERIFY_MS = 100;
 
 interface Answer {
   readonly verdict: Verdict;
-  /** When it came, in milliseconds of the fake clock. */
+  /** When the attempt arrived, in milliseconds of the fake clock. */
   readonly at: number;
 }
 
@@ -23,8 +23,8 @@ interface Sent {
 }
 
 /**
- * A queue whose clock jumps from event to event. A minute of a thousand attackers takes a moment,
- * with the same result each time.
+ * A queue with a fake clock that jumps from event to event. So a minute with a thousand attackers
+ * takes only a moment, and the result is always the same.
  */
 class Simulation {
   readonly queue: AttemptQueue;
@@ -61,12 +61,12 @@ class Simulation {
     return { verdict, at: this.time };
   }
 
-  /** Sends the next guess as soon as the last one is answered, until the clock stands at `until`. */
+  /** Sends the next guess as soon as the last one is answered, until the time `until`. */
   async guess(until: number, sentAt: (attempt: number) => Sent, answers: Answer[] = []): Promise<void> {
     for (let attempt = 0; this.time < until; attempt += 1) answers.push(await this.ask(sentAt(attempt)));
   }
 
-  /** Lets time pass until nothing is left to happen, or until a moment. */
+  /** Moves the clock forward until no event is left, or until a given time. */
   async run(until = Infinity): Promise<void> {
     for (;;) {
       await turn();
@@ -98,7 +98,7 @@ describe('logins that wait for verification', () => {
       (guesser) => ({ user: `user ${guesser % 10}` }),
       (user) => `203.0.113.${user}`,
     ],
-  ])('let ten users in within 10 s while 80 guessers at one address and 1,000 others %s', async (_, guessed, from) => {
+  ])('accept ten users within 10 s while 80 guessers at one address and 1,000 others %s', async (_, guessed, from) => {
     const simulation = new Simulation();
     const began = 12_000;
     const end = began + 10_000;
@@ -119,7 +119,7 @@ describe('logins that wait for verification', () => {
     await Promise.all(guessers);
   });
 
-  it('admit the owner of a guessed account from a new address', async () => {
+  it('accept the owner of an attacked account from a new address', async () => {
     const simulation = new Simulation();
     const guessers = Array.from({ length: 1000 }, (_, at) =>
       simulation.guess(40_000, () => ({ address: otherAddress(at), user: 'admin' })),
@@ -134,7 +134,7 @@ describe('logins that wait for verification', () => {
     await Promise.all(guessers);
   });
 
-  it('are answered at the intended rate: an address, and a user from an address', async () => {
+  it('are answered at the configured rates of an address and of a user at an address', async () => {
     const simulation = new Simulation();
     const seconds = 120;
     const answers: Answer[] = [];
@@ -162,8 +162,8 @@ describe('logins that wait for verification', () => {
     expect(wrongOf(named, seconds * 1000).length).toBeGreaterThan(seconds / 2);
   });
 
-  it('do not reveal by their times whether a user exists, however full the queue is', async () => {
-    /** Answers that a guesser gets for one name among many. */
+  it('do not show by their duration whether a user exists, even if the queue is full', async () => {
+    /** Returns the answers that a guesser gets for one of many names. */
     const seen = async (exists: boolean): Promise<readonly Answer[]> => {
       const simulation = new Simulation();
       const answers: Answer[] = [];
@@ -191,7 +191,7 @@ describe('logins that wait for verification', () => {
     expect(simulation.verified.map(({ user }) => user)).toEqual(['a 1', 'a 1', 'b 1', 'c 1', 'a 2', 'b 1', 'a 1']);
   });
 
-  it('end without a result after the longest wait, with the time of the next turn', async () => {
+  it('end without a result after the maximum wait, and report when to retry', async () => {
     const simulation = new Simulation({ waitMs: 250 });
     const answers = await Promise.all([
       ...Array.from({ length: 5 }, (_, at) => simulation.ask({ address: `${at}`, user: 'eve', exists: false })),
@@ -208,7 +208,7 @@ describe('logins that wait for verification', () => {
     ]);
   });
 
-  it('of the longest queue are dropped when the queue is full, and a new address always has a place', async () => {
+  it('of the address with the longest queue are dropped if the queue is full, so a new address always gets a place', async () => {
     const simulation = new Simulation({ maxWaiting: 6, maxWaitingOfAddress: 4 });
     const dropped: string[] = [];
     const send = (address: string, user: string) =>

@@ -1,6 +1,7 @@
 /**
- * The queue of logins that wait for verification. Its two lanes (attempt-lanes.ts) work in parallel.
- * Each lane verifies one password at a time, and occupies one of libuv's threads meanwhile.
+ * The queue of logins that wait for verification. Its two lanes (attempt-lanes.ts) work in
+ * parallel. Each lane verifies one password at a time. Meanwhile, it occupies one of libuv's
+ * threads.
  */
 import {
   accountLane,
@@ -36,7 +37,8 @@ export interface AttemptLimits {
 
 /** The limits of the daemon. */
 export const attemptLimits: AttemptLimits = {
-  // Five wrong passwords have no delay: the fifth starts the first gap, so the sixth attempt waits.
+  // Five wrong passwords have no delay. The fifth one starts the first gap, so the sixth attempt
+  // waits.
   pair: { free: 4, firstGapMs: 500, maxGapMs: 5000 },
   // An address may be a whole site behind one router.
   address: { free: 20, firstGapMs: 100, maxGapMs: 1000 },
@@ -66,7 +68,7 @@ interface NextAttempt {
   readonly soonest: number;
 }
 
-/** Minimum wait that a client without a result is told, in milliseconds. */
+/** Minimum value of `retryAfterMs` for a client without a result. */
 const MIN_RETRY_MS = 1000;
 
 /** The queue of logins that wait for verification. Needs no close. */

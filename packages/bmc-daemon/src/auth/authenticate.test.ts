@@ -21,7 +21,7 @@ const run = promisify(execFile);
 let folder: string;
 let file: string;
 let server: Server | undefined;
-/** Milliseconds of the fake clock; a sleep moves it on. */
+/** Milliseconds of the fake clock. A sleep moves it forward. */
 let time: number;
 let slept: number[];
 let logged: string[];
@@ -32,7 +32,7 @@ const log = {
   error: (message: string) => logged.push(`error ${message}`),
 };
 
-/** A wait moves the fake clock on, once everything else that was under way is done. */
+/** A wait moves the fake clock forward, after all other pending work is done. */
 function after(ms: number, call: () => void): () => void {
   const timer = setImmediate(() => {
     slept.push(ms);
@@ -42,7 +42,7 @@ function after(ms: number, call: () => void): () => void {
   return () => clearImmediate(timer);
 }
 
-/** At once, so that no wait is over before it. */
+/** Runs at once, so that no wait ends before it. */
 const verify = (password: Buffer, line: string) => Promise.resolve(compareSync(password, line.replace('$2y$', '$2b$')));
 
 function authentication(): Authenticate {
@@ -54,7 +54,10 @@ function authenticateWith(login: Pick<LoginOptions, 'after' | 'verify'>): Authen
   return openAccess({ authFile: file, state, log, now: () => time, login }).authenticate;
 }
 
-/** A real server that answers what `authenticate` says of a request, and whether it took a promise. */
+/**
+ * A real server. Its answer contains the result of `authenticate`, and whether the result was a
+ * promise.
+ */
 async function serve(authenticate: Authenticate): Promise<(credentials?: string) => Promise<unknown>> {
   server = createServer((request, response) => {
     const answer = authenticate(request);
@@ -80,14 +83,17 @@ async function serve(authenticate: Authenticate): Promise<(credentials?: string)
   };
 }
 
-/** The next request, when `authenticate` was asked about it. */
+/** Resolves with the next request when `authenticate` is called for it. */
 async function requested(): Promise<IncomingMessage> {
   if (server === undefined) throw new Error('nothing is served');
   const [request] = (await once(server, 'request')) as [IncomingMessage]; // documented for this event
   return request;
 }
 
-/** Asks and resets the connection before the answer. @returns the server's end of it, closed. */
+/**
+ * Sends a request and resets the connection before the answer. @returns the server's socket, which
+ * is closed.
+ */
 async function askAndGo(credentials: string): Promise<Socket> {
   if (server === undefined) throw new Error('nothing is served');
   const { port } = server.address() as AddressInfo; // TCP
@@ -157,7 +163,7 @@ describe('authentication by password file', () => {
     expect(await ask('admin:secret')).toEqual({ user: 'admin', promised: false });
   });
 
-  it('verifies once for a client that opens many connections at once', async () => {
+  it('verifies a password only once for a client that opens many connections at the same time', async () => {
     await writeUsers({ admin: 'secret' });
     const ask = await serve(authentication());
     const answers = await Promise.all(Array.from({ length: 30 }, () => ask('admin:secret')));
@@ -175,7 +181,7 @@ describe('authentication by password file', () => {
     expect(await ask('other:secret')).toEqual({ user: 'other', promised: false });
     expect(await ask('admin:secret')).toEqual({ user: 'admin', promised: true });
     expect(slept).toEqual([500, 1000]);
-    // The right password ended the count.
+    // The right password has reset the count.
     for (let attempt = 0; attempt < 6; attempt += 1) await ask(`admin:wronger ${attempt}`);
     expect(slept).toEqual([500, 1000, 500]);
     expect(await ask('admin:secret')).toEqual({ user: 'admin', promised: false });
@@ -196,7 +202,7 @@ describe('authentication by password file', () => {
     expect(await ask('admin:old')).toEqual({ user: 'admin', promised: true });
   });
 
-  it('continues while one of several clients with the same question waits, and stops when none does', async () => {
+  it('continues while at least one of several clients waits for the same answer, and stops when none does', async () => {
     await writeUsers({ admin: 'secret' });
     const wakers: (() => void)[] = [];
     const verified: string[] = [];
@@ -215,7 +221,7 @@ describe('authentication by password file', () => {
         },
       }),
     );
-    // Names that do not exist have one lane only.
+    // Attempts with unknown names wait only in the common lane.
     for (let attempt = 0; attempt < 5; attempt += 1) await ask(`nobody:wrong ${attempt}`);
     verified.length = 0;
     const wake = () => wakers.splice(0).forEach((waker) => waker());
@@ -256,7 +262,8 @@ describe('authentication by password file', () => {
       if (requests === guesses) arrive();
     });
     const answers = await Promise.all(Array.from({ length: guesses }, (_, at) => ask(`nobody:guess ${at}`)));
-    // After 0, 0, 0, 0, 0, 500, 1500, 3500 and 7500 ms a turn came; 8000 ms is the longest wait.
+    // Attempts had their turn after 0, 0, 0, 0, 0, 500, 1500, 3500 and 7500 ms. The maximum wait is
+    // 8000 ms.
     const unknown = { refused: 'unknown user', attemptedUser: 'nobody', promised: true };
     const late = { ...unknown, refused: 'no result yet, try again later', retryAfterSeconds: 5 };
     const isLate = (answer: unknown) => JSON.stringify(answer).includes('no result yet');
@@ -271,7 +278,7 @@ describe('authentication by password file', () => {
     expect(slept).toEqual([100, 200, 400, 800, 1000, 1000, 1000, 1000, 1000]);
   });
 
-  it('reports no result if the account changes meanwhile, because it is about the old password', async () => {
+  it('reports no result if the account changes meanwhile, because the result concerns the old password', async () => {
     await writeUsers({ admin: 'old' });
     const ask = await serve(
       authenticateWith({
@@ -300,7 +307,7 @@ describe('authentication by password file', () => {
     const decoy = decoyOfCost(4);
     expect(decoy).toMatch(/^\$2b\$04\$[./A-Za-z0-9]{53}$/);
     const salt = decoy.slice(0, 29);
-    // A salt that bcrypt refused would be answered at once, and that is what a guesser would measure.
+    // If bcrypt rejected the salt, the answer would come at once. A guesser could measure that.
     const made = await hash('x', salt);
     expect(made.slice(0, 7)).toBe('$2b$04$');
     expect(await compare('x', made)).toBe(true);
@@ -315,7 +322,7 @@ describe('a password file that changes', () => {
     await ask('admin:old');
     await ask('other:same');
     await writeUsers({ admin: 'new' });
-    // Within the interval the last look holds.
+    // Within the interval, the result of the last check applies.
     expect(await ask('admin:old')).toEqual({ user: 'admin', promised: false });
     time += 1000;
     expect(await ask('admin:old')).toEqual({ refused: 'wrong password', attemptedUser: 'admin', promised: true });
@@ -369,7 +376,7 @@ describe('a password file that changes', () => {
     expect(await ask('admin:secret')).toEqual({ refused: 'unknown user', attemptedUser: 'admin', promised: true });
     copyFileSync(backup, file);
     time += 1000;
-    // The same hash, so the remembered password still holds.
+    // The hash is the same, so the cached password is still valid.
     expect(await ask('admin:secret')).toEqual({ user: 'admin', promised: false });
     expect(logged).toEqual([
       'error no user can log in until the password file is readable',

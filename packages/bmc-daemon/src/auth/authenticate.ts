@@ -26,8 +26,8 @@ const MAX_VERIFIED_HEADERS = 1024;
 /** Returns the `authenticate` function of a service with a password file. */
 export function createAuthentication({ accounts, sessions, login, settings }: AuthenticationOptions): Authenticate {
   /**
-   * Verified headers by digest, with the user and the hash that verified them. A hit saves the parsing
-   * of the header and the login.
+   * Verified headers by digest, with the user and the hash that verified them. A hit avoids the
+   * parsing of the header and the login.
    */
   const verifiedHeaders = new Map<string, { readonly user: string; readonly hash: string }>();
   const headerKey = randomBytes(32).toString('base64');
@@ -60,7 +60,8 @@ export function createAuthentication({ accounts, sessions, login, settings }: Au
     const { socket } = request;
     const answer = login(credentials, { address: socket.remoteAddress ?? '', gone: () => socket.destroyed });
     if (answer instanceof Promise) return answer.then(identityOf);
-    // Only an answer from the cache of passwords gets here: the second request with the same password.
+    // This answer came from the cache of passwords, so it is at least the second request with this
+    // password.
     if (!('refused' in answer)) {
       if (verifiedHeaders.size >= MAX_VERIFIED_HEADERS) verifiedHeaders.clear();
       verifiedHeaders.set(header, { user: answer.user, hash: answer.hash });

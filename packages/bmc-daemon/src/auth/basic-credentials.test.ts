@@ -27,7 +27,7 @@ describe('Basic credentials', () => {
     ['no colon', basic('admin')],
     ['a control character in the name', basic('ad\nmin:secret')],
     ['a NUL in the password', basic('admin:sec\0ret')],
-  ])('refuses %s', (_, header) => {
+  ])('rejects %s', (_, header) => {
     expect(readBasicCredentials(header)).toBeUndefined();
   });
 });

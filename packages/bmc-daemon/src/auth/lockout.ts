@@ -63,8 +63,9 @@ export function createLockout(state: StateFile<AccessState>, { log, clock }: Loc
 }
 
 /**
- * Shortens locks of an earlier run to the length of a new lock. If the host's clock was years ahead
- * when it locked an account, and was corrected later, the account would stay locked for years.
+ * Shortens locks of an earlier run to the length of a new lock. The host's clock may have been
+ * wrong by years when the account was locked. Without this, the account would stay locked for
+ * years.
  */
 function shortenLocks(state: StateFile<AccessState>, { log, clock }: LockoutOptions): void {
   const latest = clock() + state.state.settings.lockoutSeconds * 1000;

@@ -37,7 +37,7 @@ describe('a rejected login', () => {
     await logIn('admin', 'guess');
     await logIn('apple', 'eve');
     await access.accounts?.change('eve', { enabled: false });
-    // Its password is remembered, and right.
+    // The password of this user is right, and is in the cache.
     await logIn('eve', 'apple');
     const { address } = asker;
     expect(attempts).toEqual([

@@ -114,8 +114,8 @@ class CredentialVerifier {
   }
 
   /**
-   * Waits in the queue and returns the result for all askers.
-   * @param askers more may join during the wait.
+   * Waits in the queue, and returns the result for all waiting clients.
+   * @param askers the waiting clients. More clients may join during the wait.
    * @param first the client whose address the rate limits and the log use.
    */
   async #answer(credentials: Credentials, askers: ReadonlySet<Asker>, first: Asker): Promise<Account | Refusal> {
@@ -125,8 +125,8 @@ class CredentialVerifier {
     const attempt: Attempt = {
       address,
       pair: this.#memory.keyOf(user, address),
-      // Null: the attempt waits only in the common lane. A disabled or locked account does not use the
-      // account lane, so the wait does not reveal whether its password is right.
+      // Null: the attempt waits only in the common lane. This applies to disabled and locked
+      // accounts, so that the duration of the wait does not show whether their password is right.
       account: account === undefined || closedReason(account) !== undefined ? null : user,
       verify: async () => {
         const fault = await this.#faultOf(credentials);

@@ -51,8 +51,9 @@ export class PasswordMemory {
   }
 
   /**
-   * Caches a wrong password, for a client that keeps sending an old one. The entry is valid for one
-   * address only, so that other clients cannot learn what this client tried.
+   * Caches a wrong password, because some clients send an old password again and again. The entry
+   * is valid only for one address, so that other clients cannot find out which passwords this
+   * client has tried.
    */
   rememberWrong(digest: Buffer, address: string, reason: string): void {
     this.#wrong.set(wrongKey(digest, address), reason);

@@ -11,7 +11,7 @@ describe('a map of recent entries', () => {
     expect([map.get('a'), map.get('b'), map.get('c'), map.size]).toEqual([1, undefined, 3, 2]);
   });
 
-  it('replaces a value without dropping another, and forgets what is deleted', () => {
+  it('replaces a value without dropping another one, and forgets deleted entries', () => {
     const map = new RecentMap<string, number>(2);
     map.set('a', 1);
     map.set('b', 2);

@@ -44,7 +44,7 @@ export function createRoles(state: StateFile<AccessState>, isAccount: (user: str
     },
     create(id, privileges) {
       state.update((old) => {
-        // Names that differ only in case are easy to confuse.
+        // Rejects names that differ only in case, because people confuse them.
         const same = rolesOf(old).find((role) => role.id.toLowerCase() === id.toLowerCase());
         if (same !== undefined) throw new AccountError('exists', `there is a role ${same.id} already`);
         return { ...old, roles: [...old.roles, { id, privileges }] };

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { looksRandom, newSessionToken } from './session-token.js';
 
 describe('tokens of sessions', () => {
-  it('are 64 hexadecimal digits, each another, and all pass what validators test of them', () => {
+  it('are 64 hexadecimal digits, are all different, and pass the tests of validators', () => {
     const tokens = Array.from({ length: 2000 }, newSessionToken);
     expect(new Set(tokens).size).toBe(2000);
     for (const token of tokens) {
@@ -14,15 +14,15 @@ describe('tokens of sessions', () => {
   it.each([
     ['only zeros', '00'.repeat(32)],
     ['far too many ones', 'ff'.repeat(20) + '5a'.repeat(12)],
-    // As many ones as zeros: only the runs give these away.
+    // These have as many ones as zeros, so only the runs test rejects them.
     ['bits that alternate', 'aa'.repeat(32)],
     ['two long runs', 'ff'.repeat(16) + '00'.repeat(16)],
-  ])('are drawn again where they have %s', (_, token) => {
+  ])('are generated again if they have %s', (_, token) => {
     expect(looksRandom(Buffer.from(token, 'hex'))).toBe(false);
   });
 
-  it('are drawn again about twice in a hundred: the tests are those of NIST, not stricter ones', () => {
-    // A generator of our own with a fixed seed, so that this never fails by chance.
+  it("are generated again in about 2 % of cases, because the tests are NIST's tests and not stricter", () => {
+    // Uses its own generator with a fixed seed, so that this test never fails by chance.
     let state = 20_261_120;
     const next = () => {
       state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

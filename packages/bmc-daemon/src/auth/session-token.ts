@@ -5,8 +5,8 @@ import { randomBytes } from 'node:crypto';
 const BYTES = 32;
 
 /**
- * Returns a token of 64 hexadecimal digits. Redfish validators test the randomness of one token, and
- * 2 % of random tokens fail. The function rejects such a token and draws again. The rejection
+ * Returns a token of 64 hexadecimal digits. Redfish validators test the randomness of one token,
+ * and 2 % of random tokens fail. The function drops such a token and generates another one. This
  * costs 0.03 bits of entropy.
  */
 export function newSessionToken(): string {

@@ -44,7 +44,7 @@ describe('sessions', () => {
     expect(sessions.use(token.toUpperCase())).toBeUndefined();
   });
 
-  it('end after their idle time, which use restarts and reading the list does not', () => {
+  it('end after their idle time, which a use restarts and a read of the list does not', () => {
     const { session, token } = open('admin');
     time = 1000;
     expect(sessions.use(token)).toBe(session);
@@ -79,7 +79,7 @@ describe('sessions', () => {
     sessions.adoptNewHash('unknown');
   });
 
-  it('above a limit end the least recently used one, of the user or of all', () => {
+  it('above a limit end the least recently used session, of the user or of all users', () => {
     const [first, second, third] = [open('admin'), open('admin'), open('admin')];
     time = 10;
     sessions.use(first.token);
@@ -92,7 +92,7 @@ describe('sessions', () => {
     expect(sessions.list()).toEqual([first, fourth, fifth, sixth, seventh].map(({ session }) => session));
   });
 
-  it('of consoles last as long as their connection, and end no other session', () => {
+  it('of consoles last as long as their connection, and never end other sessions', () => {
     const requests = [open('admin'), open('admin'), open('admin')].map(({ session }) => session);
     const consoles = [1, 2, 3, 4, 5].flatMap(
       () => sessions.create({ user: 'admin', address: '192.0.2.1', type: 'HostConsole' }) ?? [],
@@ -108,7 +108,7 @@ describe('sessions', () => {
     expect(sessions.find(eve.session.id)).toBeUndefined();
   });
 
-  it('are ended by id, once', () => {
+  it('can be ended by their id, only once', () => {
     const { session, token } = open('admin');
     expect([sessions.end(session.id), sessions.end(session.id)]).toEqual([true, false]);
     expect(sessions.use(token)).toBeUndefined();

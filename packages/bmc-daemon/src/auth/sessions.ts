@@ -61,7 +61,7 @@ interface OpenedSession {
   readonly token: string;
 }
 
-/** Sessions in memory, which answer at once. */
+/** Sessions in memory. Their methods return results, not promises. */
 export interface LocalSessions extends Sessions {
   create(...owner: Parameters<Sessions['create']>): OpenedSession | undefined;
   end(id: string): boolean;

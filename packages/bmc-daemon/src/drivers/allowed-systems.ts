@@ -9,7 +9,7 @@ import type { StatisticsControl } from './statistics-control.js';
 type Resolve = (id: string) => Promise<string>;
 
 /**
- * Wraps a driver. Its close also closes the wrapped driver.
+ * Wraps a driver. The new driver's `close` also closes the wrapped driver.
  * @param allowed UUIDs (any case) and names.
  * @param hosts the visible hosts. Default: those of the driver.
  */
@@ -26,11 +26,11 @@ export function allowSystems(
 
   const listSystems = async (): Promise<readonly SystemRef[]> => {
     const list = await driver.listSystems();
-    // The same list returns the same object, which shows callers that nothing changed.
+    // Returns the same object for the same list, so that callers can see that nothing changed.
     if (list !== all) [all, shown] = [list, list.filter(isAllowed)];
     return shown;
   };
-  // A UUID, so that a later call by name cannot affect another machine.
+  // Continues with the UUID, so that a later call cannot affect another machine with the same name.
   const resolve: Resolve = async (id) => onlyMachine(await listSystems(), id).uuid;
   const on =
     <Group>(group: Group): OnMachine<Group> =>

@@ -35,12 +35,12 @@ describe('an object by machine', () => {
   const control: Control = { label: 'inner', read: (id, detail) => Promise.resolve(`${id} ${detail}`) };
   const wrapped = byMachine<Control>((id, call) => call(control, id.toUpperCase()), { label: 'outer' });
 
-  it('gives a method of a machine the other id, and has the other members', async () => {
+  it('calls a method of a machine with the replaced id, and has all other members', async () => {
     expect(await wrapped.read('a', 'b')).toBe('A b');
     expect(wrapped.label).toBe('outer');
   });
 
-  it('is no promise', async () => {
+  it('is not mistaken for a promise', async () => {
     expect(await Promise.resolve(wrapped)).toBe(wrapped);
   });
 });

@@ -1,10 +1,13 @@
-/** Finds machines in lists, and wraps drivers: a method of one machine gets another driver or id. */
+/**
+ * Finds machines in lists. Wraps drivers: each call for one machine goes to a selected driver, with
+ * a replaced id.
+ */
 import { DriverError } from './driver-error.js';
 import type { SystemRef } from './snapshot/system-snapshot.js';
 
 /**
- * Returns the machine with this UUID (any case). Without one, returns all machines with this name: two
- * hosts can have machines with equal names.
+ * Returns the machine with this UUID (any case). If there is none, returns all machines with this
+ * name, because two hosts can have machines with equal names.
  */
 export function matching<Ref extends SystemRef>(machines: readonly Ref[], id: string): readonly Ref[] {
   const lower = id.toLowerCase();
@@ -24,13 +27,15 @@ export function onlyMachine<Ref extends SystemRef>(machines: readonly Ref[], id:
   throw new DriverError('notFound', `looking up machine ${id}: several machines have this name, use a UUID: ${uuids}`);
 }
 
-/** Runs a call for a machine: selects the wrapped object, and the machine's UUID. */
+/** Runs a call for a machine, with the selected object and the machine's UUID. */
 export type OnMachine<Group> = <Result>(
   id: string,
   call: (group: Group, uuid: string) => Promise<Result>,
 ) => Promise<Result>;
 
-/** Names of the methods of one machine: their first parameter is its id. */
+/**
+ * Names of the methods that concern one machine: their first parameter is the id of the machine.
+ */
 type MachineMethod<Group> = {
   [Name in keyof Group]-?: Group[Name] extends (id: string, ...rest: never[]) => Promise<unknown>
     ? Parameters<Group[Name]> extends [string, ...unknown[]]
@@ -39,7 +44,7 @@ type MachineMethod<Group> = {
     : never;
 }[keyof Group];
 
-/** All other members. The compiler reports a new member that is missing here. */
+/** All other members. If a new member is missing here, the compiler reports it. */
 type OtherMembers<Group> = {
   readonly [Name in Exclude<keyof Group, MachineMethod<Group>>]-?: Group[Name] | undefined;
 };
@@ -58,18 +63,18 @@ export function byMachine<Group extends object>(
     if (known !== undefined) return known;
     const made = (id: string, ...rest: unknown[]): Promise<unknown> =>
       onMachine(id, (group, uuid) => {
-        // All other names are those of methods: see OtherMembers.
+        // All other names are methods of one machine: see OtherMembers.
         const member = Reflect.get(group, name) as (...words: unknown[]) => Promise<unknown>;
         return Reflect.apply(member, group, [uuid, ...rest]);
       });
     methods.set(name, made);
     return made;
   };
-  // A proxy has every member of its type.
+  // The proxy answers for every member of the type.
   return new Proxy({} as Group, {
     get(_target, name): unknown {
       if (Object.hasOwn(others, name)) return Reflect.get(others, name);
-      // A promise that resolves with this object reads `then`.
+      // `await` reads `then` of an object. A function would make this object look like a promise.
       return typeof name === 'symbol' || name === 'then' ? undefined : method(name);
     },
   });

@@ -1,5 +1,5 @@
 /**
- * Serial consoles of machines. A driver without them has no `console`, and resources then show
+ * Serial consoles of machines. A driver without consoles has no `console`, and resources then show
  * none. A machine without a serial port has no `hasConsole` in its snapshot.
  */
 import type { Duplex } from 'node:stream';
@@ -20,14 +20,14 @@ export interface ConsoleControl {
    */
   open(id: string, options?: OperationOptions): Promise<Duplex>;
   /**
-   * Sends a break, which is Linux's SysRq key on a serial console.
+   * Sends a break. On a serial console, Linux uses it as the SysRq key.
    * @throws {DriverError} conflict: the machine is off; unsupported: the hypervisor cannot do it,
    *   or denies it.
    */
   sendBreak(id: string): Promise<void>;
   /**
    * Returns an id of the present run of the machine, for comparison only. A reboot of the guest
-   * keeps it; power off and on changes it.
+   * does not change it; power off and on does.
    * @throws {DriverError} conflict: the machine is off.
    */
   instance(id: string): Promise<string>;

@@ -25,7 +25,7 @@ export type DriverErrorKind =
   | 'mediaAuth'
   | 'mediaTls'
   | 'mediaTooLarge'
-  /** An eject cancelled the insert, or an insert failed that a power-on waited for. */
+  /** An eject cancelled the insert. Or a power-on waited for an insert, and the insert failed. */
   | 'insertFailed'
   /** The configuration does not allow images from that host or address. */
   | 'mediaForbidden'
@@ -46,7 +46,7 @@ export type DriverErrorField =
 export class DriverError extends Error {
   override readonly name = 'DriverError';
   readonly kind: DriverErrorKind;
-  /** The rejected part, if it is only one. */
+  /** The rejected part; absent if the error concerns several parts or none. */
   readonly field: DriverErrorField | undefined;
 
   /** @param message "doing x on y: why" in lower case. Clients see it, so it has no secrets. */

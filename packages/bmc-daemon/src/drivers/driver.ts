@@ -30,14 +30,14 @@ interface MinimalDriver {
   listSystems(): Promise<readonly SystemRef[]>;
   /**
    * Reads one machine. Two reads without a change may return the same object.
-   * @param shown details that the caller shows in full. A driver that needs more requests for a detail
-   *   makes them only then, and otherwise returns the part that it has.
+   * @param shown details that the caller shows in full. If a detail needs additional requests, a
+   *   driver makes them only for these details. It returns the known part of all others.
    */
   getSystem(id: string, shown?: readonly (keyof SystemDetails)[]): Promise<SystemSnapshot>;
   /**
-   * Runs a power action. Resolves when the hypervisor has done it. For `shutdown` and `reboot`, it
-   * resolves after the request to the guest, and the fallback of `reboot` continues in the
-   * background. `create` of a running machine and `destroy` of a stopped machine do nothing.
+   * Runs a power action. Resolves when the hypervisor has completed it. For `shutdown` and
+   * `reboot`, it resolves after the request to the guest, and the fallback of `reboot` continues in
+   * the background. `create` of a running machine and `destroy` of a stopped machine do nothing.
    * `create`, `reboot`, `reset`, `cycle` and `pressButton` wait for a pending insert, and fail if
    * it fails: a guest never boots an empty drive.
    * @throws {DriverError} conflict, if the action needs a guest and none runs; transient, if the

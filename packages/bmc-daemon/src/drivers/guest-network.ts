@@ -8,7 +8,7 @@ export interface GuestAddress {
   readonly address: string;
   /** Prefix length in bits. */
   readonly prefix: number;
-  /** `dhcp`: leased by the host; null: reported by the guest, without an origin. */
+  /** `dhcp`: leased by the host. Null: the guest has reported the address without its origin. */
   readonly origin: 'dhcp' | null;
 }
 

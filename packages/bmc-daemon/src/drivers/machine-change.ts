@@ -42,8 +42,8 @@ export interface MachineChange {
 export type MachineChangeListener = (change: MachineChange) => void;
 
 /**
- * Returns the change of a new state, for a driver that sees states instead of events; undefined for
- * none.
+ * Returns the change between two states, for a driver that reads states and gets no events;
+ * undefined if there is none.
  */
 export function changeOfState(before: DomainState, after: DomainState): MachineChangeKind | undefined {
   if (before === after) return undefined;

@@ -15,7 +15,7 @@ export interface ChangeOptions extends InsertOptions {
   readonly basis?: SystemSnapshot;
 }
 
-/** Options of an insert, with its download. */
+/** Options of an insert, including its download. */
 export interface InsertOptions extends OperationOptions {
   /** Receives 0 to 100 during the download; never called if the size is unknown. */
   readonly onProgress?: (percent: number) => void;

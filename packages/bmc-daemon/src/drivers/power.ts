@@ -32,7 +32,7 @@ export const everyAction: ReadonlySet<PowerAction> = new Set(actions);
 
 /** One hypervisor call, with libvirt's name. */
 export type PowerStep =
-  /** Removes the saved state of a machine that is off; nothing if there is none. */
+  /** Removes the saved state of a machine that is off. Does nothing if there is none. */
   | 'managedSaveRemove'
   | 'create'
   | 'destroy'
@@ -45,7 +45,7 @@ export type PowerStep =
   | 'pmSuspend'
   | 'pmWakeup';
 
-/** Destroy and start: for states in which a reset does not restart the guest. */
+/** Destroy and start. Used in states in which a reset does not restart the guest. */
 const cycle: readonly PowerStep[] = ['destroy', 'create'];
 /** A restart must boot. A saved machine would continue instead. */
 const freshBoot: readonly PowerStep[] = ['managedSaveRemove', 'create'];
@@ -114,8 +114,8 @@ const table: Readonly<Record<DomainState, Row>> = {
     pressButton: ['create'],
     ...noGuest,
   },
-  // `<on_crash>preserve` keeps the process, so that the user can inspect its memory. On therefore
-  // does nothing.
+  // `<on_crash>preserve` keeps the process, so that the user can inspect its memory. So `On` does
+  // nothing.
   crashed: {
     ...running,
     ...noGuest,

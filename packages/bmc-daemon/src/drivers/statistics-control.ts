@@ -68,10 +68,11 @@ export interface JointStatistics {
   all(): Promise<readonly MachineStatistics[]>;
 }
 
-/** Statistics of a hypervisor that has to be asked for each machine. */
+/** Statistics of a hypervisor that needs a request for each machine. */
 export interface SingleStatistics {
   /**
-   * Returns the statistics of a machine; null if it does not run, or if the hypervisor has none of it.
+   * Returns the statistics of a machine; null if the machine does not run, or if the hypervisor has
+   * no statistics of it.
    * @throws {DriverError} unavailable.
    */
   of(id: string): Promise<MachineStatistics | null>;

@@ -20,8 +20,8 @@ export interface CdChange {
   /** Null: an empty drive. */
   readonly image: ImageRequest | null;
   /**
-   * URL of the image to replace, in the form of `storedUrl`. The change does not replace any other
-   * image.
+   * URL of the image to replace, in the form of `storedUrl`. If the drive has a different image,
+   * the change fails.
    */
   readonly replaces?: string | undefined;
 }
@@ -44,7 +44,7 @@ export interface SystemChange {
    * The value has defaults for settings without an effect on the machine.
    */
   readonly resetSettings?: MachineSettings['kept'];
-  /** Secure Boot at the next start, which makes the variables again. */
+  /** Secure Boot at the next start. The start recreates the UEFI variables. */
   readonly secureBoot?: SecureBootMode;
   /** Firmware version that the next start installs. */
   readonly firmwareVersion?: string;
@@ -113,7 +113,7 @@ export function checkFirmware(machine: CompleteSnapshot, { settings, secureBoot 
 }
 
 /**
- * Returns what a change does to the CD drive.
+ * Returns the effect of a change on the CD drive.
  * @param name the machine's name.
  * @returns `keep` if the drive is already in the requested state, else `insert` or `eject`.
  * @throws {DriverError} mediaInUse, if the drive has an image that the change does not replace.

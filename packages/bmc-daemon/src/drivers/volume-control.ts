@@ -17,7 +17,7 @@ export interface NewVolume {
   /** A multiple of 512. */
   readonly capacityBytes: number;
   readonly provisioning: Provisioning;
-  /** Id of the configured storage that shows it; null: the storage of its bus. */
+  /** Id of the configured storage that shows the disk; null: the storage of the disk's bus. */
   readonly storage: string | null;
 }
 
@@ -35,8 +35,8 @@ export interface PoolVolume {
 export interface VolumeControl {
   /**
    * Creates a volume and attaches it to the definition, and to the running guest if its bus
-   * supports hot-plug. Otherwise the disk is `pending` until a power cycle. A failed step leaves
-   * nothing behind.
+   * supports hot-plug. Otherwise the disk is `pending` until a power cycle. If a step fails,
+   * nothing remains.
    * @returns the disk's target, `vdb`.
    * @throws the signal's reason, if it aborts before the disk is attached.
    * @throws {DriverError} storageFull, noPlace, unsupported (no such bus), unavailable.

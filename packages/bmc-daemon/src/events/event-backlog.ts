@@ -39,7 +39,7 @@ export class EventBacklog {
     if (this.#first >= this.#limit) this.#compact();
   }
 
-  /** Counts events that were lost before they arrived here. */
+  /** Counts events that were lost before they reached this queue. */
   lost(count: number): void {
     this.#dropped += count;
   }

@@ -1,5 +1,5 @@
 /**
- * Passes events of the service and its machines to listeners: logs, subscriptions, streams. A
+ * Forwards events of the service and its machines to listeners: logs, subscriptions, streams. A
  * listener cannot delay or break a request.
  */
 import type { Severity } from '../redfish/messages/base-registry.js';
@@ -28,7 +28,10 @@ export interface ServiceEvent {
   readonly time: Date;
   /** A sentence after the message's own text, for people: `ComputerSystem.Reset ForceOff.` Never a secret. */
   readonly detail?: string;
-  /** Replaces the registry's text, for a client's test event; `testId` replaces the EventId. */
+  /**
+   * For a test event of a client: `text` replaces the registry's text, and `testId` replaces the
+   * EventId.
+   */
   readonly message?: string;
   readonly testId?: string;
 }

@@ -1,5 +1,5 @@
 /**
- * Numbers the bus's events, stores the last ones for clients that reconnect, and passes them to
+ * Numbers the bus's events, stores the latest ones for clients that reconnect, and delivers them to
  * subscribers.
  */
 import { randomBytes } from 'node:crypto';
@@ -34,12 +34,15 @@ export interface EventFeed {
    */
   since(id: string): Replay;
   /**
-   * Returns an event that reports lost events to one subscriber. It repeats a sequence number: the one
-   * before `next`, or the latest one.
+   * Returns an event that reports lost events to one subscriber. It has no sequence number of its
+   * own: it repeats the one before `next`, or the latest one.
    * @param next the event that follows the report, if any.
    */
   lossOf(count: number, next: FeedEvent | undefined): FeedEvent;
-  /** Returns the id with which {@link since} returns this event and the later ones. @param event default: the next. */
+  /**
+   * Returns an id. If a client passes it to {@link since}, it gets this event and all later ones.
+   * @param event default: the next event.
+   */
   idBefore(event: FeedEvent | undefined): string;
   /**
    * Returns a unique id for a message that is not an event, such as a metric report. A client that
@@ -51,7 +54,7 @@ export interface EventFeed {
 
 /** Numbered events. The numbers grow from 1, and may have gaps. */
 export interface EventSource {
-  /** Differs between two sources, also those of two runs of the service. */
+  /** Identifies the source. Two runs of the service have different values. */
   readonly run: string;
   /** The number of the newest event. */
   readonly newest: number;
@@ -106,7 +109,7 @@ export function createEventFeed({ source, typeOf, capacity }: EventFeedOptions):
   const subscribers = new Set<Subscriber>();
   /** The latest events, oldest first. */
   const latest: FeedEvent[] = [];
-  /** Number of ids without an event of their own. */
+  /** Number of created ids that belong to no event. */
   let extras = 0;
 
   const place = (event: ServiceEvent, number: number, id: string): FeedEvent => ({
@@ -147,7 +150,7 @@ export function createEventFeed({ source, typeOf, capacity }: EventFeedOptions):
     lossOf(count, next) {
       extras += 1;
       const { run, newest: sequence } = source;
-      // A client that reconnects with this id continues after the lost events.
+      // If a client reconnects with this id, it continues after the lost events.
       const before = next === undefined ? sequence : next.sequence - 1;
       return place(lossEvent(count), before, `${run}-${before}-${extras}`);
     },

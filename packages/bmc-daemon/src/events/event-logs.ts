@@ -16,7 +16,7 @@ export type { LogRecord } from './log-file.js';
 export interface EventLog {
   /**
    * Returns the entries, oldest first. Returns the same array until an entry is added, the log is
-   * cleared, or other logs need the memory.
+   * cleared, or its memory is freed for other logs.
    */
   read(): Promise<readonly LogRecord[]>;
   clear(): Promise<void>;
@@ -98,7 +98,7 @@ export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): Ev
     const name = logNameOf(event);
     if (name === null) return;
     if (isEndOfMachine(event)) {
-      // A new machine with the same UUID is a different machine.
+      // A machine that is created later with the same UUID is a different machine.
       void remove(name);
       return;
     }

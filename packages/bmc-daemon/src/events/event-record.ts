@@ -13,7 +13,7 @@ export interface FeedEvent {
    * before the event that follows it.
    */
   readonly sequence: number;
-  /** Also unique across restarts: `EventId`, and the `id` of a stream. */
+  /** Unique, even across restarts. It is `EventId`, and the `id` in a stream. */
   readonly id: string;
   readonly event: ServiceEvent;
   /** `ResourceEvent`. */
@@ -110,8 +110,8 @@ function recordTail(feedEvent: FeedEvent): string {
 }
 
 /**
- * Returns an IP address as a URI, which DMTF's schemas require. It has no port, because the service
- * cannot connect back to it.
+ * Returns an IP address as a URI, which DMTF's schemas require. It has no port, because nothing
+ * listens at the port of a client.
  */
 export function originAddress(address: string): string {
   return `http://${isIPv6(address) ? `[${address}]` : address}`;

@@ -32,7 +32,7 @@ interface EventServicesOptions {
   /** The events and logs of all replicas. Default: those of the bus only. */
   readonly shared?: SharedParts | undefined;
   readonly driver: Pick<HypervisorDriver, 'onChange'>;
-  /** Its rejected logins are events; null without accounts. */
+  /** The source of rejected logins, which are events; null without accounts. */
   readonly access: Pick<Logins, 'onRefusedLogin'> | null;
   readonly tasks: Pick<TaskStore, 'onChange'>;
   /** The source of metric reports; null without telemetry. */
@@ -58,7 +58,7 @@ interface OpenEventServices {
 
 /** Events that are stored for a stream that reconnects. */
 export const REPLAY_CAPACITY = 1_000;
-/** Maximum number of listeners and streams in total. */
+/** Maximum number of listeners and streams together. */
 const MAX_SUBSCRIPTIONS = 200;
 /**
  * Maximum number of waiting events of a subscriber: the stored events that a reconnecting stream
@@ -67,7 +67,7 @@ const MAX_SUBSCRIPTIONS = 200;
 const BACKLOG = 2 * REPLAY_CAPACITY;
 /** Maximum number of entries of a log. */
 export const LOG_RECORDS = 1_000;
-/** Shorter than the idle timeout of most proxies, 60 s. */
+/** This is shorter than the idle timeout of most proxies, 60 s. */
 const KEEP_ALIVE_MS = 15_000;
 
 /**

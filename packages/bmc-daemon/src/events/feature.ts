@@ -69,6 +69,6 @@ async function tidyLogs(driver: Pick<HypervisorDriver, 'listSystems'>, logs: Eve
   try {
     await logs.retain(new Set((await driver.listSystems()).map(({ uuid }) => uuid)));
   } catch {
-    // The host does not answer, or the disk is full. The next start tries again.
+    // The host does not answer, or the disk is full. The daemon tries again at its next start.
   }
 }

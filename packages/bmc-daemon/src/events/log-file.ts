@@ -36,11 +36,11 @@ interface LogFileOptions {
   /** Maximum number of records. */
   readonly limit: number;
   readonly log: Pick<Log, 'warn'>;
-  /** A promise to wait for first: the removal of an earlier file at the same path. */
+  /** All operations wait for this promise: the removal of an earlier file at the same path. */
   readonly after?: Promise<void> | undefined;
 }
 
-/** The state of the file. `records` are read on demand and can be dropped. */
+/** The state of the file. `records` are read when they are needed, and may be freed at any time. */
 interface FileState {
   /** The id of the next record. */
   next: number;
@@ -70,7 +70,7 @@ export class LogFile {
   #removed = false;
   /** Resolves when the last operation has ended: operations run one after the other. */
   #lastOperation: Promise<unknown>;
-  /** Whether a flush waits in the queue of operations; false while it runs. */
+  /** Whether a flush waits in the queue of operations; false while a flush runs. */
   #flushQueued = false;
 
   constructor(options: LogFileOptions) {
@@ -82,7 +82,7 @@ export class LogFile {
   append(record: Omit<LogRecord, 'id'>): void {
     if (this.#removed) return;
     this.#pending.push(record);
-    // Entries above the limit need no write.
+    // Does not write entries above the limit.
     if (this.#pending.length > this.#options.limit) this.#pending.shift();
     if (this.#flushQueued) return;
     this.#flushQueued = true;
@@ -236,7 +236,7 @@ function parseLine(line: string): LogRecord | z.infer<typeof headSchema> | undef
     const record = recordSchema.safeParse(value);
     return record.success ? record.data : headSchema.parse(value);
   } catch {
-    // The caller counts damaged lines.
+    // Ignores a damaged line. The caller counts these lines.
     return undefined;
   }
 }

@@ -11,7 +11,8 @@ const MAX_TEXT_LENGTH = 1_000;
 
 /** Returns the name of an event's log; null if the event is not logged. */
 export function logNameOf({ messageId, origin, system }: ServiceEvent): string | null {
-  // Progress and the removal of a task do not matter later.
+  // The log does not contain the progress and the removal of a task, because they are not useful
+  // later.
   if (messageId === `${taskEventRegistry}.TaskProgressChanged`) return null;
   if (origin.startsWith('/redfish/v1/TaskService/') && !messageId.startsWith('TaskEvent.')) return null;
   if (system === null) return SERVICE_LOG;
@@ -20,7 +21,10 @@ export function logNameOf({ messageId, origin, system }: ServiceEvent): string |
   return isManager ? SERVICE_LOG : logNameOfSystem(system);
 }
 
-/** Returns the name of the log of a machine. Replaces all other characters that a URI may contain. */
+/**
+ * Returns the name of the log of a machine. Replaces all characters that are not allowed in a file
+ * name.
+ */
 export function logNameOfSystem(uuid: string): string {
   return uuid.replace(/[^\w-]/g, '_');
 }

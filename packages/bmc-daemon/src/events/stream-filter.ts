@@ -66,7 +66,7 @@ export function parseStreamFilter(text: string): StreamWants {
     });
   const names = new Set<string>([...streamFilterProperties, ...origins.map((_, index) => `Origin${index}`)]);
   const passes = parseFilter(plain, names);
-  // A filter that does not mention reports is for events only.
+  // If a filter does not mention metric reports, the stream has only events.
   const mentionsReports = /\bMetricReportDefinition\b|\bEventFormatType\b/.test(text);
   const reports: ReportFilter = (definition) =>
     passes({ EventFormatType: 'MetricReport', MetricReportDefinition: definition });

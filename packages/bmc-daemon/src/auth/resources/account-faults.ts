@@ -12,8 +12,8 @@ interface AccountSubject {
 
 /**
  * Makes a change and translates its errors.
- * @throws {RedfishError} 400, 404 or 409 in place of an AccountError or a CredentialsError. Other
- * errors pass unchanged.
+ * @throws {RedfishError} 400, 404 or 409 in place of an AccountError or a CredentialsError. Throws
+ *   other errors unchanged.
  */
 export async function translateAccountErrors<Result>(
   subject: AccountSubject,

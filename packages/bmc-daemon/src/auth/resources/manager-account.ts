@@ -103,8 +103,8 @@ const managerAccount = defineResource({
       Password: z.string().optional(),
       RoleId: z.string().optional(),
       Enabled: z.boolean().optional(),
-      // Only false: wrong passwords lock an account, and a client can only unlock it. To block an account, a
-      // client sets Enabled to false.
+      // Clients can only set it to false, because only wrong passwords lock an account. To block an
+      // account, a client sets Enabled to false.
       Locked: z.literal(false).optional(),
       PasswordChangeRequired: z.boolean().optional(),
       AccountTypes: accountTypes,

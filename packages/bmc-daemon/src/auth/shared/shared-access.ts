@@ -15,9 +15,9 @@ import type { PreparePasswordEdit } from '../account-files.js';
 /** The accounts, roles and settings of all replicas. */
 export interface SharedAccess {
   readonly store: SharedStore;
-  /** Its updates belong to the {@link change} that runs. */
+  /** The state. Updates of it belong to the {@link change} that is running. */
   readonly state: StateFile<AccessState>;
-  /** The same state. Its updates are changes of their own, stored in the background. */
+  /** The same state. Each update of it is a separate change, which is stored in the background. */
   readonly lockState: StateFile<AccessState>;
   readonly passwordFile: PasswordFile;
   readonly preparePasswordEdit: PreparePasswordEdit;
@@ -69,7 +69,7 @@ export async function openSharedAccess(
     store,
     state: stateWith(update),
     lockState: stateWith((change) => {
-      // Not a part of a change that runs: if that one fails, the lock must stay.
+      // This is not a part of the running change, because the lock must stay if that change fails.
       record
         .change(() => update(change))
         .catch((error: unknown) => log.error('changing an account in the shared store failed', { error }));
@@ -84,7 +84,10 @@ export async function openSharedAccess(
   };
 }
 
-/** Returns the passwords of the record. A password of accounts that this replica cannot read is invalid. */
+/**
+ * Returns the passwords of the record. If this replica cannot read the accounts, no password is
+ * valid.
+ */
 function passwordFileOf(record: SharedRecord<Content>): PasswordFile {
   let parsed: { readonly text: string; readonly entries: ReadonlyMap<string, HtpasswdEntry> } | undefined;
   return {

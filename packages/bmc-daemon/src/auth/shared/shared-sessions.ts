@@ -17,11 +17,14 @@ const form = z.object({
   createdAt: z.number(),
   digest: z.string(),
   hash: z.string(),
-  /** Time of a recent use on the store's clock. Not every use is stored: see {@link TOUCH_SHARE}. */
+  /**
+   * Time of a recent use, on the clock of the store. The latest use may not be stored: see {@link
+   * TOUCH_SHARE}.
+   */
   usedAt: z.number(),
 });
 type StoredSession = z.infer<typeof form>;
-/** Keeps what a newer version of the daemon has added. */
+/** Keeps members that a newer version of the daemon has added. */
 const schema: z.ZodType<StoredSession> = form.loose();
 
 /** A session in the copy of this replica. */
@@ -122,7 +125,8 @@ class SharedSessions implements Sessions {
       const lastEntry = lastKnown.get(id);
       const stored = lastEntry?.revision === revision ? lastEntry.stored : schema.safeParse(value).data;
       if (stored === undefined) continue;
-      // Keeps the object while the session exists, because `authenticate` caches an identity for it.
+      // Returns the same object while the session exists, because `authenticate` caches an identity
+      // by this object.
       const session = lastEntry?.session ?? sessionOf(id, stored);
       const newEntry = { revision, session, stored };
       this.#known.set(id, newEntry);
@@ -158,8 +162,8 @@ class SharedSessions implements Sessions {
   }
 
   /**
-   * Returns the removals that a new session of a user needs: of the idle sessions, and of the least
-   * recently used ones above the limits.
+   * Returns the removals that a new session of a user needs: of sessions whose idle time is over,
+   * and of the least recently used sessions above the limits.
    */
   #removalsForNew(user: string | null): readonly EntryChange[] {
     const { perUser, total } = this.#options;

@@ -1,8 +1,9 @@
 /**
- * The functions on paths and on the environment that a configuration file may call. They return what
- * Python returns, with two exceptions: `Path.absolute` removes `..`, and `realpath` follows no link
- * of a path that does not exist. Only `realpath` and `Path.resolve` read the file system. No other
- * Python runs.
+ * The functions on paths and on the environment that a configuration file may call. They return
+ * what Python returns, except in rare cases. `Path.absolute` removes `..`. `realpath` and
+ * `Path.resolve` follow no links if the path does not exist. Two slashes at the beginning of a path
+ * become one. `~` is an error without HOME, and `~user` is always an error. Only `realpath` and
+ * `Path.resolve` read the file system. No other Python runs.
  * @see https://docs.python.org/3/library/os.path.html and
  *   https://docs.python.org/3/library/pathlib.html
  */

@@ -6,7 +6,7 @@ import type { SettingsChange } from '../snapshot/firmware-snapshot.js';
 import { checkFirmware, checkPersistence, type SystemChange } from '../system-change.js';
 import { afterBootChange, afterOrderChange, afterSecureBootChange } from './fake-firmware.js';
 
-/** State of machines that is not in their snapshots, by UUID. */
+/** State of machines that their snapshots do not contain, by UUID. */
 export class FakeChanges {
   /** Machines whose boot override a client has set. */
   readonly #overridden = new Set<string>();

@@ -19,7 +19,10 @@ interface Port {
 export class FakeConsoles implements ConsoleControl {
   readonly #find: (id: string) => CompleteSnapshot;
   readonly #ports = new Map<string, Port>();
-  /** The last text that a port without a client received, by machine. The next client receives it. */
+  /**
+   * The last text that a port sent while no client was connected, by machine. The next client
+   * receives it.
+   */
   readonly #unread = new Map<string, string>();
   /** Id of the run by machine. */
   readonly #instances = new Map<string, string>();
@@ -90,7 +93,7 @@ export class FakeConsoles implements ConsoleControl {
   #print(uuid: string, text: string): void {
     const port = this.#ports.get(uuid);
     if (port === undefined) this.#unread.set(uuid, text);
-    // Sent after all listeners have handled the change, because firmware is silent at first.
+    // Prints this after all listeners have handled the change, as real firmware is silent at first.
     else queueMicrotask(() => port.stream?.push(text));
   }
 

@@ -75,7 +75,7 @@ describe('fake driver', () => {
     expect(new Set(sampleMachines(300).map(({ interfaces }) => interfaces[0]?.mac)).size).toBe(300);
   });
 
-  it('obeys each reset type as the power table says', async () => {
+  it('executes each reset type as the power table says', async () => {
     const driver = new FakeDriver();
     const state = async (id: string): Promise<string> => (await driver.getSystem(id)).state;
     await driver.power(off, 'create');
@@ -194,7 +194,7 @@ describe('fake driver', () => {
       expect(outcome).toEqual({ status: 'rejected', reason: new DriverError('insertFailed', why) });
     }
     expect((await driver.getSystem(off)).state).toBe('shutoff');
-    // A later request expects the empty drive.
+    // A later request accepts the empty drive.
     await driver.power(off, 'create');
     expect((await driver.getSystem(off)).state).toBe('running');
   });

@@ -48,7 +48,7 @@ interface FakeDriverOptions {
 export class FakeDriver implements CompleteDriver {
   readonly name = 'fake';
   readonly #machines: Map<string, CompleteSnapshot>;
-  /** The same object until the machines change, so that callers can cache results. */
+  /** Stays the same object until the machines change, so that callers can cache results. */
   #list: readonly SystemRef[] | undefined;
   /** UUIDs by name; undefined after a change of the machines. */
   #uuids: ReadonlyMap<string, string> | undefined;
@@ -127,14 +127,17 @@ export class FakeDriver implements CompleteDriver {
   }
 
   async getSystem(id: string): Promise<CompleteSnapshot> {
-    // As with libvirt, no reply comes within the same turn of the event loop.
+    // As with libvirt, a reply never arrives within the same turn of the event loop.
     await setImmediate();
     const wait = this.#timetable?.before('read', this.find(id));
     if (wait !== undefined) await wait;
     return this.find(id);
   }
 
-  /** Returns the present snapshot without waiting: in a listener, that of its event. @throws {DriverError} notFound. */
+  /**
+   * Returns the present snapshot without waiting. A listener gets the snapshot of its event.
+   * @throws {DriverError} notFound.
+   */
   find(id: string): CompleteSnapshot {
     const found = this.#machines.get(id.toLowerCase()) ?? this.#named(id);
     if (found === undefined)
@@ -165,7 +168,7 @@ export class FakeDriver implements CompleteDriver {
       return;
     }
     const insert = async (signal: AbortSignal): Promise<void> => {
-      // Checked before the download, so that an invalid part costs none.
+      // Checks the change before the download, so that an invalid part costs no download.
       this.#changes.after(this.find(uuid), change);
       if (this.#cdStep(uuid, change) === 'insert') {
         await this.#timetable?.before('insert', machine, signal);
@@ -181,7 +184,7 @@ export class FakeDriver implements CompleteDriver {
     return this.#power.bootedFrom(this.find(id).uuid);
   }
 
-  /** Adds or replaces a machine, as virsh can behind the daemon's back. */
+  /** Adds or replaces a machine, as a user of virsh can, without a request to the daemon. */
   define(machine: CompleteSnapshot): void {
     const present = this.#machines.get(machine.uuid);
     this.#machines.set(machine.uuid, machine);
@@ -191,7 +194,7 @@ export class FakeDriver implements CompleteDriver {
     else this.#tellDifference(present, machine);
   }
 
-  /** Removes a machine, as virsh can. */
+  /** Removes a machine, as a user of virsh can. */
   undefine(id: string): void {
     const machine = this.find(id);
     this.#machines.delete(machine.uuid);
@@ -222,7 +225,7 @@ export class FakeDriver implements CompleteDriver {
     return uuid === undefined ? undefined : this.#machines.get(uuid);
   }
 
-  /** Returns what a change does to the CD drive. @throws {DriverError} mediaInUse. */
+  /** Returns the effect of a change on the CD drive. @throws {DriverError} mediaInUse. */
   #cdStep(uuid: string, { cd }: SystemChange): ReturnType<typeof cdStep> {
     return cd === undefined ? 'keep' : cdStep(this.media.drive(uuid, 'cdrom'), cd, this.find(uuid).name);
   }

@@ -32,7 +32,7 @@ describe('firmware of a machine in memory', () => {
     expect(await secureBoot()).toBeNull();
     await driver.change(running, { boot: { firmware: 'efi' } });
     expect(await secureBoot()).toMatchObject({ enabled: false, current: true });
-    // A run that started by BIOS has no Secure Boot, whatever its definition says.
+    // A run that started by BIOS has no Secure Boot, even if the definition now has UEFI.
     await driver.change(running, { boot: { firmware: 'bios' } });
     await driver.power(running, 'reset');
     await driver.change(running, { boot: { firmware: 'efi' } });

@@ -38,7 +38,10 @@ function withFirstDevice(boot: BootSnapshot): BootSnapshot {
   return { ...boot, firstDevicePath: boot.options.find(({ key }) => key === first)?.path ?? null };
 }
 
-/** Returns the boot settings without the members that {@link mergeBootOverride} omits. */
+/**
+ * Returns the boot settings without the members of an old override, which {@link mergeBootOverride}
+ * may omit.
+ */
 export function withoutOverride(boot: BootSnapshot): BootSnapshot {
   return without(boot, 'option', 'httpUri');
 }

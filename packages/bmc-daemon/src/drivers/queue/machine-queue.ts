@@ -1,8 +1,9 @@
 /**
- * The queue of each machine, the same for every driver. An operation has two stages. Inserts, ejects
- * and actions that boot the guest wait for each other from their first step, such as a download.
- * Every change, also a change of a property, runs in an edit, which reads the machine and changes it.
- * Edits have a queue of their own. So a change of a property does not wait for a download.
+ * The queue of each machine, the same for every driver. An operation has two stages. Inserts,
+ * ejects and actions that boot the guest wait for each other from their first step, such as a
+ * download. Every change runs in an edit, which reads the machine and changes it. This includes a
+ * change of a property. Edits have a queue of their own. So a change of a property does not wait
+ * for a download.
  *
  * Ironic and sushy do not wait for the task of a slow InsertMedia, so their next power-on waits
  * here. If the insert fails, the power-on fails too, so that the guest does not boot an empty drive.
@@ -18,7 +19,7 @@ import { OperationQueue, type Operations, type TurnCheck } from './operation-que
 const bootsGuest: ReadonlySet<PowerAction> = new Set(['create', 'reboot', 'reset', 'cycle', 'pressButton']);
 
 /**
- * Labels of the operations. A `restart` began before any insert that it waits for was requested.
+ * Labels of the operations. A `restart` began before the inserts that it waits for were requested.
  */
 type Label = 'power' | 'restart' | 'media';
 
@@ -37,15 +38,15 @@ interface Insertion extends Named {
 export interface StageQueues {
   readonly operations: Operations;
   readonly edits: Operations;
-  /** Ejects at other replicas, which cancel inserts here. */
+  /** Announcements of ejects at other replicas. They cancel inserts of this replica. */
   readonly ejects: {
-    /** Tells the other replicas. Does nothing while they cannot be reached. */
+    /** Announces an eject to the other replicas. Does nothing while they are not reachable. */
     announce(uuid: string, device: MediaDevice): void;
     onEject(listener: (uuid: string, device: string) => void): void;
   };
 }
 
-/** The queue of each machine; closed with the driver. */
+/** The queue of each machine. Close it with the driver. */
 export class MachineQueue {
   readonly #queue: Operations;
   readonly #edits: Operations;
@@ -82,7 +83,7 @@ export class MachineQueue {
     this.#editListeners.push(listener);
   }
 
-  /** Returns whether an edit of the machine runs. */
+  /** Returns whether an edit of the machine is running. */
   isEditing(uuid: string): boolean {
     return this.#edits.isBusy(uuid);
   }
@@ -114,7 +115,8 @@ export class MachineQueue {
     const run = async (check?: TurnCheck): Promise<void> => {
       hasBegun = true;
       try {
-        // A cancelled insert stays in the queue: operations behind it must not boot an empty drive.
+        // A cancelled insert stays in the queue, because operations behind it must not boot an
+        // empty drive.
         signal.throwIfAborted();
         await insert(signal, check);
       } catch (error) {
@@ -133,7 +135,8 @@ export class MachineQueue {
           if (!hasBegun) reject(signal.reason as Error);
         };
         signal.addEventListener('abort', leave, { once: true });
-        // Node.js holds a combined signal in memory while it has a listener.
+        // Removes the listener, because Node.js keeps a combined signal in memory while the signal
+        // has listeners.
         void turn.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
       });
     } finally {
@@ -171,8 +174,8 @@ export class MachineQueue {
   }
 
   /**
-   * Runs the second half of a restart whose guest is already off. A failed insert that came later
-   * does not cancel it.
+   * Runs the second half of a restart whose guest is already off. An insert that was requested
+   * later and failed does not cancel it.
    */
   async restart({ uuid }: Named, action: () => Promise<void>): Promise<void> {
     await this.#run(uuid, action, 'restart', undefined);

@@ -2,7 +2,8 @@
 import { DriverError } from '../driver-error.js';
 
 /**
- * Checks that the operation still has its turn. An operation calls it before each write.
+ * Checks that it is still the turn of the operation. An operation calls this function before each
+ * write.
  * @throws {DriverError} unavailable, if another replica may run its operation now.
  */
 export type TurnCheck = () => Promise<void>;
@@ -11,7 +12,7 @@ export type TurnCheck = () => Promise<void>;
 export interface Operations {
   /**
    * Runs the operation after all earlier operations of the key have ended.
-   * @param operation gets no check if it cannot lose its turn.
+   * @param operation gets a check only if it can lose its turn to another replica.
    * @throws what the operation throws; the signal's reason; the reason of a cancellation.
    */
   run<Result>(key: string, operation: (check?: TurnCheck) => Promise<Result>, options?: QueueOptions): Promise<Result>;

@@ -10,7 +10,7 @@ import type { Operations, QueueOptions, TurnCheck } from './operation-queue.js';
 const EJECTS = 'ejects';
 const announceScript = `redis.call('PUBLISH', KEYS[1], ARGV[1])`;
 const ejectSchema = z.object({ replica: z.string(), uuid: z.string(), device: z.string() });
-/** The reason of a cancellation, as the store holds it. */
+/** The reason of a cancellation, in the form in which it is stored. */
 const reasonSchema = z.object({ kind: z.enum(['conflict', 'insertFailed', 'unavailable']), message: z.string() });
 
 /** Opens the queues that the replicas share. @throws {StoreUnavailable} */
@@ -19,7 +19,7 @@ export async function openSharedQueues(store: SharedStore): Promise<StageQueues>
   const listeners: ((uuid: string, device: string) => void)[] = [];
   await store.listen(EJECTS, (text) => {
     const eject = ejectOf(text);
-    // Without it, the eject waits until the insert ends.
+    // If the announcement is lost, the eject waits until the insert ends.
     if (eject === undefined || eject.replica === store.replica) return;
     for (const listener of listeners) listener(eject.uuid, eject.device);
   });
@@ -29,7 +29,7 @@ export async function openSharedQueues(store: SharedStore): Promise<StageQueues>
     ejects: {
       announce: (uuid, device) => {
         const text = JSON.stringify({ replica: store.replica, uuid, device });
-        // Without it, the eject waits, as above.
+        // If the announcement fails, the eject waits, as above.
         store.run(announceScript, [EJECTS], [text]).catch(() => undefined);
       },
       onEject: (listener) => void listeners.push(listener),
@@ -89,7 +89,7 @@ class SharedOperations implements Operations {
     { kind, message }: DriverError,
     options: { readonly before?: string } = {},
   ): void {
-    // Without the store, no waiting operation begins.
+    // While the store does not answer, no waiting operation begins.
     this.#leases
       .cancelWaiting(this.#nameOf(key), label, JSON.stringify({ kind, message }), options)
       .catch(() => undefined);
@@ -148,7 +148,10 @@ function cancellation({ message: text }: TicketCancelled): DriverError {
   return new DriverError(data.kind, data.message);
 }
 
-/** Parses the announcement of an eject; undefined if another version has written it in another form. */
+/**
+ * Parses the announcement of an eject; undefined if another version of the daemon has written it in
+ * another format.
+ */
 function ejectOf(text: string): z.infer<typeof ejectSchema> | undefined {
   return ejectSchema.safeParse(jsonOf(text)).data;
 }

@@ -14,17 +14,18 @@ export function mergeSettings(earlier: SettingsChange, later: SettingsChange): S
 /** Returns the change that reverts a change: the present values of its settings. */
 export function resetChange(present: MachineSettings, change: SettingsChange): SettingsChange {
   const undone = Object.entries(present).filter(([name, value]) => Object.hasOwn(change, name) && value !== null);
-  return without(Object.fromEntries(undone) as SettingsChange, 'kept'); // the members of a change, without null
+  // These are the members of a change, without null.
+  return without(Object.fromEntries(undone) as SettingsChange, 'kept');
 }
 
 /** Returns an object without some of its members. */
 export function without<T extends object, Name extends keyof T>(object: T, ...names: readonly Name[]): Omit<T, Name> {
   const left = Object.entries(object).filter(([name]) => !names.some((other) => other === name));
-  return Object.fromEntries(left) as Omit<T, Name>; // the remaining members
+  return Object.fromEntries(left) as Omit<T, Name>; // These are the remaining members.
 }
 
 /**
- * Checks that the machine supports these settings, as far as its definition shows.
+ * Checks that the machine supports these settings. Its definition does not show all limits.
  * @throws {DriverError} unsupported, with the reason; its field is the setting's name.
  */
 export function checkSettings(

@@ -35,8 +35,8 @@ export interface BootSnapshot {
   /** UEFI device path of the first boot device, `PciRoot(0x0)/…`; null if it has no address yet. */
   readonly firstDevicePath: string | null;
   /**
-   * Why clients can select only a device kind of `available`, and not a device, an order or a mode;
-   * absent if they can. A sentence for clients.
+   * If clients can select only a device kind of `available`: a sentence for clients with the
+   * reason. Absent if clients can also select a device, an order and a mode.
    */
   readonly fixed?: string;
 }

@@ -28,9 +28,12 @@ export interface BootOptionSnapshot {
  * has not selected the firmware yet.
  */
 export interface SecureBootSnapshot {
-  /** Whether it is on at the next start. */
+  /** Whether Secure Boot is on at the next start. */
   readonly enabled: boolean | null;
-  /** Whether it was on at the start of the present run; null also while the machine is off. */
+  /**
+   * Whether Secure Boot was on at the start of the present run; null if unknown, or if the machine
+   * is off.
+   */
   readonly current: boolean | null;
   /**
    * Whether the variables of the next start contain keys. Without keys the firmware is in setup
@@ -63,7 +66,8 @@ export type SettingsChange = {
 };
 
 /**
- * Why the driver dropped the pending settings: the hypervisor rejected the definition with them.
+ * The reason why the driver dropped the pending settings. The hypervisor had rejected the
+ * definition with these settings.
  */
 export interface SettingsFailure {
   readonly reason: string;

@@ -42,11 +42,11 @@ export interface InterfaceSnapshot {
 export interface MemoryDeviceSnapshot {
   /** `dimm`, `nvdimm`, `virtio-mem`, `virtio-pmem`, `sgx-epc`. */
   readonly model: string;
-  /** Memory that the guest has from it now. */
+  /** Memory of this module that the guest can use now. */
   readonly sizeKiB: number;
-  /** Its share of the machine's memory. */
+  /** Memory that this module adds to the machine. */
   readonly totalKiB: number;
-  /** Null if it is in no slot. */
+  /** Null if the module is in no slot. */
   readonly slot: number | null;
 }
 

@@ -37,13 +37,13 @@ export const untouchedMedia: MediaSettings = { verifyCertificate: null, certific
 /** One drive for virtual media. */
 export interface MediaSnapshot extends MediaSettings {
   readonly device: MediaDevice;
-  /** True if the drive has an image, from any client. */
+  /** True if the drive has an image, no matter which client has inserted it. */
   readonly inserted: boolean;
   /** URL of the image without credentials; the path of an image from the user; null if empty. */
   readonly image: string | null;
   /** Last path segment of the image; null when empty. */
   readonly imageName: string | null;
-  /** Protection that the guest sees. For an empty drive, the default of its next image. */
+  /** Write protection for the guest. For an empty drive, the default for the next image. */
   readonly writeProtected: boolean;
   /**
    * True if the image was inserted over Redfish (ConnectedVia URI), false for an image of the user.

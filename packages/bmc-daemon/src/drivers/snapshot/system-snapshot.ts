@@ -46,18 +46,19 @@ interface SystemState extends SystemRef {
   /** The hypervisor's report of the failure; absent if it reports none. */
   readonly fault?: MachineFault;
   /**
-   * Time since when the hypervisor does not answer. The snapshot is then an older one. Absent if it
-   * answers.
+   * The time when the hypervisor stopped answering. The snapshot is then old. Absent if the
+   * hypervisor answers.
    */
   readonly unansweredSince?: Date;
-  /** True if it has a serial port with a console; otherwise absent. */
+  /** True if the machine has a serial port with a console; otherwise absent. */
   readonly hasConsole?: true;
-  /** True if it has a graphical console that clients can open; otherwise absent. */
+  /** True if the machine has a graphical console that clients can open; otherwise absent. */
   readonly hasGraphicalConsole?: true;
-  /** True while the driver starts it and its guest is paused. */
+  /** True while the driver starts the machine and its guest is paused. */
   readonly starting?: true;
   /**
-   * Whether it starts with the host; absent if the hypervisor does not support it for this machine.
+   * Whether the machine starts with its host; absent if the hypervisor does not support it for this
+   * machine.
    */
   readonly autostart?: boolean;
   /** Asset tag from a client. */
@@ -81,7 +82,7 @@ export interface SystemDetails {
   /** `<memory>`: all memory of the machine, with its modules. */
   readonly memoryKiB: number;
   readonly memoryDevices: readonly MemoryDeviceSnapshot[];
-  /** Number of slots for modules, used and free; 0 if it supports none. */
+  /** Number of slots for modules, used and free; 0 if the machine supports none. */
   readonly memorySlots: number;
   readonly boot: BootSnapshot;
   readonly firmware: FirmwareSnapshot;

@@ -48,14 +48,14 @@ describe('a rejected login', () => {
     ]);
   });
 
-  it('is summarized with others every ten minutes, however long a guesser continues', () => {
+  it('is summarized with others every ten minutes, no matter how long a guesser continues', () => {
     for (let hour = 0; hour < 24; hour += 1) {
       for (let attempt = 0; attempt < 600; attempt += 1) {
         guess(attempt % 2 === 0 ? 'admin' : null, `192.0.2.${attempt % 3}`);
         pass(6_000);
       }
     }
-    // Ten, and one every ten minutes, in which there are a hundred attempts.
+    // Ten single events, and then one event for a hundred attempts every ten minutes.
     expect(published.length).toBeLessThanOrEqual(10 + 24 * 6);
     expect(published.at(-1)).toMatchObject({
       actor: null,

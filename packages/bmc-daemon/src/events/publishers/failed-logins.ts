@@ -1,7 +1,8 @@
 /**
  * Publishes rejected logins as events: the account and the address, never the password. A guesser
- * may cause any number, so the events are limited: the first ones are published individually, then
- * one event summarizes each ten minutes. A log of 1,000 entries then lasts a week.
+ * may cause any number of them, so the number of events is limited. The first rejected logins are
+ * published individually. Then, one event summarizes each ten minutes. A log of 1,000 entries then
+ * lasts a week.
  */
 import type { RefusedAttempt } from '../../offers/logins.js';
 import { baseRegistry } from '../../redfish/messages/base-registry.js';
@@ -26,7 +27,7 @@ export interface FailedLogins {
   close(): void;
 }
 
-/** Maximum number of individual events, and the time after which one more event is allowed. */
+/** Maximum number of individual events. After the time `everyMs`, one more event is allowed. */
 const AT_ONCE = 10;
 const EVERY_MS = 600_000;
 /**
@@ -77,7 +78,7 @@ export function publishFailedLogins({
     pending = undefined;
     refill();
     const [address] = addresses;
-    // The actor is known only if all logins came from one address.
+    // The event has an actor only if all logins came from one address.
     const actor = addresses.size === 1 && address !== undefined ? { user: null, address } : null;
     const forAccounts = accounts.size === 0 ? '' : ` for ${counted(accounts, 'account')}`;
     const many = count === 1 ? ['One more log-in', 'was'] : [`${count} more log-ins`, 'were'];

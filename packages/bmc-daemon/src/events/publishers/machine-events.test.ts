@@ -45,7 +45,7 @@ describe('changes that a driver reports', () => {
     ]);
   });
 
-  it('of a definition are published once if several come together', () => {
+  it('of a definition are published as one event if several happen at the same time', () => {
     for (const kind of ['changed', 'media', 'changed', 'changed'] as const) machines.onChange({ ...machine, kind });
     expect(heard).toEqual([]);
     jest.advanceTimersByTime(150);
@@ -55,14 +55,14 @@ describe('changes that a driver reports', () => {
     ]);
   });
 
-  it("are not published in addition to a client's own event, whichever comes first", () => {
+  it("are not published in addition to a client's own event, in either order", () => {
     machines.onChange({ ...machine, kind: 'changed' });
     machines.onChange({ ...machine, kind: 'media' });
     request('/VirtualMedia/Cd');
     machines.onChange({ ...machine, kind: 'media' });
     jest.advanceTimersByTime(1_000);
     expect(heard).toEqual(['ResourceChanged | Systems/u-1/VirtualMedia/Cd | 192.0.2.7 | ']);
-    // A change of something else does not explain a new image, nor does one of another machine.
+    // A client's change of something else, or of another machine, does not explain a new image.
     request('');
     machines.onChange({ ...machine, kind: 'media' });
     machines.onChange({ uuid: 'u-2', name: 'db', kind: 'changed' });

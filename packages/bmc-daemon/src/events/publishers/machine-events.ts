@@ -54,10 +54,10 @@ export interface MachineEvents {
 }
 
 /**
- * Creates the listener. libvirt reports every change of a definition. Requests of clients cause
- * most changes, and the event of the request has more data. So `changed` and `media` wait for
- * `settleMs`. The listener drops them if a client's event of the same resource was published shortly
- * before or meanwhile. For several changes within this time, it publishes one event.
+ * Creates the listener. libvirt reports every change of a definition. Most changes are caused by
+ * requests of clients, and the event of such a request has more data. So `changed` and `media` wait
+ * for `settleMs`. The listener drops them if a client's event of the same resource was published
+ * shortly before or meanwhile. For several changes within this time, it publishes one event.
  */
 export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsOptions): MachineEvents {
   /** Timers of waiting changes by key: the UUID for `changed`, `UUID media` for `media`. */
@@ -106,7 +106,7 @@ export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsO
           });
         return;
       }
-      // An event of a removed machine would create its log again.
+      // An event of a removed machine would create a new log for this machine.
       if (kind === 'undefined') for (const key of [uuid, `${uuid} media`]) forget(key);
       const { messageKey, args, severity = 'OK', detail } = changeMessages[kind];
       const sentences = [detail, reason === undefined ? undefined : `${capitalized(reason)}.`];
@@ -129,8 +129,8 @@ export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsO
 }
 
 /**
- * Returns the keys that a client's change explains: any change explains a new definition; a change
- * of a drive also explains a new image.
+ * Returns the keys of reports that a client's change may have caused. Any change may cause the
+ * report of a new definition. A change of a drive may also cause the report of a new image.
  */
 function keysOf(origin: string, system: string): readonly string[] {
   return origin.includes('/VirtualMedia') ? [system, `${system} media`] : [system];

@@ -15,7 +15,7 @@ type SessionUser = (id: string) => string | null | undefined;
 
 /**
  * Creates the listener that the request pipeline calls after each write.
- * @param sessionUser returns the user of a new session, because a login request has no user itself.
+ * @param sessionUser returns the user of a new session, because a login request has no user yet.
  */
 export function publishWrites(
   events: Pick<EventBus, 'publish'>,

@@ -14,7 +14,8 @@ const STEP_PERCENT = 10;
 /** Starts publishing the changes of the store's tasks. */
 export function publishTasks(tasks: Pick<TaskStore, 'onChange'>, events: Pick<EventBus, 'publish'>): void {
   const listener: TaskListener = ({ before, after }) => {
-    // The task was removed. Its end is already published, and the pipeline publishes a client's DELETE.
+    // The task was removed, which needs no event here. Its end is already published, and the
+    // pipeline publishes a client's DELETE.
     if (after === null) return;
     const key = keyOf(before, after);
     if (key === undefined) return;
@@ -36,7 +37,9 @@ export function publishTasks(tasks: Pick<TaskStore, 'onChange'>, events: Pick<Ev
   tasks.onChange(listener);
 }
 
-/** Returns the client of an event; most progress and end events have none. */
+/**
+ * Returns the client that caused an event. Most events of progress and of the end have no client.
+ */
 function actorOf(key: Key, { owner, cancelledBy }: Pick<TaskRecord, 'owner' | 'cancelledBy'>): Actor | null {
   if (key === 'TaskCancelled') return cancelledBy;
   return key === 'TaskStarted' ? owner : null;

@@ -29,7 +29,7 @@ const subscriptions = defineResource({
     ),
   post: {
     body: newSubscription,
-    // Does not contact the destination: a listener can start after its subscription.
+    // Does not contact the destination, because a listener may start after its subscription.
     run: async (_list, body, { services, requester }) => {
       const format = formatOf(body, services);
       const definitionUris = (body.MetricReportDefinitions ?? []).map((link) => link['@odata.id']);

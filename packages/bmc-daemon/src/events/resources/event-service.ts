@@ -67,7 +67,7 @@ const eventService = defineResource({
   }),
   patch: {
     body: z.strictObject({
-      // The service has no off state: without subscriptions it sends nothing.
+      // The service cannot be switched off. Without subscriptions, it sends nothing.
       ServiceEnabled: z.literal(true).optional(),
       DeliveryRetryAttempts: z.number().int().min(0).max(1_000).optional(),
       DeliveryRetryIntervalSeconds: z.number().int().min(1).max(86_400).optional(),
@@ -101,8 +101,8 @@ const eventService = defineResource({
           messageArgs: body.MessageArgs ?? [],
           severity: body.MessageSeverity ?? body.Severity ?? 'OK',
           origin,
-          // Always an event of the service: a test must not appear in the log of a machine. A test with
-          // ResourceRemoved would also delete that log.
+          // A test event always belongs to the service, because it must not appear in the log of a
+          // machine. A test with ResourceRemoved would even delete the log of a machine.
           system: null,
           actor: { user, address },
           time: body.EventTimestamp === undefined ? services.now() : new Date(body.EventTimestamp),

@@ -1,4 +1,7 @@
-/** The event logs of machines and managers. An entry shows the event, and the user and address behind it. */
+/**
+ * The event logs of machines and managers. An entry shows the event, and the user and the address
+ * that caused it.
+ */
 import { z } from 'zod';
 import { originAddress } from '../event-record.js';
 import type { EventLog, LogRecord } from '../event-logs.js';
@@ -130,7 +133,8 @@ function logEntry(definition: LogDefinition) {
       checkId(params.logId, definition);
       const { uuid } = await loadOwner(services, params.ownerId);
       const records = await log(services, uuid).read();
-      // Searches by id, because a damaged line in the file leaves a gap between the ids.
+      // Searches by id, not by index, because a damaged line in the file leaves a gap between the
+      // ids.
       const found = records.find((record) => String(record.id) === params.entryId);
       if (found === undefined) throw redfishError('ResourceNotFound', 'LogEntry', params.entryId);
       return entryOf(uuid, found);
@@ -182,7 +186,10 @@ function renderEntry({ id, time, messageId, args, severity, message, origin, act
 const temporaryResource =
   /\/(?:Sessions|Tasks|Subscriptions|Accounts|Roles|Volumes|Drives|Certificates|BootOptions|Storage|Members)\/[^/]+$/;
 
-/** Returns the origin to link to; null for a temporary resource, which the log entry outlives. */
+/**
+ * Returns the origin for the link; null for a temporary resource, because the log entry exists
+ * longer.
+ */
 function permanentOrigin(origin: string): string | null {
   return origin === '' || temporaryResource.test(origin) ? null : origin;
 }

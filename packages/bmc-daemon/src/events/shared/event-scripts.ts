@@ -4,7 +4,8 @@
  * - KEYS[1]: a list of the latest events, oldest first. An element is the number of the event, a space, and
  *   the event. The numbers grow, and may have gaps.
  * - KEYS[2]: the newest number.
- * - KEYS[3]: a random name, made with the first event. Another name means that Redis lost its data.
+ * - KEYS[3]: a random name, which is created with the first event. If the name changes, Redis has
+ *   lost its data.
  */
 
 /** The names of these keys. */

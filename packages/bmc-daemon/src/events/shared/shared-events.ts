@@ -1,6 +1,6 @@
 /**
- * The events of all replicas. Each replica adds its events to a list in Redis, and reads the events of all
- * of them from it. So all replicas have the same events with the same numbers.
+ * The events of all replicas. Each replica adds its events to a list in Redis, and reads the events
+ * of all replicas from this list. So all replicas have the same events with the same numbers.
  */
 import { hash } from 'node:crypto';
 import { z } from 'zod';
@@ -14,7 +14,7 @@ import { EVENT_CHANNEL, SharedEventWriter } from './event-writer.js';
 /** The events of all replicas. */
 export interface SharedEvents {
   readonly source: EventSource;
-  /** Stores the waiting events, as far as Redis answers. */
+  /** Stores the waiting events, if Redis answers. */
   close(): Promise<void>;
 }
 
@@ -102,7 +102,7 @@ class EventReader {
     };
   }
 
-  /** Reads new events. A call while a reading runs causes one more. */
+  /** Reads new events. A call during a running read causes one more read. */
   read(): Promise<void> {
     this.#isStale = true;
     this.#reading ??= this.#readAll().finally(() => (this.#reading = undefined));
@@ -121,7 +121,7 @@ class EventReader {
         return;
       }
       const [run, newest, which, ...elements] = answerSchema.parse(answer);
-      // The numbers of lost data say nothing about the new ones.
+      // Redis has lost its data. Old numbers say nothing about the new events.
       if (run !== this.#run) this.#last = { number: 0, digest: '' };
       this.#run = run;
       if (which === 'all') this.#deliverUnknown(elements);

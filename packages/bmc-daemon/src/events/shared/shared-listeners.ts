@@ -1,6 +1,7 @@
 /**
- * The listeners of all replicas, in the shared store. One replica at a time delivers to all of them: it
- * holds a lease, and stores what it has delivered. If it dies, another one continues after that.
+ * The listeners of all replicas, in the shared store. Only one replica at a time delivers events to
+ * the listeners. It has a lease, and stores the position of each listener. If this replica ends,
+ * another replica continues from these positions.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
@@ -16,11 +17,14 @@ import type { OpenSubscriptions, Subscriptions } from '../subscriptions/subscrip
 /** The state of the listeners, and the right to deliver to them. */
 export interface SharedListeners {
   readonly state: StateFile<SubscriptionsState>;
-  /** Returns a function that first checks that this replica still delivers. */
+  /** Wraps a function: it first checks that this replica still delivers. */
   checked(post: EventPost): EventPost;
-  /** Begins to deliver when no other replica does. @returns subscriptions whose changes hold at all replicas. */
+  /**
+   * Begins to deliver when no other replica does. @returns subscriptions whose changes apply at all
+   * replicas.
+   */
   share(subscriptions: OpenSubscriptions): Subscriptions;
-  /** Stores what has been delivered, and lets another replica deliver. */
+  /** Stores the position of each listener, and lets another replica deliver. */
   close(): Promise<void>;
 }
 
@@ -105,7 +109,7 @@ class StoredListeners implements SharedListeners {
       change: (id, change) => this.#record.change(() => subscriptions.change(id, change)),
       suspend: (id) => this.#record.change(() => subscriptions.suspend(id)),
       resume: (id) => this.#record.change(() => subscriptions.resume(id)),
-      // A stream ends with the connection of this replica.
+      // A stream belongs to a connection of this replica, so it is not stored.
       remove: (id) =>
         subscriptions.find(id)?.kind === 'stream'
           ? subscriptions.remove(id)
@@ -120,7 +124,7 @@ class StoredListeners implements SharedListeners {
     this.#leave();
   }
 
-  /** Outside of a request, the delivery itself has changed a listener. This is stored in the background. */
+  /** A change without a request was made by the delivery itself. It is stored in the background. */
   #update(change: (state: SubscriptionsState) => SubscriptionsState): void {
     const isPart = this.#record.isChanging;
     this.#record.update(change);
@@ -157,12 +161,12 @@ class StoredListeners implements SharedListeners {
     this.#listeners?.deliver(positions);
   }
 
-  /** Stores what has been delivered, and stops if another replica may deliver. */
+  /** Stores the position of each listener. Stops if another replica may deliver. */
   async #beat(): Promise<void> {
     if (this.#isBeating || this.#isClosed) return;
     this.#isBeating = true;
     try {
-      // A replica that cannot read the subscriptions leaves their delivery to one that can.
+      // This replica cannot read the subscriptions, so it lets another replica deliver.
       if (!this.#record.isReadable) this.#leave();
       else if (this.#ticket === undefined) this.#join();
       else if (this.#isDelivering) {

@@ -1,4 +1,7 @@
-/** The event logs that all replicas share, in Redis. The events add their entries themselves. */
+/**
+ * The event logs that all replicas share, in Redis. The script that stores an event also adds its
+ * entry.
+ */
 import type { SharedStore } from '../../replicas/shared-store.js';
 import type { EventLog, EventLogs } from '../event-logs.js';
 import { recordSchema, type LogRecord } from '../log-file.js';
@@ -58,7 +61,7 @@ export function createSharedLogs(store: SharedStore, limit: number): EventLogs {
   };
 }
 
-/** Parses an entry. Ignores one of another form. */
+/** Parses an entry; undefined if it has an unknown format. */
 function recordsOf(text: string): readonly LogRecord[] {
   try {
     return [recordSchema.parse(JSON.parse(text))];

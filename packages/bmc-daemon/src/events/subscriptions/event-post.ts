@@ -15,7 +15,7 @@ export interface Listener {
 }
 
 /**
- * Sends a payload. Rejects with a readable reason if the listener does not answer 2xx in time.
+ * Sends a payload. Rejects with a reason for people if the listener does not answer 2xx in time.
  */
 export type EventPost = (listener: Listener, payload: string, signal: AbortSignal) => Promise<void>;
 
@@ -42,7 +42,7 @@ export function isForbidden(url: URL): boolean {
 
 /**
  * Creates the sender and a function that closes its connections. It follows no redirects, so events
- * go only where the client wants them.
+ * go only to the address that the client has chosen.
  * @param lookup resolves host names. Default: the host's resolver.
  */
 export function createEventPost(lookup?: NameLookup): { readonly post: EventPost; close(): void } {

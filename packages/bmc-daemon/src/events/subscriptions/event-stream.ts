@@ -12,8 +12,8 @@ interface EventStreamOptions {
   /** Maximum number of events that wait for a client. */
   readonly limit: number;
   /**
-   * The interval of keep-alive lines: proxies close silent connections, and a write detects a lost
-   * client.
+   * The interval of keep-alive lines. They are needed because proxies close silent connections, and
+   * because only a write shows that a client is gone.
    */
   readonly keepAliveMs: number;
   /** A client that reads nothing for this time is disconnected. */
@@ -81,8 +81,8 @@ export class EventStream {
   #schedule(): void {
     if (this.#scheduled || this.#fullSince !== undefined) return;
     this.#scheduled = true;
-    // In the next turn of the event loop, so that the publisher does not write to sockets, and its
-    // next events join the same write.
+    // Writes in the next turn of the event loop. So the publisher does not wait for sockets, and
+    // its next events are in the same write.
     setImmediate(() => {
       this.#scheduled = false;
       this.#pump();

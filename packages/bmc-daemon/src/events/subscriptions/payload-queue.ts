@@ -12,7 +12,7 @@ interface Payload {
   render(context: string | null): string;
   /** Puts the payload back if it was not delivered. */
   putBack(): void;
-  /** Ends the payload after its delivery. */
+  /** Marks the payload as delivered. */
   delivered(): void;
 }
 
@@ -72,8 +72,9 @@ export class EventQueue implements PayloadQueue {
 }
 
 /**
- * Waiting metric reports. A newer report replaces a waiting one of the same definition. A subscriber
- * that was away needs the current values, and the counters in them cover the time that it missed.
+ * Waiting metric reports. A newer report replaces a waiting one of the same definition. A
+ * subscriber that was not reachable needs only the current values. Their counters include the time
+ * that it missed.
  */
 export class ReportQueue implements PayloadQueue {
   readonly #waiting = new Map<string, ReportMessage>();

@@ -51,7 +51,10 @@ export class PushDelivery {
     this.#options = options;
   }
 
-  /** Tells the delivery that the queue has new payloads. They are sent after earlier ones. */
+  /**
+   * Tells the delivery that the queue has new payloads. The delivery sends them after earlier
+   * payloads.
+   */
   notify(): void {
     this.#pump();
   }
@@ -85,8 +88,8 @@ export class PushDelivery {
     if (this.#running || this.#suspended || this.#timer !== undefined || this.#isClosed()) return;
     if (this.#options.queue.isEmpty) return;
     this.#running = true;
-    // Start later, not inside `publish`. The publisher does not wait for rendering, and events of the
-    // same turn share one payload.
+    // Starts in the next turn of the event loop, not inside `publish`. So the publisher does not
+    // wait for rendering, and events of the same turn share one payload.
     setImmediate(() => {
       void this.#send().finally(() => {
         this.#running = false;
@@ -120,8 +123,8 @@ export class PushDelivery {
     const { onHealth, onStopped, policy, retries } = this.#options;
     if (this.#isHealthy) onHealth(error);
     this.#isHealthy = false;
-    // A client suspended the delivery meanwhile: the failure does not count, and no retry is
-    // needed.
+    // A client has suspended the delivery meanwhile. So the failure does not count, and needs no
+    // retry.
     if (this.#suspended) return;
     this.#failed += 1;
     const { attempts, intervalMs } = retries();

@@ -116,7 +116,7 @@ export class PushListeners {
   remove(id: string): boolean {
     const push = this.#pushes.get(id);
     if (push === undefined) return false;
-    // Update the file first: if this fails, the subscription continues.
+    // Updates the file first. If this fails, the subscription continues.
     this.#store(id);
     this.#stop(push);
     return true;
@@ -150,7 +150,7 @@ export class PushListeners {
     return new Map(known.flatMap(([id, position]) => (position === undefined ? [] : [[id, position] as const])));
   }
 
-  /** Takes over what other replicas have changed in the state. */
+  /** Applies the changes that other replicas have made to the state. */
   reload(): void {
     const records = new Map(this.#options.state.state.subscriptions.map((record) => [record.id, record]));
     for (const [id, push] of this.#pushes) if (!records.has(id)) this.#stop(push);
@@ -221,7 +221,8 @@ export class PushListeners {
       if (outcome === 'terminate') this.remove(id);
       else this.#update(push, { suspended: true });
     } catch (error) {
-      // The delivery ends although the file does not say so. After a restart, it starts again.
+      // The delivery ends, but the file still contains the listener. So the delivery starts again
+      // after a restart.
       log.warn('storing the subscriptions failed', { error });
       if (outcome === 'terminate') this.#stop(push);
       else this.#set(push, { ...subscription, record: { ...subscription.record, suspended: true } });

@@ -13,7 +13,7 @@ interface QueueWithSource {
   /**
    * Begins to fill the queue.
    * @param after the id of the last delivered event. Default: the newest event.
-   * @returns a function that stops that.
+   * @returns a function that stops filling it.
    */
   readonly listen: (notify: () => void, after?: string) => () => void;
   /** Returns the id of the last delivered event; undefined if the listener receives no events. */

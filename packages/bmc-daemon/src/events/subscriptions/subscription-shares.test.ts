@@ -9,8 +9,8 @@ const reader: PlaceRequest = { kind: 'stream', owner: 'reader', address: '192.0.
 const operator: PlaceRequest = { kind: 'push', owner: 'operator', address: null, hasConfigureManager: false };
 const admin: PlaceRequest = { kind: 'stream', owner: 'admin', address: '192.0.2.9', hasConfigureManager: true };
 
-describe('the places for subscriptions', () => {
-  it('are a quarter, as streams, for an account that is no administrator', () => {
+describe('the limits of subscriptions', () => {
+  it('give a quarter of all places to the streams of an account that is not an administrator', () => {
     const others = (count: number) => times(count, (index) => stream('reader', `192.0.2.${index}`));
     expect(hasPlace(reader, others(49), 200)).toBe(true);
     expect(hasPlace(reader, others(50), 200)).toBe(false);
@@ -18,7 +18,7 @@ describe('the places for subscriptions', () => {
     expect(hasPlace(admin, [...others(50), ...times(60, () => stream('admin', '192.0.2.200'))], 200)).toBe(true);
   });
 
-  it('are one half, as streams, for an address, whatever its accounts', () => {
+  it('give half of all places to the streams of one address, with any accounts', () => {
     const here = (count: number) => times(count, (index) => stream(`user-${index % 4}`, reader.address ?? ''));
     expect(hasPlace(reader, here(99), 200)).toBe(true);
     expect(hasPlace(reader, here(100), 200)).toBe(false);
@@ -26,7 +26,7 @@ describe('the places for subscriptions', () => {
     expect(hasPlace({ ...reader, address: '192.0.2.2' }, here(100), 200)).toBe(true);
   });
 
-  it('have no share of a listener, as tools create one for each machine', () => {
+  it('do not restrict the listeners of one client, because tools create one for each machine', () => {
     expect(
       hasPlace(
         operator,
@@ -36,7 +36,7 @@ describe('the places for subscriptions', () => {
     ).toBe(true);
   });
 
-  it('are left to administrators in the last tenth, and end at the limit', () => {
+  it('reserve the last tenth of all places for administrators, and reject more than the maximum', () => {
     const taken = times(180, () => push('operator'));
     expect([operator, reader, admin].map((asker) => hasPlace(asker, taken, 200))).toEqual([false, false, true]);
     expect(

@@ -1,4 +1,7 @@
-/** Limits the subscriptions of each client, so that one client cannot use the places of all others. */
+/**
+ * Limits the subscriptions of each client, so that one client cannot use up the places of the
+ * service.
+ */
 
 /** A subscription that has a place. */
 export interface Place {

@@ -24,7 +24,7 @@ const wanted = z.object({
 const pushRecord = z.object({
   id: z.string(),
   context: z.string().nullable(),
-  /** As the client sent it; a password in it is never shown. */
+  /** The URL that the client sent. Answers never show a password in it. */
   destination: z.string(),
   httpHeaders: z.record(z.string(), z.string()),
   verifyCertificate: z.boolean(),
@@ -52,7 +52,7 @@ const stateForm = z.object({
 });
 /** The retry settings and the listeners of the state file. */
 export type SubscriptionsState = z.infer<typeof stateForm>;
-/** The content of the state file. It keeps what a newer version of the daemon has added. */
+/** The content of the state file. It keeps members that a newer version of the daemon has added. */
 export const subscriptionsState: z.ZodType<SubscriptionsState> = stateForm
   .extend({ subscriptions: z.array(pushRecord.extend({ wanted: wanted.loose() }).loose()) })
   .loose();
@@ -88,7 +88,7 @@ export type Subscription = PushSubscription | StreamSubscription;
 /** The properties of a listener that a client may change. */
 export type PushChange = Partial<Pick<PushRecord, 'context' | 'httpHeaders' | 'verifyCertificate' | 'policy'>>;
 
-/** A new listener. `machine` is null by default: all machines. */
+/** A new listener. Without `machine`, it receives the events of all machines. */
 export type NewSubscription = Omit<PushRecord, 'id' | 'suspended' | 'machine' | 'after'> &
   Partial<Pick<PushRecord, 'machine'>>;
 

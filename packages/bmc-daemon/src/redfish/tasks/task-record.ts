@@ -54,7 +54,10 @@ export function isRunning({ state }: TaskRecord): boolean {
   return state === 'Running' || state === 'Cancelling';
 }
 
-/** Records in the order of their creation. Each access removes the expired records, so no timer is needed. */
+/**
+ * Records in the order of their creation. `all` and `get` remove expired records first, so no timer
+ * is needed.
+ */
 export class TaskRecords {
   /** How long a finished task stays, in minutes. */
   keepMinutes = 24 * 60;
