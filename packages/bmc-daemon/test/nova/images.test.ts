@@ -354,3 +354,30 @@ it('lists the images once while Glance hangs, and shows servers after 5 s', asyn
   expect(await served.get(drive)).toMatchObject({ Inserted: true, Image: null });
   expect(test.requestsTo('/image/v2/images?')).toHaveLength(before + 1);
 });
+
+it('never changes what a newer version has stored for a server, and deletes no image while there is such a server', async () => {
+  const unused = glance.put();
+  const newer = '{"v":2,"drives":[]}';
+  const textOf = () => {
+    const metadata = test.servers.all.get(idOf(1))?.body['metadata'];
+    return (metadata as Record<string, string> | undefined)?.['rackless:state']; // the tests list objects of texts
+  };
+  test.servers.put(1, { metadata: { 'rackless:state': newer } });
+  const served = await test.serve();
+  await untilSwept();
+  const refusals = [
+    await insert(served),
+    await served.send('PATCH', system, { AssetTag: 'rack-1' }),
+    await served.send('POST', `${system}/Actions/ComputerSystem.Reset`, { ResetType: 'ForceRestart' }),
+  ];
+  for (const refusal of refusals) {
+    expect(refusal.status).toBe(503);
+    expect(JSON.stringify(refusal.body)).toContain('a newer version of the service has stored');
+  }
+  expect([textOf(), test.servers.actions]).toEqual([newer, []]);
+  expect(glance.images.has(unused)).toBe(true);
+  // The owner of the server can remove the settings.
+  test.servers.put(1, { metadata: {} });
+  expect((await served.send('PATCH', system, { AssetTag: 'rack-1' })).status).toBe(200);
+  expect(textOf()).toContain('rack-1');
+});

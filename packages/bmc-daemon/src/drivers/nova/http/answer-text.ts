@@ -42,12 +42,22 @@ function messageIn(body: unknown): string | undefined {
   return undefined;
 }
 
-/** Removes the markup of HTML. */
+/** Elements of HTML whose text is not for readers. */
+const HIDDEN = /^<(\/?)(?:style|script|title)\b/i;
+
+/** Removes the markup of HTML. Takes linear time, because a hostile service may send any text. */
 function plainText(text: string): string {
+  let isHidden = false;
   return text
     .slice(0, 20_000)
-    .replace(/<(style|script|title)\b[^]*?<\/\1>/gi, ' ')
-    .replace(/<[^>]*>/g, ' ');
+    .split(/(<[^<>]*>)/)
+    .map((part, index) => {
+      const isTag = index % 2 === 1;
+      const [, end] = (isTag ? HIDDEN.exec(part) : null) ?? [];
+      if (end !== undefined) isHidden = end === '';
+      return isTag || isHidden ? ' ' : part;
+    })
+    .join('');
 }
 
 /**

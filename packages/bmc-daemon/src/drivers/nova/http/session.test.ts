@@ -304,6 +304,8 @@ describe('reasons', () => {
       '<html><title>503</title><style>p{}</style><body><h1>Service</h1>down</body>',
       '418: Service down',
     ],
+    // A regular expression that looks for the end of each tag needs seconds for this.
+    ['HTML of many tags without an end', 'text/html', '<title'.repeat(100_000), `418: ${'<title'.repeat(50)}…`],
     ["Nova's JSON", 'application/json', '{"conflictingRequest": {"code": 409, "message": "busy"}}', '418: busy'],
     ['other JSON', 'application/json', '{"odd": [1]}', '418'],
     ['a repeated request', 'text/plain', `a ${PASSWORD} b token-1 c \u0000 d`, '418: a ****** b ****** c d'],

@@ -1,5 +1,13 @@
 import { expect, it } from '@jest/globals';
-import { fitsItem, formatState, MAX_ASSET_TAG, parseState, untouchedState, type ServerState } from './server-state.js';
+import {
+  fitsItem,
+  formatState,
+  isOfNewerVersion,
+  MAX_ASSET_TAG,
+  parseState,
+  untouchedState,
+  type ServerState,
+} from './server-state.js';
 
 /** Nova's limit for the value of a metadata item. */
 const MAX_ITEM = 255;
@@ -36,4 +44,14 @@ it.each([[''], ['\u0007'], ['x'.repeat(65)], [5]])('ignores a state with the inv
 
 it('reads a state without an asset tag as earlier versions wrote it', () => {
   expect(parseState('{"enabled":"continuous","target":"hd"}')).toEqual(untouchedState);
+});
+
+it.each([
+  ['{"v":2,"enabled":"disabled"}', true],
+  ['{"v":2', false],
+  ['{"enabled":"disabled"}', false],
+  ['{"v":"2"}', false],
+])('knows whether a newer version has written %s: %p', (text, isNewer) => {
+  expect(isOfNewerVersion(text)).toBe(isNewer);
+  if (isNewer) expect(parseState(text)).toBeUndefined();
 });

@@ -75,17 +75,18 @@ const stateSchema = z.object({
   by: z.string().max(16).optional(),
 });
 
-/** Parses a stored text; undefined if there is no text, or if this service did not write it. */
+/** A form that this version cannot read has a version. A newer one must have it, or keep all members. */
+const newerSchema = z.object({ v: z.int().min(1) });
+
+/** Returns whether a newer version of the service has stored this text, in a form of its own. */
+export function isOfNewerVersion(text: string | undefined): boolean {
+  return newerSchema.safeParse(valueOf(text)).success;
+}
+
+/** Parses a stored text; undefined if there is no text, or if this version did not write it. */
 export function parseState(text: string | undefined): ServerState | undefined {
-  if (text === undefined) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  const parsed = stateSchema.safeParse(value);
-  if (!parsed.success) return undefined;
+  const parsed = stateSchema.safeParse(valueOf(text));
+  if (!parsed.success || isOfNewerVersion(text)) return undefined;
   const { cd = null, verify = null, tag = null, after, off, by, enabled, target } = parsed.data;
   const { boot } = untouchedState;
   return {
@@ -96,6 +97,14 @@ export function parseState(text: string | undefined): ServerState | undefined {
     ...(after === undefined ? {} : { bootedAfter: after }),
     ...(off === undefined || by === undefined ? {} : { stopping: { after: off, by } }),
   };
+}
+
+function valueOf(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as unknown);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Formats a state, in 255 characters or less if {@link fitsItem} accepts its asset tag. */

@@ -18,6 +18,7 @@ import {
   afterItsBoot,
   beforeItsBoot,
   formatState,
+  isOfNewerVersion,
   isUntouched,
   MAX_ACTION,
   parseState,
@@ -116,8 +117,17 @@ export class StateStore {
     this.#options = options;
   }
 
-  /** Returns the state of a server. @throws {CloudFailure} if Glance does not answer. */
+  /**
+   * Returns the state of a server.
+   * @throws {CloudFailure} if Glance does not answer.
+   * @throws {DriverError} unavailable, if a newer version has stored a state that this one cannot read. A
+   *   change would destroy it, and a boot would ignore it.
+   */
   async read(server: Server): Promise<KnownState> {
+    if (isOfNewerVersion(server.metadata[STATE_KEY])) {
+      const why = 'a newer version of the service has stored them';
+      throw new DriverError('unavailable', `reading the settings of server ${server.name}: ${why}`);
+    }
     const holder = holderOf(server);
     return knownState(server, holder === undefined ? undefined : await this.#options.images.get(holder));
   }
@@ -197,9 +207,10 @@ export class StateStore {
   async imagesInUse(images: readonly CloudImage[]): Promise<ReadonlySet<string>> {
     const { servers, isIncomplete } = await this.#options.api.listServers();
     const known = servers.filter(isKnown);
-    // The metadata of a server are unknown if its cell is down, or if Nova sent an unexpected form.
-    // Then every image may be in use.
-    if (isIncomplete || known.length < servers.length) return new Set(images.map(({ id }) => id));
+    // The metadata of a server are unknown if its cell is down, or if Nova sent an unexpected form, or if
+    // a newer version has written them. Then every image may be in use.
+    const isNewer = known.some(({ metadata }) => isOfNewerVersion(metadata[STATE_KEY]));
+    if (isIncomplete || isNewer || known.length < servers.length) return new Set(images.map(({ id }) => id));
     const now = known.map(holderOf);
     const later = images.flatMap(({ properties }) =>
       known.map(({ id }) => parseState(properties.get(stateProperty(id)))?.cd ?? undefined),
