@@ -3,6 +3,7 @@
 `cloud_server.py CLOUDS_YAML create DISK CONSOLES` creates it and prints its id. It starts from DISK, and
 has the memory and the disk size that Ironic needs. CONSOLES/NAME.log becomes a link to its serial line.
 `cloud_server.py CLOUDS_YAML delete ID` deletes it.
+`cloud_server.py CLOUDS_YAML network-image NAME ISO` stores an image of iPXE, unless there is one.
 """
 import re
 import sys
@@ -33,11 +34,15 @@ class Cloud:
     def ask(self, method, service, path, body=None, **headers):
         return ask(method, self.urls[service] + path, body, {**self.headers, **headers})[1]
 
-    def create_image(self, disk):
-        image = {'name': NAME, 'disk_format': 'raw', 'container_format': 'bare', 'visibility': 'public'}
+    def create_image(self, name, disk_format, file, **properties):
+        image = {'name': name, 'disk_format': disk_format, 'container_format': 'bare', 'visibility': 'public', **properties}
         created = self.ask('POST', 'image', '/v2/images', image)
-        self.ask('PUT', 'image', f'/v2/images/{created["id"]}/file', disk.read_bytes(), **{'Content-Type': 'application/octet-stream'})
+        self.ask('PUT', 'image', f'/v2/images/{created["id"]}/file', file.read_bytes(), **{'Content-Type': 'application/octet-stream'})
         return created['id']
+
+    def create_network_image(self, name, file):
+        if not self.ask('GET', 'image', f'/v2/images?name={name}')['images']:
+            self.create_image(name, 'iso', file, hw_rescue_device='cdrom', hw_rescue_bus='sata')
 
     def create_server(self, image):
         if FLAVOR not in [flavor['id'] for flavor in self.ask('GET', 'compute', '/flavors')['flavors']]:
@@ -64,8 +69,11 @@ def main():
     if command == 'delete':
         cloud.ask('DELETE', 'compute', f'/servers/{rest[0]}')
         return
+    if command == 'network-image':
+        cloud.create_network_image(rest[0], Path(rest[1]))
+        return
     disk, consoles = map(Path, rest)
-    server = cloud.create_server(cloud.create_image(disk))
+    server = cloud.create_server(cloud.create_image(NAME, 'raw', disk, hw_firmware_type='bios'))
     cloud.wait_for(server)
     consoles.mkdir(parents=True, exist_ok=True)
     (consoles / f'{NAME}.log').symlink_to(clouds.parent / 'instances' / server / 'console.log')

@@ -13,6 +13,7 @@ state=$work/libvirt
 lab_daemon=
 lab_cloud=
 lab_server=
+lab_network_image=ipxe-client
 lab_user="admin"
 lab_url=
 lab_password_file=$work/password
@@ -68,7 +69,7 @@ start_guests() {
 }
 
 # Starts an OpenStack, or uses the one whose clouds.yaml is RACKLESS_OPENSTACK_LAB. Creates lab_server
-# in it.
+# and lab_network_image in it.
 start_cloud() {
   OS_CLIENT_CONFIG_FILE=${RACKLESS_OPENSTACK_LAB:-}
   if [ -z "$OS_CLIENT_CONFIG_FILE" ]; then
@@ -82,6 +83,7 @@ start_cloud() {
   fi
   export OS_CLIENT_CONFIG_FILE
   say "A server (its guest has no hardware acceleration)"
+  cloud_server network-image "$lab_network_image" /usr/lib/ipxe/ipxe.iso
   lab_server=$(cloud_server create "$(scripts/guests/build-guest --kind disk --linux)" "$work/consoles")
 }
 

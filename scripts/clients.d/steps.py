@@ -36,15 +36,17 @@ def wait_for(what, probe, wanted, seconds=120):
 class Steps:
     """Runs and counts the steps of all clients."""
 
-    """@param reason_of returns why the service does not offer a step (`client.name`); None if it does."""
+    """@param reason_of returns why the service does not offer a step (`client.name`); None if it does.
+    @param is_started returns whether to try a step nevertheless."""
 
-    def __init__(self, secrets=(), output=sys.stdout, reason_of=lambda step: None):
+    def __init__(self, secrets=(), output=sys.stdout, reason_of=lambda step: None, is_started=lambda step: True):
         self.counts = {}  # client: [passed, failed, not run]
         self.seconds = {}
         self.failed = []
         self._secrets = [secret for secret in secrets if secret]
         self._output = output
         self._reason_of = reason_of
+        self._is_started = is_started
 
     def _report(self, verdict, client, name, why=''):
         not_offered = self._reason_of(f'{client}.{name.partition("[")[0]}')
@@ -73,6 +75,15 @@ class Steps:
             self._report('FAIL', client, name, f'{type(error).__name__}: {error}' if not isinstance(error, Unexpected) else error)
         else:
             self._report('PASS', client, name)
+
+    def run(self, client, name, work):
+        """Runs `work()` as a step, unless the service does not offer it and a failure would disturb later steps."""
+        step = f'{client}.{name.partition("[")[0]}'
+        if not self._is_started(step):
+            self.skip(client, name, self._reason_of(step))
+            return
+        with self.step(client, name):
+            work()
 
     def failure(self, client, name, why):
         """Records a step that failed before it could run."""

@@ -213,8 +213,7 @@ class Machine(Deployments):
                 self.step(name)
 
     def step(self, name):
-        with self.lab.steps.step(NAME, name.removeprefix('step_').replace('_', '-') + self.lab.suffix(self.machine)):
-            getattr(self, name)()
+        self.lab.steps.run(NAME, name.removeprefix('step_').replace('_', '-') + self.lab.suffix(self.machine), getattr(self, name))
 
 
 def run(lab):

@@ -25,8 +25,7 @@ def steps_of(kind, is_uefi, is_quick):
 
 def run_steps(lab, session, kind, is_uefi, suffix):
     for name in steps_of(kind, is_uefi, lab.quick):
-        with lab.steps.step(NAME, name.removeprefix('step_').replace('_', '-') + suffix):
-            getattr(session, name)()
+        lab.steps.run(NAME, name.removeprefix('step_').replace('_', '-') + suffix, getattr(session, name))
 
 
 def run(lab):

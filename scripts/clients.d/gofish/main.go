@@ -139,6 +139,15 @@ func changeSystem(client *gofish.APIClient, system *ComputerSystem) {
 	})
 	if sendsEtags {
 		step("refuses-a-stale-change", func() error {
+			// Without another change, the system may look as it did when it was read.
+			current, err := systemOf(client)
+			if err != nil {
+				return err
+			}
+			current.AssetTag = "changed meanwhile"
+			if err := current.Update(); err != nil {
+				return err
+			}
 			system.AssetTag = "stale"
 			if err := system.Update(); err == nil || !strings.Contains(err.Error(), "412") {
 				return fmt.Errorf("it was answered with %v, not with 412", err)

@@ -48,11 +48,23 @@ class Power(SushySystem):
         self.reset('GRACEFUL_RESTART', 'On')
         self.boots('DISK')
 
+    def has_image(self):
+        """Inserts the image, if a step before has not run."""
+        if not self.drive.inserted:
+            self.drive.insert_media(self.lab.image_url)
+
     def step_override_once_while_on(self):
+        self.has_image()
         self.override('Cd', 'Once')
         self.console.forget()
         self.reset('FORCE_RESTART', 'On')
         self.boots('ISO')
+
+    def step_third_boot_from_the_disk(self):
+        """Nova cannot pause a server that runs an image."""
+        self.console.forget()
+        self.reset('FORCE_RESTART', 'On')
+        self.boots('DISK')
 
     def step_nmi(self):
         self.system.reset_system(self.sushy.ResetType.NMI)
@@ -81,6 +93,9 @@ class Power(SushySystem):
         self.reset('PUSH_POWER_BUTTON', 'Off')
 
     def step_boot_from_it_always(self):
+        self.has_image()
+        if self.machine.power != 'Off':
+            self.reset('FORCE_OFF', 'Off')
         self.override('Cd', 'Continuous')
         self.console.forget()
         self.reset('ON', 'On')
