@@ -121,9 +121,10 @@ export class ConsoleLine {
   onMachineChange(kind: MachineChangeKind): void {
     switch (kind) {
       case 'started':
+      case 'moved':
         this.#retries = 0;
         this.#silence.changed();
-        // The stream of the previous QEMU process may still be open.
+        // The stream of the previous QEMU process, or of the former host, may still be open.
         if (this.#stream !== undefined || this.#opening !== undefined) this.#startedMeanwhile = true;
         else void this.#attempt();
         return;

@@ -78,7 +78,7 @@ export const consoleLogBounds: ConsoleLogBounds = {
 
 /** Options of {@link openConsoleLogs}. */
 interface ConsoleLogsOptions {
-  readonly driver: Pick<HypervisorDriver, 'console' | 'listSystems' | 'onChange'>;
+  readonly driver: Pick<HypervisorDriver, 'console' | 'listSystems' | 'isListIncomplete' | 'onChange'>;
   readonly hub: Pick<ConsoleHub, 'attach'>;
   /** Used by this module alone; created with the first text. */
   readonly folder: string;
@@ -230,18 +230,13 @@ class RecordedConsoleLogs implements ConsoleLogs {
   }
 
   async #listMachines(): Promise<void> {
-    const { lookEveryMs } = this.#bounds;
-    let listed: readonly { readonly uuid: string }[];
-    try {
-      listed = await this.#options.driver.listSystems();
-    } catch {
-      // The host does not answer yet.
-      if (!this.#isClosed) this.#timer = setTimeout(() => void this.#listMachines(), lookEveryMs).unref();
-      return;
-    }
+    const { driver } = this.#options;
+    // Null: the host does not answer yet.
+    const listed = await driver.listSystems().catch(() => null);
     if (this.#isClosed) return;
-    for (const { uuid } of listed) this.#record(uuid);
-    this.#oldFolders.start();
+    for (const { uuid } of listed ?? []) this.#record(uuid);
+    if (listed !== null && driver.isListIncomplete?.() !== true) this.#oldFolders.start();
+    else this.#timer = setTimeout(() => void this.#listMachines(), this.#bounds.lookEveryMs).unref();
   }
 
   #onWritten(): void {

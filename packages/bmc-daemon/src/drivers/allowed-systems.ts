@@ -38,7 +38,9 @@ export function allowSystems(
       await call(group, await resolve(id));
   const { media, console: consoles, graphicalConsole, guestNetwork, logs, statistics, volumes } = driver;
   return byMachine<HypervisorDriver>(on(driver), {
-    name: driver.name,
+    get name() {
+      return driver.name;
+    },
     start: () => driver.start(),
     close: () => driver.close(),
     ping: () => driver.ping(),
@@ -47,6 +49,7 @@ export function allowSystems(
         if (isAllowed(change)) listener(change);
       }),
     listSystems,
+    isListIncomplete: () => driver.isListIncomplete?.() === true,
     powerActions: driver.powerActions,
     changeable: driver.changeable,
     media: media && byMachine(on(media), {}),

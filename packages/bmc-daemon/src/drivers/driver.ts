@@ -48,6 +48,11 @@ interface MinimalDriver {
 
 /** A hypervisor, or several hosts behind one driver, as resources use it. */
 export interface HypervisorDriver extends MinimalDriver {
+  /**
+   * Returns true while the machines of a host are unknown, because it has never answered. Callers that
+   * remove the data of machines that are gone then remove nothing. Absent: always false.
+   */
+  readonly isListIncomplete?: () => boolean;
   /** Connects in the background. Does not throw if the host is down. */
   start(): Promise<void>;
   /** Closes connections and aborts downloads. Removes partial downloads. */

@@ -22,7 +22,24 @@ export type MachineChangeKind =
   /** The guest was reset, or restarted itself. */
   | 'rebooted'
   /** The guest is shutting down. */
-  | 'shuttingDown';
+  | 'shuttingDown'
+  /** The machine is on another host now. Its state did not change. */
+  | 'moved';
+
+/** The reason of `paused` for a machine that is about to leave its host. */
+export const migrating = 'migrating';
+/** The reason of `stopped` for a machine that has left its host. */
+export const migrated = 'migrated to another host';
+
+/** The state after a change, if the change implies one. */
+export const stateAfter: Readonly<Partial<Record<MachineChangeKind, DomainState>>> = {
+  started: 'running',
+  stopped: 'shutoff',
+  paused: 'paused',
+  resumed: 'running',
+  suspended: 'pmsuspended',
+  crashed: 'crashed',
+};
 
 /** A change of a machine. */
 export interface MachineChange {

@@ -65,9 +65,13 @@ async function openShared(options: {
 }
 
 /** Removes the logs of machines that were deleted while no daemon ran. */
-async function tidyLogs(driver: Pick<HypervisorDriver, 'listSystems'>, logs: EventLogs): Promise<void> {
+async function tidyLogs(
+  driver: Pick<HypervisorDriver, 'listSystems' | 'isListIncomplete'>,
+  logs: EventLogs,
+): Promise<void> {
   try {
-    await logs.retain(new Set((await driver.listSystems()).map(({ uuid }) => uuid)));
+    const uuids = new Set((await driver.listSystems()).map(({ uuid }) => uuid));
+    if (driver.isListIncomplete?.() !== true) await logs.retain(uuids);
   } catch {
     // The host does not answer, or the disk is full. The daemon tries again at its next start.
   }

@@ -1,4 +1,5 @@
 /** Names and addresses of managers, and the resources of their network. */
+import type { HypervisorDriver } from '../drivers/driver.js';
 import type { Feature, FeatureContext, Listening } from '../feature.js';
 import { hostAddresses } from '../host/host-addresses.js';
 import { readHostNetwork } from '../host/host-network.js';
@@ -80,11 +81,11 @@ function openNetwork(
 /** Removes the settings of machines that were deleted while no daemon ran. */
 async function forgetMissing(
   network: Pick<ManagerNetwork, 'forget'>,
-  driver: { listSystems(): Promise<readonly { readonly uuid: string }[]> },
+  driver: Pick<HypervisorDriver, 'listSystems' | 'isListIncomplete'>,
 ): Promise<void> {
   try {
     const uuids = new Set((await driver.listSystems()).map(({ uuid }) => uuid));
-    await network.forget((uuid) => !uuids.has(uuid));
+    if (driver.isListIncomplete?.() !== true) await network.forget((uuid) => !uuids.has(uuid));
   } catch {
     // The host does not answer. The next start tries again.
   }

@@ -19,23 +19,33 @@ export const unavailable: JsonObject = { State: 'UnavailableOffline', Health: 'C
 export const enabledWithParts: JsonObject = { ...enabled, HealthRollup: 'OK' };
 
 /** The fields of a machine that status and power state depend on. */
-type Condition = Pick<SystemSnapshot, 'name' | 'state' | 'failure' | 'fault' | 'starting' | 'unansweredSince'>;
+type Condition = Pick<
+  SystemSnapshot,
+  'name' | 'host' | 'state' | 'failure' | 'fault' | 'starting' | 'unansweredSince' | 'unreachable' | 'duplicates'
+>;
 
 /**
- * Returns the status of a machine, which is Enabled even while the machine is off. Health is Critical
- * after a failure of the guest, its process or a disk, until the next start. It is Warning while the
- * hypervisor does not answer.
+ * Returns the status of a machine, which is Enabled even while the machine is off. It is UnavailableOffline
+ * while its host does not answer. Health is Critical after a failure of the guest, its process or a disk,
+ * until the next start. It is Warning while the hypervisor does not answer, and if several hosts have a
+ * machine with its UUID.
  * @see DSP2046, Status
  */
-export function systemStatus({ name, state, failure, fault, unansweredSince }: Condition): JsonObject {
+export function systemStatus(condition: Condition): JsonObject {
+  const { name, state, failure, fault, unansweredSince, unreachable } = condition;
   const isBroken = state === 'crashed' || (failure ?? null) !== null;
-  if (!isBroken && unansweredSince === undefined) return enabledWithParts;
-  const health = isBroken ? 'Critical' : 'Warning';
-  const status = { State: 'Enabled', Health: health, HealthRollup: health };
   const conditions = [
     ...(fault === undefined ? [] : [reported(name, fault)]),
     ...(unansweredSince === undefined ? [] : [unanswered(name, unansweredSince)]),
+    ...hostConditions(condition),
   ];
+  if (!isBroken && conditions.length === 0) return enabledWithParts;
+  const health = isBroken ? 'Critical' : 'Warning';
+  const status = {
+    State: unreachable === undefined ? 'Enabled' : 'UnavailableOffline',
+    Health: health,
+    HealthRollup: health,
+  };
   return conditions.length === 0 ? status : { ...status, Conditions: conditions };
 }
 
@@ -51,17 +61,44 @@ function reported(name: string, { message, at }: MachineFault): JsonObject {
   };
 }
 
-/** Renders a member of `Status.Conditions`. */
 function unanswered(name: string, since: Date): JsonObject {
+  const detail = 'The hypervisor does not answer for this machine. This is its last reading.';
+  return {
+    ...warning(name, detail, 'If the machine hangs, ForceOff and ForceRestart end its process.'),
+    Timestamp: since.toISOString(),
+  };
+}
+
+/** Renders the conditions that the hosts of a machine cause. */
+function hostConditions({ name, host = '', unreachable, duplicates }: Condition): readonly JsonObject[] {
+  const lost =
+    unreachable === undefined
+      ? []
+      : [
+          {
+            ...warning(
+              name,
+              `Host ${host} does not answer: ${unreachable.reason}. This is the last known data of the machine.`,
+              `Check host ${host} and the network to it. Changes fail until it answers.`,
+            ),
+            Timestamp: unreachable.since.toISOString(),
+          },
+        ];
+  if (duplicates === undefined) return lost;
+  const hosts = duplicates.join(' and ');
+  const detail = `Hosts ${hosts} have a machine with this UUID. This is the one of host ${host}.`;
+  return [...lost, warning(name, detail, 'Remove the machine from all hosts but one.')];
+}
+
+/** Renders a member of `Status.Conditions` without a time. */
+function warning(name: string, detail: string, resolution: string): JsonObject {
   const { severity, text } = resourceEventTable.ResourceStatusChangedWarning;
-  const health = text.replace('%1', name).replace('%2', severity);
   return {
     MessageId: `${resourceEventRegistry}.ResourceStatusChangedWarning`,
     MessageArgs: [name, severity],
-    Message: `${health} The hypervisor does not answer for this machine. This is its last reading.`,
+    Message: `${text.replace('%1', () => name).replace('%2', severity)} ${detail}`,
     Severity: severity,
-    Resolution: 'If the machine hangs, ForceOff and ForceRestart end its process.',
-    Timestamp: since.toISOString(),
+    Resolution: resolution,
   };
 }
 

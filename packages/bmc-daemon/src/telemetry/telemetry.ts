@@ -41,7 +41,7 @@ export interface Telemetry extends ReportSource {
 }
 
 interface TelemetryOptions {
-  readonly driver: Pick<HypervisorDriver, 'listSystems' | 'onChange' | 'statistics'>;
+  readonly driver: Pick<HypervisorDriver, 'listSystems' | 'isListIncomplete' | 'onChange' | 'statistics'>;
   readonly now: () => Date;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
   /** A monotonic clock in milliseconds. Default: performance.now. */
@@ -108,7 +108,7 @@ export function createTelemetry(options: TelemetryOptions & { readonly definitio
       const uuids = new Set((await driver.listSystems()).map((machine) => machine.uuid));
       if (uuids.has(uuid)) return;
       schedule.forget(uuid);
-      await definitions.retain(uuids);
+      if (driver.isListIncomplete?.() !== true) await definitions.retain(uuids);
     } catch (error) {
       // If the host does not answer, the next removal cleans up.
       if (!(error instanceof DriverError)) log.warn('forgetting the metric reports of a machine failed', { error });

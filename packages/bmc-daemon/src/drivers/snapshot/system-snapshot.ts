@@ -50,6 +50,15 @@ interface SystemState extends SystemRef {
    * hypervisor answers.
    */
   readonly unansweredSince?: Date;
+  /**
+   * The reason in one line, if the host does not answer, and since when. The snapshot is then the last
+   * known one. Absent if the host answers.
+   */
+  readonly unreachable?: { readonly reason: string; readonly since: Date };
+  /** Names of all hosts with a machine of this UUID, if there are several. Absent during a migration. */
+  readonly duplicates?: readonly string[];
+  /** True while the machine waits for the end of a migration; otherwise absent. */
+  readonly migrating?: true;
   /** True if the machine has a serial port with a console; otherwise absent. */
   readonly hasConsole?: true;
   /** True if the machine has a graphical console that clients can open; otherwise absent. */

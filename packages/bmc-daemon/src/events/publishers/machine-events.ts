@@ -37,6 +37,7 @@ const changeMessages: Readonly<Record<Exclude<MachineChangeKind, 'changed' | 'me
     args: (name) => [name, 'Starting'],
     detail: 'The machine was reset.',
   },
+  moved: { messageKey: 'ResourceChanged', args: noArguments, detail: 'The machine is on another host now.' },
 };
 
 interface MachineEventsOptions {

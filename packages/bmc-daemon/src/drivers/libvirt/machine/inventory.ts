@@ -39,6 +39,8 @@ const STATES: readonly DomainState[] = [
 export interface Condition {
   readonly state: DomainState;
   readonly failure: 'crashed' | 'ioError' | null;
+  /** Whether it is paused because it comes from, or goes to, another host. */
+  readonly migrating: boolean;
 }
 
 interface Listing {
@@ -135,7 +137,8 @@ export class Inventory {
     const reading = attempt(`reading the state of machine ${name}`, async () => {
       const { state: number, reason } = await domain.getState({ timeoutMs: this.#timeoutMs });
       const state = STATES[number] ?? 'nostate';
-      return { state, failure: failureOf(state, reason) };
+      const migrating = state === 'paused' && reason === DomainPausedReason.MIGRATION;
+      return { state, failure: failureOf(state, reason), migrating };
     });
     const cached = { promise: reading };
     this.#states.set(uuid, cached);

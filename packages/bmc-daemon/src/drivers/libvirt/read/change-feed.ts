@@ -17,6 +17,9 @@ import { DriverError } from '../../driver-error.js';
 import type { DomainState, SystemRef } from '../../snapshot/system-snapshot.js';
 import {
   changeOfState,
+  migrated,
+  migrating,
+  stateAfter,
   type MachineChange,
   type MachineChangeKind,
   type MachineChangeListener,
@@ -210,16 +213,6 @@ export class ChangeFeed {
   }
 }
 
-/** The state after a change, if the change implies one. */
-const stateAfter: Readonly<Partial<Record<MachineChangeKind, DomainState>>> = {
-  started: 'running',
-  stopped: 'shutoff',
-  paused: 'paused',
-  resumed: 'running',
-  suspended: 'pmsuspended',
-  crashed: 'crashed',
-};
-
 /** Returns the changes between two lists of machines. */
 function differences(before: Known, after: Known): readonly MachineChange[] {
   const gone = [...before].flatMap(([uuid, { name }]): MachineChange[] =>
@@ -279,7 +272,7 @@ const startedReasons: Reasons = {
 };
 
 const suspendedReasons: Reasons = {
-  [DomainEventSuspendedDetail.MIGRATED]: 'migrating',
+  [DomainEventSuspendedDetail.MIGRATED]: migrating,
   [DomainEventSuspendedDetail.IOERROR]: 'a disk failed',
   [DomainEventSuspendedDetail.WATCHDOG]: 'its watchdog fired',
 };
@@ -287,7 +280,7 @@ const suspendedReasons: Reasons = {
 const stoppedReasons: Reasons = {
   [DomainEventStoppedDetail.SHUTDOWN]: 'shut down by its guest',
   [DomainEventStoppedDetail.DESTROYED]: 'destroyed',
-  [DomainEventStoppedDetail.MIGRATED]: 'migrated to another host',
+  [DomainEventStoppedDetail.MIGRATED]: migrated,
   [DomainEventStoppedDetail.SAVED]: 'saved',
   [DomainEventStoppedDetail.FAILED]: 'its start or its hypervisor failed',
   [DomainEventStoppedDetail.FROM_SNAPSHOT]: 'replaced by a snapshot',

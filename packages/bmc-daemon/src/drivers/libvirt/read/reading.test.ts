@@ -23,7 +23,7 @@ describe('a reading of a machine', () => {
     const read = machineReader({ timeoutMs: 1_000, streams: () => false });
     const seen: number[] = [];
     const web = machine(seen, 'ACCESS_DENIED');
-    const condition = { state: 'shutoff', failure: null } as const;
+    const condition = { state: 'shutoff', failure: null, migrating: false } as const;
     expect(await read(web, condition)).toMatchObject({ inactiveXml: '<domain/>', hasPasswords: false });
     expect(await read(web, condition)).toMatchObject({ inactiveXml: '<domain/>', hasPasswords: false });
     expect(seen).toEqual([INACTIVE | SECURE, INACTIVE, INACTIVE]);
@@ -32,6 +32,8 @@ describe('a reading of a machine', () => {
   it('fails with any other error', async () => {
     const read = machineReader({ timeoutMs: 1_000, streams: () => false });
     const web = machine([], 'NO_DOMAIN');
-    await expect(read(web, { state: 'shutoff', failure: null })).rejects.toMatchObject({ code: 'NO_DOMAIN' });
+    await expect(read(web, { state: 'shutoff', failure: null, migrating: false })).rejects.toMatchObject({
+      code: 'NO_DOMAIN',
+    });
   });
 });

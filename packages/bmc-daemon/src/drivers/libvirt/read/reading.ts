@@ -7,6 +7,7 @@ import type { Condition, Machine } from '../machine/inventory.js';
 export interface Reading {
   readonly state: DomainState;
   readonly failure: Condition['failure'];
+  readonly migrating: boolean;
   readonly persistent: boolean;
   /** Null if libvirt does not report it. */
   readonly autostart: boolean | null;
@@ -67,6 +68,7 @@ export function sameReading(a: Reading, b: Reading): boolean {
   return (
     a.state === b.state &&
     a.failure === b.failure &&
+    a.migrating === b.migrating &&
     a.persistent === b.persistent &&
     a.autostart === b.autostart &&
     a.inactiveXml === b.inactiveXml &&

@@ -219,6 +219,7 @@ export class SystemReader {
     const extras = {
       state: reading.state,
       failure: reading.failure,
+      migrating: reading.migrating,
       autostart: reading.autostart,
       persistent: machine.persistent,
       capacityBytes: capacities,

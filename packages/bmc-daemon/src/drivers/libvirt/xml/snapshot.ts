@@ -36,6 +36,8 @@ interface SnapshotExtras {
   readonly state: DomainState;
   /** Default: no failure. */
   readonly failure?: CompleteSnapshot['failure'];
+  /** Default: false. */
+  readonly migrating?: boolean;
   readonly persistent: boolean;
   /** Null or absent: libvirt does not report it. */
   readonly autostart?: boolean | null;
@@ -94,9 +96,13 @@ export function readSnapshot(inactiveXml: string, liveXml: string | null, extras
 }
 
 /** Returns the members that only some machines have. */
-function ownership({ owner }: MachineRecord, { failure, autostart }: SnapshotExtras): Partial<CompleteSnapshot> {
+function ownership(
+  { owner }: MachineRecord,
+  { failure, migrating, autostart }: SnapshotExtras,
+): Partial<CompleteSnapshot> {
   return {
     ...(failure === undefined || failure === null ? {} : { failure }),
+    ...(migrating === true ? { migrating } : {}),
     ...(autostart === undefined || autostart === null ? {} : { autostart }),
     ...(owner?.assetTag === undefined ? {} : { assetTag: owner.assetTag }),
     ...(owner?.firmwareUpdate === undefined ? {} : { firmwareUpdate: owner.firmwareUpdate }),
