@@ -82,7 +82,7 @@ const layers = {
 
 /** Layers of the folder `drivers/libvirt` of bmc-daemon, in the same form. */
 const libvirtLayers = [
-  ['libvirt-driver.ts'],
+  ['libvirt-driver.ts', 'host-list.ts'],
   ['libvirt-parts.ts'],
   ['libvirt-driver-options.ts', 'change/', 'console.ts', 'power/'],
   ['media/', 'volumes/'],

@@ -11,6 +11,7 @@ import { createCoreServices } from './core-services.js';
 import type { HypervisorDriver } from './drivers/driver.js';
 import { resourcesOf, streams, type AllServices } from './features.js';
 import { createNameServers } from './host/name-lookup.js';
+import type { OpenedDriver } from './hypervisors/driver-context.js';
 import { createDriver } from './hypervisors/index.js';
 import { machineScoping } from './machine-scope.js';
 import { openFeatures, type OpenedFeatures } from './opened-features.js';
@@ -90,6 +91,7 @@ interface ListeningState {
 interface Service {
   readonly store: SharedStore | null;
   readonly driver: HypervisorDriver;
+  readonly setHosts: OpenedDriver['setHosts'];
   readonly features: OpenedFeatures;
   readonly app: App;
 }
@@ -117,13 +119,14 @@ async function startIn(stateDir: string, options: DaemonOptions): Promise<Daemon
       throw toStartError(error);
     },
   );
-  const { driver, features } = service;
+  const { driver, setHosts, features } = service;
   const listener = await listen(service, { ...options, settings }, tls);
   try {
     present.addresses = hostAddresses(listener, features.services);
     present.setTls = (next) => listener.setTls(next);
     present.reload = () => {
-      features.reload(reloadSettings({ live: settings, reread: options.reread, setTls: present.setTls, log }));
+      const { setTls } = present;
+      features.reload(reloadSettings({ live: settings, reread: options.reread, setTls, setHosts, log }));
       present.lastReset = new Date();
     };
     // The port proves that no other daemon manages the host's machines, so start the driver after it.
@@ -185,7 +188,7 @@ async function openService(
   const settingError = (key: SettingKey, sentence: string, cause: unknown) =>
     new StartError(`${origins[key]}: ${sentence}`, { cause });
   const { lookup } = nameServers;
-  const driver = await createDriver({ settings, environment, store, lookup, log, settingError });
+  const { driver, setHosts } = await createDriver({ settings, environment, store, lookup, log, settingError });
   const served = selectFeatures(resourcesOf(driver), settings.featureSet);
   let features: OpenedFeatures | undefined;
   try {
@@ -195,7 +198,7 @@ async function openService(
     const context = { settings, origins, stateDir, store, log, nameServers, tls, setTls, resources: served };
     features = await openFeatures(context, core);
     const authenticate = authenticationOf(features.services, { settings, origins });
-    return { driver, store, features, app: openApp(served, features, authenticate, { settings, log }) };
+    return { driver, setHosts, store, features, app: openApp(served, features, authenticate, { settings, log }) };
   } catch (error) {
     await features?.close();
     await driver.close();

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { loadTls, type TlsFiles, type TlsOptions } from '@rackless/daemon/network/tls.js';
+import type { OpenedDriver } from './hypervisors/driver-context.js';
 import { reloadableKeys } from './config/reloadable.js';
 import { settingKeys, settingsTable, type SettingKey, type Settings } from './config/settings.js';
 
@@ -18,6 +19,7 @@ interface ReloadOptions {
   /** Loads the configuration; undefined: a reload reads only the certificate and key. */
   readonly reread: (() => CheckedSettings) | undefined;
   readonly setTls: (tls: TlsOptions) => void;
+  readonly setHosts: OpenedDriver['setHosts'];
   readonly log: Log;
 }
 
@@ -26,9 +28,10 @@ interface ReloadOptions {
  * wrong. Never throws.
  * @returns the certificate of HTTPS; undefined for plain HTTP, or if the old one stays.
  */
-export function reloadSettings({ live, reread, setTls, log }: ReloadOptions): TlsOptions | undefined {
+export function reloadSettings(options: ReloadOptions): TlsOptions | undefined {
+  const { live, reread, setTls, log } = options;
   const next = readAgain(reread, log);
-  if (next !== undefined) applyReloadable(live, next, log);
+  if (next !== undefined) applyReloadable(next, options);
   const tlsFiles = tlsFilesOf(live);
   if (tlsFiles === undefined) return undefined;
   try {
@@ -61,16 +64,24 @@ function readAgain(reread: ReloadOptions['reread'], log: Log): Settings | undefi
   return undefined;
 }
 
-function applyReloadable(live: Settings, next: Settings, log: Log): void {
+function applyReloadable(next: Settings, { live, setHosts, log }: ReloadOptions): void {
   const changed = settingKeys.filter((key) => !isDeepStrictEqual(live[key], next[key]));
   // A change between HTTP and HTTPS needs another listener.
   const sameScheme = (tlsFilesOf(live) === undefined) === (tlsFilesOf(next) === undefined);
-  const taken = changed.filter(
-    (key) => reloadableKeys.some((known) => known === key) && (sameScheme || (key !== 'sslCert' && key !== 'sslKey')),
-  );
+  // One host and a list of hosts have different drivers.
+  const sameDriver = setHosts !== undefined && typeof next.libvirtUri !== 'string';
+  const isReloadable = (key: SettingKey): boolean => {
+    if (key === 'sslCert' || key === 'sslKey') return sameScheme;
+    if (key === 'libvirtUri') return sameDriver;
+    return reloadableKeys.some((known) => known === key);
+  };
+  const taken = changed.filter(isReloadable);
   Object.assign(live, Object.fromEntries(taken.map((key) => [key, next[key]])));
   const names = (keys: readonly SettingKey[]): string => keys.map((key) => settingsTable[key].name).join(', ');
   const waiting = changed.filter((key) => !taken.includes(key));
+  if (taken.includes('libvirtUri')) {
+    setHosts?.(next.libvirtUri).catch((error: unknown) => log.error('changing the hosts', { error }));
+  }
   log.info(`configuration read again: ${taken.length === 0 ? 'nothing new' : names(taken)}`);
   if (waiting.length > 0) log.warn(`changed, and used after the next start of the daemon: ${names(waiting)}`);
 }

@@ -71,7 +71,10 @@ export async function uuidOf(
   { stateDir, store }: { readonly stateDir: string; readonly store: SharedStore | null },
   { settings, log }: { readonly settings: Settings; readonly log: Pick<Log, 'warn' | 'error'> },
 ): Promise<string> {
-  const hypervisor = settings.fakeDriver ? 'fake' : (settings.osCloud ?? settings.libvirtUri);
+  const { fakeDriver, osCloud, libvirtUri } = settings;
+  // Hosts come and go, and the UUID stays.
+  const libvirt = typeof libvirtUri === 'string' ? libvirtUri : 'libvirt hosts';
+  const hypervisor = fakeDriver ? 'fake' : (osCloud ?? libvirt);
   const own = serviceUuid({ service: `${hypervisor} ${settings.listenPort}`, stateDir, log });
   if (store === null) return own;
   await store.commit([{ kind: 'service', id: 'uuid', expected: 0, value: { uuid: own } }]);

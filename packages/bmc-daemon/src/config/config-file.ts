@@ -84,7 +84,7 @@ function lineToWrite(name: string | undefined): string {
   if (key === undefined) return '';
   // The message never suggests the default, because it can differ from what the expression means:
   // '0.0.0.0' for '127.0.0.1'.
-  return `; write the value itself: ${name} = ${settingsTable[key].form === 'text' ? "'…'" : '…'}`;
+  return `; write the value itself: ${name} = ${settingsTable[key].form === 'literal' ? '…' : "'…'"}`;
 }
 
 /**

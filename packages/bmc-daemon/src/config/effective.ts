@@ -4,7 +4,14 @@ import type { LoadedSettings } from './load.js';
 import { formatLiteral } from './python/format.js';
 import { settingKeys, settingsTable } from './settings.js';
 
-const masked = (value: unknown): unknown => (typeof value === 'string' ? maskPassword(value) : value);
+/** Hides passwords in connection addresses: `qemu+tcp://user:******@host/system`. */
+function masked(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(masked);
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, masked(member)]));
+  }
+  return typeof value === 'string' ? maskPassword(value) : value;
+}
 
 /**
  * Returns a line `NAME = value  # origin` for each setting, in the order of the documentation. As a

@@ -121,6 +121,21 @@ describe('what settings name', () => {
     expect(inspect(`${setting}EMULATOR_FAKE_DRIVER = True\n`)).toEqual({ faults: [], warnings: [] });
   });
 
+  it('each wrong libvirt host of a mapping is a fault that names it', () => {
+    expect(inspect("EMULATOR_LIBVIRT_URI = {'a': 'x', 'b': 'qemu:///system', 'c d': 'qemu+tcp://h/system'}\n")).toEqual(
+      {
+        faults: [
+          expect.stringMatching(
+            /^bmc\.conf:2: EMULATOR_LIBVIRT_URI\['a'\] cannot be used: reading the connection URI "x"/,
+          ),
+          expect.stringMatching(/^bmc\.conf:2: EMULATOR_LIBVIRT_URI\['c d'\] cannot be used: the name of a host has/),
+        ],
+        warnings: [],
+      },
+    );
+    expect(inspect('EMULATOR_LIBVIRT_URI = []\n').faults).toEqual(['bmc.conf:2: EMULATOR_LIBVIRT_URI names no host']);
+  });
+
   it('is accepted if it is valid; a key of another certificate is a fault of the key', () => {
     makePair('one');
     makePair('two');

@@ -10,12 +10,14 @@ import { fileReason, readTextFile } from '@rackless/daemon/files/text-file.js';
 import { loadTls, TlsFilesError } from '@rackless/daemon/network/tls.js';
 import { PasswordFileError, readPasswordFile } from '../password-file/password-file.js';
 import { MachineFileError, readMachineFile } from '../hypervisors/fake-machines/machine-file.js';
-import { connectionUriFault, isOnThisHost } from '../drivers/libvirt/connection-uri.js';
+import { isOnThisHost } from '../drivers/libvirt/connection-uri.js';
+import { hostFaults, urisOf } from '../drivers/libvirt/host-list.js';
 import { CloudError } from '../drivers/nova/cloud/cloud-error.js';
 import { readCloud } from '../drivers/nova/cloud/cloud-settings.js';
 import { storageKey } from '../resources/chassis/configured-inventory.js';
 import type { Environment } from './environment.js';
 import type { LoadedSettings } from './load.js';
+import { formatLiteral } from './python/format.js';
 import type { BootLoaderMap } from './rows/contract.js';
 import { settingsTable, type SettingKey, type Settings } from './settings.js';
 
@@ -49,8 +51,12 @@ export function inspectSettings(loaded: Inspected, environment = noVariables): I
     faults.push(messageFor('ironicCloud', 'is set, and there is no Ironic backend yet'));
   // The fake driver and a cloud need no host.
   const needsHost = !settings.fakeDriver && settings.osCloud === null;
-  const uriFault = needsHost ? connectionUriFault(settings.libvirtUri) : undefined;
-  if (uriFault !== undefined) faults.push(messageFor('libvirtUri', `cannot be used: ${uriFault}`));
+  if (needsHost) {
+    for (const { key, fault } of hostFaults(settings.libvirtUri)) {
+      const part = key === null ? ' ' : `[${formatLiteral(key)}] `;
+      faults.push(`${origins.libvirtUri}: ${settingsTable.libvirtUri.name}${part}${fault}`);
+    }
+  }
   // The value of an unknown setting is not the intended one, so no check uses it.
   const areKnown = (...keys: readonly SettingKey[]) => keys.every((key) => !unknown.has(key));
   if (areKnown('sslCert', 'sslKey')) faults.push(...inspectTls(settings, messageFor));
@@ -92,7 +98,8 @@ export function inspectSettings(loaded: Inspected, environment = noVariables): I
     }
   }
   // The daemon cannot see the firmware files of another host.
-  if (areKnown('bootLoaderMap', 'libvirtUri', 'fakeDriver') && isOnThisHost(settings.libvirtUri) && needsHost) {
+  const usesThisHost = needsHost && urisOf(settings.libvirtUri).some(isOnThisHost);
+  if (areKnown('bootLoaderMap', 'libvirtUri', 'fakeDriver') && usesThisHost) {
     for (const sentence of missingBootLoaders(settings.bootLoaderMap))
       warnings.push(messageFor('bootLoaderMap', sentence));
   }

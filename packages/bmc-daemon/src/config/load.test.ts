@@ -152,8 +152,32 @@ describe('the effective settings', () => {
     );
     const delimiters = load("EMULATOR_LIBVIRT_URI = 'qemu+tcp://user:a/secret?b#c@host/system'");
     expect(renderEffectiveSettings(delimiters)).toContain("= 'qemu+tcp://user:******@host/system'");
+    const hosts = load("EMULATOR_LIBVIRT_URI = {'a': 'qemu+tcp://user:secret@host/system', 'b': 'qemu:///system'}");
+    expect(renderEffectiveSettings(hosts)).toContain(
+      "EMULATOR_LIBVIRT_URI = {'a': 'qemu+tcp://user:******@host/system', 'b': 'qemu:///system'}",
+    );
     const escaped = load("EMULATOR_LIBVIRT_URI = 'qemu+tcp://user%3Asecret@host/system'");
     expect(renderEffectiveSettings(escaped)).not.toContain('secret');
+  });
+
+  it('have several libvirt hosts in the file, in a flag and in the environment', () => {
+    const hosts = { 'rack-1': 'qemu+ssh://a/system', 'rack-2': 'qemu+ssh://b/system' };
+    expect(load(`EMULATOR_LIBVIRT_URI = ${JSON.stringify(hosts)}`).settings.libvirtUri).toEqual(hosts);
+    expect(load("EMULATOR_LIBVIRT_URI = ('qemu+ssh://a/system', 'qemu:///system')").settings.libvirtUri).toEqual([
+      'qemu+ssh://a/system',
+      'qemu:///system',
+    ]);
+    const text = "{'rack-1': 'qemu+ssh://a/system', 'rack-2': 'qemu+ssh://b/system'}";
+    expect(loadSettings({ environment: { EMULATOR_LIBVIRT_URI: text } }).settings.libvirtUri).toEqual(hosts);
+    expect(loadSettings({ flags: { libvirtUri: JSON.stringify(Object.values(hosts)) } }).settings.libvirtUri).toEqual(
+      Object.values(hosts),
+    );
+    expect(loadSettings({ environment: { EMULATOR_LIBVIRT_URI: 'qemu:///session' } }).settings.libvirtUri).toBe(
+      'qemu:///session',
+    );
+    expect(loadSettings({ environment: { EMULATOR_LIBVIRT_URI: "['qemu:///system'" } }).faults).toEqual([
+      expect.stringMatching(/^environment: EMULATOR_LIBVIRT_URI must be a string that is not empty, a list/),
+    ]);
   });
 
   it('find their file in the environment if no flag names it', () => {
@@ -213,7 +237,16 @@ describe('faults', () => {
     ["EMULATOR_AUTH_FILE = ''", "bmc.conf:1: EMULATOR_AUTH_FILE must be a path (a string) or None, not the string ''"],
     [
       "EMULATOR_LIBVIRT_URI = ''",
-      "bmc.conf:1: EMULATOR_LIBVIRT_URI must be a string that is not empty, not the string ''",
+      'bmc.conf:1: EMULATOR_LIBVIRT_URI must be a string that is not empty, a list of such strings, or a mapping ' +
+        "such as {'rack-1': 'qemu+ssh://…'}, not the string ''",
+    ],
+    [
+      "EMULATOR_LIBVIRT_URI = {\n 'rack-1': 'qemu:///system',\n 'rack-2': None}",
+      "bmc.conf:3: EMULATOR_LIBVIRT_URI['rack-2'] must be a connection URI (a string that is not empty), not None",
+    ],
+    [
+      "EMULATOR_LIBVIRT_URI = ['qemu:///system', 5]",
+      'bmc.conf:1: EMULATOR_LIBVIRT_URI[1] must be a connection URI (a string that is not empty), not 5',
     ],
     [
       "EMULATOR_FEATURE_SET = 'most'",

@@ -130,7 +130,8 @@ const booleans: ReadonlyMap<string, boolean> = new Map(
 
 /** Reads the text of a flag or an environment variable as the value of a setting. */
 function readText(row: SettingDefinition<unknown>, text: string): Pick<Candidate, 'value' | 'fault'> {
-  if (row.form === 'text') return { value: text === 'None' && row.type.safeParse(null).success ? null : text };
+  const isText = row.form === 'text' || (row.form === 'mixed' && !/^\s*[[({]/.test(text));
+  if (isText) return { value: text === 'None' && row.type.safeParse(null).success ? null : text };
   if (typeof row.default === 'boolean') return { value: booleans.get(text.trim().toLowerCase()) ?? text };
   try {
     return { value: toPlain(parseLiteral(text)) };

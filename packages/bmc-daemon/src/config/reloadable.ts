@@ -5,6 +5,7 @@ import type { SettingKey } from './settings.js';
 export const reloadableKeys = [
   'sslCert',
   'sslKey',
+  'libvirtUri',
   'ignoreBootDevice',
   'disablePowerOff',
   'taskAfterSeconds',

@@ -3,7 +3,16 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import type { Environment } from '../config/environment.js';
 import type { SettingKey, Settings } from '../config/settings.js';
 import type { ImageServerLimits } from '../media/image-server.js';
+import type { HypervisorDriver } from '../drivers/driver.js';
+import type { LibvirtUris } from '../drivers/libvirt/host-list.js';
 import type { SharedStore } from '../replicas/shared-store.js';
+
+/** A driver, and the settings that it can change while it runs. */
+export interface OpenedDriver {
+  readonly driver: HypervisorDriver;
+  /** Replaces the hosts; absent if only a restart can. Resolves when the removed hosts are closed. */
+  readonly setHosts?: (hosts: LibvirtUris) => Promise<void>;
+}
 
 /** Inputs for the driver of a hypervisor. */
 export interface DriverContext {

@@ -1,10 +1,9 @@
 /** Creates the driver of the hypervisor that the settings select. Loads only the code of this driver. */
 import type { Settings } from '../config/settings.js';
 import { allowSystems } from '../drivers/allowed-systems.js';
-import type { HypervisorDriver } from '../drivers/driver.js';
 import type { NameLookup } from '../host/name-lookup.js';
 import type { ImageServerLimits } from '../media/image-server.js';
-import type { DriverContext } from './driver-context.js';
+import type { DriverContext, OpenedDriver } from './driver-context.js';
 
 const GIB = 2 ** 30;
 
@@ -16,16 +15,17 @@ const GIB = 2 ** 30;
 export async function createDriver({
   lookup,
   ...context
-}: Omit<DriverContext, 'images'> & { readonly lookup: NameLookup }): Promise<HypervisorDriver> {
+}: Omit<DriverContext, 'images'> & { readonly lookup: NameLookup }): Promise<OpenedDriver> {
   const { settings } = context;
-  const driver = await driverOf({ ...context, images: imageLimits(settings, lookup) });
-  return settings.allowedInstances === null ? driver : allowSystems(driver, settings.allowedInstances);
+  const opened = await open({ ...context, images: imageLimits(settings, lookup) });
+  const { allowedInstances: allowed } = settings;
+  return allowed === null ? opened : { ...opened, driver: allowSystems(opened.driver, allowed) };
 }
 
-async function driverOf(context: DriverContext): Promise<HypervisorDriver> {
+async function open(context: DriverContext): Promise<OpenedDriver> {
   const { fakeDriver, osCloud } = context.settings;
-  if (fakeDriver) return (await import('./fake.js')).fake(context);
-  if (osCloud !== null) return (await import('./nova.js')).nova(osCloud, context);
+  if (fakeDriver) return { driver: (await import('./fake.js')).fake(context) };
+  if (osCloud !== null) return { driver: await (await import('./nova.js')).nova(osCloud, context) };
   return (await import('./libvirt.js')).libvirt(context);
 }
 

@@ -1,24 +1,57 @@
-/** The machines of a libvirt host: EMULATOR_LIBVIRT_URI. */
-import { createLibvirtDriver } from '../drivers/libvirt/libvirt-driver.js';
+/** The machines of one or several libvirt hosts: EMULATOR_LIBVIRT_URI. */
+import type { Log } from '@rackless/daemon/log/log.js';
+import { defaultStateDir } from '../config/state-folder.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
-import type { DriverContext } from './driver-context.js';
+import { createHostsDriver } from '../drivers/hosts/hosts-driver.js';
+import { openHostStore } from '../drivers/hosts/host-store.js';
+import { hostsOf } from '../drivers/libvirt/host-list.js';
+import { createLibvirtDriver, type LibvirtDriverOptions } from '../drivers/libvirt/libvirt-driver.js';
+import { StateFileError } from '../state-file.js';
+import type { DriverContext, OpenedDriver } from './driver-context.js';
 
-/** Creates the driver of a libvirt host. This is the driver if the settings select no other one. */
-export function libvirt({ settings, images, log, settingError }: DriverContext): HypervisorDriver {
+/** Creates the driver of the libvirt hosts. This is the driver if the settings select no other one. */
+export function libvirt(context: DriverContext): OpenedDriver {
+  const { settings, environment, log } = context;
+  const { libvirtUri: uris } = settings;
   try {
-    return createLibvirtDriver({
-      uri: settings.libvirtUri,
-      bootLoaderMap: { efi: settings.bootLoaderMap.UEFI ?? {}, bios: settings.bootLoaderMap.Legacy ?? {} },
-      secureBootTemplates: { enabled: settings.secureBootEnabledNvram, disabled: settings.secureBootDisabledNvram },
-      storagePool: settings.storagePool,
-      gracefulRestartWaitMs: settings.gracefulRestartWaitSeconds * 1000,
-      timeoutMs: settings.libvirtTimeoutSeconds * 1000,
-      images,
+    if (typeof uris === 'string') return { driver: openHost(context, { uri: uris, log }) };
+    const stateDir = settings.stateDir ?? defaultStateDir(environment, process.getuid?.());
+    const { driver, setHosts } = createHostsDriver({
+      hosts: hostsOf(uris),
+      open: ({ name, uri }) => openHost(context, { uri, hostName: name, log: prefixed(log, `host ${name}: `) }),
+      store: openHostStore(stateDir, log),
       log,
     });
+    return { driver, setHosts: (next) => setHosts(hostsOf(next)) };
   } catch (error) {
+    if (error instanceof StateFileError) throw context.settingError('stateDir', error.message, error);
     // The driver does not connect yet, so only the URI can be wrong.
     const why = error instanceof Error ? error.message : String(error);
-    throw settingError('libvirtUri', `EMULATOR_LIBVIRT_URI cannot be used: ${why}`, error);
+    throw context.settingError('libvirtUri', `EMULATOR_LIBVIRT_URI cannot be used: ${why}`, error);
   }
+}
+
+/** Creates the driver of one host. It connects when started. */
+function openHost(
+  { settings, images }: DriverContext,
+  host: Pick<LibvirtDriverOptions, 'uri' | 'hostName' | 'log'>,
+): HypervisorDriver {
+  return createLibvirtDriver({
+    ...host,
+    bootLoaderMap: { efi: settings.bootLoaderMap.UEFI ?? {}, bios: settings.bootLoaderMap.Legacy ?? {} },
+    secureBootTemplates: { enabled: settings.secureBootEnabledNvram, disabled: settings.secureBootDisabledNvram },
+    storagePool: settings.storagePool,
+    gracefulRestartWaitMs: settings.gracefulRestartWaitSeconds * 1000,
+    timeoutMs: settings.libvirtTimeoutSeconds * 1000,
+    images,
+  });
+}
+
+/** Returns a log whose messages begin with the name of their host. */
+function prefixed(log: Log, prefix: string): LibvirtDriverOptions['log'] {
+  return {
+    info: (message, fields) => log.info(prefix + message, fields),
+    warn: (message, fields) => log.warn(prefix + message, fields),
+    debug: (message, fields) => log.debug(prefix + message, fields),
+  };
 }

@@ -1,6 +1,7 @@
 /** The settings that the contract requires: address, TLS, libvirt, passwords and boot. */
 import { z } from 'zod';
-import { boolean, integer, optionalPath, optionalText, requiredText, text, type SettingDefinition } from './row.js';
+import type { LibvirtUris } from '../../drivers/libvirt/host-list.js';
+import { boolean, integer, optionalPath, optionalText, text, type SettingDefinition } from './row.js';
 
 /** Redfish's boot modes, in the spelling of the boot loader map and of BootSourceOverrideMode. */
 const bootModes = ['UEFI', 'Legacy'] as const;
@@ -12,6 +13,13 @@ const bootModes = ['UEFI', 'Legacy'] as const;
 export type BootLoaderMap = Readonly<
   Partial<Record<(typeof bootModes)[number], Readonly<Record<string, string | null>>>>
 >;
+
+/** Returns the members of a list or a mapping with their paths; another value has an empty path. */
+function partsOf(value: unknown): readonly (readonly [path: (string | number)[], part: unknown])[] {
+  if (Array.isArray(value)) return value.map((part: unknown, index) => [[index], part]);
+  if (typeof value !== 'object' || value === null) return [[[], value]];
+  return Object.entries(value).map(([key, part]) => [[key], part]);
+}
 
 /** The rows, in the order of the documentation. */
 export const contractSettings = {
@@ -45,12 +53,21 @@ export const contractSettings = {
     flag: '--os-cloud',
     doc: 'Name of an OpenStack cloud, whose servers are served instead of the machines of libvirt.',
   }),
-  libvirtUri: requiredText({
+  libvirtUri: {
     name: 'EMULATOR_LIBVIRT_URI',
+    type: z.unknown().superRefine((value, context) => {
+      for (const [key, uri] of partsOf(value)) {
+        if (typeof uri !== 'string' || uri === '') context.addIssue({ code: 'custom', path: key, input: uri });
+      }
+      // Each part is a string.
+    }) as z.ZodType<LibvirtUris>,
+    expected: "a string that is not empty, a list of such strings, or a mapping such as {'rack-1': 'qemu+ssh://…'}",
+    expectedPart: 'a connection URI (a string that is not empty)',
     default: 'qemu:///system',
     flag: '--libvirt-uri',
-    doc: 'Connection URI of the libvirt host.',
-  }),
+    form: 'mixed',
+    doc: 'Connection URI of the libvirt host; a list or a mapping for several hosts.',
+  } satisfies SettingDefinition<LibvirtUris>,
   authFile: {
     name: 'EMULATOR_AUTH_FILE',
     // Only `None` disables authentication; an empty string is a fault.

@@ -17,9 +17,9 @@ export interface SettingDefinition<T> {
   readonly default: T;
   /**
    * `text`: the text of a flag or an environment variable is the value; `literal`: the text is a
-   * Python literal.
+   * Python literal; `mixed`: the text is the value, and a list or a mapping is a Python literal.
    */
-  readonly form: 'text' | 'literal';
+  readonly form: 'text' | 'literal' | 'mixed';
   /** Strings in the value are paths, relative to their file or to the working directory. */
   readonly path?: true;
   /** Keys of a mapping. Another case of letters in the file gives a warning. */
@@ -40,14 +40,6 @@ export const text = (row: Row<string>): SettingDefinition<string> => ({
   ...row,
   type: z.string(),
   expected: 'a string',
-  form: 'text',
-});
-
-/** Returns a row for a string that is not empty. */
-export const requiredText = (row: Row<string>): SettingDefinition<string> => ({
-  ...row,
-  type: z.string().min(1),
-  expected: 'a string that is not empty',
   form: 'text',
 });
 

@@ -1,0 +1,208 @@
+/** One host of several: its driver, whether it answers, and its last known machines. */
+import { DriverError } from '../driver-error.js';
+import type { HypervisorDriver } from '../driver.js';
+import type { HostFacts, HostRef, HostSnapshot } from '../hosts-control.js';
+import type { MachineChange } from '../machine-change.js';
+import type { SystemDetails, SystemSnapshot } from '../snapshot/system-snapshot.js';
+import { HostWatch, type Loss } from './host-watch.js';
+import { KnownMachines, type StoredMachine } from './known-machines.js';
+
+/** Time that a list or a lookup waits for a host that has been listed before. */
+export const LIST_WAIT_MS = 250;
+
+/** Options of {@link HostMember}. */
+interface HostMemberOptions extends HostRef {
+  readonly driver: HypervisorDriver;
+  /** The machines in the state folder; undefined: the host has never been listed. */
+  readonly stored: readonly StoredMachine[] | undefined;
+  readonly onChange: (member: HostMember, change: MachineChange) => void;
+  /** Called when the host answers again, or does not answer any more. */
+  readonly onLoss: (member: HostMember, loss: Loss | null) => void;
+  /** Called after each list, and when the machines of the first list were read. */
+  readonly onListed: () => void;
+}
+
+/** One host. */
+export class HostMember {
+  readonly name: string;
+  readonly uri: string;
+  readonly driver: HypervisorDriver;
+  readonly known: KnownMachines;
+  readonly watch: HostWatch;
+  readonly #options: HostMemberOptions;
+  #unsubscribe: (() => void) | undefined;
+  /** Numbers of the last list, and of the newest one that was used. */
+  #listed = 0;
+  #used = 0;
+  /** A list that takes long. No other list waits for the host meanwhile. */
+  #overdue: Promise<void> | undefined;
+  #surveying = false;
+  /** The last report of the host. */
+  #facts: HostFacts | null = null;
+  readonly #openedAt = new Date();
+  #closed = false;
+
+  constructor(options: HostMemberOptions) {
+    const { name, uri, driver, stored, onLoss } = options;
+    this.#options = options;
+    [this.name, this.uri, this.driver] = [name, uri, driver];
+    this.known = new KnownMachines(name, stored);
+    this.watch = new HostWatch({
+      name,
+      ping: () => driver.ping(),
+      onChange: (loss) => {
+        onLoss(this, loss);
+        if (loss === null) void this.refresh();
+      },
+    });
+  }
+
+  /** Connects in the background. */
+  async start(): Promise<void> {
+    this.#unsubscribe = this.driver.onChange((change) => this.#options.onChange(this, change));
+    await this.driver.start();
+    void this.watch.check();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#unsubscribe?.();
+    this.watch.close();
+    await this.driver.close();
+  }
+
+  /**
+   * Lists the machines of the host. Waits for a short time only if the host was listed before, and not
+   * at all while it does not answer. Never rejects.
+   */
+  async refresh(): Promise<void> {
+    if (this.watch.loss !== null || this.#overdue !== undefined) return;
+    const listing = this.#list();
+    if (!this.known.isListed) {
+      await listing;
+      return;
+    }
+    if (await settlesWithin(listing, LIST_WAIT_MS)) return;
+    this.#overdue = listing.finally(() => {
+      this.#overdue = undefined;
+    });
+  }
+
+  /** Looks for a machine that no list has. Never rejects; returns after a short time. */
+  async look(id: string): Promise<void> {
+    if (this.watch.loss !== null || this.#overdue !== undefined) return;
+    const looking = this.watch
+      .whileReachable(() => this.driver.getSystem(id))
+      .then(
+        (snapshot) => this.known.remember(snapshot),
+        () => undefined,
+      );
+    await settlesWithin(looking, LIST_WAIT_MS);
+  }
+
+  /**
+   * Reads a machine. Returns its last known data while the host does not answer.
+   * @throws {DriverError} notFound; unavailable, if nothing is known.
+   */
+  async read(uuid: string, shown?: readonly (keyof SystemDetails)[]): Promise<SystemSnapshot> {
+    if (this.watch.loss === null) {
+      try {
+        const snapshot = await this.watch.whileReachable(() => this.driver.getSystem(uuid, shown));
+        this.known.remember(snapshot);
+        return snapshot;
+      } catch (error) {
+        if (isNotFound(error)) this.known.remove(uuid);
+        if (!isUnavailable(error)) throw error;
+        if (!this.#isLost) await this.watch.check();
+        if (!this.#isLost) throw error;
+      }
+    }
+    const { loss } = this.watch;
+    const last = loss === null ? undefined : this.known.last(uuid, loss);
+    if (last !== undefined) return last;
+    this.watch.assertReachable();
+    return await this.read(uuid, shown);
+  }
+
+  /** Reads the host itself. @throws {DriverError} internal */
+  async readHost(): Promise<HostSnapshot> {
+    const { name, uri, driver } = this;
+    try {
+      const found = await this.watch.whileReachable(async () => await driver.hosts?.read(name));
+      if (found?.reachable === false) void this.watch.check();
+      this.#facts = found?.facts ?? this.#facts;
+      if (found !== undefined) return { ...found, facts: this.#facts };
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+    }
+    const { loss } = this.watch;
+    const { reason = null, since = this.#openedAt } = loss ?? {};
+    return { name, uri, reachable: loss === null, reason, since, facts: this.#facts };
+  }
+
+  /**
+   * Runs a call that changes a machine, or needs a running one.
+   * @throws {DriverError} unavailable, at once if the host does not answer.
+   */
+  async run<Result>(call: () => Promise<Result>): Promise<Result> {
+    this.watch.assertReachable();
+    try {
+      return await call();
+    } catch (error) {
+      if (isUnavailable(error)) void this.watch.check();
+      throw error;
+    }
+  }
+
+  get #isLost(): boolean {
+    return this.watch.loss !== null;
+  }
+
+  async #list(): Promise<void> {
+    const number = (this.#listed += 1);
+    try {
+      const list = await this.watch.whileReachable(() => this.driver.listSystems());
+      // A list that ends after a newer one is outdated.
+      if (number < this.#used) return;
+      this.#used = number;
+      this.known.replace(list);
+      this.#options.onListed();
+      void this.#survey();
+    } catch (error) {
+      if (isUnavailable(error) && !this.#isLost) void this.watch.check();
+    }
+  }
+
+  /** Reads the machines that were never read, one after another, so that their data is known. */
+  async #survey(): Promise<void> {
+    if (this.#surveying) return;
+    this.#surveying = true;
+    try {
+      for (const uuid of this.known.refs.keys()) {
+        if (this.#closed || this.#isLost) return;
+        if (this.known.isRead(uuid)) continue;
+        await this.read(uuid).catch(() => undefined);
+      }
+    } finally {
+      this.#surveying = false;
+      this.#options.onListed();
+    }
+  }
+}
+
+/** Returns whether a promise that never rejects settles in time. */
+export function settlesWithin(settling: Promise<unknown>, ms: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), ms);
+    void settling.then(() => {
+      clearTimeout(timer);
+      resolve(true);
+    });
+  });
+}
+
+/** Returns whether a driver's host did not answer. */
+export const isUnavailable = (error: unknown): boolean => error instanceof DriverError && error.kind === 'unavailable';
+
+/** Returns whether a driver has no such machine, or no such part of it. */
+export const isNotFound = (error: unknown): boolean => error instanceof DriverError && error.kind === 'notFound';

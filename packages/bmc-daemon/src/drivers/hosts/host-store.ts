@@ -1,0 +1,69 @@
+/**
+ * Stores the last known machines of all hosts in the state folder. After a restart of the daemon, the
+ * machines of a host that does not answer are then still listed.
+ */
+import { z } from 'zod';
+import type { Log } from '@rackless/daemon/log/log.js';
+import { openStateFile } from '../../state-file.js';
+import type { HostRef } from '../hosts-control.js';
+import type { HostMember } from './host-member.js';
+import { storedMachine, type StoredMachine } from './known-machines.js';
+
+/** Time between a change and the write. */
+const WRITE_MS = 5_000;
+
+const schema = z.object({
+  /** By name. */
+  hosts: z.record(z.string(), z.object({ uri: z.string(), machines: z.array(storedMachine) })),
+});
+
+/** The stored machines. */
+export interface HostStore {
+  /** Returns the stored machines of a host; undefined if this host was never listed. */
+  machinesOf(host: HostRef): readonly StoredMachine[] | undefined;
+  /** Stores the machines of a host as long as `isServed`. */
+  add(member: HostMember, isServed: () => boolean): void;
+  /** Notes that machines changed. The write follows later. */
+  changed(): void;
+  /** Writes the last changes. */
+  close(): void;
+}
+
+/** Opens the file. A damaged file is renamed. @throws {StateFileError} if it cannot be read. */
+export function openHostStore(folder: string, log: Pick<Log, 'warn' | 'error'>): HostStore {
+  const file = openStateFile({ folder, name: 'hosts', schema, initial: { hosts: {} }, log, broken: 'setAside' });
+  const members = new Map<HostMember, () => boolean>();
+  let timer: NodeJS.Timeout | undefined;
+  let written = JSON.stringify(file.state);
+
+  const write = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    for (const [member, isServed] of members) if (!isServed()) members.delete(member);
+    const listed = [...members.keys()].filter(({ known }) => known.isListed);
+    const next = {
+      hosts: Object.fromEntries(
+        listed.map(({ name, uri, known }) => [name, { uri, machines: known.stored() as StoredMachine[] }]),
+      ),
+    };
+    const text = JSON.stringify(next);
+    if (text === written) return;
+    try {
+      file.update(() => next);
+      written = text;
+    } catch (error) {
+      log.warn('storing the last known machines of the hosts failed', { error });
+    }
+  };
+  return {
+    machinesOf: ({ name, uri }) => {
+      const stored = Object.hasOwn(file.state.hosts, name) ? file.state.hosts[name] : undefined;
+      return stored?.uri === uri ? stored.machines : undefined;
+    },
+    add: (member, isServed) => void members.set(member, isServed),
+    changed: () => {
+      timer ??= setTimeout(write, WRITE_MS).unref();
+    },
+    close: write,
+  };
+}

@@ -1,0 +1,123 @@
+/** Watches whether a host answers. */
+import { DriverError } from '../driver-error.js';
+
+/** Time after which a call without an answer causes a check of its host. */
+const SLOW_MS = 500;
+/** Pause between two checks of a host that answers. */
+const PAUSE_MS = 5_000;
+/** Pause between two checks of a host that does not answer. */
+const RETRY_MS = 1_000;
+
+/** The reason why a host does not answer, in one line, and since when. */
+export interface Loss {
+  readonly reason: string;
+  readonly since: Date;
+}
+
+/** Options of {@link HostWatch}. */
+interface HostWatchOptions {
+  readonly name: string;
+  /** Asks the host. Rejects within its time limit if the host does not answer. */
+  readonly ping: () => Promise<void>;
+  /** Called after each change: null if the host answers. */
+  readonly onChange: (loss: Loss | null) => void;
+}
+
+/** Whether one host answers. A call that takes long, and a timer, check it. */
+export class HostWatch {
+  readonly #options: HostWatchOptions;
+  /** Undefined before the first check. */
+  #loss: Loss | null | undefined;
+  #checking: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+  /** The calls that a loss ends. */
+  readonly #waiting = new Set<(error: DriverError) => void>();
+
+  constructor(options: HostWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Null while the host answers, and before the first check. */
+  get loss(): Loss | null {
+    return this.#loss ?? null;
+  }
+
+  /** False before the first check. */
+  get isChecked(): boolean {
+    return this.#loss !== undefined;
+  }
+
+  /** Checks the host now. Concurrent callers share one check. Never rejects. */
+  check(): Promise<void> {
+    this.#checking ??= this.#check().finally(() => {
+      this.#checking = undefined;
+    });
+    return this.#checking;
+  }
+
+  /** Ends the checks. */
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  /**
+   * Runs a read. It ends when the host is found not to answer; nothing waits longer than a check.
+   * @throws {DriverError} unavailable
+   */
+  async whileReachable<Result>(read: () => Promise<Result>): Promise<Result> {
+    this.assertReachable();
+    let leave: ((error: DriverError) => void) | undefined;
+    const lost = new Promise<never>((_resolve, reject) => {
+      leave = reject;
+      this.#waiting.add(reject);
+    });
+    const slow = setTimeout(() => void this.check(), SLOW_MS);
+    try {
+      return await Promise.race([read(), lost]);
+    } finally {
+      clearTimeout(slow);
+      if (leave !== undefined) this.#waiting.delete(leave);
+    }
+  }
+
+  /** @throws {DriverError} unavailable */
+  assertReachable(): void {
+    if (this.loss !== null) throw this.#unavailable(this.loss);
+  }
+
+  async #check(): Promise<void> {
+    clearTimeout(this.#timer);
+    let reason: string | null = null;
+    try {
+      await this.#options.ping();
+    } catch (error) {
+      reason = error instanceof Error ? error.message : String(error);
+    }
+    if (this.#closed) return;
+    this.#set(reason);
+    this.#timer = setTimeout(() => void this.check(), reason === null ? PAUSE_MS : RETRY_MS).unref();
+  }
+
+  #set(reason: string | null): void {
+    if (reason === null) {
+      if (this.#loss === null) return;
+      this.#loss = null;
+      this.#options.onChange(null);
+      return;
+    }
+    const before = this.loss;
+    if (before?.reason === reason) return;
+    const loss = { reason, since: before?.since ?? new Date() };
+    this.#loss = loss;
+    if (before !== null) return;
+    this.#options.onChange(loss);
+    for (const leave of [...this.#waiting]) leave(this.#unavailable(loss));
+    this.#waiting.clear();
+  }
+
+  #unavailable({ reason }: Loss): DriverError {
+    return new DriverError('unavailable', `host ${this.#options.name} does not answer: ${reason}`);
+  }
+}

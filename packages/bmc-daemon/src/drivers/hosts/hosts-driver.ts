@@ -1,0 +1,70 @@
+/** One driver for the machines of several hosts. */
+import { byMachine, type OnMachine } from '../by-machine.js';
+import { DriverError } from '../driver-error.js';
+import type { HypervisorDriver } from '../driver.js';
+import type { HostRef } from '../hosts-control.js';
+import { everyAction } from '../power.js';
+import { everyPart } from '../system-change.js';
+import { Hosts, type HostsOptions } from './hosts.js';
+
+/** A driver for several hosts, which can change. */
+export interface HostsDriver {
+  readonly driver: HypervisorDriver;
+  /**
+   * Replaces the hosts. A host with the same name and URI keeps its driver, its connections and its
+   * downloads. Resolves when the drivers of removed hosts are closed.
+   */
+  readonly setHosts: (hosts: readonly HostRef[]) => Promise<void>;
+}
+
+/** Creates a driver for several hosts. */
+export function createHostsDriver(options: HostsOptions): HostsDriver {
+  const hosts = new Hosts(options);
+  const on =
+    <Group>(what: string, select: (driver: HypervisorDriver) => Group | undefined): OnMachine<Group> =>
+    (id, call) =>
+      hosts.onHost(id, ({ name, driver }, uuid) => {
+        const group = select(driver);
+        if (group === undefined) throw new DriverError('unsupported', `host ${name} has no ${what}`);
+        return call(group, uuid);
+      });
+  const driver = byMachine<HypervisorDriver>(
+    on('machines', (each) => each),
+    {
+      get name() {
+        return hosts.name;
+      },
+      start: () => hosts.start(),
+      close: () => hosts.close(),
+      ping: () => hosts.ping(),
+      onChange: (listener) => hosts.changes.onChange(listener),
+      listSystems: () => hosts.list(),
+      getSystem: (id, shown) => hosts.read(id, shown),
+      powerActions: everyAction,
+      changeable: everyPart,
+      change: (id, change, { basis, ...rest } = {}) => {
+        const original = basis === undefined ? {} : { basis: hosts.shown.originalOf(basis) };
+        return hosts.onHost(id, (member, uuid) => member.driver.change(uuid, change, { ...rest, ...original }));
+      },
+      media: byMachine(
+        on('virtual media', (each) => each.media),
+        {},
+      ),
+      console: byMachine(
+        on('serial consoles', (each) => each.console),
+        {},
+      ),
+      graphicalConsole: undefined,
+      guestNetwork: { facts: (id) => hosts.facts(id) },
+      volumes: byMachine(
+        on('storage pools', (each) => each.volumes),
+        {},
+      ),
+      hosts: hosts.control,
+      logs: undefined,
+      statistics: { all: () => hosts.statistics() },
+      isListIncomplete: () => hosts.isListIncomplete,
+    },
+  );
+  return { driver, setHosts: (next) => hosts.setHosts(next) };
+}

@@ -1,0 +1,243 @@
+/** Several hosts and their machines: lists, lookups, and the host of each call. */
+import type { Log } from '@rackless/daemon/log/log.js';
+import { onlyMachine } from '../by-machine.js';
+import { DriverError } from '../driver-error.js';
+import type { HypervisorDriver } from '../driver.js';
+import type { NetworkFacts } from '../guest-network.js';
+import type { HostRef, HostsControl } from '../hosts-control.js';
+import type { SystemDetails, SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
+import type { MachineStatistics } from '../statistics-control.js';
+import { HostMember, isNotFound, isUnavailable, LIST_WAIT_MS, settlesWithin } from './host-member.js';
+import type { HostStore } from './host-store.js';
+import { MachineIndex } from './machine-index.js';
+import { MergedChanges } from './merged-changes.js';
+import { ShownSnapshots } from './shown-snapshots.js';
+
+/** Time that a query of statistics waits for one host. */
+const STATISTICS_WAIT_MS = 4_000;
+/** Names in the name of the driver. */
+const MAX_NAMED = 5;
+
+/** Options of {@link Hosts}. */
+export interface HostsOptions {
+  readonly hosts: readonly HostRef[];
+  /** Creates the driver of a host, which does not connect before its start. */
+  readonly open: (host: HostRef) => HypervisorDriver;
+  /** The last known machines. */
+  readonly store: HostStore;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+}
+
+/** The hosts and their machines. */
+export class Hosts {
+  readonly changes: MergedChanges;
+  readonly shown: ShownSnapshots;
+  readonly #options: HostsOptions;
+  readonly #index: MachineIndex;
+  #members: readonly HostMember[];
+  #isStarted = false;
+  #changing: Promise<void> = Promise.resolve();
+
+  constructor(options: HostsOptions) {
+    this.#options = options;
+    this.#index = new MachineIndex({
+      members: () => this.#members,
+      onMoved: (change) => this.changes.publish(change),
+    });
+    this.changes = new MergedChanges(this.#index, (uuid) => void this.#look(uuid));
+    this.shown = new ShownSnapshots(this.#index, options.log);
+    this.#members = options.hosts.map((host) => this.#open(host));
+  }
+
+  get name(): string {
+    const names = this.#members.map(({ name }) => name);
+    const rest = names.length - MAX_NAMED;
+    return `libvirt hosts ${names.slice(0, MAX_NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+  }
+
+  async start(): Promise<void> {
+    this.#isStarted = true;
+    await Promise.all(this.#members.map((member) => member.start()));
+  }
+
+  async close(): Promise<void> {
+    await this.#changing;
+    this.changes.close();
+    this.#options.store.close();
+    await Promise.all(this.#members.map((member) => member.close()));
+  }
+
+  setHosts(next: readonly HostRef[]): Promise<void> {
+    this.#changing = this.#changing.then(() => this.#setHosts(next));
+    return this.#changing;
+  }
+
+  get control(): HostsControl {
+    return {
+      list: () => this.#members.map(({ name, uri }) => ({ name, uri })),
+      read: async (name) => {
+        const member = this.#members.find((each) => each.name === name);
+        if (member === undefined) throw new DriverError('notFound', `looking up host ${name}: there is none`);
+        return await member.readHost();
+      },
+    };
+  }
+
+  /** Resolves if any host answers. Does not wait for the others. */
+  async ping(): Promise<void> {
+    const unchecked = this.#members.filter(({ watch }) => !watch.isChecked);
+    if (this.#members.some(({ watch }) => watch.isChecked && watch.loss === null)) return;
+    const checks = unchecked.map(async ({ watch }) => {
+      await watch.check();
+      watch.assertReachable();
+    });
+    await Promise.any(checks).catch(() => this.#failWithLoss());
+  }
+
+  async list(): Promise<readonly SystemRef[]> {
+    await Promise.all(this.#members.map((member) => member.refresh()));
+    if (this.#members.every(({ known }) => !known.isListed)) this.#failWithLoss();
+    return this.#index.list();
+  }
+
+  /** Whether a host was never listed, so that its machines are unknown. */
+  get isListIncomplete(): boolean {
+    return this.#members.some(({ known }) => !known.isListed);
+  }
+
+  async read(id: string, shown?: readonly (keyof SystemDetails)[]): Promise<SystemSnapshot> {
+    const snapshot = await this.#onOwner(id, async (member, uuid) => {
+      const others = this.#index.holders(uuid).filter((holder) => holder !== member);
+      if (others.length === 0) return await member.read(uuid, shown);
+      // The states of all copies decide which host serves the machine.
+      const before = member.known.stateOf(uuid);
+      const reads = [member, ...others].map((each) => each.read(uuid, shown).catch(() => undefined));
+      await settlesWithin(Promise.all(reads), LIST_WAIT_MS);
+      const owner = this.#index.settle(uuid, before) ?? member;
+      return await owner.read(uuid, shown);
+    });
+    return this.shown.show(snapshot);
+  }
+
+  /** Runs a call that changes a machine or needs a running one, on the host of the machine. */
+  async onHost<Result>(id: string, call: (member: HostMember, uuid: string) => Promise<Result>): Promise<Result> {
+    return await this.#onOwner(id, (member, uuid) => member.run(() => call(member, uuid)));
+  }
+
+  /** Returns the addresses of a guest; none while its host does not answer. */
+  async facts(id: string): Promise<NetworkFacts> {
+    return await this.#onOwner(id, async ({ watch, driver: { guestNetwork } }, uuid) => {
+      if (watch.loss !== null || guestNetwork === undefined) return new Map();
+      return await watch
+        .whileReachable(() => guestNetwork.facts(uuid))
+        .catch((error: unknown) => {
+          if (isUnavailable(error)) return new Map();
+          throw error;
+        });
+    });
+  }
+
+  /** Returns the statistics of all hosts that answer in time. */
+  async statistics(): Promise<readonly MachineStatistics[]> {
+    const byHost = await Promise.all(this.#members.map((member) => this.#statisticsOf(member)));
+    return byHost.flat();
+  }
+
+  async #statisticsOf(member: HostMember): Promise<readonly MachineStatistics[]> {
+    const { driver, watch } = member;
+    const { statistics } = driver;
+    if (statistics === undefined || !('all' in statistics) || watch.loss !== null) return [];
+    let all: readonly MachineStatistics[] = [];
+    const reading = watch
+      .whileReachable(() => statistics.all())
+      .then(
+        (found) => (all = found),
+        () => undefined,
+      );
+    await settlesWithin(reading, STATISTICS_WAIT_MS);
+    return all.filter(({ uuid }) => this.#index.owner(uuid) === member);
+  }
+
+  async #setHosts(next: readonly HostRef[]): Promise<void> {
+    const before = this.#members;
+    this.#members = next.map(
+      (host) => before.find(({ name, uri }) => name === host.name && uri === host.uri) ?? this.#open(host),
+    );
+    const removed = before.filter((member) => !this.#members.includes(member));
+    const added = this.#members.filter((member) => !before.includes(member));
+    for (const ref of removed.flatMap(({ known }) => [...known.refs.values()])) {
+      if (this.#index.owner(ref.uuid) === undefined) this.changes.removed(ref);
+    }
+    if (this.#isStarted) await Promise.all(added.map((member) => member.start()));
+    await Promise.all(removed.map((member) => member.close()));
+    this.#options.store.changed();
+    for (const { name } of added) this.#options.log.info(`host ${name} was added`);
+    for (const { name } of removed) this.#options.log.info(`host ${name} was removed`);
+  }
+
+  #open(host: HostRef): HostMember {
+    const { open, store, log } = this.#options;
+    const member = new HostMember({
+      ...host,
+      driver: open(host),
+      stored: store.machinesOf(host),
+      onChange: (from, change) => {
+        this.changes.handle(from, change);
+        store.changed();
+      },
+      onLoss: ({ name }, loss) => {
+        if (loss === null) log.info(`host ${name} answers`);
+        else log.warn(`host ${name} does not answer: its machines show their last known data`, { reason: loss.reason });
+      },
+      onListed: () => store.changed(),
+    });
+    store.add(member, () => this.#members.includes(member));
+    return member;
+  }
+
+  /**
+   * Runs a call on the host that serves a machine, and again on another host if the machine has moved.
+   * @throws {DriverError} notFound; unavailable, if a host that was never listed may have the machine.
+   */
+  async #onOwner<Result>(id: string, call: (member: HostMember, uuid: string) => Promise<Result>): Promise<Result> {
+    const { uuid } = await this.#find(id);
+    const member = this.#index.owner(uuid);
+    if (member === undefined) throw notFound(id);
+    try {
+      return await call(member, uuid);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      await this.#look(uuid);
+      const next = this.#index.owner(uuid);
+      if (next === undefined || next === member) throw error;
+      return await call(next, uuid);
+    }
+  }
+
+  async #find(id: string): Promise<SystemRef> {
+    const found = this.#index.matching(id);
+    if (found.length > 0) return onlyMachine(found, id);
+    await this.#look(id);
+    const next = this.#index.matching(id);
+    if (next.length === 0) this.#assertAllListed();
+    return onlyMachine(next, id);
+  }
+
+  /** Looks for a machine on all hosts that answer. */
+  async #look(id: string): Promise<void> {
+    await Promise.all(this.#members.map((member) => member.look(id)));
+  }
+
+  /** @throws {DriverError} unavailable */
+  #assertAllListed(): void {
+    for (const { known, watch } of this.#members) if (!known.isListed) watch.assertReachable();
+  }
+
+  /** @throws {DriverError} unavailable, with the reason of the first host that does not answer. */
+  #failWithLoss(): never {
+    for (const { watch } of this.#members) watch.assertReachable();
+    throw new DriverError('unavailable', 'asking libvirt: no host has answered yet');
+  }
+}
+
+const notFound = (id: string): DriverError => new DriverError('notFound', `looking up machine ${id}: there is none`);

@@ -1,0 +1,178 @@
+/** The last known data of the machines of one host, for the time while it does not answer. */
+import { z } from 'zod';
+import { stateAfter, type MachineChange } from '../machine-change.js';
+import type { DomainState, SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
+import type { Loss } from './host-watch.js';
+
+// prettier-ignore
+const states = [
+  'nostate', 'running', 'blocked', 'paused', 'shutdown', 'shutoff', 'crashed', 'pmsuspended',
+] as const satisfies readonly DomainState[];
+
+/** The stored data of a machine: enough to list it, and to show its power state and its size. */
+export const storedMachine = z.object({
+  uuid: z.guid(),
+  name: z.string(),
+  state: z.enum(states).optional(),
+  title: z.string().nullable().optional(),
+  description: z.string().nullable().optional(),
+  architecture: z.string().optional(),
+  memoryKiB: z.number().optional(),
+  assetTag: z.string().nullable().optional(),
+});
+
+/** A machine in the state folder. */
+export type StoredMachine = z.infer<typeof storedMachine>;
+
+let versions = 0;
+const nextVersion = (): number => (versions += 1);
+
+/** The machines of one host, as far as known. */
+export class KnownMachines {
+  readonly #host: string;
+  #list: readonly SystemRef[] | undefined;
+  #refs: ReadonlyMap<string, SystemRef>;
+  readonly #snapshots = new Map<string, SystemSnapshot>();
+  readonly #states = new Map<string, DomainState>();
+  /** The shown snapshots of one loss, so that two reads return the same object. */
+  #lost: { readonly loss: Loss; readonly shown: Map<string, SystemSnapshot> } | undefined;
+  #isListed: boolean;
+  #version = nextVersion();
+
+  /** @param stored the machines in the state folder; undefined: the host has never been listed. */
+  constructor(host: string, stored: readonly StoredMachine[] | undefined) {
+    this.#host = host;
+    this.#isListed = stored !== undefined;
+    this.#refs = refsOf(stored ?? [], host);
+    for (const { state, ...machine } of stored ?? []) {
+      if (state !== undefined) this.#remember({ ...withoutUndefined(machine), state, host });
+    }
+  }
+
+  /** Whether the host was ever listed, perhaps by an earlier process. */
+  get isListed(): boolean {
+    return this.#isListed;
+  }
+
+  /** Changes with the machines or their names; differs from the version of any other host. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** The machines by UUID. */
+  get refs(): ReadonlyMap<string, SystemRef> {
+    return this.#refs;
+  }
+
+  /** Replaces the machines by a new list. */
+  replace(list: readonly SystemRef[]): void {
+    this.#isListed = true;
+    if (list === this.#list) return;
+    this.#list = list;
+    const same = list.length === this.#refs.size && list.every(({ uuid, name }) => this.#refs.get(uuid)?.name === name);
+    if (same) return;
+    this.#setRefs(refsOf(list, this.#host));
+    for (const known of [this.#snapshots, this.#states]) {
+      for (const uuid of known.keys()) if (!this.#refs.has(uuid)) known.delete(uuid);
+    }
+  }
+
+  /** Notes a change that the host reported. */
+  note(change: MachineChange): void {
+    const { kind, uuid, name } = change;
+    if (kind === 'undefined') {
+      this.remove(uuid);
+      return;
+    }
+    this.add({ uuid, name });
+    const state = stateAfter[kind];
+    if (state !== undefined) this.#states.set(uuid, state);
+  }
+
+  /** Adds a machine, or changes its name. */
+  add({ uuid, name }: SystemRef): void {
+    if (this.#refs.get(uuid)?.name === name) return;
+    this.#setRefs(new Map(this.#refs).set(uuid, { uuid, name, host: this.#host }));
+  }
+
+  /** Removes a machine. */
+  remove(uuid: string): void {
+    this.#snapshots.delete(uuid);
+    this.#states.delete(uuid);
+    if (!this.#refs.has(uuid)) return;
+    const refs = new Map(this.#refs);
+    refs.delete(uuid);
+    this.#setRefs(refs);
+  }
+
+  /** Stores a reading of a machine. */
+  remember(snapshot: SystemSnapshot): void {
+    this.add(snapshot);
+    this.#remember(snapshot);
+  }
+
+  /** Returns whether a machine was read. */
+  isRead(uuid: string): boolean {
+    return this.#snapshots.has(uuid);
+  }
+
+  /** Returns the last known state of a machine; undefined if none is known. */
+  stateOf(uuid: string): DomainState | undefined {
+    return this.#states.get(uuid);
+  }
+
+  /** Returns whether the last reading shows a machine in a migration. */
+  isMigrating(uuid: string): boolean {
+    return this.#snapshots.get(uuid)?.migrating === true;
+  }
+
+  /** Returns the last known data of a machine of a host that does not answer; undefined without any. */
+  last(uuid: string, loss: Loss): SystemSnapshot | undefined {
+    if (this.#lost?.loss !== loss) this.#lost = { loss, shown: new Map() };
+    const { shown } = this.#lost;
+    const known = shown.get(uuid);
+    if (known !== undefined) return known;
+    const snapshot = this.#snapshots.get(uuid);
+    if (snapshot === undefined) return undefined;
+    const state = this.#states.get(uuid) ?? snapshot.state;
+    const last = { ...snapshot, state, host: this.#host, unreachable: loss };
+    shown.set(uuid, last);
+    return last;
+  }
+
+  /** Returns the machines for the state folder. */
+  stored(): readonly StoredMachine[] {
+    return [...this.#refs.values()].map(({ uuid, name }) => {
+      const snapshot = this.#snapshots.get(uuid);
+      if (snapshot === undefined) return { uuid, name };
+      const { title, description, architecture, memoryKiB, assetTag } = snapshot;
+      const state = this.#states.get(uuid) ?? snapshot.state;
+      return withoutUndefined({ uuid, name, state, title, description, architecture, memoryKiB, assetTag });
+    });
+  }
+
+  #remember(snapshot: SystemSnapshot): void {
+    this.#snapshots.set(snapshot.uuid, snapshot);
+    // A migration pauses the machine, which continues on one of the hosts.
+    if (snapshot.migrating !== true) this.#states.set(snapshot.uuid, snapshot.state);
+  }
+
+  #setRefs(refs: ReadonlyMap<string, SystemRef>): void {
+    this.#refs = refs;
+    this.#version = nextVersion();
+  }
+}
+
+function refsOf(list: readonly SystemRef[], host: string): ReadonlyMap<string, SystemRef> {
+  return new Map(list.map(({ uuid, name }) => [uuid, { uuid, name, host }]));
+}
+
+/** Drops members without a value, as JSON does. */
+function withoutUndefined<Value extends object>(
+  value: Value,
+): { [Key in keyof Value]: Exclude<Value[Key], undefined> } {
+  // Only members with the value undefined are missing, and their types do not require them.
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {
+    [Key in keyof Value]: Exclude<Value[Key], undefined>;
+  };
+}

@@ -1,0 +1,156 @@
+/** The machines of all hosts, and the host that serves each of them. */
+import { matching } from '../by-machine.js';
+import { changeOfState, type MachineChange } from '../machine-change.js';
+import type { DomainState, SystemRef } from '../snapshot/system-snapshot.js';
+import type { HostMember } from './host-member.js';
+
+/** Dependencies of {@link MachineIndex}. */
+interface MachineIndexOptions {
+  /** Returns the hosts, in the order of the configuration. */
+  readonly members: () => readonly HostMember[];
+  /** Called when another host serves a machine. */
+  readonly onMoved: (change: MachineChange) => void;
+}
+
+/**
+ * Time that a machine may take from one host to another. `virsh migrate --offline`, and a definition that an
+ * administrator moves, take less.
+ */
+export const MOVE_WAIT_MS = 10_000;
+
+interface Merged {
+  readonly version: string;
+  /** The hosts that have a machine of this UUID. */
+  readonly holders: ReadonlyMap<string, readonly HostMember[]>;
+}
+
+/**
+ * Merges the machines of all hosts by UUID. If several hosts have a machine of one UUID, one of them
+ * serves it: the host where it runs; of those, a host that answers; of those, the host that has served
+ * it. So a copy that starts nowhere, or on a host that is lost, does not take over a running machine.
+ */
+export class MachineIndex {
+  readonly #options: MachineIndexOptions;
+  /** The host that serves a machine. */
+  readonly #owners = new Map<string, HostMember>();
+  #merged: Merged = { version: '', holders: new Map() };
+  #list: { readonly version: string; readonly refs: readonly SystemRef[] } | undefined;
+  /** Grows with each change of an owner. */
+  #moves = 0;
+  /** Time of the monotonic clock since when several hosts have a machine that does not migrate. */
+  #sharedSince = new Map<string, number>();
+
+  constructor(options: MachineIndexOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the hosts that have a machine of this UUID, in the order of the configuration. */
+  holders(uuid: string): readonly HostMember[] {
+    return this.#holders().get(uuid) ?? [];
+  }
+
+  /**
+   * Returns the hosts that have a machine of this UUID if there are several, except for a short time: at
+   * its beginning and its end, a migration looks like two machines.
+   */
+  duplicates(uuid: string): readonly HostMember[] | undefined {
+    const holders = this.holders(uuid);
+    const since = this.#sharedSince.get(uuid);
+    if (since === undefined || holders.length < 2) return undefined;
+    const now = performance.now();
+    if (holders.some(({ known }) => known.isMigrating(uuid))) this.#sharedSince.set(uuid, now);
+    else if (now - since >= MOVE_WAIT_MS) return holders;
+    return undefined;
+  }
+
+  /** Returns the host that serves a machine; undefined if no host has it. */
+  owner(uuid: string): HostMember | undefined {
+    return this.settle(uuid, this.formerOwner(uuid)?.known.stateOf(uuid));
+  }
+
+  /** Returns the host that served a machine until now; undefined for an unknown machine. */
+  formerOwner(uuid: string): HostMember | undefined {
+    return this.#owners.get(uuid);
+  }
+
+  /**
+   * Decides which host serves a machine. Reports a new host, and a new state of the machine.
+   * @param before the state of the machine on the former host.
+   */
+  settle(uuid: string, before: DomainState | undefined): HostMember | undefined {
+    const former = this.#owners.get(uuid);
+    const holders = this.holders(uuid);
+    const [first] = holders;
+    if (first === undefined) return undefined;
+    const owner = holders.length === 1 ? first : holders.reduce((best, next) => better(uuid, best, next, former));
+    if (owner === former) return owner;
+    this.#owners.set(uuid, owner);
+    this.#moves += 1;
+    if (former !== undefined) this.#reportMove(uuid, former, owner, before);
+    return owner;
+  }
+
+  /** Forgets the host of a machine that no host has. */
+  forget(uuid: string): void {
+    this.#owners.delete(uuid);
+  }
+
+  /** Returns all machines, each once. The same list returns the same array. */
+  list(): readonly SystemRef[] {
+    const holders = this.#holders();
+    for (const uuid of holders.keys()) this.owner(uuid);
+    const version = `${this.#merged.version} ${this.#moves}`;
+    if (this.#list?.version === version) return this.#list.refs;
+    const refs = [...holders.keys()].flatMap((uuid) => this.#owners.get(uuid)?.known.refs.get(uuid) ?? []);
+    this.#list = { version, refs };
+    return refs;
+  }
+
+  /** Returns the machine with this UUID, or all machines with this name. */
+  matching(id: string): readonly SystemRef[] {
+    const uuid = id.toLowerCase();
+    const found = this.owner(uuid)?.known.refs.get(uuid);
+    return found === undefined ? matching(this.list(), id) : [found];
+  }
+
+  #holders(): Merged['holders'] {
+    const members = this.#options.members();
+    const version = members.map(({ known }) => known.version).join();
+    if (version === this.#merged.version) return this.#merged.holders;
+    const holders = new Map<string, HostMember[]>();
+    for (const member of members) {
+      for (const uuid of member.known.refs.keys()) {
+        const others = holders.get(uuid);
+        if (others === undefined) holders.set(uuid, [member]);
+        else others.push(member);
+      }
+    }
+    this.#merged = { version, holders };
+    const shared = [...holders.keys()].filter((uuid) => (holders.get(uuid)?.length ?? 0) > 1);
+    this.#sharedSince = new Map(shared.map((uuid) => [uuid, this.#sharedSince.get(uuid) ?? performance.now()]));
+    return holders;
+  }
+
+  #reportMove(uuid: string, from: HostMember, to: HostMember, before: DomainState | undefined): void {
+    const name = to.known.refs.get(uuid)?.name ?? uuid;
+    this.#options.onMoved({ kind: 'moved', uuid, name, reason: `from host ${from.name} to host ${to.name}` });
+    const after = to.known.stateOf(uuid);
+    const kind = before === undefined || after === undefined ? undefined : changeOfState(before, after);
+    if (kind !== undefined) this.#options.onMoved({ kind, uuid, name, reason: `on host ${to.name}` });
+  }
+}
+
+/** Returns the one of two hosts that serves a machine. The first one is earlier in the configuration. */
+function better(uuid: string, first: HostMember, second: HostMember, former: HostMember | undefined): HostMember {
+  const rank = (member: HostMember): number => {
+    const activity = activityOf(member.known.stateOf(uuid));
+    return activity * 4 + (member.watch.loss === null ? 2 : 0) + (member === former ? 1 : 0);
+  };
+  return rank(second) > rank(first) ? second : first;
+}
+
+/** Returns 2 for a machine whose CPUs may run, 1 for a paused one, else 0. */
+function activityOf(state: DomainState | undefined): number {
+  if (state === undefined || state === 'shutoff' || state === 'nostate') return 0;
+  return state === 'paused' ? 1 : 2;
+}

@@ -1,0 +1,117 @@
+/**
+ * Merges the changes of all hosts. A migration is one change, `moved`: its machine is neither removed
+ * nor new, and does not stop. The events of two hosts come in any order, so the end of a machine on one
+ * host waits until it may have appeared on another one.
+ */
+import { migrated, migrating, type MachineChange, type MachineChangeListener } from '../machine-change.js';
+import type { DomainState } from '../snapshot/system-snapshot.js';
+import type { HostMember } from './host-member.js';
+import { MOVE_WAIT_MS, type MachineIndex } from './machine-index.js';
+
+/** The changes of a machine that wait. */
+interface Held {
+  readonly member: HostMember;
+  /** The state before these changes. */
+  readonly before: DomainState | undefined;
+  readonly changes: readonly MachineChange[];
+  readonly timer: NodeJS.Timeout;
+}
+
+/** Merges the changes of several hosts. */
+export class MergedChanges {
+  readonly #index: MachineIndex;
+  readonly #listeners = new Set<MachineChangeListener>();
+  readonly #held = new Map<string, Held>();
+  readonly #look: (uuid: string) => void;
+
+  /** @param look looks for a machine on all hosts. */
+  constructor(index: MachineIndex, look: (uuid: string) => void) {
+    this.#index = index;
+    this.#look = look;
+  }
+
+  /** Adds a listener. @returns the function that removes it. */
+  onChange(listener: MachineChangeListener): () => void {
+    const own: MachineChangeListener = (change) => listener(change);
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
+  }
+
+  /** Reports a change to all listeners. */
+  publish(change: MachineChange): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+
+  /** Drops the changes that wait. */
+  close(): void {
+    for (const { timer } of this.#held.values()) clearTimeout(timer);
+    this.#held.clear();
+  }
+
+  /** Reports that no host has a machine any more, because its host was removed from the configuration. */
+  removed({ uuid, name }: Pick<MachineChange, 'uuid' | 'name'>): void {
+    this.#drop(uuid);
+    this.#index.forget(uuid);
+    this.publish({ kind: 'undefined', uuid, name, reason: 'its host was removed from the configuration' });
+  }
+
+  /** Takes a change of one host. */
+  handle(member: HostMember, change: MachineChange): void {
+    const { uuid, kind, reason } = change;
+    const former = this.#index.formerOwner(uuid);
+    const before = former?.known.stateOf(uuid);
+    // The machine runs on its new host, or will continue on its old one.
+    const isHandover =
+      (kind === 'paused' && reason === migrating && this.#index.holders(uuid).length > 1) ||
+      (kind === 'resumed' && member.known.stateOf(uuid) === 'running');
+    if (!isHandover) member.known.note(change);
+    if (this.#isEnd(member, change)) {
+      this.#hold(member, change, before);
+      this.#look(uuid);
+      return;
+    }
+    const held = this.#held.get(uuid);
+    const isBack = held?.member === member;
+    // The machine is on its former host again, so it had ended there.
+    if (isBack) this.#release(uuid);
+    // Reports a move, if the machine has another host now.
+    const owner = this.#index.settle(uuid, isBack ? before : (held?.before ?? before));
+    const hasMoved = owner !== former && former !== undefined;
+    const hasArrived = held !== undefined && !isBack && owner === member;
+    if (hasMoved || hasArrived) this.#drop(uuid);
+    // Changes of a copy on another host are not changes of the machine.
+    if (hasMoved || hasArrived || isHandover || owner !== member) return;
+    this.publish(change);
+  }
+
+  /** Returns whether a machine leaves its last known host. */
+  #isEnd(member: HostMember, { uuid, kind, reason }: MachineChange): boolean {
+    const isOnlyHost = this.#index.holders(uuid).every((holder) => holder === member);
+    return isOnlyHost && (kind === 'undefined' || (kind === 'stopped' && reason === migrated));
+  }
+
+  #hold(member: HostMember, change: MachineChange, before: DomainState | undefined): void {
+    const { uuid } = change;
+    const earlier = this.#held.get(uuid);
+    this.#drop(uuid);
+    const timer = setTimeout(() => this.#release(uuid), MOVE_WAIT_MS).unref();
+    const changes = [...(earlier?.changes ?? []), change];
+    this.#held.set(uuid, { member, before: earlier === undefined ? before : earlier.before, changes, timer });
+  }
+
+  #drop(uuid: string): void {
+    clearTimeout(this.#held.get(uuid)?.timer);
+    this.#held.delete(uuid);
+  }
+
+  #release(uuid: string): void {
+    const held = this.#held.get(uuid);
+    this.#drop(uuid);
+    if (held === undefined) return;
+    const owner = this.#index.owner(uuid);
+    // Another host has it: the move was reported.
+    if (owner !== undefined && owner !== held.member) return;
+    if (owner === undefined) this.#index.forget(uuid);
+    for (const change of held.changes) this.publish(change);
+  }
+}

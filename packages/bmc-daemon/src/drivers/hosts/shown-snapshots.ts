@@ -1,0 +1,61 @@
+/** Adds the host, and a warning about several hosts, to the snapshots of machines. */
+import type { Log } from '@rackless/daemon/log/log.js';
+import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
+import type { MachineIndex } from './machine-index.js';
+
+/** The shown snapshots of a driver for several hosts. */
+export class ShownSnapshots {
+  readonly #index: MachineIndex;
+  readonly #log: Pick<Log, 'warn'>;
+  /** Two reads of an unchanged machine return the same object. */
+  readonly #shown = new WeakMap<SystemSnapshot, SystemSnapshot>();
+  readonly #originals = new WeakMap<SystemSnapshot, SystemSnapshot>();
+  /** The hosts of the last warning, by UUID. */
+  readonly #warned = new Map<string, string>();
+
+  constructor(index: MachineIndex, log: Pick<Log, 'warn'>) {
+    this.#index = index;
+    this.#log = log;
+  }
+
+  /** Returns the snapshot with its host, and with `duplicates` if several hosts have its UUID. */
+  show(snapshot: SystemSnapshot): SystemSnapshot {
+    const { uuid } = snapshot;
+    const host = this.#index.formerOwner(uuid)?.name;
+    const duplicates = this.#duplicatesOf(snapshot);
+    const known = this.#shown.get(snapshot) ?? (snapshot.host === host ? snapshot : undefined);
+    if (known?.host === host && known?.duplicates?.join() === duplicates?.join()) return known ?? snapshot;
+    const shown = {
+      ...snapshot,
+      ...(host === undefined ? {} : { host }),
+      ...(duplicates === undefined ? {} : { duplicates }),
+    };
+    this.#shown.set(snapshot, shown);
+    this.#originals.set(shown, snapshot);
+    return shown;
+  }
+
+  /** Returns the driver's snapshot of a shown one: drivers compare objects. */
+  originalOf(shown: SystemSnapshot): SystemSnapshot {
+    return this.#originals.get(shown) ?? shown;
+  }
+
+  /**
+   * Returns the names of all hosts with a copy of the machine; undefined if there is only one, and
+   * during a migration.
+   */
+  #duplicatesOf({ uuid, name }: SystemSnapshot): readonly string[] | undefined {
+    const holders = this.#index.duplicates(uuid);
+    if (holders === undefined) {
+      this.#warned.delete(uuid);
+      return undefined;
+    }
+    const hosts = holders.map((holder) => holder.name);
+    const named = hosts.join(' and ');
+    if (this.#warned.get(uuid) !== named) {
+      this.#warned.set(uuid, named);
+      this.#log.warn(`hosts ${named} have a machine ${name} with the same UUID ${uuid}`);
+    }
+    return hosts;
+  }
+}

@@ -1,0 +1,149 @@
+/** Tests a host that hangs or is gone, with real libvirtds: its machines stay, and other hosts do not wait. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { openHostStore } from '../../src/drivers/hosts/host-store.js';
+import { systemStatus } from '../../src/resources/status.js';
+import { LabHost, noStore, startHosts, until, uuidOf, type LabDriver } from './hosts-lab.js';
+
+let good: LabHost;
+let lost: LabHost;
+let lab: LabDriver;
+let folder: string;
+
+const here = uuidOf(1);
+const there = uuidOf(2);
+const log = { warn: () => undefined, error: () => undefined };
+
+beforeAll(async () => {
+  // QEMU's driver stores definitions, so they survive a kill of libvirtd.
+  [good, lost] = await Promise.all([LabHost.start('good', 'qemu'), LabHost.start('lost', 'qemu')]);
+  await good.define({ uuid: here, name: 'here' });
+  await lost.define({ uuid: there, name: 'there', title: 'far away' });
+  folder = await mkdtemp(join(tmpdir(), 'rackless-hosts-'));
+  lab = await startHosts([good, lost], { store: openHostStore(folder, log), timeoutMs: 8_000 });
+  await lab.driver.getSystem(there);
+});
+afterAll(async () => {
+  await lab.driver.close();
+  await Promise.all([good.stop(), lost.stop()]);
+  await rm(folder, { recursive: true });
+});
+
+const stateOf = async (uuid: string): Promise<unknown> => systemStatus(await lab.driver.getSystem(uuid))['State'];
+const reaches = (state: string): Promise<void> =>
+  until(`the machine to be ${state}`, async () => (await stateOf(there)) === state);
+
+/** What holds for a host that does not answer. */
+async function checkLoss(): Promise<void> {
+  const list = await lab.driver.listSystems();
+  expect(list.map(({ uuid }) => uuid).toSorted()).toEqual([here, there]);
+  const shown = await lab.driver.getSystem(there);
+  expect(shown).toMatchObject({ name: 'there', title: 'far away', state: 'shutoff', host: 'lost' });
+  // The same object, so that its ETag stays.
+  expect(await lab.driver.getSystem('there')).toBe(shown);
+  expect(systemStatus(shown)).toMatchObject({
+    State: 'UnavailableOffline',
+    Health: 'Warning',
+    Conditions: [{ Message: expect.stringMatching(/Host lost does not answer: .*last known data/) as unknown }],
+  });
+  const calls = [
+    lab.driver.power(there, 'create'),
+    lab.driver.change(there, { assetTag: 'x' }, { basis: shown }),
+    lab.driver.media?.eject(there, 'cdrom'),
+    lab.driver.console?.open(there),
+  ];
+  for (const call of calls) {
+    await expect(call).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringMatching(/^host lost does not answer: /) as unknown,
+    });
+  }
+  expect(await lab.driver.guestNetwork?.facts(there)).toEqual(new Map());
+  await lab.driver.ping();
+  expect(await lab.driver.hosts?.read('lost')).toMatchObject({
+    reachable: false,
+    reason: expect.any(String) as unknown,
+  });
+  await lab.driver.change(here, { assetTag: 'works' });
+}
+
+describe('a host that does not answer', () => {
+  it('does not delay lists and other machines while it hangs, before anything has found out', async () => {
+    await until('the facts', async () => (await lab.driver.hosts?.read('lost'))?.facts !== null);
+    lost.relay.stall();
+    // The next list has to ask the hosts again, because a definition changed.
+    await good.define({ uuid: here, name: 'here', title: 'changed' });
+    const pending = lab.driver.getSystem(there);
+    const order: string[] = [];
+    await Promise.all([
+      pending.then(() => order.push('lost')),
+      lab.driver.listSystems().then(() => order.push('list')),
+      lab.driver.getSystem(here).then(() => order.push('good')),
+      lab.driver.ping().then(() => order.push('ping')),
+    ]);
+    expect(order.at(-1)).toBe('lost');
+    expect((await pending).unreachable).toMatchObject({ since: expect.any(Date) as unknown });
+  });
+
+  it('keeps its machines while it hangs, and rejects changes', async () => {
+    await reaches('UnavailableOffline');
+    await checkLoss();
+    expect(await lab.driver.hosts?.read('lost')).toMatchObject({ facts: { hypervisor: { name: 'QEMU' } } });
+    expect(lab.messages).toContain('host lost does not answer: its machines show their last known data');
+  });
+
+  it('shows present data when it answers again, without a change of machines', async () => {
+    const before = lab.changes.length;
+    lost.relay.resume();
+    await reaches('Enabled');
+    await lab.driver.change(there, { assetTag: 'back' });
+    expect((await lab.driver.getSystem(there)).assetTag).toBe('back');
+    expect(lab.changes.slice(before).filter(({ kind }) => ['defined', 'undefined', 'moved'].includes(kind))).toEqual(
+      [],
+    );
+    expect(lab.messages).toContain('host lost answers');
+  });
+
+  it('keeps its machines when its connections are reset, and reconnects', async () => {
+    lost.relay.cut('reset');
+    await until('the reconnect', async () => lab.driver.change(there, { assetTag: 'again' }).then(() => true));
+    await reaches('Enabled');
+  });
+
+  it('keeps its machines when libvirtd is killed, also over a restart of the daemon', async () => {
+    await lost.libvirtd.daemon.end('SIGKILL');
+    await reaches('UnavailableOffline');
+    await checkLoss();
+    await lab.driver.close();
+    lab = await startHosts([good, lost], { store: openHostStore(folder, log), timeoutMs: 8_000, wait: false });
+    await reaches('UnavailableOffline');
+    await checkLoss();
+    expect(lab.driver.isListIncomplete?.()).toBe(false);
+  });
+
+  it('shows all machines again after the start of libvirtd', async () => {
+    await lost.libvirtd.daemon.start();
+    await reaches('Enabled');
+    expect((await lab.driver.getSystem(there)).title).toBe('far away');
+  });
+
+  it('has unknown machines if it has never answered: other machines are listed, and it is not 404', async () => {
+    await lost.libvirtd.daemon.end('SIGKILL');
+    const fresh = await startHosts([good, lost], { store: noStore, timeoutMs: 8_000, wait: false });
+    try {
+      await until('the list', async () => (await fresh.driver.listSystems()).length === 1);
+      expect(fresh.driver.isListIncomplete?.()).toBe(true);
+      await until('the loss', async () => (await fresh.driver.hosts?.read('lost'))?.reachable === false);
+      await expect(fresh.driver.getSystem(there)).rejects.toMatchObject({ kind: 'unavailable' });
+      const alone = await startHosts([lost], { timeoutMs: 8_000, wait: false });
+      await expect(alone.driver.listSystems()).rejects.toMatchObject({ kind: 'unavailable' });
+      await expect(alone.driver.ping()).rejects.toMatchObject({ kind: 'unavailable' });
+      await alone.driver.close();
+    } finally {
+      await fresh.driver.close();
+      await lost.libvirtd.daemon.start();
+    }
+  });
+});
