@@ -52,7 +52,8 @@ export class FakeChanges {
     const { firmware, uuid } = machine;
     if (settings === undefined && resetSettings === undefined) return machine;
     const original = this.#originals.get(uuid) ?? {};
-    const reset = resetSettings === undefined ? firmware.pending : mergeSettings(original, { kept: resetSettings });
+    const reset =
+      resetSettings === undefined ? firmware.pending : mergeSettings(original, { storedValues: resetSettings });
     const pending = mergeSettings(reset, settings ?? {});
     return { ...machine, firmware: { ...firmware, pending, failure: null } };
   }

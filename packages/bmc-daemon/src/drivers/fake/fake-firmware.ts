@@ -121,7 +121,7 @@ function afterSettings(
   const settings = {
     ...firmware.settings,
     ...change,
-    kept: { ...firmware.settings.kept, ...change.kept },
+    storedValues: { ...firmware.settings.storedValues, ...change.storedValues },
   };
   const efi = settings.firmware === 'efi';
   const secure = efi ? (settings.secureBoot ?? false) : null;
