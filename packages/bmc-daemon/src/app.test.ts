@@ -121,7 +121,7 @@ describe('the log', () => {
     ]);
   });
 
-  it.each(['/redfish/v1', '/'])('has the reason for a refusal at %s, and never the credentials', async (path) => {
+  it.each(['/redfish/v1', '/'])('has the reason for a rejection at %s, and never the credentials', async (path) => {
     expect((await client.get(path, { Authorization: 'Basic c2VjcmV0' })).status).toBe(401);
     const [line] = lines();
     expect(line).toMatchObject({ path, status: 401, user: null, refused: 'no credentials' });
@@ -189,7 +189,7 @@ describe('malformed requests', () => {
     return [answer.split(' ', 2)[1], body.error.code];
   };
 
-  it('without a Host header are 400, with a Redfish error and a line in the log', async () => {
+  it('without a Host header get 400, with a Redfish error and a line in the log', async () => {
     expect(await rawError('GET /redfish/v1 HTTP/1.1\r\nConnection: close\r\n\r\n')).toEqual([
       '400',
       'Base.1.22.HeaderMissing',
@@ -199,7 +199,7 @@ describe('malformed requests', () => {
     expect(await client.raw('GET /redfish HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it('with two Host headers are 400, whichever is first', async () => {
+  it('with two Host headers get 400, in either order', async () => {
     for (const hosts of ['Host: a\r\nhost: b', 'HOST: a\r\nHost: a']) {
       const answer = await client.raw(`GET /redfish/v1 HTTP/1.1\r\n${hosts}\r\nConnection: close\r\n\r\n`);
       expect(answer).toMatch(/^HTTP\/1\.1 400 /);
@@ -207,7 +207,7 @@ describe('malformed requests', () => {
     }
   });
 
-  it('with an invalid URL are 404, and the log has no secret of it', async () => {
+  it('with an invalid URL get 404, and the log has no secret of the URL', async () => {
     const target = 'http://u:geheim@[::bad/x?geheim';
     expect(await rawError(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)).toEqual([
       '404',
@@ -239,7 +239,7 @@ describe('the page of the machines', () => {
     expect([status, headers['www-authenticate']]).toEqual([401, 'Basic realm="Rackless", charset="UTF-8"']);
   });
 
-  it('shows each machine, without scripts, which its policy forbids', async () => {
+  it('shows each machine, and its policy forbids scripts', async () => {
     const { status, headers, text } = await client.get('/', authorization);
     expect([status, headers['content-type'], headers['cache-control']]).toEqual([
       200,
@@ -262,7 +262,7 @@ describe('the page of the machines', () => {
     expect([status, text.match(/does not answer/g)?.length]).toEqual([200, 1]);
   });
 
-  it('does not wait for each machine of a host that hangs: 503 after the first few', async () => {
+  it('does not wait for every machine of a host that hangs, and answers 503 after the first few', async () => {
     // The list is cached, the machines are not.
     const machines = sampleMachines(100);
     const asked: string[] = [];

@@ -30,7 +30,7 @@ interface AppOptions<Services> extends AnnotateOptions {
   readonly services: Services;
   readonly authenticate: Authenticate;
   readonly log: Log;
-  /** The driver for the page, health and metrics. Redfish uses the one of the services. */
+  /** The driver for the page, health and metrics. Redfish uses the driver in `services`. */
   readonly driver: PagesDriver;
   /** Default: every request sees every machine. The page shows the same machines as Redfish. */
   readonly scoping?: Scoping<Services & { readonly driver: PagesDriver }>;
@@ -116,7 +116,7 @@ export function createApp<Services>(options: AppOptions<Services>): App {
     const answer = redirection(request);
     send(response, answer, id);
     const { method = '', url = '/' } = request;
-    // Does not authenticate: others on the network may have read the password.
+    // Does not authenticate, because others on the network may have read the password.
     log.request({
       id,
       user: null,

@@ -75,7 +75,7 @@ function withSettings(command: Command): Command {
  */
 export async function main(argv: readonly string[]): Promise<number> {
   let exitCode: number = exitCodes.done;
-  // The package installs the same program as `sushy-emulator`, for scripts that start it by that name.
+  // The package also installs this program as `sushy-emulator`, for scripts that use that name.
   const name = path.parse(argv[1] ?? '').name === 'sushy-emulator' ? 'sushy-emulator' : 'bmc-daemon';
   const program = new Command(name)
     .description('A Redfish BMC for every virtual machine of a libvirt host.')

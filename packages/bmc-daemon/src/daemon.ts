@@ -68,7 +68,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
         try {
           await daemon.close();
         } finally {
-          // After the close, which may still write files.
+          // Unlocks the folder after the close, because the close may still write files.
           await lock.release();
         }
       },
@@ -79,7 +79,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   }
 }
 
-/** The state that is set only while the service listens. */
+/** The parts that exist only while the service listens. */
 interface ListeningState {
   addresses: readonly string[];
   lastReset: Date;
@@ -99,7 +99,7 @@ interface Service {
 /** @throws {StartError} */
 async function startIn(stateDir: string, options: DaemonOptions): Promise<Daemon> {
   const { log } = options;
-  // A copy, because a reload changes it.
+  // Copies the settings, because a reload changes them.
   const settings = { ...options.settings };
   const present: ListeningState = {
     addresses: [],
@@ -129,7 +129,8 @@ async function startIn(stateDir: string, options: DaemonOptions): Promise<Daemon
       features.reload(reloadSettings({ live: settings, reread: options.reread, setTls, setHosts, log }));
       present.lastReset = new Date();
     };
-    // The port proves that no other daemon manages the host's machines, so start the driver after it.
+    // Starts the driver only after the port is open. The open port proves that no other daemon with
+    // these settings manages the machines.
     await driver.start();
     await features.start({
       addresses: present.addresses,
@@ -226,7 +227,7 @@ function openApp(
   const { services } = features;
   return createApp<AllServices>({
     resources,
-    // A stream is served together with its resource.
+    // A stream is available only if its resource is.
     streams: streams.filter(({ entity }) => resources.some((resource) => resource.entity === entity)),
     services,
     scoping: machineScoping(features),

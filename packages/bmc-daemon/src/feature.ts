@@ -17,8 +17,8 @@ export interface FeatureContext {
   /** The source of each setting, for messages. */
   readonly origins: Readonly<Record<SettingKey, string>>;
   /**
-   * The folder for files of the service. Only one daemon uses it at a time. A later daemon may have
-   * another port or hypervisor, and therefore another service UUID.
+   * The folder for files of the service. Only one daemon uses it at a time. After a restart, the
+   * daemon may have another port or hypervisor, and therefore another service UUID.
    */
   readonly stateDir: string;
   readonly log: Log;
@@ -33,7 +33,7 @@ export interface FeatureContext {
   readonly resources: readonly Pick<Resource<Services>, 'uri' | 'aliases' | 'odataType'>[];
   /**
    * Returns the services. While the features open, these are the services of the daemon and of the
-   * features above in the list; later, those of all features.
+   * earlier features in the list. Later, these are the services of all features.
    */
   readonly services: () => Services;
 }
@@ -74,7 +74,10 @@ export interface OpenFeature<Own extends object> {
   readonly start?: (listening: Listening) => Awaitable<void>;
   /** Called after a reload. @param tls the certificate of HTTPS, if the service uses another one now. */
   readonly reload?: (tls: TlsOptions | undefined) => void;
-  /** Ends what would not end by itself, such as streams. Running requests may still use the services. */
+  /**
+   * Ends everything that would not end by itself, such as streams. Running requests may still use
+   * the services.
+   */
   readonly stop?: () => Awaitable<void>;
   /** Called after the last request. Resolves when everything is on the disk. */
   readonly close?: () => Awaitable<void>;

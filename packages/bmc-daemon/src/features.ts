@@ -28,7 +28,8 @@ const features = [
   // Events use `telemetry`.
   telemetry,
   events,
-  // Records before managers get their addresses, which can take a second each.
+  // Consoles come before the manager network, so that recording starts first: each address of a
+  // manager can take a second.
   consoles,
   managerNetwork,
   discovery,

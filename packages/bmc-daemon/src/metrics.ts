@@ -14,7 +14,7 @@ export interface Metrics {
   requestStarted(method: string): (route: string, status: number, seconds: number) => void;
   /** Returns the metrics as text, with its content type. */
   expose(): Promise<{ readonly contentType: string; readonly text: string }>;
-  /** Removes all metrics, when the app closes. */
+  /** Removes all metrics. Call it when the app closes. */
   clear(): void;
 }
 

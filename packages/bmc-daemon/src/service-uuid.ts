@@ -64,7 +64,8 @@ export function serviceUuid(options: ServiceUuidOptions): string {
 }
 
 /**
- * Returns the UUID of the service. All replicas have the one of the replica that was first.
+ * Returns the UUID of the service. All replicas have the UUID of the replica that was started
+ * first.
  * @throws {StoreUnavailable}
  */
 export async function uuidOf(

@@ -9,8 +9,8 @@ export class StartError extends Error {
   override readonly name = 'StartError';
 
   /**
-   * 1 if the cause may end without a change of the configuration, else 78. systemd restarts the service
-   * after 1 only.
+   * 1 if the cause may end without a change of the configuration; otherwise 78. systemd restarts
+   * the service only after 1.
    */
   get exitCode(): number {
     return isTemporary(this) ? exitCode.failed : exitCode.configuration;

@@ -120,7 +120,7 @@ describe('a state file', () => {
     const file = open();
     file.update(more);
     rmSync(folder, { recursive: true });
-    // A file in place of the folder stops root too, which runs tests in containers.
+    // A file in place of the folder also stops root. In containers, tests run as root.
     writeFileSync(folder, '');
     chmodSync(folder, 0o400);
     expect(() => file.update(more)).toThrow(/^(reading|writing) .*counter\.json: /);

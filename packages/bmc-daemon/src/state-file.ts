@@ -82,7 +82,8 @@ export function openStateFile<State>(options: StateFileOptions<State>): StateFil
           replaceFile(file, `${JSON.stringify(next, null, 2)}\n`);
         });
       }
-      // Only after the write: a failed write changes neither the state nor the fingerprint.
+      // Changes the state after the write, so that a failed write changes neither the state nor the
+      // fingerprint.
       seen = next === present ? found : fingerprint(file);
       state = next;
     },
@@ -95,7 +96,7 @@ function fingerprint(file: string): string {
   return found === undefined ? '' : [found.dev, found.ino, found.size, found.mtimeNs].join(':');
 }
 
-/** Returns undefined if there is no file, or it was set aside. */
+/** Returns undefined if there is no file, or if the damaged file was renamed. */
 function read<State>(file: string, { schema, log, broken }: StateFileOptions<State>): State | undefined {
   const found = attempt(`reading ${file}`, () => statSync(file, { throwIfNoEntry: false }));
   if (found === undefined) return undefined;

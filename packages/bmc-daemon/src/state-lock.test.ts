@@ -35,7 +35,7 @@ async function startHolder(at = folder): Promise<ChildProcess> {
 }
 
 describe('the lock of a state folder', () => {
-  it('is for one daemon at a time, and the next one has it after the release', async () => {
+  it('belongs to one daemon at a time, and the next daemon gets it after the release', async () => {
     const first = await lock();
     await expect(lock()).rejects.toThrow(
       new FolderInUseError(
@@ -69,13 +69,13 @@ describe('the lock of a state folder', () => {
     await (await waiting).release();
   });
 
-  it('holds while its process is stopped and does not answer', async () => {
+  it('stays while its process is stopped and does not answer', async () => {
     const holder = await startHolder();
     holder.kill('SIGSTOP');
     await expect(lock()).rejects.toThrow(`${folder} is in use by another process`);
   });
 
-  it('goes to one of many that find the socket of a killed process', async () => {
+  it('goes to exactly one of many daemons that find the socket of a killed process', async () => {
     const holder = await startHolder();
     holder.kill('SIGKILL');
     await once(holder, 'exit');
@@ -86,7 +86,7 @@ describe('the lock of a state folder', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('survives clients that connect and say or read nothing', async () => {
+  it('survives clients that connect, and neither send nor read', async () => {
     const held = await lock();
     const sockets = Array.from({ length: 50 }, () => connect(path.join(folder, 'lock')).on('error', () => undefined));
     await expect(lock()).rejects.toThrow(FolderInUseError);
@@ -103,7 +103,7 @@ describe('the lock of a state folder', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('prevents the start if the host cannot make it for another reason than missing permission', async () => {
+  it('prevents the start if it cannot be created, except for a missing permission', async () => {
     const tooLong = path.join(folder, 'x'.repeat(300));
     await expect(lock(tooLong)).rejects.toThrow(
       expect.objectContaining({
@@ -123,7 +123,7 @@ describe('the lock of a state folder', () => {
     await (await lock(long)).release();
   });
 
-  it('is done without, with a warning, where nothing can be stored', async () => {
+  it('is omitted with a warning if the folder cannot store files', async () => {
     writeFileSync(path.join(folder, 'file'), '');
     await (await lock(path.join(folder, 'file', 'state'))).release();
     mkdirSync(path.join(folder, 'lock'));

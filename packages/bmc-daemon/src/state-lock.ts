@@ -91,7 +91,7 @@ function lockOf(server: Server): StateLock {
   return {
     release: async () => {
       if (!server.listening) return;
-      // It removes the socket from the folder.
+      // This also removes the socket from the folder.
       server.close();
       await once(server, 'close');
     },
@@ -129,7 +129,8 @@ async function listen(file: string): Promise<Server> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.write(`${process.pid}\n`);
-    // Not end(): it waits for the client to close, and the lock's release would wait for a client that is stopped.
+    // Uses `destroy`, because `end` waits until the client closes. The release of the lock would
+    // then wait for a client that is stopped.
     socket.destroySoon();
   });
   server.maxConnections = 8;

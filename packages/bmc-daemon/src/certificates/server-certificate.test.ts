@@ -128,7 +128,7 @@ describe('a replaced certificate', () => {
     ).toEqual(before.filter((name) => !name.startsWith('root.pem-')));
   });
 
-  it('uses the stored key of its signing request, also after a restart, once', async () => {
+  it('uses the stored key of its signing request once, even after a restart', async () => {
     const pem = await certificate.generateSigningRequest(request);
     expect(statSync(state.path).mode & 0o777).toBe(0o600);
     expect(state.state.keys).toHaveLength(1);
@@ -136,7 +136,7 @@ describe('a replaced certificate', () => {
     certificate = open();
     await certificate.replace(authority.sign(pem));
     expect(await shown()).toBe('requested');
-    // The certificate of the other request may still come.
+    // A client may still send the certificate of the other request.
     expect(state.state.keys).toHaveLength(1);
     expect(loadTls(files()).key).toContain('BEGIN PRIVATE KEY');
   });
@@ -186,7 +186,7 @@ describe('a replaced certificate', () => {
 });
 
 describe('an unusable certificate', () => {
-  it('is refused for its key usage, or for issuers that are not authorities', async () => {
+  it('is rejected for its key usage, or for issuers that are not authorities', async () => {
     const name = 'subjectAltName=DNS:localhost';
     const signer = authority.issue('signer', { extensions: [name, 'keyUsage=critical,keyCertSign,cRLSign'] });
     const garbled = authority.issue('garbled', { extensions: [name, '2.5.29.15=DER:04:01:ff'] });
@@ -220,7 +220,7 @@ describe('an unusable certificate', () => {
     ]).toEqual([`value: the certificate ${reason}`, `value: certificate 2 of the chain ${reason}`, undefined]);
   });
 
-  it('is refused if no handshake succeeds with its key; rare kinds of keys that work are accepted', async () => {
+  it('is rejected if no handshake succeeds with its key; rare kinds of keys that work are accepted', async () => {
     const pss = (digest: string, salt: number) => [
       ...['rsa-pss', '-pkeyopt', 'rsa_keygen_bits:2048', '-pkeyopt', `rsa_pss_keygen_md:${digest}`],
       ...['-pkeyopt', `rsa_pss_keygen_mgf1_md:${digest}`, '-pkeyopt', `rsa_pss_keygen_saltlen:${salt}`],
@@ -242,7 +242,7 @@ describe('an unusable certificate', () => {
     expect(await shown()).toBe('Ed448');
   });
 
-  it('is read in linear time, whatever it contains', async () => {
+  it('is read in linear time for any content', async () => {
     // A search to the end of the text for each beginning would take minutes.
     expect(await faultOf('-----BEGIN  -----END '.repeat(40_000))).toBe('format: the text is truncated, or not PEM');
   });
@@ -377,10 +377,10 @@ describe('unwritable files', () => {
     expect(stuck.chain.map(({ subject }) => subject)).toEqual(['CN=first']);
   });
 
-  it('are a matching pair at each step of a replacement', async () => {
+  it('contain a matching pair at each step of a replacement', async () => {
     const old = loadTls(files());
     const next = authority.issue('second');
-    // The content between the three writes.
+    // The content of the files between the three writes.
     writeFileSync(at('server.key'), `${old.key}${next.key}`);
     expect(loadTls(files())).toEqual(old);
     writeFileSync(at('server.pem'), next.certificate);
@@ -394,7 +394,7 @@ describe('unwritable files', () => {
     expect(loadTls(files()).cert).toBe(third.certificate);
   });
 
-  it('lose no request: a request fails if its key cannot be stored', async () => {
+  it('cause a signing request to fail if its key cannot be stored', async () => {
     writeFileSync(at('state'), 'a file where a folder should be');
     await expect(certificate.generateSigningRequest(request)).rejects.toThrow(/requests\.json/);
   });

@@ -52,7 +52,7 @@ function isIssuer(issuer: X509Certificate, certificate: X509Certificate): boolea
   try {
     return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
   } catch {
-    // OpenSSL does not know this kind of signature, so nothing is proven.
+    // OpenSSL does not know this kind of signature, so this issuer cannot be checked.
     return false;
   }
 }

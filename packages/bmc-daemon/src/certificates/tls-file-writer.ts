@@ -72,7 +72,7 @@ function isOneFile(one: string, other: string): boolean {
   try {
     return realpathSync(one) === realpathSync(other);
   } catch {
-    // A file is missing. The write reports it.
+    // A file is missing. The write reports this.
     return false;
   }
 }

@@ -7,7 +7,10 @@ import type { LoadedSettings } from '../config/load.js';
 
 /** Flags of `bmc-daemon check`. */
 export interface CheckOptions {
-  /** An unknown setting is a fault. Without it, it is a warning, as at the start of the daemon. */
+  /**
+   * With this flag, an unknown setting is a fault. Without it, it only causes a warning, as at the
+   * start of the daemon.
+   */
   readonly strict: boolean;
   /** Prints faults only. */
   readonly quiet: boolean;
@@ -20,7 +23,7 @@ export function check(loaded: LoadedSettings, { strict, quiet }: CheckOptions): 
   const faults = [...loaded.faults, ...rejected, ...inspection.faults];
   const warnings = [...loaded.warnings, ...inspection.warnings].filter((warning) => !rejected.includes(warning));
   printStartReport({ faults, warnings: quiet ? [] : warnings });
-  // A setting with a fault would appear in the list with its default, which its author did not choose.
+  // Prints no list after a fault, because a setting with a fault would appear with its default.
   if (faults.length > 0) return exitCode.failed;
   if (!quiet) process.stdout.write(renderEffectiveSettings(loaded));
   return exitCode.done;

@@ -9,7 +9,7 @@ export class PasswordPromptError extends Error {
   override readonly name = 'PasswordPromptError';
 }
 
-/** Standard input and a stream for prompts. */
+/** The standard input and the stream for prompts. */
 interface PromptStreams {
   readonly input: NodeJS.ReadStream;
   /** Stream for prompts. It is not standard output, which a script may read. */
@@ -26,13 +26,13 @@ const MAX_INPUT_BYTES = 65_536;
 export async function askNewPassword({ input, output }: PromptStreams): Promise<string> {
   const [first, second] = input.isTTY ? await askTwice(input, output) : await readLines(input);
   if (first === undefined || first === '') throw new PasswordPromptError('the password is empty');
-  // A script may give it once. A second line must be equal.
+  // A script may give the password once. If there is a second line, it must be equal.
   if (second !== undefined && second !== first) throw new PasswordPromptError('the two passwords differ');
   return first;
 }
 
 async function askTwice(input: NodeJS.ReadStream, output: NodeJS.WritableStream): Promise<string[]> {
-  // readline edits the line in raw mode (erase, UTF-8). Its echo goes nowhere.
+  // readline edits the line in raw mode (erase, UTF-8). Its echo is dropped.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createEditor(input, nowhere);
   const ask = (prompt: string) =>

@@ -21,7 +21,7 @@ export async function serve(load: () => LoadedSettings): Promise<number> {
   const { settings } = loaded;
   const { faults, warnings } = inspected(loaded);
   if (faults.length > 0) {
-    // Not in the log, because its settings may have a fault too.
+    // Writes faults to standard error, because the settings of the log may have a fault too.
     printStartReport({ faults, warnings });
     return exitCode.configuration;
   }
@@ -29,7 +29,7 @@ export async function serve(load: () => LoadedSettings): Promise<number> {
   const log = createLog({ level, format: logFormat === 'auto' ? outputFormat() : logFormat });
   for (const warning of warnings) log.warn(warning);
 
-  // After the check of the settings, because most of the daemon's code is behind this import.
+  // Imports this only after the check of the settings, because it loads most of the daemon's code.
   const { startDaemon } = await import('../daemon.js');
   let daemon: Daemon;
   try {

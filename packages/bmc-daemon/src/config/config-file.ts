@@ -63,7 +63,7 @@ export function readConfigFile(
 
 function readText(file: string, findings: Findings): string | undefined {
   if (file === '') {
-    // Only a flag can be empty: an empty variable counts as absent.
+    // An empty path comes from a flag, because an empty variable counts as absent.
     findings.faults.push("command line: --config must be a path (a string), not the string ''");
     return undefined;
   }
@@ -76,7 +76,7 @@ function readText(file: string, findings: Findings): string | undefined {
 }
 
 /**
- * Returns the end of a message about an expression that is not supported: the form of the line to
+ * Returns the end of the message about an expression that is not supported. It shows the line to
  * write instead.
  */
 function lineToWrite(name: string | undefined): string {

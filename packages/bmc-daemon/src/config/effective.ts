@@ -22,7 +22,7 @@ export function renderEffectiveSettings({ settings, origins }: Pick<LoadedSettin
     `${settingsTable[key].name} = ${formatLiteral(masked(settings[key]))}`,
     origins[key],
   ]);
-  // The column of the origins. Longer assignments do not move it.
+  // The column in which the origins begin. A longer assignment only moves its own origin.
   const column = Math.max(...lines.map(([assignment]) => assignment.length).filter((length) => length <= 72));
   return lines.map(([assignment, origin]) => `${assignment.padEnd(column)}  # ${origin}\n`).join('');
 }

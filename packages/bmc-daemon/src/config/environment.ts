@@ -22,7 +22,7 @@ export function environmentVariables(environment: Environment, findings: Finding
   );
   for (const name of names) {
     const stem = stemOf(name)?.stem;
-    // Compose files and systemd units use an empty variable for an absent one.
+    // In Compose files and systemd units, an empty variable means an absent one.
     const text = environment[name];
     if (stem === undefined || text === undefined || text === '') continue;
     const key = keyByStem.get(stem);
@@ -30,7 +30,7 @@ export function environmentVariables(environment: Environment, findings: Finding
       if (!variables.has(key)) variables.set(key, { name, text });
     } else if (stem !== CONFIG_STEM && !Object.hasOwn(recognizedNames, stem)) {
       const near = suggestion(name);
-      // A variable without a similar known name belongs to another program, so do not warn.
+      // A variable without a similar known name belongs to another program, and causes no warning.
       if (near !== '') findings.addUnknownName(`environment: ${name} is not a setting${near}`);
     }
   }

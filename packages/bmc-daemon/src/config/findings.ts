@@ -8,8 +8,8 @@ import type { SettingDefinition } from './rows/row.js';
 export interface Candidate {
   readonly value: unknown;
   /**
-   * The reason why the source contains no valid value: `must be …`. The message is {@link name} and
-   * this reason. If set, `value` is ignored.
+   * The reason why the source contains no valid value: `must be …`. The message consists of {@link
+   * name} and this reason. If it is set, `value` is ignored.
    */
   readonly fault?: string;
   /** Source of the value, for `bmc-daemon check`: `etc/bmc.conf:3`, `--port`. */
@@ -61,7 +61,7 @@ export class Findings {
     return undefined;
   }
 
-  /** Returns the value with the keys of its mapping in the spelling of `row.keys`. */
+  /** Returns the value. Keys of its mapping get the spelling of `row.keys`. */
   private respelled({ keys }: SettingDefinition<unknown>, candidate: Candidate): unknown {
     const { name, value } = candidate;
     if (keys === undefined || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
@@ -79,8 +79,8 @@ export class Findings {
 }
 
 /**
- * A key that is a fault in every mapping. The schemas would drop it silently, because it would change
- * the prototype of an object.
+ * A key that is a fault in every mapping. As a key of an object, it would change the prototype, so
+ * the schemas drop it silently.
  */
 const UNUSABLE_KEY = '__proto__';
 

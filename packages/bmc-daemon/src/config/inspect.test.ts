@@ -47,7 +47,7 @@ describe('what settings name', () => {
     ]);
   });
 
-  it('includes the cloud, whose faults are reported together', () => {
+  it('includes the settings of the cloud, and reports all their faults together', () => {
     const cloud = 'bmc.conf:2: EMULATOR_OS_CLOUD cannot be used:';
     const missing = 'environment OS_CLIENT_CONFIG_FILE: clouds.yaml cannot be read: there is no such file';
     expect(inspect("EMULATOR_OS_CLOUD = 'lab'").faults).toEqual([`${cloud} ${missing}`]);
@@ -112,7 +112,7 @@ describe('what settings name', () => {
   it.each([
     ['x', 'a libvirt URI looks like qemu:///system'],
     ['qemu+ssh://h/system?no_verify=yes', 'parameter "no_verify" must be a number, not "yes"'],
-  ])('the libvirt URI %s is a fault with the text of a failed start, except with the fake driver', (uri, why) => {
+  ])('the libvirt URI %s gives the same fault as a start of the daemon, except with the fake driver', (uri, why) => {
     const setting = `EMULATOR_LIBVIRT_URI = '${uri}'\n`;
     expect(inspect(setting)).toEqual({
       faults: [`bmc.conf:2: EMULATOR_LIBVIRT_URI cannot be used: reading the connection URI "${uri}": ${why}`],
@@ -200,11 +200,11 @@ describe('what settings name', () => {
     ['EMULATOR_BOOT_LOADER_MAP = 5\nEMULATOR_AUTH_FILE = None\nEMULATOR_LISTEN_IP = "::1"\n'],
     ["EMULATOR_SSL_CERT = 5\nEMULATOR_SSL_KEY = 'key'\nEMULATOR_LISTEN_IP = '::1'\n"],
     [undefined],
-  ])('ignores the default that replaces a fault: %j', (text) => {
+  ])('does not check the default that replaces a value with a fault: %j', (text) => {
     if (text !== undefined) writeFileSync(at('bmc.conf'), text);
     const loaded = loadSettings({ file: at('bmc.conf') });
     expect(loaded.faults).toHaveLength(1);
-    // Whether this host has the default firmware is unknown.
+    // The test does not know whether this host has the default firmware.
     const mapIsUnknown = text === undefined || text.includes('BOOT_LOADER');
     const bootLoaderMap = mapIsUnknown ? { UEFI: { x86_64: '/none/firmware' } } : {};
     const settings = { ...loaded.settings, bootLoaderMap };

@@ -192,7 +192,7 @@ function authoritiesFault(file: string): string | undefined {
 
 /**
  * Returns a sentence for each storage that the setting `drives` or `volumes` names and the setting
- * `storage` does not. No resource shows such drives and volumes.
+ * `storage` does not. Clients would not see such drives and volumes.
  */
 function missingStorages(settings: Settings, key: 'drives' | 'volumes'): string[] {
   const storages = new Set(

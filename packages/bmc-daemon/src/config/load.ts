@@ -66,7 +66,7 @@ export function loadSettings(options: LoadOptions): LoadedSettings {
   const origins: [SettingKey, string][] = [];
   const unknown = new Set<SettingKey>();
   for (const key of settingKeys) {
-    // The row with a general type, because the literal type does not allow a variable key.
+    // Uses a general type for the row, because the literal type does not allow a variable as key.
     const row: SettingDefinition<unknown> = settingsTable[key];
     const flag = flags[key];
     const inFile = fileValues.get(key);
@@ -104,8 +104,9 @@ interface Sources {
 }
 
 /**
- * Returns the values to check, from the lowest precedence. The file is checked even if a flag
- * overrides it, because its faults must be reported. A variable is checked only if it applies.
+ * Returns the values to check, lowest precedence first. A value of the file is checked even if a
+ * flag overrides it, because its faults must be reported. A variable is checked only if nothing
+ * overrides it.
  */
 function candidatesOf(
   row: SettingDefinition<unknown>,
@@ -136,7 +137,7 @@ function readText(row: SettingDefinition<unknown>, text: string): Pick<Candidate
   try {
     return { value: toPlain(parseLiteral(text)) };
   } catch (error) {
-    // For a number, "not the string 'abc'" is clearer than an error about a literal.
+    // For a number, "not the string 'abc'" is clearer than a message about Python literals.
     if (typeof row.default === 'number') return { value: text };
     return { value: text, fault: `must be ${row.expected}: ${error instanceof Error ? error.message : String(error)}` };
   }

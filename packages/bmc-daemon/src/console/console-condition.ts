@@ -2,8 +2,9 @@
 import { DriverError } from '../drivers/driver-error.js';
 
 /**
- * `closed`: the machine is off, or its host does not answer; the console opens again later. `taken`:
- * another program uses the console, and the attempts continue. `absent`: no machine, or no serial port.
+ * `closed`: the machine is off, or its host does not answer; the console opens again later.
+ * `taken`: another program uses the console, and the daemon continues to try. `absent`: there is no
+ * machine, or it has no serial port.
  */
 export type ConsoleState = 'open' | 'closed' | 'taken' | 'absent';
 
@@ -31,7 +32,10 @@ export function openAgain(silentMs: number): Condition {
   return { state: 'open', why: `connected again, output since ${since} may be missing` };
 }
 
-/** Translates the error of an attempt; the second value tells whether to retry without an event. */
+/**
+ * Translates the error of an attempt. The second value tells whether to retry, even without an
+ * event of the machine.
+ */
 export function conditionOf(error: unknown): readonly [Condition, boolean] {
   switch (error instanceof DriverError ? error.kind : undefined) {
     case 'conflict':

@@ -125,7 +125,7 @@ describe('the console hub', () => {
     await ear.is(connected);
     await expect(driver.console.open(uuid)).rejects.toMatchObject({ kind: 'consoleInUse' });
     attached.detach();
-    // Same for a client that leaves before the console is open.
+    // The same applies to a client that leaves before the console is open.
     hub.attach(uuid, ear).detach();
     let stream: Duplex | undefined;
     while (stream === undefined) stream = await driver.console.open(uuid).catch(() => undefined);
@@ -153,13 +153,13 @@ describe('the console hub', () => {
     await driver.power(uuid, 'create');
     await ear.hears('login: ');
     await ear.is(connected);
-    // Stopping and starting at the same time is a new run too.
+    // A stop and a start at the same time are also a new run.
     await Promise.all([driver.power(uuid, 'destroy'), driver.power(uuid, 'create')]);
     expect(await ear.hears('login: ')).toMatch(/^\r\nRackless simulated firmware/);
     await ear.is(connected);
   });
 
-  it('yields to a program that takes the console by force, and reconnects when it is free', async () => {
+  it('waits while a program takes the console by force, and reconnects when the console is free', async () => {
     const driver = new FakeDriver();
     const hub = hubOn(driver);
     const uuid = await machine(driver, 'node-2');
@@ -261,10 +261,10 @@ describe('a stream that libvirt loses', () => {
   const soon = { firstMs: 5, maxMs: 20, afterInputMs: 5, afterChangeMs: 5 };
   const never = { ...soon, firstMs: 3_600_000, maxMs: 3_600_000 };
 
-  /** A port that accepts everything, and says nothing by itself. */
+  /** A port that accepts all input, and prints nothing. */
   const silentPort = () => new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
 
-  /** A port that printed once. */
+  /** A port that has printed once. */
   const printedPort = () => {
     const port = silentPort();
     port.push('x');
@@ -337,7 +337,7 @@ describe('a stream that libvirt loses', () => {
     expect(stuck.destroyed).toBe(true);
   });
 
-  it('is kept while the port is in use, because it may be that of a silent guest', async () => {
+  it('stays open while the port is in use, because the guest may only be silent', async () => {
     const silent = printedPort();
     const answers = [silent];
     const enough = new EventEmitter();
@@ -376,7 +376,7 @@ describe('a stream that libvirt loses', () => {
     await ear.hears('hello');
   });
 
-  it('is replaced after a restart of its machine that did not end it', async () => {
+  it('is replaced if a restart of its machine did not end it', async () => {
     const answers = [silentPort(), silentPort()];
     const port = hubAt(() => Promise.resolve(answers.shift() ?? silentPort()), never);
     const ear = new Ear();
@@ -388,7 +388,7 @@ describe('a stream that libvirt loses', () => {
     expect(ear.states[0]).toMatch(/connected again/);
   });
 
-  it.each(['before', 'after'])('keeps one stream if the old one ends %s a check succeeds', async (order) => {
+  it.each(['before', 'after'])('leaves exactly one stream if the old one ends %s a check succeeds', async (order) => {
     const [old, next] = [printedPort(), silentPort()];
     let finish: ((stream: Duplex) => void) | undefined;
     const checking = new EventEmitter();

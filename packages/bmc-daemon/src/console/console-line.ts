@@ -18,9 +18,9 @@ export interface ConsoleListener {
   /** Receives the guest's output. The buffer is shared: do not change it. */
   data(bytes: Buffer): void;
   /**
-   * Called first, and after each change; `open` comes each time the console opens, before its first
-   * byte. A second `open` without another state between means a new run of the machine, or a lost
-   * stream: `why` then says what is missing.
+   * Called at the beginning and after each change. Each time the console opens, it is called with
+   * `open` before the first byte. A second `open` without another state in between means a new run
+   * of the machine, or a lost stream. For a lost stream, `why` says what is missing.
    * @param why for people: `the machine is off`.
    */
   state(state: ConsoleState, why: string): void;
@@ -42,8 +42,8 @@ interface ConsoleLineOptions {
 }
 
 /**
- * The pause between the end of a stream and the next attempt. After this time, libvirt knows whether
- * the machine stopped.
+ * The pause between the end of a stream and the next attempt. After this time, libvirt reports
+ * whether the machine has stopped.
  */
 const REST_MS = 100;
 /** Maximum factor of the pause between attempts. */
@@ -61,7 +61,7 @@ export class ConsoleLine {
   #retries = 0;
   /** Writers that wait for the guest. A stream that ends does not call their callbacks. */
   readonly #waiting = new Set<{ readonly onAccepted: () => void }>();
-  /** The machine started while a stream or an attempt still existed. */
+  /** Whether the machine has started while an old stream or attempt still existed. */
   #startedMeanwhile = false;
   #warned = false;
   #closed = false;
@@ -81,7 +81,7 @@ export class ConsoleLine {
     this.#listeners.add(listener);
     const condition = this.#condition;
     if (condition === undefined) return;
-    // The caller first needs the attachment that it is just creating.
+    // Reports the state later, because the caller does not have its attachment yet.
     queueMicrotask(() => {
       if (this.#listeners.has(listener) && this.#condition === condition)
         listener.state(condition.state, condition.why);
@@ -227,7 +227,7 @@ export class ConsoleLine {
     }
   }
 
-  /** The new stream has consumed output of the port already, so the line must use it. */
+  /** The new stream may have read output of the port already, so the line must use this stream. */
   #replaceBy(stream: Duplex): void {
     const lost = this.#stream;
     if (lost === undefined) {
@@ -258,12 +258,12 @@ export class ConsoleLine {
     stream.on('error', () => undefined);
     stream.once('end', () => stream.destroy());
     stream.once('close', () => {
-      // Another stream has replaced it.
+      // Ignores the end of a stream that was already replaced.
       if (this.#stream !== stream) return;
       this.#stream = undefined;
       this.#silence.stop();
       this.#releaseWriters();
-      // A running check attempts again when it ends.
+      // A running check makes the next attempt when it ends.
       if (!this.#closed && this.#opening === undefined) this.#attemptAgain();
     });
   }

@@ -1,4 +1,6 @@
-/** The boot that a recording writes, its connection to the machine, and its buffered text. */
+/**
+ * Types of a recording: the recorded boot, the connection to the machine, and the buffered text.
+ */
 import type { BootFacts } from './console-log-files.js';
 import { note, type PendingText, type Piece } from './console-log-pending.js';
 
@@ -40,7 +42,7 @@ export function withOpening(opening: string | undefined, { bytes, marks }: Piece
   };
 }
 
-/** Returns what the folder stores of a boot. */
+/** Returns the data of a boot that the folder stores. */
 export function factsOf({ began, instance }: Pick<RunningBoot, 'began' | 'instance'>): BootFacts {
   return { began: iso(began), instance };
 }

@@ -19,8 +19,8 @@ export async function factsIn(folder: string): Promise<BootFacts> {
   try {
     return facts.parse(JSON.parse(await readFile(path.join(folder, 'boot.json'), 'utf8')));
   } catch {
-    // The daemon was killed between folder and file, or the disk was full. The text is still
-    // useful.
+    // The daemon was killed after it created the folder and before it wrote the file, or the disk
+    // was full. The text is still useful.
     const { birthtime } = await stat(folder);
     return { began: birthtime.toISOString(), instance: null };
   }

@@ -1,9 +1,9 @@
 /**
  * Stores the console log of one machine: a folder for each boot with `boot.json` and the text in
  * files of limited size. A file is named by its position in the boot (`65536.log`). Next to it,
- * `65536.times` has a line for each mark: a position in the boot, and when its text came, in
- * milliseconds since 1970. A boot that grows too long loses files in its middle. The methods are not
- * reentrant: the caller waits for one before it calls the next.
+ * `65536.times` has a line for each mark: a position in the boot, and the time of the text there,
+ * in milliseconds since 1970. A boot that grows too long loses files in its middle. The methods are
+ * not reentrant: the caller waits for one before it calls the next.
  */
 import { appendFile, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -115,7 +115,7 @@ export class ConsoleLogFolder {
       const segmentMarks = marks
         .filter(({ at }) => at >= from && at < to)
         .map((mark) => ({ ...mark, at: place + mark.at - from }));
-      // A file that begins inside a line needs the time of that line.
+      // If a file begins in the middle of a line, it needs a mark with the time of that line.
       const before = marks.findLast(({ at }) => at < from)?.time ?? time;
       const isTimeMissing = segment.size === 0 && segmentMarks[0]?.at !== place;
       const written = isTimeMissing ? [{ at: place, time: before }, ...segmentMarks] : segmentMarks;
@@ -169,7 +169,10 @@ export class ConsoleLogFolder {
     );
   }
 
-  /** Removes the oldest boots, up to and with the first one that has text. Never removes the last boot. */
+  /**
+   * Removes the oldest boots, up to and including the first one that has text. Never removes the
+   * last boot.
+   */
   async removeOldest(): Promise<void> {
     const stored = await this.#load();
     let isFreed = false;

@@ -91,7 +91,7 @@ function charStart(bytes: Buffer, at: number): number {
 /** Returns the text that a terminal would show of a line, without invisible characters. */
 function shown(raw: string): string {
   const plain = raw.replace(ESCAPES, '').replaceAll('\t', '    ');
-  // Text overwrites the text before it after a carriage return: progress in percent, a prompt.
+  // After a carriage return, new text overwrites the line, for example progress in percent.
   const last = plain.split('\r').findLast((part) => part.trim() !== '') ?? '';
   return erased(last).replace(INVISIBLE, '').trimEnd();
 }

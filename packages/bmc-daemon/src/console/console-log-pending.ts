@@ -1,10 +1,11 @@
 /**
- * Buffers the output of a serial port until it is on the disk. The buffer is bounded and has times.
+ * Buffers the output of a serial port until it is on the disk. The buffer is bounded, and stores
+ * the times of the text.
  */
 
 /**
- * States that the text from byte `at` on (of the piece, or of the boot) came at `time`, or up to a
- * second later.
+ * The time of text: the text from byte `at` on (in the piece, or in the boot) arrived at `time`, or
+ * up to a second later.
  */
 export interface Mark {
   readonly at: number;
@@ -21,12 +22,12 @@ export interface Piece {
 
 /** The minimum time between two marks. */
 const MARK_EVERY_MS = 1_000;
-/** Bounds the marks while a disk hangs for hours. */
+/** Maximum number of marks, which matters if a disk hangs for hours. */
 const MAX_MARKS = 256;
 /** Minimum size of the buffer. */
 const MIN_BUFFER_BYTES = 1_024;
 
-/** Makes a note inside the text itself, so that readers of the file see it. */
+/** Formats a note as a part of the text, so that readers of the file see it. */
 export function note(text: string): Buffer {
   return Buffer.from(`\r\n[rackless: ${text}]\r\n`);
 }
@@ -59,7 +60,8 @@ export class PendingText {
     if (over > 0) this.#drop(Math.min(this.#size, Math.max(over, this.#limit >> 1)));
     this.#lost += bytes.length - added.length;
     this.#grow(this.#size + added.length);
-    // If the clock goes back, the next mark must not wait until the clock passes the last mark again.
+    // If the clock was set back, makes a mark at once, and does not wait until the clock passes the
+    // last mark.
     if (Math.abs(time - this.#lastMark) >= MARK_EVERY_MS && this.#marks.length < MAX_MARKS) {
       this.#marks.push({ at: this.#size, time });
       this.#lastMark = time;

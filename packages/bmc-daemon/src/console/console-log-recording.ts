@@ -87,7 +87,7 @@ export class ConsoleRecording {
     const time = this.#options.now();
     // Requests the id now, because the machine may restart before the queue runs `decide`.
     const instance = this.#options.instance();
-    // A connection that is replaced while it is open was lost after its last output.
+    // If a connection is replaced while it is open, it was lost at some time after its last output.
     const closedAt = this.#isOpen ? this.#heardAt : this.#closedAt;
     const connection = { time, instance, startedAt: this.#startedAt, resetAt: this.#resetAt, closedAt };
     this.#startedAt = this.#resetAt = this.#closedAt = undefined;
@@ -155,7 +155,7 @@ export class ConsoleRecording {
     });
   }
 
-  /** Removes everything. Later output belongs to a boot with a new number. */
+  /** Removes everything. Later output goes to a boot with a new number. */
   async clear(): Promise<void> {
     await this.#enqueue(async () => {
       const { folder, now } = this.#options;
@@ -189,8 +189,8 @@ export class ConsoleRecording {
   }
 
   /**
-   * Finds the boot that a new connection reads from, and the note before its text. It is the last
-   * recorded boot if the run of the machine is the same and the machine was not reset.
+   * Finds the boot to which the text of a new connection belongs, and the note before this text. It
+   * is the last recorded boot if the run of the machine is the same and the machine was not reset.
    */
   async #identify(connection: Connection): Promise<Pick<Batch, 'opening'> & { boot: RunningBoot }> {
     const { time, startedAt, resetAt, closedAt } = connection;
@@ -212,7 +212,7 @@ export class ConsoleRecording {
     return { boot: last, opening: `nothing was recorded between ${from} and ${iso(time)}` };
   }
 
-  /** Returns the last boot that an earlier daemon recorded. */
+  /** Returns the last boot in the folder, recorded before the daemon started. */
   async #lastRecorded(folder: ConsoleLogFolder): Promise<RunningBoot | undefined> {
     try {
       const last = await folder.last();
@@ -220,7 +220,7 @@ export class ConsoleRecording {
         ? undefined
         : { began: Date.parse(last.began), instance: last.instance, number: last.number };
     } catch (error) {
-      // The stored log is unreadable, so a new boot begins.
+      // The stored log is unreadable, so the recording begins a new boot.
       this.#options.onFailed(error);
       return undefined;
     }

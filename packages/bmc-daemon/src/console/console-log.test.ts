@@ -12,7 +12,7 @@ import { consoleLogBounds, openConsoleLogs, type ConsoleLogBounds, type ConsoleL
 const uuid = '5ac4fa6e-0000-4000-8000-000000000001';
 const other = '5ac4fa6e-0000-4000-8000-000000000002';
 
-/** Consoles whose output and events the test makes. */
+/** Consoles whose output and events the test creates. */
 class Ports {
   machines = [uuid];
   instance = '1';
@@ -74,7 +74,7 @@ const open = async (bounds: Partial<ConsoleLogBounds> = {}): Promise<void> => {
     hub: ports.hub,
     folder: path.join(folder, 'console'),
     log: { info: note, warn: note },
-    // The timer is off: a read writes everything first.
+    // Switches the timer off. A read first writes everything.
     bounds: { ...consoleLogBounds, flushMs: 3_600_000, lookEveryMs: 5, ...bounds },
     now: () => (clock += 10),
   });
@@ -364,7 +364,7 @@ describe('the console log', () => {
     }
     await until(() => size() > 1_500);
     expect(size()).toBeLessThanOrEqual(3_200);
-    // A read writes the rest, with a note about the gap.
+    // A read of the log first writes the remaining text, with a note about the gap.
     expect(await text(1)).toMatch(/\[rackless: \d+ bytes left out\]\r\nz+$/);
   });
 

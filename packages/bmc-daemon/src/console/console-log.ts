@@ -80,7 +80,7 @@ export const consoleLogBounds: ConsoleLogBounds = {
 interface ConsoleLogsOptions {
   readonly driver: Pick<HypervisorDriver, 'console' | 'listSystems' | 'isListIncomplete' | 'onChange'>;
   readonly hub: Pick<ConsoleHub, 'attach'>;
-  /** Used by this module alone; created with the first text. */
+  /** The folder. Only this module uses it; it is created with the first text. */
   readonly folder: string;
   readonly log: Pick<Log, 'info' | 'warn'>;
   /** Default: {@link consoleLogBounds}. */
@@ -97,8 +97,8 @@ interface Recorded {
 }
 
 /**
- * Opens the logs. A machine's console is connected in `start`, when the machine is defined or
- * started, or when its log is read or cleared.
+ * Opens the logs. Connects to the console of a machine in `start`, when the machine is defined or
+ * started, and when its log is read or cleared.
  */
 export function openConsoleLogs(options: ConsoleLogsOptions): ConsoleLogs {
   return new RecordedConsoleLogs(options);
@@ -108,12 +108,15 @@ class RecordedConsoleLogs implements ConsoleLogs {
   readonly #options: ConsoleLogsOptions;
   readonly #bounds: ConsoleLogBounds;
   readonly #machines = new Map<string, Recorded>();
-  /** By UUID: removals of logs that have not ended. */
+  /** Removals of logs that are still running, by UUID. */
   readonly #removals = new Map<string, Promise<void>>();
   readonly #records: ConsoleLogRecords;
   readonly #oldFolders: OldFolders;
   readonly #unsubscribe: () => void;
-  /** Whether the log says that writing fails, so that it must also say when writing works again. */
+  /**
+   * Whether the daemon's log has a message that writing fails. Then it must also get a message when
+   * writing works again.
+   */
   #isFailing = false;
   #warnedAt = -Infinity;
   #makingRoom = false;
@@ -209,7 +212,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
     try {
       return (await this.#options.driver.console?.instance(uuid)) ?? null;
     } catch {
-      // The machine stopped, or the host does not answer. The connection then starts a new boot.
+      // The machine has stopped, or the host does not answer. Without an id, the connection starts a new boot.
       return null;
     }
   }

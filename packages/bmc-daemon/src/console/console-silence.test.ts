@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { SilenceWatch, silencePace } from './console-silence.js';
 
-/** Seconds since the start, with `!` for an urgent check. */
+/** The times of checks in seconds since the start, with `!` for an urgent check. */
 let checks: string[];
 let watch: SilenceWatch;
 let began: number;
@@ -32,7 +32,7 @@ describe('a silent console', () => {
     expect(checks).toEqual(['30', '90', '210', '450', '930', '1530', '2130', '2730']);
   });
 
-  it('is not checked while it prints, and soon after it stops', () => {
+  it('is not checked while it prints, and is checked after it stops printing', () => {
     for (let second = 0; second < 600; second += 1) {
       watch.heard();
       pass(1);
@@ -42,7 +42,7 @@ describe('a silent console', () => {
     expect(checks).toEqual(['629']);
   });
 
-  it('is checked 5 s after input without output, but keys cause at most one check in 30 s', () => {
+  it('is checked 5 s after input without output, at most once in 30 s', () => {
     for (let second = 0; second < 70; second += 1) {
       watch.typed();
       pass(1);

@@ -73,7 +73,10 @@ export class SilenceWatch {
     this.#dueAt = Infinity;
   }
 
-  /** Output arrived. Cheap, because a guest may print without pause: the timer only fires later. */
+  /**
+   * Call this when output arrives. It is cheap, because a guest may print without pause: the
+   * running timer only starts again when it fires.
+   */
   heard(): void {
     this.#heardAt = performance.now();
     this.#pauseMs = this.#pace.firstMs;
@@ -82,17 +85,20 @@ export class SilenceWatch {
     if (this.#timer === undefined) this.#arm();
   }
 
-  /** Input was sent. A guest may ignore it, so keys cause at most one check in `firstMs`. */
+  /**
+   * Call this when input was sent. A guest may ignore input, so input causes at most one check in
+   * `firstMs`.
+   */
   typed(): void {
     this.#hurry(Math.max(performance.now() + this.#pace.afterInputMs, this.#checkedAt + this.#pace.firstMs));
   }
 
-  /** The machine started or stopped, which normally ends the stream. */
+  /** Call this when the machine has started or stopped, which normally ends the stream. */
   changed(): void {
     this.#hurry(performance.now() + this.#pace.afterChangeMs);
   }
 
-  /** A check found the stream in use. */
+  /** Call this when a check has found that the stream still works. */
   checked(): void {
     this.#checkedAt = performance.now();
     this.#pauseMs = Math.min(this.#pace.maxMs, this.#pauseMs * 2);

@@ -27,7 +27,7 @@ export const consoles: Feature<ConsoleServices> = {
       services: { consoleSsh: ssh, consoleLogs: recorder.logs },
       addAddress: async (address) => {
         const stopListening = await ssh?.addAddress(address).catch((error: unknown) => {
-          // Redfish still uses the address.
+          // Does not throw, because Redfish still uses the address.
           log.warn(`no consoles over SSH at ${address}`, { error });
         });
         return stopListening ?? (() => undefined);
@@ -39,7 +39,10 @@ export const consoles: Feature<ConsoleServices> = {
   },
 };
 
-/** Opens SSH before the first request, because machines then show whether their consoles are reachable. */
+/**
+ * Opens SSH before the first request, because Redfish shows whether consoles are reachable over
+ * SSH.
+ */
 async function openSsh(context: FeatureContext, recorder: ConsoleRecorder): Promise<SshServer | null> {
   const { settings, origins, services, stateDir, log } = context;
   const { access, driver } = services();

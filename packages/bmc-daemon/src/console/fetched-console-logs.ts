@@ -5,7 +5,7 @@ import { lastLines } from './console-log-lines.js';
 
 /** Maximum number of records of a machine: its output, and the last lines of it. */
 const MAX_RECORDS = 1000;
-/** The hypervisor does not number the boots of a machine. */
+/** The number of the only boot, because the hypervisor does not number boots. */
 const BOOT = 1;
 
 /** Returns the logs of a hypervisor, which reads them for each client. */

@@ -1,6 +1,7 @@
 /**
- * Reads, adds and removes addresses of the host's interfaces. It runs `ip` of iproute2, which nearly
- * every Linux host has and which reports why a change fails. Changes need CAP_NET_ADMIN, reads need no privilege.
+ * Reads, adds and removes addresses of the host's interfaces. It runs `ip` of iproute2. Nearly
+ * every Linux host has this command, and it reports why a change fails. Changes need CAP_NET_ADMIN,
+ * reads need no privilege.
  * @see ip-address(8), ip-route(8), ip-neighbour(8)
  */
 import { execFile } from 'node:child_process';

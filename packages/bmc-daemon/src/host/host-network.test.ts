@@ -15,7 +15,7 @@ const interfaces: typeof networkInterfaces = () => ({
     entry('IPv4', '192.0.2.8', '192.0.2.8/26', '52:54:00:00:00:07'),
     entry('IPv6', '2001:db8::7', '2001:db8::7/64', '52:54:00:00:00:07'),
   ],
-  // A manager's address, of another service on this host or of a killed one.
+  // An address of a manager. Another service on this host has set it, or a service that was killed.
   'br0.7:bmc': [entry('IPv4', '192.0.2.9', '192.0.2.9/32', '52:54:00:00:00:07')],
   eth1: [entry('IPv4', '198.51.100.1', '198.51.100.1/24', '52:54:00:00:00:08')],
 });
@@ -72,7 +72,7 @@ describe('the network of the host', () => {
     });
   });
 
-  it('has null for what the kernel does not report', () => {
+  it('has null for values that the kernel does not report', () => {
     expect(readHostNetwork({ addresses: ['http://localhost:1'], interfaces, read }).interfaces).toEqual([
       {
         name: 'lo',

@@ -121,8 +121,8 @@ function hostOf(url: string): string {
 }
 
 /**
- * Returns the positive integer in a file of the kernel; null for any other text: the kernel writes
- * `-1` for an unknown value.
+ * Returns the positive integer in a file of the kernel; null for any other text. The kernel writes
+ * `-1` if a value is unknown.
  */
 function positive(text: string | null): number | null {
   const value = Number(text ?? NaN);
@@ -141,7 +141,8 @@ function defaultRoutes4(table: string): ReadonlyMap<string, string> {
     const bytes = [6, 4, 2, 0].map((at) => Number.parseInt(gateway.slice(at, at + 2), 16));
     return [[name, bytes.join('.')]];
   });
-  // The first route of an interface has the lowest metric. Reversed, so that it replaces the others.
+  // The first route of an interface has the lowest metric. The list is reversed, so that this route
+  // replaces the others.
   return new Map(routes.toReversed());
 }
 

@@ -38,7 +38,7 @@ describe('addresses and networks', () => {
       false,
     ]);
     expect([judge('192.0.2.0', 31), judge('192.0.2.0', 32), judge('2001:db8::', 127)]).toEqual([true, true, true]);
-    // Every router's of its network; there is no broadcast.
+    // The address of all routers of a network. IPv6 has no broadcast.
     expect([judge('2001:db8::', 64), judge('2001:db8::ffff:ffff:ffff:ffff', 64)]).toEqual([false, true]);
   });
 
@@ -74,7 +74,7 @@ describe('the IPv4 addresses in an IPv6 address', () => {
     expect(embeddedIpv4(address)).toContain(embedded);
   });
 
-  it.each(['2001:db8::1', '192.0.2.33', 'fd00::c000:221', 'x'])('of %s are none', (address) => {
+  it.each(['2001:db8::1', '192.0.2.33', 'fd00::c000:221', 'x'])('do not exist in %s', (address) => {
     expect(embeddedIpv4(address)).toEqual([]);
   });
 });

@@ -41,7 +41,7 @@ export function createNameServers(): NameServers {
         resolver = undefined;
         return;
       }
-      // A new resolver for each list, so that queries in progress finish with the old one.
+      // Creates a new resolver for each list, so that running queries finish with the old resolver.
       resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
       resolver.setServers(servers);
     },
@@ -51,8 +51,8 @@ export function createNameServers(): NameServers {
 type Family = 4 | 6;
 
 /**
- * Returns the address families to query: IPv4 first, because it often is the only family that works
- * in a lab; Node soon tries the others.
+ * Returns the address families to query: IPv4 comes first, because in many labs only IPv4 works.
+ * Node soon tries the other addresses.
  */
 function familiesOf({ family = 0 }: LookupOptions): readonly Family[] {
   if (family === 4 || family === 'IPv4') return [4];

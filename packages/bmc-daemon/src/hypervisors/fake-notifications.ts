@@ -18,8 +18,8 @@ import { notificationOf, type PendingPower, type SystemNotification } from './fa
 export interface NotificationTarget {
   readonly url: string;
   /**
-   * Authorities as PEM. Without them, the certificate of the agent is verified only if `cert` and `key`
-   * are set, as in sushy-tools.
+   * Authorities as PEM. If absent, the daemon verifies the agent's certificate only if `cert` and
+   * `key` are set, as sushy-tools does.
    */
   readonly ca?: string;
   /** Client certificate and key as PEM. */

@@ -62,7 +62,10 @@ async function openQueues(store: SharedStore): Promise<StageQueues> {
   return openSharedQueues(store);
 }
 
-/** Returns a name that differs for every daemon, because one daemon at a time uses a state folder. */
+/**
+ * Returns a name that differs for each daemon. It identifies the state folder, which only one
+ * daemon uses at a time.
+ */
 function daemonName(stateDir: string): string {
   const place = JSON.stringify([hostname(), path.resolve(stateDir)]);
   return createHash('sha256').update(place).digest('hex').slice(0, 16);

@@ -26,7 +26,7 @@ const judge = (text: string, device = 'eth0') => {
 };
 
 describe('an address for a manager', () => {
-  it('has no network of its own within a network of the host, and has one elsewhere', () => {
+  it('adds no network within a network of the host, and adds one elsewhere', () => {
     expect([judge('192.0.2.9/24'), judge('2001:db8::9/64')]).toEqual([32, 128]);
     expect([judge('198.51.100.9/24'), judge('2001:db8:7::9/64')]).toEqual([24, 64]);
     // The network of another manager's address, on the same interface.

@@ -24,7 +24,7 @@ export interface Surroundings {
   readonly routes: readonly HostRoute[];
 }
 
-/** Addresses that no host can have on a network, or that have another meaning on each host. */
+/** Addresses that no host can have, or that have a different meaning on each host. */
 const forbiddenNetworks = [
   ['0.0.0.0/8', 'no host has such an address'],
   ['127.0.0.0/8', 'it is a loopback address'],

@@ -29,7 +29,7 @@ export const managerNetwork: Feature<ManagerNetworkServices> = {
       start: async (started) => {
         listening = started;
         await network.start();
-        // A host that does not answer must not delay the start.
+        // Does not wait, because a host that does not answer must not delay the start.
         void forgetMissing(network, driver);
       },
       close: async () => {
@@ -41,8 +41,8 @@ export const managerNetwork: Feature<ManagerNetworkServices> = {
 };
 
 /**
- * Delays removals, for requests at a machine's own address: the reply may use an address that the
- * change removes.
+ * Delays removals of addresses. The reply to a request at a machine's own address may use the
+ * address that the change removes.
  */
 function withLateRemoval(network: ManagerNetwork): NetworkOfManagers {
   return {
@@ -87,6 +87,6 @@ async function forgetMissing(
     const uuids = new Set((await driver.listSystems()).map(({ uuid }) => uuid));
     if (driver.isListIncomplete?.() !== true) await network.forget((uuid) => !uuids.has(uuid));
   } catch {
-    // The host does not answer. The next start tries again.
+    // The host does not answer. The daemon tries again at its next start.
   }
 }

@@ -78,7 +78,8 @@ export class ManagerAddresses {
    */
   async add(uuid: string, { address, device, bits }: ConfiguredAddress): Promise<void> {
     const set = { address, device, prefix: bits };
-    // Recorded first, so that even the first request sees only this machine.
+    // Records the address first, so that even the first request at this address sees only this
+    // machine.
     const held: SetAddress = { uuid, set, stopListening: undefined };
     this.#held.set(address, held);
     try {
@@ -99,8 +100,8 @@ export class ManagerAddresses {
   }
 
   /**
-   * Sets missing addresses, for example after a start, and takes over those that a killed service
-   * left.
+   * Sets missing addresses, for example after a start, and takes over addresses that a killed
+   * service has left.
    */
   async restore(wanted: readonly (ConfiguredAddress & { readonly uuid: string })[]): Promise<void> {
     if (wanted.length === 0) return;

@@ -12,7 +12,7 @@ describe('the names of a manager', () => {
     [{ hostName: 'web', fqdn: null }, bare, { hostName: 'web', fqdn: null }, ['web']],
     [{ hostName: null, fqdn: 'a.lab' }, host, { hostName: 'a', fqdn: 'a.lab' }, ['a', 'a.lab']],
     [{ hostName: 'b', fqdn: 'a.lab' }, host, { hostName: 'b', fqdn: 'a.lab' }, ['b', 'a.lab']],
-    // The name of the host stays with the host.
+    // The name of the host always means the host, never a manager.
     [{ hostName: null, fqdn: 'kvm1.lab' }, host, { hostName: 'kvm1', fqdn: 'kvm1.lab' }, ['kvm1.lab']],
   ])('given %j on a host %j are %j', (own, of, shown, requested) => {
     expect([shownNames(own, of), requestNames(own, of)]).toEqual([shown, requested]);

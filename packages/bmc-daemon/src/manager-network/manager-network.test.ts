@@ -59,7 +59,8 @@ describe('the network of managers', () => {
     });
   const scope = (name: string | undefined, localAddress = '192.0.2.1'): string | null => {
     const request = { headers: name === undefined ? {} : { host: name }, socket: { localAddress } };
-    return network.scopeOf(request as unknown as Parameters<ManagerNetwork['scopeOf']>[0]); // all that it looks at
+    // The code under test uses only these members.
+    return network.scopeOf(request as unknown as Parameters<ManagerNetwork['scopeOf']>[0]);
   };
   const faults = async (change: Promise<void>): Promise<unknown> => {
     const error: unknown = await change.catch((thrown: unknown) => thrown);

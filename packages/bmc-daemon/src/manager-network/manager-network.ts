@@ -186,7 +186,7 @@ class StoredManagerNetwork implements ManagerNetwork {
       throw error;
     }
     this.#watchAddresses();
-    // In the same queue, so that the next change waits until the removed addresses are free.
+    // Removes the addresses in the same queue, so that the next change waits until they are free.
     if (gone.length > 0) void this.#enqueue(() => this.#removeAddresses(gone, lateRemoval));
   }
 

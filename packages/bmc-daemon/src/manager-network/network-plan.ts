@@ -20,7 +20,7 @@ export interface AddressChange {
 
 /** A change of a manager's network. Absent members do not change. */
 export interface NetworkChange {
-  /** Null or the name of the host removes the manager's own name; the same for `fqdn`. */
+  /** Null, or the name of the host, removes the manager's own name. The same applies to `fqdn`. */
   readonly hostName?: string | null;
   readonly fqdn?: string | null;
   readonly addresses?: AddressChange;
@@ -90,8 +90,8 @@ export function planNames(
   const taken = indexNames(withoutMachine(state, uuid), host);
   const clash = requestNames(planned, host).find((name) => taken.has(name));
   if (clash === undefined) return { planned, faults: [] };
-  // The fault is for the name that the client has set, even if the clash is the FQDN that the
-  // domain of the host completes.
+  // The fault belongs to the name that the client has set. This also applies if only the FQDN
+  // clashes, which contains the domain of the host.
   const given = (['hostName', 'fqdn'] as const).filter((field) => typeof change[field] === 'string');
   const field = given.find((one) => change[one]?.toLowerCase() === clash) ?? given[0] ?? 'hostName';
   const holder = taken.get(clash);

@@ -57,8 +57,8 @@ export function exchange(
       fail(undefined);
     });
     request.once('response', (response) => {
-      // From here `countedBody` watches for silence. It ignores the time that a slow disk needs, which
-      // this timeout would count as silence of the server.
+      // From here on, `countedBody` detects a silent server. Unlike this timeout, it does not count
+      // the time that a slow disk needs.
       request.setTimeout(0);
       // A destroyed response emits an error, which is expected.
       response.on('error', () => undefined);

@@ -46,7 +46,7 @@ describe('image hosts without a list', () => {
   it.each([
     'http://169.254.169.254/latest/meta-data',
     'http://169.254.1.1/x',
-    // The same address in the notations that reach it.
+    // The same address in other notations.
     'http://2852039166/x',
     'http://0xa9fea9fe/x',
     'http://0251.0376.0251.0376/x',
@@ -168,7 +168,7 @@ describe('a rule', () => {
     '0x7f.1',
     '127.1',
     'fe80::1%lo',
-  ])('may not be %j', (rule) => {
+  ])('cannot be %j', (rule) => {
     expect(isHostRule(rule)).toBe(false);
   });
 });

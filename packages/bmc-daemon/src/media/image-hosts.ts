@@ -115,7 +115,10 @@ export function imageHosts({ allowed, ipFamily, lookup = askHost }: HostRules): 
   };
 }
 
-/** Answers a lookup with one address or all of them, as the socket requests; with an error if there is none. */
+/**
+ * Answers a lookup with one address or all of them, as the socket requests; or with an error if
+ * there is no address.
+ */
 function answerLookup(
   addresses: readonly LookupAddress[],
   { all = false }: LookupOptions,

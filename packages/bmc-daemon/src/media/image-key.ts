@@ -7,9 +7,9 @@ const SUFFIX = '.iso';
 const PART_SUFFIX = '.part';
 
 /**
- * Returns the name of an image's volume. It has only hashes, because text from a server or a client
- * must never be part of a file name. The first half identifies the URL, so that all contents of one
- * URL can be found. The second half identifies the content.
+ * Returns the name of an image's volume. The name consists of hashes, because text from a server or
+ * a client must never be part of a file name. The first half identifies the URL, so that all
+ * contents of one URL can be found. The second half identifies the content.
  * @param url the URL without credentials.
  */
 export function imageVolumeName(url: string, validator: ImageValidator): string {
@@ -44,8 +44,9 @@ export function partVolumeName(volumeName: string): string {
 }
 
 /**
- * Returns whether a name is one that the daemon gives to its own volumes: an image or a partial
- * download. The daemon never deletes volumes with other names, because they belong to the user.
+ * Returns whether a name has the form that the daemon gives to its own volumes: an image or a
+ * partial download. The daemon never deletes volumes with other names, because they belong to the
+ * user.
  */
 export function isImageVolume(name: string): boolean {
   return /^rackless-[0-9a-f]{16}-[0-9a-f]{16}\.iso(\.part)?$/.test(name);

@@ -219,7 +219,8 @@ describe('openImage', () => {
       response.writeHead(200, { 'content-length': 100 });
       response.write('half');
     });
-    // Longer than the delays of a busy machine, which would make the server silent before its first byte.
+    // This limit is longer than the delays of a busy machine. Otherwise, the server would count as
+    // silent before its first byte.
     expect(await failure(read(url, {}, { ...limits, idleTimeoutMs: 3_000 }))).toEqual({
       kind: 'mediaUnreachable',
       message: `reading image ${url.href}: the server sent only 4 bytes in 3 s`,
@@ -229,10 +230,10 @@ describe('openImage', () => {
   it('accepts a slow reader', async () => {
     const bytes = Buffer.alloc(8_000_000, 1);
     const url = await serve((_request, response) => response.end(bytes));
-    // Longer than the delays of a busy machine.
+    // This limit is longer than the delays of a busy machine.
     const patient = { ...limits, idleTimeoutMs: 2_000, maxBytes: 10_000_000 };
     const { body } = await openImage(image(url), patient, never);
-    // A silent server is rejected meanwhile, so the time of this server would be over too.
+    // Meanwhile, a silent server is rejected. So the time limit of this server would also be over.
     const silent = await serve(() => undefined);
     expect((await failure(read(silent, {}, patient))).message).toContain('silent for 2 s');
     expect((await buffer(body)).length).toBe(8_000_000);
@@ -338,7 +339,7 @@ describe('a hostile server', () => {
   ])('that %s is rejected at the deadline of the head', async (_what, begin, rest) => {
     const url = await serveRaw((socket) => {
       socket.write(begin);
-      // Less than the parser's limit for a head, and more often than any silence.
+      // Sends less than the parser's limit for a head, and more often than the limit for silence.
       if (rest !== '') setInterval(() => socket.writable && socket.write(rest), 20).unref();
     });
     expect(await failure(read(url, {}, quick))).toEqual({
@@ -347,7 +348,7 @@ describe('a hostile server', () => {
     });
   });
 
-  it('that redirects gets no extra time for the head', async () => {
+  it('that redirects gets no additional time for the response head', async () => {
     const second = await serveRaw(() => undefined);
     const first = await serve((_request, response) => response.writeHead(302, { location: second.href }).end());
     expect((await failure(read(first, {}, quick))).message).toBe(

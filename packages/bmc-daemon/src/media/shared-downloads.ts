@@ -26,7 +26,10 @@ interface Waiting<Result, Taken> {
   readonly deadline: Deadline;
   readonly signal: AbortSignal | undefined;
   readonly onProgress: ProgressListener | undefined;
-  /** Runs in the same tick in which the download ends, so that nothing can remove its result before. */
+  /**
+   * Called in the same tick in which the download ends, so that no other code can remove its result
+   * before.
+   */
   readonly take: (result: Result) => Promise<Taken>;
 }
 
@@ -118,7 +121,7 @@ function progressMeter(listeners: ReadonlySet<ProgressListener>): ProgressMeter 
   };
 }
 
-/** Returns what the promise gives, or throws the signal's reason if that comes first. */
+/** Returns the result of the promise. Throws the signal's reason if the signal aborts first. */
 async function abortable<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   signal.throwIfAborted();
   return await new Promise<Value>((resolve, reject) => {

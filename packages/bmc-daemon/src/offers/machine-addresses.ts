@@ -11,8 +11,8 @@ export interface MachineAddresses {
   /** Returns the UUID of the machine whose manager has this address; null for an address of the host. */
   machineAt(address: string): string | null;
   /**
-   * Returns whether an address belongs to a manager. The address may be missing on the interfaces of the
-   * host now.
+   * Returns whether an address belongs to a manager. The address may be absent from the host's
+   * interfaces at present.
    */
   isReserved(address: string): boolean;
 }

@@ -127,8 +127,8 @@ async function login(authenticate: Authenticate, request: Request, { locals }: R
 async function machinesPage(driver: PagesDriver, version: string, response: Reply): Promise<void> {
   response.setHeader('Content-Type', 'text/html; charset=utf-8');
   response.setHeader('Cache-Control', 'no-store');
-  // A machine's name is foreign text. Even if the escaping failed, nothing of it may run or be
-  // loaded.
+  // A machine's name is foreign text. Even if the escaping failed, the browser must not run it or
+  // load anything from it.
   response.setHeader(
     'Content-Security-Policy',
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

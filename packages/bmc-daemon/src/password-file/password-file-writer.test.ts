@@ -32,14 +32,14 @@ function apacheVerifies(user: string, password: string): boolean {
     execFileSync('htpasswd', ['-vb', file, user, password], { stdio: 'pipe' });
     return true;
   } catch {
-    return false; // htpasswd exits with 3 where the password is another one
+    return false; // htpasswd exits with 3 if the password is different.
   }
 }
 
 const mode = (name: string) => (statSync(name).mode & 0o7777).toString(8);
 
 describe('setting a password', () => {
-  it("creates a file for its owner alone that Apache's htpasswd verifies, and changes and adds users", async () => {
+  it("creates a file that only its owner can read and that Apache's htpasswd verifies, and changes and adds users", async () => {
     expect(await setPassword(file, 'admin', 'secret')).toBe('added');
     expect(mode(file)).toBe('600');
     expect(apacheVerifies('admin', 'secret')).toBe(true);

@@ -50,7 +50,7 @@ export function checkUser(user: string): void {
     throw new CredentialsError('user', 'a user name cannot contain half a character (a lone surrogate)');
   if (user.startsWith('#'))
     throw new CredentialsError('user', 'a user name cannot begin with #: the line would be a comment');
-  // At the start of the file it would not be a part of the name.
+  // At the start of the file, it would not count as part of the name.
   if (user.startsWith('\uFEFF')) throw new CredentialsError('user', 'a user name cannot begin with a byte order mark');
   if (user === '.' || user === '..')
     throw new CredentialsError('user', "a user name cannot be . or ..: clients remove them from the account's URI");
@@ -78,7 +78,8 @@ export function withUserLine(text: string, user: string, line: string): string {
   const lines = text === '' ? [] : text.replace(/\n$/, '').split('\n');
   const isUsers = (candidate: string) => candidate.startsWith(`${user}:`);
   const first = lines.findIndex(isUsers);
-  // A second line of the same user would take effect if the first line is removed.
+  // Removes further lines of the same user, because they would take effect if the first line were
+  // removed.
   const remaining = lines.filter((candidate, index) => index === first || !isUsers(candidate));
   if (first === -1) remaining.push(line);
   else remaining[first] = line;

@@ -58,8 +58,9 @@ export function readPasswordFile(path: string): PasswordFileContents {
 }
 
 /**
- * Returns a text that changes with the file. One value is not enough: an editor may keep the time,
- * a restored copy the size, a rewrite in place the inode.
+ * Returns a text that changes with the file. It consists of several values, because one may stay
+ * the same: the time after some edits, the size in a restored copy, the inode after a rewrite in
+ * place.
  */
 function fingerprint(path: string): string {
   try {

@@ -17,7 +17,7 @@ describe('annotate', () => {
     expect(annotate(resource, 'Manager', { strict: true })).toBe(resource);
   });
 
-  it('removes deprecated properties in strict mode, and nothing else', () => {
+  it('removes only deprecated properties in strict mode', () => {
     const members = { IndicatorLED: 'Lit', LocationIndicatorActive: true, Name: 'x' };
     const drive = { ...members, '@Redfish.WriteableProperties': ['IndicatorLED', 'LocationIndicatorActive'] };
     expect(annotate(drive, 'Drive', { strict: true })).toEqual({

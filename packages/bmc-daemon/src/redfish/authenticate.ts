@@ -34,7 +34,7 @@ export interface Refusal {
 
 /**
  * Identifies the client from the request's headers and the peer's address, without reading the
- * body. A result without a promise (a cached password) saves a turn of the event loop.
+ * body. For a cached password, the result is not a promise, which saves a turn of the event loop.
  */
 export type Authenticate = (request: IncomingMessage) => Awaitable<Authenticated | Refusal>;
 
@@ -54,7 +54,7 @@ export const withoutLogin: Authenticate = () => openClient;
 export const anonymous: Authenticated = { ...openClient, roleId: '', privileges: new Set() };
 
 /**
- * The error for a {@link Refusal}. A 401 names the accepted schemes and never the reason (RFC 9110
+ * The error for a {@link Refusal}. A 401 shows the accepted schemes, and never the reason (RFC 9110
  * §11.6.1); `refused` has the reason for the log. Credentials that the service did not verify are a
  * 503, because clients understand a 401 as a wrong password and do not retry.
  */

@@ -18,8 +18,8 @@ const methods = ['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE'];
 
 /**
  * Returns the guard of a resource.
- * @param entity a name of the privilege registry; the guard rejects every client for an unknown
- *   name.
+ * @param entity a name of the privilege registry. For an unknown name, the guard rejects every
+ *   client.
  * @param uri the resource's template.
  */
 export function guardOf(entity: string, uri: string): Guard {

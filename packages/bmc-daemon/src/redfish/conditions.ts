@@ -11,8 +11,8 @@ export interface Preconditions {
 }
 
 /**
- * No conditions. For reading a resource that an answer shows but the request does not name: the
- * request's conditions do not apply to it.
+ * No conditions. Used to read a resource that is part of the answer, but not the target of the
+ * request. The request's conditions do not apply to it.
  */
 export const unconditional: Preconditions = {};
 

@@ -13,8 +13,8 @@ export interface Exchange {
   readonly requester: Requester;
   readonly identity: Authenticated;
   /**
-   * UUID of the machine whose own name or address received the request; the request sees this
-   * machine only. null: all machines are visible.
+   * UUID of the machine whose own name or address received the request; the request sees only this
+   * machine. Null: all machines are visible.
    */
   readonly scope: string | null;
   /** Conditions for the ETag of the resource at `path`, and of no other resource. */

@@ -1,8 +1,8 @@
 /** Restricts lists to the items of one machine. */
 
 /**
- * Returns a filter that returns the same array for the same list: callers compare arrays by
- * identity to see that nothing changed.
+ * Returns a filter. For the same list, the filter returns the same array, because callers compare
+ * arrays by identity to see whether anything has changed.
  */
 export function filtered<Item>(isShown: (item: Item) => boolean): (list: readonly Item[]) => readonly Item[] {
   let lastList: readonly Item[] = [];

@@ -13,7 +13,7 @@ describe('a write by a web page', () => {
     ['a site in the name of this one', { ...own, origin: 'https://bmc.example.org:8000.evil.example' }],
     ['a site with a user', { ...own, origin: 'https://bmc.example.org:8000@evil.example' }],
     ['another site of the same domain', { ...own, origin: 'https://x.example.org', 'sec-fetch-site': 'same-site' }],
-  ])('of %s is 403, whatever it changes', (_, headers) => {
+  ])('from %s gets 403 for every kind of change', (_, headers) => {
     for (const method of ['POST', 'PATCH', 'PUT', 'DELETE']) {
       expect(() => checkOrigin(request(headers, method))).toThrow(expect.objectContaining({ status: 403 }));
     }
@@ -27,7 +27,7 @@ describe('a write by a web page', () => {
     ['a proxy, by the word of the browser', { ...own, host: '127.0.0.1:8000', 'sec-fetch-site': 'same-origin' }],
     ['a browser extension', { ...own, origin: 'moz-extension://8c0e' }],
     ['no browser', { host: own.host }],
-  ])('of %s passes', (_, headers) => {
+  ])('from %s is accepted', (_, headers) => {
     expect(() => checkOrigin(request(headers))).not.toThrow();
   });
 });
@@ -39,12 +39,12 @@ describe('a write by a web page to a service without login', () => {
     `http://x.${hostname()}`,
     `http://${hostname()}.evil.example`,
     'http://localhost.evil.example',
-  ])('is 403 under the name %s, which may have become an address of this host', (origin) => {
+  ])('gets 403 for the name %s, which an attacker may have pointed to this host', (origin) => {
     expect(() => checkOpenOrigin(request({ origin }))).toThrow(expect.objectContaining({ status: 403 }));
   });
 
   it.each(['http://127.0.0.1:8000', 'http://[::1]:8000', 'http://localhost:8000', `http://${hostname()}:8000`])(
-    'passes at %s',
+    'is accepted at %s',
     (origin) => {
       expect(() => checkOpenOrigin(request({ origin }))).not.toThrow();
     },

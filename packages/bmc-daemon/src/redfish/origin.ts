@@ -1,7 +1,8 @@
 /**
  * Rejects writes that a web page sends from an operator's browser (cross-site request forgery). The
- * browser adds stored credentials for this service to a request of any page. It also sends a body
- * without a Content-Type and without a preflight, so a check of Content-Type is not enough.
+ * browser adds stored credentials for this service to requests of any page. A page can also send a
+ * body without a Content-Type, and the browser then makes no preflight request. So a check of
+ * Content-Type is not enough.
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';

@@ -308,7 +308,7 @@ describe('ETags', () => {
     expect((await get('/redfish/v1/Managers/a')).headers.etag).toBe(first.headers.etag);
   });
 
-  it.each(['PATCH', 'DELETE'])('stop a %s with a stale one', async (method) => {
+  it.each(['PATCH', 'DELETE'])('stop a %s with a stale ETag', async (method) => {
     const answer = await send(method, '/redfish/v1/Systems/a', { AssetTag: 'x' }, { 'If-Match': '"stale"' });
     expect([answer.status, ids(answer.json), services.machines.get('a')]).toEqual([412, ['PreconditionFailed'], a]);
   });
@@ -322,7 +322,7 @@ describe('ETags', () => {
     expect((await send('PATCH', '/redfish/v1/Systems/a', { AssetTag: 'y' }, { 'If-Match': '*' })).status).toBe(200);
   });
 
-  it('are compared after the body arrives: an ETag that went stale during it gives 412', async () => {
+  it('are compared after the body has arrived: an ETag that has become stale meanwhile gives 412', async () => {
     const { headers } = await get('/redfish/v1/Systems/a');
     const body = JSON.stringify({ AssetTag: 'late' });
     const socket = connect(client.port, '127.0.0.1');
@@ -356,7 +356,7 @@ describe('ETags', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 412, 412]);
   });
 
-  it('also stop a read with If-Match and a write with If-None-Match', async () => {
+  it('also apply to If-Match of a read and to If-None-Match of a write', async () => {
     const { etag = '' } = (await get('/redfish/v1/Systems/a')).headers;
     const read = async (header: string) => (await get('/redfish/v1/Systems/a', { 'If-Match': header })).status;
     expect([await read('"stale"'), await read(etag), await read('*')]).toEqual([412, 200, 200]);
@@ -484,7 +484,7 @@ describe('writing', () => {
     ['{}', {}, {}],
     ['an empty body with a JSON content type', '', { 'Content-Type': 'application/json' }],
     ["curl's empty form", '', { 'Content-Type': 'application/x-www-form-urlencoded' }],
-  ])('takes %s where a body is optional', async (_what, body, headers) => {
+  ])('accepts %s if the body is optional', async (_what, body, headers) => {
     const { status } = await send('POST', '/redfish/v1/Systems/a/Actions/ComputerSystem.Eject', body, headers);
     expect([status, services.done]).toEqual([204, ['a eject']]);
   });
@@ -508,7 +508,7 @@ describe('writing', () => {
   it('creates a member with a POST to Members, which has no GET', async () => {
     const { status, headers } = await send('POST', '/redfish/v1/Systems/Members', { Name: 'new one' });
     expect([status, headers.location]).toEqual([201, '/redfish/v1/Systems/new']);
-    // For other methods it is the URI of a member named Members.
+    // For other methods, this is the URI of a member with the id Members.
     expect((await get('/redfish/v1/Systems/Members')).status).toBe(404);
   });
 
@@ -580,7 +580,7 @@ describe('rejecting', () => {
     '/redfish/v1/odata',
     '/redfish/v1/$metadata',
     '/redfish/v1/openapi.yaml',
-  ])('lets every client GET and HEAD %s', async (path) => {
+  ])('accepts GET and HEAD of %s from every client', async (path) => {
     expect([(await client.get(path)).status, (await client.send('HEAD', path)).status]).toEqual([200, 200]);
   });
 
@@ -713,7 +713,7 @@ describe('a request that the HTTP parser rejects', () => {
     expect(answer).toContain('\r\nConnection: close\r\n');
   });
 
-  it('does not blame the body for too many headers', async () => {
+  it('reports too many headers, not a large body', async () => {
     const answer = await client.raw(`GET /redfish/v1 HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(70_000)}\r\n\r\n`);
     expect(answer).toContain('Not the body is too large, but the URI and the headers.');
   });

@@ -53,12 +53,15 @@ const registry = z.object({
   ),
 });
 
-/** NoAuth is no privilege: the service root is open, which the pipeline's own tests see to. */
+/**
+ * NoAuth is not a privilege. It means that the service root needs no login, and the tests of the
+ * pipeline check this.
+ */
 const alternatives = (map: z.infer<typeof operationMap>, method: string) =>
   map[method]?.flatMap(({ Privilege }) => Privilege).filter((name) => name !== 'NoAuth');
 const sorted = (names: readonly string[] | undefined) => [...(names ?? [])].sort();
 
-/** First segment of the URIs below which a subordinate override holds. */
+/** First segment of the URIs to which a subordinate override applies. */
 const segments: Readonly<Record<string, string>> = {
   ComputerSystem: 'Systems',
   Manager: 'Managers',
@@ -71,43 +74,46 @@ const folder = process.env['RACKLESS_REDFISH_SCHEMAS'];
 if (folder === undefined && process.env['RACKLESS_REQUIRE_ALL'] !== '1') {
   it.skip("agrees with DMTF's registry: RACKLESS_REDFISH_SCHEMAS is not set", () => undefined);
 } else {
-  // With RACKLESS_REQUIRE_ALL a missing path is a failure here, not a skip.
+  // If RACKLESS_REQUIRE_ALL is set, a missing path fails here instead of skipping the test.
   const registries = path.join(folder ?? '', 'registries');
   const file = readdirSync(registries).find((name) => name.endsWith('PrivilegeRegistry.json')) ?? '';
   const { Mappings } = registry.parse(JSON.parse(readFileSync(path.join(registries, file), 'utf8')));
   const known = Mappings.filter(({ Entity }) => hasPrivilegeRow(Entity));
 
   describe("DMTF's base privilege registry", () => {
-    it('is a longer list than ours, and has everything that is served', () => {
+    it('is longer than our table, and contains every entity that the service has', () => {
       const entities = new Set(Mappings.map(({ Entity }) => Entity));
       expect(resources.filter(({ entity }) => !entities.has(entity)).map(({ entity }) => entity)).toEqual([]);
       expect(known.length).toBeGreaterThan(90);
     });
 
-    it.each(known.map((mapping) => [mapping.Entity, mapping] as const))('is what holds for %s', (entity, mapping) => {
-      const asked = (uri: string, method: string): Requirement => requirementOf(entity, uri, method);
-      for (const method of methods) {
-        // Somewhere that no override is about.
-        const { any, properties = {} } = asked('/redfish/v1/Elsewhere/{id}', method);
-        expect([method, sorted(any)]).toEqual([method, sorted(alternatives(mapping.OperationMap, method))]);
-        const overridden = (mapping.PropertyOverrides ?? []).filter(({ OperationMap }) => method in OperationMap);
-        expect(Object.keys(properties).sort()).toEqual(overridden.flatMap(({ Targets }) => Targets).sort());
-        for (const { Targets, OperationMap } of overridden)
-          for (const name of Targets)
-            expect(sorted(properties[name])).toEqual(sorted(alternatives(OperationMap, method)));
-        for (const { Targets, OperationMap } of mapping.SubordinateOverrides ?? []) {
-          const segment = segments[Targets[0] ?? ''];
-          // Parts that no virtual machine has: PCIe devices, ports and the like, whose metrics are
-          // not served.
-          if (segment === undefined) continue;
-          const expected = alternatives(OperationMap, method) ?? alternatives(mapping.OperationMap, method);
-          expect([segment, method, sorted(asked(`/redfish/v1/${segment}/{a}/X`, method).any)]).toEqual([
-            segment,
-            method,
-            sorted(expected),
-          ]);
+    it.each(known.map((mapping) => [mapping.Entity, mapping] as const))(
+      'is the same as our table for %s',
+      (entity, mapping) => {
+        const asked = (uri: string, method: string): Requirement => requirementOf(entity, uri, method);
+        for (const method of methods) {
+          // A URI without an override.
+          const { any, properties = {} } = asked('/redfish/v1/Elsewhere/{id}', method);
+          expect([method, sorted(any)]).toEqual([method, sorted(alternatives(mapping.OperationMap, method))]);
+          const overridden = (mapping.PropertyOverrides ?? []).filter(({ OperationMap }) => method in OperationMap);
+          expect(Object.keys(properties).sort()).toEqual(overridden.flatMap(({ Targets }) => Targets).sort());
+          for (const { Targets, OperationMap } of overridden)
+            for (const name of Targets)
+              expect(sorted(properties[name])).toEqual(sorted(alternatives(OperationMap, method)));
+          for (const { Targets, OperationMap } of mapping.SubordinateOverrides ?? []) {
+            const segment = segments[Targets[0] ?? ''];
+            // Parts that virtual machines do not have, such as PCIe devices and ports. The service
+            // has no metrics of them.
+            if (segment === undefined) continue;
+            const expected = alternatives(OperationMap, method) ?? alternatives(mapping.OperationMap, method);
+            expect([segment, method, sorted(asked(`/redfish/v1/${segment}/{a}/X`, method).any)]).toEqual([
+              segment,
+              method,
+              sorted(expected),
+            ]);
+          }
         }
-      }
-    });
+      },
+    );
   });
 }

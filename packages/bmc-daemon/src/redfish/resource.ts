@@ -175,9 +175,9 @@ interface ResourceHead<Services, Uri extends string, Params, Entity> {
    */
   readonly isFile?: boolean;
   /**
-   * Returns whether the resource is the client's own account, session or subscription, for the privilege
-   * ConfigureSelf. Called before `load`, and only for a client without another sufficient
-   * privilege. Default: false.
+   * Returns whether the resource is the client's own account, session or subscription, for the
+   * privilege ConfigureSelf. Called before `load`, and only if no other privilege of the client is
+   * sufficient. Default: false.
    */
   isOwn?(request: ResourceRequest<Services, Params>): boolean;
   /**

@@ -19,8 +19,9 @@ interface Router<Target> {
   /**
    * Returns the route of a path; undefined if there is none.
    * @param path without its query; with or without a trailing slash, percent-encoded or not.
-   * @param suits selects among several targets: `Accounts/Members` is the place to create accounts,
-   *   and an account with this name. If none suits, the first route is returned.
+   * @param suits selects among several targets of one path. For example, `Accounts/Members` is the
+   *   URI for new accounts, and also that of an account named Members. If no target suits, returns
+   *   the first route.
    */
   match(path: string, suits?: (target: Target) => boolean): Match<Target> | undefined;
 }
@@ -37,8 +38,8 @@ interface Node<Target> {
  */
 const cachedPaths = 4096;
 /**
- * Longer paths are not cached. A path may have 16 KiB, and any client may send it, because the
- * match comes before the login.
+ * Longer paths are not cached. A path may have 16 KiB, and any client may send it, because routes
+ * are matched before the login.
  */
 const maxCachedPathLength = 256;
 

@@ -166,8 +166,9 @@ function checkPatchable(body: JsonObject, { patchable, identity }: Exchange): vo
 type Received = () => JsonObject | undefined;
 
 /**
- * Reads the body before the entity is loaded, because a slow body would make the entity stale. The
- * faults of the body are thrown later by `received`, because a failed condition comes first.
+ * Reads the body before the entity is loaded, because the entity would be outdated when a slow body
+ * has arrived. The faults of the body are thrown later by `received`, because a failed condition
+ * comes first.
  * @throws {RedfishError} 401, 403, 503: the body arrived late, and the client has lost its rights.
  */
 async function receive(

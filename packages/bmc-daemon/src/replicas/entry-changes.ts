@@ -1,4 +1,7 @@
-/** Changes of entries that other replicas change too, possibly replicas of another version. */
+/**
+ * Changes entries of the shared store. Other replicas, possibly of another version, change the same
+ * entries.
+ */
 import type { z } from 'zod';
 import type { StoredEntry } from './shared-store.js';
 import { ChangeRefused } from './store-unavailable.js';
@@ -6,7 +9,7 @@ import { ChangeRefused } from './store-unavailable.js';
 const MAX_ATTEMPTS = 5;
 
 /**
- * Runs a change again while other replicas are faster.
+ * Runs a change, and repeats it as long as other replicas are faster.
  * @param what the entry, for messages: `the subscriptions`.
  * @param attempt returns undefined if another replica stored a change first.
  * @throws {ChangeRefused} after some attempts; what an attempt throws.

@@ -1,6 +1,7 @@
 /**
- * Queues that all replicas share, one for each key. The first ticket of a queue holds the lease of the
- * key. A replica renews its tickets. The tickets of a replica that dies expire, and the next one is first.
+ * Queues that all replicas share, one for each key. The first ticket of a queue holds the lease of
+ * the key. A replica renews its tickets. If a replica ends, its tickets expire, and the next ticket
+ * becomes the first.
  */
 import { z } from 'zod';
 import { cancelScript, leaveScript, visitScript } from './lease-scripts.js';
@@ -17,14 +18,17 @@ export interface Ticket {
   readonly held: Promise<void>;
   /**
    * Renews the lease. Call it before each write that the lease protects.
-   * @throws {LeaseLost} if another replica may hold the lease.
+   * @throws {LeaseLost} if another replica may have the lease.
    */
   check(): Promise<void>;
   /** Ends the lease, or leaves the queue. */
   leave(): void;
 }
 
-/** Another replica may hold the lease, because this one or the store did not answer for too long. */
+/**
+ * Another replica may have the lease, because this replica or the store did not answer for too
+ * long.
+ */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
 }
@@ -37,7 +41,10 @@ export class TicketCancelled extends Error {
 /** A ticket that is not renewed for this time expires. */
 const LEASE_MS = 15_000;
 const RENEW_MS = 4000;
-/** A write may take this time after its check. So without Redis, writes end this time before the lease. */
+/**
+ * A write may take this time after its check. So if Redis does not answer, the last write must
+ * begin this time before the end of the lease.
+ */
 const WRITE_MS = 5000;
 
 const CHANNEL = 'leases';
@@ -53,7 +60,10 @@ export class LeaseQueues {
     this.#store = store;
   }
 
-  /** Opens the queues. Several objects may use one store, with other keys. @throws {StoreUnavailable} */
+  /**
+   * Opens the queues. Several objects may use one store, if their keys differ. @throws
+   * {StoreUnavailable}
+   */
   static async open(store: SharedStore): Promise<LeaseQueues> {
     const queues = new LeaseQueues(store);
     await store.listen(CHANNEL, (id) => queues.#tickets.get(id)?.wake());
@@ -111,7 +121,7 @@ class StoredTicket implements Ticket {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    // Its owner may have left before.
+    // The owner of the ticket may have left the queue before.
     this.held.catch(() => undefined);
     this.#timer = setInterval(() => this.wake(), RENEW_MS).unref();
     this.wake();
@@ -149,7 +159,8 @@ class StoredTicket implements Ticket {
 
   #apply(place: 'first' | 'waiting' | 'gone', reason: string): void {
     if (this.#state === 'ended') return;
-    // It has expired, or Redis has lost its content. An operation that has begun must not begin again.
+    // The ticket has expired, or Redis has lost its data. The operation may have begun, so it must
+    // not begin again.
     this.#mayJoin = place === 'gone' && this.#state === 'waiting';
     if (place === 'first' && this.#state === 'waiting') {
       this.#state = 'held';

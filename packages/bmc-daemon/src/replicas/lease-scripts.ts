@@ -10,7 +10,7 @@
  * A ticket begins with its label and a `|`.
  */
 
-/** The longest time for which a key outlives the last visit of its queue. */
+/** Time after which Redis removes a key whose queue is not used any more. */
 const KEEP_MS = 60_000;
 
 /**

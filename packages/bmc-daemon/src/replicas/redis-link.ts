@@ -1,4 +1,7 @@
-/** The connections of a replica to Redis. Each command has a deadline, and none waits for a connection. */
+/**
+ * The connections of a replica to Redis. Each command has a deadline. No command waits for a
+ * connection.
+ */
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import { StoreUnavailable } from './store-unavailable.js';
 
@@ -11,7 +14,7 @@ export interface RedisLink {
   command(words: readonly string[]): Promise<unknown>;
   /** Calls the listener for each message of a channel. Messages may get lost without a connection. */
   subscribe(channel: string, listener: (message: string) => void): Promise<void>;
-  /** Calls the listener each time after the connection for commands has been made again. */
+  /** Calls the listener after each reconnection of the connection for commands. */
   onReconnect(listener: () => void): void;
   close(): void;
 }
@@ -27,13 +30,14 @@ const MAX_RECONNECT_PAUSE_MS = 1000;
  * @throws {StoreUnavailable} if Redis cannot be reached now.
  */
 export async function connectRedis(url: string): Promise<RedisLink> {
-  // A daemon without replicas never loads it, which takes a sixth of the CPU time of its start.
+  // A daemon without replicas never loads this client. Loading it takes a sixth of the CPU time of
+  // a start.
   const { createClient } = await import('@redis/client');
   const open = () =>
     createClient({
       url,
       disableOfflineQueue: true,
-      // Also finds out that a connection is dead although no end of it has arrived.
+      // This also detects a broken connection whose end was never reported.
       pingInterval: 5000,
       socket: {
         connectTimeout: CONNECT_MS,

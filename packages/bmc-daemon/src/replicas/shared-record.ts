@@ -1,7 +1,8 @@
 /**
- * An entry of the shared store that all replicas read and change as a whole. Each replica has a copy of the
- * last value that it could read. If another version stores a form that this one cannot read, this replica
- * keeps its copy and refuses all changes, so that it destroys nothing.
+ * An entry of the shared store that all replicas read and change as a whole. Each replica has a
+ * copy of the last value that it could read. If another version of the daemon stores a format that
+ * this replica cannot read, the replica keeps its copy and rejects all changes. So it does not
+ * destroy data.
  */
 import type { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
@@ -15,7 +16,7 @@ interface SharedRecordOptions<Value> {
   readonly id: string;
   /** The content, for messages: `the subscriptions`. */
   readonly what: string;
-  /** Its objects should be loose, so that a change keeps what a newer version has added. */
+  /** Its objects should be loose, so that a change keeps members that a newer version has added. */
   readonly schema: z.ZodType<Value>;
   /** The value while the store has none. */
   readonly initial: Value;
@@ -29,7 +30,7 @@ export class SharedRecord<Value extends object> {
   #revision = 0;
   #isReadable = true;
   #isChanging = false;
-  /** The store has lost the entry, and this replica has its value. */
+  /** Whether the store has lost the entry, so that this replica must store its copy again. */
   #isLost = false;
   #seeding: Promise<void> | undefined;
   #last: Promise<unknown> = Promise.resolve();
@@ -54,7 +55,7 @@ export class SharedRecord<Value extends object> {
     return this.#isReadable;
   }
 
-  /** Whether a change runs. */
+  /** Whether a change is running. */
   get isChanging(): boolean {
     return this.#isChanging;
   }
@@ -69,7 +70,7 @@ export class SharedRecord<Value extends object> {
     this.#onLoad = listener;
   }
 
-  /** Replaces the value. The change that runs stores it. */
+  /** Replaces the value. The running change stores it. */
   update(change: (value: Value) => Value): void {
     this.#value = change(this.#value);
   }
@@ -129,7 +130,8 @@ export class SharedRecord<Value extends object> {
     const revision = entry?.revision ?? 0;
     if (revision !== this.#revision) {
       this.#revision = revision;
-      // After a form that it could not read, this replica has an old value. Another replica has the last one.
+      // If this replica could not read the last format, its copy is old. Another replica has the
+      // last value.
       this.#isLost = entry === undefined && this.#isReadable;
       this.#isReadable = true;
       try {

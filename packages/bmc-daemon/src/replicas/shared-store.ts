@@ -1,7 +1,7 @@
 /**
- * The state that all replicas share. Each replica holds a copy of it, so that requests read it without
- * waiting. A request first brings the copy up to date, which is one short command. So it sees all
- * changes that any replica has answered before.
+ * The state that all replicas share. Each replica holds a copy of it, so that requests read it
+ * without waiting. A request first updates the copy with one short command. So it sees every change
+ * that any replica has confirmed before.
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
@@ -13,7 +13,7 @@ import { StoreUnavailable } from './store-unavailable.js';
 /** An entry of the store; never mutated. */
 export interface StoredEntry {
   readonly id: string;
-  /** Grows with each change of the store. */
+  /** Number of the change that wrote the entry. It grows with each change of the store. */
   readonly revision: number;
   /** Parsed JSON; undefined if it is not JSON. */
   readonly value: unknown;
@@ -48,11 +48,11 @@ export interface SharedStore {
   commit(changes: readonly EntryChange[]): Promise<boolean>;
   /** Calls the listener after each change of the copy. It must not throw. */
   onChange(listener: () => void): void;
-  /** Calls the listener after each regular reading, about once a second. It must not throw. */
+  /** Calls the listener at each beat: after each regular read of the store, about once a second. It must not throw. */
   onBeat(listener: () => void): void;
   /**
-   * Returns which of these replicas have given a sign of life in the last seconds. After a failure of the
-   * store, returns all of them for a while, because they could not give one.
+   * Returns which of these replicas are alive: they have written to the store in the last seconds.
+   * After a failure of the store, returns all of them for a while, because they could not write.
    */
   living(replicas: readonly string[]): Promise<ReadonlySet<string>>;
   /**
@@ -73,9 +73,9 @@ export interface SharedStore {
   close(): Promise<void>;
 }
 
-/** Each replica reads the changes and gives a sign of life this often. */
+/** Interval of beats: a replica reads the changes, and writes that it is alive. */
 const BEAT_MS = 1000;
-/** A replica without a sign of life for this time counts as dead. */
+/** A replica that writes nothing for this time counts as dead. */
 const LEASE_MS = 15_000;
 
 const head = z
@@ -113,7 +113,7 @@ class RedisStore implements SharedStore {
   #reading: Promise<void> | undefined;
   #waiting: Promise<void> | undefined;
   #failure: StoreUnavailable | undefined;
-  /** Redis may have lost changes and made others, so that the revision does not show it. */
+  /** Whether Redis may have lost changes. New changes may have the same revisions. */
   #mustReadAll = false;
   #acceptsChanges = true;
   /** The last failure of a command, by the monotonic clock. */
@@ -193,12 +193,12 @@ class RedisStore implements SharedStore {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    // Others need not wait for the end of the lease.
+    // Tells the other replicas at once, before the lease ends.
     await this.#link.command(['DEL', keyOf(`replica:${this.replica}`)]).catch(ignored);
     this.#link.close();
   }
 
-  /** Reads, unless a reading is about to begin. A reading that runs may have missed the latest change. */
+  /** Reads the changes, unless a read is about to begin. A running read may miss the latest change. */
   #readOnce(): Promise<void> {
     if (this.#reading === undefined) {
       this.#reading = this.#read().finally(() => (this.#reading = undefined));
@@ -237,7 +237,7 @@ class RedisStore implements SharedStore {
       const [key, entryRevision, text] = parts.slice(index, index + 3);
       if (typeof key === 'string' && typeof entryRevision === 'number') this.#put(key, entryRevision, text ?? null);
     }
-    // Last, so that a failure above does not skip changes.
+    // Sets the revision last, so that a failure above does not skip changes.
     this.#epoch = epoch;
     this.#revision = revision;
     if (parts.length > 0 || isAll === 1) for (const listener of this.#listeners) listener();
@@ -275,14 +275,14 @@ class RedisStore implements SharedStore {
 
   async #beat(): Promise<void> {
     const sign = ['SET', keyOf(`replica:${this.replica}`), '1', 'PX', String(LEASE_MS)];
-    // Redis without memory, or a copy of Redis, rejects changes, but can be read.
+    // If Redis has no memory left, or is a copy, it rejects changes but can be read.
     const rejection = await this.#command(sign).then(() => undefined, String);
     try {
       await this.#readOnce();
       this.#reportRejection(rejection);
       for (const listener of this.#beatListeners) listener();
     } catch {
-      // #read has reported it.
+      // `#read` has already reported the failure.
     }
     if (!this.#isClosed) this.#timer = setTimeout(() => void this.#beat(), BEAT_MS).unref();
   }

@@ -1,4 +1,7 @@
-/** Machines with the details that a resource shows. Without them, the machine lacks the resource. */
+/**
+ * Machines with the details that a resource shows. If the details are absent, the machine does not
+ * have the resource.
+ */
 import type { MediaControl } from '../drivers/media-control.js';
 import type { SystemDetails, SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
 import { redfishError } from '../redfish/messages/errors.js';

@@ -33,7 +33,7 @@ export function renderSystemConsole({ hasConsole, name }: SystemSnapshot, ssh: C
       SSH: {
         ServiceEnabled: true,
         Port: ssh.port,
-        // The SSH server offers consoles only, no command line.
+        // The SSH server offers only consoles, and no command line.
         SharedWithManagerCLI: false,
         ConsoleEntryCommand: name,
         HotKeySequenceDisplay: '~. at the start of a line, or Ctrl-] and a dot',

@@ -28,8 +28,8 @@ async function start(configured: boolean, group = SSDP_GROUP): Promise<Discovery
 }
 
 /**
- * Returns whether a search is answered. It repeats the search until it is answered, or until a
- * second service, which always answers, was found.
+ * Returns whether a search is answered. Repeats the search until it is answered, or until a second
+ * service was found, which always answers.
  */
 async function isFound(): Promise<boolean> {
   const before = client.received.length;
@@ -69,7 +69,7 @@ afterEach(async () => {
 });
 
 describe('discovery', () => {
-  it('is off by default, and follows the setting of a client, also after a restart', async () => {
+  it('is off by default, and follows the setting of a client, even after a restart', async () => {
     const first = await start(false);
     expect(first.settings).toEqual({ enabled: false, notifyTtl: 2, notifyIntervalSeconds: 600 });
     expect(await isFound()).toBe(false);

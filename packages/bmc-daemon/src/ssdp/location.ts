@@ -20,7 +20,7 @@ export function ipv4OfInterfaces(interfaces: InterfaceLister): readonly (readonl
       .map((list) => (list ?? []).flatMap(({ family, address }) => (family === 'IPv4' ? [address] : [])))
       .filter((addresses) => addresses.length > 0);
   } catch {
-    // The list comes through netlink, which a sandbox may forbid.
+    // Node reads the list through netlink, which a sandbox may forbid.
     return [];
   }
 }
@@ -37,7 +37,8 @@ export function localAddressFor(address: string, port: number): Promise<string |
       resolve(found);
     };
     probe.once('error', () => done(undefined));
-    // Listens for the event, because Node also calls a callback of `connect` for errors.
+    // Listens for the event `connect`, because Node also calls the callback of `connect()` for
+    // errors.
     probe.once('connect', () => done(probe.address().address));
     probe.connect(port, address);
   });

@@ -24,7 +24,7 @@ describe('a search', () => {
     ['1', 1_000],
     ['3', 3_000],
     ['120', 5_000],
-  ])('leaves its answer %s s, five at most', (wait, withinMs) => {
+  ])('allows %s s for its answer, at most five', (wait, withinMs) => {
     expect(read(searchText({ MX: wait }))?.withinMs).toBe(withinMs);
   });
 

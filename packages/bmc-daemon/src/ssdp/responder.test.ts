@@ -60,7 +60,7 @@ const answer = (target: string, location = 'https://127.0.0.1:8000/redfish/v1/')
   ].join('\r\n');
 
 describe('a search over the network', () => {
-  it('is answered once, with the URL of the service root at the address that the search came over', async () => {
+  it('is answered once, with the URL of the service root at the address that received the search', async () => {
     await respond();
     const client = await search();
     await client.send(searchText(), to);
@@ -99,7 +99,7 @@ describe('a search over the network', () => {
     expect(client.received.map(({ text }) => text)).toEqual([answer('upnp:rootdevice')]);
   });
 
-  it('does no harm as a flood of searches or garbage: few are answered, and a later client is', async () => {
+  it('is answered even after a flood of searches or garbage, most of which get no answer', async () => {
     const responder = await respond();
     const flood = await search();
     for (let count = 0; count < 2_000; count += 1) {

@@ -118,7 +118,8 @@ class SocketResponder implements Responder {
       try {
         this.#socket.addMembership(this.#options.group, address);
       } catch {
-        // The interface is already a member by this or another address, or the interface disappeared.
+        // The interface has already joined by this or another address, or it does not exist any
+        // more.
       }
     }
   }
@@ -126,7 +127,8 @@ class SocketResponder implements Responder {
   #receive(packet: Buffer, sender: RemoteInfo): void {
     const search = readSearch(packet, this.#options);
     if (search === undefined || sender.port === 0 || this.#waiting.size >= MAX_WAITING) return;
-    // Clients repeat searches because packets get lost; one pending answer is enough.
+    // Clients repeat searches, because packets may be lost. One pending answer for each client is
+    // enough.
     const key = `${sender.address} ${sender.port} ${search.target}`;
     if (this.#searches.has(key)) return;
     this.#searches.add(key);
@@ -168,7 +170,7 @@ class SocketResponder implements Responder {
         this.#socket.setMulticastInterface(address);
         await send(this.#socket, messageFor(location), port, group);
       } catch {
-        // An interface without a network, or one that disappeared.
+        // The interface has no network, or it does not exist any more.
       }
     }
   }

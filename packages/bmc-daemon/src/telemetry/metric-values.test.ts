@@ -82,7 +82,7 @@ describe('metric values of a machine', () => {
 
   it('have no rates across a start of the machine, or if a counter decreased', () => {
     expect(values(measured(10, { run: '2' }), measured(0))).toEqual(counted);
-    // The host was restarted, and its machines have new numbers.
+    // The host was restarted, and its machines have new ids of their runs.
     const fallen: Partial<MachineStatistics> = {
       processors: { vcpus: { timeNs: 1e9, count: 2 } },
       disks: new Map([['vda', { readBytes: 0 }]]),

@@ -4,8 +4,8 @@ import type { Awaitable } from '../redfish/resource.js';
 import type { StateFile } from '../state-file.js';
 
 /**
- * `periodic`: at its interval, while a client subscribes or reads; `onRequest`: when a client reads
- * it.
+ * `periodic`: the report is made at its interval, while a client subscribes to it or reads it.
+ * `onRequest`: it is made when a client reads it.
  */
 type ReportType = 'periodic' | 'onRequest';
 
@@ -111,7 +111,7 @@ export function openReportDefinitions(file: StateFile<TelemetryState>): FileDefi
         return { ...state, definitions: Object.fromEntries(left) };
       });
     },
-    // The file has one writer.
+    // Never called, because only this process writes the file.
     onChange: () => undefined,
   };
 }

@@ -190,7 +190,7 @@ describe('reports that are read', () => {
   });
 });
 
-describe('reports of a hypervisor that is asked for each machine', () => {
+describe('reports of a hypervisor that needs a request for each machine', () => {
   let asked: string[];
   let failing: string;
   beforeEach(() => {
@@ -205,7 +205,7 @@ describe('reports of a hypervisor that is asked for each machine', () => {
     schedule = open({ of: read });
   });
 
-  it('ask for machines that a client reads or subscribes to, and for none otherwise', async () => {
+  it('cause requests only for machines that a client reads or subscribes to', async () => {
     await pass(600);
     expect(asked).toEqual([]);
     await schedule.read(web);

@@ -175,7 +175,8 @@ export class ReportSchedule implements ReportSource {
   #dueAt(uuid: string): number {
     const latest = this.#latest.get(uuid);
     const begun = this.#begun.get(uuid);
-    // The sampler reuses a sample for a while. Later than that, the sample is from after the start.
+    // The sampler reuses a sample for a while. After this time, the next sample is surely newer
+    // than the start of the machine.
     const newAt = begun === undefined ? undefined : begun + MIN_INTERVAL_MS;
     if (latest === undefined) return newAt ?? -Infinity;
     return Math.min(this.#nextAt(uuid, latest), newAt ?? Infinity);
@@ -236,7 +237,8 @@ export class ReportSchedule implements ReportSource {
   }
 
   /**
-   * Removes the data of machines that were undefined during a sample or while the host was down.
+   * Removes the data of machines whose definition was removed during a sample, or while the host
+   * was down.
    */
   #retain(uuids: ReadonlySet<string>): void {
     for (const uuid of this.#latest.keys()) if (!uuids.has(uuid)) this.forget(uuid);

@@ -38,7 +38,7 @@ const emptyContext: SourceContext = { environment: {}, workingDirectory: '/', is
 
 /** Reads values. */
 export class ExpressionReader extends Cursor {
-  /** Local name to qualified name. */
+  /** Imported names: the local name and its qualified name. */
   protected readonly imports = new Map<string, string>();
   /** Values of earlier assignments. A fault means that the value is unknown. */
   protected readonly variables = new Map<string, PythonValue | LiteralFault>();
@@ -222,7 +222,7 @@ export class ExpressionReader extends Cursor {
       case '(': {
         const { items, commas } = this.items(token, ')', depth);
         const [only] = items;
-        // Parentheses without a comma only group.
+        // Parentheses without a comma are not a tuple.
         if (only !== undefined && commas === 0) return only;
         return { kind: 'tuple', line: token.line, items };
       }

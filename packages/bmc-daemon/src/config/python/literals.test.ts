@@ -171,7 +171,7 @@ describe('everything else is a fault with its line, and nothing is executed', ()
     ['A = [1 2]', "1: ',' or ']' was expected, not '2'"],
     ['A = [1)', "1: ',' or ']' was expected, not ')'"],
     [`A = ${'['.repeat(60)}`, '1: brackets are nested more than 50 deep'],
-  ])('refuses %j', (text, fault) => {
+  ])('rejects %j', (text, fault) => {
     expect(faultsOf(text)).toEqual([fault]);
   });
 
@@ -280,7 +280,7 @@ describe('names, imports and functions on paths', () => {
       2,
       "'.read_text(…)' is Python code, which is not run",
     ],
-  ])('names the setting whose value the user must write: %j', (text, line, message) => {
+  ])('shows the line that the user must write instead: %j', (text, line, message) => {
     expect(parseAssignments(text, context).faults).toEqual([{ line, message, settingToRewrite: 'EMULATOR_X' }]);
   });
 

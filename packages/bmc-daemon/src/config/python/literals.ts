@@ -63,7 +63,10 @@ class FileReader extends ExpressionReader {
     return { assignments, faults, used: this.used };
   }
 
-  /** Continues at the next line, or at an assignment even inside an open bracket. */
+  /**
+   * Moves to the next line. After an unclosed bracket, moves to the next line that looks like an
+   * assignment.
+   */
   private recover(): void {
     this.openBrackets.length = 0;
     for (;;) {
@@ -113,7 +116,7 @@ class FileReader extends ExpressionReader {
       return this.assignment(target);
     } catch (error) {
       if (!(error instanceof CodeFault)) throw error;
-      // The value of a name that is not a setting matters only if a setting uses the name.
+      // If the name is not a setting, a fault in its value matters only if a setting uses the name.
       this.variables.set(target.text, error);
       this.recover();
       return undefined;

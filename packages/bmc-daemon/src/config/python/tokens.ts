@@ -15,7 +15,7 @@ export interface Token {
   readonly column: number;
   /**
    * Decoded value of a string or number. For a fault: {@link CODE} if the text is an expression,
-   * else ''.
+   * otherwise ''.
    */
   readonly value: string | number;
 }
@@ -49,7 +49,7 @@ const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
 
 const NUMERIC_ESCAPE = /x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})/y;
 
-/** The reason why a string could not be decoded; becomes a `fault` token. */
+/** The reason why a string could not be decoded. A `fault` token contains it. */
 class StringFault extends Error {
   constructor(
     message: string,
@@ -217,7 +217,7 @@ class Tokenizer {
     return true;
   }
 
-  /** Adds a token at the current place; does not move forward. */
+  /** Adds a token at the current place, without moving forward. */
   private add(kind: Token['kind'], text: string, value: string | number = ''): void {
     this.tokens.push({ kind, text, line: this.line, column: this.index - this.lineStart, value });
   }

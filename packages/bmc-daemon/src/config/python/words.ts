@@ -1,6 +1,6 @@
-/** Words of Python that are not literals, and their messages. */
+/** Words of Python that are not values, and the messages about them. */
 
-/** End of the message about other text than literals. */
+/** End of the message about text that is not a literal. */
 export const ONLY_LITERALS =
   'only literal values are read (strings, numbers, None, True, False, lists, tuples, mappings); the file is ' +
   'never executed';

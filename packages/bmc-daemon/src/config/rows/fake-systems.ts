@@ -4,7 +4,7 @@ import { optionalPath, type SettingDefinition } from './row.js';
 
 const mac = z.string().regex(/^[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}$/i);
 
-/** Other members are ignored, as in sushy-tools. */
+/** Ignores all other members, as sushy-tools does. */
 const fakeSystem = z.object({
   uuid: z.string().regex(/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i),
   name: z.string().min(1),

@@ -127,12 +127,12 @@ function renderEntry(uuid: string, self: string, record: ConsoleLogRecord): Json
     ...(time === null ? {} : { Created: new Date(time).toISOString() }),
     Severity: 'OK',
     Message: text,
-    // The firmware or the operating system of the guest.
+    // The text comes from the firmware or the operating system of the guest.
     OriginatorType: 'SupportingService',
   };
 }
 
-/** Without a time, the hypervisor recorded the output, and does not separate boots. */
+/** If there is no time, the hypervisor has recorded the output. It does not separate boots. */
 function renderBoot(
   uuid: string,
   self: string,
@@ -154,7 +154,10 @@ function renderBoot(
   };
 }
 
-/** Returns the media type. Truncation can split a character, so the bytes are not always UTF-8. */
+/**
+ * Returns the media type. The text may begin or end within a character, so the bytes are not always
+ * valid UTF-8.
+ */
 function contentTypeOf(bytes: Buffer): string {
   return isUtf8(bytes) ? 'text/plain; charset=utf-8' : 'application/octet-stream';
 }

@@ -1,4 +1,4 @@
-/** Limits the connections of the SSH server, above all those without a login. */
+/** Limits the connections of the SSH server, mainly those without a login. */
 import type { Socket } from 'node:net';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { clientNetwork } from '../../host/ip-network.js';

@@ -17,7 +17,7 @@ export interface SshConnectionOptions {
   readonly socket: Socket;
   readonly access: Pick<Logins, 'accounts' | 'openSession' | 'sessions'>;
   readonly hub: ConsoleHub;
-  /** Returns the machines that the client may open. Falls back to the last known list. */
+  /** Returns the machines that the client may open. If the host does not answer, returns the last known list. */
   readonly machines: () => Promise<readonly SystemRef[]>;
   /** UUID of the machine whose own address the client connected to; null if the client may choose. */
   readonly fixedMachine: string | null;
@@ -107,7 +107,9 @@ export class SshConnection {
     this.#checkTimer = setInterval(() => this.#check(), CHECK_MS).unref();
   }
 
-  /** Ends the session and all consoles, with a reason for the client. Then ends the connection. */
+  /**
+   * Ends the session and all consoles, and tells the client the reason. Then ends the connection.
+   */
   close(why: string): void {
     this.#endSession();
     for (const console of [...this.#consoles]) console.end(why);
@@ -256,7 +258,7 @@ export class SshConnection {
     clearInterval(this.#checkTimer);
     clearTimeout(this.#idle);
     for (const console of [...this.#consoles]) console.gone();
-    // The end of the last console has started the timer again.
+    // Stops the timer again, because the end of the last console has started it.
     clearTimeout(this.#idle);
     this.#endSession();
   }

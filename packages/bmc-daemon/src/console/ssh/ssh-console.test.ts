@@ -4,7 +4,9 @@ import type { ServerChannel } from 'ssh2';
 import type { ConsoleListener } from '../console-line.js';
 import { SshConsole } from './ssh-console.js';
 
-/** Makes the parts of a channel that a console uses. The client types and reads nothing. */
+/**
+ * Makes the parts of a channel that a console uses. The client types nothing, and reads nothing.
+ */
 function deafChannel(): { readonly channel: ServerChannel; readonly typed: Duplex } {
   const typed = new Duplex({ read: () => undefined, write: () => undefined });
   const channel = Object.assign(typed, {

@@ -29,8 +29,8 @@ interface SshConsoleOptions {
  */
 const MAX_BEHIND_BYTES = 1024 * 1024;
 /**
- * A client with a smaller backlog has caught up. The value is more than a socket takes at once, so
- * that the backlog is smaller when `drain` comes.
+ * A client with a smaller backlog has caught up. The value is larger than one write of the socket,
+ * so the backlog is smaller than this at the event `drain`.
  */
 const CAUGHT_UP_BYTES = 64 * 1024;
 /** Maximum number of typed bytes that the guest has not read. */
@@ -40,7 +40,7 @@ const MAX_TYPED_BYTES = 64 * 1024;
  * when the guest prints nothing for this time.
  */
 const SILENCE_MS = 2_000;
-/** Time for the last message to arrive. */
+/** Time for the last message to reach the client. */
 const GOODBYE_MS = 5_000;
 
 /** Exit statuses of a console: the client left, or the console or the input failed. */
@@ -64,7 +64,7 @@ export class SshConsole {
   /** Bytes that the client typed while the console was closed. */
   #lost = 0;
   #wasReturn = false;
-  /** A break is being sent. */
+  /** Whether a break is being sent. */
   #breaking = false;
   /** Set while the guest may still answer a client that closed its end. */
   #silence: NodeJS.Timeout | undefined;
@@ -134,7 +134,8 @@ export class SshConsole {
   }
 
   /**
-   * Shows how much was dropped when the client has caught up. Also called when the socket is empty.
+   * As soon as the client has caught up, shows how many bytes were dropped. Also called when the
+   * socket is empty.
    */
   caughtUp(): void {
     if (this.#leftOut === 0 || this.#behindBytes() > CAUGHT_UP_BYTES) return;

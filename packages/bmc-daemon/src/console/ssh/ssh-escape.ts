@@ -69,7 +69,7 @@ export class EscapeReader {
         typed.push({ action });
         continue;
       }
-      // A doubled escape character is one character; an unknown command is text.
+      // A doubled escape character means the character itself. An unknown command is text.
       if (byte !== escape) take(escape);
       take(byte);
     }

@@ -51,7 +51,7 @@ function storedKey(name: string): string {
 
 function newKey(name: string, make: () => { readonly private: string }): string {
   let { private: privateKey } = make();
-  // One ed25519 key in 300 (ssh2 1.17.0, six of 2,000) is unreadable, even for ssh2.
+  // ssh2 cannot read one in 300 of its own ed25519 keys (ssh2 1.17.0, six of 2,000).
   while (ssh2.utils.parseKey(privateKey) instanceof Error) ({ private: privateKey } = make());
   try {
     mkdirSync(path.dirname(name), { recursive: true, mode: 0o700 });

@@ -30,12 +30,15 @@ interface SshLoginOptions {
 
 /** Maximum number of refused logins of a connection, as sshd's MaxAuthTries. */
 const MAX_ATTEMPTS = 6;
-/** Maximum number of attempts with unsupported methods. Each key of a client is an attempt. */
+/**
+ * Maximum number of attempts with unsupported methods. Each public key that a client offers is an
+ * attempt.
+ */
 const MAX_OTHER_ATTEMPTS = 20;
 
 /**
- * Maximum number of attempts for one password while the password check is busy. All of them together
- * take less time than a login may take.
+ * Maximum number of attempts for one password while the password check is busy. Together, these
+ * attempts take less time than the time limit of a login.
  */
 const MAX_TRIES = 3;
 
@@ -74,8 +77,8 @@ export class SshLogin {
   async #answer(context: AuthContext): Promise<void> {
     const { access, isMachine, onTooMany } = this.#options;
     const isOpen = access.accounts === null;
-    // Clients send `none` to ask for the list of methods, and keys are not supported. Neither needs
-    // the list of machines, which comes from the host.
+    // Clients send `none` to ask for the list of methods, and keys are not supported. Both are
+    // answered without the list of machines, which must be read from the host.
     if (!isOpen && context.method !== 'password' && context.method !== 'keyboard-interactive') {
       this.#otherAttempts += 1;
       if (this.#otherAttempts > MAX_OTHER_ATTEMPTS) onTooMany();
@@ -124,7 +127,7 @@ export class SshLogin {
 
   /**
    * Opens a session. SSH cannot say "try again later": clients treat a rejection as a wrong
-   * password. So this method repeats a login that the service was too busy to check.
+   * password. So this method repeats a login if the service was too busy to check the password.
    * @returns the session, or the reason for the rejection.
    */
   async #open({ user, password }: Credentials) {

@@ -84,7 +84,7 @@ class ConsoleServer implements SshServer {
   #port: number;
   /** The number of open consoles. */
   #consoles = 0;
-  /** The last list of machines, for a host that does not answer. */
+  /** The last known list of machines, used while the host does not answer. */
   #machines: readonly SystemRef[] = [];
 
   constructor(options: SshServerOptions) {

@@ -9,9 +9,9 @@ export interface Target {
 }
 
 /**
- * Parses `ACCOUNT/MACHINE`, `ACCOUNT` or `MACHINE`. `isMachine` decides which one a name without a
- * slash is. The last slash separates the two, because libvirt allows no slash in a machine's name,
- * but an account may have one.
+ * Parses `ACCOUNT/MACHINE`, `ACCOUNT` or `MACHINE`. `isMachine` decides whether a name without a
+ * slash is a machine. The last slash separates the two, because libvirt allows no slash in a
+ * machine's name, but an account may have one.
  */
 export function readUserName(name: string, isMachine: (name: string) => boolean): Target {
   const slash = name.lastIndexOf('/');
@@ -40,7 +40,7 @@ export function readRequest({ machine }: Target, account: string | null, command
   const word = command?.trim() ?? '';
   if (word === '') return machine === null ? { kind: 'which' } : { kind: 'console', machine };
   if (TRANSFER.test(word)) return { kind: 'refused', why: 'this is a serial console: it takes no files' };
-  // `ssh admin@host NAME`, even if a machine is also named admin.
+  // In `ssh admin@host NAME`, `admin` is the account, even if a machine has the same name.
   if (machine === null || machine === account) return { kind: 'console', machine: word };
   return { kind: 'refused', why: `this is the serial console of ${machine}: it runs no commands` };
 }

@@ -160,7 +160,7 @@ machines:
     ]);
   });
 
-  it('reports machines that cannot be told apart, and overrides without a machine', () => {
+  it('reports machines with the same name, UUID or MAC address, and overrides without a machine', () => {
     const text = `machines:
   - name: a
     count: 3
@@ -187,7 +187,7 @@ machines:
     expect(faultsOf('')).toEqual(['lab.yaml: the file is empty']);
   });
 
-  it('has no member that docs/reference/fake-machines.md does not describe', () => {
+  it('has only members that docs/reference/fake-machines.md describes', () => {
     const page = readFileSync(join(import.meta.dirname, '../../../../../docs/reference/fake-machines.md'), 'utf8');
     const { failures, delays, machines } = machineFile.shape;
     const failure = failures.unwrap().element.shape;

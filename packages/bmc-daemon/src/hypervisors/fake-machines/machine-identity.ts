@@ -6,7 +6,7 @@ const NAMESPACE = Buffer.from('6f0c1f0a6f5b4b2e9a3c2d7e5b8f4a10', 'hex');
 
 const NUMBER = /\{n(?::(\d{1,2}))?\}/g;
 
-/** Returns whether a pattern gives each machine another text. */
+/** Returns whether a pattern gives a different text for each machine. */
 export function hasNumber(pattern: string): boolean {
   return pattern.search(NUMBER) !== -1;
 }

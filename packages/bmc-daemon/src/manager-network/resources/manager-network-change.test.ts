@@ -45,7 +45,7 @@ const four = (...ipv4: readonly (typeof first)[]) => ({ addresses: { device: 'et
 const mask = '255.255.255.0';
 
 describe("a PATCH of a manager's interface", () => {
-  it('rejects names that clients parse as an address or as themselves', () => {
+  it('rejects names that clients parse as an address or as localhost', () => {
     const isTaken = (body: NetworkBody): boolean => networkBody.safeParse(body).success;
     const bad = ['12345', '0x7f', '0x', 'localhost', 'LOCALHOST', '-a'];
     const good = ['1a', '0xyz', 'localhost1', 'xn--bcher-kva'];
@@ -136,7 +136,7 @@ describe("a PATCH of a manager's interface", () => {
 
   it.each<[NetworkBody, readonly string[], readonly string[]]>([
     [{ NameServers: ['2001:DB8::53'] }, [], ['2001:db8::53']],
-    // Repeated servers of the host do not become own servers.
+    // Name servers of the host that a client repeats do not become the manager's own.
     [{ NameServers: ['192.0.2.53', {}] }, [], []],
     [{ NameServers: [{}, null] }, [], ['192.0.2.53']],
     [{ NameServers: [{}, '192.0.2.55'] }, ['192.0.2.60'], ['192.0.2.60', '192.0.2.55']],

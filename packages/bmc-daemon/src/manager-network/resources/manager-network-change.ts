@@ -91,10 +91,7 @@ interface RequestedNetwork {
   readonly positions: Readonly<Partial<Record<'ipv4' | 'ipv6', readonly [AddressProperty, readonly number[]]>>>;
 }
 
-/**
- * Returns the change for a body.
- * @throws {RedfishError} 400 with all errors that need no access to the host.
- */
+/** Returns the change for a body. @throws {RedfishError} 400 with all errors that need no access to the host. */
 export function requestedNetwork(body: NetworkBody, view: ManagerView, port: ManagerInterface): RequestedNetwork {
   const faults: Message[] = [];
   const { HostName, FQDN, IPv4Addresses, IPv4StaticAddresses, IPv6StaticAddresses } = body;
@@ -234,7 +231,8 @@ function requestedList(
     const address = item.address ?? now?.address;
     const prefix =
       item.prefix ?? (item.address === undefined || item.address === now?.address ? now?.prefix : undefined);
-    // An empty object leaves the item unchanged. After the end of the present list it means nothing.
+    // An empty object leaves the item unchanged. After the end of the present list, it has no
+    // effect.
     if (address === undefined && prefix === undefined) continue;
     if (address !== undefined && hosts.includes(address)) {
       if (now?.address === address && prefix !== now.prefix) faults.push(hostAddressFault(index, address));
@@ -248,7 +246,8 @@ function requestedList(
     }
     requested.push({ address, prefix, index });
   }
-  // A shorter list removes an address of the host and adds no own address.
+  // The list is shorter: it removes an address of the host, and contains no address of the
+  // manager's own.
   const removed = present[items.length];
   if (removed?.isOwn === false && requested.length === 0) faults.push(hostAddressFault(items.length, removed.address));
   return requested.length === 0 && hosts.length > 0 ? undefined : requested;

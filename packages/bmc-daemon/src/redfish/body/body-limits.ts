@@ -1,6 +1,6 @@
 /**
- * Limits of a body's structure. The parser, the schema and the messages cost a multiple of the
- * body's bytes. So one pass over the bytes rejects bodies that no resource needs.
+ * Limits of a body's structure. To parse and check a body costs much more than to read it. So one
+ * pass over the bytes first rejects bodies that no resource needs.
  */
 import { RedfishError } from '../messages/errors.js';
 import { withPointers, message, withDetail } from '../messages/messages.js';
@@ -35,8 +35,8 @@ const CLOSE_OBJECT = 0x7d;
  *   with a JSON pointer.
  */
 export function checkStructure(bytes: Buffer): void {
-  // For each open container: in an object, the offset of the name of the current value, 0 before a
-  // name; in an array, -1 - index.
+  // One number for each open container. In an object: the offset of the name of the current value;
+  // 0 before the first name. In an array: -1 - index.
   const places = new Int32Array(MAX_DEPTH + 1);
   const members = new Int32Array(MAX_DEPTH + 1);
   let depth = 0;

@@ -27,7 +27,7 @@ const refusal = async (incoming: IncomingMessage) => {
 
 describe('readBody', () => {
   it.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"', undefined])(
-    'takes JSON as %j',
+    'accepts JSON with the content type %j',
     async (type) => {
       const incoming = request('{"a":"ü"}', type === undefined ? {} : { 'content-type': type });
       expect(await readBody(incoming)).toEqual({ a: 'ü' });
@@ -119,11 +119,11 @@ describe('readBody', () => {
     expect(JSON.stringify(error.messages).length).toBeLessThan(1000);
   });
 
-  it('returns objects that inherit nothing and always convert to a primitive value', async () => {
+  it('returns objects that inherit nothing and that can always be converted to a primitive value', async () => {
     const body = await readBody(
       request('{"a":{"toString":1,"valueOf":1,"__proto__":2},"b":{"@odata.id":{"toString":1}}}'),
     );
-    // NaN, and no TypeError.
+    // The result is NaN, and there is no TypeError.
     expect([Number(body?.['a']), Number(body?.['b']), 'hasOwnProperty' in (body ?? {})]).toEqual([NaN, NaN, false]);
     expect(JSON.stringify(body)).toBe(
       '{"a":{"toString":1,"valueOf":1,"__proto__":2},"b":{"@odata.id":{"toString":1}}}',
@@ -142,11 +142,13 @@ describe('readBody', () => {
     const shared = createBodyReader();
     const send = () => {
       const stream = Object.assign(new PassThrough(), { headers: {} });
-      const incoming = stream as unknown as IncomingMessage; // As `request` above.
+      // This is a request as in `request` above.
+      const incoming = stream as unknown as IncomingMessage;
       stream.write(' '.repeat(maximumBodyBytes));
       return { stream, reading: shared(incoming).catch((error: unknown) => error) };
     };
-    // Each body has a free part, so 65 fit and the 66th does not.
+    // A part of each body does not count against the budget. So 65 bodies fit, and the 66th does
+    // not.
     const held = Array.from({ length: 65 }, send);
     const refusedOne = await send().reading;
     expect(refusedOne).toMatchObject({ status: 503, headers: { 'Retry-After': '1' } });

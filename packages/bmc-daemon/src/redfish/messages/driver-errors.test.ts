@@ -136,7 +136,7 @@ describe('toRedfishError', () => {
     new Error('virDomainCreate: secret path'),
     new DriverError('internal', 'virDomainCreate: secret path'),
     'text',
-  ])('shows nothing of an unforeseen error and keeps it as the cause', (fault) => {
+  ])('does not show an unexpected error to the client, and stores it as the cause', (fault) => {
     const error = toRedfishError(fault, insert);
     expect(seen(error)).toEqual({
       status: 500,

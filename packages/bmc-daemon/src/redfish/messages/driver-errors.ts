@@ -63,8 +63,8 @@ export function toRedfishError(error: unknown, context: ErrorContext): RedfishEr
 }
 
 /**
- * Returns the error for a request that needs what all replicas share. The reason of a refused change is for
- * clients, other reasons are for the log only.
+ * Returns the error for a request that needs the shared store of the replicas. The reason of a
+ * refused change is for clients, other reasons are for the log only.
  */
 function storeUnavailable(error: StoreUnavailable): RedfishError {
   const busy = message('ServiceTemporarilyUnavailable', String(retryAfterSeconds));
@@ -77,8 +77,8 @@ function storeUnavailable(error: StoreUnavailable): RedfishError {
 }
 
 /**
- * Returns the error for a file that could not be written. It names the file, because the client may
- * know the storage and needs the name to find the fault.
+ * Returns the error for a file that could not be written. The message contains the name of the
+ * file, because a client that knows the storage needs the name to find the fault.
  */
 function notStored(error: StorageError): RedfishError {
   const detail = sentence(error.message);

@@ -1,6 +1,6 @@
 /**
- * Answers requests that Node's HTTP parser rejects. Most never reach a handler; their clients still
- * receive a Redfish error.
+ * Answers requests that Node's HTTP parser rejects. Most of them never reach a handler, but their
+ * clients also receive a Redfish error.
  */
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';

@@ -12,7 +12,7 @@ import { maximumResources } from './expand.js';
 interface Services {
   count: number;
   readonly gone: Set<string>;
-  /** Gone while they are read: the driver finds that out. */
+  /** Machines that disappear during the read, which the driver reports. */
   readonly undefined: Set<string>;
   readonly down: Set<string>;
   reading: number;
@@ -74,7 +74,7 @@ const logs = defineResource({
   odataType: '#LogServiceCollection.LogServiceCollection',
   uri: '/redfish/v1/Systems/{systemId}/LogServices',
   load: () => ({ count: 5 }),
-  // Contains its members, like a log; two on a page.
+  // A collection that contains its members, like a log. A page has two members.
   render: (_entity, { self }) => ({
     'Members@odata.count': 5,
     Members: Array.from({ length: 5 }, (_, index) => ({ ...link(`${self}/${index}`), Id: String(index) })),
@@ -185,7 +185,7 @@ describe('$select', () => {
     expect((await get(`${path}/1?$select=Id`, { 'If-None-Match': part.headers.etag })).status).toBe(304);
   });
 
-  it('reaches into expanded members', async () => {
+  it('also applies to properties of expanded members', async () => {
     services.count = 1;
     expect(await bodyOf(`${path}?$expand=.&$select=Members/PowerState`)).toEqual({
       ...head(path, '#ComputerSystemCollection.ComputerSystemCollection'),
@@ -318,7 +318,7 @@ describe('$expand', () => {
     });
   });
 
-  it('leaves a link where the hypervisor says that a machine is gone', async () => {
+  it('leaves a link if the hypervisor reports that a machine does not exist any more', async () => {
     services.undefined.add('2');
     const { status, body } = await get(`${path}?$expand=.`);
     expect(status).toBe(200);

@@ -101,9 +101,9 @@ async function filterMembers(body: JsonObject, filter: Filter, reader: LinkReade
   for (const [index, member] of members.entries()) {
     const link = links[index];
     const resource = typeof link === 'string' ? resources.get(link) : member;
-    // A member that is gone or that the user may not read never matches.
+    // A member never matches if it does not exist any more, or if the user may not read it.
     if (isObject(resource) && !('@Message.ExtendedInfo' in resource) && filter(resource)) passing.push(member);
-    // A filter may contain a thousand comparisons.
+    // Pauses here, because a filter may contain a thousand comparisons.
     await reader.step();
   }
   return { ...body, 'Members@odata.count': passing.length, Members: passing };

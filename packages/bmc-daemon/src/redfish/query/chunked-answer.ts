@@ -47,7 +47,7 @@ function eventWithin(output: Writable, event: 'drain' | 'finish', withinMs: numb
     // happened during it.
     const timer = setTimeout(() => setImmediate(onFailure), withinMs);
     output.once(event, onEvent).once('close', onFailure);
-    // The output may have closed before the listeners existed.
+    // The output may have closed before the listeners were added.
     if (output.closed) onFailure();
   });
 }

@@ -4,7 +4,7 @@ import { ExpansionBudget, type ExpansionLimits } from './expansion-budget.js';
 
 const stays = new AbortController().signal;
 
-/** A budget, and work that ends when the test says so. */
+/** A budget, and work that the test ends. */
 function open(limits: Partial<ExpansionLimits> = {}) {
   const budget = new ExpansionBudget(limits);
   const started: string[] = [];
@@ -27,7 +27,7 @@ function open(limits: Partial<ExpansionLimits> = {}) {
 const refused = (status: number) => expect.objectContaining({ status }) as unknown;
 
 describe('the budget of expansions', () => {
-  it('gives each client a turn before any client has its second, and one at a time', async () => {
+  it('gives each client one turn before any client has its second turn', async () => {
     const { started, run, end } = open({ atOnce: 2 });
     const all = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map((name) => run(name.slice(0, 1), name));
     await new Promise(setImmediate);

@@ -152,7 +152,7 @@ class Parser {
   }
 }
 
-/** The operator with the same result when the two sides change places. */
+/** The operator that gives the same result if the two sides are exchanged. */
 const mirrored = {
   eq: 'eq',
   ne: 'ne',
@@ -194,7 +194,7 @@ function order(value: Json, literal: Literal): number | undefined {
   if (typeof value === 'number' && typeof literal === 'number') return value - literal;
   if (typeof value !== 'string' || typeof literal !== 'string') return undefined;
   const [left, right] = [instant(value), instant(literal)];
-  // One moment has several spellings: `Z`, `+00:00` and other offsets.
+  // Compares times, because the same moment has several spellings: `Z`, `+00:00` and other offsets.
   if (left !== undefined && right !== undefined) return left - right;
   return value < literal ? -1 : 1;
 }

@@ -15,7 +15,7 @@ const parsed = (query: string, own: readonly string[] = []) => {
 const all = new Map();
 
 describe('a query', () => {
-  it.each(['', 'x=1', 'excerpt', '&&', 'Only=1'])('asks for nothing with %j', (query) => {
+  it.each(['', 'x=1', 'excerpt', '&&', 'Only=1'])('has no effect with %j', (query) => {
     expect(parseQuery(query)).toBeUndefined();
   });
 
@@ -41,7 +41,7 @@ describe('a query', () => {
     });
   });
 
-  it('with an unsupported protocol parameter gives 501, whatever other faults it has', () => {
+  it('with an unsupported protocol parameter gives 501, even if it has other faults', () => {
     expect(parsed('$fake=1&x=2&$other&$top=x&$fake')).toEqual([
       501,
       'QueryParameterUnsupported $fake',

@@ -31,7 +31,7 @@ export interface Query {
   readonly top?: number;
   readonly expand?: Expand;
   readonly select?: Selection;
-  /** The protocol's parameters as sent, for the link to the next page. */
+  /** The protocol's parameters as the client sent them, for the link to the next page. */
   readonly parameters: readonly (readonly [name: string, value: string])[];
 }
 
@@ -133,7 +133,7 @@ function readExpand(text: string): Expand {
   if (levels < 1 || levels > maximumLevels) {
     throw fault('QueryParameterOutOfRange', levelsText, '$levels', `1 to ${maximumLevels}`);
   }
-  return { scope: scope as ExpandScope, levels }; // One of the three, by the pattern.
+  return { scope: scope as ExpandScope, levels }; // The pattern allows only these three values.
 }
 
 /** Maximum number of names in a path of `$select`. No schema is deeper. */
@@ -154,7 +154,7 @@ function readSelect(text: string): Selection {
   return selection;
 }
 
-/** Adds a path. Selecting all of a property overrides selecting parts of it. */
+/** Adds a path. If a whole property is selected, selections of its parts have no effect. */
 function select(selection: Selecting, [name = '', ...rest]: readonly string[]): void {
   const previous = selection.get(name);
   if (previous?.size === 0) return;

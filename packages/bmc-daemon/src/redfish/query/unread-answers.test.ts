@@ -16,7 +16,7 @@ interface Services {
 const defineResource = resourceDefiner<Services>();
 const path = '/redfish/v1/Systems';
 const memberCount = 1500;
-/** With all members, larger than the buffers of two sockets. */
+/** With all members, the answer is larger than the buffers of two sockets. */
 const padding = 'x'.repeat(10_000);
 
 const systems = defineResource({
@@ -55,7 +55,7 @@ async function open(expansion: Partial<ExpansionLimits>): Promise<Services> {
     services,
     authenticate: withoutLogin,
     strict: true,
-    // A test that rejects a waiting request sets a limit of its own.
+    // A test that needs the rejection of a waiting request sets a smaller limit.
     expansion: { waitMs: 600_000, ...expansion },
   });
   client = await serve((request, response) => void pipeline(request, response, 'r1'));
@@ -95,7 +95,7 @@ describe('a client that does not read', () => {
     expect((await client.get(`${path}?$top=1`)).status).toBe(200);
   });
 
-  it('has one large answer in memory, however many it requests on one connection', async () => {
+  it('causes only one large answer in memory, even with many requests on one connection', async () => {
     const services = await open({ unreadBytesPerClient: 1, waitMs: 1 });
     await ask(...Array.from({ length: 50 }, () => expanded));
     await new Promise<void>((resolve) => (services.onRead = () => resolve()));

@@ -26,9 +26,9 @@ class SharedTasks implements TaskStore {
   readonly #log: Pick<Log, 'warn'>;
   /** Tasks of other replicas. */
   #others = new Map<string, KnownTask>();
-  /** Own tasks that the store has. */
+  /** Own tasks that are in the store. */
   readonly #stored = new Set<string>();
-  /** Own tasks with changes that the store does not have yet; null: removed. */
+  /** Own tasks with changes that are not stored yet; null: the task was removed. */
   readonly #unstored = new Map<string, TaskRecord | null>();
   #storing: Promise<void> | undefined;
   readonly #waiters = new Map<string, (() => void)[]>();
@@ -148,7 +148,8 @@ class SharedTasks implements TaskStore {
       const lastRead = lastTasks.get(entry.id);
       const task = lastRead?.revision === entry.revision ? lastRead : parseTask(entry);
       if (task === undefined) {
-        // Another version has changed it. It still exists.
+        // Another version of the daemon has changed the task, so its form is unknown. The task
+        // still exists.
         if (this.#stored.has(entry.id)) ownIds.add(entry.id);
       } else if (task.replica === this.#store.replica) {
         ownIds.add(entry.id);
@@ -249,7 +250,10 @@ class SharedTasks implements TaskStore {
   }
 }
 
-/** Clients may have read a stored result, so it must not change. A form of another version may hold one. */
+/**
+ * Clients may have read a stored result, so it must not change. An entry in the format of another
+ * version may contain a result.
+ */
 function mayReplace(entry: StoredEntry): boolean {
   const task = parseTask(entry);
   return task !== undefined && isRunning(task.record);

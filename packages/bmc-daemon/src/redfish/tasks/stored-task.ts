@@ -79,7 +79,10 @@ export function storedTask(
   };
 }
 
-/** Parses an entry; undefined if its form is another one, for example of another version of the daemon. */
+/**
+ * Parses an entry; undefined if its form is unknown, for example because another version of the
+ * daemon has written it.
+ */
 export function parseTask({ revision, value }: StoredEntry): KnownTask | undefined {
   const parsed = schema.safeParse(value);
   return parsed.success ? { ...parsed.data, revision } : undefined;

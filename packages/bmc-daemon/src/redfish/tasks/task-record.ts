@@ -64,7 +64,10 @@ export class TaskRecords {
   readonly #limit: number;
   readonly #clock: () => number;
   readonly #records = new Map<string, TaskRecord>();
-  /** By the monotonic clock: if the host sets its clock, clients must not lose the result of a task. */
+  /**
+   * Times of the monotonic clock. If the host's clock is set, clients must not lose the result of a
+   * task.
+   */
   readonly #endedAt = new Map<string, number>();
   readonly #listeners: TaskListener[] = [];
   #listed: readonly TaskRecord[] | undefined;
@@ -84,7 +87,7 @@ export class TaskRecords {
     return (this.#listed ??= [...this.#records.values()]);
   }
 
-  /** Returns a record, also an expired one. */
+  /** Returns a record, even an expired one. */
   peek(id: string): TaskRecord | undefined {
     return this.#records.get(id);
   }

@@ -81,7 +81,7 @@ describe('createTaskStore', () => {
 
   it('removes a finished task after its time, and reports every change', () => {
     let minutes = 0;
-    // The clock of the host is set forward and back meanwhile, which is no reason to forget anything.
+    // Meanwhile, the clock of the host is set forward and back. This must not remove a task.
     const now = () => new Date(minutes % 2 === 0 ? 0 : 4e12);
     const store = createTaskStore({ limit: 5, now, clock: () => minutes * 60_000 });
     const changes: string[] = [];
@@ -109,7 +109,7 @@ describe('createTaskStore', () => {
     ]);
   });
 
-  it('asks work to stop once, and only if it can stop', async () => {
+  it('asks the work of a task to stop only once, and only if it can stop', async () => {
     const store = createTaskStore({ limit: 5, now: clock() });
     let asked = 0;
     const requester = { user: null, address: '' };

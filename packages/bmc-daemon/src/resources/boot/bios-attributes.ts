@@ -17,7 +17,10 @@ interface Described {
   readonly help: string;
   /** No client can change the attribute. */
   readonly readOnly?: true;
-  /** Which machines show the attribute: those whose settings clients can change, or cannot. Default: all. */
+  /**
+   * Which machines show the attribute: those whose settings clients can change, or all others.
+   * Default: all machines.
+   */
   readonly settings?: 'changeable' | 'fixed';
 }
 

@@ -109,7 +109,7 @@ export const biosResources = [bios, biosSettings];
 const { patch: _patch, ...fixedSettings } = biosSettings;
 
 /**
- * The same for a driver that cannot change settings. Ironic's profile requires the pending settings in
- * every Bios.
+ * The same resources without PATCH, for a driver that cannot change settings. Ironic's profile
+ * requires the pending settings in every Bios.
  */
 export const fixedBiosResources: readonly Resource<Services>[] = [bios, fixedSettings];

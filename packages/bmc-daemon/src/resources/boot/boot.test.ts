@@ -107,7 +107,7 @@ describe('Boot', () => {
     });
     // Without a path: the path that the resource shows.
     expect(change({ BootSourceOverrideTarget: 'UefiTarget' })).toEqual({ target: 'path', option: 'disk:vda' });
-    // UEFI's BootNext is for one boot.
+    // UEFI's BootNext applies to one boot only.
     expect(change({ BootSourceOverrideTarget: 'UefiBootNext', BootNext: 'cd.SDA' })).toEqual({
       target: 'next',
       enabled: 'once',

@@ -147,7 +147,8 @@ function conflicts(body: BootBody, boot: BootSnapshot): readonly { path: keyof B
   if (typeof body.HttpBootUri === 'string' && body.HttpBootUri !== '' && !efi) {
     conflict('HttpBootUri', 'BootSourceOverrideMode', 'The machine boots by legacy BIOS.');
   }
-  // A value that the target does not use would be shown without having an effect.
+  // Rejects a value that the target does not use, because clients would see it although it has no
+  // effect.
   if (body.UefiTargetBootSourceOverride !== undefined && target !== 'path') {
     conflict(
       'UefiTargetBootSourceOverride',
@@ -197,9 +198,9 @@ export function renderBoot({ boot, architecture }: Bootable, self: string): Json
 }
 
 /**
- * Returns the device kinds of the machine and, with UEFI, the UEFI targets. `None` is accepted but not
- * listed: the contract lists devices only, and clients that send None to end an override do not read
- * the list.
+ * Returns the device kinds of the machine and, with UEFI, the UEFI targets. `None` is accepted, but
+ * not in the list. The contract lists devices only. Clients that send None to end an override do
+ * not read the list.
  */
 function allowableTargets(boot: BootSnapshot): readonly string[] {
   const devices = boot.available.map((device) => bootSource[device]);

@@ -83,7 +83,7 @@ function renderTask(record: TaskRecord): JsonObject {
     StartTime: record.startTime.toISOString(),
     ...(record.endTime === null ? {} : { EndTime: record.endTime.toISOString() }),
     PercentComplete: record.percent,
-    // Without the body of the request, which can contain a password.
+    // Omits the body of the request, which can contain a password.
     Payload: { HttpOperation: record.method, TargetUri: record.targetUri },
     // A cancelled task has no monitor.
     ...(state === 'Cancelled' ? {} : { TaskMonitor: taskMonitorUri(record.id) }),

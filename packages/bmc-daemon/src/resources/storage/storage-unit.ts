@@ -19,7 +19,9 @@ export interface ControllerUnit {
   readonly id: string;
   readonly name: string;
   readonly speedGbps: number | null;
-  /** DMTF's Protocol values of its devices; of the configured drives only in a configured storage. */
+  /**
+   * DMTF's Protocol values of its devices. In a configured storage, those of the configured drives.
+   */
   readonly protocols: readonly string[];
 }
 
@@ -91,8 +93,8 @@ function busUnit(id: string, disks: readonly DiskSnapshot[]): StorageUnit {
     id,
     name: `${busName(id)} Storage`,
     bus: id,
-    // Show one controller for each bus, even if libvirt uses several: the guest uses one driver for
-    // all of them.
+    // Shows one controller for each bus, even if libvirt uses several, because the guest uses one
+    // driver for all of them.
     controllers: [{ id, name: `${busName(id)} Controller`, speedGbps: null, protocols: [busProtocol(id)] }],
     drives: disks.map((disk) => driveOf(disk)),
     volumes: disks.map((disk) => volumeOf(disk)),
@@ -106,7 +108,7 @@ function configuredUnit(
   { drives, volumes }: InventorySettings,
 ): StorageUnit {
   const key = storageKey(uuid, storage.Id);
-  // Disks that a client created as volumes of this storage.
+  // These are disks that a client has created as volumes of this storage.
   const createdDisks = disks.filter((disk) => disk.storage === storage.Id);
   const shownDrives = (drives[key] ?? []).filter(({ Id }) => storage.Drives?.includes(Id) ?? true);
   const configuredVolumes = volumes[key] ?? [];

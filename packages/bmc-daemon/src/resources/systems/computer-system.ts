@@ -79,7 +79,7 @@ const computerSystem = defineResource({
         driver.graphicalConsole !== undefined && hasGraphicalConsole === true,
       body: z.strictObject({}),
       bodyOptional: true,
-      // It changes nothing, and the URL is a secret.
+      // This action changes nothing, and its URL is a secret.
       summary: () => null,
       run: (system, _body, { services }) => openConsole(system, services),
     },
@@ -90,13 +90,14 @@ const computerSystem = defineResource({
 const otherBody = z.strictObject({
   ...indicatorBody,
   ...assetTagBody,
-  // No LastState: libvirt stores which machines to start, and not which machines ran.
+  // LastState is not possible: libvirt stores which machines to start, not which machines were
+  // running.
   PowerRestorePolicy: z.enum(powerRestorePolicies).optional(),
 });
 
 type SystemBody = z.infer<typeof otherBody> & { readonly Boot?: BootBody | undefined };
 
-/** Returns the schema of a PATCH: what the machine has and the driver can change. */
+/** Returns the schema of a PATCH: the properties that the machine has and the driver can change. */
 function patchBody(system: SystemSnapshot, { driver: { changeable } }: Services): z.ZodType<SystemBody> {
   const omitted = [
     ...(changeable.has('indicator') ? [] : indicatorProperties),

@@ -114,7 +114,8 @@ function update(
 ): WriteResult {
   const { tasks, onTaskFailed } = services.operations;
   const [first, ...others] = [...systems].map(({ name }) => name);
-  // Does not name several machines: a client with access to only one of them sees the task, too.
+  // The name does not contain several machines, because a client with access to only one of them
+  // also sees the task.
   const updated = others.length === 0 ? first : `${systems.size} machines`;
   const machines = [...systems].map(({ uuid }) => uuid);
   const { id, name } = tasks.create({ name: `Update the firmware of ${updated}`, targetUri: path, machines, owner });

@@ -64,7 +64,10 @@ function conflicts(body: DriveBody, shown: Readonly<Record<string, unknown>>): r
 /** The effect of a PATCH on the image in a drive; null for none. */
 type DriveChange = { readonly kind: 'insert'; readonly body: ImageBody } | { readonly kind: 'eject' } | null;
 
-/** Returns the image change of a PATCH: an eject also for an empty drive, because an insert can be running. */
+/**
+ * Returns the image change of a PATCH. It is an eject even for an empty drive, because an insert
+ * may be running.
+ */
 export function driveChange(body: DriveBody): DriveChange {
   const { Image: image, Inserted: inserted, ...options } = body;
   if (image === null || image === '' || inserted === false) return { kind: 'eject' };

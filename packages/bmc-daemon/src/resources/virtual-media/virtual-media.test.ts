@@ -119,7 +119,7 @@ describe('virtual media', () => {
     expect((await send('GET', under('Systems', 'Floppy'))).status).toBe(404);
   });
 
-  it('are write-protected unless requested otherwise; a CD always is, and the response says so', async () => {
+  it('are write-protected unless requested otherwise; for a CD, the response says that it is always write-protected', async () => {
     const { send, get } = await serve();
     expect((await send('POST', insert(usb), { Image: configDrive, WriteProtected: false })).status).toBe(204);
     expect(await get(usb)).toMatchObject({ WriteProtected: false });
