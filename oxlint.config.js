@@ -31,7 +31,7 @@ const layers = {
   'bmc-daemon': [
     ['cli.ts', 'cli/'],
     ['daemon.ts'],
-    ['app.ts', 'core-services.ts', 'machine-scope.ts', 'opened-features.ts', 'pages/'],
+    ['app.ts', 'core-services.ts', 'host-metrics.ts', 'machine-scope.ts', 'metrics.ts', 'opened-features.ts', 'pages/'],
     ['features.ts'],
     features.map((folder) => `${folder}/feature.ts`),
     ['feature.ts'],
@@ -43,7 +43,7 @@ const layers = {
     ['redfish/'],
     ['drivers/'],
     ['media/', 'password-file/'],
-    ['host/', 'metrics.ts', 'replicas/', 'state-file.ts', 'state-lock.ts', 'storage-error.ts', 'version.ts'],
+    ['host/', 'replicas/', 'state-file.ts', 'state-lock.ts', 'storage-error.ts', 'version.ts'],
   ],
   'model-proxy': [
     ['cli.ts', 'cli/'],

@@ -56,7 +56,7 @@ export interface App {
  */
 export function createApp<Services>(options: AppOptions<Services>): App {
   const { driver, log, scoping } = options;
-  const metrics = createMetrics(() => driver.ping());
+  const metrics = createMetrics(driver);
   const redfish = createPipeline(options);
   const driverFor = (request: IncomingMessage): PagesDriver => {
     const scope = scoping?.scopeOf(request) ?? null;

@@ -1,8 +1,10 @@
 /**
- * Metrics for Prometheus: requests by method, route and status, their duration, and whether the
- * host answers.
+ * Metrics for Prometheus: requests by method, route and status, their duration, whether the
+ * hypervisor answers, and its hosts.
  */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { HypervisorDriver } from './drivers/driver.js';
+import { registerHostMetrics } from './host-metrics.js';
 
 /** The metrics of one app. */
 export interface Metrics {
@@ -20,9 +22,9 @@ export interface Metrics {
 
 /**
  * Creates the metrics of one app.
- * @param ping rejects while the hypervisor does not answer; called for each scrape.
+ * @param driver each scrape asks it whether the hypervisor answers, and reads its hosts.
  */
-export function createMetrics(ping: () => Promise<void>): Metrics {
+export function createMetrics(driver: Pick<HypervisorDriver, 'ping' | 'hosts'>): Metrics {
   const register = new Registry();
   collectDefaultMetrics({ register });
   const requests = new Counter({
@@ -55,13 +57,15 @@ export function createMetrics(ping: () => Promise<void>): Metrics {
     registers: [register],
     async collect() {
       this.set(
-        await ping().then(
+        await driver.ping().then(
           () => 1,
           () => 0,
         ),
       );
     },
   });
+
+  const readHosts = driver.hosts === undefined ? undefined : registerHostMetrics(driver.hosts, register);
 
   return {
     requestStarted(method) {
@@ -72,7 +76,10 @@ export function createMetrics(ping: () => Promise<void>): Metrics {
         duration.observe({ method, route }, seconds);
       };
     },
-    expose: async () => ({ contentType: register.contentType, text: await register.metrics() }),
+    expose: async () => {
+      await readHosts?.();
+      return { contentType: register.contentType, text: await register.metrics() };
+    },
     clear: () => register.clear(),
   };
 }

@@ -40,7 +40,7 @@ export type DriverErrorKind =
  * The rejected part of a change: a setting by its name, the asset tag, or a part of boot settings or of an image.
  */
 export type DriverErrorField =
-  Exclude<keyof SettingsChange, 'storedValues'> | 'bootTarget' | 'bootOrder' | 'assetTag' | 'image' | 'transferMethod';
+  Exclude<keyof SettingsChange, 'kept'> | 'bootTarget' | 'bootOrder' | 'assetTag' | 'image' | 'transferMethod';
 
 /** An error of a driver. Resources map `field` to the property of the request. */
 export class DriverError extends Error {

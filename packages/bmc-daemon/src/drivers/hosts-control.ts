@@ -1,4 +1,5 @@
 /** The hosts of the machines: whether they answer, their capacity, versions and load. */
+import { DriverError } from './driver-error.js';
 
 /** A configured host, also one that has never answered. */
 export interface HostRef {
@@ -51,6 +52,8 @@ export interface HostSnapshot extends HostRef {
 
 /** The hosts of a driver. */
 export interface HostsControl {
+  /** True if the configuration has a list of hosts. It never changes; the list can. */
+  readonly isList: boolean;
   /** Returns all configured hosts, in the order of the configuration. */
   list(): readonly HostRef[];
   /**
@@ -58,4 +61,17 @@ export interface HostsControl {
    * @throws {DriverError} notFound for an unknown name; internal for an unexpected error of the host.
    */
   read(name: string): Promise<HostSnapshot>;
+}
+
+/** Reads all hosts. A host whose read fails counts as unreachable, so that the others are still shown. */
+export async function readHosts(hosts: HostsControl): Promise<readonly HostSnapshot[]> {
+  const read = async (ref: HostRef): Promise<HostSnapshot> => {
+    try {
+      return await hosts.read(ref.name);
+    } catch (error) {
+      if (!(error instanceof DriverError)) throw error;
+      return { ...ref, reachable: false, reason: error.message, since: new Date(), facts: null };
+    }
+  };
+  return await Promise.all(hosts.list().map(read));
 }

@@ -43,7 +43,7 @@ export interface SystemChange {
    * Drops the pending settings, and at the next start resets all settings that clients have changed.
    * The value has defaults for settings without an effect on the machine.
    */
-  readonly resetSettings?: MachineSettings['storedValues'];
+  readonly resetSettings?: MachineSettings['kept'];
   /** Secure Boot at the next start. The start recreates the UEFI variables. */
   readonly secureBoot?: SecureBootMode;
   /** Firmware version that the next start installs. */

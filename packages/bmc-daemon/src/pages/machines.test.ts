@@ -1,19 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
+import type { HostSnapshot } from '../drivers/hosts-control.js';
 import type { SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
 import { emptyDrive, sampleMachines } from '../drivers/fake/sample-machines.js';
 import { renderMachines, renderUnavailable } from './machines.js';
 
 const [sample] = sampleMachines();
 if (sample === undefined) throw new Error('the fake driver has no machine');
-const render = (...systems: readonly SystemSnapshot[]) =>
+const render = (...systems: readonly SystemSnapshot[]) => renderWithHosts([], systems);
+const renderWithHosts = (hosts: readonly HostSnapshot[], systems: readonly SystemSnapshot[] = []) =>
   renderMachines({
     hypervisor: 'fake',
     version: '1.2.3',
     machines: systems.map((system) => ({ uuid: system.uuid, name: system.name, system })),
+    hosts,
   });
-/** Returns the visible texts of the first machine's row. */
-const cells = (page: string) => {
-  const [, body = ''] = page.split('<tbody>');
+/** Returns the visible texts of the first row of a table. */
+const cells = (page: string, table = 1) => {
+  const body = page.split('<tbody>')[table] ?? '';
   const [row = ''] = body.split('</tr>');
   return [...row.matchAll(/<t[dh][^>]*>([^]*?)<\/t[dh]>/g)].map(([, cell = '']) =>
     cell
@@ -60,6 +63,56 @@ describe('renderMachines', () => {
 
   it('explains an empty list', () => {
     expect(render()).toContain('There is no machine on this host yet');
+  });
+});
+
+describe('the hosts', () => {
+  const since = new Date('2026-01-02T03:04:05.678Z');
+  const host: HostSnapshot = {
+    name: 'rack-1',
+    uri: 'qemu+ssh://rack-1/system',
+    reachable: true,
+    reason: null,
+    since,
+    facts: {
+      hostname: 'rack-1.example.com',
+      hypervisor: { name: 'QEMU', version: '7.2.22' },
+      libvirtVersion: '9.0.0',
+      architecture: 'x86_64',
+      processors: { sockets: 1, cores: 4, threads: 8 },
+      memoryBytes: 16 * 1024 ** 3,
+      freeMemoryBytes: 4 * 1024 ** 3,
+      cpuTime: { busySeconds: 5, idleSeconds: 15 },
+      cpuLoad: 0.254,
+      machines: { total: 3, running: 2 },
+    },
+  };
+
+  it('show health, load, capacity and versions', () => {
+    expect(cells(renderWithHosts([host]))).toEqual([
+      'rack-1 qemu+ssh://rack-1/system',
+      'answers',
+      '2 of 3',
+      '25 % 8 CPUs',
+      '12 GiB of 16 GiB',
+      'QEMU 7.2.22 libvirt 9.0.0',
+      'Chassis',
+    ]);
+  });
+
+  it('show since when a host does not answer, and why', () => {
+    const lost = { ...host, reachable: false, reason: 'connection <refused>' };
+    expect(cells(renderWithHosts([lost]))).toEqual([
+      'rack-1 qemu+ssh://rack-1/system',
+      'does not answer since 2026-01-02T03:04:05Z: connection &lt;refused&gt;',
+      'Chassis',
+    ]);
+  });
+
+  it('are named in the rows of their machines if there are several', () => {
+    const machine = { ...sample, host: 'rack-2' };
+    expect(cells(renderWithHosts([host], [machine]), 2)).toHaveLength(7);
+    expect(cells(renderWithHosts([host, { ...host, name: 'rack-2' }], [machine]), 2)[1]).toBe('rack-2');
   });
 });
 

@@ -1,12 +1,17 @@
 /** Renders the HTML page with the machines and their state. It works without scripts and images. */
 import { Html, html } from '@rackless/daemon/text/html.js';
+import type { HostSnapshot } from '../drivers/hosts-control.js';
 import type { BootSnapshot } from '../drivers/snapshot/boot-snapshot.js';
 import type { SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
+import { hostTable } from './hosts.js';
+import { bytes } from './bytes.js';
 
 /** A machine and its current state; `system` is null if it could not be read. */
 export interface MachineRow {
   readonly uuid: string;
   readonly name: string;
+  /** Absent if the driver does not know it. */
+  readonly host?: string;
   readonly system: SystemSnapshot | null;
 }
 
@@ -16,10 +21,12 @@ interface MachinesPage {
   readonly hypervisor: string;
   readonly version: string;
   readonly machines: readonly MachineRow[];
+  /** Empty if the driver does not know its hosts. */
+  readonly hosts: readonly HostSnapshot[];
 }
 
-/** Renders the page. Keeps the order of the machines. */
-export function renderMachines({ hypervisor, version, machines }: MachinesPage): string {
+/** Renders the page. Keeps the order of the machines and of the hosts. */
+export function renderMachines({ hypervisor, version, machines, hosts }: MachinesPage): string {
   const on = machines.filter(({ system }) => system !== null && system.state !== 'shutoff').length;
   return page(
     'Machines',
@@ -30,7 +37,7 @@ export function renderMachines({ hypervisor, version, machines }: MachinesPage):
           <code>${hypervisor}</code>
         </p>
       </header>
-      ${machines.length === 0 ? empty : table(machines)}
+      ${hosts.length === 0 ? '' : hostTable(hosts)} ${machines.length === 0 ? empty : table(machines, hosts.length > 1)}
       <footer>
         bmc-daemon ${version} · <a href="/redfish/v1">Redfish service root</a> · <a href="/healthz">health</a> ·
         <a href="/metrics">metrics</a>
@@ -61,12 +68,13 @@ const empty = html`<p class="empty">
   There is no machine on this host yet. Every machine that is defined appears here.
 </p>`;
 
-function table(machines: readonly MachineRow[]): Html {
+function table(machines: readonly MachineRow[], showsHost: boolean): Html {
   return html`<div class="scroll" role="region" aria-label="Machines" tabindex="0">
     <table>
       <thead>
         <tr>
           <th scope="col">Name</th>
+          ${showsHost ? html`<th scope="col">Host</th>` : ''}
           <th scope="col">Power</th>
           <th scope="col" class="number">Memory</th>
           <th scope="col" class="number">vCPUs</th>
@@ -76,16 +84,18 @@ function table(machines: readonly MachineRow[]): Html {
         </tr>
       </thead>
       <tbody>
-        ${machines.map(row)}
+        ${machines.map((machine) => row(machine, showsHost))}
       </tbody>
     </table>
   </div>`;
 }
 
-function row({ uuid, name, system }: MachineRow): Html {
+function row({ uuid, name, host, system }: MachineRow, showsHost: boolean): Html {
   const links = html`<a href="/redfish/v1/Systems/${uuid}" aria-label="System of ${name}">System</a>
     <a href="/redfish/v1/Managers/${uuid}" aria-label="Manager of ${name}">Manager</a>`;
-  const nameCell = html`<th scope="row">${name}<small>${uuid}</small></th>`;
+  const hostCell = showsHost ? html`<td>${system?.host ?? host ?? ''}</td>` : '';
+  const nameCell = html`<th scope="row">${name}<small>${uuid}</small></th>
+    ${hostCell}`;
   if (system === null) {
     return html`<tr>
       ${nameCell}
@@ -96,7 +106,7 @@ function row({ uuid, name, system }: MachineRow): Html {
   return html`<tr>
     ${nameCell}
     <td>${power(system)}</td>
-    <td class="number">${system.memoryKiB === undefined ? '' : memory(system.memoryKiB)}</td>
+    <td class="number">${system.memoryKiB === undefined ? '' : bytes(system.memoryKiB * 1024)}</td>
     <td class="number">${system.processors?.count ?? ''}</td>
     <td>${system.boot === undefined ? '' : boot(system.boot)}</td>
     <td class="media">${media(system)}</td>
@@ -108,12 +118,6 @@ function power({ state }: SystemSnapshot): Html {
   if (state === 'shutoff') return html`<span class="power off">Off</span>`;
   if (state === 'running' || state === 'blocked') return html`<span class="power on">On</span>`;
   return html`<span class="power other">${state}</span>`;
-}
-
-/** Formats a size in MiB or GiB, with at most one decimal. */
-function memory(memoryKiB: number): string {
-  const mib = memoryKiB / 1024;
-  return mib >= 1024 ? `${Number((mib / 1024).toFixed(1))} GiB` : `${Number(mib.toFixed(1))} MiB`;
 }
 
 const targets: Readonly<Record<BootSnapshot['target'], string>> = {
@@ -186,8 +190,9 @@ thead th { color: var(--quiet); font-size: 0.78rem; font-weight: 600; white-spac
 tbody th, .media { min-width: 11rem; overflow-wrap: anywhere; }
 tbody th { font-weight: 600; }
 .media { min-width: 7rem; }
-.links { white-space: nowrap; }
+.links, .software { white-space: nowrap; }
 tbody th small { display: block; font: 0.75rem ui-monospace, monospace; }
+small.line { display: block; }
 small, .quiet { color: var(--quiet); font-weight: 400; }
 .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .power { white-space: nowrap; }

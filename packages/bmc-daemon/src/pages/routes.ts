@@ -7,6 +7,7 @@ import express, { type NextFunction, type Request, type Response } from 'express
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import { DriverError } from '../drivers/driver-error.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
+import { readHosts } from '../drivers/hosts-control.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
 import type { Metrics } from '../metrics.js';
 import { errorAnswer } from '../redfish/answer.js';
@@ -19,7 +20,7 @@ import type { Outcome } from '../redfish/pipeline.js';
 import { renderMachines, renderUnavailable, type MachineRow } from './machines.js';
 
 /** The driver methods that the pages use. */
-export type PagesDriver = Pick<HypervisorDriver, 'name' | 'ping' | 'listSystems' | 'getSystem'>;
+export type PagesDriver = Pick<HypervisorDriver, 'name' | 'ping' | 'listSystems' | 'getSystem' | 'hosts'>;
 
 /** The services that the pages need. */
 interface PagesOptions {
@@ -136,8 +137,11 @@ async function machinesPage(driver: PagesDriver, version: string, response: Repl
   response.setHeader('X-Content-Type-Options', 'nosniff');
   response.setHeader('Referrer-Policy', 'no-referrer');
   try {
-    const machines = await readMachines(driver);
-    response.end(renderMachines({ hypervisor: driver.name, version, machines }));
+    const [machines, hosts] = await Promise.all([
+      readMachines(driver),
+      driver.hosts === undefined ? [] : readHosts(driver.hosts),
+    ]);
+    response.end(renderMachines({ hypervisor: driver.name, version, machines, hosts }));
   } catch (error) {
     if (!(error instanceof DriverError) || error.kind !== 'unavailable') throw error;
     response.statusCode = 503;
@@ -171,12 +175,12 @@ async function readMachines(driver: PagesDriver): Promise<readonly MachineRow[]>
 
 async function readMachine(
   driver: PagesDriver,
-  { uuid, name }: SystemRef,
+  ref: SystemRef,
 ): Promise<{ readonly row: MachineRow; readonly failure?: DriverError }> {
   try {
-    return { row: { uuid, name, system: await driver.getSystem(uuid) } };
+    return { row: { ...ref, system: await driver.getSystem(ref.uuid) } };
   } catch (error) {
-    if (error instanceof DriverError) return { row: { uuid, name, system: null }, failure: error };
+    if (error instanceof DriverError) return { row: { ...ref, system: null }, failure: error };
     throw error;
   }
 }

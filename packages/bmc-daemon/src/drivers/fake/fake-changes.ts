@@ -52,8 +52,7 @@ export class FakeChanges {
     const { firmware, uuid } = machine;
     if (settings === undefined && resetSettings === undefined) return machine;
     const original = this.#originals.get(uuid) ?? {};
-    const reset =
-      resetSettings === undefined ? firmware.pending : mergeSettings(original, { storedValues: resetSettings });
+    const reset = resetSettings === undefined ? firmware.pending : mergeSettings(original, { kept: resetSettings });
     const pending = mergeSettings(reset, settings ?? {});
     return { ...machine, firmware: { ...firmware, pending, failure: null } };
   }

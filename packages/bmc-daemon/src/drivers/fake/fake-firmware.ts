@@ -121,7 +121,7 @@ function afterSettings(
   const settings = {
     ...firmware.settings,
     ...change,
-    storedValues: { ...firmware.settings.storedValues, ...change.storedValues },
+    kept: { ...firmware.settings.kept, ...change.kept },
   };
   const efi = settings.firmware === 'efi';
   const secure = efi ? (settings.secureBoot ?? false) : null;

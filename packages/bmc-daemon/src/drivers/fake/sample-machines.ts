@@ -164,14 +164,7 @@ export function plainMachine({ uuid, name, interfaces, hardware = {} }: MachineI
     },
     firmware: {
       secureBoot: { enabled: false, current: null, enrolled: false },
-      settings: {
-        cpuCount: count,
-        memoryMiB,
-        firmware: 'efi',
-        secureBoot: false,
-        networkBoot: false,
-        storedValues: {},
-      },
+      settings: { cpuCount: count, memoryMiB, firmware: 'efi', secureBoot: false, networkBoot: false, kept: {} },
       pending: {},
       failure: null,
       limits: { cpuCount: count, memoryMiB },

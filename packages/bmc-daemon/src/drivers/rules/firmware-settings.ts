@@ -7,15 +7,15 @@ import type { StoredValue, MachineSettings, SettingsChange } from '../snapshot/f
 
 /** Merges two changes. The later one has precedence. */
 export function mergeSettings(earlier: SettingsChange, later: SettingsChange): SettingsChange {
-  const storedValues: Readonly<Record<string, StoredValue>> = { ...earlier.storedValues, ...later.storedValues };
-  return { ...earlier, ...later, ...(Object.keys(storedValues).length === 0 ? {} : { storedValues }) };
+  const kept: Readonly<Record<string, StoredValue>> = { ...earlier.kept, ...later.kept };
+  return { ...earlier, ...later, ...(Object.keys(kept).length === 0 ? {} : { kept }) };
 }
 
 /** Returns the change that reverts a change: the present values of its settings. */
 export function resetChange(present: MachineSettings, change: SettingsChange): SettingsChange {
   const undone = Object.entries(present).filter(([name, value]) => Object.hasOwn(change, name) && value !== null);
   // These are the members of a change, without null.
-  return without(Object.fromEntries(undone) as SettingsChange, 'storedValues');
+  return without(Object.fromEntries(undone) as SettingsChange, 'kept');
 }
 
 /** Returns an object without some of its members. */
@@ -33,7 +33,7 @@ export function checkSettings(
   change: SettingsChange,
 ): void {
   const { name, machineType, architecture, firmware } = machine;
-  const reject = (field: Exclude<keyof SettingsChange, 'storedValues'>, what: string, why: string): never => {
+  const reject = (field: Exclude<keyof SettingsChange, 'kept'>, what: string, why: string): never => {
     throw new DriverError('unsupported', `${what} of machine ${name}: ${why}`, { field });
   };
   const becomes = change.firmware ?? firmware.pending.firmware ?? firmware.settings.firmware;

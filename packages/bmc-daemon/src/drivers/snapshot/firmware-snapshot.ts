@@ -57,7 +57,7 @@ export interface MachineSettings {
   /** Whether the first network interface is in the boot order; null without an interface. */
   readonly networkBoot: boolean | null;
   /** Values from clients without an effect on the machine, by name. */
-  readonly storedValues: Readonly<Record<string, StoredValue>>;
+  readonly kept: Readonly<Record<string, StoredValue>>;
 }
 
 /** A change of settings; absent members stay. */

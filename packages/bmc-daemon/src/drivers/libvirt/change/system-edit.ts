@@ -90,9 +90,9 @@ function settingsAfter(
   let result = present;
   if (resetSettings !== undefined) {
     // Resets only settings that a client has set.
-    const set = { ...firmware.settings.storedValues, ...firmware.pending.storedValues };
+    const set = { ...firmware.settings.kept, ...firmware.pending.kept };
     const known = Object.entries(resetSettings).filter(([name]) => Object.hasOwn(set, name));
-    const pending = mergeSettings(result.original, { storedValues: Object.fromEntries(known) });
+    const pending = mergeSettings(result.original, { kept: Object.fromEntries(known) });
     result = { ...result, pending, failure: null };
   }
   if (settings !== undefined) {

@@ -57,8 +57,8 @@ export class PendingSettings {
     try {
       const edit = new DefinitionEdit(from);
       await this.#change(edit, settings.pending);
-      const storedValues = { ...settings.storedValues, ...settings.pending.storedValues };
-      await save(edit, { storedValues, pending: {}, failure: null });
+      const kept = { ...settings.kept, ...settings.pending.kept };
+      await save(edit, { kept, pending: {}, failure: null });
     } catch (error) {
       if (error instanceof DriverError && !permanentKinds.has(error.kind)) throw error;
       log.warn(`machine ${machine.name} starts without its pending settings`, { error });

@@ -94,7 +94,7 @@ describe('readSnapshot', () => {
           firmware: 'bios',
           secureBoot: null,
           networkBoot: true,
-          storedValues: {},
+          kept: {},
         },
         pending: {},
         failure: null,

@@ -160,7 +160,7 @@ function firmwareSnapshot(
   record: MachineRecord,
   catalog: FirmwareCatalog,
 ): FirmwareSnapshot {
-  const { storedValues, pending, failure, original } = record.settings ?? noSettings;
+  const { kept, pending, failure, original } = record.settings ?? noSettings;
   const state = defined.firmware === 'efi' ? secureBootState(defined.os, catalog) : null;
   // Live XML names the files that libvirt has selected.
   const current =
@@ -174,7 +174,7 @@ function firmwareSnapshot(
       firmware: defined.firmware,
       secureBoot: state?.enabled ?? null,
       networkBoot: own.devices.interfaces.length === 0 ? null : bootsFromNetwork(own),
-      storedValues,
+      kept,
     },
     pending,
     failure,

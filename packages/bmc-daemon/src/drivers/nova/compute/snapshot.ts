@@ -48,7 +48,7 @@ export function isStarting({ task }: Pick<Server, 'task'>): boolean {
 
 /** Returns the firmware as far as Nova knows it. The properties of the image would tell more. */
 function unknownFirmware({ vcpus: cpuCount, ramMiB: memoryMiB }: Server['flavor']): FirmwareSnapshot {
-  const settings = { cpuCount, memoryMiB, firmware: null, secureBoot: null, networkBoot: null, storedValues: {} };
+  const settings = { cpuCount, memoryMiB, firmware: null, secureBoot: null, networkBoot: null, kept: {} };
   const secureBoot = { enabled: null, current: null, enrolled: null };
   return { secureBoot, settings, pending: {}, failure: null, limits: { cpuCount, memoryMiB } };
 }

@@ -26,8 +26,8 @@ const record: MachineRecord = {
   ],
   mediaSettings: [{ device: 'usb', verifyCertificate: true, certificates: [{ id: '1', pem: 'a\nb' }] }],
   settings: {
-    storedValues: { QuietBoot: true, L2Cache: `it's "so"` },
-    pending: { cpuCount: 2, firmware: 'efi', storedValues: { ProcTurboMode: 'Disabled' } },
+    kept: { QuietBoot: true, L2Cache: `it's "so"` },
+    pending: { cpuCount: 2, firmware: 'efi', kept: { ProcTurboMode: 'Disabled' } },
     failure: { reason: 'refused', time: '2026-11-20T17:00:00.000Z' },
     original: { cpuCount: 4 },
     variables: '/usr/share/OVMF/OVMF_VARS_4M.fd',
@@ -62,7 +62,7 @@ describe('the metadata record', () => {
   it('survives a write and a read, by the definition and by the metadata call', () => {
     const text = fc.string({ unit: 'grapheme' }).map((value) => value.replace(/\p{Cc}/gu, ''));
     const settings = fc.record({
-      storedValues: fc.dictionary(
+      kept: fc.dictionary(
         text.filter((name) => name !== '__proto__'),
         fc.oneof(text, fc.integer(), fc.boolean()),
       ),
@@ -213,29 +213,17 @@ describe('the metadata record', () => {
     );
   });
 
-  it('reads stored values by their earlier name', () => {
-    const values = { QuietBoot: true };
-    const settings = (name: string): object => {
-      const change = { cpuCount: 2, [name]: values };
-      return { [name]: values, pending: change, failure: null, original: change, variables: null };
-    };
-    const text = JSON.stringify({ settings: settings('kept') });
-    const record = readMetadata(inDomain(`<machine version='2'>${text}</machine>`));
-    expect(record).toEqual({ ...emptyRecord, settings: settings('storedValues') });
-    expect(renderMetadata(record)).not.toContain('kept');
-  });
-
   it('keeps the valid members next to an invalid one', () => {
     const text = JSON.stringify({
       indicator: 'lit',
       boot: { enabled: 'twice' },
       disks: 7,
-      settings: { storedValues: 1, variables: 'v' },
+      settings: { kept: 1, variables: 'v' },
     });
     expect(readMetadata(inDomain(`<machine version='2'>${text}</machine>`))).toEqual({
       ...emptyRecord,
       indicator: 'lit',
-      settings: { storedValues: {}, pending: {}, failure: null, original: {}, variables: 'v' },
+      settings: { kept: {}, pending: {}, failure: null, original: {}, variables: 'v' },
     });
   });
 

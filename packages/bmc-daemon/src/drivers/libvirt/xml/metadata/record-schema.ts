@@ -8,27 +8,17 @@ import { parseFragment, XmlParser } from '../parse.js';
 import type { MachineRecord } from './machine-record.js';
 
 const indicator = z.enum(['lit', 'off', 'blinking']);
-const storedValues = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
+const kept = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 const deviceKey = z.custom<DeviceKey>((value) => typeof value === 'string' && isDeviceKey(value));
 
-/** Earlier versions of the daemon wrote the member `storedValues` as `kept`. */
-function withStoredValues(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || !('kept' in value)) return value;
-  const { kept, ...others } = value;
-  return { storedValues: kept, ...others };
-}
-
-const settingsChange = z.preprocess(
-  withStoredValues,
-  z.strictObject({
-    cpuCount: z.int().exactOptional(),
-    memoryMiB: z.int().exactOptional(),
-    firmware: z.enum(['bios', 'efi']).exactOptional(),
-    secureBoot: z.boolean().exactOptional(),
-    networkBoot: z.boolean().exactOptional(),
-    storedValues: storedValues.exactOptional(),
-  }),
-);
+const settingsChange = z.strictObject({
+  cpuCount: z.int().exactOptional(),
+  memoryMiB: z.int().exactOptional(),
+  firmware: z.enum(['bios', 'efi']).exactOptional(),
+  secureBoot: z.boolean().exactOptional(),
+  networkBoot: z.boolean().exactOptional(),
+  kept: kept.exactOptional(),
+});
 
 const boot = z.object({
   enabled: z.enum(['disabled', 'once', 'continuous']),
@@ -59,14 +49,14 @@ const mediaSettings = z.object({
   certificates: z.array(z.object({ id: z.string(), pem: z.string() })),
 });
 
-/** The schemas of the members of `settings`. A member with an unknown format has its default. */
-export const settingsSchemas = {
-  storedValues: storedValues.catch({}),
+// Ignores a setting with an unknown format, and keeps the others.
+const settings = z.object({
+  kept: kept.catch({}),
   pending: settingsChange.catch({}),
   failure: z.object({ reason: z.string(), time: z.string() }).nullable().catch(null),
   original: settingsChange.catch({}),
   variables: z.string().nullable().catch(null),
-};
+});
 
 const disk = z.object({
   target: z.string(),
@@ -126,7 +116,7 @@ export const memberSchemas = {
   boot,
   media: z.array(media),
   mediaSettings: z.array(mediaSettings),
-  settings: z.preprocess(withStoredValues, z.object(settingsSchemas)),
+  settings,
   disks: z.array(disk),
   unattached: z.array(unattached),
   owner,

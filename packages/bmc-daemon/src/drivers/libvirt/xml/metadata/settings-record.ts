@@ -4,7 +4,7 @@ import type { StoredValue, SettingsChange, SettingsFailure } from '../../../snap
 /** Firmware settings that are stored or pending. */
 export interface SettingsRecord {
   /** Values that are only stored, and have no effect on the machine. */
-  readonly storedValues: Readonly<Record<string, StoredValue>>;
+  readonly kept: Readonly<Record<string, StoredValue>>;
   readonly pending: SettingsChange;
   readonly failure: SettingsFailure | null;
   /** Values before the first change by a client: `ResetBios` restores them. */
@@ -17,17 +17,11 @@ export interface SettingsRecord {
 }
 
 /** The record of a machine whose settings no client has changed. */
-export const noSettings: SettingsRecord = {
-  storedValues: {},
-  pending: {},
-  failure: null,
-  original: {},
-  variables: null,
-};
+export const noSettings: SettingsRecord = { kept: {}, pending: {}, failure: null, original: {}, variables: null };
 
 /** Returns the record, or null if it is empty. */
 export function settingsOrNull(record: SettingsRecord): SettingsRecord | null {
-  const { storedValues, pending, original, failure, variables } = record;
-  const isSet = [storedValues, pending, original].some((value) => Object.keys(value).length > 0);
+  const { kept, pending, original, failure, variables } = record;
+  const isSet = [kept, pending, original].some((value) => Object.keys(value).length > 0);
   return isSet || failure !== null || variables !== null ? record : null;
 }

@@ -27,7 +27,7 @@ import type { Intent, RestartIntent } from './intent-record.js';
 import type { BootRecord, MachineRecord } from './machine-record.js';
 import type { MediaRecord } from './media-record.js';
 import type { OwnerRecord } from './owner-record.js';
-import { memberSchemas, settingsSchemas } from './record-schema.js';
+import { memberSchemas } from './record-schema.js';
 import type { SettingsRecord } from './settings-record.js';
 import { withoutPrefix } from './unknown-markup.js';
 
@@ -102,10 +102,10 @@ function listIn<T>(element: XmlElement | undefined, schema: z.ZodType<T>): T | n
 }
 
 function readSettings(element: XmlElement): SettingsRecord {
-  const { storedValues, pending, original } = settingsSchemas;
+  const { kept, pending, original } = memberSchemas.settings.shape;
   const [reason, time] = [attribute(element, 'failure'), attribute(element, 'failedAt')];
   return {
-    storedValues: jsonIn(element, 'kept', storedValues) ?? {},
+    kept: jsonIn(element, 'kept', kept) ?? {},
     pending: jsonIn(element, 'pending', pending) ?? {},
     failure: reason === null || time === null ? null : { reason, time },
     original: jsonIn(element, 'original', original) ?? {},
