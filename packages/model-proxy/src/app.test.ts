@@ -13,7 +13,6 @@ import { pagePaths } from './pages/paths.js';
 import { polledPage } from './pages/polled.js';
 import { acceptsPath } from './pass-through/paths.js';
 import type { Deployment } from './providers/deployment.js';
-import { OTHER_NAMES } from './providers/model-names.js';
 import type { ProxySettings } from './settings.js';
 
 stopTime();
@@ -197,22 +196,11 @@ describe('models', () => {
     ['org%2Fwith%20space', { ...entry('org/with space'), model_info: { max_input_tokens: 32_000 } }],
     ['plain', entry('plain')],
     ['wild/thing', { ...entry('wild/thing'), model_info: { mode: 'chat' } }],
-    ['wild/*', { ...entry('wild/*'), model_info: { mode: 'chat' } }],
   ])('%s is shown with its context length, by its id', (id, shown) =>
     configured({ deployments }, async () => {
       expect((await get(`/v1/models/${id}`)).json()).toEqual(shown);
     }),
   );
-
-  it('of any provider are shown by the name in the list, also if no provider has other names', () => {
-    // The configuration reads `model: "*"` without an api_base in this way.
-    const byProvider = new Map([[OTHER_NAMES, null]]);
-    return configured({ deployments: [{ modelName: '*', upstreamModel: '*', byProvider }] }, async () => {
-      expect((await get('/v1/models')).json()).toMatchObject({ data: [entry('*')] });
-      expect((await get('/v1/models/*')).json()).toEqual(entry('*'));
-      expect((await get('/v1/models/unknown')).status).toBe(404);
-    });
-  });
 
   it('that do not exist are 404', async () => {
     const answer = await get('/v1/models/nobody');
@@ -356,12 +344,6 @@ describe('/health', () => {
       ]);
     });
   });
-
-  it('waits for the answer with a timeout of more than 2^31 ms', () =>
-    configured({ deployments: [{ modelInfo: { health_check_timeout: 3_000_000 } }] }, async () => {
-      const health = (await get('/health')).json() as { unhealthy_endpoints: object[]; healthy_count: number };
-      expect([health.unhealthy_endpoints, health.healthy_count]).toEqual([[], 1]);
-    }));
 
   it('stops reading an endless answer', () =>
     configured({ deployments: [{}] }, async () => {

@@ -6,6 +6,7 @@ import { biosResources, fixedBiosResources } from './boot/bios.js';
 import { bootOptionResources } from './boot/boot-option.js';
 import { secureBoot } from './boot/secure-boot.js';
 import { chassisResources } from './chassis/chassis.js';
+import { hostHardwareResources } from './chassis/host-hardware.js';
 import { powerResources } from './chassis/power.js';
 import { sensorResources } from './chassis/sensor.js';
 import { thermalResources } from './chassis/thermal.js';
@@ -25,6 +26,7 @@ import { systemLogServices } from './systems/log-services.js';
 import { memoryResources } from './systems/memory.js';
 import { processorResources } from './systems/processor.js';
 import { firmwareInventoryResources } from './update/firmware-inventory.js';
+import { softwareInventoryResources } from './update/software-inventory.js';
 import { updateServiceResources } from './update/update-service.js';
 import { virtualMediaResources } from './virtual-media/virtual-media.js';
 
@@ -50,26 +52,30 @@ export const coreResources: readonly Resource<Services>[] = [
   ...powerResources,
   ...thermalResources,
   ...sensorResources,
+  ...hostHardwareResources,
   ...chassisDriveResources,
   ...taskResources,
   ...updateServiceResources,
   ...firmwareInventoryResources,
+  ...softwareInventoryResources,
   ...registryResources([...messageRegistries, biosRegistry]),
 ];
 
 /**
- * Returns the resources for a driver. Omits virtual media and the log of actions if the driver has none,
+ * Returns the resources for a driver. Omits virtual media, the log of actions and hosts if the driver has none,
  * and the boot options if the driver cannot change their order. The BIOS settings have no PATCH if the
  * driver cannot change them.
  */
 export function coreResourcesOf({
   media,
   logs,
+  hosts,
   changeable,
-}: Pick<HypervisorDriver, 'media' | 'logs' | 'changeable'>): readonly Resource<Services>[] {
+}: Pick<HypervisorDriver, 'media' | 'logs' | 'hosts' | 'changeable'>): readonly Resource<Services>[] {
   const missing = new Set([
     ...(media === undefined ? virtualMediaResources : []),
     ...(logs === undefined ? actionLogResources : []),
+    ...(hosts === undefined ? [...hostHardwareResources, ...softwareInventoryResources] : []),
     ...(changeable.has('settings') ? [] : biosResources),
     ...(changeable.has('bootOrder') ? [] : bootOptionResources),
   ]);

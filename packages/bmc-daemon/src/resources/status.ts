@@ -1,4 +1,5 @@
 /** Renders `Status` and `PowerState`. */
+import type { HostSnapshot } from '../drivers/hosts-control.js';
 import type { MachineFault, SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
 import type { JsonObject } from '../redfish/resource.js';
 import { resourceEventRegistry, resourceEventTable } from '../redfish/messages/resource-event-registry.js';
@@ -47,6 +48,21 @@ export function systemStatus(condition: Condition): JsonObject {
     HealthRollup: health,
   };
   return conditions.length === 0 ? status : { ...status, Conditions: conditions };
+}
+
+/** Returns the status of a host, with the reason if it does not answer. */
+export function hostStatus({ name, reachable, reason, since }: HostSnapshot): JsonObject {
+  if (reachable) return enabledWithParts;
+  const { severity, text } = resourceEventTable.ResourceStatusChangedCritical;
+  const condition = {
+    MessageId: `${resourceEventRegistry}.ResourceStatusChangedCritical`,
+    MessageArgs: [name, severity],
+    Message: `${text.replace('%1', () => name).replace('%2', severity)} The host does not answer: ${reason ?? 'no reason'}`,
+    Severity: severity,
+    Resolution: 'Check that the host runs and is reachable, and that libvirt runs on it.',
+    Timestamp: since.toISOString(),
+  };
+  return { ...unavailable, HealthRollup: 'Critical', Conditions: [condition] };
 }
 
 /** Renders the hypervisor's report of a failure as a member of `Status.Conditions`. */

@@ -105,7 +105,6 @@ const forTests: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'the pure core of a function that reads the clock, a file or a socket': {
     'packages/bmc-daemon/src/resources/managers/manager.ts': 'renderIdentity',
     'packages/bmc-daemon/src/resources/systems/memory.ts': 'memoryModules',
-    'packages/bmc-daemon/src/resources/systems/processor.ts': 'processorSockets',
     'packages/bmc-daemon/src/resources/update/update-service.ts': 'nextVersion',
     'packages/bmc-daemon/src/service-uuid.ts': 'serviceUuid',
     'packages/bmc-daemon/src/telemetry/telemetry.ts': 'createTelemetry',

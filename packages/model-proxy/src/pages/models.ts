@@ -30,14 +30,13 @@ export function listModels({ modelNames }: Router): { readonly data: readonly Mo
 }
 
 /**
- * Returns the answer of `/v1/models/{id}`, also for names that match a wildcard, and for each listed name. A listed
- * wildcard is not always a name of a model that it serves.
+ * Returns the answer of `/v1/models/{id}`, also for names that match a wildcard.
  * @returns undefined if there is no such model.
  */
 export function describeModel(router: Router, id: string): Model | undefined {
-  const deployment = router.select(id)?.deployment ?? router.deploymentsOf(id)[0];
-  if (deployment === undefined) return undefined;
-  const { modelInfo } = deployment;
+  const selection = router.select(id);
+  if (selection === undefined) return undefined;
+  const { modelInfo } = selection.deployment;
   return Object.keys(modelInfo).length === 0 ? listed(id) : { ...listed(id), model_info: withoutSecrets(modelInfo) };
 }
 

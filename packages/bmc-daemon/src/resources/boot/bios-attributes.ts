@@ -53,8 +53,8 @@ function storedOnly(resetValue: StoredValue, { name, ...described }: Described &
     ...described,
     settings: 'changeable',
     resetValue,
-    read: ({ firmware }) => firmware.settings.storedValues[name] ?? resetValue,
-    change: (value) => ({ storedValues: { [name]: value } }),
+    read: ({ firmware }) => firmware.settings.kept[name] ?? resetValue,
+    change: (value) => ({ kept: { [name]: value } }),
   };
 }
 
@@ -177,7 +177,7 @@ export function renderAttributes(
   { changeable }: Pick<HypervisorDriver, 'changeable'>,
 ): JsonObject {
   const { settings, pending } = system.firmware;
-  const next = { ...settings, ...pending, storedValues: { ...settings.storedValues, ...pending.storedValues } };
+  const next = { ...settings, ...pending, kept: { ...settings.kept, ...pending.kept } };
   const shown = when === 'now' ? system : { ...system, firmware: { ...system.firmware, settings: next } };
   const omitted = changeable.has('settings') ? 'fixed' : 'changeable';
   const attributes = biosAttributes.filter(({ settings: kind }) => kind !== omitted);
@@ -211,10 +211,10 @@ export function settingsChange(attributes: Readonly<Record<string, StoredValue |
   const changes = Object.entries(attributes).flatMap(([name, value]) =>
     value === undefined ? [] : [byName.get(name)?.change?.(value) ?? {}],
   );
-  const storedValues = Object.fromEntries(changes.flatMap(({ storedValues: values = {} }) => Object.entries(values)));
+  const storedValues = Object.fromEntries(changes.flatMap(({ kept = {} }) => Object.entries(kept)));
   return {
     ...changes.reduce<SettingsChange>((merged, change) => ({ ...merged, ...change }), {}),
-    ...(Object.keys(storedValues).length === 0 ? {} : { storedValues }),
+    ...(Object.keys(storedValues).length === 0 ? {} : { kept: storedValues }),
   };
 }
 
@@ -225,4 +225,4 @@ export const attributeProperties = {
   cpuCount: 'Attributes/NumCores',
   memoryMiB: 'Attributes/MemorySizeMiB',
   networkBoot: 'Attributes/NicBoot1',
-} as const satisfies Readonly<Record<Exclude<keyof SettingsChange, 'storedValues'>, string>>;
+} as const satisfies Readonly<Record<Exclude<keyof SettingsChange, 'kept'>, string>>;

@@ -29,8 +29,8 @@ export function chassisReference(uuid: string, { chassis }: Pick<ResourceSetting
 }
 
 /**
- * Lists all chassis. Without EMULATOR_CHASSIS, returns the same array until a machine is added or
- * removed.
+ * Lists the chassis of EMULATOR_CHASSIS or of the machines. Without EMULATOR_CHASSIS, returns the same
+ * array until a machine is added or removed.
  */
 export async function listChassis({ driver, settings }: Services): Promise<readonly Pick<SystemRef, 'uuid'>[]> {
   if (settings.chassis.length > 0) return settings.chassis.map(({ UUID }) => ({ uuid: UUID }));

@@ -3,10 +3,13 @@
  * `Absent` with a null reading.
  */
 import { redfishError } from '../../redfish/messages/errors.js';
+import type { JsonObject } from '../../redfish/resource.js';
 import { renderCollection } from '../reference.js';
 import { defineResource } from '../services.js';
 import { absent } from '../status.js';
 import { loadChassis, type ChassisEntity } from './chassis-place.js';
+import { chassisId, loadAnyChassis } from './host-chassis.js';
+import { hostSensors, renderHostSensor, type HostSensor } from './host-sensor.js';
 import { relatedItems } from './power.js';
 
 /** A kind of sensor, which every chassis shows. */
@@ -33,16 +36,31 @@ const sensors: readonly SensorKind[] = [
   { id: 'ChassisPower', name: 'Chassis Power', type: 'Power', units: 'W', context: 'Chassis' },
 ];
 
+/** A sensor of a machine's or a configured chassis. */
+interface MachineSensor {
+  readonly chassis: ChassisEntity;
+  readonly kind: SensorKind;
+}
+
+const isHostSensor = (sensor: MachineSensor | HostSensor): sensor is HostSensor => 'host' in sensor.chassis;
+
+/** @throws {RedfishError} 404 for an unknown id. */
+function sensorIn<Chassis, Kind extends { readonly id: string }>(kinds: readonly Kind[], chassis: Chassis, id: string) {
+  const kind = kinds.find((each) => each.id === id);
+  if (kind === undefined) throw redfishError('ResourceNotFound', 'Sensor', id);
+  return { chassis, kind };
+}
+
 const sensorCollection = defineResource({
   entity: 'SensorCollection',
   odataType: '#SensorCollection.SensorCollection',
   uri: '/redfish/v1/Chassis/{chassisId}/Sensors',
-  load: ({ params, services }) => loadChassis(params.chassisId, services),
-  canonicalParams: ({ uuid }) => ({ chassisId: uuid }),
-  render: (_chassis, { self }) =>
+  load: ({ params, services }) => loadAnyChassis(params.chassisId, services),
+  canonicalParams: (chassis) => ({ chassisId: chassisId(chassis) }),
+  render: (chassis, { self }) =>
     renderCollection(
       'Sensor Collection',
-      sensors.map(({ id }) => `${self}/${id}`),
+      ('host' in chassis ? hostSensors : sensors).map(({ id }) => `${self}/${id}`),
     ),
 });
 
@@ -50,14 +68,18 @@ const sensor = defineResource({
   entity: 'Sensor',
   odataType: '#Sensor.v1_12_0.Sensor',
   uri: '/redfish/v1/Chassis/{chassisId}/Sensors/{sensorId}',
-  load: async ({ params, services }): Promise<{ readonly chassis: ChassisEntity; readonly kind: SensorKind }> => {
-    const chassis = await loadChassis(params.chassisId, services);
-    const kind = sensors.find(({ id }) => id === params.sensorId);
-    if (kind === undefined) throw redfishError('ResourceNotFound', 'Sensor', params.sensorId);
-    return { chassis, kind };
+  load: async ({ params, services }): Promise<MachineSensor | HostSensor> => {
+    const chassis = await loadAnyChassis(params.chassisId, services);
+    return 'host' in chassis
+      ? sensorIn(hostSensors, chassis, params.sensorId)
+      : sensorIn(sensors, chassis, params.sensorId);
   },
-  canonicalParams: ({ chassis }, params) => ({ ...params, chassisId: chassis.uuid }),
-  render: ({ chassis, kind }) => ({
+  canonicalParams: ({ chassis }, params) => ({ ...params, chassisId: chassisId(chassis) }),
+  render: (entity): JsonObject => (isHostSensor(entity) ? renderHostSensor(entity) : renderSensor(entity)),
+});
+
+function renderSensor({ chassis, kind }: MachineSensor): JsonObject {
+  return {
     Id: kind.id,
     Name: kind.name,
     ReadingType: kind.type,
@@ -67,8 +89,8 @@ const sensor = defineResource({
     RelatedItem: relatedItems(chassis),
     'RelatedItem@odata.count': chassis.machines.length,
     Status: absent,
-  }),
-});
+  };
+}
 
 const environmentMetrics = defineResource({
   entity: 'EnvironmentMetrics',

@@ -8,7 +8,7 @@ import type { JsonObject, ResourceRequest, WriteResult } from '../../redfish/res
 import { vendor, version } from '../../version.js';
 import { applyChange, wantedBoot } from '../boot/boot-change.js';
 import { bootBody, bootProperties, fixedBoot, renderBoot, type BootBody } from '../boot/boot.js';
-import { chassisReference } from '../chassis/chassis-place.js';
+import { systemChassis } from '../chassis/host-chassis.js';
 import { assetTagBody, powerRestorePolicies, wantedTag } from './identity.js';
 import { firmwareVersion } from '../update/firmware-inventory.js';
 import {
@@ -155,6 +155,7 @@ function summaryMetrics(self: string, isServed: (path: string) => boolean) {
 function renderSystem(system: SystemSnapshot, { self, services, metrics }: RenderOptions): JsonObject {
   const { driver, settings, consoleSsh } = services;
   const { uuid, sysinfo, description, machineType, autostart } = system;
+  const chassis = systemChassis(system, services);
   return {
     Id: uuid,
     UUID: uuid,
@@ -185,8 +186,8 @@ function renderSystem(system: SystemSnapshot, { self, services, metrics }: Rende
     LogServices: reference(`${self}/LogServices`),
     ...(driver.changeable.has('indicator') ? renderIndicator(indicatorOf(system, settings)) : {}),
     Links: {
-      Chassis: [chassisReference(uuid, settings)],
-      'Chassis@odata.count': 1,
+      Chassis: chassis,
+      'Chassis@odata.count': chassis.length,
       ManagedBy: [reference(`/redfish/v1/Managers/${uuid}`)],
       'ManagedBy@odata.count': 1,
     },

@@ -8,7 +8,8 @@ import { machineCollection } from '../machine-collection.js';
 import { defineResource } from '../services.js';
 import { enabled } from '../status.js';
 
-interface Socket {
+/** A socket with online CPUs. */
+export interface Socket {
   readonly id: string;
   readonly cores: number;
   readonly threads: number;
@@ -18,7 +19,11 @@ interface Socket {
  * Distributes the online vCPUs over the sockets, one socket after the other. Omits empty sockets and
  * cores: they do not exist for the guest, and Ironic adds up the threads.
  */
-export function processorSockets({ count, coresPerSocket, threadsPerCore }: ProcessorTopology): readonly Socket[] {
+export function processorSockets({
+  count,
+  coresPerSocket,
+  threadsPerCore,
+}: Pick<ProcessorTopology, 'count' | 'coresPerSocket' | 'threadsPerCore'>): readonly Socket[] {
   const threadsPerSocket = coresPerSocket * threadsPerCore;
   return Array.from({ length: Math.ceil(count / threadsPerSocket) }, (_, index) => {
     const threads = Math.min(threadsPerSocket, count - index * threadsPerSocket);
@@ -43,7 +48,8 @@ const architectures: Readonly<Record<string, readonly [architecture: string, ins
   mipsel: ['MIPS', 'MIPS32'],
 };
 
-function renderArchitecture(architecture: string): JsonObject {
+/** Renders the architecture of a processor. @param architecture libvirt's name: `x86_64`. */
+export function renderArchitecture(architecture: string): JsonObject {
   const [ProcessorArchitecture, InstructionSet] = architectures[architecture] ?? ['OEM', 'OEM'];
   return { ProcessorArchitecture, InstructionSet };
 }

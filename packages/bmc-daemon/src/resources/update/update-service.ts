@@ -26,12 +26,13 @@ const updateService = defineResource({
   odataType: '#UpdateService.v1_17_0.UpdateService',
   uri: '/redfish/v1/UpdateService',
   load: async ({ services }) => inOrder(await services.driver.listSystems(), 'ascending'),
-  render: (_machines, { self }): JsonObject => ({
+  render: (_machines, { self, services }): JsonObject => ({
     Id: 'UpdateService',
     Name: 'Update Service',
     Description: 'Simulated: an update changes the shown version, but not the firmware',
     ServiceEnabled: true,
     FirmwareInventory: reference(`${self}/FirmwareInventory`),
+    ...(services.driver.hosts === undefined ? {} : { SoftwareInventory: reference(`${self}/SoftwareInventory`) }),
     Status: enabled,
   }),
   actions: {
