@@ -381,3 +381,24 @@ it('never changes what a newer version has stored for a server, and deletes no i
   expect((await served.send('PATCH', system, { AssetTag: 'rack-1' })).status).toBe(200);
   expect(textOf()).toContain('rack-1');
 });
+
+it('still looks for changes of servers while Glance is silent about an unfinished boot', async () => {
+  const listings = () => test.cloud.requests.filter((line) => line.includes('/servers/detail')).length;
+  const used = glance.put();
+  test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: used, after: 'req-1' }) } });
+  const answers: (() => void)[] = [];
+  test.cloud.others.set('image', (_request, response) => void answers.push(() => sendJson(response, 404, {})));
+  await test.serve({ timeoutMs: 600_000 });
+  await waitFor(
+    () => (test.requestsTo(`/image/v2/images/${used}`).length > 0 ? true : undefined),
+    () => 'the service does not complete the boot',
+  );
+  const before = listings();
+  await waitFor(
+    () => (listings() >= before + 2 ? true : undefined),
+    () => `the service made ${listings() - before} listings`,
+  );
+  // The service waits for the operation before it ends.
+  test.cloud.others.set('image', (_request, response) => sendJson(response, 404, {}));
+  for (const answer of answers) answer();
+});

@@ -79,7 +79,8 @@ export function createNovaDriver({
   });
   const refresh = async (): Promise<void> => {
     await list.refresh(FRESH_MS);
-    await media.tend();
+    // Events do not wait for this.
+    void media.tend();
   };
   const watch = createWatch(refresh, { name: cloud.name, log });
   const getSystem = async (id: string, shown: readonly (keyof SystemDetails)[]): Promise<SystemSnapshot> => {

@@ -37,7 +37,10 @@ interface Mark {
  */
 const ABANDONED_MS = 60_000;
 
-/** Returns the function to call after each listing. It never throws. */
+/**
+ * Returns the function to call after each listing. It never throws. A call has no effect while an earlier one
+ * runs, which may wait for Glance, or for an operation of another replica.
+ */
 export function createTending({ list, begin, complete, sweep, log }: TendingOptions): () => Promise<void> {
   let hasBegun = false;
   const marks = new Map<string, Mark>();
@@ -67,5 +70,11 @@ export function createTending({ list, begin, complete, sweep, log }: TendingOpti
     for (const server of marked) await tendServer(server).catch(failed);
   };
   const failed = (error: unknown): void => log.debug('tending virtual media failed', { error });
-  return () => tend().catch(failed);
+  let running: Promise<void> | undefined;
+  return () => {
+    running ??= tend()
+      .catch(failed)
+      .finally(() => (running = undefined));
+    return running;
+  };
 }
