@@ -38,7 +38,7 @@ export interface FeatureContext {
   readonly services: () => Services;
 }
 
-/** Where the service listens. */
+/** Addresses of the service. */
 export interface Listening {
   /** URLs: `http://127.0.0.1:8000`. */
   readonly addresses: readonly string[];

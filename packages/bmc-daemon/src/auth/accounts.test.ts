@@ -171,7 +171,7 @@ describe('accounts', () => {
     expect(await logIn('eve', 'apple')).toBe('in');
   });
 
-  it('whose password must be changed may do nothing else, and not set the same password', async () => {
+  it('with a password that must be changed may do nothing else, and not set the same password', async () => {
     await accounts().change('eve', { passwordChangeRequired: true });
     expect(accounts().find('eve')?.identity).toEqual({
       user: 'eve',

@@ -36,7 +36,7 @@ function makePair(name: string): void {
   });
 }
 
-describe('what settings name', () => {
+describe('the inspection of settings', () => {
   it('gives a warning for a filter of servers without a cloud, and a fault for an unknown condition', () => {
     expect(inspect("EMULATOR_OS_FILTER = {'name': 'web-*'}").warnings).toEqual([
       'bmc.conf:2: EMULATOR_OS_FILTER has no effect without EMULATOR_OS_CLOUD or --os-cloud',

@@ -138,19 +138,16 @@ describe('a body', () => {
     ['UserName', 'POST', 'ManagerAccountCollection', 'PropertyValueTypeError'],
     ['Destination', 'POST', 'EventDestinationCollection', 'PropertyValueTypeError'],
     ['CertificateString', 'POST', 'CertificateCollection', 'PropertyValueTypeError'],
-  ])(
-    'whose %s imitates a string is answered with 400 and the name of the property',
-    async (name, method, entity, key) => {
-      const ofEntity = targets.filter(({ resource }) => router.match(resource)?.target.entity === entity);
-      const target = ofEntity.find((candidate) => candidate.method === method);
-      const { status, json } = await client.send(method, target?.path ?? '', { body: { [name]: imitation } });
-      const extended = (json as { error: { '@Message.ExtendedInfo': readonly Record<string, unknown>[] } }).error[
-        '@Message.ExtendedInfo'
-      ];
-      const said = extended.filter(({ RelatedProperties }) => String(RelatedProperties) === `#/${name}`);
-      expect([status, said.map(({ MessageId }) => MessageId)]).toEqual([400, [`Base.1.22.${key}`]]);
-    },
-  );
+  ])('with a %s that imitates a string gets 400 and the name of the property', async (name, method, entity, key) => {
+    const ofEntity = targets.filter(({ resource }) => router.match(resource)?.target.entity === entity);
+    const target = ofEntity.find((candidate) => candidate.method === method);
+    const { status, json } = await client.send(method, target?.path ?? '', { body: { [name]: imitation } });
+    const extended = (json as { error: { '@Message.ExtendedInfo': readonly Record<string, unknown>[] } }).error[
+      '@Message.ExtendedInfo'
+    ];
+    const said = extended.filter(({ RelatedProperties }) => String(RelatedProperties) === `#/${name}`);
+    expect([status, said.map(({ MessageId }) => MessageId)]).toEqual([400, [`Base.1.22.${key}`]]);
+  });
 
   it('never causes a 500', async () => {
     const random = seededRandom(SEED);

@@ -39,7 +39,7 @@ const basic = (user: string, password: string) => ({
 const token = (value: string) => ({ 'X-Auth-Token': value });
 const tokenOf = ({ headers }: Received) => token(String(headers['x-auth-token']));
 
-describe('what is created', () => {
+describe('a created resource', () => {
   const volumes = async (): Promise<string> => {
     const [storage = ''] = await service.members(`${machine}/Storage`);
     return `${storage}/Volumes`;

@@ -75,7 +75,7 @@ describe('the command line', () => {
 });
 
 describe('a state folder', () => {
-  it('whose lock belongs to another user prevents the start and names the file', async () => {
+  it('with a lock of another user prevents the start and names the file', async () => {
     const lock = path.join(at(''), 'lock');
     const holder = createServer().listen(lock);
     await once(holder, 'listening');

@@ -36,7 +36,7 @@ export interface LabOptions {
 export interface GuestOptions {
   /** `bios` uses an i440FX with an IDE drive, `efi` a Q35 with a SATA drive. Default `bios`. */
   readonly firmware?: GuestMachine['firmware'];
-  /** What its disk boots. Default `grub`. */
+  /** Program that its disk boots. Default `grub`. */
   readonly system?: 'grub' | 'linux';
   /** Whether it has an empty CD drive. Default true. */
   readonly drive?: boolean;

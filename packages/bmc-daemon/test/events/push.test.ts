@@ -334,7 +334,7 @@ describe('push subscriptions', () => {
     ]);
   });
 
-  describe('whose listener fails', () => {
+  describe('with a listener that fails', () => {
     const quick = async () => {
       const answer = await lab.client.send('PATCH', '/redfish/v1/EventService', {
         body: { DeliveryRetryAttempts: 1, DeliveryRetryIntervalSeconds: 1 },

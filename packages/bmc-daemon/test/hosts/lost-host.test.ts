@@ -35,7 +35,7 @@ const stateOf = async (uuid: string): Promise<unknown> => systemStatus(await lab
 const reaches = (state: string): Promise<void> =>
   until(`the machine to be ${state}`, async () => (await stateOf(there)) === state);
 
-/** What holds for a host that does not answer. */
+/** A host that does not answer. */
 async function checkLoss(): Promise<void> {
   const list = await lab.driver.listSystems();
   expect(list.map(({ uuid }) => uuid).toSorted()).toEqual([here, there]);

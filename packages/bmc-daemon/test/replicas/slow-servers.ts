@@ -2,7 +2,7 @@
 import { sendJson, whenRead } from '../support/cloud-server.js';
 import type { Service } from './replicas.js';
 
-/** What Nova saw. */
+/** Calls to the servers of a cloud. */
 export interface SlowServers {
   /** The accepted actions and the changed metadata, in their order. */
   readonly writes: string[];

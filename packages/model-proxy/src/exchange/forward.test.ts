@@ -65,7 +65,7 @@ describe('a chat request', () => {
     expect(headers['content-type']).toBe('application/json');
   });
 
-  describe('whose answer is large', () => {
+  describe('with a large answer', () => {
     const limit = 300_000;
     const tooLarge = (megabytes: string) => ({
       error: {

@@ -67,7 +67,7 @@ function assemble(): Uint8Array {
   const f = new FunctionBody();
   const from = f.parameter('i32');
   const end = f.parameter('i32');
-  /** Where the block of 64 bytes begins, and how many bytes of the chunk remain from there. */
+  /** Start of the block of 64 bytes, and number of bytes of the chunk from there. */
   const at = f.variable('i32');
   const left = f.variable('i32');
   /** The sign bit if the search has passed a backslash, otherwise 0. */

@@ -49,7 +49,7 @@ function visit<Context>(pruning: Visit<Context>, at: number, context: Context): 
   if (!isObject && bytes[at] !== 0x5b) return skipValue(bytes, at, end);
 
   let index = 0;
-  /** Where the last remaining member or element ends; -1 if none remains so far. */
+  /** End of the last remaining member or element; -1 if none remains so far. */
   let lastEnd = -1;
   /** The run of removed members or elements after `lastEnd`; -1 if there is none. */
   let runStart = -1;

@@ -96,7 +96,7 @@ describe('an upstream', () => {
     await works();
   });
 
-  it('whose chunked encoding is invalid is a 500', async () => {
+  it('with an invalid chunked encoding is a 500', async () => {
     const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
     const { status, text } = await fixture().ask({ raw: `${head}5\r\n{"mod\r\nzz\r\n` }, { cut: 'close' });
     expect([status, errorOf(text).code]).toEqual([500, '500']);
@@ -110,14 +110,14 @@ describe('an upstream', () => {
     for (let round = 0; round < 5; round++) await works();
   });
 
-  it('whose answer is JSON of another shape is forwarded unchanged', async () => {
+  it('with JSON of another shape is forwarded unchanged', async () => {
     for (const text of ['[1,2]', '{"model": 5}', '{"a":{"model":"b"}}', 'null', '"text"', ' {} ']) {
       const answer = await fixture().ask({ head: 200, headers: JSON_TYPE }, { write: text }, end);
       expect([answer.status, answer.text]).toEqual([200, text]);
     }
   });
 
-  it('whose answer is empty or not JSON is a 502', async () => {
+  it('with an answer that is empty or not JSON is a 502', async () => {
     for (const text of ['', 'plain text', '{"id": "m"', '[1,2', '}', '<html></html>']) {
       const written = text === '' ? [] : [{ write: text }];
       const answer = await fixture().ask({ head: 200, headers: JSON_TYPE }, ...written, end);

@@ -187,7 +187,7 @@ describe('an upstream of raw requests', () => {
     );
   });
 
-  it.each(['breaks off', 'is reset'])('whose answer %s is incomplete at the client, too', async (how) => {
+  it.each(['breaks off', 'is reset'])('is incomplete at the client, too, if the answer %s', async (how) => {
     const { upstream, proxy } = fixture();
     for (const headers of [{ 'content-length': '100' }, {}]) {
       upstream.intercept = (_request, response) => response.writeHead(200, headers).write('half');

@@ -192,7 +192,7 @@ describe('a WebSocket', () => {
     ['a body', 'HTTP/1.1', `${VERSION_LINE}${KEY_LINE}content-length: 3\r\n`, 400, 'must have no body'],
     ['a body in chunks', 'HTTP/1.1', `${VERSION_LINE}${KEY_LINE}transfer-encoding: chunked\r\n`, 400, 'no body'],
   ])(
-    'whose handshake has %s is rejected, and the upstream gets no request',
+    'with %s in its handshake is rejected, and the upstream gets no request',
     async (_what, version, lines, status, words) => {
       const { proxy, upstream } = fixture();
       const head = `GET /v1/realtime?model=gpt ${version}\r\nhost: a\r\nauthorization: Bearer ${MASTER}\r\n`;
@@ -261,7 +261,7 @@ describe('a WebSocket', () => {
     }
   });
 
-  it('whose upstream cannot be reached is a 500 with the reason', async () => {
+  it('is a 500 with the reason if its upstream cannot be reached', async () => {
     const listening = createServer();
     listening.listen(0, '127.0.0.1');
     await once(listening, 'listening');
@@ -289,7 +289,7 @@ describe('a WebSocket', () => {
     }
   });
 
-  it('whose upstream crashes ends at the client, too', async () => {
+  it('ends at the client, too, if its upstream crashes', async () => {
     const socket = await opened();
     await upstreamEnd();
     const ended = closed(socket);
@@ -301,14 +301,14 @@ describe('a WebSocket', () => {
     again.terminate();
   });
 
-  it('whose client resets the connection ends at the upstream, too', async () => {
+  it('ends at the upstream, too, if its client resets the connection', async () => {
     const socket = await opened();
     const atUpstream = closed(await upstreamEnd());
     socket.terminate();
     expect((await atUpstream).code).toBe(1006);
   });
 
-  it('whose client closes before the answer leaves no handshake', async () => {
+  it('leaves no handshake if its client closes before the answer', async () => {
     const { upstream } = fixture();
     const ended = new Promise<void>((resolve) => {
       upstream.onUpgrade = (_request, upstreamSocket) => {
@@ -493,7 +493,7 @@ describe('a WebSocket', () => {
     });
   });
 
-  it('whose client reads slowly pauses its upstream, and loses nothing', async () => {
+  it('pauses its upstream if its client reads slowly, and loses nothing', async () => {
     const { upstream } = fixture();
     const frames = 64;
     const size = 1_048_576;

@@ -8,7 +8,7 @@ export interface Candidate {
   readonly summary: string;
 }
 
-/** What may follow: words, or names of files, which the shell knows itself. */
+/** Words that may follow. `files`: the shell completes names of files. */
 type Candidates = readonly Candidate[] | 'files';
 
 /** Names that only files and services have. Both are called when they are needed. */

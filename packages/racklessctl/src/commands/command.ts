@@ -1,8 +1,8 @@
-/** What a command declares. Parser, help, completion, man pages and the reference come from it. */
+/** Definitions of commands. Parser, help, completion, man pages and the reference come from them. */
 import type { Terminal } from '../output/terminal.js';
 import { CommandFailure, commonCode, usageFailure } from '../failure.js';
 
-/** What a shell offers for a value. */
+/** Source of the words that complete a value in a shell. */
 export type Completion = 'machines' | 'contexts' | 'files' | readonly string[];
 
 /** A positional argument. */

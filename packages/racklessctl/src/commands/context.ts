@@ -14,7 +14,7 @@ function missing(call: Call, name: string): CommandFailure {
   return new CommandFailure(exitCode.noMatch, `${configFile(call)} has no context '${name}'`);
 }
 
-/** Where the password is, without the password. */
+/** Returns the place of the password, without the password. */
 function passwordPlace(context: Context): string | undefined {
   if (context.password !== undefined) return 'in the file';
   if (context['password-file'] !== undefined) return `file ${context['password-file']}`;

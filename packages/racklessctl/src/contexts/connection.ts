@@ -26,7 +26,7 @@ export interface Connection {
   readonly name: string | undefined;
   readonly url: URL;
   readonly user: string | undefined;
-  /** Where the password is. Undefined: ask the user. */
+  /** Place of the password. Undefined: ask the user. */
   readonly password: PasswordSource | undefined;
   /** Path of the trusted authorities. */
   readonly ca: string | undefined;

@@ -60,7 +60,7 @@ export async function* readEvents(
   }
 }
 
-/** Where the stream continues after an interruption. */
+/** Point at which the stream continues after an interruption. */
 interface Position {
   id: string | undefined;
   pauseMs: number;

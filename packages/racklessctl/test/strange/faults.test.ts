@@ -70,7 +70,7 @@ describe('a service with a fault', () => {
     expect({ code, stderr }).toEqual({ code: 69, stderr: expect.stringContaining('the connection was refused') });
   });
 
-  it('whose pages form a loop is named', async () => {
+  it('with a loop of pages is named', async () => {
     const page = { Members: [], 'Members@odata.nextLink': '/redfish/v1/Systems?$skip=1' };
     const service = await serve({
       ...oneMachine(),
@@ -81,7 +81,7 @@ describe('a service with a fault', () => {
     expect({ code, stderr }).toEqual({ code: 69, stderr: expect.stringContaining('form a loop') });
   });
 
-  it('whose empty pages never end is named', async () => {
+  it('with an endless number of empty pages is named', async () => {
     let page = 0;
     const next: StrangeAnswer = (_, response) => {
       page += 1;

@@ -21,12 +21,12 @@ export type FailingOperation = MachineOperation | 'any' | 'list';
 /** A duration, or the bounds of a random one. */
 export type Duration = number | readonly [min: number, max: number];
 
-/** What happens to an operation. */
+/** Planned result of an operation. */
 export const effects = ['error', 'unavailable', 'hang', 'slow', 'vanish'] as const;
 
 /** A planned failure. It applies to a call that meets all its conditions. */
 export interface PlannedFailure {
-  /** Where the failure is in its file: `machines[0].failures[1]`. Names its random draws. */
+  /** Path of the failure in its file: `machines[0].failures[1]`. Names its random draws. */
   readonly place: string;
   readonly effect: (typeof effects)[number];
   /** Undefined for machines that vanish at `afterMs`, without a call. */

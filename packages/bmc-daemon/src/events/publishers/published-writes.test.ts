@@ -3,7 +3,7 @@ import type { Privilege } from '../../redfish/privileges.js';
 import { createEventBus, type ServiceEvent } from '../event-bus.js';
 import { publishWrites } from './published-writes.js';
 
-describe('what clients change', () => {
+describe('a change by a client', () => {
   it('is an event with the resource, its machine and the client', () => {
     const heard: ServiceEvent[] = [];
     const bus = createEventBus((error) => {

@@ -209,7 +209,7 @@ describe('a form', () => {
     expect((await client.answer())[1]).toContain(`"${length + 6} bytes"`);
   });
 
-  it('whose client closes its connection stays incomplete upstream', async () => {
+  it('stays incomplete upstream if its client closes the connection', async () => {
     const client = Client.chunked();
     client.sendChunk(field('model', 'public') + FILE);
     await upstreamHas(10);

@@ -55,7 +55,7 @@ describe('a form', () => {
       ],
     ],
   ] as [string, [string, string | Buffer][]][])(
-    "whose model comes %s the recording goes upstream with the upstream's model name",
+    "goes upstream with the upstream's model name if the model comes %s the recording",
     async (_where, fields) => {
       served.answering = json({ text: 'Hello', model: 'served/model' });
       const form = await formOf(...fields);

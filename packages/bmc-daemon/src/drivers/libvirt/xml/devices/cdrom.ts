@@ -13,7 +13,7 @@ import { attribute, child, childElements, type XmlElement } from '../tree.js';
 import type { XmlEdit } from '../xml-edit.js';
 
 /**
- * Where to add a drive. `coldplug`: to the definition, for the next start. `hotplug`: to the
+ * Place of a new drive. `coldplug`: to the definition, for the next start. `hotplug`: to the
  * running machine.
  */
 type PlugMode = 'coldplug' | 'hotplug';
