@@ -23,8 +23,8 @@ import { decodeExactly } from './codec.js';
 
 /**
  * One connection to libvirtd. It matches replies to calls by serial number, applies timeouts and
- * keepalive, passes on events, and carries at most one stream. After the first error the connection
- * is closed; the link opens a new one.
+ * keepalive, forwards events, and has at most one stream. After the first error the connection is
+ * closed; the link opens a new one.
  */
 export class Connection implements Caller {
   readonly #options: ConnectionOptions;
@@ -39,7 +39,7 @@ export class Connection implements Caller {
    * run yet.
    */
   #replied = false;
-  /** Bytes that wait until that caller has run: see `#handle`. */
+  /** Received bytes that wait until this caller has run: see `#handle`. */
   #backlog: Buffer[] | null = null;
   /** The only stream of this connection; null: there is none. */
   #slot: StreamSlot | null = null;

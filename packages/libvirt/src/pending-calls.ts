@@ -25,7 +25,10 @@ export interface SentCall {
 /** A call without a reply whose caller still waits. */
 interface Waiting {
   readonly call: SentCall;
-  /** Moves if this process stalls, because it then can neither send nor read. */
+  /**
+   * The deadline. It moves if this process stalls, because the process can then neither send nor
+   * read.
+   */
   deadline: number;
   /** Milliseconds by which the deadline can still move. */
   graceMs: number;

@@ -158,7 +158,7 @@ export class Lab {
     await Promise.all(this.#serials.splice(0).map((serial) => serial.close()));
   }
 
-  /** The service of the last daemon. */
+  /** The service of the daemon that was started last. */
   get bmc(): Bmc {
     if (this.#bmc === undefined) throw new Error('using a daemon that was never started');
     return this.#bmc;

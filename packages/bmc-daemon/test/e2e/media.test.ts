@@ -133,7 +133,7 @@ describeEndToEnd('images over HTTP', () => {
     expect([await guest.drive(), await lab.volumes()]).toEqual([empty, []]);
   });
 
-  it('leave nothing if the daemon is killed during the download, and the next daemon can insert them', async () => {
+  it('leave nothing if the daemon is killed during the download, and can be inserted after its restart', async () => {
     const { url, held } = await lab.images.publishHeld('killed.iso', file);
     expect((await guest.tryInsert(url)).status).toBe(202);
     await held;

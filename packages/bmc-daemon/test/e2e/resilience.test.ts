@@ -61,7 +61,7 @@ describeEndToEnd('a daemon and a host that stop at any time', () => {
     expect(await guest.nextEvent()).toBe(disk);
   });
 
-  it('shows the override as used if the guest restarted while no daemon ran', async () => {
+  it('shows the override as used if the guest restarted while the daemon did not run', async () => {
     await guest.setBoot(pending);
     await lab.killDaemon();
     await guest.type('reboot');

@@ -18,7 +18,7 @@ import { until } from '../libvirt-driver/host.js';
 
 export { until } from '../libvirt-driver/host.js';
 
-/** A store without a file. */
+/** A store of the machines' hosts that is not a file. */
 export const noStore: HostStore = {
   machinesOf: () => undefined,
   add: () => undefined,

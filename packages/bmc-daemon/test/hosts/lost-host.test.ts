@@ -41,7 +41,7 @@ async function checkLoss(): Promise<void> {
   expect(list.map(({ uuid }) => uuid).toSorted()).toEqual([here, there]);
   const shown = await lab.driver.getSystem(there);
   expect(shown).toMatchObject({ name: 'there', title: 'far away', state: 'shutoff', host: 'lost' });
-  // The same object, so that its ETag stays.
+  // The driver returns the same object, so that its ETag does not change.
   expect(await lab.driver.getSystem('there')).toBe(shown);
   expect(systemStatus(shown)).toMatchObject({
     State: 'UnavailableOffline',
@@ -70,7 +70,7 @@ async function checkLoss(): Promise<void> {
 }
 
 describe('a host that does not answer', () => {
-  it('does not delay lists and other machines while it hangs, before anything has found out', async () => {
+  it('does not delay lists and other machines while it hangs, even before the driver has noticed it', async () => {
     await until('the facts', async () => (await lab.driver.hosts?.read('lost'))?.facts !== null);
     lost.relay.stall();
     // The next list has to ask the hosts again, because a definition changed.
@@ -129,7 +129,7 @@ describe('a host that does not answer', () => {
     expect((await lab.driver.getSystem(there)).title).toBe('far away');
   });
 
-  it('has unknown machines if it has never answered: other machines are listed, and it is not 404', async () => {
+  it('gives no 404 for unknown machines if it has never answered, and other machines are listed', async () => {
     await lost.libvirtd.daemon.end('SIGKILL');
     const fresh = await startHosts([good, lost], { store: noStore, timeoutMs: 8_000, wait: false });
     try {

@@ -125,17 +125,17 @@ describe('a UUID that two hosts have', () => {
     expect(lab.messages).toContain(`hosts left and right have a machine copy with the same UUID ${uuid}`);
   });
 
-  it('is the machine that runs', async () => {
+  it('means the machine that runs', async () => {
     await right.virsh('start', 'copy');
     await until('the running copy', async () => (await hostOf(uuid)) === 'right');
     expect(await lab.driver.getSystem(uuid)).toMatchObject({ title: 'of right', state: 'running' });
     await lab.driver.power(uuid, 'destroy');
     expect(await right.virsh('domstate', 'copy')).toContain('shut off');
-    // It does not move back: only a start moves it.
+    // The UUID does not change its host now, because only a start does that.
     expect(await hostOf(uuid)).toBe('right');
   });
 
-  it('has no warning when one host has it', async () => {
+  it('causes no warning as soon as only one host has it', async () => {
     await right.virsh('undefine', 'copy');
     await until('the other copy', async () => (await hostOf(uuid)) === 'left');
     await until('no warning', async () => (await statusOf(uuid))['Health'] === 'OK');

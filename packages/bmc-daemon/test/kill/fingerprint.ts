@@ -22,7 +22,7 @@ export interface Fingerprint {
   readonly variables: readonly string[] | null;
   readonly volumes: readonly string[];
   readonly pools: readonly string[];
-  /** Operations and volumes that the machine's metadata still names. */
+  /** Operations and volumes that the machine's metadata still contains. */
   readonly unfinished: readonly string[];
 }
 
@@ -106,7 +106,10 @@ async function variablesIn(file: string): Promise<readonly string[] | null> {
   return bytes && (variableNames(bytes)?.toSorted() ?? null);
 }
 
-/** A text without what libvirt, QEMU or chance adds to it: addresses, metadata, random names. */
+/**
+ * Removes the parts of a text that libvirt or QEMU adds or that are random: addresses, metadata,
+ * names.
+ */
 function plain(text: string): string {
   return text
     .replace(/\s*<metadata(\/>|>[\s\S]*<\/metadata>)/, '')

@@ -1,6 +1,6 @@
 /**
  * Kills the daemon (SIGKILL) before each libvirt call of operations with several steps. The machine
- * is then as before the operation, or the next daemon completes the operation. Each case is an
+ * is then as before the operation, or the restarted daemon completes the operation. Each case is an
  * operation and a call. By default some cases run; RACKLESS_KILL=all runs all.
  */
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
@@ -63,7 +63,7 @@ async function settled(expected: readonly Fingerprint[]): Promise<Fingerprint> {
 describe.each(chosen(operations).map((operation) => [operation.title, operation] as const))(
   '%s',
   (_title, operation) => {
-    it('leaves the machine in the state before or after, whenever the daemon is killed', async () => {
+    it('leaves the machine in the state before or after it, if the daemon is killed at any moment', async () => {
       const before = await prepared(operation);
       const { calls } = await lab.run(() => operation.run(lab), Infinity);
       const after = await lab.fingerprint();
@@ -92,7 +92,7 @@ describe.each(chosen(operations).map((operation) => [operation.title, operation]
 describe.each(chosen(atomicOperations).map((operation) => [operation.title, operation] as const))(
   '%s',
   (_title, operation) => {
-    it('leaves the machine in the state before when it fails, whichever call libvirt refuses', async () => {
+    it('leaves the machine in the state before it if libvirt rejects any one of its calls', async () => {
       const before = await prepared(operation);
       const { calls } = await lab.run(() => operation.run(lab), Infinity);
       const after = await lab.fingerprint();
@@ -103,7 +103,8 @@ describe.each(chosen(atomicOperations).map((operation) => [operation.title, oper
         report(operation, `refuse ${refuse} of ${calls.length}, ${calls[refuse]}`);
         await prepared(operation);
         const { call, done } = await lab.runRefused(() => operation.run(lab), refuse);
-        // libvirt may refuse the cleanup after a completed operation. The next daemon repeats it.
+        // libvirt may reject the cleanup after a completed operation. The restarted daemon repeats
+        // the cleanup.
         if (done) await lab.restartDaemon();
         const expected = done ? after : before;
         expect({ refuse, call, state: await settled([expected]) }).toEqual({ refuse, call, state: expected });

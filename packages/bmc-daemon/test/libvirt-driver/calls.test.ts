@@ -240,7 +240,7 @@ async function rowOf(
   if (/Media|Http/.test(title)) await host.virsh('change-media', guest.name, 'sda', '--eject', '--config');
   if (/Media|Http/.test(title) && runs) await host.virsh('change-media', guest.name, 'sda', '--eject', '--live');
   await before?.(guest);
-  // The first change of a machine reads what an earlier daemon left.
+  // The first change of a machine completes operations from before the start of the daemon.
   await driver.change(guest.uuid, {});
   await driver.getSystem(guest.uuid);
   const calls: string[] = [];

@@ -260,7 +260,7 @@ describe('a machine for which libvirt does not answer', () => {
     fail();
     const late = await old;
     expect(late).toMatchObject({ uuid: first.uuid, unansweredSince: expect.any(Date) });
-    // Starts a new silence.
+    // From here on, libvirt does not answer again.
     const { end } = silence(machine);
     const silent = await reader.read(machine);
     expect(silent).toMatchObject({ description: 'mine', unansweredSince: expect.any(Date) });
@@ -282,7 +282,7 @@ describe('a machine for which libvirt does not answer', () => {
     expect((await after).map(({ state }) => state)).toEqual(['shutoff', 'shutoff']);
   });
 
-  it('is read again when it is off', async () => {
+  it('is read again after it was switched off', async () => {
     const { guest, parts, machine } = await running();
     const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
     await reader.read(machine);

@@ -95,7 +95,7 @@ async function countOf(run: Operation, before = nothing, isRunning = false): Pro
     await guest.serial.reaches(2);
   }
   await before(guest.uuid);
-  // The first change of a machine reads what an earlier daemon left.
+  // The first change of a machine completes operations from before the start of the daemon.
   await driver.change(guest.uuid, {});
   // An insert is checked against the last reading, which must be of the present text.
   await driver.getSystem(guest.uuid);
@@ -141,7 +141,8 @@ describe('a change of a machine that is off', () => {
   it('parses once and makes one text to start, and again for the record of the start', async () => {
     expectAtMost(await countOf(start), 1, 0);
     expectAtMost(await countOf(start, settings), 2, 2);
-    // The definition and the paused instance; the text with the once order, and the record after the start.
+    // The definition and the paused instance; the text with the one-time order, and the record
+    // after the start.
     expectAtMost(await countOf(start, change({ boot: once })), 2, 2);
   });
 });

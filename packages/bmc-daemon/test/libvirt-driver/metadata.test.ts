@@ -1,6 +1,6 @@
 /**
- * Definitions of version 0.1 in a real libvirtd: their metadata is read, and the next change writes it
- * in the present form.
+ * Definitions of version 0.1 in a real libvirtd: their metadata is read, and the next change writes
+ * it in the present format.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,8 @@ let driver: CompleteDriver;
 beforeAll(async () => {
   host = await TestHost.start();
   for (const file of readdirSync(folder)) {
-    // Intents of a daemon that was killed: the next daemon finishes them, see recovery.test.ts.
+    // The intents belong to a daemon that was killed. The restarted daemon completes them, see
+    // recovery.test.ts.
     if (!file.endsWith('.xml') || file === 'intents.xml') continue;
     await writeFile(host.file(file), readFileSync(join(folder, file)));
     await host.virsh('define', host.file(file));
@@ -45,7 +46,7 @@ describe('a definition of version 0.1', () => {
     expect(await definition(name)).toBe(before);
   });
 
-  it.each(names)('is written in the present form at its next change: %s', async (name) => {
+  it.each(names)('is written in the present format at its next change: %s', async (name) => {
     await driver.change(uuidOf(name), { assetTag: 'shelf 2' });
     const after = await definition(name);
     expect(after).toMatch(/<rackless:machine [^>]*version=["']2["']>/);
@@ -63,7 +64,7 @@ describe('a definition of version 0.1', () => {
     expect(readMetadata(xml).boot?.saved).toBeNull();
   });
 
-  it('gives back its image when a client ejects it', async () => {
+  it('lets a client eject its image', async () => {
     await driver.media.eject(uuidOf('media'), 'cdrom');
     const { media } = await driver.getSystem(uuidOf('media'));
     expect(media.filter(({ inserted }) => inserted).map(({ device }) => device)).toEqual(['usb']);

@@ -155,7 +155,7 @@ describe('power of a real guest', () => {
 
   it.concurrent.each([
     ['destroy', 'shutoff', ['<power on>', 'boot disk']],
-    // libvirt preserves it for a memory dump, and power-on does not change it.
+    // libvirt preserves the process for a memory dump, and power-on does not change that.
     ['preserve', 'crashed', []],
   ] as const)('shows that its guest has panicked, with <on_crash>%s', async (onCrash, state, afterPowerOn) => {
     const guest = await host.guest({ panics: true, devices: `<panic model='isa'/>` });

@@ -38,7 +38,7 @@ beforeAll(async () => {
     );
     await host.virsh('define', file);
   }
-  // The first change of a machine reads what an earlier daemon left.
+  // The first change of a machine completes operations from before the start of the daemon.
   for (const machine of [0, 1] as const) await patch(machine, { AssetTag: 'first' });
 });
 afterAll(async () => {
@@ -64,7 +64,7 @@ describe('the requests of a machine', () => {
     expect(answers.find(({ status }) => status === 200)?.json).toMatchObject({ AssetTag: tag });
   });
 
-  it('all end, however they are mixed, and the driver then closes', async () => {
+  it('all end, in any order, and the driver then closes', async () => {
     const own = await host.driver();
     const mixed = await openLab(own, folder.path);
     const reset = (ResetType: string): [string, string, object] => [

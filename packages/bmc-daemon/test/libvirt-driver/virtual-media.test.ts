@@ -283,7 +283,7 @@ describe.each([
     expect(await volumes()).toEqual([]);
   });
 
-  it('are removed at the start if an earlier daemon left them unused', async () => {
+  it('are removed at the start of the daemon if no machine uses them', async () => {
     const { url, requests } = await host.serveImage('kept');
     const guest = await host.guest();
     await driver.media.insert(guest.uuid, 'cdrom', image(url));

@@ -148,7 +148,7 @@ describe('a volume on a libvirt host', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('that was created but not attached is deleted after a restart of the daemon, and no other is', async () => {
+  it('that was created but not attached is the only one that a restarted daemon deletes', async () => {
     const parts = host.parts();
     const machine = await parts.inventory.find('one');
     const pool = await parts.hypervisor.storagePoolLookupByName('default-pool');

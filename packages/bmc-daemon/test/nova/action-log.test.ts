@@ -46,7 +46,7 @@ it('lists the actions, oldest first, and shows which failed', async () => {
   expect(new Set(reads)).toEqual(new Set([`GET /compute/servers/${idOf(1)}/os-instance-actions?limit=500`]));
 });
 
-it('asks for actions only when a client reads them', async () => {
+it('requests actions only when a client reads them', async () => {
   at.servers.put(1);
   const { get } = await at.serve();
   await get('/redfish/v1/Systems?$expand=.');
@@ -79,7 +79,7 @@ it('shows the fault of a server in its status and in the log, without the traceb
   expect(JSON.stringify([status, fault])).not.toContain('Traceback');
 });
 
-it('bounds a hostile list, and hides what is no action', async () => {
+it('limits a hostile list, and hides entries that are not actions', async () => {
   at.servers.put(1);
   const hostile = [
     ...[null, 7, { action: 'x' }, action('../../Managers'), action('a b'), action('req-time', { start_time: 'soon' })],

@@ -76,7 +76,7 @@ it('reports the quota of metadata items as 507 with the reason of Nova', async (
   expect(await tagOf(served)).toBeNull();
 });
 
-it('keeps a tag that is set while an image runs, and refuses one while its owner rescues the server', async () => {
+it('keeps a tag that is set while an image runs, and rejects a tag while the owner rescues the server', async () => {
   const ipxe = glance.put({ name: 'ipxe', tags: [], hw_rescue_device: 'cdrom' });
   const served = await test.serve({ media: { networkImage: ipxe } });
   const reset = () => served.send('POST', `${system}/Actions/ComputerSystem.Reset`, { ResetType: 'ForceRestart' });

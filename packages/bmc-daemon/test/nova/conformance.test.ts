@@ -7,7 +7,7 @@ import { mediaSettings, sendJson, settingsFor, startCloudServer, type CloudServe
 import { crawlService, itFollowsDmtf } from '../support/crawled-service.js';
 import { idOf, listServers } from '../support/listed-servers.js';
 
-describe('the service before a cloud', () => {
+describe('the service with a cloud', () => {
   let cloud: CloudServer;
   let service: Awaited<ReturnType<typeof crawlService>>;
   let found: ReadonlyMap<string, Crawled>;

@@ -11,7 +11,7 @@ const log = `${system}/LogServices/ConsoleLog`;
 const membersOf = (body: Body) => body['Members'] as Body[]; // the entries of a log
 const requests = () => at.requestsTo('/compute').filter((line) => line.startsWith('POST'));
 
-/** Answers requests for the output. @returns the bodies of these requests. */
+/** Lets the cloud answer requests for the output. @returns the bodies of these requests. */
 function print(status: number, body: unknown): string[] {
   const bodies: string[] = [];
   at.answer((request, response, path) => {

@@ -1,4 +1,7 @@
-/** Each service of a cloud fails in each way. A short failure is invisible to clients, a long one is a 503. */
+/**
+ * Lets each service of a cloud fail in every way. Clients do not notice a short failure, and get
+ * 503 during a long one.
+ */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { sendJson, type NovaHandler } from '../support/cloud-server.js';
 import { idOf } from '../support/listed-servers.js';
@@ -23,7 +26,7 @@ const silence: NovaHandler = () => undefined;
 
 const at = servedCloud();
 beforeEach(() => {
-  // Each server has an image or a boot volume of its own, so that no reading is stored already.
+  // Each server has its own image or boot volume, so that no cache contains it.
   for (let index = 1; index < 20; index += 1) {
     at.servers.put(index, { image: { id: `image-${index}` } });
     at.servers.put(index + 20, { image: '', 'os-extended-volumes:volumes_attached': [{ id: `v${index}` }] });
@@ -63,7 +66,7 @@ const parts: Readonly<Record<string, () => Part>> = {
       replace: (handler) => {
         at.cloud.keystone = handler;
       },
-      // The daemon asks for a token only if Nova rejects the one that it has.
+      // The daemon requests a token only if Nova rejects its present token.
       require: () => {
         at.cloud.nova = (...request) => {
           at.cloud.nova = nova;
@@ -84,7 +87,7 @@ describe.each(Object.keys(parts))('%s', (name) => {
     return part;
   };
 
-  it('fails once, and the client does not see it', async () => {
+  it('fails once, and the client does not notice it', async () => {
     const { send } = await at.serve();
     const part = partOf();
     // Keystone rejects the credentials with a 401, and the daemon does not repeat a request for a token that Keystone
@@ -104,7 +107,7 @@ describe.each(Object.keys(parts))('%s', (name) => {
     }
   });
 
-  it.each(Object.entries(faults))('%s, and the client gets a 503 until it recovers', async (_, fault) => {
+  it.each(Object.entries(faults))('%s, and the client gets a 503 until the service recovers', async (_, fault) => {
     const { send } = await at.serve();
     const part = partOf();
     part.replace(fault);

@@ -1,4 +1,4 @@
-/** Bios and SecureBoot by the properties of images and flavors. */
+/** Tests of Bios and SecureBoot, which depend on the properties of images and flavors. */
 import { expect, it } from '@jest/globals';
 import { sendJson, type NovaHandler } from '../support/cloud-server.js';
 import { idOf, IMAGE_ID } from '../support/listed-servers.js';
@@ -15,7 +15,7 @@ const glance = (properties: object): void => {
 };
 const attributes = ({ Attributes: all }: Body) => all;
 
-it('shows the properties of the image, and offers no change', async () => {
+it('shows the properties of the image, which clients cannot change', async () => {
   at.servers.put(1, { flavor });
   glance({ hw_firmware_type: 'uefi', os_secure_boot: 'required', hw_machine_type: 'q35' });
   const { get, send, messages } = await at.serve();
@@ -80,7 +80,7 @@ it('reads the properties of the boot volume of a server without an image', async
 it.each<[string, NovaHandler | undefined]>([
   ['without Glance', undefined],
   ['that has deleted the image', (_request, response) => sendJson(response, 404, { message: 'gone' })],
-])('shows unknown values before a cloud %s', async (_, handler) => {
+])('shows unknown values with a cloud %s', async (_, handler) => {
   at.servers.put(1);
   if (handler !== undefined) at.cloud.others.set('image', handler);
   const { get } = await at.serve();
@@ -88,7 +88,7 @@ it.each<[string, NovaHandler | undefined]>([
   expect(await get(`${system}/SecureBoot`)).toMatchObject({ SecureBootEnable: null, SecureBootCurrentBoot: null });
 });
 
-it('answers 503 with the name of a service that fails, and reads the server without it', async () => {
+it('answers 503 with the name of a service that fails, and still shows the server', async () => {
   at.servers.put(1);
   at.servers.put(2, { image: '', 'os-extended-volumes:volumes_attached': [{ id: 'v1' }] });
   const fail: NovaHandler = (_request, response) => void response.writeHead(418).end('<b>no</b> tea');
@@ -111,14 +111,14 @@ it.each<[string, object, string, string]>([
   ['the property of the image', { hw_architecture: 'aarch64' }, 'ARM', 'ARM-A64'],
   ['the older name of the property', { architecture: 'aarch64' }, 'ARM', 'ARM-A64'],
   ['the setting', {}, 'x86', 'x86-64'],
-])('shows the architecture by %s', async (_, properties, ProcessorArchitecture, InstructionSet) => {
+])('derives the architecture from %s', async (_, properties, ProcessorArchitecture, InstructionSet) => {
   at.servers.put(1, { flavor });
   glance(properties);
   const { get } = await at.serve();
   expect(await get(`${system}/Processors/CPU0`)).toMatchObject({ ProcessorArchitecture, InstructionSet });
 });
 
-it('shows the boot mode of a server that is read alone, and lists the modes that are known', async () => {
+it('shows the boot mode of a server that is read alone, and only known modes in a listing', async () => {
   at.servers.put(1);
   at.servers.put(2);
   at.servers.put(3, { image: '' });

@@ -11,13 +11,17 @@ const system = `/redfish/v1/Systems/${idOf(1)}`;
 const action = `${system}/Actions/Oem/RacklessComputerSystem.OpenConsole`;
 const url = 'https://console.example/vnc_auto.html?path=%3Ftoken%3Dsecret';
 
-/** Lets the cloud have consoles of one type, with this answer. @returns the types that were asked for. */
+/**
+ * Gives the cloud consoles of one type, with this answer. @returns the types that the driver has
+ * requested.
+ */
 function offer(type: string, answer: { readonly status: number; readonly body: object }): string[] {
   const asked: string[] = [];
   at.answer((request, response, path) => {
     if (!path.endsWith('/remote-consoles')) return false;
     whenRead(request, (text) => {
-      const { remote_console: wanted } = JSON.parse(text) as { readonly remote_console: { readonly type: string } }; // the driver's
+      // This is the driver's body.
+      const { remote_console: wanted } = JSON.parse(text) as { readonly remote_console: { readonly type: string } };
       asked.push(wanted.type);
       if (wanted.type === type) sendJson(response, answer.status, answer.body);
       else sendJson(response, 400, { badRequest: { message: `Unavailable console type ${wanted.type}.` } });
@@ -56,7 +60,7 @@ it('are shown if the cloud has them, and an action creates the URL', async () =>
   expect(JSON.stringify(await served.get(`${system}/LogServices/EventLog/Entries`))).not.toContain('secret');
 });
 
-it('are absent if the cloud has none, and are not tried again for each reader', async () => {
+it('are absent if the cloud has none, and not every reader causes another attempt', async () => {
   at.servers.put(1);
   const asked = offer('none', spice);
   const { get, send } = await at.serve();

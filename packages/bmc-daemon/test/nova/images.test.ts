@@ -1,4 +1,7 @@
-/** Images before a faulty Glance, and hostile states of servers. media.test.ts uses a real one. */
+/**
+ * Tests of images with a faulty Glance, and of hostile states of servers. media.test.ts uses a real
+ * Glance.
+ */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { waitFor } from '../daemon/process.js';
 import { idOf, IMAGE_ID } from '../support/listed-servers.js';
@@ -59,11 +62,11 @@ it.each([
   ['is larger than the limit', iso, iso.length - 1],
   ['is no ISO image', Buffer.alloc(100_000), iso.length],
   ['is shorter than the signature of an ISO image', Buffer.from('CD001'), iso.length],
-])('rejects what Glance has fetched as an upload if it %s', async (_, content, maxBytes) => {
+])('rejects an image that Glance has fetched, like an upload, if it %s', async (_, content, maxBytes) => {
   const limits = { ...mediaSettings.limits, maxBytes };
   images.contents.set('/boot.iso', content);
   const uploaded = await insert(await test.serve({ media: { limits } }));
-  // The image server tells neither size nor validator, so only the image in Glance shows them.
+  // The image server sends neither size nor validator, so only the image in Glance shows them.
   images.contents.clear();
   glance.content = content;
   for (const sendsRanges of [true, false]) {
@@ -111,7 +114,7 @@ it.each([
   expect(await served.get(drive)).toMatchObject({ Inserted: false });
 });
 
-it('deletes unused images at the start, and no image that it does not own or that another daemon marked', async () => {
+it('deletes unused images at the start, except images of others and images that another daemon has marked', async () => {
   const [now, old] = [new Date(), new Date(Date.now() - 3_600_000)].map((time) => time.toISOString());
   const later = glance.put();
   const used = glance.put({ [`rackless_state_${idOf(1)}`]: JSON.stringify({ cd: later }) });
@@ -133,7 +136,7 @@ it('deletes unused images at the start, and no image that it does not own or tha
   expect(await served.get(drive)).toMatchObject({ Inserted: true });
 });
 
-it('deletes no image that another daemon has inserted during the sweep, and sweeps again for one that it has changed', async () => {
+it('deletes no image that another daemon has inserted during the sweep, and sweeps again after its change', async () => {
   const [used, unused] = [glance.put(), glance.put()];
   const changed = new Set<string>();
   test.cloud.others.set('image', (request, response, path) => {
@@ -179,7 +182,7 @@ it('deletes the image of an eject during a sweep that has read the servers befor
   expect(glance.images.size).toBe(0);
 });
 
-it('deletes the other unused images if Glance deletes one of them not', async () => {
+it('deletes the other unused images if Glance does not delete one of them', async () => {
   const kept = glance.put({ protected: true });
   glance.put();
   glance.put();
@@ -207,7 +210,7 @@ it.each([
   expect(test.requestsTo('/image/v2/images/')).toEqual([`GET /image/v2/images/${IMAGE_ID}`]);
 });
 
-it('shows servers while Glance is silent about their images', async () => {
+it('shows servers while Glance does not answer', async () => {
   const used = glance.put();
   test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: used }) } });
   test.cloud.others.set('image', (_request, response) => response.writeHead(500).end('broken'));
@@ -219,7 +222,7 @@ it('shows servers while Glance is silent about their images', async () => {
   expect(test.requestsTo('/image/v2/images?')).toHaveLength(before);
 });
 
-it('boots from the CD drive that another daemon has just inserted, although the last reading is recent', async () => {
+it('boots the image that another daemon has just inserted, although its own data of the server is recent', async () => {
   const off = { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 };
   test.servers.put(1, off);
   const rescues: string[] = [];
@@ -242,7 +245,7 @@ it('boots from the CD drive that another daemon has just inserted, although the 
   expect(rescues[0]).toContain('after');
 });
 
-it('switches off a server that another daemon has just booted from its CD drive, although the last reading is recent', async () => {
+it('switches off a server that another daemon has just booted from its CD drive, although its own data is recent', async () => {
   const served = await test.serve();
   expect(await served.get(system)).toMatchObject({ PowerState: 'On' });
   const state = { cd: glance.put(), enabled: 'continuous', target: 'cdrom', after: 'req-1' };
@@ -255,7 +258,7 @@ it('switches off a server that another daemon has just booted from its CD drive,
   expect(await served.get(system)).toMatchObject({ PowerState: 'Off' });
 });
 
-it('reports an insert whose image other daemons delete again and again', async () => {
+it('reports the failure of an insert whose image other daemons delete again and again', async () => {
   const served = await test.serve();
   test.answer((request) => {
     if (request.url?.includes('/metadata/') === true) glance.images.clear();
@@ -275,7 +278,7 @@ it('ignores images of an unexpected form, logs each of them once, and serves the
     { id: null },
   ];
   for (const parts of odd) glance.put(parts);
-  // Any client of Glance can choose the id of an image, also one that is no UUID of RFC 9562.
+  // Any client of Glance can choose the id of an image, even one that is not a UUID of RFC 9562.
   const used = glance.put();
   const strange = '0123abcd-0000-0000-0000-000000000001';
   glance.images.set(strange, { ...glance.images.get(used), id: strange });
@@ -295,7 +298,7 @@ it('ignores images of an unexpected form, logs each of them once, and serves the
   ]);
 });
 
-it('deletes no image while the form of a server is unexpected, whose drive may hold it', async () => {
+it('deletes no image while the form of a server is unexpected, because its drive may contain the image', async () => {
   glance.put();
   test.servers.put(2, { flavor: null });
   test.servers.put(3, { id: 'odd' });
@@ -315,7 +318,7 @@ it('deletes no image while the form of a server is unexpected, whose drive may h
   await untilImages(0);
 });
 
-it('shows the image of an insert although a listing of the images that began before it arrives late', async () => {
+it('shows the image of an insert, even if an older listing of the images arrives late', async () => {
   const served = await test.serve();
   await untilSwept();
   const old = glance.put();
@@ -344,7 +347,7 @@ it('shows the image of an insert although a listing of the images that began bef
   expect(await served.get(drive)).toMatchObject({ Inserted: true, Image });
 });
 
-it('lists the images once while Glance hangs, and shows servers after 5 s', async () => {
+it('makes one listing of the images while Glance hangs, and shows servers after 5 s', async () => {
   test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: glance.put() }) } });
   const served = await test.serve();
   await untilSwept();

@@ -1,4 +1,4 @@
-/** The daemon before a real Nova: list, inventory and power, as Redfish clients see them. */
+/** Tests of the daemon with a real Nova: list, inventory and power, as Redfish clients see them. */
 import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -180,7 +180,7 @@ describeLab('a daemon before a cloud', () => {
     expect(await powerState(url, 'lab-1')).toBe('On');
   });
 
-  it('shows what the owner does beside it, and rejects what the state does not allow', async () => {
+  it('shows changes that the owner makes directly, and rejects actions that the state does not allow', async () => {
     const url = await serve(labFile()).address();
     await owner.act('lab-2', undefined, (await owner.server('lab-2')).vmState);
     await reset(url, 'lab-2', 'On');
@@ -194,7 +194,7 @@ describeLab('a daemon before a cloud', () => {
     await owner.act('lab-2', { unpause: null }, 'active');
   });
 
-  it('shows a new server of the filter and drops a deleted one', async () => {
+  it('shows a new server that meets the filter, and drops a deleted one', async () => {
     const url = await serve(labFile(), {
       EMULATOR_OS_FILTER: "{'metadata': {'role': 'guest'}, 'name': 'extra-*'}",
     }).address();
@@ -247,7 +247,7 @@ describeLab('a daemon before a faulty cloud', () => {
   const isServerRead: (request: Parameters<Fault>[0]) => boolean = ({ url: path = '' }) =>
     path.startsWith('/nova/servers');
 
-  it('renews its token, waits as long as asked, and repeats half answers', async () => {
+  it('renews its token, waits as Retry-After says, and repeats requests with an incomplete answer', async () => {
     await serve();
     const faults = [
       answerWith(401, {}, 'Authentication required'),
@@ -292,7 +292,7 @@ describeLab('a daemon before a faulty cloud', () => {
     relay.fault = (request) => (isServerRead(request) ? silence : undefined);
     await expectBusy();
     await expectRecovery();
-    // The token has ended, and Keystone gives no other one.
+    // The token is not valid any more, and Keystone gives no other token.
     relay.fault = (request) => answerWith(isServerRead(request) ? 401 : 500);
     await expectBusy();
     await expectRecovery();
@@ -304,7 +304,7 @@ describeLab('a daemon before a faulty cloud', () => {
     await relay.down();
   });
 
-  it('answers 503 to an action that meets a running task, and repeats no action', async () => {
+  it('answers 503 to an action while another task runs, and does not repeat the action', async () => {
     await serve();
     const id = String((await read(url, `${systems}/lab-2`))['Id']);
     const message = `Cannot 'trigger_crash_dump' instance ${id} while it is in task_state rebooting`;

@@ -68,7 +68,7 @@ export function labCloud(): CloudSettings {
   return readCloud('lab', { environment: { OS_CLIENT_CONFIG_FILE: file }, directory: '/' });
 }
 
-/** The view of a server by its owner, beside the daemon. */
+/** The view of a server by its owner, who does not use the daemon. */
 export interface LabServer {
   readonly id: string;
   readonly name: string;
@@ -77,7 +77,7 @@ export interface LabServer {
   readonly task: string | null;
 }
 
-/** Uses the lab as its owner does, beside the daemon. */
+/** Uses the lab directly as its owner, without the daemon. */
 export interface LabOwner {
   readonly session: CloudSession;
   servers(): Promise<readonly LabServer[]>;

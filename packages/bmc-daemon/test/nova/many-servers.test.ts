@@ -1,4 +1,7 @@
-/** Thousands of servers before Redfish clients. Nova is a small server of the test: the lab has no room for so many. */
+/**
+ * Tests thousands of servers. A small server of the test replaces Nova, because the lab has no room
+ * for so many servers.
+ */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createTestLog } from '../../../daemon/test/support/log.js';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
@@ -41,7 +44,7 @@ async function serveMany(count: number, timeoutMs: number): Promise<Many> {
 const reset = (served: Served, index: number, type: string): Promise<ServedAnswer> =>
   served.send('POST', `/redfish/v1/Systems/${idOf(index)}/Actions/ComputerSystem.Reset`, { ResetType: type });
 
-it('lists 5,000 servers, and expands them without a request for each', async () => {
+it('lists 5,000 servers, and expands them without a request for each server', async () => {
   const { served } = await serveMany(COUNT, 120_000);
   expect((await served.get('/redfish/v1/Systems'))['Members']).toHaveLength(COUNT);
   const { Members: members } = await served.get('/redfish/v1/Systems?$expand=.');
@@ -55,7 +58,8 @@ it('lists 5,000 servers, and expands them without a request for each', async () 
 });
 
 it('executes 1,000 simultaneous power actions over a few connections', async () => {
-  // Directly with the driver: the host may have no room for 1,000 connections of clients at the same moment.
+  // Uses the driver directly, because the host may not allow 1,000 connections of clients at the
+  // same time.
   const { driver, servers } = await serveMany(1000, 240_000);
   const ids = Array.from({ length: 1000 }, (_, index) => idOf(index));
   await Promise.all(ids.map((id) => driver.power(id, 'destroy')));
@@ -66,7 +70,7 @@ it('executes 1,000 simultaneous power actions over a few connections', async () 
   expect(cloud.mostConnections()).toBeLessThan(MANY_CONNECTIONS);
 });
 
-it('answers 503 to resets that a hanging cloud has not accepted', async () => {
+it('answers 503 to resets while the cloud hangs and does not accept them', async () => {
   const { served } = await serveMany(50, 1000);
   cloud.nova = () => undefined;
   const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => reset(served, index, 'ForceOff')));
@@ -75,7 +79,7 @@ it('answers 503 to resets that a hanging cloud has not accepted', async () => {
   expect(cloud.mostConnections()).toBeLessThan(MANY_CONNECTIONS);
 });
 
-it('executes a reset also if a change outside has just reversed the state that it read', async () => {
+it('executes a reset even if another client has just changed the state that the daemon has read', async () => {
   const { served, servers } = await serveMany(1, 120_000);
   const off = { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 };
   for (const { outside, type, result } of [

@@ -1,4 +1,4 @@
-/** Virtual media and boot override of a real Nova and Glance. */
+/** Tests of virtual media and boot override with a real Nova and Glance. */
 import { writeFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { daemonFixture } from '../daemon/fixture.js';
@@ -174,7 +174,7 @@ describeLab('virtual media before a cloud', () => {
       expect((await machine.insert(`${images.url}/boot.iso`)).status).toBe(204);
       const again = machineAt(await serve('other').address(), 'lab-1');
       expect([await again.boot(), (await again.drive())['Inserted']]).toEqual([['Cd', 'Continuous'], true]);
-      // The image in the drive, and the one that holds the change.
+      // The image in the drive, and the note that contains the change.
       expect((await storedImages(owner)).map(({ status }) => status).sort()).toEqual(['active', 'queued']);
       expect((await machine.reset('ForceRestart')).status).toBe(204);
       expect((await owner.server('lab-1')).vmState).toBe('rescued');
@@ -241,7 +241,8 @@ describeLab('virtual media before a cloud', () => {
     const url = await serve().address();
     const machine = machineAt(url, 'lab-1');
     await cleanUp(url, 'lab-1');
-    // It also begins as a disk of QEMU does, which Nova does not accept. The server ends in the state ERROR.
+    // The image also begins like a disk of QEMU, which Nova does not accept. The server gets the
+    // state ERROR.
     const twofold = Buffer.from(iso);
     twofold.write('QFI\xfb', 0, 'latin1');
     twofold.writeUInt32BE(3, 4);
@@ -302,30 +303,33 @@ describeLab('virtual media before a cloud', () => {
     ['before the mark of the boot', /^PUT .*metadata/, 'dropped', 'rescued'],
     ['before the boot', /^POST .*action$/, 'dropped', 'rescued'],
     ['after the boot began', /^POST .*action$/, 'passed', 'active'],
-  ] as const)('boots a once image exactly once if the daemon is killed %s', async (_, request, fate, expected) => {
-    const { daemon, relay: cloud } = await serveRelayed();
-    const url = await daemon.address();
-    const machine = machineAt(url, 'lab-2');
-    await cleanUp(url, 'lab-2');
-    await machine.insert(`${images.url}/boot.iso`);
-    await machine.setBoot(cdOnce);
-    let isKilled = false;
-    cloud.fault = ({ method = '', url: path = '' }) => {
-      if (isKilled || !request.test(`${method} ${path}`)) return undefined;
-      isKilled = true;
-      daemon.signal('SIGKILL');
-      return fate === 'dropped' ? (response) => void response.destroy() : undefined;
-    };
-    await expect(machine.reset('ForceRestart')).rejects.toThrow();
-    cloud.fault = () => undefined;
-    const nextUrl = await serve().address();
-    const next = machineAt(nextUrl, 'lab-2');
-    await waitFor(
-      async () => ((await owner.server('lab-2')).task === null ? true : undefined),
-      () => 'lab-2 has a task',
-    );
-    expect((await next.reset('ForceRestart')).status).toBe(204);
-    expect((await owner.server('lab-2')).vmState).toBe(expected);
-    await cleanUp(nextUrl, 'lab-2');
-  });
+  ] as const)(
+    'boots an image of a one-time override exactly once if the daemon is killed %s',
+    async (_, request, fate, expected) => {
+      const { daemon, relay: cloud } = await serveRelayed();
+      const url = await daemon.address();
+      const machine = machineAt(url, 'lab-2');
+      await cleanUp(url, 'lab-2');
+      await machine.insert(`${images.url}/boot.iso`);
+      await machine.setBoot(cdOnce);
+      let isKilled = false;
+      cloud.fault = ({ method = '', url: path = '' }) => {
+        if (isKilled || !request.test(`${method} ${path}`)) return undefined;
+        isKilled = true;
+        daemon.signal('SIGKILL');
+        return fate === 'dropped' ? (response) => void response.destroy() : undefined;
+      };
+      await expect(machine.reset('ForceRestart')).rejects.toThrow();
+      cloud.fault = () => undefined;
+      const nextUrl = await serve().address();
+      const next = machineAt(nextUrl, 'lab-2');
+      await waitFor(
+        async () => ((await owner.server('lab-2')).task === null ? true : undefined),
+        () => 'lab-2 has a task',
+      );
+      expect((await next.reset('ForceRestart')).status).toBe(204);
+      expect((await owner.server('lab-2')).vmState).toBe(expected);
+      await cleanUp(nextUrl, 'lab-2');
+    },
+  );
 });

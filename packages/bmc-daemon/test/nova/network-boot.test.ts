@@ -1,4 +1,7 @@
-/** Boot from the network by the image of EMULATOR_OS_IPXE_IMAGE, before a Nova that locks metadata. */
+/**
+ * Tests the boot from the network by the image of EMULATOR_OS_IPXE_IMAGE, with a Nova that locks
+ * metadata.
+ */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createNetworkImage } from '../../src/drivers/nova/image/network-image.js';
 import { createSession } from '../../src/drivers/nova/http/session.js';
@@ -54,7 +57,7 @@ const untilOwnImages = (count: number) =>
     () => `Glance has ${JSON.stringify(ownImages())} instead of ${count} images`,
   );
 
-it('offers the network only with an image, and names the setting otherwise', async () => {
+it('offers the network only if an image is configured; otherwise the error names the setting', async () => {
   const targets = async (served: Served) =>
     ((await served.get(system))['Boot'] as Body)['BootSourceOverrideTarget@Redfish.AllowableValues']; // an object of the schema
   const without = await serve(null);
@@ -137,7 +140,7 @@ it.each([
   ['does not exist', { name: 'other' }, /names the image 'ipxe', which does not exist in Glance/],
   ['is not active', { status: 'queued' }, /names the image 'ipxe', whose status is queued/],
   ['is not for a CD drive', { hw_rescue_device: undefined }, /lacks the property hw_rescue_device=cdrom/],
-])('rejects a boot if the image %s, and leaves the server and the override alone', async (_, parts, why) => {
+])('rejects a boot if the image %s, without a change of the server and of the override', async (_, parts, why) => {
   const served = await serve();
   await setBoot(served, 'Pxe', 'Continuous');
   await mustReset(served, 'ForceRestart');
@@ -150,7 +153,7 @@ it.each([
   expect([test.servers.actions, vmState(), await boot(served)]).toEqual([[], 'rescued', ['Pxe', 'Continuous']]);
 });
 
-it('keeps a once override if Nova rejects the image', async () => {
+it('keeps a one-time override if Nova rejects the image', async () => {
   const served = await serve();
   await setBoot(served, 'Pxe');
   test.answer((_request, response, path) => {

@@ -1,4 +1,7 @@
-/** The power-off of a server that runs an image takes two actions of Nova. Faults may come between them. */
+/**
+ * The power-off of a server that runs an image needs two actions of Nova. These tests cause faults
+ * between the two actions.
+ */
 import { writeFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { daemonFixture } from '../daemon/fixture.js';
@@ -90,7 +93,7 @@ describe('a daemon that is killed between the two actions', () => {
     expect(JSON.parse(stored())).toEqual({ ...settled, cd: image });
   });
 
-  it('lets a server run that its owner has restarted meanwhile', async () => {
+  it('does not switch off a server that its owner has restarted meanwhile', async () => {
     await killBetween();
     const init = { method: 'POST', body: JSON.stringify({ reboot: { type: 'HARD' } }) };
     await fetch(`${test.cloud.url}/compute/servers/${id}/action`, init);
@@ -102,7 +105,7 @@ describe('a daemon that is killed between the two actions', () => {
     expect([vmState(), actions()]).toEqual(['active', ['unrescue', 'reboot']]);
   });
 
-  it('leaves it to a client that asks another daemon for a start', async () => {
+  it('does not complete the power-off after a client has started the server at another daemon', async () => {
     await killBetween();
     const served = await test.serve();
     const reset = `/redfish/v1/Systems/${id}/Actions/ComputerSystem.Reset`;

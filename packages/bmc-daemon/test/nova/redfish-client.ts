@@ -1,10 +1,10 @@
-/** Redfish requests to a daemon before the lab. */
+/** Sends Redfish requests to a daemon that uses the lab. */
 import { waitFor } from '../daemon/process.js';
 
 /** The JSON object of an answer. */
 export type Body = Record<string, unknown>;
 
-/** An answer, for a task that of its result. */
+/** An answer. For a task, it is the answer with its result. */
 export interface Answer {
   readonly status: number;
   readonly retryAfter: string | null;

@@ -32,7 +32,7 @@ interface Services {
   readonly glance?: string;
 }
 
-/** Starts a relay before a cloud. */
+/** Starts a relay between the daemon and a cloud. */
 export async function startRelay(cloud: CloudSettings, { nova: novaUrl, glance }: Services): Promise<Relay> {
   const seen: string[] = [];
   const server = createServer((request, response) => {

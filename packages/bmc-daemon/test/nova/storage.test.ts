@@ -1,4 +1,7 @@
-/** Storage before clouds without Cinder, with a faulty one and with a hostile one. lab.test.ts uses a real one. */
+/**
+ * Tests of storage with clouds that have no Cinder, a faulty Cinder or a hostile Cinder.
+ * lab.test.ts uses a real Cinder.
+ */
 import { expect, it } from '@jest/globals';
 import { sendJson, type NovaHandler } from '../support/cloud-server.js';
 import { idOf } from '../support/listed-servers.js';
@@ -7,7 +10,7 @@ import type { Body, Served } from '../support/served-resources.js';
 
 const at = servedCloud();
 
-/** Serves the servers before a cloud with this Cinder; undefined: none. */
+/** Serves the servers of a cloud with this Cinder; undefined: the cloud has none. */
 async function serve(cinder?: NovaHandler): Promise<Served> {
   if (cinder !== undefined) at.cloud.others.set('volumev3', cinder);
   return await at.serve();
@@ -45,7 +48,7 @@ it('shows the disks of the flavor, and volumes with size and name', async () => 
   expect(ofCinder()).toEqual(['GET /volumev3/volumes/v1']);
 });
 
-it('asks Cinder only when a client reads storage', async () => {
+it('sends requests to Cinder only when a client reads storage', async () => {
   at.servers.put(1, attached('v1'));
   const { get } = await serve((_request, response) => sendJson(response, 200, volumeOf('v1')));
   await get('/redfish/v1/Systems?$expand=.');
@@ -60,7 +63,7 @@ it.each<[string, NovaHandler | undefined]>([
   ['has a Cinder that fails', (_request, response) => sendJson(response, 500, { error: { message: 'down' } })],
   ['has a Cinder with another form', (_request, response) => sendJson(response, 200, { volume: [] })],
   ['does not show the volume', (_request, response) => sendJson(response, 404, { itemNotFound: { message: 'no' } })],
-])('shows what Nova knows before a cloud that %s', async (_, cinder) => {
+])('shows the values that Nova knows with a cloud that %s', async (_, cinder) => {
   at.servers.put(1, attached('v1', 'v2'));
   const { get } = await serve(cinder);
   for (const id of ['v1', 'v2']) {
@@ -72,7 +75,7 @@ it.each<[string, NovaHandler | undefined]>([
   expect(await get(`${storage}/local/Volumes/root`)).toMatchObject({ CapacityBytes: 2 ** 30 });
 });
 
-it('asks a Cinder that does not answer once only, and lets no reader wait again', async () => {
+it('sends only one request to a Cinder that does not answer, and only one reader waits', async () => {
   at.servers.put(1, attached('v1', 'v2', 'v3'));
   const { get } = await serve((_request, response) => sendJson(response, 400, { badRequest: { message: 'no' } }));
   await get(`${storage}/volume`);
@@ -82,7 +85,7 @@ it('asks a Cinder that does not answer once only, and lets no reader wait again'
   expect(ofCinder()).toHaveLength(asked);
 });
 
-it('shows a hostile cloud with limits and without control characters', async () => {
+it('limits texts of a hostile cloud, and removes control characters', async () => {
   const ids = Array.from({ length: 5000 }, (_, index) => `v${index}`);
   at.servers.put(1, attached('../../Managers', 'a b', ...ids));
   const name = `<script>alert(1)</script>\u0000\u001b[31m\ud800\u202e${'x'.repeat(100_000)}`;

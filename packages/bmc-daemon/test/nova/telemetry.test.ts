@@ -1,4 +1,4 @@
-/** Metric reports by the diagnostics of servers. */
+/** Tests of metric reports, which come from the diagnostics of servers. */
 import { expect, it } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import { waitFor } from '../daemon/process.js';
@@ -32,7 +32,7 @@ const answerWith = (respond: (response: ServerResponse, id: string) => void): vo
     return true;
   });
 
-it('shows the counters of a server, and asks Nova for this server only', async () => {
+it('shows the counters of a server, and sends a request only for this server', async () => {
   for (const index of [1, 2, 3]) test.servers.put(index);
   const served = await test.serve();
   expect((await served.get(reports))['Members']).toHaveLength(3);
@@ -50,7 +50,7 @@ it('shows the counters of a server, and asks Nova for this server only', async (
   expect(asked()).toEqual([idOf(2)]);
 });
 
-it('shows the load of the processors from two readings', async () => {
+it('derives the load of the processors from two measurements', async () => {
   test.servers.put(1);
   let readings = 0;
   answerWith((response) => {
@@ -68,7 +68,7 @@ it('shows the load of the processors from two readings', async () => {
   expect(load).toBe('0');
 });
 
-it('has no values for a server that is off, and asks Nova nothing', async () => {
+it('has no values for a server that is off, and sends no request to Nova', async () => {
   test.servers.put(1, { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 });
   const served = await test.serve();
   expect(valuesOf(await reportOf(served, 1))).toEqual({});
@@ -83,7 +83,7 @@ it.each([[400], [404], [409], [501]])('has no values if Nova answers %d', async 
   expect(asked()).toEqual([idOf(1)]);
 });
 
-it('asks for no server after the policy of the cloud has refused one', async () => {
+it('sends no more requests after the policy of the cloud has rejected one', async () => {
   for (const index of [1, 2]) test.servers.put(index);
   const message = 'Policy does not allow os_compute_api:os-server-diagnostics to be performed.';
   answerWith((response) => sendJson(response, 403, { forbidden: { code: 403, message } }));
@@ -92,7 +92,7 @@ it('asks for no server after the policy of the cloud has refused one', async () 
   expect(asked()).toEqual([idOf(1)]);
 });
 
-it('answers 503 for a server whose host is down, asks for it later, and reads the others', async () => {
+it('answers 503 for a server whose host is down, retries later, and reads the others', async () => {
   for (const index of [1, 2]) test.servers.put(index);
   answerWith((response, id) => {
     if (id === idOf(1)) sendJson(response, 500, { computeFault: { code: 500, message: 'MessagingTimeout' } });

@@ -157,7 +157,7 @@ it('delivers each event once, and continues when a replica is killed under load'
   await Promise.all(texts.map((text, index) => testEvent(index % 2 === 0 ? a : b, text)));
   for (const text of texts) await delivered(text);
   expect(texts.map(count)).toEqual(texts.map(() => 1));
-  // One of them delivers, so this kills it once.
+  // Only one of the replicas delivers, and this kills it.
   const c = await service.start();
   for (const [victim, survivor] of [
     [a, b],
@@ -172,7 +172,7 @@ it('delivers each event once, and continues when a replica is killed under load'
   server.close();
 });
 
-it('keeps the subscriptions, and delivers on, when the store loses its content', async () => {
+it('keeps the subscriptions, and continues the delivery, when the store loses its content', async () => {
   const { server, url, bodies } = await listen();
   const body = { Destination: url, Protocol: 'Redfish', RegistryPrefixes: ['Base'] };
   const { headers } = await send(a, 'POST', subscriptions, { body, headers: admin });
@@ -190,7 +190,7 @@ it('keeps the subscriptions, and delivers on, when the store loses its content',
   server.close();
 });
 
-it('delivers the events of an outage of the store afterwards', async () => {
+it('delivers events from an outage of the store after the outage', async () => {
   const { server, url, bodies } = await listen();
   const body = { Destination: url, Protocol: 'Redfish', RegistryPrefixes: ['Base'] };
   expect(await statusOf(send(a, 'POST', subscriptions, { body, headers: admin }))).toBe(201);

@@ -116,7 +116,7 @@ it('lets a power-off at one replica cancel a start that waits at another', async
   await insert;
 });
 
-it('takes an aborted operation out of the queue', async () => {
+it('removes an aborted operation from the queue', async () => {
   const first = step();
   const edit = a.power(machine, first.run, {});
   await queued(1);
@@ -130,7 +130,7 @@ it('takes an aborted operation out of the queue', async () => {
   await edit;
 });
 
-it('rejects the writes of an operation whose turn Redis has lost, and lets the next one begin', async () => {
+it('rejects writes of an operation if Redis has lost its place in the queue, and begins the next one', async () => {
   const [begun, write] = [step(), step()];
   const first = rejection(
     a.edit('u', async (check) => {
@@ -144,7 +144,7 @@ it('rejects the writes of an operation whose turn Redis has lost, and lets the n
   const waiting = rejection(b.edit('u', () => second.run()));
   await queued(2, 'edit');
   await redis.flush();
-  // The second one joins again, and is the first one now.
+  // The second operation joins the queue again, and is now the first one.
   await queued(1, 'edit');
   write.end();
   expect(await first).toEqual(['unavailable', expect.stringContaining('did not answer for too long')]);

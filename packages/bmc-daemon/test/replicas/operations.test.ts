@@ -51,7 +51,7 @@ const written = (count: number) =>
     () => `Nova has only seen ${seen.writes.join()}`,
   );
 
-it('runs one operation at a time, whichever replica gets the request', async () => {
+it('runs one operation at a time, no matter which replica gets the request', async () => {
   // More reads than a replica needs before it acts.
   seen.reads = 8;
   const answers = await Promise.all(
@@ -84,13 +84,13 @@ it('continues with the waiting operations when the replica of the running one is
   expect(seen.writes).toHaveLength(4);
 });
 
-it('does not write to a server any more after another replica had its turn', async () => {
+it('does not write to a server after another replica had its turn', async () => {
   expect(await statusOf(boot(a, 'Hdd', 'Once'))).toBe(200);
   seen.writes.length = 0;
   seen.reads = ENDLESS;
   const restart = reset(a);
   await written(1);
-  // A has to end the override next. It must not end the one of B.
+  // Next, A would end its override. It must not end the override of B.
   a.process.signal('SIGSTOP');
   expect(await statusOf(boot(b, 'Cd', 'Once'))).toBe(200);
   const writes = [...seen.writes];

@@ -1,4 +1,4 @@
-/** A replica and a test in place of a replica of another version, with a real Redis. */
+/** Tests a replica with a real Redis. The test replaces a replica of another version. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { openSharedStore, type SharedStore } from '../../src/replicas/shared-store.js';
 import { idOf } from '../support/listed-servers.js';
@@ -58,7 +58,7 @@ it.each([
     'settings',
     () => send(replica, 'PATCH', `${root}/TelemetryService`, { body: { ServiceEnabled: false }, headers: admin }),
   ],
-])('refuses to change %s that another version has stored in another form', async (_what, kind, id, change) => {
+])('rejects changes of %s that another version has stored in another format', async (_what, kind, id, change) => {
   const foreign = { enabled: 'of another version' };
   await store(kind, id, foreign);
   const { status, headers, body } = await change();
@@ -91,11 +91,13 @@ it('keeps what a newer version has added to subscriptions, accounts and report d
   expect(await statusOf(send(replica, 'PATCH', await definitionUri(), { body: schedule, headers: admin }))).toBe(200);
   const isNew = { added: 'by a newer version' };
   const listeners = await stored('events', 'subscriptions');
-  const [first] = listeners['subscriptions'] as [{ readonly wanted: object }]; // the one that exists
+  // This definition exists.
+  const [first] = listeners['subscriptions'] as [{ readonly wanted: object }];
   const extended = { ...first, ...isNew, wanted: { ...first.wanted, ...isNew } };
   await store('events', 'subscriptions', { ...listeners, ...isNew, subscriptions: [extended] });
   const access = await stored('access', 'accounts');
-  const state = access['state'] as { readonly accounts: readonly object[]; readonly settings: object }; // as above
+  // This exists, as above.
+  const state = access['state'] as { readonly accounts: readonly object[]; readonly settings: object };
   const settings = { ...state.settings, ...isNew };
   const extendedAccounts = state.accounts.map((known) => ({ ...known, ...isNew }));
   await store('access', 'accounts', { ...access, ...isNew, state: { ...state, accounts: extendedAccounts, settings } });

@@ -1,4 +1,7 @@
-/** Two replicas of one service, as processes, before a Redis and a server in place of a cloud. */
+/**
+ * Two replicas of one service, as processes, with a Redis and with a test server that replaces a
+ * cloud.
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => service.stop());
 
-it('lets a session of one replica work, be listed and end at the other', async () => {
+it('accepts, lists and ends a session of one replica at the other replica', async () => {
   const { token, uri } = await logIn(a);
   expect(await statusOf(read(b, `${root}/Systems`, token))).toBe(200);
   const { body } = await read(b, sessions, token);
@@ -40,7 +40,8 @@ it('applies changes of accounts at all replicas at once', async () => {
   const { token } = await logIn(b, { UserName: eve.UserName, Password: eve.Password });
   const uri = `${accounts}/eve`;
   expect(await statusOf(read(a, root + '/Systems', token))).toBe(200);
-  // A new password ends her session and the old password, also where both were used before.
+  // A new password ends her session and the old password, even at replicas that have used both
+  // before.
   expect(await statusOf(read(b, uri, basic('eve', 'first words')))).toBe(200);
   expect(await statusOf(send(a, 'PATCH', uri, { body: { Password: 'second words' }, headers: admin }))).toBe(200);
   expect(await statusOf(read(b, uri, token))).toBe(401);
@@ -76,7 +77,7 @@ it('has the same UUID and the same ETags at all replicas', async () => {
   }
 });
 
-it('answers 503 to sessions and changes of accounts without its store, and reads on with a password', async () => {
+it('answers 503 to sessions and changes of accounts without its store; reads with a password still work', async () => {
   const { token } = await logIn(a);
   expect(await statusOf(read(a, `${root}/Systems`, admin))).toBe(200);
   service.redis.pause();

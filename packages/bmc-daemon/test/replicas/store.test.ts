@@ -40,10 +40,11 @@ it('reloads its copy after Redis returned to an older state', async () => {
   expect(ids()).toEqual(['a', 'c']);
 });
 
-it('reloads its copy after Redis lost the last changes and made others before it was connected again', async () => {
+it('reloads its copy if Redis lost its last changes and got others before the replica was connected again', async () => {
   await put('a');
   await put('b');
-  // Another replica has already made a second change, so that the revision is the known one.
+  // Another replica has already made a second change, so the revision is the one that this replica
+  // knows.
   await run(`redis.call('HDEL', KEYS[2], 'k/b') redis.call('ZREM', KEYS[3], 'k/b')
 redis.call('HSET', KEYS[2], 'k/c', '{}') redis.call('ZADD', KEYS[3], 2, 'k/c')`);
   await link.command(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
@@ -53,7 +54,7 @@ redis.call('HSET', KEYS[2], 'k/c', '{}') redis.call('ZADD', KEYS[3], 2, 'k/c')`)
   );
 });
 
-it('reads from a Redis without memory, and logs once that it accepts no changes', async () => {
+it('reads from a Redis that has no memory left, and logs once that Redis accepts no changes', async () => {
   await put('a');
   redis.pause();
   await expect(store.sync()).rejects.toThrow('does not answer');
@@ -76,7 +77,7 @@ it('reads from a Redis without memory, and logs once that it accepts no changes'
   expect(rejected()).toHaveLength(1);
 });
 
-it('forgets deleted entries also when many entries that still exist are older', async () => {
+it('forgets deleted entries even if many older entries still exist', async () => {
   const lasting = Array.from({ length: 2500 }, (_value, index) => ({ kind: 'k', id: `lasting-${index}`, value: {} }));
   await store.commit(lasting);
   const passing = Array.from({ length: 2100 }, (_value, index) => ({ kind: 'k', id: `passing-${index}` }));
@@ -103,7 +104,7 @@ end`;
   expect(logged).toEqual(['the shared store has an entry that is not JSON: "k/b"']);
 });
 
-it('takes no replica for dead until the store has answered for a whole lease', async () => {
+it('considers no replica dead before the store has answered for a whole lease', async () => {
   const living = async () => [...(await store.living(['other']))];
   expect(await living()).toEqual([]);
   redis.pause();

@@ -233,7 +233,7 @@ async function serve(
     stop: async () => {
       await listening.stop();
       rmSync(folder, { recursive: true });
-      // Writes buffered lines now, because later lines would come after the end of the test.
+      // Writes buffered lines now. Otherwise, they would be written after the end of the test.
       log.flush();
     },
   };

@@ -1,6 +1,7 @@
 /**
- * A server with Keystone's tokens and the answers of a test instead of Nova's. Only for faults and
- * numbers that a real cloud does not have on demand; test/nova uses a real one.
+ * A server that replaces a cloud: it has Keystone's tokens, and the test gives the answers of Nova.
+ * Use it only for faults and numbers of servers that a real cloud cannot have on demand. Other
+ * tests of test/nova use a real cloud.
  */
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
@@ -25,7 +26,7 @@ export interface CloudServer {
   close(): Promise<void>;
 }
 
-/** The password that the server accepts. */
+/** The only password that the server accepts. */
 export const PASSWORD = 'correct horse';
 
 /** Sends JSON. */

@@ -1,4 +1,4 @@
-/** Glance for a {@link CloudServer}, for faults that a real one does not have on demand. */
+/** Glance for a {@link CloudServer}, for faults that a real Glance cannot have on demand. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { sendJson, type NovaHandler } from './cloud-server.js';
@@ -22,7 +22,7 @@ export interface Glance {
   uploadStatus: number;
 }
 
-/** Creates it. */
+/** Creates the service. */
 export function createGlance(): Glance {
   const images: Glance['images'] = new Map();
   const sendContent = ({ headers }: IncomingMessage, response: ServerResponse): void => {

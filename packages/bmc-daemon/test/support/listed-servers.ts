@@ -42,7 +42,10 @@ const actions: Readonly<
   unrescue: { name: 'unrescue', vmState: 'active', powerState: 1 },
 };
 
-/** Diagnostics as Nova 26 sends them. It has no memory of libvirt in the unit that the API documents. */
+/**
+ * Diagnostics as Nova 26 sends them. The memory is missing, because libvirt's value does not have
+ * the documented unit.
+ */
 const diagnostics = {
   ...{
     state: 'running',
@@ -74,8 +77,8 @@ const diagnostics = {
 const locked: ReadonlySet<unknown> = new Set(['rescued', 'error']);
 
 /**
- * Lets a cloud answer with servers: the list, single ones, no ports, metadata, and actions, which end at once. In rescue
- * mode, a server accepts `unrescue` only.
+ * Lets a cloud answer requests for servers: lists, single servers, metadata and actions. There are
+ * no ports. An action ends at once. In rescue mode, a server accepts only `unrescue`.
  */
 export function listServers(cloud: CloudServer): ListedServers {
   const all: ListedServers['all'] = new Map();
@@ -181,7 +184,7 @@ function pageOf(all: ListedServers['all'], query: URLSearchParams): { servers: u
   const page = shown.slice(start, start + limit);
   if (start + limit >= shown.length) return { servers: page };
   const next = new URLSearchParams({ ...Object.fromEntries(query), marker: String(page.at(-1)?.['id']) });
-  // The host is one that only the cloud itself reaches.
+  // Only the cloud itself can reach this host.
   const href = `http://inner.invalid/v2.1/servers/detail?${next.toString()}`;
   return { servers: page, servers_links: [{ rel: 'next', href }] };
 }

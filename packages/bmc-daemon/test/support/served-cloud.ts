@@ -1,4 +1,7 @@
-/** The resources before a cloud of the test, for faults and hostile answers. test/nova/lab.test.ts uses a real one. */
+/**
+ * Serves the resources of a cloud that the test controls, for faults and hostile answers.
+ * test/nova/lab.test.ts uses a real cloud.
+ */
 import { afterEach, beforeEach } from '@jest/globals';
 import { createTestLog } from '../../../daemon/test/support/log.js';
 import type { LogLine } from '../daemon/process.js';
@@ -16,10 +19,14 @@ interface ServedCloud {
   readonly logged: readonly LogLine[];
   /** Returns the requests to a service by the beginning of its path: `/volumev3`. */
   requestsTo(path: string): readonly string[];
-  /** Answers some requests to Nova before the list of servers does. @returns false for all others. */
+  /**
+   * Answers some requests to Nova in place of the list of servers. @returns false for all other
+   * requests.
+   */
   answer(handler: (...request: Parameters<NovaHandler>) => boolean): void;
   /**
-   * Serves the resources, by one more daemon with each call. The cloud must have its servers and services already.
+   * Serves the resources. Each call starts one more daemon. The cloud must have its servers and
+   * services already.
    * @param options.media replaces settings of virtual media.
    * @param options.timeoutMs of a request to the cloud. Default: two minutes.
    */

@@ -1,4 +1,7 @@
-/** Editors of a definition as functions from text to text, each with a parse and a text of its own. */
+/**
+ * Editors of a definition as functions from text to text. Each function parses the text and makes a
+ * new text.
+ */
 import type { BootChoice } from '../../src/drivers/rules/boot-override.js';
 import { addStartingMark } from '../../src/drivers/libvirt/machine/process-record.js';
 import { changeBoot, changeFirmware, editOwnDefinition } from '../../src/drivers/libvirt/machine/boot-edit.js';
@@ -76,6 +79,6 @@ export const withBootChange = (xml: string, change: Parameters<typeof changeBoot
 export const withSecureBootMode = (xml: string, ...rest: Rest<typeof setSecureBoot>): string =>
   edited(xml, (edit) => changeFirmware(edit, () => setSecureBoot(edit, ...rest)));
 
-/** Changes the own order under an override. */
+/** Changes the machine's own boot order during an override. */
 export const withOwnOrderUnderOverride = (xml: string, ...rest: Rest<typeof order.setOwnOrder>): string =>
   edited(xml, (edit) => editOwnDefinition(edit, () => order.setOwnOrder(edit, ...rest)));

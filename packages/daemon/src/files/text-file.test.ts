@@ -30,11 +30,11 @@ describe('a text file', () => {
     ['a folder', '.', 'it is a folder'],
     ['no file', 'none', 'there is no such file'],
     ['an endless device', '/dev/zero', 'it is larger than 64 MiB'],
-  ])('that is %s says so', (_what, name, reason) => {
+  ])('that is %s gives an error with this reason', (_what, name, reason) => {
     expect(() => readTextFile(name.startsWith('/') ? name : inFolder(name))).toThrow(reason);
   });
 
-  it('that is not UTF-8, or too large, says so', () => {
+  it('that is not UTF-8, or too large, gives an error with this reason', () => {
     writeFileSync(inFolder('latin1'), Buffer.from([0xe9, 0x0a]));
     expect(() => readTextFile(inFolder('latin1'))).toThrow('it is not UTF-8');
     writeFileSync(inFolder('large'), '');
@@ -47,10 +47,10 @@ describe('a text file', () => {
     expect(() => readTextFile(inFolder('pipe'))).toThrow('it is a pipe without a writer');
   });
 
-  it('that is a pipe has a deadline, also if its writer goes on', async () => {
+  it('that is a pipe has a deadline, even if its writer continues', async () => {
     const pipe = inFolder('endless');
     execFileSync('mkfifo', [pipe]);
-    // Ends by itself, so that a read without a deadline fails this test.
+    // The writer ends by itself, so that a read without a deadline fails this test.
     const script = `exec 3<>'${pipe}'; echo open; for i in {1..70}; do echo -n x >&3; sleep 0.1; done`;
     const writer = spawn('bash', ['-c', script]);
     try {
@@ -61,10 +61,10 @@ describe('a text file', () => {
     }
   }, 60_000);
 
-  it('may be a pipe whose writer takes a moment, as <(command) of a shell is', async () => {
+  it('may be a pipe whose writer takes a moment, such as <(command) of a shell', async () => {
     const pipe = inFolder('slow');
     execFileSync('mkfifo', [pipe]);
-    // The writer reads its own line first, so that it has opened the pipe when this test goes on.
+    // The writer reads its own line first, so that it has opened the pipe when this test continues.
     const writer = spawn('bash', ['-c', `exec 3<>'${pipe}'; echo open; sleep 0.3; echo text >&3; exec 3>&-`]);
     await once(writer.stdout, 'data');
     expect(readTextFile(pipe, 300_000)).toBe('text\n');

@@ -123,7 +123,7 @@ describe('createLog', () => {
     });
   });
 
-  it('leaves out objects that are nested too deep to mask their secrets', () => {
+  it('omits objects that are nested so deep that their secrets cannot be masked', () => {
     const { log, lines } = collect();
     log.info('inserting', { a: { b: { c: { d: { e: { f: 1, g: { Password: 'hunter2' } } } } } } });
     expect(parse(lines()[0])).toMatchObject({ a: { b: { c: { d: { e: { f: 1, g: '[nested]' } } } } } });

@@ -20,7 +20,7 @@ describe('maskUrl', () => {
     ['http://u:12/ss@images/a.iso', 'http://******'],
     ['http://u:/ss@images/a.iso', 'http://******'],
     ['http://u:12?ss@images/a.iso', 'http://******'],
-    // Not a password: an IPv6 address, and an at sign without a port before it.
+    // These are not passwords: an IPv6 address, and an at sign without a port before it.
     ['http://[::1]/a@b.iso', 'http://[::1]/a@b.iso'],
     ['http://images:80/a.iso', 'http://images:80/a.iso'],
     ['//u:p@images/a.iso?t', '******'],

@@ -84,7 +84,7 @@ export class LinkHooks {
       entry.succeeded = true;
       entry.resolve();
     } catch (error) {
-      // The connection is lost or does not answer. The hook is not the reason.
+      // The connection is lost or does not answer, which is not a failure of the hook.
       if (connection.failure !== null || isLibvirtError(error, 'CALL_TIMEOUT')) throw error;
       this.#failed(entry, error);
     }

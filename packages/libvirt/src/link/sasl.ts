@@ -17,7 +17,7 @@ const mechanisms = ['SCRAM-SHA-256', 'PLAIN'] as const;
  */
 export async function authenticateWithSasl(connection: Caller, uri: LibvirtUri, limits: CallOptions): Promise<void> {
   // As in libvirt's own client: an unencrypted connection needs a mechanism that encrypts, and
-  // neither of these does. libvirtd then offers none, without a reason.
+  // neither of our two mechanisms does. libvirtd then offers none, without a reason.
   if (uri.transport === 'tcp') {
     throw unsupported(uri, 'libvirtd wants a password, which is not safe over tcp; use the transport tls or ssh');
   }

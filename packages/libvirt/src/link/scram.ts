@@ -13,7 +13,7 @@ const MAX_ITERATIONS = 1_000_000;
 /** No channel binding, which libvirt does not use. */
 const GS2_HEADER = 'n,,';
 
-/** One exchange: `first`, then `answer`, then `verify`. */
+/** One exchange. Call `first`, then `answer`, then `verify`. */
 export class ScramExchange {
   readonly #credentials: Credentials;
   readonly #nonce: string;
@@ -32,7 +32,7 @@ export class ScramExchange {
 
   /**
    * Returns the proof for the first message of the server.
-   * @throws {Error} if the message is not one that a server may send.
+   * @throws {Error} if a server must not send such a message.
    */
   async answer(serverFirst: string): Promise<string> {
     const [, nonce = '', salt = '', count = ''] =

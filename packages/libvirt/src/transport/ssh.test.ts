@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { failureOf, until } from '../../test/fake/until.js';
 import { Hypervisor } from '../index.js';
 
-// Programs in place of ssh, for faults that a real ssh shows only sometimes.
+// These programs replace ssh, for faults that a real ssh has only sometimes.
 let dir: string;
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'rackless-ssh-'));

@@ -10,7 +10,7 @@ import { parseUri } from '../uri.js';
 import { openTls } from './tls.js';
 import type { Transport } from './transport.js';
 
-// Servers in place of libvirtd, for faults that libvirtd does not have.
+// These servers replace libvirtd, for faults that libvirtd does not have.
 let dir: string;
 let authority: Authority;
 let files: CertificateFiles;
@@ -75,7 +75,7 @@ async function open(port: number, more = '', host = 'localhost', limitMs = 60_00
 }
 
 describe('a TLS transport', () => {
-  it('is open after the confirmation of the server, and passes on what follows', async () => {
+  it('is open after the confirmation of the server, and forwards the bytes after it', async () => {
     const port = await listenTls((socket) => socket.end('\u0001rest'));
     const { received, closed } = await open(port);
     await until('the end', closed);

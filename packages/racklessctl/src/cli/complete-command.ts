@@ -7,10 +7,13 @@ import { summaryOf } from '../machines/machine.js';
 import type { Terminal } from '../output/terminal.js';
 import { complete, type Candidate } from './complete.js';
 
-/** A shell waits for the names of machines. */
+/** Time limit, because the shell waits while racklessctl reads the names of machines. */
 const MAX_MS = 4000;
 
-/** Prints the candidates, one in a line: the word, a tab, its meaning. `:files` stands for names of files. */
+/**
+ * Prints the candidates, one on each line: the word, a tab, and its meaning. `:files` stands for
+ * names of files.
+ */
 export async function printCandidates(
   words: readonly string[],
   commands: readonly CommandDefinition[],
@@ -39,7 +42,7 @@ async function machineNames(call: Call): Promise<readonly Candidate[]> {
       }));
     });
   } catch (error) {
-    // A completion prints no errors. The command itself will.
+    // A completion prints no errors. The command itself prints them later.
     if (error instanceof CommandFailure || call.signal.aborted) return [];
     throw error;
   }

@@ -11,7 +11,10 @@ export interface Candidate {
 /** Words that may follow. `files`: the shell completes names of files. */
 type Candidates = readonly Candidate[] | 'files';
 
-/** Names that only files and services have. Both are called when they are needed. */
+/**
+ * Functions that return names from files and services. They are called only when the names are
+ * needed.
+ */
 interface NameSources {
   readonly contexts: () => readonly Candidate[];
   /** @param options the options that the user has typed, by their names. */
@@ -20,7 +23,7 @@ interface NameSources {
 
 /** The state of a command line before the word to complete. */
 interface Position {
-  /** The commands that may follow. */
+  /** The commands that may follow next. */
   readonly commands: readonly CommandDefinition[];
   /** The command so far; undefined before the first one. */
   readonly definition: CommandDefinition | undefined;

@@ -55,7 +55,7 @@ export interface CommandDefinition {
 /** Checks a definition at compile time. */
 export const defineCommand = (definition: CommandDefinition): CommandDefinition => definition;
 
-/** Timers fire at once for longer times: 2^31 ms. */
+/** Longer times exceed 2^31 ms, and a timer would then fire at once. */
 const MAX_SECONDS = 2_147_483;
 
 /** One call of a command: its arguments and options, and its process. */
@@ -89,7 +89,10 @@ export class Call {
     this.#reported.push(failure);
   }
 
-  /** Ends the command. @throws {CommandFailure} without a message, if it has reported failures. */
+  /**
+   * Ends the command. @throws {CommandFailure} without a message, if the command has reported
+   * failures.
+   */
   end(): void {
     if (this.#reported.length > 0) throw new CommandFailure(commonCode(this.#reported), '');
   }

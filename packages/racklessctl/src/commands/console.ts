@@ -10,7 +10,7 @@ import { machineArgument, withMachine } from './remote.js';
 
 async function openConsole(call: Call): Promise<void> {
   const { stdin } = call.terminal.streams;
-  // The session of Redfish ends before the console opens, because a console may stay open for hours.
+  // Ends the Redfish session before the console opens, because a console may stay open for hours.
   const console = await withMachine(call, findConsole);
   const parameters = sshArguments(console, stdin.isTTY || call.flag('print'));
   if (call.flag('json')) {

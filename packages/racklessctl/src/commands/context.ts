@@ -95,7 +95,8 @@ const setContext = defineCommand({
   run: async (call) => {
     const file = configFile(call);
     const name = call.argument('name');
-    // A pattern or a list would never find it.
+    // A name with other characters would be read as a pattern or a list, and could never be
+    // selected.
     if (!/^[\w.@:-]+$/.test(name)) throw usageFailure(`'${name}' is no name: use letters, digits and ._@:-`);
     await changeContexts(file, ({ contexts, current }) => {
       const context = changedContext(call, contexts.get(name) ?? {});

@@ -8,7 +8,7 @@ import type { Call } from './command.js';
 import { ProgressBars } from './progress-bars.js';
 import { taskOptions } from './task-options.js';
 
-/** A result for one machine. */
+/** The result for one machine. */
 interface MachineResult {
   /** For people. */
   readonly text: string;
@@ -16,7 +16,7 @@ interface MachineResult {
   readonly data?: Resource;
 }
 
-/** Machines at the same time. */
+/** Maximum number of machines at the same time. */
 const CONCURRENCY = 8;
 
 /** Returns the name of a machine as messages show it: `rack1/node-1` if there are several services. */

@@ -5,9 +5,9 @@ import { mapConcurrently } from '../redfish/collection.js';
 import type { Call } from './command.js';
 
 /**
- * Calls a function for each service. If one of several services fails, reports that and continues with the
- * others; the command then ends with the exit code of the failure.
- * @param limit services at the same time.
+ * Calls a function for each service. If one of several services fails, reports the failure and
+ * continues with the others. The command then ends with the exit code of the failure.
+ * @param limit maximum number of services at the same time.
  * @returns the results of the services that did not fail.
  * @throws {CommandFailure} if no service is left, or if the user ends the command. Then no call runs any more.
  */
@@ -26,7 +26,7 @@ export async function eachService<Item extends { readonly connection: Connection
       const isReported =
         items.length > 1 &&
         error instanceof CommandFailure &&
-        // Ctrl-C at the prompt for a password.
+        // The user has pressed Ctrl-C at the prompt for a password.
         error.code !== exitCode.interrupted &&
         !call.signal.aborted;
       if (isReported) call.report(`racklessctl: context ${item.connection.name ?? ''}`, error);

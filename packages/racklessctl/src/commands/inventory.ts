@@ -29,13 +29,14 @@ async function readInventory(call: Call, opened: readonly OpenedService[]): Prom
   return outcomes.flatMap(({ result }) => result ?? []);
 }
 
-/** A text of a service must not begin a line of its own in a file. */
+/** A text of a service must not contain line breaks, because it could add lines to the file. */
 function plainFacts(facts: MachineFacts): MachineFacts {
   const texts = Object.entries(facts).map(([key, value]: [string, unknown]) => [
     key,
     typeof value === 'string' ? plainLine(value) : value,
   ]);
-  return { ...facts, ...(Object.fromEntries(texts) as Partial<MachineFacts>) }; // the same members with the same types
+  // The result has the same members with the same types.
+  return { ...facts, ...(Object.fromEntries(texts) as Partial<MachineFacts>) };
 }
 
 function render(call: Call, format: string, facts: readonly MachineFacts[], opened: readonly OpenedService[]): string {

@@ -90,7 +90,7 @@ function connectionsOf(call: Call): readonly Connection[] {
   );
 }
 
-/** A service to open, with the log-in at it. */
+/** A service to open, and the log-in for it. */
 interface ServiceLogIn {
   readonly connection: Connection;
   readonly credentials: Parameters<typeof openService>[0]['credentials'];
@@ -104,14 +104,17 @@ async function findLogIn(call: Call, connection: Connection): Promise<ServiceLog
   return { connection, credentials: { user, password: text, method: auth } };
 }
 
-/** Opens the selected services, calls a function with those that answer, and closes them, whatever happens. */
+/**
+ * Opens the selected services, and calls a function with those that answer. Always closes them at
+ * the end.
+ */
 export async function withServices<T>(
   call: Call,
   use: (opened: readonly OpenedService[]) => Promise<T> | T,
 ): Promise<T> {
   const timeoutMs = call.milliseconds('timeout') ?? DEFAULT_TIMEOUT_SECONDS * 1000;
   const connections = connectionsOf(call).map((connection) => ({ connection }));
-  // One after the other, because each may ask for a password.
+  // Opens the services one after the other, because each may ask for a password.
   const logIns = await eachService(call, connections, 1, ({ connection }) => findLogIn(call, connection));
   const opened: OpenedService[] = [];
   try {

@@ -25,7 +25,7 @@ class EventPrinter {
     this.signal = AbortSignal.any([call.signal, this.#end.signal]);
   }
 
-  /** Has printed as many events as the user wants. */
+  /** Whether the command has printed as many events as `--count` says. */
   get isDone(): boolean {
     return this.#end.signal.aborted;
   }
@@ -45,7 +45,7 @@ class EventPrinter {
     if (this.#left <= 0) this.#end.abort();
   }
 
-  /** Tells the user something that is no event. */
+  /** Prints a message that is not an event. */
   complain(text: string): void {
     this.#call.terminal.complain(`racklessctl: ${text}`);
   }

@@ -15,7 +15,7 @@ import { CommandFailure, exitCode } from '../failure.js';
 const textKeys = ['url', 'user', 'password', 'password-file', 'password-command', 'ca', 'auth'] as const;
 type TextKey = (typeof textKeys)[number];
 
-/** A context as the file has it. */
+/** A context as the file contains it. */
 export type Context = Readonly<Partial<Record<TextKey, string>>> & { readonly insecure?: boolean };
 
 /** The content of the file. */
@@ -101,7 +101,7 @@ function checkKeys(file: string, members: ReadonlyMap<string, YamlNode>, known: 
   }
 }
 
-/** Others must not read a file with passwords, as OpenSSH requires it of its keys. */
+/** Throws if other users can read a file with passwords. OpenSSH has the same rule for its keys. */
 function checkMode(file: string): void {
   const { mode } = statSync(file);
   if ((mode & 0o077) !== 0)

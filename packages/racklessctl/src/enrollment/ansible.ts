@@ -4,7 +4,8 @@ import { comment, defined, type EnrollmentFormat, type EnrollmentNode } from './
 
 function variablesOf({ facts, user }: EnrollmentNode): object {
   return defined({
-    // The BMC, not the operating system: tasks run with delegate_to: localhost or connection: local.
+    // The address is that of the BMC, not of the operating system. So tasks need `delegate_to:
+    // localhost` or `connection: local`.
     redfish_baseuri: new URL(facts.bmc).host,
     redfish_username: user,
     redfish_resource_id: facts.id,
@@ -24,7 +25,10 @@ function variablesOf({ facts, user }: EnrollmentNode): object {
 /** A group may have letters, digits and underscores. */
 const groupName = (context: string): string => `context_${context.toLowerCase().replace(/\W/g, '_')}`;
 
-/** Ansible marks a value as text without templates, which a service could otherwise send. */
+/**
+ * Marks a value as text without templates. Otherwise, a service could send a template that Ansible
+ * executes.
+ */
 const withoutTemplates = (yaml: string): string =>
   yaml.replace(/^( *(?:- |[\w]+: ))(?!!)(.*\{[{%#].*)$/gm, '$1!unsafe $2');
 

@@ -12,7 +12,7 @@ function hostOf({ name, facts, insecure }: EnrollmentNode): object {
     kind: 'BareMetalHost',
     metadata: { name },
     spec: defined({
-      // The present state: the enrollment of a running machine must not switch it off.
+      // Uses the present power state, because the enrollment must not switch off a running machine.
       online: power === 'On',
       architecture,
       bootMACAddress: interfaces[0]?.mac,

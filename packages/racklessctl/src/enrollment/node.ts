@@ -64,5 +64,5 @@ export function defined(members: Readonly<Record<string, unknown>>): Record<stri
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
-/** Returns comment lines. No text of a service belongs there. */
+/** Returns comment lines. They must not contain a text of a service. */
 export const comment = (lines: readonly string[]): string => lines.map((line) => `# ${line}`.trimEnd() + '\n').join('');

@@ -69,7 +69,7 @@ export function sshArguments({ host, port, user, entryCommand }: SshConsole, isT
     ...(isTerminal ? ['-t'] : []),
     ...['-p', String(port)],
     ...(user === undefined ? [] : ['-l', user]),
-    // A host or command from a service must not be an option.
+    // A host or a command from a service must not be parsed as an option of ssh.
     ...['--', host],
     ...(entryCommand === undefined ? [] : [entryCommand]),
   ];

@@ -14,7 +14,7 @@ export interface Machine {
   readonly name: string;
   readonly id: string;
   readonly uuid: string | undefined;
-  /** The ComputerSystem as read at the start of the command. */
+  /** The ComputerSystem, read at the start of the command. */
   readonly resource: Resource;
 }
 

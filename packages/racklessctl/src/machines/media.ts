@@ -105,12 +105,13 @@ async function sendInsert(
     ...(image.password === undefined ? {} : { Password: image.password }),
   };
   const path = linkAt(objectAt(resource, 'Actions', '#VirtualMedia.InsertMedia'), 'target');
-  // Older services have no action. They insert an image when a client sets it.
+  // Older services have no action. They insert an image when a client sets `Image`.
   if (path === undefined) return service.patch(uri, { ...body, Inserted: true }, 'inserting the image');
   try {
     return await service.post(path, body, 'inserting the image');
   } catch (error) {
-    // Some services require parameters that the schema makes optional. They have done nothing yet.
+    // Some services require parameters that are optional in the schema. Such a service has changed
+    // nothing, so the request is repeated with them.
     const isMissing =
       error instanceof CommandFailure && /TransferProtocolType|TransferMethod|Inserted/.test(error.message);
     if (!isMissing || error.code !== exitCode.failed) throw error;

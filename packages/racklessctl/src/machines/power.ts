@@ -9,7 +9,7 @@ import type { Machine } from './machine.js';
 /** A power command: Redfish's reset types in the order of preference, and the state that it leads to. */
 export interface PowerCommand {
   readonly summary: string;
-  /** The first one that the machine allows is sent. */
+  /** racklessctl sends the first of these that the machine allows. */
   readonly resetTypes: readonly string[];
   /** A machine in this state needs no request. */
   readonly target?: 'On' | 'Off';

@@ -10,7 +10,7 @@ export interface Column<Row> {
 }
 
 const GAP = '  ';
-/** No column becomes narrower. */
+/** Minimum width of a column that is cut. */
 const MIN_COLUMNS = 8;
 
 /**

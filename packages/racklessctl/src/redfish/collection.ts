@@ -3,11 +3,11 @@ import { CommandFailure, exitCode } from '../failure.js';
 import type { Service } from './service.js';
 import { asResource, flagAt, linkAt, listAt, objectAt, type Resource } from './resource.js';
 
-/** Members that are read at the same time. */
+/** Maximum number of members that are read at the same time. */
 const CONCURRENCY = 4;
-/** Services with a fault may send pages without an end. */
+/** Maximum number of members, because a faulty service may send pages without an end. */
 const MAX_MEMBERS = 100_000;
-/** The same for pages without members. */
+/** Maximum number of pages, because a faulty service may also send empty pages without an end. */
 const MAX_PAGES = 10_000;
 
 /**
@@ -30,7 +30,7 @@ async function expanded(service: Service, path: string): Promise<Resource> {
   const offered = objectAt(service.root, 'ProtocolFeaturesSupported', 'ExpandQuery');
   if (!path.includes('?') && (flagAt(offered, 'NoLinks') ?? false)) {
     const answer = await service.find(`${path}?$expand=.${flagAt(offered, 'Levels') === true ? '($levels=1)' : ''}`);
-    // Some services offer it and do not implement it for all collections.
+    // Some services offer `$expand`, but do not implement it for all collections.
     if (answer !== undefined && 'Members' in answer) return answer;
   }
   return service.get(path);

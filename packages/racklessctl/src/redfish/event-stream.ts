@@ -22,14 +22,14 @@ interface EventStreamOptions {
 
 const FIRST_PAUSE_MS = 1000;
 const LAST_PAUSE_MS = 30_000;
-/** Characters of an event that has not ended. */
+/** Maximum number of characters of an incomplete event. */
 const MAX_EVENT = 4 * 1024 * 1024;
-/** A connection without a sign of life is probed by TCP. */
+/** After this time without data, TCP checks whether the connection still exists. */
 const PROBE_MS = 30_000;
 
 /**
- * Yields the objects of a stream, until the signal ends it. Connects again after an interruption, and
- * asks for the events in between.
+ * Yields the objects of a stream, until the signal ends it. Connects again after an interruption,
+ * and asks for the events that it has missed.
  * @throws {NoEventStream} if the first connection shows that there is no stream.
  * @throws {CommandFailure} if the service cannot be reached or does not answer at first, or rejects the credentials.
  */
@@ -104,7 +104,7 @@ async function* parse({ stream }: OpenAnswer, position: Position): AsyncGenerato
     maxBufferSize: MAX_EVENT,
     onRetry: (milliseconds) => (position.pauseMs = Math.max(100, Math.min(milliseconds, LAST_PAUSE_MS))),
     onEvent: ({ id, data }) => {
-      // A header cannot have other characters.
+      // A header cannot contain other characters.
       if (id !== undefined && /^[\x20-\x7e]*$/.test(id)) position.id = id;
       const body = jsonOf(data);
       if (body !== undefined) events.push(asResource(body));

@@ -112,7 +112,10 @@ export class Exchange {
     return this.#inTime(request, 'there is no answer', (limited) => this.#open(limited));
   }
 
-  /** Calls a function with a request that also ends at the time limit. @param failure what is missing then. */
+  /**
+   * Calls a function with a request that also ends at the time limit. @param failure describes the
+   * missing part, for the error.
+   */
   async #inTime<T>(
     request: ServiceRequest,
     failure: string,
@@ -145,18 +148,20 @@ export class Exchange {
       ...(text === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }),
       ...request.headers,
     };
-    // A write gets a connection of its own, which the service has no reason to close.
+    // A write uses a new connection. The service has no reason to close it.
     const agent = method === 'GET' ? this.#agent : false;
     const send = this.#isHttps ? httpsRequest : httpRequest;
     return new Promise((resolve, reject) => {
-      // The host never comes from the path, whatever the path is.
+      // The path never changes the host, even if it looks like a URL.
       const sent = send(this.endpoint.origin, { ...this.#options, agent, method, path, headers }, (stream) => {
-        // Its reader sees the failure. Between two reads, an interruption must not end the process.
+        // The reader of the answer gets the failure. Without this listener, an interruption between
+        // two reads would end the process.
         stream.on('error', () => undefined);
         resolve({ status: stream.statusCode ?? 0, headers: stream.headers, stream });
       });
-      // Not the option `signal`: Node also gives it to the socket, which may wait for its next request then.
-      // No error: a socket whose answer is complete has no listener for it.
+      // Does not use the option `signal`, because Node also passes it to the socket, which may then
+      // belong to another request. Destroys without an error, because a socket whose answer is
+      // complete has no listener for errors.
       const abort = (): void => void sent.destroy();
       signal.addEventListener('abort', abort, { once: true });
       sent.once('close', () => signal.removeEventListener('abort', abort));
@@ -188,7 +193,7 @@ export class Exchange {
   }
 }
 
-/** The service closed an idle connection while a request used it. */
+/** Returns whether the service has closed an idle connection while a request used it. */
 class StaleConnection extends Error {
   override readonly name = 'StaleConnection';
 }
@@ -208,7 +213,7 @@ async function readAnswer({ status, headers, stream }: OpenAnswer): Promise<Answ
   return { status, headers, text: decompress(Buffer.concat(chunks), headers['content-encoding']).toString('utf8') };
 }
 
-/** Some services compress without being asked. */
+/** Decompresses a body, because some services compress although the request does not allow it. */
 function decompress(body: Buffer, coding: string | undefined): Buffer {
   if (coding === undefined || coding === 'identity' || body.length === 0) return body;
   if (coding === 'gzip' || coding === 'x-gzip') return gunzipSync(body, { maxOutputLength: MAX_BYTES });

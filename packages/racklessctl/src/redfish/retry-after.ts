@@ -1,7 +1,7 @@
 /** Reads the header `Retry-After` (RFC 9110 §10.2.3). */
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** Returns the delay in milliseconds that the service asks for; undefined without one. */
+/** Returns the delay in milliseconds that the service asks for; undefined without the header. */
 export function retryAfterMs(headers: IncomingHttpHeaders, now: number): number | undefined {
   const value = headers['retry-after'];
   if (value === undefined) return undefined;

@@ -24,7 +24,7 @@ interface ServiceOptions {
   readonly signal: AbortSignal;
 }
 
-/** A resource and the version that a write may rely on. */
+/** A resource and its ETag, which a write may send. */
 interface ReadResource {
   readonly resource: Resource;
   readonly etag: string | undefined;
@@ -278,14 +278,15 @@ export class Service {
     };
   }
 
-  /** Ends the session, also after an interruption. Closes the connections. */
+  /** Ends the session, even after an interruption. Closes the connections. */
   async close(): Promise<void> {
     const session = this.#session;
     this.#session = undefined;
     try {
       if (session !== undefined) await this.#send('DELETE', session, { signal: AbortSignal.timeout(LOGOUT_MS) });
     } catch {
-      // The command has its result. The service ends an idle session itself.
+      // Ignores a failure, because the command has its result, and the service ends an idle session
+      // itself.
     } finally {
       this.#exchange.close();
     }

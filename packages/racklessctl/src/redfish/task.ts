@@ -23,7 +23,7 @@ export interface TaskOptions {
   readonly onProgress: (progress: TaskProgress) => void;
 }
 
-/** Pauses between two reads, if the service does not ask for another one. */
+/** Pauses between two reads, unless the service asks for a different pause. */
 const FIRST_PAUSE_MS = 500;
 const LAST_PAUSE_MS = 5000;
 const MAX_ASKED_PAUSE_MS = 60_000;
@@ -76,7 +76,7 @@ function isComplete({ status, text }: Answer, { onProgress }: TaskOptions): bool
   const task = asResource(jsonOf(text));
   const state = textAt(task, 'TaskState') ?? textAt(task, 'JobState');
   if (state === undefined) {
-    // A monitor answers 202 while the task runs, and then with the result of the operation.
+    // A monitor answers 202 while the task runs. Then it answers with the result of the operation.
     if (status === 202) onProgress({ percent: undefined, state: 'Running' });
     return status !== 202;
   }

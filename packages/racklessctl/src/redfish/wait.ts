@@ -10,8 +10,9 @@ export async function wait(milliseconds: number, signal: AbortSignal): Promise<v
 }
 
 /**
- * Returns a signal that aborts some time after another signal. A log-in that the user interrupts may already
- * have created a session, and only its answer says which one to delete.
+ * Returns a signal that aborts some time after another signal. If the user interrupts a log-in, the
+ * service may already have created a session. Only the answer contains its URI, which is needed to
+ * delete the session.
  */
 export function graceAfter(
   signal: AbortSignal,
