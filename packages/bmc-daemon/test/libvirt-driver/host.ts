@@ -6,8 +6,10 @@ import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { expect } from '@jest/globals';
 import { Hypervisor } from '@rackless/libvirt';
 import { startLibvirtd, type PrivateLibvirtd } from '../../../libvirt/test/harness/libvirtd.js';
+import type { BootTarget } from '../../src/drivers/snapshot/boot-snapshot.js';
 import type { DomainState } from '../../src/drivers/snapshot/system-snapshot.js';
 import type { CompleteDriver } from '../../src/drivers/driver.js';
 import type { Host } from '../../src/drivers/libvirt/machine/host.js';
@@ -237,4 +239,23 @@ export async function until(what: string, probe: () => Promise<unknown>, timeout
 
 export async function reaches(driver: CompleteDriver, { uuid }: Guest, state: DomainState): Promise<void> {
   await until(`${uuid} to be ${state}`, async () => (await driver.getSystem(uuid)).state === state);
+}
+
+/**
+ * Boots a machine once from a device, and then resets it. Expects that the monitor of QEMU has the machine's own order
+ * again at the reset. Switches the machine off.
+ * @param line the output of the device's program.
+ */
+export async function expectBootOnce(
+  driver: CompleteDriver,
+  { uuid, serial }: Guest,
+  target: BootTarget,
+  line: string,
+): Promise<void> {
+  await driver.change(uuid, { boot: { enabled: 'once', target } });
+  await driver.power(uuid, 'create');
+  expect(await serial.reaches(2)).toEqual(['<power on>', line]);
+  await driver.power(uuid, 'reset');
+  expect((await serial.reaches(3)).at(-1)).toBe('boot disk');
+  await driver.power(uuid, 'destroy');
 }

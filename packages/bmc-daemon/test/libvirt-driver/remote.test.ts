@@ -10,7 +10,7 @@ import { describeWith } from '../../../libvirt/test/harness/installed.js';
 import { startSshd, type PrivateSshd } from '../../../libvirt/test/harness/sshd.js';
 import type { CompleteDriver } from '../../src/drivers/driver.js';
 import { remoteFiles } from '../../src/drivers/libvirt/host-files.js';
-import { TestHost, until } from './host.js';
+import { expectBootOnce, TestHost, until } from './host.js';
 
 const describeSsh = describeWith('/usr/sbin/sshd');
 
@@ -44,13 +44,7 @@ describeSsh('a libvirt on another host, over ssh', () => {
     const { url } = await host.serveImage('iso');
     await driver.media.insert(guest.uuid, 'cdrom', { url, writeProtected: true, verifyCertificate: true });
     expect(await poolOf()).toMatch(/rackless-[0-9a-f]{16}-[0-9a-f]{16}\.iso/);
-    await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
-    await driver.power(guest.uuid, 'create');
-    expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot iso']);
-    // The monitor of the remote QEMU has the machine's own order again.
-    await driver.power(guest.uuid, 'reset');
-    expect((await guest.serial.reaches(3)).at(-1)).toBe('boot disk');
-    await driver.power(guest.uuid, 'destroy');
+    await expectBootOnce(driver, guest, 'cdrom', 'boot iso');
     await driver.media.eject(guest.uuid, 'cdrom');
     expect(await poolOf()).not.toContain('rackless-');
   });

@@ -6,7 +6,7 @@ import { DriverError } from '../../src/drivers/driver-error.js';
 import type { CompleteDriver } from '../../src/drivers/driver.js';
 import type { MediaSnapshot } from '../../src/drivers/snapshot/media-snapshot.js';
 import type { ImageRequest } from '../../src/media/image.js';
-import { emptyCdDrive, guestFinds, emptyIdeDrive, TestHost, until, type Guest } from './host.js';
+import { emptyCdDrive, emptyIdeDrive, expectBootOnce, guestFinds, TestHost, until, type Guest } from './host.js';
 import { bootableDisk, bootableIso } from './tiny-guest.js';
 import { imageLimits } from '../support/image-limits.js';
 
@@ -111,12 +111,7 @@ describe.each([
     const guest = await host.guest({ machine: 'pc', cdrom: emptyIdeDrive });
     const { url } = await host.serveImage('floppy', bootableDisk({ label: 'floppy' }, 1_474_560));
     await driver.media.insert(guest.uuid, 'floppy', image(url));
-    await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'fd' } });
-    await driver.power(guest.uuid, 'create');
-    expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot floppy']);
-    await driver.power(guest.uuid, 'reset');
-    expect((await guest.serial.reaches(3)).at(-1)).toBe('boot disk');
-    await driver.power(guest.uuid, 'destroy');
+    await expectBootOnce(driver, guest, 'fd', 'boot floppy');
     await driver.media.eject(guest.uuid, 'floppy');
     expect(await volumes()).toEqual([]);
   });

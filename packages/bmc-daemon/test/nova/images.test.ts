@@ -5,21 +5,18 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { waitFor } from '../daemon/process.js';
 import { idOf, IMAGE_ID } from '../support/listed-servers.js';
-import { createGlance, type Glance } from '../support/glance.js';
+import type { Glance } from '../support/glance.js';
 import { servedCloud } from '../support/served-cloud.js';
 import type { Served } from '../support/served-resources.js';
 import { mediaSettings, sendJson } from '../support/cloud-server.js';
-import { iso, startImages, type Images } from './media-lab.js';
+import { startImageCloud } from './image-cloud.js';
+import { iso, type Images } from './media-lab.js';
 
 const test = servedCloud();
 let glance: Glance;
 let images: Images;
 beforeEach(async () => {
-  images = await startImages();
-  images.contents.set('/boot.iso', iso);
-  glance = createGlance();
-  test.cloud.others.set('image', glance.handler);
-  test.servers.put(1);
+  ({ images, glance } = await startImageCloud(test));
 });
 afterEach(() => images.close());
 

@@ -7,11 +7,12 @@ import { createNetworkImage } from '../../src/drivers/nova/image/network-image.j
 import { createSession } from '../../src/drivers/nova/http/session.js';
 import { waitFor } from '../daemon/process.js';
 import { sendJson, settingsFor } from '../support/cloud-server.js';
-import { createGlance, type Glance } from '../support/glance.js';
+import type { Glance } from '../support/glance.js';
 import { idOf } from '../support/listed-servers.js';
 import { servedCloud } from '../support/served-cloud.js';
 import type { Body, Served } from '../support/served-resources.js';
-import { iso, startImages, type Images } from './media-lab.js';
+import { startImageCloud } from './image-cloud.js';
+import type { Images } from './media-lab.js';
 
 const test = servedCloud();
 let glance: Glance;
@@ -19,12 +20,8 @@ let images: Images;
 /** The id of the image. */
 let ipxe: string;
 beforeEach(async () => {
-  images = await startImages();
-  images.contents.set('/boot.iso', iso);
-  glance = createGlance();
+  ({ images, glance } = await startImageCloud(test));
   ipxe = glance.put({ name: 'ipxe', visibility: 'public', tags: [], hw_rescue_device: 'cdrom' });
-  test.cloud.others.set('image', glance.handler);
-  test.servers.put(1);
 });
 afterEach(() => images.close());
 

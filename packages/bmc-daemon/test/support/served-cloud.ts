@@ -12,7 +12,7 @@ import { listServers, type ListedServers } from './listed-servers.js';
 import { serveResources, type Served } from './served-resources.js';
 
 /** The cloud of the running test. */
-interface ServedCloud {
+export interface ServedCloud {
   readonly cloud: CloudServer;
   readonly servers: ListedServers;
   /** Warnings and errors in the log. */

@@ -1,0 +1,17 @@
+/** A cloud with a faulty Glance, for tests of images. */
+import { createGlance, type Glance } from '../support/glance.js';
+import type { ServedCloud } from '../support/served-cloud.js';
+import { iso, startImages, type Images } from './media-lab.js';
+
+/** Adds a server and an empty Glance to a cloud, and starts an image server with `/boot.iso`. The caller closes it. */
+export async function startImageCloud({
+  cloud,
+  servers,
+}: ServedCloud): Promise<{ readonly images: Images; readonly glance: Glance }> {
+  const images = await startImages();
+  images.contents.set('/boot.iso', iso);
+  const glance = createGlance();
+  cloud.others.set('image', glance.handler);
+  servers.put(1);
+  return { images, glance };
+}
