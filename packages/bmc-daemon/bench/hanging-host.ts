@@ -1,0 +1,133 @@
+/**
+ * Measures whether one hanging host slows down the others: the p99 of GETs of the collection and of
+ * machines of other hosts, while one of ten hosts hangs, divided by the p99 while all answer.
+ *
+ *     npm run bench:hosts -w @rackless/bmc-daemon [-- --hosts N] [--machines N] [--requests N] [--rounds N]
+ *
+ * Needs libvirtd, and `npm run build` first. Starts private libvirtds with their test driver, behind
+ * relays. Each round measures both cases, so that the load of the computer affects both. The hang
+ * includes the time before the daemon has found out. Exits 1 above the goal.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startNetworkLibvirtd, type NetworkLibvirtd } from '../../libvirt/test/harness/network-libvirtd.js';
+import { startRelay, type Relay } from '../../libvirt/test/harness/relay.js';
+import { fetchOnce, Machines, startMeasured, systemUri, until, type MeasuredDaemon } from './measured-daemon.js';
+
+const { values: flags } = parseArgs({
+  options: {
+    hosts: { type: 'string', default: '10' },
+    machines: { type: 'string', default: '20' },
+    requests: { type: 'string', default: '3000' },
+    rounds: { type: 'string', default: '6' },
+  },
+});
+const hostCount = Number(flags.hosts);
+const machinesEach = Number(flags.machines);
+const requests = Number(flags.requests);
+const rounds = Number(flags.rounds);
+
+/** p99 with a hanging host, divided by p99 without. */
+const goal = 1.1;
+
+interface LabHost {
+  readonly libvirtd: NetworkLibvirtd;
+  readonly relay: Relay;
+  readonly machines: Machines;
+}
+
+async function startHost(index: number): Promise<LabHost> {
+  const libvirtd = await startNetworkLibvirtd({ driver: 'test' });
+  const machines = await Machines.open(libvirtd.daemon.uri);
+  await machines.define(machinesEach, 'measured', 1 + index * machinesEach);
+  return { libvirtd, machines, relay: await startRelay(libvirtd.tcpPort) };
+}
+
+async function stopHost({ libvirtd, relay, machines }: LabHost): Promise<void> {
+  await relay.stop();
+  await machines.close();
+  await libvirtd.stop();
+}
+
+/** The machine with this number, on any host but the first. */
+const otherMachine = (number: number): string =>
+  systemUri(1 + machinesEach + (number % (machinesEach * (hostCount - 1))));
+
+/** Returns the times of requests in milliseconds, half of them of the collection. */
+async function measure({ url }: MeasuredDaemon): Promise<readonly number[]> {
+  const times: number[] = [];
+  for (let number = 0; number < requests; number += 1) {
+    const path = number % 2 === 0 ? '/redfish/v1/Systems' : otherMachine(number);
+    const started = performance.now();
+    const { status, body } = await fetchOnce(url + path);
+    times.push(performance.now() - started);
+    if (status !== 200) throw new Error(`reading ${path}: ${status} ${body.slice(0, 300)}`);
+  }
+  return times;
+}
+
+const p99 = (times: readonly number[]): number =>
+  times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? NaN;
+
+/** Waits until the machine of the first host has this state. */
+const reaches = (daemon: MeasuredDaemon, state: string): Promise<void> =>
+  until(`state ${state}`, async () => {
+    const { body } = await fetchOnce(daemon.url + systemUri(1));
+    return body.includes(`"State":"${state}"`);
+  });
+
+async function compare(daemon: MeasuredDaemon, relay: Relay): Promise<boolean> {
+  const healthy: number[] = [];
+  const hanging: number[] = [];
+  await measure(daemon); // The first requests compile code.
+  for (let round = 0; round < rounds; round += 1) {
+    // The order changes, so that a trend of the load affects both cases.
+    if (round % 2 === 0) healthy.push(...(await measure(daemon)));
+    relay.stall();
+    hanging.push(...(await measure(daemon)));
+    await reaches(daemon, 'UnavailableOffline');
+    relay.resume();
+    await reaches(daemon, 'Enabled');
+    if (round % 2 === 1) healthy.push(...(await measure(daemon)));
+  }
+  const ratio = p99(hanging) / p99(healthy);
+  console.log(`${hostCount} hosts with ${machinesEach} machines each, ${healthy.length} requests in each case`);
+  console.log(`  p99, all hosts answer   ${p99(healthy).toFixed(2).padStart(8)} ms`);
+  console.log(`  p99, one host hangs     ${p99(hanging).toFixed(2).padStart(8)} ms`);
+  console.log(
+    `  slowest, one host hangs ${Math.max(...hanging)
+      .toFixed(0)
+      .padStart(8)} ms`,
+  );
+  console.log(
+    `  ratio of p99            ${ratio.toFixed(2).padStart(8)}  goal ${goal}${ratio <= goal ? '' : '  MISSED'}`,
+  );
+  return ratio <= goal;
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'bmc-bench-'));
+const hosts: LabHost[] = [];
+try {
+  for (let index = 0; index < hostCount; index += 1) hosts.push(await startHost(index));
+  const [first] = hosts;
+  if (first === undefined) throw new Error('--hosts must be positive');
+  const uris = hosts.map(({ relay }, index) => `'host-${index}': 'test+tcp://127.0.0.1:${relay.port}/default'`);
+  const daemon = await startMeasured(folder, {
+    arguments: [],
+    lines: `EMULATOR_LIBVIRT_URI = {${uris.join(', ')}}\n`,
+  });
+  try {
+    await until('all machines', async () => {
+      const { body } = await fetchOnce(`${daemon.url}/redfish/v1/Systems`);
+      return body.includes(`"Members@odata.count":${hostCount * machinesEach}`);
+    });
+    process.exitCode = (await compare(daemon, first.relay)) ? 0 : 1;
+  } finally {
+    await daemon.stop();
+  }
+} finally {
+  for (const host of hosts) await stopHost(host);
+  await rm(folder, { recursive: true });
+}
