@@ -54,7 +54,7 @@ export class KnownMachines {
     return this.#isListed;
   }
 
-  /** Changes with the machines or their names; differs from the version of any other host. */
+  /** Grows with each change of the machines or their names, above the versions of all other hosts. */
   get version(): number {
     return this.#version;
   }

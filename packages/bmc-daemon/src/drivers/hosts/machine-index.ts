@@ -19,7 +19,9 @@ interface MachineIndexOptions {
 export const MOVE_WAIT_MS = 10_000;
 
 interface Merged {
-  readonly version: string;
+  readonly members: readonly HostMember[];
+  /** The highest version of the known machines of a host. */
+  readonly version: number;
   /** The hosts that have a machine of this UUID. */
   readonly holders: ReadonlyMap<string, readonly HostMember[]>;
 }
@@ -33,8 +35,8 @@ export class MachineIndex {
   readonly #options: MachineIndexOptions;
   /** The host that serves a machine. */
   readonly #owners = new Map<string, HostMember>();
-  #merged: Merged = { version: '', holders: new Map() };
-  #list: { readonly version: string; readonly refs: readonly SystemRef[] } | undefined;
+  #merged: Merged = { members: [], version: 0, holders: new Map() };
+  #list: { readonly merged: Merged; readonly moves: number; readonly refs: readonly SystemRef[] } | undefined;
   /** Grows with each change of an owner. */
   #moves = 0;
   /** Time of the monotonic clock since when several hosts have a machine that does not migrate. */
@@ -98,11 +100,12 @@ export class MachineIndex {
   /** Returns all machines, each once. The same list returns the same array. */
   list(): readonly SystemRef[] {
     const holders = this.#holders();
-    for (const uuid of holders.keys()) this.owner(uuid);
-    const version = `${this.#merged.version} ${this.#moves}`;
-    if (this.#list?.version === version) return this.#list.refs;
+    const merged = this.#merged;
+    // The states of the machines decide only if several hosts have one.
+    for (const uuid of this.#list?.merged === merged ? this.#sharedSince.keys() : holders.keys()) this.owner(uuid);
+    if (this.#list?.merged === merged && this.#list.moves === this.#moves) return this.#list.refs;
     const refs = [...holders.keys()].flatMap((uuid) => this.#owners.get(uuid)?.known.refs.get(uuid) ?? []);
-    this.#list = { version, refs };
+    this.#list = { merged, moves: this.#moves, refs };
     return refs;
   }
 
@@ -115,8 +118,9 @@ export class MachineIndex {
 
   #holders(): Merged['holders'] {
     const members = this.#options.members();
-    const version = members.map(({ known }) => known.version).join();
-    if (version === this.#merged.version) return this.#merged.holders;
+    // Each change has a higher version than all changes before, on all hosts.
+    const version = members.reduce((highest, { known }) => Math.max(highest, known.version), 0);
+    if (members === this.#merged.members && version === this.#merged.version) return this.#merged.holders;
     const holders = new Map<string, HostMember[]>();
     for (const member of members) {
       for (const uuid of member.known.refs.keys()) {
@@ -125,7 +129,7 @@ export class MachineIndex {
         else others.push(member);
       }
     }
-    this.#merged = { version, holders };
+    this.#merged = { members, version, holders };
     const shared = [...holders.keys()].filter((uuid) => (holders.get(uuid)?.length ?? 0) > 1);
     this.#sharedSince = new Map(shared.map((uuid) => [uuid, this.#sharedSince.get(uuid) ?? performance.now()]));
     return holders;
