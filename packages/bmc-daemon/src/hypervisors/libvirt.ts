@@ -6,6 +6,7 @@ import { createHostsDriver } from '../drivers/hosts/hosts-driver.js';
 import { openHostStore } from '../drivers/hosts/host-store.js';
 import { hostsOf } from '../drivers/libvirt/host-list.js';
 import { createLibvirtDriver, type LibvirtDriverOptions } from '../drivers/libvirt/libvirt-driver.js';
+import { SharedPools } from '../drivers/libvirt/media/shared-pools.js';
 import { StateFileError } from '../state-file.js';
 import type { DriverContext, OpenedDriver } from './driver-context.js';
 
@@ -16,9 +17,10 @@ export function libvirt(context: DriverContext): OpenedDriver {
   try {
     if (typeof uris === 'string') return { driver: openHost(context, { uri: uris, log }) };
     const stateDir = settings.stateDir ?? defaultStateDir(environment, process.getuid?.());
+    const pools = new SharedPools();
     const { driver, setHosts } = createHostsDriver({
       hosts: hostsOf(uris),
-      open: ({ name, uri }) => openHost(context, { uri, hostName: name, log: prefixed(log, `host ${name}: `) }),
+      open: ({ name, uri }) => openHost(context, { uri, hostName: name, pools, log: prefixed(log, `host ${name}: `) }),
       store: openHostStore(stateDir, log),
       log,
     });
@@ -34,7 +36,7 @@ export function libvirt(context: DriverContext): OpenedDriver {
 /** Creates the driver of one host. It connects when started. */
 function openHost(
   { settings, images }: DriverContext,
-  host: Pick<LibvirtDriverOptions, 'uri' | 'hostName' | 'log'>,
+  host: Pick<LibvirtDriverOptions, 'uri' | 'hostName' | 'pools' | 'log'>,
 ): HypervisorDriver {
   return createLibvirtDriver({
     ...host,

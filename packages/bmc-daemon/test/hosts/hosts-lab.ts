@@ -12,6 +12,7 @@ import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import type { HostStore } from '../../src/drivers/hosts/host-store.js';
 import { createHostsDriver, type HostsDriver } from '../../src/drivers/hosts/hosts-driver.js';
 import { createLibvirtDriver } from '../../src/drivers/libvirt/libvirt-driver.js';
+import { SharedPools } from '../../src/drivers/libvirt/media/shared-pools.js';
 import type { MachineChange } from '../../src/drivers/machine-change.js';
 import { imageLimits } from '../support/image-limits.js';
 import { until } from '../libvirt-driver/host.js';
@@ -112,8 +113,10 @@ export interface LabDriver extends HostsDriver {
 /** Starts a driver for these hosts, and waits until all answer unless `wait` is false. The caller closes it. */
 export async function startHosts(
   hosts: readonly Pick<LabHost, 'name' | 'uri'>[],
-  { store = noStore, wait = true, timeoutMs = 30_000 }: { store?: HostStore; wait?: boolean; timeoutMs?: number } = {},
+  options: { store?: HostStore; wait?: boolean; timeoutMs?: number; storagePool?: string } = {},
 ): Promise<LabDriver> {
+  const { store = noStore, wait = true, timeoutMs = 30_000, storagePool = null } = options;
+  const pools = new SharedPools();
   const messages: string[] = [];
   const note = (message: string): void => void messages.push(message);
   const log = { info: note, warn: note, debug: () => undefined };
@@ -124,7 +127,8 @@ export async function startHosts(
         uri,
         hostName: name,
         bootLoaderMap: {},
-        storagePool: null,
+        storagePool,
+        pools,
         gracefulRestartWaitMs: 60_000,
         timeoutMs,
         diskSizeWaitMs: timeoutMs,

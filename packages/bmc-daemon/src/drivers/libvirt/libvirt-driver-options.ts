@@ -3,6 +3,7 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import type { ImageServerLimits } from '../../media/image-server.js';
 import type { SecureBootTemplates } from './firmware-catalog.js';
 import type { BootLoaderMap } from './firmware/firmware-choice.js';
+import type { SharedPools } from './media/shared-pools.js';
 
 /** Options from the configuration. Times are in milliseconds. */
 export interface LibvirtDriverOptions {
@@ -23,6 +24,8 @@ export interface LibvirtDriverOptions {
   /** Maximum time that a read waits for libvirt. */
   readonly timeoutMs: number;
   readonly images: ImageServerLimits;
+  /** The pools of all hosts, which their drivers share. Default: this is the only host. */
+  readonly pools?: SharedPools;
   readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
   /**
    * Time that the first reader of a machine waits for the sizes of its disks, which are null until

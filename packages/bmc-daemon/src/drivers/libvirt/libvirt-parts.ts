@@ -67,7 +67,8 @@ function openHost(options: LibvirtDriverOptions) {
 }
 
 /** Creates the stores of images and disks. They open their pools later. */
-function openStorage(host: Host, { uri, storagePool: name, images: limits, log, timeoutMs }: LibvirtDriverOptions) {
+function openStorage(host: Host, options: LibvirtDriverOptions) {
+  const { uri, storagePool: name, images: limits, pools, log, timeoutMs } = options;
   const open = (create: boolean) => openPool({ hypervisor: host.hypervisor, uri, name, create, timeoutMs });
   const store = new ImageStore({
     openImageVolumes: async ({ create }) => {
@@ -76,6 +77,7 @@ function openStorage(host: Host, { uri, storagePool: name, images: limits, log, 
     },
     sourcesInUse: () => sourcesInUse(host),
     limits,
+    pools,
     warn: (message, error) => log.warn(message, { error }),
   });
   const disks = new LibvirtVolumes({

@@ -9,9 +9,9 @@ import {
   type ImageDownload,
   type ImageServerLimits,
 } from '../../../media/image-server.js';
-import { downloadKey, SharedDownloads, type DownloadContext } from '../../../media/shared-downloads.js';
+import { downloadKey, type DownloadContext } from '../../../media/shared-downloads.js';
 import { DriverError } from '../../driver-error.js';
-import { driverError } from '../failure.js';
+import { driverError, isUnavailable } from '../failure.js';
 import type { ImageVolumes } from './image-volumes.js';
 import { StoredImages, type ImageLease, type StoredImagesOptions } from './stored-images.js';
 
@@ -43,8 +43,9 @@ interface DownloadRequest {
 export class ImageStore {
   readonly #options: ImageStoreOptions;
   readonly #stored: StoredImages;
-  /** Running downloads. The result of each is the name of a complete image. */
-  readonly #downloads = new SharedDownloads<string>();
+  readonly #closing = new AbortController();
+  /** Running downloads that this store has begun. */
+  readonly #begun = new Set<Promise<string>>();
 
   constructor(options: ImageStoreOptions) {
     this.#options = options;
@@ -80,12 +81,15 @@ export class ImageStore {
     const unique = own ? privateVolumeName(storedUrl(image.url)) : null;
     const limits = { ...this.#options.limits };
     limits.maxBytes = Math.min(limits.maxBytes, maxBytes ?? Infinity);
+    const download = { begun: false };
     const begin = (context: DownloadContext): Promise<string> => {
-      const wanted: DownloadRequest = { image, images, limits, context };
-      return unique === null ? this.#fetch(wanted) : this.#fetchOwn(unique, wanted);
+      download.begun = true;
+      const signals = AbortSignal.any([context.signal, this.#closing.signal]);
+      const wanted: DownloadRequest = { image, images, limits, context: { ...context, signal: signals } };
+      return this.#begin(unique === null ? this.#fetch(wanted) : this.#fetchOwn(unique, wanted));
     };
     try {
-      return await this.#downloads.join(downloadKey(image, maxBytes, unique), begin, {
+      return await this.#stored.downloads.join(downloadKey(image, maxBytes, unique), begin, {
         deadline: downloadDeadline(image.url, this.#options.limits),
         signal,
         onProgress,
@@ -93,8 +97,20 @@ export class ImageStore {
       });
     } catch (error) {
       signal?.throwIfAborted();
-      throw driverError('fetching the image', error);
+      const failure = driverError('fetching the image', error);
+      // Another host that has the same pool had begun the download, and was removed or lost.
+      if (!download.begun && isUnavailable(failure) && !this.#closing.signal.aborted) {
+        return await this.acquire(image, options);
+      }
+      throw failure;
     }
+  }
+
+  #begin(download: Promise<string>): Promise<string> {
+    this.#begun.add(download);
+    const forget = (): void => void this.#begun.delete(download);
+    download.then(forget, forget);
+    return download;
   }
 
   /**
@@ -107,9 +123,9 @@ export class ImageStore {
 
   /** Aborts all downloads and removes their partial volumes. */
   async close(): Promise<void> {
-    this.#downloads.abort(new DriverError('unavailable', 'fetching the image: the service is shutting down'));
-    await this.#stored.settled();
-    await this.#downloads.settled();
+    this.#closing.abort(new DriverError('unavailable', 'fetching the image: the service is shutting down'));
+    await Promise.allSettled([...this.#begun]);
+    await this.#stored.close();
   }
 
   /** Downloads the image if needed. @returns the name of the complete image. */

@@ -23,6 +23,8 @@ export interface ImagePlace {
 
 /** The images of the daemon in one pool, complete or partial. Does not contain volumes of users. */
 export interface ImageVolumes {
+  /** The same text for the same pool of another host; null or absent: only this host has the pool. */
+  readonly identity?: string | null;
   /** Returns the names of all images. */
   list(): Promise<readonly string[]>;
   /** Returns an image, or null. */
@@ -41,14 +43,16 @@ export interface ImageVolumes {
  * Selects how images get into the pool.
  * @param timeoutMs timeout of each libvirt call, except of streams.
  */
-export function openImageVolumes({ pool, directory }: ActivePool, timeoutMs: number): ImageVolumes {
-  return directory === null ? new StreamedVolumes(pool, timeoutMs) : new DirectoryVolumes(pool, directory, timeoutMs);
+export function openImageVolumes({ pool, directory, identity }: ActivePool, timeoutMs: number): ImageVolumes {
+  if (directory !== null) return new DirectoryVolumes(pool, directory, identity, timeoutMs);
+  return new StreamedVolumes(pool, identity, timeoutMs);
 }
 
 class DirectoryVolumes implements ImageVolumes {
   constructor(
     private readonly pool: StoragePool,
     private readonly directory: string,
+    readonly identity: string | null,
     private readonly timeoutMs: number,
   ) {}
 
@@ -101,6 +105,7 @@ class DirectoryVolumes implements ImageVolumes {
 class StreamedVolumes implements ImageVolumes {
   constructor(
     private readonly pool: StoragePool,
+    readonly identity: string | null,
     private readonly timeoutMs: number,
   ) {}
 
@@ -110,12 +115,11 @@ class StreamedVolumes implements ImageVolumes {
   }
 
   async find(name: string): Promise<ImagePlace | null> {
-    try {
-      return await this.#place(await this.pool.storageVolLookupByName(name, { timeoutMs: this.timeoutMs }));
-    } catch (error) {
-      if (isLibvirtError(error, 'NO_STORAGE_VOL')) return null;
-      throw error;
-    }
+    const found = await this.#lookUp(name);
+    if (found !== null || this.identity === null) return found;
+    // Another host may have stored it: libvirt then knows it after a refresh.
+    await this.pool.refresh({ timeoutMs: this.timeoutMs }).catch(() => undefined);
+    return await this.#lookUp(name);
   }
 
   async put(name: string, body: Readable, sizeBytes: number | null, signal: AbortSignal): Promise<void> {
@@ -143,6 +147,15 @@ class StreamedVolumes implements ImageVolumes {
       await volume.delete(0, options);
     } catch (error) {
       if (!isLibvirtError(error, 'NO_STORAGE_VOL')) throw error;
+    }
+  }
+
+  async #lookUp(name: string): Promise<ImagePlace | null> {
+    try {
+      return await this.#place(await this.pool.storageVolLookupByName(name, { timeoutMs: this.timeoutMs }));
+    } catch (error) {
+      if (isLibvirtError(error, 'NO_STORAGE_VOL')) return null;
+      throw error;
     }
   }
 

@@ -4,7 +4,7 @@
  * the check fails, for example with a remote host, the daemon sends images as libvirt streams.
  */
 import { randomBytes } from 'node:crypto';
-import { rm, writeFile } from 'node:fs/promises';
+import { rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { isLibvirtError, StoragePoolState, type Hypervisor, type StoragePool } from '@rackless/libvirt';
@@ -13,7 +13,7 @@ import { DriverError } from '../../driver-error.js';
 import { isOnThisHost, isSession } from '../connection-uri.js';
 import { attempt } from '../failure.js';
 import { parseXml } from '../xml/parse.js';
-import { attribute, child, textOf } from '../xml/tree.js';
+import { attribute, child, childElements, textOf, type XmlElement } from '../xml/tree.js';
 
 /** Name of the pool that the daemon creates if none is configured. */
 const DEFAULT_POOL = 'rackless-images';
@@ -41,6 +41,8 @@ export interface ActivePool {
    * streams.
    */
   readonly directory: string | null;
+  /** The same text for the same pool of another host; null: only this host has the pool, as far as known. */
+  readonly identity: string | null;
 }
 
 /**
@@ -56,9 +58,12 @@ export async function openPool(options: PoolOptions): Promise<ActivePool | null>
     if (pool === null) return null;
     const { state } = await pool.getInfo({ timeoutMs });
     if (state === StoragePoolState.INACTIVE) await start(pool, { isDefault: options.name === null, timeoutMs });
-    const directory = await directoryOf(pool, timeoutMs);
+    const { root } = parseXml(await pool.getXmlDesc(0, { timeoutMs }));
+    const directory = directoryOf(root);
     const reachable = directory !== null && (await isSameDirectory(pool, directory, timeoutMs));
-    return { pool, directory: reachable ? directory : null };
+    if (!reachable) return { pool, directory: null, identity: networkIdentity(root) };
+    const { dev, ino } = await stat(directory);
+    return { pool, directory, identity: `directory ${dev}:${ino}` };
   });
 }
 
@@ -124,8 +129,20 @@ function defaultDirectory(uri: string): string {
   return join(data === undefined || data === '' ? join(homedir(), '.local', 'share') : data, 'libvirt/images/rackless');
 }
 
-async function directoryOf(pool: StoragePool, timeoutMs: number): Promise<string | null> {
-  const { root } = parseXml(await pool.getXmlDesc(0, { timeoutMs }));
+/**
+ * Returns the identity of a pool on a server: the type and the source, without the login of the host. Null
+ * for a pool without a server.
+ */
+function networkIdentity(root: XmlElement): string | null {
+  const source = child(root, 'source');
+  if (childElements(source, 'host').length === 0) return null;
+  const parts = childElements(source)
+    .filter(({ name }) => name !== 'auth' && name !== 'initiator')
+    .map(({ name, attributes, text }) => [name, attributes.map((each) => [each.name, each.value]), text.trim()]);
+  return JSON.stringify([attribute(root, 'type'), parts]);
+}
+
+function directoryOf(root: XmlElement): string | null {
   return DIRECTORY_POOLS.has(attribute(root, 'type') ?? '') ? textOf(child(root, 'target', 'path')) : null;
 }
 

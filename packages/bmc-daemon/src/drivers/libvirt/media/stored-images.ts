@@ -7,6 +7,7 @@ import { imageVolumePrefix, isPartVolume } from '../../../media/image-key.js';
 import type { ImageDownload } from '../../../media/image-server.js';
 import { DriverError } from '../../driver-error.js';
 import { attempt } from '../failure.js';
+import { PoolContents, SharedPools, type PoolUser } from './shared-pools.js';
 import type { ImagePlace, ImageVolumes } from './image-volumes.js';
 
 /** Dependencies of {@link StoredImages}. */
@@ -19,6 +20,8 @@ export interface StoredImagesOptions {
   /** Returns `DiskSource.name` of every drive of every machine, running or defined. */
   readonly sourcesInUse: () => Promise<ReadonlySet<string>>;
   readonly warn: (message: string, error: unknown) => void;
+  /** The pools of all hosts. Default: there is only one host. */
+  readonly pools?: SharedPools | undefined;
 }
 
 /**
@@ -32,21 +35,26 @@ export interface ImageLease extends ImagePlace {
 /** The images in the pool of one host. */
 export class StoredImages {
   readonly #options: StoredImagesOptions;
-  /** Complete images. */
-  readonly #complete = new Set<string>();
-  /**
-   * Running downloads by target volume, because requests with different passwords may be for the
-   * same content.
-   */
-  readonly #filling = new Map<string, Promise<void>>();
-  readonly #leases = new Map<string, number>();
-  readonly #removals = new Map<string, Promise<void>>();
+  readonly #pools: SharedPools;
+  readonly #user: PoolUser;
+  #contents: PoolContents;
+  /** Whether the pool was opened and not swept yet. */
+  #needsTidying = false;
   #images: Promise<ImageVolumes | null> | undefined;
   #lastSweep: Promise<void> = Promise.resolve();
   #nextSweep: Promise<void> | undefined;
 
   constructor(options: StoredImagesOptions) {
     this.#options = options;
+    this.#pools = options.pools ?? new SharedPools();
+    this.#user = { sourcesInUse: options.sourcesInUse, onPoolsKnown: () => void this.#tidyLater() };
+    this.#contents = new PoolContents();
+    this.#pools.add(this.#user);
+  }
+
+  /** The downloads into the pool, also those of other hosts that have it. */
+  get downloads(): PoolContents['downloads'] {
+    return this.#contents.downloads;
   }
 
   /**
@@ -70,12 +78,13 @@ export class StoredImages {
   /** Opens the pool again after a new connection, and retries failed removals. */
   reopen(): void {
     this.#images = undefined;
-    this.#complete.clear();
+    // Other hosts use the list too; it is checked before each use.
+    if (this.#contents.users.size < 2) this.#contents.complete.clear();
   }
 
   /** Returns whether there is a complete image of a URL, of any content. */
   hasImageOf(url: string): boolean {
-    return [...this.#complete].some((name) => name.startsWith(imageVolumePrefix(url)));
+    return [...this.#contents.complete].some((name) => name.startsWith(imageVolumePrefix(url)));
   }
 
   /**
@@ -83,16 +92,16 @@ export class StoredImages {
    * of the removal.
    */
   async isComplete(name: string, images: ImageVolumes): Promise<boolean> {
-    await this.#removals.get(name);
-    if (!this.#complete.has(name)) return false;
+    await this.#contents.removals.get(name);
+    if (!this.#contents.complete.has(name)) return false;
     if ((await images.find(name)) !== null) return true;
-    this.#complete.delete(name);
+    this.#contents.complete.delete(name);
     return false;
   }
 
   /** Returns the running download into a volume. */
   filling(name: string): Promise<void> | undefined {
-    return this.#filling.get(name);
+    return this.#contents.filling.get(name);
   }
 
   /** Stores a download as a complete image. */
@@ -103,29 +112,29 @@ export class StoredImages {
     signal: AbortSignal,
   ): Promise<void> {
     const filling = images.put(name, body, validator.sizeBytes, signal).then(() => {
-      this.#complete.add(name);
+      this.#contents.complete.add(name);
     });
-    this.#filling.set(name, filling);
+    this.#contents.filling.set(name, filling);
     try {
       await filling;
     } finally {
-      this.#filling.delete(name);
+      this.#contents.filling.delete(name);
     }
   }
 
   /** Returns an image that is not removed until its release. */
   async lease(name: string, images: ImageVolumes): Promise<ImageLease> {
-    this.#leases.set(name, (this.#leases.get(name) ?? 0) + 1);
+    this.#contents.leases.set(name, (this.#contents.leases.get(name) ?? 0) + 1);
     let released = false;
     const release = (): void => {
       if (released) return;
       released = true;
-      const remaining = (this.#leases.get(name) ?? 1) - 1;
-      if (remaining === 0) this.#leases.delete(name);
-      else this.#leases.set(name, remaining);
+      const remaining = (this.#contents.leases.get(name) ?? 1) - 1;
+      if (remaining === 0) this.#contents.leases.delete(name);
+      else this.#contents.leases.set(name, remaining);
     };
     try {
-      await this.#removals.get(name);
+      await this.#contents.removals.get(name);
       const place = await images.find(name);
       if (place === null) throw new DriverError('internal', 'fetching the image: it was removed from its storage pool');
       return { ...place, release };
@@ -150,15 +159,16 @@ export class StoredImages {
     return this.#nextSweep;
   }
 
-  /** Waits for running downloads and removals. */
-  async settled(): Promise<void> {
-    await Promise.allSettled([...this.#filling.values(), ...this.#removals.values()]);
+  /** Waits for running removals, and leaves the pool. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#contents.removals.values());
+    this.#pools.remove(this.#user);
   }
 
   async #removeUnused(): Promise<void> {
     try {
       const images = await this.open({ create: false });
-      if (images !== null) await this.#sweep(images, (name) => this.#complete.has(name));
+      if (images !== null) await this.#sweep(images, (name) => this.#contents.complete.has(name));
     } catch (error) {
       this.#options.warn('removing unused images', error);
     }
@@ -167,10 +177,15 @@ export class StoredImages {
   #openAnew(options: { readonly create: boolean }): Promise<ImageVolumes | null> {
     const opening = attempt('opening the image store', async () => {
       const images = await this.#options.openImageVolumes(options);
+      this.#contents = this.#pools.join(this.#user, images?.identity ?? null, this.#contents);
       if (images === null) return null;
-      const isBeingFilled = (name: string): boolean => this.#filling.has(name.replace(/\.part$/, ''));
-      for (const name of await images.list()) if (!isPartVolume(name) && !isBeingFilled(name)) this.#complete.add(name);
-      await this.#sweep(images, (name) => !isBeingFilled(name));
+      const isBeingFilled = (name: string): boolean => this.#isBeingFilled(name);
+      for (const name of await images.list())
+        if (!isPartVolume(name) && !isBeingFilled(name)) this.#contents.complete.add(name);
+      // Other hosts may take long to answer.
+      this.#needsTidying = this.#contents.users.size > 1 || !this.#pools.areKnown;
+      if (this.#needsTidying) void this.#tidyLater();
+      else await this.#sweep(images, (name) => !isBeingFilled(name));
       return images;
     });
     opening.catch(() => {
@@ -179,21 +194,46 @@ export class StoredImages {
     return opening;
   }
 
-  /** Removes the images that no machine uses and no caller has leased. */
+  #isBeingFilled(name: string): boolean {
+    return this.#contents.filling.has(name.replace(/\.part$/, ''));
+  }
+
+  /** Removes leftovers when the pools of all hosts are known. */
+  async #tidyLater(): Promise<void> {
+    if (!this.#needsTidying || !this.#pools.areKnown) return;
+    this.#needsTidying = false;
+    try {
+      const images = await this.open({ create: false });
+      if (images !== null) await this.#sweep(images, (name) => !this.#isBeingFilled(name));
+    } catch (error) {
+      this.#options.warn('removing unused images', error);
+    }
+  }
+
+  /**
+   * Removes the images that no machine uses and no caller has leased. Removes nothing while another host
+   * that may have the same pool does not answer.
+   */
   async #sweep(images: ImageVolumes, eligible: (name: string) => boolean): Promise<void> {
-    const candidates = (await images.list()).filter((name) => eligible(name) && !this.#leases.has(name));
+    const candidates = (await images.list()).filter((name) => eligible(name) && !this.#contents.leases.has(name));
     if (candidates.length === 0) return;
+    if ((images.identity ?? null) !== null && !this.#pools.areKnown) {
+      this.#needsTidying = true;
+      return;
+    }
     const used = await this.#options.sourcesInUse();
+    const elsewhere = await this.#contents.usedElsewhere(this.#user).catch(() => null);
+    if (elsewhere === null) return;
     for (const name of candidates) {
       const place = await images.find(name);
       // A caller has leased the image while the machines were read, so the next sweep decides.
-      if (place === null || used.has(place.name) || this.#leases.has(name)) continue;
-      this.#complete.delete(name);
+      if (place === null || used.has(place.name) || elsewhere.has(name) || this.#contents.leases.has(name)) continue;
+      this.#contents.complete.delete(name);
       const removal = images
         .remove(name)
         .catch((error: unknown) => this.#options.warn(`removing image ${name}`, error))
-        .finally(() => this.#removals.delete(name));
-      this.#removals.set(name, removal);
+        .finally(() => this.#contents.removals.delete(name));
+      this.#contents.removals.set(name, removal);
       await removal;
     }
   }

@@ -1,0 +1,85 @@
+/**
+ * Finds hosts that have the same storage pool, for example on an NFS server. They share its images: the
+ * first host that needs an image downloads it, and an image is removed when no host uses it.
+ */
+import { SharedDownloads } from '../../../media/shared-downloads.js';
+
+/** A host that stores images in a pool. */
+export interface PoolUser {
+  /** Returns `DiskSource.name` of every drive of every machine of the host. */
+  readonly sourcesInUse: () => Promise<ReadonlySet<string>>;
+  /** Called when the pools of all hosts are known. */
+  readonly onPoolsKnown: () => void;
+}
+
+/** The known images of one pool, for all hosts that have this pool. */
+export class PoolContents {
+  /** Complete images. */
+  readonly complete = new Set<string>();
+  /** Downloads by target volume: requests with different passwords may have the same content. */
+  readonly filling = new Map<string, Promise<void>>();
+  readonly leases = new Map<string, number>();
+  readonly removals = new Map<string, Promise<void>>();
+  /** Their results are the names of complete images. */
+  readonly downloads = new SharedDownloads<string>();
+  readonly users = new Set<PoolUser>();
+
+  /**
+   * Returns the names of the images that machines of other hosts use. The same image may have another
+   * path there, so the last segment counts.
+   * @throws {DriverError} if a host does not answer.
+   */
+  async usedElsewhere(user: PoolUser): Promise<ReadonlySet<string>> {
+    const others = [...this.users].filter((other) => other !== user);
+    const used = await Promise.all(others.map((other) => other.sourcesInUse()));
+    return new Set(used.flatMap((names) => [...names].map((name) => name.slice(name.lastIndexOf('/') + 1))));
+  }
+}
+
+/** The pools of all hosts of one driver. */
+export class SharedPools {
+  readonly #contents = new Map<string, PoolContents>();
+  /** Hosts whose pool is not known yet. It may be any pool. */
+  readonly #unknown = new Set<PoolUser>();
+  readonly #users = new Set<PoolUser>();
+
+  /** Adds a host. */
+  add(user: PoolUser): void {
+    this.#users.add(user);
+    this.#unknown.add(user);
+  }
+
+  /** Removes a host. */
+  remove(user: PoolUser): void {
+    this.#users.delete(user);
+    for (const { users } of this.#contents.values()) users.delete(user);
+    this.#known(user);
+  }
+
+  /** Returns whether the pools of all hosts are known, so that unused images can be removed. */
+  get areKnown(): boolean {
+    return this.#unknown.size === 0;
+  }
+
+  /**
+   * Notes the pool of a host.
+   * @param identity the same text for the same pool of another host; null for a pool that only this host
+   *   has, or for none.
+   * @param own the contents that the host has used until now.
+   * @returns the contents of the pool: `own`, unless another host has the same pool.
+   */
+  join(user: PoolUser, identity: string | null, own: PoolContents): PoolContents {
+    const shared = identity === null ? undefined : this.#contents.get(identity);
+    own.users.delete(user);
+    // Other hosts still use the pool that this host had before.
+    const contents = shared ?? (own.users.size === 0 ? own : new PoolContents());
+    if (identity !== null) this.#contents.set(identity, contents);
+    contents.users.add(user);
+    this.#known(user);
+    return contents;
+  }
+
+  #known(user: PoolUser): void {
+    if (this.#unknown.delete(user) && this.areKnown) for (const each of this.#users) each.onPoolsKnown();
+  }
+}

@@ -1,0 +1,39 @@
+/** Tests how the daemon recognizes that two hosts have the same pool, with pools of libvirt's test driver. */
+import { writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { openPool } from '../../src/drivers/libvirt/media/open-pool.js';
+import { TestHost } from '../libvirt-driver/host.js';
+
+let host: TestHost;
+beforeAll(async () => {
+  host = await TestHost.start('test');
+});
+afterAll(() => host.stop());
+
+/** Defines a pool, and returns its identity. */
+async function identityOf(name: string, type: string, source: string): Promise<string | null> {
+  const { hypervisor } = host.parts();
+  const xml = `<pool type='${type}'><name>${name}</name><source>${source}</source>
+    <target><path>/nowhere/${name}</path></target></pool>`;
+  await writeFile(host.file(`${name}.xml`), xml);
+  await hypervisor.storagePoolDefineXml(xml, 0);
+  const pool = await openPool({ hypervisor, uri: host.libvirtd.uri, name, create: false, timeoutMs: 30_000 });
+  expect(pool?.directory).toBeNull();
+  // One libvirtd accepts a source once.
+  await pool?.pool.destroy();
+  await pool?.pool.undefine();
+  return pool?.identity ?? null;
+}
+
+it('has the source of a pool on a server, whatever its name and its directory', async () => {
+  const nfs = `<host name='nas.example'/><dir path='/images'/><format type='nfs'/>`;
+  const first = await identityOf('first', 'netfs', nfs);
+  expect(first).toContain('nas.example');
+  expect(await identityOf('second', 'netfs', nfs)).toBe(first);
+  expect(await identityOf('third', 'netfs', nfs.replace('/images', '/others'))).not.toBe(first);
+  expect(await identityOf('fourth', 'netfs', nfs.replace('nas', 'other'))).not.toBe(first);
+});
+
+it('has none for a pool without a server that this process cannot reach', async () => {
+  expect(await identityOf('directory', 'dir', '')).toBeNull();
+});
