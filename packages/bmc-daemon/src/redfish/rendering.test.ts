@@ -35,6 +35,31 @@ function patchable(shape: { readonly shape?: (machine: Machine) => string }) {
 }
 
 describe('rendering', () => {
+  it('renders the same answer until the entity or a volatile property changes', () => {
+    let clock = '12:00:00';
+    const resource = resourceDefiner<object>()({
+      entity: 'Manager',
+      odataType: '#Manager.v1_24_0.Manager',
+      uri: '/redfish/v1/Managers/{managerId}',
+      load: () => ({ name: '' }),
+      render: ({ name }) => ({ Name: name }),
+      volatile: () => ({ DateTime: clock, LastResetTime: '11:00:00' }),
+    });
+    const renderer = createRenderer(resource, options);
+    const entity = { name: 'one' };
+    const answerOf = (machine: typeof entity) => renderer.answer(machine, { managerId: '1' }, view);
+    const first = answerOf(entity);
+    expect(answerOf(entity)).toBe(first);
+    clock = '12:00:01';
+    const next = answerOf(entity);
+    expect(JSON.parse(next.body ?? '')).toMatchObject({ Name: 'one', DateTime: clock, LastResetTime: '11:00:00' });
+    expect(answerOf(entity)).toBe(next);
+    expect(JSON.parse(answerOf({ name: 'two' }).body ?? '')).toMatchObject({ Name: 'two', DateTime: clock });
+    // The clock does not change the ETag.
+    const etagIn = ({ headers }: typeof next) => headers[headers.indexOf('ETag') + 1];
+    expect(etagIn(next)).toBe(etagIn(first));
+  });
+
   it('renders an entity once for all GETs and queries, and volatile properties every time', () => {
     const times = { rendered: 0, read: 0 };
     const resource = resourceDefiner<object>()({

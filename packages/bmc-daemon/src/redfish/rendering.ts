@@ -40,9 +40,23 @@ export interface Renderer<Services> {
  */
 interface CacheEntry {
   etag?: string;
-  answer?: Answer;
-  /** The rendered body; no reader changes it. */
+  /** The last answer, with the values of its volatile properties. */
+  answered?: { readonly answer: Answer; readonly volatile: Volatile };
+  /** The rendered body; no reader changes it. Its volatile properties are old. */
   body?: JsonObject;
+}
+
+/** The volatile properties of a resource with their values; empty if it has none. */
+type Volatile = Readonly<Record<string, string>>;
+const noneVolatile: Volatile = {};
+
+/** An entity at its URI in a view, and what is cached of it. */
+interface Rendered<Services> {
+  readonly entity: object;
+  readonly params: Params;
+  readonly self: string;
+  readonly services: Services;
+  readonly cached: CacheEntry;
 }
 
 /** Options for one resource. */
@@ -63,54 +77,59 @@ export function createRenderer<Services>(resource: Resource<Services>, options: 
 
   const canonical = (entity: object, params: Params): Params => resource.canonicalParams?.(entity, params) ?? params;
 
-  /** Returns the cached body of an entity, with new values of its volatile properties. */
-  const bodyOf = (entity: object, params: Params, self: string, services: Services, cached: CacheEntry): JsonObject => {
+  const volatileOf = (services: Services): Volatile => resource.volatile?.(services) ?? noneVolatile;
+
+  /** Returns the cached body of an entity, with these values of its volatile properties. */
+  const bodyOf = ({ entity, params, self, services, cached }: Rendered<Services>, volatile: Volatile): JsonObject => {
     cached.body ??= render(entity, params, self, services);
-    return resource.volatile === undefined ? cached.body : { ...cached.body, ...resource.volatile(services) };
+    return volatile === noneVolatile ? cached.body : { ...cached.body, ...volatile };
   };
 
-  const etagOf = (body: JsonObject, services: Services): string => {
-    const volatile = Object.keys(resource.volatile?.(services) ?? {});
-    if (volatile.length === 0) return entityTag(stringify(body));
-    return entityTag(stringify({ ...body, ...Object.fromEntries(volatile.map((name) => [name, undefined])) }));
+  const etagOf = (rendered: Rendered<Services>, volatile: Volatile): string => {
+    const hidden = Object.fromEntries(Object.keys(volatile).map((name) => [name, undefined]));
+    return (rendered.cached.etag ??= entityTag(stringify({ ...bodyOf(rendered, volatile), ...hidden })));
   };
 
-  const renderAnswer = (
-    entity: object,
-    params: Params,
-    self: string,
-    services: Services,
-    cached: CacheEntry,
-  ): Answer => {
-    const body = bodyOf(entity, params, self, services, cached);
-    const headers = { ...fixedHeaders, ETag: (cached.etag ??= etagOf(body, services)) };
+  const renderAnswer = (rendered: Rendered<Services>, volatile: Volatile): Answer => {
+    const { entity } = rendered;
+    const body = bodyOf(rendered, volatile);
+    const headers = { ...fixedHeaders, ETag: etagOf(rendered, volatile) };
     const custom = resource.status?.(entity);
     if (custom?.status === 204) return emptyAnswer(204, { ...headers, ...custom.headers });
     return jsonAnswer(custom?.status ?? 200, stringify(custom?.body ?? body), { ...headers, ...custom?.headers });
   };
 
+  const find = (entity: object, given: Params, { services, scope }: View<Services>): Rendered<Services> => {
+    const params = canonical(entity, given);
+    const self = fill(params);
+    return { entity, params, self, services, cached: cacheEntryOf(cache, entity, self, scope) };
+  };
+
   return {
     headers: fixedHeaders,
     self: (entity, params) => fill(canonical(entity, params)),
-    body(entity, params, { services, scope }) {
-      const canonicalParams = canonical(entity, params);
-      const self = fill(canonicalParams);
-      return bodyOf(entity, canonicalParams, self, services, cacheEntryOf(cache, entity, self, scope));
+    body: (entity, params, view) => bodyOf(find(entity, params, view), volatileOf(view.services)),
+    etag(entity, params, view) {
+      const rendered = find(entity, params, view);
+      return rendered.cached.etag ?? etagOf(rendered, volatileOf(view.services));
     },
-    etag(entity, params, { services, scope }) {
-      const canonicalParams = canonical(entity, params);
-      const self = fill(canonicalParams);
-      const cached = cacheEntryOf(cache, entity, self, scope);
-      return (cached.etag ??= etagOf(bodyOf(entity, canonicalParams, self, services, cached), services));
-    },
-    answer(entity, params, { services, scope }) {
-      const canonicalParams = canonical(entity, params);
-      const self = fill(canonicalParams);
-      const cached = cacheEntryOf(cache, entity, self, scope);
-      if (resource.volatile !== undefined) return renderAnswer(entity, canonicalParams, self, services, cached);
-      return (cached.answer ??= renderAnswer(entity, canonicalParams, self, services, cached));
+    answer(entity, params, view) {
+      const rendered = find(entity, params, view);
+      const { cached } = rendered;
+      const volatile = volatileOf(view.services);
+      // A clock in seconds shows many requests the same time.
+      if (cached.answered !== undefined && areEqual(cached.answered.volatile, volatile)) return cached.answered.answer;
+      const answer = renderAnswer(rendered, volatile);
+      cached.answered = { answer, volatile };
+      return answer;
     },
   };
+}
+
+/** Returns whether two sets of values are equal. They have the same names. */
+function areEqual(values: Volatile, others: Volatile): boolean {
+  for (const name in values) if (values[name] !== others[name]) return false;
+  return true;
 }
 
 /** Returns the cache entry of an entity at a URI in a view; creates it if there is none. */
