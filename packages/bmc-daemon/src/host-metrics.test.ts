@@ -4,7 +4,6 @@ import type { HostFacts, HostsControl, HostSnapshot } from './drivers/hosts-cont
 import { createMetrics } from './metrics.js';
 
 const facts: HostFacts = {
-  hostname: 'a.example.com',
   hypervisor: { name: 'QEMU', version: '7.2.22' },
   libvirtVersion: '9.0.0',
   architecture: 'x86_64',

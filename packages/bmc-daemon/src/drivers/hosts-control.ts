@@ -18,8 +18,6 @@ export interface HostCpuTime {
 
 /** The report of a host. */
 export interface HostFacts {
-  /** The name that the host has for itself. */
-  readonly hostname: string;
   /** `QEMU`, `7.2.22`. */
   readonly hypervisor: { readonly name: string; readonly version: string };
   /** Version of libvirtd: `9.0.0`. */

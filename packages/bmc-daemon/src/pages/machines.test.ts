@@ -75,7 +75,6 @@ describe('the hosts', () => {
     reason: null,
     since,
     facts: {
-      hostname: 'rack-1.example.com',
       hypervisor: { name: 'QEMU', version: '7.2.22' },
       libvirtVersion: '9.0.0',
       architecture: 'x86_64',

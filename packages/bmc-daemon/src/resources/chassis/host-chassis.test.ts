@@ -11,7 +11,6 @@ const machines = sampleMachines(3).map((machine, index) => ({ ...machine, host: 
 const uuids = machines.map(({ uuid }) => uuid);
 const since = new Date('2026-01-02T03:04:05.000Z');
 const facts: HostFacts = {
-  hostname: 'rack-1.example.com',
   hypervisor: { name: 'QEMU', version: '7.2.22' },
   libvirtVersion: '9.0.0',
   architecture: 'x86_64',
@@ -86,7 +85,7 @@ describe('the chassis of a host', () => {
       '@odata.id': '/redfish/v1/Chassis/rack-1',
       Id: 'rack-1',
       Name: 'Host rack-1',
-      Description: 'rack-1.example.com, a host of virtual machines with QEMU 7.2.22 and libvirt 9.0.0',
+      Description: 'A host of virtual machines with QEMU 7.2.22 and libvirt 9.0.0',
       ChassisType: 'Enclosure',
       PowerState: 'On',
       Status: { State: 'Enabled', Health: 'OK', HealthRollup: 'OK', HealthRollUp: 'OK' },

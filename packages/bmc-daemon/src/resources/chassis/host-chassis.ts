@@ -115,6 +115,6 @@ export function renderHostChassis(
   };
 }
 
-function describe({ hostname, hypervisor, libvirtVersion }: NonNullable<HostSnapshot['facts']>): string {
-  return `${hostname}, a host of virtual machines with ${hypervisor.name} ${hypervisor.version} and libvirt ${libvirtVersion}`;
+function describe({ hypervisor, libvirtVersion }: NonNullable<HostSnapshot['facts']>): string {
+  return `A host of virtual machines with ${hypervisor.name} ${hypervisor.version} and libvirt ${libvirtVersion}`;
 }

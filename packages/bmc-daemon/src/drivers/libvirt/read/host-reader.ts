@@ -104,18 +104,17 @@ export class HostReader implements HostsControl {
   }
 }
 
+/** Does not ask for the name of the host: libvirt looks it up in DNS, which can take longer than the limit. */
 async function readFixed(hypervisor: Hypervisor, timeoutMs: number): Promise<FixedFacts> {
   const options = { timeoutMs };
-  const [name, version, libVersion, hostname, info] = await Promise.all([
+  const [name, version, libVersion, info] = await Promise.all([
     hypervisor.getType(options),
     hypervisor.getVersion(options),
     hypervisor.getLibVersion(options),
-    hypervisor.getHostname(options),
     hypervisor.nodeGetInfo(options),
   ]);
   const sockets = info.nodes * info.sockets;
   return {
-    hostname,
     hypervisor: { name, version: versionText(version) },
     libvirtVersion: versionText(libVersion),
     architecture: info.model,
