@@ -1,10 +1,10 @@
 /** One Redfish service: reads and writes resources, with a session if there are credentials. */
+import { retryAfterMs } from '@rackless/daemon/http/retry-after.js';
 import { CommandFailure, exitCode } from '../failure.js';
 import { Exchange, type Answer, type Endpoint, type OpenAnswer, type ServiceRequest } from './exchange.js';
 import { jsonOf, reasonOf } from './error-texts.js';
 import { linkPath } from './link-path.js';
 import { asResource, linkAt, textAt, type Resource } from './resource.js';
-import { retryAfterMs } from './retry-after.js';
 import { graceAfter, wait } from './wait.js';
 
 /** How a client proves who it is. */

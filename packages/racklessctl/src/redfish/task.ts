@@ -1,9 +1,9 @@
 /** Waits for operations that continue after the answer (DSP0266, "Asynchronous operations"). */
+import { retryAfterMs } from '@rackless/daemon/http/retry-after.js';
 import { CommandFailure, exitCode } from '../failure.js';
 import { jsonOf, messagesOf, messageText, reasonOf } from './error-texts.js';
 import type { Answer } from './exchange.js';
 import { asResource, linkAt, listAt, numberAt, textAt, type Resource } from './resource.js';
-import { retryAfterMs } from './retry-after.js';
 import type { Service, WriteAnswer } from './service.js';
 import { wait } from './wait.js';
 

@@ -68,12 +68,3 @@ export function queryOf(link: string): URLSearchParams {
   const start = link.indexOf('?');
   return new URLSearchParams(start === -1 ? '' : link.slice(start + 1));
 }
-
-/** Returns the delay in milliseconds that `Retry-After` asks for; undefined without one. */
-export function retryAfterMs({ headers }: Pick<CloudAnswer, 'headers'>, now: number): number | undefined {
-  const value = headers['retry-after'];
-  if (value === undefined) return undefined;
-  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
-  const time = Date.parse(value);
-  return Number.isNaN(time) ? undefined : Math.max(0, time - now);
-}

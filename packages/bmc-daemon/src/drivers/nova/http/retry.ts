@@ -1,6 +1,6 @@
 /** Repeats a request that a service of a cloud did not execute. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { retryAfterMs } from './answer-text.js';
+import { retryAfterMs } from '@rackless/daemon/http/retry-after.js';
 import { CloudFailure } from './cloud-failure.js';
 import type { CloudAnswer, CloudRequest, Exchange } from './exchange.js';
 
@@ -48,5 +48,5 @@ export async function sendWithRetries(
 /** Returns the delay before the next attempt; undefined if the answer is final. */
 function delayAfter(answer: CloudAnswer, { method }: CloudRequest, usual: number): number | undefined {
   const isTemporary = overloaded.has(answer.status) || (method === 'GET' && gatewayFailed.has(answer.status));
-  return isTemporary ? (retryAfterMs(answer, Date.now()) ?? usual) : undefined;
+  return isTemporary ? (retryAfterMs(answer.headers, Date.now()) ?? usual) : undefined;
 }
