@@ -43,7 +43,7 @@ const layers = {
     ['redfish/'],
     ['drivers/'],
     ['media/', 'password-file/'],
-    ['host/', 'replicas/', 'state-file.ts', 'state-lock.ts', 'storage-error.ts', 'version.ts'],
+    ['host/', 'name-uuid.ts', 'replicas/', 'state-file.ts', 'state-lock.ts', 'storage-error.ts', 'version.ts'],
   ],
   'model-proxy': [
     ['cli.ts', 'cli/'],

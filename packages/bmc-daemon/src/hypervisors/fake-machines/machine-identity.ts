@@ -1,7 +1,8 @@
 /** Names, UUIDs and MAC addresses of machines that an entry of a machine file creates. */
 import { createHash } from 'node:crypto';
+import { nameUuid } from '../../name-uuid.js';
 
-/** The namespace of the UUIDs (RFC 9562 §5.5). */
+/** The namespace of the UUIDs. */
 const NAMESPACE = Buffer.from('6f0c1f0a6f5b4b2e9a3c2d7e5b8f4a10', 'hex');
 
 const NUMBER = /\{n(?::(\d{1,2}))?\}/g;
@@ -16,13 +17,8 @@ export function withNumber(pattern: string, number: number): string {
   return pattern.replace(NUMBER, (_, digits: string | undefined) => String(number).padStart(Number(digits ?? 1), '0'));
 }
 
-/** Returns the UUID of a name, version 5. */
-export function uuidOfName(name: string): string {
-  const bytes = createHash('sha1').update(NAMESPACE).update(name).digest().subarray(0, 16);
-  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6);
-  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-}
+/** Returns the UUID of a name. */
+export const uuidOfName = (name: string): string => nameUuid(NAMESPACE, name);
 
 /** Returns the MAC address of an interface: locally administered, and with 46 bits of a hash. */
 export function macOf(uuid: string, index: number): string {
