@@ -84,7 +84,7 @@ const layers = {
 const libvirtLayers = [
   ['libvirt-driver.ts', 'host-list.ts'],
   ['libvirt-parts.ts'],
-  ['libvirt-driver-options.ts', 'change/', 'console.ts', 'power/'],
+  ['libvirt-driver-options.ts', 'change/', 'console.ts', 'lab/', 'power/'],
   ['media/', 'volumes/'],
   ['boot/', 'read/'],
   ['firmware/'],

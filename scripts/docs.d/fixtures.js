@@ -103,12 +103,38 @@ function startLibvirtd({ log }) {
   // The page has its own /etc, /run and /var/lib.
   sh(`mkdir -p /etc/libvirt /run/libvirt
     printf '%s\\n' 'auth_unix_rw = "none"' >/etc/libvirt/libvirtd.conf
-    libvirtd --daemon --pid-file ${log}/libvirtd.pid >${log}/libvirtd 2>&1
+    # tini reaps dead QEMUs, for which libvirtd waits.
+    setsid tini -s -- libvirtd --pid-file ${log}/libvirtd.pid </dev/null >${log}/libvirtd 2>&1 &
     for _ in $(seq 600); do
       if virsh -c test:///default version >/dev/null 2>&1 && [ -S /run/libvirt/libvirt-sock ]; then exit; fi
       sleep 0.1
     done
     exit 1`);
+}
+
+function startLab(place) {
+  // Guests run as root: the page's folders belong to it. The page has no virtlogd.
+  const qemu = [
+    'user = "root"',
+    'group = "root"',
+    'security_driver = "none"',
+    'cgroup_controllers = []',
+    'namespaces = []',
+  ];
+  sh(`mkdir -p /etc/libvirt /var/log/libvirt
+    rm -rf /etc/libvirt/qemu
+    mount -t tmpfs tmpfs /var/log/libvirt
+    mkdir /var/log/libvirt/qemu
+    ip link add br0 type bridge
+    ip link set br0 up`);
+  writeFileSync('/etc/libvirt/qemu.conf', `${[...qemu, 'stdio_handler = "file"', 'remember_owner = 0'].join('\n')}\n`);
+  startLibvirtd(place);
+  sh(`printf "<network><name>default</name><forward mode='bridge'/><bridge name='br0'/></network>" >/etc/libvirt/default.xml
+    virsh -q -c qemu:///system net-define /etc/libvirt/default.xml
+    virsh -q -c qemu:///system net-start default
+    virsh -q -c qemu:///system pool-define-as default dir --target /var/lib/libvirt/images
+    virsh -q -c qemu:///system pool-build default
+    virsh -q -c qemu:///system pool-start default`);
 }
 
 export const FIXTURES = {
@@ -119,4 +145,5 @@ export const FIXTURES = {
   'open-bmc': startOpenBmc,
   bmc: startBmc,
   libvirtd: startLibvirtd,
+  lab: startLab,
 };

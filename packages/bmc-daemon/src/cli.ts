@@ -3,6 +3,7 @@ import path from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { exitCode as exitCodes } from '@rackless/daemon/process/exit-code.js';
 import type { CheckOptions } from './cli/check.js';
+import { addMachineCommands } from './cli/machine/commands.js';
 import { configFileOf } from './config/environment.js';
 import { loadSettings, type Flags, type LoadedSettings } from './config/load.js';
 import { featureSets } from './resources/feature-set.js';
@@ -107,6 +108,12 @@ export async function main(argv: readonly string[]): Promise<number> {
       const { htpasswd } = await import('./cli/htpasswd.js');
       exitCode = await htpasswd(file, user);
     });
+  addMachineCommands(program, {
+    load: (given) => load({ ...program.opts<GivenFlags>(), ...given }),
+    exit: (code) => {
+      exitCode = code;
+    },
+  });
   try {
     await program.parseAsync([...argv]);
   } catch (error) {

@@ -14,6 +14,11 @@ export interface LibvirtdOptions {
   readonly libvirtdConf?: readonly string[];
   /** Further lines of qemu.conf. */
   readonly qemuConf?: readonly string[];
+  /**
+   * Bridges in a network namespace of its own, e.g. `['br0']`. Absent: libvirtd shares the network of the
+   * host, which then must not get bridges.
+   */
+  readonly bridges?: readonly string[];
   /** Further arguments of libvirtd, e.g. `--listen`. */
   readonly args?: readonly string[];
   /** Further environment variables of libvirtd. */
@@ -68,7 +73,12 @@ for pair in ${Object.entries(bindings)
   mount --bind "$1/\${pair%%:*}" "\${pair#*:}"
 done
 dir=$1
-shift
+bridges=$2
+shift 2
+for bridge in $bridges; do
+  ip link add "$bridge" type bridge
+  ip link set "$bridge" up
+done
 echo ready
 while read -r line; do
   rm -f "$dir/run/libvirtd.pid"
@@ -225,8 +235,9 @@ export async function startLibvirtd(options: LibvirtdOptions): Promise<PrivateLi
     'unshare',
     [
       ...(asRoot ? [] : ['--map-root-user']),
+      ...(options.bridges === undefined ? [] : ['--net']),
       ...['--mount', '--pid', '--fork', '--kill-child', '--mount-proc'],
-      ...['tini', '-s', '--', 'sh', '-c', holder, 'libvirtd-holder', dir],
+      ...['tini', '-s', '--', 'sh', '-c', holder, 'libvirtd-holder', dir, options.bridges?.join(' ') ?? ''],
       ...(options.args ?? []),
     ],
     { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, ...options.env } },

@@ -124,7 +124,10 @@ export class FirmwareChooser {
    * @param xml the definition of the machine.
    * @throws {DriverError} unsupported, with what is missing.
    */
-  async checkSecureBoot({ name, architecture, machineType }: CompleteSnapshot, xml: string): Promise<void> {
+  async checkSecureBoot(
+    { name, architecture, machineType }: Pick<CompleteSnapshot, 'name' | 'architecture' | 'machineType'>,
+    xml: string,
+  ): Promise<void> {
     const { hypervisor, templates, timeoutMs } = this.#options;
     const doing = `switching Secure Boot of machine ${name} on`;
     const refusal = (what: string): DriverError =>

@@ -52,12 +52,9 @@ export interface ActivePool {
  */
 export async function openPool(options: PoolOptions): Promise<ActivePool | null> {
   const { timeoutMs } = options;
-  const name = options.name ?? DEFAULT_POOL;
-  return await attempt(`opening storage pool ${name}`, async () => {
-    const pool = await lookUp(options, name);
+  return await attempt(openingPool(options), async () => {
+    const pool = await startPool(options);
     if (pool === null) return null;
-    const { state } = await pool.getInfo({ timeoutMs });
-    if (state === StoragePoolState.INACTIVE) await start(pool, { isDefault: options.name === null, timeoutMs });
     const { root } = parseXml(await pool.getXmlDesc(0, { timeoutMs }));
     const directory = directoryOf(root);
     const reachable = directory !== null && (await isSameDirectory(pool, directory, timeoutMs));
@@ -65,6 +62,27 @@ export async function openPool(options: PoolOptions): Promise<ActivePool | null>
     const { dev, ino } = await stat(directory);
     return { pool, directory, identity: `directory ${dev}:${ino}` };
   });
+}
+
+/** Finds or creates the pool, and starts it, as {@link openPool}. It looks at no files. */
+export async function activePool(options: PoolOptions): Promise<StoragePool | null> {
+  return await attempt(openingPool(options), () => startPool(options));
+}
+
+const openingPool = ({ name }: PoolOptions): string => `opening storage pool ${name ?? DEFAULT_POOL}`;
+
+async function startPool(options: PoolOptions): Promise<StoragePool | null> {
+  const { timeoutMs } = options;
+  const pool = await lookUp(options, options.name ?? DEFAULT_POOL);
+  if (pool === null) return null;
+  const { state } = await pool.getInfo({ timeoutMs });
+  if (state === StoragePoolState.INACTIVE) await start(pool, { isDefault: options.name === null, timeoutMs });
+  return pool;
+}
+
+/** Returns whether the volumes of a pool are files in one directory. */
+export async function isDirectoryPool(pool: StoragePool, timeoutMs: number): Promise<boolean> {
+  return directoryOf(parseXml(await pool.getXmlDesc(0, { timeoutMs })).root) !== null;
 }
 
 async function lookUp(options: PoolOptions, name: string): Promise<StoragePool | null> {

@@ -122,12 +122,27 @@ export async function basedOn(
   // pool rejects the refresh.
   const own = await hypervisor.storagePoolLookupByName(volume.pool, { timeoutMs });
   await own.refresh({ timeoutMs: REFRESH_TIMEOUT_MS }).catch(() => undefined);
+  const based = (await backedVolumes(hypervisor, timeoutMs)).find(({ backingFile }) => backingFile === path);
+  return based?.name ?? null;
+}
+
+/** A volume with a backing file. */
+interface BackedVolume {
+  readonly name: string;
+  readonly path: string;
+  readonly backingFile: string;
+}
+
+/** Returns the volumes of all active pools that have a backing file, as of the last refresh of each pool. */
+export async function backedVolumes(hypervisor: Hypervisor, timeoutMs: number): Promise<readonly BackedVolume[]> {
+  const backed: BackedVolume[] = [];
   for (const pool of await hypervisor.listAllStoragePools(ConnectListAllStoragePoolsFlags.ACTIVE, { timeoutMs })) {
-    for (const other of await pool.listAllVolumes({ timeoutMs })) {
-      if ((await backingFileOf(other, timeoutMs)) === path) return other.name;
+    for (const volume of await pool.listAllVolumes({ timeoutMs })) {
+      const backingFile = await backingFileOf(volume, timeoutMs);
+      if (backingFile !== null) backed.push({ name: volume.name, path: volume.key, backingFile });
     }
   }
-  return null;
+  return backed;
 }
 
 async function backingFileOf(volume: StorageVolume, timeoutMs: number): Promise<string | null> {

@@ -14,7 +14,7 @@ import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
 import { savedXml } from '../machine/saved-state.js';
 import { UnattachedVolumes } from './unattached-volumes.js';
-import { namesVolume, volumeNames } from './volume-names.js';
+import { namesVolume, volumeNames, volumePrefix } from './volume-names.js';
 import { findDisk } from '../xml/devices/disk.js';
 import { diskRecord, withDiskRecord } from '../xml/metadata/disk-record.js';
 import type { Disk } from '../xml/devices/device.js';
@@ -28,12 +28,6 @@ interface LibvirtVolumesOptions {
   /** Opens the pool for new volumes, and creates it if it does not exist. */
   readonly openPool: () => Promise<StoragePool>;
 }
-
-/**
- * Prefix of the names of these volumes. It differs from the names of images, so that the image
- * store does not remove these volumes.
- */
-const NAME_PREFIX = 'rackless-volume-';
 
 /** Disks of the machines of one host. */
 export class LibvirtVolumes {
@@ -59,7 +53,7 @@ export class LibvirtVolumes {
     freeTarget(present, volume.bus);
     const pool = await this.#openPool();
     const spec = volumeSpec(
-      `${NAME_PREFIX}${machine.uuid}-${randomBytes(4).toString('hex')}`,
+      `${volumePrefix(machine.uuid)}${randomBytes(4).toString('hex')}`,
       capacityBytes,
       provisioning,
     );

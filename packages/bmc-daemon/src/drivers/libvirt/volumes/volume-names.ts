@@ -1,4 +1,4 @@
-/** Finds references to a volume in the XML of a machine. */
+/** Names of volumes, and references to a volume in the XML of a machine. */
 import { escapeRegExp } from '@rackless/daemon/text/escape-reg-exp.js';
 import type { StorageVolume } from '@rackless/libvirt';
 import { attempt } from '../failure.js';
@@ -6,11 +6,17 @@ import { readDomain } from '../xml/domain.js';
 import { encodeAttribute } from '../xml/escape.js';
 
 /** The names of a volume: its path, and its pool with its name. */
-interface VolumeNames {
+export interface VolumeNames {
   readonly path: string;
   readonly pool: string;
   readonly name: string;
 }
+
+/**
+ * Returns the prefix of the volumes that clients create for a machine. It differs from the names of images,
+ * so that the image store does not remove these volumes.
+ */
+export const volumePrefix = (uuid: string): string => `rackless-volume-${uuid}-`;
 
 /** Reads the names of a volume. @throws {DriverError} unavailable. */
 export async function volumeNames(volume: StorageVolume, timeoutMs: number): Promise<VolumeNames> {

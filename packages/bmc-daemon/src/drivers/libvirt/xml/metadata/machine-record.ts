@@ -1,6 +1,7 @@
 /** The record of the daemon about one machine, as values. */
 import type { BootOverride } from '../../../rules/boot-override.js';
 import type { IndicatorState } from '../../../snapshot/hardware-snapshot.js';
+import type { CreatedRecord } from './created-record.js';
 import type { DiskRecord } from './disk-record.js';
 import type { Intents } from './intent-record.js';
 import type { MediaRecord } from './media-record.js';
@@ -38,6 +39,8 @@ export interface MachineRecord {
   readonly disks: readonly DiskRecord[] | null;
   readonly unattached: readonly UnattachedRecord[] | null;
   readonly owner: OwnerRecord | null;
+  /** Null if another program has created the machine. */
+  readonly created: CreatedRecord | null;
   /** Operations that have begun and must be finished. */
   readonly intents: Intents;
   /** The firmware has changed: the next start must reset the variables. */
@@ -61,6 +64,7 @@ export const emptyRecord: MachineRecord = {
   disks: null,
   unattached: null,
   owner: null,
+  created: null,
   intents: null,
   resetNvram: false,
   later: {},

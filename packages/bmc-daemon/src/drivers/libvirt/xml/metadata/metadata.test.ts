@@ -37,6 +37,14 @@ const record: MachineRecord = {
   ],
   unattached: [{ pool: `it's`, volume: 'rackless-volume-a' }],
   owner: { assetTag: `it's "7" & <8>`, firmwareUpdate: { installed: '1.0.1', staged: null } },
+  created: {
+    uuid: '00000000-0000-4000-8000-000000000001',
+    group: 'node',
+    complete: true,
+    volumes: [{ pool: 'default', volume: 'node-1.qcow2' }],
+    serialLog: '/var/log/libvirt/qemu/node-1-serial0.log',
+    clonedFrom: null,
+  },
   intents: [
     { kind: 'restart', instance: 7, force: true },
     { kind: 'drive', device: 'cdrom' },
@@ -127,6 +135,16 @@ describe('the metadata record', () => {
             storage: fc.option(text),
           }),
         ),
+      ),
+      created: fc.option(
+        fc.record({
+          uuid: fc.uuid(),
+          group: fc.option(text),
+          complete: fc.boolean(),
+          volumes: fc.array(fc.record({ pool: text, volume: text })),
+          serialLog: fc.option(text),
+          clonedFrom: fc.option(fc.uuid()),
+        }),
       ),
       owner: fc.option(
         fc.record({

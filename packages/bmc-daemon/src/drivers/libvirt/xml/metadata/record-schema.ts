@@ -78,6 +78,15 @@ const owner = z.object({
   firmwareUpdate: z.object({ installed: z.string().nullable(), staged: z.string().nullable() }).exactOptional(),
 });
 
+const created = z.object({
+  uuid: z.string(),
+  group: z.string().nullable(),
+  complete: z.boolean(),
+  volumes: z.array(z.object({ pool: z.string(), volume: z.string() })),
+  serialLog: z.string().nullable(),
+  clonedFrom: z.string().nullable(),
+});
+
 const intent = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('start'), fresh: z.boolean() }),
   z.object({ kind: z.literal('restart'), instance: z.int(), force: z.boolean() }),
@@ -120,6 +129,7 @@ export const memberSchemas = {
   disks: z.array(disk),
   unattached: z.array(unattached),
   owner,
+  created,
   intents: z.array(intent),
   resetNvram: z.boolean(),
 } satisfies { readonly [Name in keyof Members]: z.ZodType<NonNullable<Members[Name]>> };

@@ -55,6 +55,7 @@ export function readVersion1(document: XmlDocument, element: ParsedElement): Mac
     disks: listIn(disks, memberSchemas.disks),
     unattached: listIn(unattached, memberSchemas.unattached),
     owner: owner === undefined ? null : readOwner(owner),
+    created: null,
     intents: intents.length === 0 ? null : intents,
     resetNvram: attribute(element, 'resetNvram') === 'yes',
     later: {},

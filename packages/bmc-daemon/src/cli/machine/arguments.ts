@@ -1,0 +1,57 @@
+/** Parses the values of options. A wrong value is an error of the command line. */
+import { InvalidArgumentError } from 'commander';
+import { BOOT_STEPS, type BootStep } from '../../drivers/libvirt/lab/machine-spec.js';
+
+const UNITS: Readonly<Record<string, number>> = { M: 1024 ** 2, G: 1024 ** 3, T: 1024 ** 4 };
+
+/** Parses a size such as `512M`, `16G`, `16GiB` or `1.5T`. @returns bytes. */
+export function parseSize(text: string): number {
+  const [, number, unit] = /^(\d+(?:\.\d+)?)([MGT])(?:iB)?$/i.exec(text) ?? [];
+  const bytes = Number(number) * (UNITS[unit?.toUpperCase() ?? ''] ?? Number.NaN);
+  if (Number.isNaN(bytes) || bytes === 0)
+    throw new InvalidArgumentError('Use a number and a unit, for example 512M, 16G or 2T.');
+  // libvirt counts memory and disks in KiB.
+  return Math.ceil(bytes / 1024) * 1024;
+}
+
+/** Parses a number of at least 1. */
+export function parseCount(text: string): number {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number < 1 || number > 10_000)
+    throw new InvalidArgumentError('Use a number from 1 to 10000.');
+  return number;
+}
+
+/** Parses the name of a machine, which is a part of file names and URIs. */
+export function parseName(text: string): string {
+  if (/^[a-z0-9][a-z0-9._-]{0,59}$/i.test(text)) return text;
+  throw new InvalidArgumentError('Use up to 60 letters, digits, periods, hyphens and underscores.');
+}
+
+/** Parses a MAC address of one network card. @returns lower case, with colons. */
+export function parseMac(text: string): string {
+  const mac = text.toLowerCase().replaceAll('-', ':');
+  if (!/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/.test(mac))
+    throw new InvalidArgumentError('Use six bytes, for example 52:54:00:12:34:56.');
+  return checkUnicast(mac);
+}
+
+/** Parses the first one to five bytes of MAC addresses. */
+export function parseMacPrefix(text: string): string {
+  const prefix = text.toLowerCase().replaceAll('-', ':').replace(/:$/, '');
+  if (!/^[0-9a-f]{2}(:[0-9a-f]{2}){0,4}$/.test(prefix))
+    throw new InvalidArgumentError('Use one to five bytes, for example 52:54:00:aa.');
+  return checkUnicast(prefix);
+}
+
+/** Parses a boot order, `network,disk`. */
+export function parseSteps(text: string): readonly BootStep[] {
+  const steps = text.split(',').flatMap((name) => BOOT_STEPS.find((step) => step === name.trim()) ?? []);
+  if (steps.length === text.split(',').length && new Set(steps).size === steps.length) return steps;
+  throw new InvalidArgumentError(`Use each of ${BOOT_STEPS.join(', ')} at most once, separated by commas.`);
+}
+
+function checkUnicast(mac: string): string {
+  if ((Number.parseInt(mac.slice(0, 2), 16) & 1) === 0) return mac;
+  throw new InvalidArgumentError('The first byte must be even: odd ones are multicast addresses.');
+}

@@ -1,0 +1,49 @@
+/** `bmc-daemon machine delete`. */
+import { once } from 'node:events';
+import { createInterface } from 'node:readline/promises';
+import { exitCode } from '@rackless/daemon/process/exit-code.js';
+import type { LoadedSettings } from '../../config/load.js';
+import { deleteMachines as carryOut, planDeletion, type Deletion } from '../../drivers/libvirt/lab/delete.js';
+import { LabError } from '../../drivers/libvirt/lab/lab-error.js';
+import type { DeleteFlags } from './commands.js';
+import { ReportPrinter } from './output.js';
+import { onHost } from './session.js';
+
+/** Deletes machines, after a question if data would be lost. @returns the exit code. */
+export async function deleteMachines(
+  loaded: LoadedSettings,
+  names: readonly string[],
+  { force = false, yes = false, json = false, ...flags }: DeleteFlags,
+): Promise<number> {
+  return await onHost(loaded, flags, async (host, signal) => {
+    const deletion = await planDeletion(host, [...new Set(names)]);
+    const running = deletion.machines.filter(({ isRunning }) => isRunning);
+    if (running.length > 0 && !force) {
+      throw new LabError(running.map(({ own }) => `machine ${own.name} is running: power it off, or use --force`));
+    }
+    if (!yes && !(await isConfirmed(deletion))) return exitCode.failed;
+    const all = [...deletion.absent, ...deletion.machines.map(({ own }) => own.name)];
+    const printer = new ReportPrinter({ json, names: all });
+    await carryOut(host, deletion, { signal, onReport: printer.add });
+    return printer.finish(signal);
+  });
+}
+
+/** Asks before data is lost. Disks that no guest has written to are no data. @throws {LabError} without a terminal. */
+async function isConfirmed({ machines }: Deletion): Promise<boolean> {
+  const withData = machines.filter(({ dataBytes }) => dataBytes > 0);
+  if (withData.length === 0) return true;
+  const bytes = withData.reduce((sum, { dataBytes }) => sum + dataBytes, 0);
+  const size = bytes < 1024 ** 3 ? `${(bytes / 1024 ** 2).toFixed(1)} MiB` : `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
+  const loss = `${size} of data on the disks of ${withData.map(({ own }) => own.name).join(', ')}`;
+  if (!process.stdin.isTTY) throw new LabError([`this would delete ${loss}: use --yes`]);
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  // Ctrl-C and Ctrl-D close the terminal, and then there is no answer.
+  const closed = once(terminal, 'close').then(() => '');
+  try {
+    const answer = await Promise.race([terminal.question(`Delete ${loss}? [y/N] `), closed]);
+    return /^y(es)?$/i.test(answer.trim());
+  } finally {
+    terminal.close();
+  }
+}

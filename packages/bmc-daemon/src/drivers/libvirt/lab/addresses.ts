@@ -1,0 +1,124 @@
+/**
+ * Derives UUIDs and MAC addresses from names, so that a machine that is deleted and created again has the
+ * same ones. The name of the host is a part, because several hosts can have a machine with the same name.
+ */
+import { createHash } from 'node:crypto';
+import { nameUuid } from '../../../name-uuid.js';
+import { LabError } from './lab-error.js';
+import type { KnownMachine } from './lab-host.js';
+import { machineNames, type Naming } from './machine-spec.js';
+
+/** Namespace of the UUIDs. */
+const NAMESPACE = Buffer.from('8f6ba0d26c1e4c55a2e1c4b2a7d0f3e9', 'hex');
+
+/** QEMU's prefix, locally administered. */
+const QEMU_PREFIX = '52:54:00';
+
+/** Returns the UUID of a machine. @param attempt greater than 0: another UUID for the same name. */
+function derivedUuid(hostName: string, name: string, attempt = 0): string {
+  return nameUuid(NAMESPACE, seed(hostName, name, attempt));
+}
+
+/** The place of an interface among all interfaces of a command. */
+interface InterfacePlace {
+  readonly hostName: string;
+  readonly machine: string;
+  /** From 0. */
+  readonly machineIndex: number;
+  readonly index: number;
+  /** Interfaces of each machine. */
+  readonly interfaces: number;
+}
+
+/**
+ * Returns the candidates for the address of an interface, best first. A user's own address or prefix has one
+ * candidate.
+ * @throws {RangeError} if the prefix has too few addresses.
+ */
+function* macCandidates(place: InterfacePlace, { macs, macPrefix }: Pick<Naming, 'macs' | 'macPrefix'>) {
+  const given = macs?.[place.index];
+  if (given !== undefined) {
+    yield given;
+    return;
+  }
+  if (macPrefix !== null) {
+    yield numberedMac(macPrefix, place.machineIndex * place.interfaces + place.index + 1);
+    return;
+  }
+  for (let attempt = 0; attempt < 256; attempt += 1) {
+    const digest = createHash('sha256')
+      .update(seed(place.hostName, place.machine, place.index, attempt))
+      .digest();
+    yield `${QEMU_PREFIX}:${pairs(digest.toString('hex', 0, 3))}`;
+  }
+}
+
+/** Returns the serial number of a disk: 16 hexadecimal digits. */
+export function derivedSerial(uuid: string, index: number): string {
+  return createHash('sha256')
+    .update(seed(uuid, 'disk', index))
+    .digest('hex')
+    .slice(0, 16);
+}
+
+/** Returns the world wide name of a disk, in the form for locally assigned names (NAA 3). */
+export function derivedWwn(uuid: string, index: number): string {
+  return `3${derivedSerial(uuid, index).slice(1)}`;
+}
+
+/** Returns a prefix with a number in the other bytes. @throws {RangeError} */
+function numberedMac(prefix: string, number: number): string {
+  const bytes = 6 - prefix.split(':').length;
+  if (number >= 256 ** bytes) throw new RangeError(`the MAC prefix ${prefix} has only ${256 ** bytes - 1} addresses`);
+  return `${prefix}:${pairs(number.toString(16).padStart(2 * bytes, '0'))}`;
+}
+
+const pairs = (hex: string): string => (hex.match(/../g) ?? []).join(':');
+
+const seed = (...parts: readonly (string | number)[]): string => parts.join('\n');
+
+/** The addresses of one machine. */
+export interface Addresses {
+  readonly uuid: string;
+  readonly macs: readonly string[];
+}
+
+/**
+ * Returns the addresses of machines of a naming.
+ * @param present the machines of the host that stay.
+ * @param interfaces the number of interfaces of each machine.
+ * @throws {LabError} if an address that the user has given is in use.
+ */
+export function chooseAddresses(
+  naming: Naming,
+  hostName: string,
+  present: readonly KnownMachine[],
+  { names, interfaces }: { readonly names: readonly string[]; readonly interfaces: number },
+): ReadonlyMap<string, Addresses> {
+  const all = machineNames(naming);
+  const uuids = new Set(present.map(({ uuid }) => uuid));
+  const owners = new Map(
+    present.flatMap(({ name, domain }) => domain.devices.interfaces.map(({ mac }) => [mac, name])),
+  );
+  const problems: string[] = [];
+  const chooseMac = (machine: string, index: number): string => {
+    const place = { hostName, machine, machineIndex: all.indexOf(machine), index, interfaces };
+    const candidates = [...macCandidates(place, naming)];
+    const free = candidates.find((mac) => !owners.has(mac));
+    const [first = ''] = candidates;
+    if (free === undefined)
+      problems.push(`machine ${machine}: machine ${owners.get(first) ?? ''} has the MAC address ${first}`);
+    const mac = free ?? first;
+    owners.set(mac, machine);
+    return mac;
+  };
+  const chosen = names.map((name) => {
+    let attempt = 0;
+    while (uuids.has(derivedUuid(hostName, name, attempt))) attempt += 1;
+    const uuid = derivedUuid(hostName, name, attempt);
+    uuids.add(uuid);
+    return [name, { uuid, macs: Array.from({ length: interfaces }, (_, index) => chooseMac(name, index)) }] as const;
+  });
+  if (problems.length > 0) throw new LabError(problems);
+  return new Map(chosen);
+}

@@ -1,0 +1,64 @@
+/**
+ * Creates a machine in steps that can be interrupted at any time:
+ *
+ * 1. Defines the machine without its new disks. Its record names them, and says that it is not complete.
+ * 2. Creates the volumes.
+ * 3. Defines the complete machine.
+ *
+ * The next command removes a machine that is not complete, and creates it again.
+ */
+import type { Domain, StorageVolume } from '@rackless/libvirt';
+import { DriverError } from '../../driver-error.js';
+import { attempt, isUnavailable } from '../failure.js';
+import { deleteVolume, placeOfVolume } from '../volumes/disk-volume.js';
+import type { LabHost } from './lab-host.js';
+import type { PlannedVolume } from './lab-pool.js';
+import type { DiskVolume } from './machine-xml.js';
+import { UNDEFINE_FLAGS } from './remove.js';
+
+/** A machine to create. */
+export interface Blueprint {
+  readonly name: string;
+  readonly volumes: readonly PlannedVolume[];
+  /** Returns the definition with its first new disks. */
+  xml(disks: readonly DiskVolume[], isComplete: boolean): string;
+}
+
+/**
+ * Creates a machine. After a failure, nothing of it is left.
+ * @throws {DriverError} the reason. If libvirt does not answer, the machine may be left incomplete.
+ */
+export async function buildMachine({ hypervisor, timeoutMs }: LabHost, blueprint: Blueprint): Promise<void> {
+  const { name, volumes } = blueprint;
+  const define = (xml: string): Promise<Domain> =>
+    attempt(`defining machine ${name}`, () => hypervisor.domainDefineXml(xml, 0, { timeoutMs }));
+  const domain = await define(blueprint.xml([], false));
+  const made: StorageVolume[] = [];
+  const disks: DiskVolume[] = [];
+  try {
+    for (const planned of volumes) {
+      const volume = await planned.create();
+      made.push(volume);
+      disks.push({ format: planned.format, place: await placeOfVolume(volume, timeoutMs) });
+    }
+    await define(blueprint.xml(disks, true));
+  } catch (error) {
+    // libvirt may still create a volume. The record names it for the next command.
+    if (isUnavailable(error)) throw incomplete(name, error, error);
+    const undo = async (): Promise<void> => {
+      for (const volume of made) await deleteVolume(volume);
+      await domain.undefineFlags(UNDEFINE_FLAGS, { timeoutMs });
+    };
+    await attempt(`removing the incomplete machine ${name}`, undo).catch((failure: unknown) => {
+      throw incomplete(name, error, failure);
+    });
+    throw error;
+  }
+}
+
+function incomplete(name: string, error: unknown, cause: unknown): DriverError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new DriverError('unavailable', `${reason}; machine ${name} may be incomplete: run the command again`, {
+    cause,
+  });
+}

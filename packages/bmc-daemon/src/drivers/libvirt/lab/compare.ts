@@ -1,0 +1,100 @@
+/** Compares a machine with the hardware that a user asks for. */
+import { basename } from 'node:path';
+import { isLibvirtError } from '@rackless/libvirt';
+import { attempt } from '../failure.js';
+import type { FirmwareCatalog } from '../firmware-catalog.js';
+import { parseXml } from '../xml/parse.js';
+import { secureBootState } from '../xml/os/secure-boot.js';
+import { child } from '../xml/tree.js';
+import type { LabHost } from './lab-host.js';
+import type { LabFirmware, MachineSpec } from './machine-spec.js';
+import type { OwnMachine } from './remove.js';
+
+/** A property that differs: its name, and both values as text. */
+type Difference = readonly [property: string, present: string, wanted: string];
+
+/**
+ * Returns how a machine differs from the spec, one sentence each. It compares the machine as it is now: a
+ * client may have changed it over Redfish. The boot order is no difference, because every client changes it.
+ * @param macs the wanted addresses; null: any.
+ * @throws {DriverError} unavailable.
+ */
+export async function differencesOf(
+  host: LabHost,
+  own: OwnMachine,
+  spec: MachineSpec,
+  macs: readonly string[] | null,
+): Promise<readonly string[]> {
+  const { domain, created, xml } = own;
+  const { interfaces } = domain.devices;
+  const catalog = await host.firmware.catalog();
+  const disks = await diskBytes(host, own);
+  const pools = [...new Set(created.volumes.map(({ pool }) => pool))].join(', ');
+  const all: readonly Difference[] = [
+    ['cpus', String(domain.processors.count), String(spec.cpus)],
+    ['memory', sizeText(domain.memoryKiB * 1024), sizeText(spec.memoryMiB * 1024 ** 2)],
+    ['disks', disks.map(sizeText).join(', '), spec.diskBytes.map(sizeText).join(', ')],
+    ['disk bus', diskBuses(own), spec.diskBus],
+    ['networks', interfaces.map(({ type, source }) => `${type} ${source ?? ''}`).join(', '), networkText(spec)],
+    ['network cards', models(interfaces.map(({ model }) => model ?? '')), spec.nicModel],
+    ['firmware', presentFirmware(own, catalog), spec.firmware],
+    ['tpm', yesNo(child(parseXml(xml).root, 'devices', 'tpm') !== undefined), yesNo(spec.tpm)],
+    ...(macs === null
+      ? []
+      : [['mac addresses', interfaces.map(({ mac }) => mac).join(', '), macs.join(', ')] as const]),
+    ...(spec.pool === null ? [] : [['pool', pools, spec.pool] as const]),
+    ...(spec.emulate === null ? [] : [['emulated', yesNo(domain.type === 'qemu'), yesNo(spec.emulate)] as const]),
+    ...(spec.cpuModel === null ? [] : [['cpu model', domain.processors.model ?? 'none', spec.cpuModel] as const]),
+  ];
+  return all
+    .filter(([, present, wanted]) => present !== wanted)
+    .map(([property, present, wanted]) => `${property}: ${present || 'none'}, not ${wanted}`);
+}
+
+/** Returns the sizes of the disks that the command has created; 0 for one that is missing. */
+async function diskBytes(
+  { hypervisor, timeoutMs }: LabHost,
+  { name, created }: OwnMachine,
+): Promise<readonly number[]> {
+  return await attempt(`reading the disks of machine ${name}`, () =>
+    Promise.all(
+      created.volumes.map(async ({ pool: poolName, volume }) => {
+        try {
+          const pool = await hypervisor.storagePoolLookupByName(poolName, { timeoutMs });
+          return (await (await pool.storageVolLookupByName(volume, { timeoutMs })).getInfo({ timeoutMs }))
+            .capacityBytes;
+        } catch (error) {
+          if (isLibvirtError(error, 'NO_STORAGE_POOL', 'NO_STORAGE_VOL')) return 0;
+          throw error;
+        }
+      }),
+    ),
+  );
+}
+
+/** Returns the bus of the machine's own disks; of several, all. */
+function diskBuses({ domain, created }: OwnMachine): string {
+  const names = new Set(created.volumes.map(({ volume }) => volume));
+  const own = domain.devices.disks.filter(({ source }) => names.has(source.volume ?? basename(source.name ?? '')));
+  return models(own.map(({ bus }) => bus));
+}
+
+const models = (names: readonly string[]): string => [...new Set(names)].join(', ');
+
+const networkText = ({ networks }: MachineSpec): string =>
+  networks.map(({ type, name }) => `${type} ${name}`).join(', ');
+
+function presentFirmware({ domain }: OwnMachine, catalog: FirmwareCatalog): LabFirmware {
+  if (domain.firmware === 'bios') return 'bios';
+  return secureBootState(domain.os, catalog).enabled === true ? 'secure-boot' : 'uefi';
+}
+
+const yesNo = (value: boolean): string => (value ? 'yes' : 'no');
+
+/** Returns a size with the largest unit that divides it: `16 GiB`. */
+function sizeText(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let [value, unit] = [bytes, 0];
+  while (value !== 0 && value % 1024 === 0 && unit < units.length - 1) [value, unit] = [value / 1024, unit + 1];
+  return `${value} ${units[unit] ?? ''}`;
+}

@@ -1,0 +1,179 @@
+/** Creates lab machines. */
+import { attempt } from '../failure.js';
+import { chooseFirmware } from '../firmware/firmware-choice.js';
+import { chooseAddresses, type Addresses } from './addresses.js';
+import { buildMachine, type Blueprint } from './build.js';
+import { differencesOf } from './compare.js';
+import { readHostFacts } from './host-facts.js';
+import { LabError } from './lab-error.js';
+import type { LabHost } from './lab-host.js';
+import { openLabPool, plannedDisk, takenVolumes, type PlannedVolume } from './lab-pool.js';
+import { serialLogOf } from './logs.js';
+import { reportOf, type MachineReport, type OnReport } from './machine-report.js';
+import type { HostFacts, MachineSpec, Naming } from './machine-spec.js';
+import { machineXml, type FirmwareFiles, type MachinePlan } from './machine-xml.js';
+import { removeIncomplete, survey, type Survey } from './naming.js';
+
+/** What a command creates. */
+export interface CreateRequest {
+  readonly naming: Naming;
+  readonly spec: MachineSpec;
+  /** Ends the command between two machines. */
+  readonly signal?: AbortSignal;
+  readonly onReport: OnReport;
+  /** Receives advice, one sentence each. */
+  readonly onAdvice: (sentence: string) => void;
+}
+
+/**
+ * Creates the machines that do not exist yet, and compares the others with the spec. It stops at the first
+ * machine that cannot be created.
+ * @throws {LabError} if something is wrong before the first change; DriverError, if libvirt does not answer.
+ */
+export async function createMachines(host: LabHost, request: CreateRequest): Promise<void> {
+  const { naming, spec, onReport } = request;
+  const found = await survey(host, naming);
+  const blueprints = found.missing.length === 0 ? new Map<string, Planned>() : await prepare(host, request, found);
+  for (const name of found.names) {
+    const existing = found.existing.get(name);
+    if (existing !== undefined) {
+      const macs = expectedMacs(naming, found, name, spec.networks.length);
+      const differences = await differencesOf(host, existing, spec, macs);
+      onReport(reportOf(existing, differences.length === 0 ? 'unchanged' : 'differs', differences));
+      continue;
+    }
+    const planned = blueprints.get(name);
+    if (planned === undefined || request.signal?.aborted === true) return;
+    const report = await build(host, planned);
+    onReport(report);
+    if (report.outcome === 'failed') return;
+  }
+}
+
+/** A machine to create, with its report. */
+export interface Planned {
+  readonly blueprint: Blueprint;
+  readonly report: MachineReport;
+}
+
+/** Creates a machine. Never rejects because of libvirt: the report has the reason. */
+export async function build(host: LabHost, { blueprint, report }: Planned): Promise<MachineReport> {
+  try {
+    await buildMachine(host, blueprint);
+    return report;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return {
+      ...report,
+      outcome: 'failed',
+      uuid: null,
+      macAddresses: [],
+      volumes: [],
+      serialLog: null,
+      notes: [reason],
+    };
+  }
+}
+
+/** Checks everything that can be checked, and plans the missing machines. */
+async function prepare(
+  host: LabHost,
+  { naming, spec, onAdvice }: CreateRequest,
+  found: Survey,
+): Promise<ReadonlyMap<string, Planned>> {
+  await checkNetworks(host, spec, onAdvice);
+  const facts = await readHostFacts(host, spec);
+  if (facts.isKvmBroken) {
+    onAdvice('guests do not run with KVM on this host, so the new machines are emulated, which is slow');
+  }
+  const firmware = await firmwareFiles(host, spec, facts);
+  await removeIncomplete(host, found);
+  const pool = await openLabPool(host, spec.pool);
+  const { missing: names, present } = found;
+  const interfaces = spec.networks.length;
+  const addresses = chooseAddresses(naming, facts.hostName, present, { names, interfaces });
+  const plans = names.map((name) => {
+    const volumes = spec.diskBytes.map((bytes, index) => plannedDisk(pool, { machine: name, index, bytes }));
+    const { uuid, macs } = addresses.get(name) ?? { uuid: '', macs: [] }; // It has every name.
+    const record = recordOf(host, naming, name, { uuid, volumes });
+    return { plan: { name, uuid, spec, facts, firmware, macs, record }, volumes };
+  });
+  const taken = takenVolumes(
+    pool,
+    plans.flatMap(({ volumes }) => volumes),
+  );
+  if (taken.length > 0) throw new LabError(taken);
+  if (spec.firmware === 'secure-boot') await checkSecureBoot(host, plans[0]?.plan);
+  return new Map(plans.map(({ plan, volumes }) => [plan.name, planned(plan, volumes)]));
+}
+
+/** Returns the record of a new machine. */
+export function recordOf(
+  host: LabHost,
+  naming: Naming,
+  name: string,
+  { uuid, volumes, clonedFrom = null }: { uuid: string; volumes: readonly PlannedVolume[]; clonedFrom?: string | null },
+) {
+  return {
+    uuid,
+    group: naming.count === null ? null : naming.name,
+    complete: true,
+    volumes: volumes.map(({ pool, volume }) => ({ pool, volume })),
+    serialLog: serialLogOf(host.uri, name),
+    clonedFrom,
+  };
+}
+
+function planned(plan: MachinePlan, volumes: readonly PlannedVolume[]): Planned {
+  const { name, uuid, macs, record } = plan;
+  const xml: Blueprint['xml'] = (disks, complete) => machineXml({ ...plan, record: { ...record, complete } }, disks);
+  const { volumes: places, serialLog } = record;
+  return {
+    blueprint: { name, volumes, xml },
+    report: { name, uuid, outcome: 'created', macAddresses: macs, volumes: places, serialLog, notes: [] },
+  };
+}
+
+/** Returns the addresses that an existing machine must have; null if the user has not given any. */
+function expectedMacs(naming: Naming, { present }: Survey, name: string, interfaces: number): Addresses['macs'] | null {
+  if (naming.macs === null && naming.macPrefix === null) return null;
+  const others = present.filter((known) => known.name !== name);
+  return chooseAddresses(naming, '', others, { names: [name], interfaces }).get(name)?.macs ?? null;
+}
+
+async function checkNetworks(
+  { hypervisor, timeoutMs }: LabHost,
+  spec: MachineSpec,
+  onAdvice: CreateRequest['onAdvice'],
+) {
+  const wanted = new Set(spec.networks.filter(({ type }) => type === 'network').map(({ name }) => name));
+  if (wanted.size === 0) return;
+  const networks = await attempt('listing the networks', () => hypervisor.listAllNetworks(0, { timeoutMs }));
+  const names = networks.map(({ name }) => name);
+  const missing = [...wanted].filter((name) => !names.includes(name));
+  if (missing.length > 0) {
+    const others = names.join(', ') || 'none';
+    throw new LabError(
+      missing.map((name) => `the host has no network ${name}; it has ${others}. Use --network or --bridge`),
+    );
+  }
+  for (const network of networks.filter(({ name }) => wanted.has(name))) {
+    if (await network.isActive({ timeoutMs })) continue;
+    onAdvice(`network ${network.name} is not active: run "virsh net-start ${network.name}" before a machine starts`);
+  }
+}
+
+async function firmwareFiles(host: LabHost, spec: MachineSpec, { architecture }: HostFacts): Promise<FirmwareFiles> {
+  const { bootLoaderMap, files, firmware } = host;
+  const template = host.secureBootTemplates.disabled;
+  return {
+    choice: await chooseFirmware(bootLoaderMap, 'efi', architecture, template, files),
+    secureBoot: spec.firmware === 'secure-boot' ? await firmware.secureBootFiles(architecture, 'on', null) : null,
+  };
+}
+
+async function checkSecureBoot({ firmware }: LabHost, plan: MachinePlan | undefined): Promise<void> {
+  if (plan === undefined) return;
+  const { architecture, machineType } = plan.facts;
+  await firmware.checkSecureBoot({ name: plan.name, architecture, machineType }, machineXml(plan, []));
+}

@@ -1,0 +1,96 @@
+/**
+ * Tests whether KVM is worth its use. libvirt's capabilities are not enough: inside some virtual machines, a
+ * guest with KVM starts and then hangs, or is much slower than an emulated one.
+ */
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DomainCreateFlags, isLibvirtError, type Domain, type Hypervisor } from '@rackless/libvirt';
+import { element, markupLines } from '../xml/markup.js';
+import { removeLogs } from './logs.js';
+
+/** Time that the guest with KVM may need in addition to the emulated one, in milliseconds. */
+const ALLOWANCE_MS = 3_000;
+/** Limit for a host on which even the emulated guest hangs. */
+const PATIENCE_MS = 60_000;
+
+/**
+ * Starts two transient guests without disks, one with KVM and one emulated, and returns whether the BIOS of
+ * the first one gets to its end at about the same time.
+ */
+export async function runsWithKvm(hypervisor: Hypervisor, timeoutMs: number): Promise<boolean> {
+  const stop = new AbortController();
+  const options = { stop: AbortSignal.any([stop.signal, AbortSignal.timeout(PATIENCE_MS)]), timeoutMs };
+  const [kvm, emulated] = (['kvm', 'qemu'] as const).map((type) => boots(hypervisor, type, options));
+  const tooLate = Promise.resolve(emulated).then(() => sleep(ALLOWANCE_MS, false, { signal: stop.signal }));
+  try {
+    return (await Promise.race([kvm, tooLate])) === true;
+  } finally {
+    stop.abort();
+    await Promise.allSettled([kvm, emulated, tooLate]);
+  }
+}
+
+interface BootOptions {
+  /** Ends the guest. */
+  readonly stop: AbortSignal;
+  readonly timeoutMs: number;
+}
+
+/** Returns whether the BIOS of a guest finds that there is no disk. */
+async function boots(hypervisor: Hypervisor, type: 'kvm' | 'qemu', { stop, timeoutMs }: BootOptions): Promise<boolean> {
+  const name = `rackless-kvm-test-${randomBytes(4).toString('hex')}`;
+  let guest: Domain | undefined;
+  try {
+    // libvirtd stops the guest if this process ends.
+    guest = await hypervisor.domainCreateXml(guestXml(name, type), DomainCreateFlags.START_AUTODESTROY, { timeoutMs });
+    return await prints(guest, /No bootable device/, stop);
+  } catch (error) {
+    if (isLibvirtError(error)) return false;
+    throw error;
+  } finally {
+    await guest?.destroy({ timeoutMs }).catch(() => undefined);
+    if (guest !== undefined) await removeLogs(hypervisor, timeoutMs, [name]);
+  }
+}
+
+/** Returns whether the serial port of a guest prints a text before the signal. */
+async function prints(guest: Domain, text: RegExp, stop: AbortSignal): Promise<boolean> {
+  const stream = await guest.openConsole();
+  const end = (): unknown => stream.destroy();
+  stop.addEventListener('abort', end);
+  let output = '';
+  try {
+    if (stop.aborted) return false;
+    for await (const chunk of stream) {
+      output += String(chunk);
+      if (text.test(output)) return true;
+    }
+    return false;
+  } catch {
+    // The signal has ended the stream, or QEMU has ended.
+    return false;
+  } finally {
+    stop.removeEventListener('abort', end);
+    stream.destroy();
+  }
+}
+
+/** Returns a guest whose BIOS prints to the serial port. */
+function guestXml(name: string, type: 'kvm' | 'qemu'): string {
+  const root = element('domain', { type }, [
+    element('name', {}, name),
+    element('memory', { unit: 'MiB' }, 64),
+    element('vcpu', {}, 1),
+    element('os', {}, [
+      element('type', { arch: 'x86_64', machine: 'q35' }, 'hvm'),
+      element('bios', { useserial: 'yes' }),
+    ]),
+    element('features', {}, [element('acpi')]),
+    element('devices', {}, [
+      element('controller', { type: 'usb', model: 'none' }),
+      element('serial', { type: 'pty' }),
+      element('memballoon', { model: 'none' }),
+    ]),
+  ]);
+  return markupLines(root).join('\n');
+}

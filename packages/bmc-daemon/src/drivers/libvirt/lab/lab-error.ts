@@ -1,0 +1,12 @@
+/** Problems that stop a command before it changes anything. */
+export class LabError extends Error {
+  override readonly name = 'LabError';
+
+  /** @param problems one line each, without a period at the end. */
+  constructor(
+    readonly problems: readonly string[],
+    options: { readonly cause?: unknown } = {},
+  ) {
+    super(problems.join('; '), options);
+  }
+}

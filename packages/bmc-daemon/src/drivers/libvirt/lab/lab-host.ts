@@ -1,0 +1,101 @@
+/** One libvirt host on which lab machines are created, and the machines that it has. */
+import { ConnectListAllDomainsFlags, Hypervisor } from '@rackless/libvirt';
+import { attempt } from '../failure.js';
+import { FirmwareChooser, type BootLoaderMap } from '../firmware/firmware-choice.js';
+import type { SecureBootTemplates } from '../firmware-catalog.js';
+import { localFiles, remoteFiles, type HostFiles } from '../host-files.js';
+import { isOnThisHost } from '../connection-uri.js';
+import { readInactiveXml } from '../machine/definition.js';
+import type { Machine } from '../machine/inventory.js';
+import { DriverError } from '../../driver-error.js';
+import { readDomain, type Domain } from '../xml/domain.js';
+import type { CreatedRecord } from '../xml/metadata/created-record.js';
+import type { MachineRecord } from '../xml/metadata/machine-record.js';
+import { readMetadata } from '../xml/metadata/metadata.js';
+import { parseXml } from '../xml/parse.js';
+
+/** Settings of the daemon that apply to new machines too. */
+export interface LabSettings {
+  /** Connection URI. */
+  readonly uri: string;
+  readonly bootLoaderMap: BootLoaderMap;
+  readonly secureBootTemplates: SecureBootTemplates;
+  /** EMULATOR_STORAGE_POOL; null: the daemon's own pool. */
+  readonly storagePool: string | null;
+}
+
+/** A connected host. */
+export interface LabHost extends LabSettings {
+  readonly hypervisor: Hypervisor;
+  readonly firmware: FirmwareChooser;
+  readonly files: HostFiles;
+  /** Time limit of a call that libvirt answers at once. */
+  readonly timeoutMs: number;
+}
+
+/** Long, because a person waits and can press Ctrl-C: libvirtd on a busy host needs seconds. */
+const TIMEOUT_MS = 60_000;
+
+/**
+ * Connects to a host. The caller closes the hypervisor.
+ * @throws {DriverError} unavailable, if it does not answer.
+ */
+export async function openLabHost(settings: LabSettings): Promise<LabHost> {
+  const timeoutMs = TIMEOUT_MS;
+  const options = { callTimeoutMs: timeoutMs, workTimeoutMs: timeoutMs };
+  const hypervisor = await attempt('connecting to libvirt', () => Hypervisor.open(settings.uri, options));
+  const files = isOnThisHost(settings.uri) ? localFiles : remoteFiles(hypervisor, timeoutMs);
+  const { bootLoaderMap, secureBootTemplates: templates } = settings;
+  const firmware = new FirmwareChooser({ bootLoaderMap, templates, hypervisor, timeoutMs, files });
+  return { ...settings, hypervisor, firmware, files, timeoutMs };
+}
+
+/** A machine of the host, of this command or of others. */
+export interface KnownMachine {
+  readonly machine: Machine;
+  readonly name: string;
+  readonly uuid: string;
+  /** The definition, with passwords. */
+  readonly xml: string;
+  readonly domain: Domain;
+  readonly record: MachineRecord;
+  /** Null if another program has created the machine. */
+  readonly created: CreatedRecord | null;
+}
+
+/** Reads all machines, sorted by name with numbers in order. @throws {DriverError} unavailable. */
+export async function readMachines({ hypervisor, timeoutMs }: LabHost): Promise<readonly KnownMachine[]> {
+  const [all, transient] = await attempt('listing the machines', () =>
+    Promise.all([
+      hypervisor.listAllDomains(0, { timeoutMs }),
+      hypervisor.listAllDomains(ConnectListAllDomainsFlags.TRANSIENT, { timeoutMs }),
+    ]),
+  );
+  const withoutDefinition = new Set(transient.map(({ uuid }) => uuid));
+  const read = async (machine: Machine): Promise<KnownMachine | null> => {
+    try {
+      return knownMachine(machine, await readInactiveXml(machine, timeoutMs));
+    } catch (error) {
+      // Another client has deleted it meanwhile.
+      if (error instanceof DriverError && error.kind === 'notFound') return null;
+      throw error;
+    }
+  };
+  const found = await Promise.all(
+    all.map((domain) => {
+      const { uuid, name } = domain;
+      return read({ uuid, name, domain, persistent: !withoutDefinition.has(uuid) });
+    }),
+  );
+  return found.filter((known) => known !== null).sort((a, b) => byName(a.name, b.name));
+}
+
+/** Orders names: `node-2` before `node-10`. */
+const byName = new Intl.Collator('en', { numeric: true }).compare;
+
+function knownMachine(machine: Machine, xml: string): KnownMachine {
+  const document = parseXml(xml);
+  const record = readMetadata(document);
+  const created = record.created?.uuid === machine.uuid ? record.created : null;
+  return { machine, name: machine.name, uuid: machine.uuid, xml, domain: readDomain(document), record, created };
+}

@@ -1,0 +1,79 @@
+/** The storage pool of new disks, and the volumes that it gets. */
+import type { StoragePool, StorageVolume } from '@rackless/libvirt';
+import { attempt } from '../failure.js';
+import { activePool, isDirectoryPool } from '../media/open-pool.js';
+import { makeVolume, volumeSpec } from '../volumes/disk-volume.js';
+import { LabError } from './lab-error.js';
+import type { LabHost } from './lab-host.js';
+import type { DiskVolume } from './machine-xml.js';
+
+/** The pool that virt-install and virt-manager use, and create. */
+const USUAL_POOL = 'default';
+/** A refresh of a pool with many volumes is slow. */
+const REFRESH_TIMEOUT_MS = 60_000;
+
+/** A pool with the names of its volumes. */
+export interface LabPool {
+  readonly pool: StoragePool;
+  /** Pools of files get thin qcow2 volumes, all others raw volumes. */
+  readonly hasFiles: boolean;
+  readonly volumeNames: ReadonlySet<string>;
+}
+
+/** A volume that a machine will get. */
+export interface PlannedVolume {
+  readonly pool: string;
+  readonly volume: string;
+  readonly format: DiskVolume['format'];
+  /** Creates it. @throws {DriverError} storageFull, conflict, unavailable. */
+  create(): Promise<StorageVolume>;
+}
+
+/**
+ * Opens the pool of a name. Without a name, it is `default` if the host has such a pool, otherwise the pool
+ * of the daemon, which is created if necessary.
+ * @throws {LabError} if there is no pool with this name; DriverError.
+ */
+export async function openLabPool(host: LabHost, name: string | null): Promise<LabPool> {
+  const { hypervisor, uri, timeoutMs, storagePool } = host;
+  const pools = await attempt('listing the storage pools', () => hypervisor.listAllStoragePools(0, { timeoutMs }));
+  const names = pools.map((pool) => pool.name);
+  if (name !== null && !names.includes(name)) {
+    throw new LabError([`the host has no storage pool ${name}; it has ${names.join(', ') || 'none'}`]);
+  }
+  const wanted = name ?? (names.includes(USUAL_POOL) ? USUAL_POOL : storagePool);
+  const pool = await activePool({ hypervisor, uri, name: wanted, create: true, timeoutMs });
+  if (pool === null) throw new LabError(['the host has no storage pool']);
+  return await attempt(`reading storage pool ${pool.name}`, async () => {
+    // Other programs may have created files. A busy pool rejects the refresh, and then knows its volumes.
+    await pool.refresh({ timeoutMs: REFRESH_TIMEOUT_MS }).catch(() => undefined);
+    const volumes = await pool.listAllVolumes({ timeoutMs });
+    const hasFiles = await isDirectoryPool(pool, timeoutMs);
+    return { pool, hasFiles, volumeNames: new Set(volumes.map((volume) => volume.name)) };
+  });
+}
+
+/** Returns the name of a machine's disk without its ending: `node-1`, `node-1-disk2`. */
+export const diskName = (machine: string, index: number): string =>
+  index === 0 ? machine : `${machine}-disk${index + 1}`;
+
+/** Plans an empty disk. @param index from 0. */
+export function plannedDisk(
+  { pool, hasFiles }: LabPool,
+  { machine, index, bytes }: { readonly machine: string; readonly index: number; readonly bytes: number },
+): PlannedVolume {
+  const spec = volumeSpec(diskName(machine, index), bytes, hasFiles ? 'thin' : 'fixed');
+  return {
+    pool: pool.name,
+    volume: spec.name,
+    format: spec.format,
+    create: () => attempt(`creating volume ${spec.name} in pool ${pool.name}`, () => makeVolume(pool, spec)),
+  };
+}
+
+/** Returns problems: volumes that exist already, which this command has not created. */
+export function takenVolumes({ volumeNames, pool }: LabPool, planned: readonly PlannedVolume[]): readonly string[] {
+  return planned
+    .filter(({ pool: name, volume }) => name === pool.name && volumeNames.has(volume))
+    .map(({ volume }) => `pool ${pool.name} already has a volume ${volume}, which this command has not created`);
+}

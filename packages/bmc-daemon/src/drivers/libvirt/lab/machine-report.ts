@@ -1,0 +1,44 @@
+/** Results of a command, one for each machine. */
+import type { CreatedVolume } from '../xml/metadata/created-record.js';
+import type { KnownMachine } from './lab-host.js';
+
+/** What a command has done with a machine. */
+export type Outcome =
+  | 'created'
+  | 'unchanged'
+  /** It exists with other hardware, and was not changed. */
+  | 'differs'
+  | 'deleted'
+  /** There was no such machine to delete. */
+  | 'absent'
+  | 'failed';
+
+/** The result for one machine. */
+export interface MachineReport {
+  readonly name: string;
+  readonly uuid: string | null;
+  readonly outcome: Outcome;
+  readonly macAddresses: readonly string[];
+  readonly volumes: readonly CreatedVolume[];
+  /** File on the host with the output of the serial port; null: none. */
+  readonly serialLog: string | null;
+  /** Differences, leftovers, or the reason of a failure: one sentence each. */
+  readonly notes: readonly string[];
+}
+
+/** Receives the results in order, as soon as each is known. */
+export type OnReport = (report: MachineReport) => void;
+
+/** Returns the result for a machine that exists. */
+export function reportOf(known: KnownMachine, outcome: Outcome, notes: readonly string[] = []): MachineReport {
+  const { name, uuid, domain, created } = known;
+  return {
+    name,
+    uuid,
+    outcome,
+    macAddresses: domain.devices.interfaces.map(({ mac }) => mac),
+    volumes: created?.volumes ?? [],
+    serialLog: created?.serialLog ?? null,
+    notes,
+  };
+}

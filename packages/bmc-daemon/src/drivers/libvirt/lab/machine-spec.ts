@@ -1,0 +1,73 @@
+/** Data of a lab machine: what a user asks for, and where it goes. */
+
+/** A network of libvirt, or a bridge of the host. */
+export interface NetworkLink {
+  readonly type: 'network' | 'bridge';
+  readonly name: string;
+}
+
+/** Buses for disks. On SCSI and SATA a Linux guest names them `sda`, on VirtIO `vda`. */
+export const DISK_BUSES = ['scsi', 'virtio', 'sata'] as const;
+
+type DiskBus = (typeof DISK_BUSES)[number];
+
+/** Steps of a boot order. */
+export const BOOT_STEPS = ['network', 'disk', 'cdrom'] as const;
+
+/** A step of a boot order. */
+export type BootStep = (typeof BOOT_STEPS)[number];
+
+/** The firmware of a machine. */
+export type LabFirmware = 'bios' | 'uefi' | 'secure-boot';
+
+/** The hardware of a machine. */
+export interface MachineSpec {
+  readonly cpus: number;
+  readonly memoryMiB: number;
+  /** One size for each disk. */
+  readonly diskBytes: readonly number[];
+  readonly diskBus: DiskBus;
+  /** Storage pool of the disks; null: `default`, or the pool of the daemon. */
+  readonly pool: string | null;
+  /** One entry for each interface. */
+  readonly networks: readonly NetworkLink[];
+  /** `virtio`, `e1000e`: libvirt's name. */
+  readonly nicModel: string;
+  readonly firmware: LabFirmware;
+  readonly tpm: boolean;
+  readonly bootOrder: readonly BootStep[];
+  /** False: KVM. Null: KVM if guests run with it on the host. */
+  readonly emulate: boolean | null;
+  /** libvirt's name of a CPU; null: the CPU of the host, or all features of the emulator. */
+  readonly cpuModel: string | null;
+}
+
+/** Names and addresses of the machines of one command. */
+export interface Naming {
+  readonly name: string;
+  /** Null: one machine with this name. A number: machines `name-1` to `name-<count>`. */
+  readonly count: number | null;
+  /** Addresses of the interfaces of a single machine; null: derived. */
+  readonly macs: readonly string[] | null;
+  /** The first bytes of all addresses, `52:54:00:aa`; the others count up. Null: derived. */
+  readonly macPrefix: string | null;
+}
+
+/** Names of a naming, in order. */
+export function machineNames({ name, count }: Pick<Naming, 'name' | 'count'>): readonly string[] {
+  return count === null ? [name] : Array.from({ length: count }, (_, index) => `${name}-${index + 1}`);
+}
+
+/** How machines of a host run. */
+export interface HostFacts {
+  /** Name of the host, a part of derived addresses. */
+  readonly hostName: string;
+  readonly architecture: string;
+  /** With its version, `pc-q35-7.2`: firmware descriptors name machine types in this form. */
+  readonly machineType: string;
+  readonly domainType: 'kvm' | 'qemu';
+  /** True: libvirt offers KVM, but a test guest did not run with it. */
+  readonly isKvmBroken: boolean;
+  /** Mode of `<cpu>` for a machine without a CPU model. */
+  readonly cpuMode: string;
+}

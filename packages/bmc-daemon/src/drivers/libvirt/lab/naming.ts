@@ -1,0 +1,47 @@
+/** Compares the names of a command with the machines of the host. */
+import { LabError } from './lab-error.js';
+import { readMachines, type KnownMachine, type LabHost } from './lab-host.js';
+import { machineNames, type Naming } from './machine-spec.js';
+import { isOwn, removeMachine, type OwnMachine } from './remove.js';
+
+/** The names of a command, by what exists. */
+export interface Survey {
+  /** All machines of the host, without incomplete ones of this command. */
+  readonly present: readonly KnownMachine[];
+  /** In the order of their numbers. */
+  readonly names: readonly string[];
+  readonly existing: ReadonlyMap<string, OwnMachine>;
+  /** Names without a complete machine. */
+  readonly missing: readonly string[];
+  /** Machines that an interrupted command has left. */
+  readonly incomplete: readonly OwnMachine[];
+}
+
+/**
+ * Reads the machines of the host for the names of a command.
+ * @throws {LabError} if another program has created a machine with one of the names; DriverError.
+ */
+export async function survey(host: LabHost, naming: Naming): Promise<Survey> {
+  const names = machineNames(naming);
+  const all = await readMachines(host);
+  const wanted = all.filter(({ name }) => names.includes(name));
+  const foreign = wanted.filter((known) => !isOwn(known));
+  if (foreign.length > 0) {
+    throw new LabError(foreign.map(({ name }) => `machine ${name} exists, and this command has not created it`));
+  }
+  const own = wanted.filter(isOwn);
+  const existing = new Map(own.filter(({ created }) => created.complete).map((known) => [known.name, known]));
+  const incomplete = own.filter(({ created }) => !created.complete);
+  return {
+    present: all.filter((known) => !incomplete.some(({ uuid }) => uuid === known.uuid)),
+    names,
+    existing,
+    missing: names.filter((name) => !existing.has(name)),
+    incomplete,
+  };
+}
+
+/** Removes what interrupted commands have left. @throws {DriverError} */
+export async function removeIncomplete(host: LabHost, { incomplete }: Survey): Promise<void> {
+  for (const own of incomplete) await removeMachine(host, own);
+}

@@ -1,0 +1,90 @@
+/** A private libvirtd with bridges, and `bmc-daemon machine` on it. */
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startLibvirtd, type PrivateLibvirtd } from '../../../libvirt/test/harness/libvirtd.js';
+import { virsh } from '../../../libvirt/test/harness/virsh.js';
+import { run, type Finished } from '../daemon/process.js';
+
+/** A result of `--json`. */
+export interface JsonReport {
+  readonly name: string;
+  readonly uuid: string | null;
+  readonly outcome: string;
+  readonly macAddresses: readonly string[];
+  readonly volumes: readonly { readonly pool: string; readonly volume: string }[];
+  readonly notes: readonly string[];
+}
+
+/** What a host has: a change of any part is a change of the host. */
+export interface HostContents {
+  readonly domains: readonly string[];
+  readonly files: readonly string[];
+}
+
+export class LabLibvirtd {
+  private constructor(readonly libvirtd: PrivateLibvirtd) {}
+
+  /** Starts it with the bridges br0 and br1, the active network `default` on br0, and the pool `default`. */
+  static async start(): Promise<LabLibvirtd> {
+    const lab = new LabLibvirtd(await startLibvirtd({ driver: 'qemu', bridges: ['br0', 'br1'] }));
+    // The packages of libvirt contain this folder.
+    await mkdir(join(lab.libvirtd.dir, 'log/qemu'));
+    await lab.define('net', `<network><name>default</name><forward mode='bridge'/><bridge name='br0'/></network>`);
+    await lab.virsh('net-start', 'default');
+    await lab.virsh('pool-define-as', 'default', 'dir', '--target', lab.folder);
+    await lab.virsh('pool-build', 'default');
+    await lab.virsh('pool-start', 'default');
+    return lab;
+  }
+
+  /** Folder of the pool. */
+  get folder(): string {
+    return join(this.libvirtd.dir, 'tmp', 'default');
+  }
+
+  stop(): Promise<void> {
+    return this.libvirtd.stop();
+  }
+
+  virsh(...args: readonly string[]): Promise<string> {
+    return virsh(this.libvirtd, ...args);
+  }
+
+  /** Defines a machine or a network. */
+  async define(kind: 'domain' | 'net', xml: string): Promise<void> {
+    const file = join(this.libvirtd.dir, 'tmp', 'defined.xml');
+    await writeFile(file, xml);
+    await this.virsh(kind === 'net' ? 'net-define' : 'define', file);
+  }
+
+  /** Runs `bmc-daemon machine` to its end. */
+  machine(...args: readonly string[]): Promise<Finished> {
+    return run(['machine', ...args, '--libvirt-uri', this.libvirtd.uri]);
+  }
+
+  /** Runs a command that must succeed. @returns its results. */
+  async results(...args: readonly string[]): Promise<readonly JsonReport[]> {
+    const { code, stdout, stderr } = await this.machine(...args, '--json');
+    if (code !== 0) throw new Error(`bmc-daemon machine ${args.join(' ')}: ${String(code)} ${stdout} ${stderr}`);
+    return reportsIn(stdout);
+  }
+
+  /** Returns the names of all domains, and of the files that a machine can have on the host. */
+  async contents(): Promise<HostContents> {
+    const { dir } = this.libvirtd;
+    const folders = [this.folder, join(dir, 'lib/qemu/nvram'), join(dir, 'log/qemu'), join(dir, 'lib/qemu/save')];
+    const files = await Promise.all(folders.map((folder) => readdir(folder).catch(() => [])));
+    const names = (await this.virsh('list', '--all', '--name')).split('\n').filter((name) => name !== '');
+    return { domains: names.sort(), files: files.flat().sort() };
+  }
+
+  /** Returns the output of a machine's serial port so far. */
+  async serialLog(name: string): Promise<string> {
+    return await readFile(join(this.libvirtd.dir, 'log/qemu', `${name}-serial0.log`), 'latin1').catch(() => '');
+  }
+}
+
+/** Returns the results in the output of `--json`. */
+export function reportsIn(stdout: string): readonly JsonReport[] {
+  return (JSON.parse(stdout) as { readonly machines: readonly JsonReport[] }).machines; // the format of --json
+}

@@ -1,0 +1,423 @@
+/** `bmc-daemon machine` on a private libvirtd. No machine boots here, except where a title says so. */
+import { execFile } from 'node:child_process';
+import { stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { readDomain } from '../../src/drivers/libvirt/xml/domain.js';
+import { run } from '../daemon/process.js';
+import { LabLibvirtd, reportsIn } from './lab-libvirtd.js';
+
+let lab: LabLibvirtd;
+beforeAll(async () => {
+  lab = await LabLibvirtd.start();
+});
+afterAll(() => lab.stop());
+
+const nothing = { domains: [], files: [] };
+/** A disk and a memory size that a test host has, without a test of KVM. */
+const small = ['--memory', '256M', '--disk', '64M', '--emulate'];
+
+const definition = async (name: string) =>
+  readDomain(await lab.virsh('dumpxml', '--inactive', '--security-info', name));
+
+afterEach(async () => {
+  // Only a failed test leaves machines. The next test needs an empty host.
+  for (const name of (await lab.contents()).domains) {
+    const { code } = await lab.machine('delete', '--force', '--yes', name);
+    if (code !== 0) await lab.virsh('undefine', '--nvram', name);
+  }
+});
+
+describe('machine create', () => {
+  it('creates 20 machines, changes nothing the second time, and adds missing ones', async () => {
+    const create = (count: number) =>
+      lab.results(
+        'create',
+        'node',
+        '--count',
+        String(count),
+        '--cpus',
+        '4',
+        '--memory',
+        '16G',
+        '--disk',
+        '40G',
+        '--uefi',
+        '--emulate',
+      );
+    const first = await create(20);
+    expect(first.map(({ name }) => name)).toEqual(Array.from({ length: 20 }, (_, index) => `node-${index + 1}`));
+    expect(new Set(first.map(({ outcome }) => outcome))).toEqual(new Set(['created']));
+    expect(new Set(first.flatMap(({ macAddresses }) => macAddresses)).size).toBe(20);
+    expect(new Set(first.map(({ uuid }) => uuid)).size).toBe(20);
+    const texts = () => Promise.all(first.map(({ name }) => lab.virsh('dumpxml', '--inactive', name)));
+    const before = await texts();
+
+    const second = await create(20);
+    expect(second).toEqual(first.map((report) => ({ ...report, outcome: 'unchanged' })));
+    expect(await texts()).toEqual(before);
+
+    const third = await create(22);
+    expect(third.map(({ outcome }) => outcome)).toEqual([...Array<string>(20).fill('unchanged'), 'created', 'created']);
+    await lab.results('delete', 'node');
+    expect(await lab.contents()).toEqual(nothing);
+
+    // The addresses are those of the names.
+    expect((await create(2)).map(({ uuid, macAddresses }) => ({ uuid, macAddresses }))).toEqual(
+      first.slice(0, 2).map(({ uuid, macAddresses }) => ({ uuid, macAddresses })),
+    );
+  });
+
+  it('makes the hardware that the options name', async () => {
+    const [report] = await lab.results(
+      ...['create', 'full', '--cpus', '3', '--memory', '1.5G', '--disk', '1G', '--disk', '2G', '--disk-bus', 'virtio'],
+      ...['--bridge', 'br1', '--network', 'default', '--bridge', 'br0', '--nic-model', 'e1000e', '--emulate'],
+      ...['--mac-prefix', '52-54-00-AA-01', '--boot', 'disk,cdrom,network', '--secure-boot', '--cpu-model', 'qemu64'],
+    );
+    expect(report?.macAddresses).toEqual(['52:54:00:aa:01:01', '52:54:00:aa:01:02', '52:54:00:aa:01:03']);
+    const { processors, memoryKiB, devices, os, type } = await definition('full');
+    expect(type).toBe('qemu');
+    expect(processors).toMatchObject({ count: 3, sockets: 1, coresPerSocket: 3, model: 'qemu64' });
+    expect(memoryKiB).toBe(1.5 * 1024 ** 2);
+    expect(os.firmwareFeatures.get('secure-boot')).toBe(true);
+    expect(
+      devices.interfaces.map(({ type: kind, source, model, bootOrder }) => [kind, source, model, bootOrder]),
+    ).toEqual([
+      ['bridge', 'br1', 'e1000e', 4],
+      ['network', 'default', 'e1000e', 5],
+      ['bridge', 'br0', 'e1000e', 6],
+    ]);
+    expect(devices.disks.map(({ device, target, bus, bootOrder }) => [device, target, bus, bootOrder])).toEqual([
+      ['disk', 'vda', 'virtio', 1],
+      ['disk', 'vdb', 'virtio', 2],
+      ['cdrom', 'sda', 'sata', 3],
+    ]);
+    expect(report?.volumes).toEqual([
+      { pool: 'default', volume: 'full.qcow2' },
+      { pool: 'default', volume: 'full-disk2.qcow2' },
+    ]);
+    expect(await lab.virsh('vol-info', '--bytes', '--pool', 'default', 'full-disk2.qcow2')).toMatch(
+      new RegExp(`Capacity: +${2 * 1024 ** 3} bytes`),
+    );
+  });
+
+  it('creates each machine once if the same command runs several times at once', async () => {
+    const create = ['create', 'node', '--count', '3', ...small];
+    const all = await Promise.all([1, 2, 3].map(() => lab.results(...create)));
+    const outcomes = all.map((reports) => reports.map(({ outcome }) => outcome).join()).sort();
+    const later = 'unchanged,unchanged,unchanged';
+    expect(outcomes).toEqual(['created,created,created', later, later]);
+    const names = ['node-1', 'node-2', 'node-3'];
+    expect(await lab.contents()).toEqual({ domains: names, files: names.map((name) => `${name}.qcow2`) });
+  });
+
+  it('boots from the network before the disk by default', async () => {
+    await lab.results('create', 'node', '--network', 'default', '--network', 'default', ...small);
+    const { devices } = await definition('node');
+    expect(devices.interfaces.map(({ bootOrder }) => bootOrder)).toEqual([1, 2]);
+    expect(devices.disks.map(({ target, bootOrder }) => [target, bootOrder])).toEqual([
+      ['sda', 3],
+      ['sdb', null],
+    ]);
+  });
+
+  it('reports a machine that differs, and does not change it', async () => {
+    await lab.results('create', 'node', ...small);
+    const before = await lab.virsh('dumpxml', '--inactive', 'node');
+    const { code, stdout } = await lab.machine(
+      ...[
+        'create',
+        'node',
+        '--memory',
+        '512M',
+        '--disk',
+        '64M',
+        '--disk',
+        '1G',
+        '--cpus',
+        '1',
+        '--bios',
+        '--bridge',
+        'br0',
+      ],
+      ...['--mac', '52:54:00:00:00:09', '--emulate', '--json'],
+    );
+    expect(code).toBe(1);
+    expect(reportsIn(stdout)).toMatchObject([
+      {
+        outcome: 'differs',
+        notes: [
+          'cpus: 2, not 1',
+          'memory: 256 MiB, not 512 MiB',
+          'disks: 64 MiB, not 64 MiB, 1 GiB',
+          'networks: network default, not bridge br0',
+          'firmware: uefi, not bios',
+          expect.stringMatching(/^mac addresses: 52:54:00:\S+, not 52:54:00:00:00:09$/),
+        ],
+      },
+    ]);
+    expect(await lab.virsh('dumpxml', '--inactive', 'node')).toBe(before);
+  });
+
+  it('creates nothing if another program has a machine or a volume with one of the names', async () => {
+    await lab.define(
+      'domain',
+      `<domain type='qemu'><name>node-2</name><memory>65536</memory><os><type>hvm</type></os></domain>`,
+    );
+    const foreign = await lab.machine('create', 'node', '--count', '3', ...small);
+    expect(foreign).toMatchObject({ code: 1, stdout: '' });
+    expect(foreign.stderr).toBe('bmc-daemon: machine node-2 exists, and this command has not created it\n');
+    expect(await lab.contents()).toMatchObject({ domains: ['node-2'], files: [] });
+    await lab.virsh('undefine', 'node-2');
+
+    await writeFile(join(lab.folder, 'node-3.qcow2'), 'precious');
+    const taken = await lab.machine('create', 'node', '--count', '3', ...small);
+    expect(taken.code).toBe(1);
+    expect(taken.stderr).toMatch(/pool default already has a volume node-3\.qcow2/);
+    expect(await lab.contents()).toEqual({ domains: [], files: ['node-3.qcow2'] });
+    await lab.virsh('pool-refresh', 'default');
+    await lab.virsh('vol-delete', '--pool', 'default', 'node-3.qcow2');
+  });
+
+  it('leaves nothing of a machine for which the pool is full, and keeps the complete ones', async () => {
+    const folder = join(lab.libvirtd.dir, 'tmp', 'full');
+    // In the mount namespace of libvirtd.
+    await promisify(execFile)('mkdir', [folder]);
+    await promisify(execFile)('nsenter', [
+      ...['--target', String(lab.libvirtd.pid), '--mount'],
+      ...['mount', '-t', 'tmpfs', '-o', 'size=600k', 'tmpfs', folder],
+    ]);
+    await lab.virsh('pool-create-as', 'full', 'dir', '--target', folder);
+    const { code, stdout } = await lab.machine('create', 'node', '--count', '5', '--pool', 'full', ...small, '--json');
+    expect(code).toBe(1);
+    const reports = reportsIn(stdout);
+    expect(reports.at(-1)).toMatchObject({ outcome: 'failed', uuid: null, volumes: [] });
+    expect(reports.at(-1)?.notes.join()).toMatch(/^creating volume node-\d\.qcow2 in pool full: .*No space left/);
+    const complete = reports.slice(0, -1).map(({ name, outcome }) => ({ name, outcome }));
+    expect(complete.length).toBeGreaterThan(0);
+    expect(new Set(complete.map(({ outcome }) => outcome))).toEqual(new Set(['created']));
+    const names = complete.map(({ name }) => name);
+    expect((await lab.contents()).domains).toEqual(names);
+    await lab.virsh('pool-refresh', 'full');
+    const volumes = await lab.virsh('vol-list', '--pool', 'full');
+    expect(volumes.match(/node-\d\.qcow2 /g)?.map((name) => name.trim())).toEqual(names.map((name) => `${name}.qcow2`));
+    await lab.results('delete', 'node');
+    await lab.virsh('pool-destroy', 'full');
+  });
+
+  it.each([
+    [['--network', 'nowhere'], /the host has no network nowhere; it has default\. Use --network or --bridge/],
+    [['--pool', 'nowhere'], /the host has no storage pool nowhere; it has default/],
+    [['--cpu-model', 'pentium99'], /the host has no CPU model pentium99; it has .*qemu64/],
+  ])('names what the host does not have: %j', async (option, message) => {
+    const { code, stderr } = await lab.machine('create', 'node', ...small, ...option);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(message);
+    expect(await lab.contents()).toEqual(nothing);
+  });
+
+  it('names the machine that has a MAC address', async () => {
+    await lab.results('create', 'node', '--mac', '52:54:00:00:00:01', ...small);
+    const { code, stderr } = await lab.machine('create', 'other', '--mac', '52:54:00:00:00:01', ...small);
+    expect([code, stderr]).toEqual([
+      1,
+      'bmc-daemon: machine other: machine node has the MAC address 52:54:00:00:00:01\n',
+    ]);
+  });
+
+  it('tells that the network is not active, and creates the machine', async () => {
+    await lab.virsh('net-destroy', 'default');
+    const { code, stderr } = await lab.machine('create', 'node', ...small);
+    await lab.virsh('net-start', 'default');
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/network default is not active: run "virsh net-start default"/);
+  });
+});
+
+describe('machine clone', () => {
+  it('copies the definition and the disks, with another identity', async () => {
+    await lab.results('create', 'golden', ...small, '--disk', '32M');
+    await promisify(execFile)('qemu-io', ['-c', 'write -P 0x5a 0 1M', join(lab.folder, 'golden-disk2.qcow2')]);
+    const clones = await lab.results('clone', 'golden', 'copy', '--count', '2');
+    expect(clones.map(({ name, outcome }) => [name, outcome])).toEqual([
+      ['copy-1', 'created'],
+      ['copy-2', 'created'],
+    ]);
+    const [source, copy] = [await definition('golden'), await definition('copy-1')];
+    const [mac] = source.devices.interfaces.map((nic) => nic.mac);
+    expect(copy.uuid).not.toBe(source.uuid);
+    expect(copy.devices.interfaces.map((nic) => nic.mac)).toEqual(clones[0]?.macAddresses);
+    expect(clones[0]?.macAddresses).not.toContain(mac);
+    expect(copy).toMatchObject({ memoryKiB: source.memoryKiB, firmware: source.firmware, type: source.type });
+    expect(copy.devices.disks.map(({ source: { name } }) => name)).toEqual([
+      join(lab.folder, 'copy-1.qcow2'),
+      join(lab.folder, 'copy-1-disk2.qcow2'),
+      null,
+    ]);
+    expect(copy.devices.disks[0]?.serial).not.toBe(source.devices.disks[0]?.serial);
+    const read = await promisify(execFile)('qemu-io', [
+      '-c',
+      'read -P 0x5a 0 1M',
+      join(lab.folder, 'copy-2-disk2.qcow2'),
+    ]);
+    expect(read.stdout).not.toMatch(/verification failed/);
+
+    expect((await lab.results('clone', 'golden', 'copy', '--count', '2')).map(({ outcome }) => outcome)).toEqual([
+      'unchanged',
+      'unchanged',
+    ]);
+    await lab.results('delete', 'copy', '--yes');
+    expect((await lab.contents()).domains).toEqual(['golden']);
+  });
+
+  it('copies a machine of another program, also to another pool', async () => {
+    await lab.virsh('vol-create-as', 'default', 'theirs.img', '1M', '--format', 'raw');
+    await lab.define(
+      'domain',
+      `<domain type='qemu'><name>theirs</name><memory>65536</memory><os><type machine='q35'>hvm</type></os>
+        <sysinfo type='smbios'><system><entry name='uuid'>7cc4bb10-1234-4f62-9b0b-0123456789ab</entry></system></sysinfo>
+        <uuid>7cc4bb10-1234-4f62-9b0b-0123456789ab</uuid>
+        <devices><disk type='file' device='disk'><driver name='qemu' type='raw'/>
+          <source file='${join(lab.folder, 'theirs.img')}'/><target dev='vda' bus='virtio'/></disk></devices></domain>`,
+    );
+    const folder = join(lab.libvirtd.dir, 'tmp', 'other');
+    await lab.virsh('pool-define-as', 'other', 'dir', '--target', folder);
+    await lab.virsh('pool-build', 'other');
+    await lab.results('clone', 'theirs', 'ours', '--pool', 'other');
+    expect((await definition('ours')).devices.disks[0]?.source.name).toBe(join(folder, 'ours.img'));
+    expect((await stat(join(folder, 'ours.img'))).size).toBe(1024 ** 2);
+    const { code, stderr } = await lab.machine('delete', 'theirs');
+    expect([code, stderr]).toEqual([1, 'bmc-daemon: machine theirs stays: this command has not created it\n']);
+    await lab.results('delete', 'ours', '--yes');
+    await expect(stat(join(folder, 'ours.img'))).rejects.toThrow('ENOENT');
+    await lab.virsh('undefine', 'theirs');
+    await lab.virsh('vol-delete', '--pool', 'default', 'theirs.img');
+  });
+
+  it('rejects a running machine', async () => {
+    await lab.results('create', 'golden', ...small, '--bios');
+    await lab.virsh('start', 'golden');
+    const { code, stderr } = await lab.machine('clone', 'golden', 'copy');
+    expect([code, stderr]).toMatchObject([1, expect.stringMatching(/machine golden is running: power it off/)]);
+  });
+});
+
+describe('machine delete', () => {
+  it('leaves nothing of a UEFI machine that has run, with a saved state', async () => {
+    await lab.results('create', 'node', ...small);
+    await lab.virsh('start', 'node');
+    const running = await lab.machine('delete', 'node');
+    expect([running.code, running.stderr]).toEqual([
+      1,
+      'bmc-daemon: machine node is running: power it off, or use --force\n',
+    ]);
+    await lab.virsh('managedsave', 'node');
+    expect((await lab.contents()).files).toEqual(
+      expect.arrayContaining(['node_VARS.fd', 'node-serial0.log', 'node.save', 'node.qcow2']),
+    );
+    await lab.results('delete', 'node', '--yes');
+    expect(await lab.contents()).toEqual(nothing);
+  });
+
+  it('powers a running machine off with --force', async () => {
+    await lab.results('create', 'node', ...small, '--bios');
+    await lab.virsh('start', 'node');
+    await lab.results('delete', 'node', '--force');
+    expect(await lab.contents()).toEqual(nothing);
+  });
+
+  it('asks before it deletes data, and needs --yes without a terminal', async () => {
+    await lab.results('create', 'node', ...small);
+    await promisify(execFile)('qemu-io', ['-c', 'write 0 4M', join(lab.folder, 'node.qcow2')]);
+    const { code, stderr } = await lab.machine('delete', 'node');
+    expect([code, stderr]).toMatchObject([
+      1,
+      expect.stringMatching(/would delete 4\.\d MiB of data .* of node: use --yes/),
+    ]);
+    expect((await lab.contents()).domains).toEqual(['node']);
+  });
+
+  it('does not delete a disk that another machine or volume needs', async () => {
+    await lab.results('create', 'node', ...small);
+    await lab.virsh(
+      ...['vol-create-as', 'default', 'overlay.qcow2', '64M', '--format', 'qcow2'],
+      ...['--backing-vol', 'node.qcow2', '--backing-vol-format', 'qcow2'],
+    );
+    const backed = await lab.machine('delete', 'node', '--yes');
+    expect([backed.code, backed.stderr]).toEqual([
+      1,
+      'bmc-daemon: volume node.qcow2 stays: volume overlay.qcow2 is based on it\n',
+    ]);
+    await lab.virsh('vol-delete', '--pool', 'default', 'overlay.qcow2');
+    await lab.define(
+      'domain',
+      `<domain type='qemu'><name>theirs</name><memory>65536</memory><os><type>hvm</type></os><devices>
+        <disk type='file' device='disk'><source file='${join(lab.folder, 'node.qcow2')}'/><target dev='vda'/></disk>
+        </devices></domain>`,
+    );
+    const shared = await lab.machine('delete', 'node', '--yes');
+    expect([shared.code, shared.stderr]).toEqual([
+      1,
+      'bmc-daemon: volume node.qcow2 stays: machine theirs also uses it\n',
+    ]);
+    await lab.virsh('undefine', 'theirs');
+  });
+
+  it('owns nothing of a copy that another program has made of the metadata', async () => {
+    const [node] = await lab.results('create', 'node', ...small);
+    const copy = (await lab.virsh('dumpxml', '--inactive', 'node'))
+      .replace('<name>node<', '<name>copy<')
+      .replace(/<uuid>.*<\/uuid>/, '')
+      .replace(/<mac .*\/>/, '')
+      .replace('node.qcow2', 'elsewhere.qcow2');
+    expect(copy).toContain(node?.uuid);
+    await lab.define('domain', copy);
+    const { code, stderr } = await lab.machine('delete', 'copy');
+    expect([code, stderr]).toEqual([1, 'bmc-daemon: machine copy stays: this command has not created it\n']);
+    await lab.virsh('undefine', '--nvram', 'copy');
+  });
+
+  it('reports a machine that does not exist, which is no failure', async () => {
+    expect(await lab.results('delete', 'missing')).toMatchObject([{ name: 'missing', outcome: 'absent' }]);
+  });
+});
+
+describe('machine list', () => {
+  it('prints the machines of this command', async () => {
+    const none = await lab.machine('list');
+    expect([none.code, none.stdout]).toEqual([0, '']);
+    const [node] = await lab.results('create', 'node', ...small);
+    const { stdout } = await lab.machine('list');
+    expect(stdout).toBe(
+      `NAME  STATE  CPUS  MEMORY   FIRMWARE  UUID                                  MAC ADDRESSES\n` +
+        `node  off    2     256 MiB  UEFI      ${node?.uuid ?? ''}  ${node?.macAddresses[0] ?? ''}\n`,
+    );
+    expect(JSON.parse((await lab.machine('list', '--json')).stdout)).toMatchObject({
+      machines: [{ name: 'node', group: null, state: 'off', memoryMiB: 256 }],
+    });
+  });
+});
+
+describe('machine --host', () => {
+  it('selects one of several hosts, which the error lists', async () => {
+    const file = join(lab.libvirtd.dir, 'tmp', 'hosts.conf');
+    const other = 'qemu+unix:///system?socket=/nowhere';
+    await writeFile(file, `EMULATOR_LIBVIRT_URI = {'here': '${lab.libvirtd.uri}', 'there': '${other}'}\n`);
+    const onHost = (...args: readonly string[]) => run(['machine', ...args, '--config', file]);
+    const none = await onHost('create', 'node', ...small);
+    expect([none.code, none.stderr]).toEqual([1, 'bmc-daemon: select one of several hosts with --host: here, there\n']);
+    const wrong = await onHost('list', '--host', 'nowhere');
+    expect([wrong.code, wrong.stderr]).toEqual([
+      1,
+      'bmc-daemon: there is no host nowhere; EMULATOR_LIBVIRT_URI has here, there\n',
+    ]);
+    expect((await onHost('create', 'node', '--host', 'here', ...small)).code).toBe(0);
+    expect((await lab.contents()).domains).toEqual(['node']);
+    const lost = await onHost('list', '--host', 'there');
+    expect([lost.code, lost.stderr]).toMatchObject([
+      1,
+      expect.stringMatching(/^bmc-daemon: connecting to libvirt: .*ENOENT/),
+    ]);
+  });
+});
