@@ -73,7 +73,7 @@ class Deployments:
     def undeploy(self):
         self.node.provision('deleted', 'available')
         expect('inserted', self.machine.drive()['Inserted'], False)
-        expect('power', self.machine.power, 'Off')
+        self.machine.wait_for_power('Off')
 
     def step_deploy_again(self):
         self.deploy(self.lab.image_url)
