@@ -3,6 +3,7 @@ import { ListenError } from '@rackless/daemon/network/listener.js';
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { HypervisorDriver } from '../../drivers/driver.js';
 import type { Logins } from '../../offers/logins.js';
+import { consoleSshPort } from '../../offers/console-ssh-port.js';
 import { StateFileError } from '../../state-file.js';
 import type { ConsoleHub } from '../console-hub.js';
 import type { SshServer } from './ssh-server.js';
@@ -25,9 +26,6 @@ interface ConsoleSshOptions {
   readonly log: Pick<Log, 'info' | 'warn' | 'error' | 'debug'>;
 }
 
-/** The port of `auto`. */
-const DEFAULT_PORT = 2222;
-
 /**
  * Opens the server.
  * @returns null if SSH is disabled, or the hypervisor has no consoles. With the port `auto` also if
@@ -37,8 +35,7 @@ const DEFAULT_PORT = 2222;
 export async function openConsoleSsh(options: ConsoleSshOptions): Promise<SshServer | null> {
   const { settings, hub, access, log, stateDir } = options;
   const { authFile, consoleSshPort: wanted, listenIp: ip } = settings;
-  // Without accounts, every client could use the consoles. So `auto` disables SSH then.
-  const port = wanted === 'auto' ? (authFile === null ? null : DEFAULT_PORT) : wanted;
+  const port = consoleSshPort(wanted, authFile);
   if (hub === null || access === null || port === null) return null;
   try {
     // ssh2 is large, so only a service with SSH loads it.
