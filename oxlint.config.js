@@ -30,7 +30,7 @@ const layers = {
   ],
   'bmc-daemon': [
     ['cli.ts', 'cli/'],
-    ['daemon.ts'],
+    ['daemon.ts', 'doctor/'],
     ['app.ts', 'core-services.ts', 'host-metrics.ts', 'machine-scope.ts', 'metrics.ts', 'opened-features.ts', 'pages/'],
     ['features.ts'],
     features.map((folder) => `${folder}/feature.ts`),
@@ -43,7 +43,16 @@ const layers = {
     ['redfish/'],
     ['drivers/'],
     ['media/', 'password-file/'],
-    ['host/', 'name-uuid.ts', 'replicas/', 'state-file.ts', 'state-lock.ts', 'storage-error.ts', 'version.ts'],
+    [
+      'findings/',
+      'host/',
+      'name-uuid.ts',
+      'replicas/',
+      'state-file.ts',
+      'state-lock.ts',
+      'storage-error.ts',
+      'version.ts',
+    ],
   ],
   'model-proxy': [
     ['cli.ts', 'cli/'],
@@ -82,7 +91,7 @@ const layers = {
 
 /** Layers of the folder `drivers/libvirt` of bmc-daemon, in the same form. */
 const libvirtLayers = [
-  ['libvirt-driver.ts', 'host-list.ts'],
+  ['libvirt-driver.ts', 'diagnosis/', 'host-list.ts'],
   ['libvirt-parts.ts'],
   ['libvirt-driver-options.ts', 'change/', 'console.ts', 'lab/', 'power/'],
   ['media/', 'volumes/'],
@@ -95,7 +104,7 @@ const libvirtLayers = [
 
 /** Layers of the folder `drivers/nova` of bmc-daemon. */
 const novaLayers = [
-  ['nova-driver.ts'],
+  ['nova-driver.ts', 'diagnosis.ts'],
   ['media/'],
   ['image/'],
   ['power-control.ts', 'remote-consoles.ts', 'server-reader.ts', 'server-statistics.ts'],

@@ -1,6 +1,6 @@
 /** Defines the command line and runs its commands. Loads the code of a command only when it runs. */
 import path from 'node:path';
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { exitCode as exitCodes } from '@rackless/daemon/process/exit-code.js';
 import type { CheckOptions } from './cli/check.js';
 import { addMachineCommands } from './cli/machine/commands.js';
@@ -43,15 +43,27 @@ function toFlags(given: GivenFlags): Flags {
   };
 }
 
+const fileOf = (given: GivenFlags): string | undefined => given.config ?? configFileOf(process.env);
+
 function load(given: GivenFlags): LoadedSettings {
   return loadSettings({
-    file: given.config ?? configFileOf(process.env),
+    file: fileOf(given),
     flags: toFlags(given),
     environment: process.env,
   });
 }
 
-/** Adds the flags that set settings: the daemon and `check` have them. */
+/** Reads a time limit. @throws {InvalidArgumentError} */
+function toSeconds(text: string): number {
+  const seconds = Number(text);
+  if (!(seconds > 0 && seconds <= MAX_TIMEOUT_SECONDS))
+    throw new InvalidArgumentError(`It must be a number from 0 to ${MAX_TIMEOUT_SECONDS}.`);
+  return seconds;
+}
+
+const MAX_TIMEOUT_SECONDS = 3600;
+
+/** Adds the flags that set settings: the daemon, `check` and `doctor` have them. */
 function withSettings(command: Command): Command {
   return command
     .option('--config <file>', 'configuration file with Python assignments (environment variable: EMULATOR_CONFIG)')
@@ -98,6 +110,15 @@ export async function main(argv: readonly string[]): Promise<number> {
       const { check } = await import('./cli/check.js');
       // Flags may also precede the command: `bmc-daemon --config FILE check`.
       exitCode = check(load({ ...program.opts<GivenFlags>(), ...given }), { strict, quiet });
+    });
+  withSettings(program.command('doctor'))
+    .description('find problems of this host, its libvirt hosts or its cloud, with commands that fix them')
+    .option('--json', 'print JSON for scripts')
+    .option('--timeout <seconds>', 'time limit of each probe', toSeconds, 15)
+    .action(async ({ json = false, timeout, ...given }: GivenFlags & { json?: boolean; timeout: number }) => {
+      const { doctor } = await import('./cli/doctor.js');
+      const flags = { ...program.opts<GivenFlags>(), ...given };
+      exitCode = await doctor(load(flags), { json, timeoutMs: timeout * 1000, file: fileOf(flags) });
     });
   program
     .command('htpasswd')

@@ -41,10 +41,10 @@ const noVariables: Environment = {};
  * @param environment variables that name the files of OpenStack's clients.
  */
 export function inspectSettings(loaded: Inspected, environment = noVariables): Inspection {
-  const { settings, origins, unknown } = loaded;
+  const { settings, unknown } = loaded;
   const faults: string[] = [];
   const warnings: string[] = [];
-  const messageFor = (key: SettingKey, sentence: string) => `${origins[key]}: ${settingsTable[key].name} ${sentence}`;
+  const messageFor = (key: SettingKey, sentence: string) => `${startOfMessage(loaded, key)} ${sentence}`;
 
   faults.push(...cloudFaults(loaded, environment, messageFor));
   if (settings.ironicCloud !== null)
@@ -54,7 +54,7 @@ export function inspectSettings(loaded: Inspected, environment = noVariables): I
   if (needsHost) {
     for (const { key, fault } of hostFaults(settings.libvirtUri)) {
       const part = key === null ? ' ' : `[${formatLiteral(key)}] `;
-      faults.push(`${origins.libvirtUri}: ${settingsTable.libvirtUri.name}${part}${fault}`);
+      faults.push(`${startOfMessage(loaded, 'libvirtUri')}${part}${fault}`);
     }
   }
   // The value of an unknown setting is not the intended one, so no check uses it.
@@ -104,6 +104,11 @@ export function inspectSettings(loaded: Inspected, environment = noVariables): I
       warnings.push(messageFor('bootLoaderMap', sentence));
   }
   return { faults, warnings };
+}
+
+/** Returns the first words of each message about a setting: its place and its name. */
+export function startOfMessage({ origins }: Pick<LoadedSettings, 'origins'>, key: SettingKey): string {
+  return `${origins[key]}: ${settingsTable[key].name}`;
 }
 
 type MessageFor = (key: SettingKey, sentence: string) => string;

@@ -1,13 +1,8 @@
 /** Advice for a user whose account the local libvirt rejects. */
 import { errorCode } from '@rackless/daemon/error-code.js';
 import { isLibvirtError } from '@rackless/libvirt';
+import type { Account } from '../../host/account.js';
 import { isOnThisHost } from './connection-uri.js';
-
-/** The account that libvirt rejected. */
-export interface Account {
-  readonly uid: number;
-  readonly name: string;
-}
 
 /**
  * Returns the command that gives the account access to libvirt.
@@ -24,7 +19,7 @@ export function accessHint(failure: unknown, uri: string, account: Account): str
 }
 
 /** Returns whether the mode of the socket (EACCES) or polkit rejected the account. */
-function isRefusal(failure: unknown): boolean {
+export function isRefusal(failure: unknown): boolean {
   if (isLibvirtError(failure, 'AUTH_FAILED', 'AUTH_UNAVAILABLE', 'AUTH_CANCELLED')) return true;
   if (errorCode(failure) === 'EACCES') return true;
   if (typeof failure !== 'object' || failure === null) return false;

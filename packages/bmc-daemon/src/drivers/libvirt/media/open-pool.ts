@@ -16,7 +16,7 @@ import { parseXml } from '../xml/parse.js';
 import { attribute, child, childElements, textOf, type XmlElement } from '../xml/tree.js';
 
 /** Name of the pool that the daemon creates if none is configured. */
-const DEFAULT_POOL = 'rackless-images';
+export const DEFAULT_POOL = 'rackless-images';
 
 /** Pools whose volumes are files in one directory. */
 const DIRECTORY_POOLS: ReadonlySet<string> = new Set(['dir', 'fs', 'netfs']);
@@ -100,7 +100,7 @@ async function lookUp(options: PoolOptions, name: string): Promise<StoragePool |
 }
 
 async function defineDefaultPool({ hypervisor, uri, timeoutMs }: PoolOptions): Promise<StoragePool> {
-  const path = defaultDirectory(uri);
+  const path = defaultPoolDirectory(uri);
   const xml = `<pool type='dir'><name>${DEFAULT_POOL}</name><target><path>${path}</path></target></pool>`;
   try {
     return await hypervisor.storagePoolDefineXml(xml, 0, { timeoutMs });
@@ -133,8 +133,9 @@ async function start(
 
 /**
  * Returns a folder next to the user's images, where access rules (SELinux, AppArmor) let QEMU read.
+ * @throws {DriverError} unsupported, for a user of another host.
  */
-function defaultDirectory(uri: string): string {
+export function defaultPoolDirectory(uri: string): string {
   if (!isSession(uri)) return '/var/lib/libvirt/images/rackless';
   if (!isOnThisHost(uri)) {
     throw new DriverError(

@@ -1,0 +1,148 @@
+/** Examines the certificate of the service, and the certificates that it uses for others. */
+import { X509Certificate } from 'node:crypto';
+import { hostname } from 'node:os';
+import { readTextFile } from '@rackless/daemon/files/text-file.js';
+import { isWildcardAddress } from '@rackless/daemon/network/listener.js';
+import { listInterfaces } from '@rackless/daemon/network/network-interfaces.js';
+import { loadTls, TlsFilesError } from '@rackless/daemon/network/tls.js';
+import { isIP } from 'node:net';
+import { settingsTable, type SettingKey } from '../config/settings.js';
+import { commandLine } from '../findings/commands.js';
+import { problem, warning, type Finding } from '../findings/finding.js';
+import type { Examined, Probe } from './probe.js';
+
+const SUBJECT = 'certificate';
+const DAY_MS = 86_400_000;
+/** A certificate of an ACME authority is renewed 30 days before its end. */
+const SOON_MS = 21 * DAY_MS;
+
+/** Examines validity and names of the certificate of HTTPS. The check of the configuration examines its key. */
+export const serverCertificate: Probe = {
+  subject: SUBJECT,
+  settings: ['sslCert', 'sslKey', 'listenIp'],
+  examine: (examined) => {
+    const { sslCert, sslKey, listenIp } = examined.loaded.settings;
+    if (sslCert === null || sslKey === null) return [];
+    let text: string;
+    try {
+      text = loadTls({ sslCert, sslKey }).cert;
+    } catch (error) {
+      // The check of the configuration reports it.
+      if (error instanceof TlsFilesError) return [];
+      throw error;
+    }
+    const [leaf, ...chain] = certificatesIn(text);
+    if (leaf === undefined) return [];
+    const renew = renewCertificate(examined);
+    return [
+      ...validity(leaf, `The certificate ${sslCert}`, 'so clients reject HTTPS connections', renew),
+      ...chain.flatMap((each) =>
+        validity(each, `An issuer in ${sslCert}`, 'so clients reject HTTPS connections', renew),
+      ),
+      ...names(leaf, { sslCert, listenIp, renew }),
+    ];
+  },
+};
+
+const otherFiles: readonly (readonly [
+  SettingKey & ('vmediaCaFile' | 'notificationCaFile' | 'notificationCertFile'),
+  string,
+])[] = [
+  ['vmediaCaFile', 'so inserts of images from its servers fail'],
+  ['notificationCaFile', 'so notifications fail'],
+  ['notificationCertFile', 'so notifications fail'],
+];
+
+/** Examines the certificates with which the daemon connects to others. */
+export const clientCertificates: Probe = {
+  subject: SUBJECT,
+  settings: otherFiles.map(([key]) => key),
+  examine: ({ loaded: { settings } }) =>
+    otherFiles.flatMap(([key, effect]) => {
+      const file = settings[key];
+      if (file === null) return [];
+      const list = commandLine('openssl', 'storeutl', '-noout', '-text', '-certs', file);
+      return certificatesIn(textOf(file)).flatMap((each) =>
+        validity(each, `A certificate in ${file} (${settingsTable[key].name})`, effect, list),
+      );
+    }),
+};
+
+/** Returns the command that creates a key and a certificate which signs itself. */
+export function renewCertificate({ loaded: { settings } }: Examined): string {
+  const { sslCert, sslKey, listenIp } = settings;
+  const name = hostname();
+  const address = isWildcardAddress(listenIp) || isIP(listenIp) === 0 ? [] : [`IP:${listenIp}`];
+  return commandLine(
+    ...['openssl', 'req', '-x509', '-newkey', 'rsa:3072', '-nodes', '-days', '365', '-subj', `/CN=${name}`],
+    ...['-addext', `subjectAltName=${[`DNS:${name}`, ...address].join(',')}`],
+    ...['-keyout', sslKey ?? 'server.key', '-out', sslCert ?? 'server.pem'],
+  );
+}
+
+function validity(certificate: X509Certificate, title: string, effect: string, fix: string): readonly Finding[] {
+  const now = Date.now();
+  const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
+  const day = (time: number): string => new Date(time).toISOString().slice(0, 10);
+  if (to < now) return [problem(SUBJECT, `${title} expired on ${day(to)}, ${effect}.`, fix)];
+  if (from > now) {
+    const message = `${title} is valid only from ${day(from)}, or the clock of this host is slow, ${effect}.`;
+    return [problem(SUBJECT, message, fix)];
+  }
+  if (to - now > SOON_MS) return [];
+  return [warning(SUBJECT, `${title} expires on ${day(to)}, ${effect} after this day.`, fix)];
+}
+
+interface NamesOptions {
+  readonly sslCert: string;
+  readonly listenIp: string;
+  readonly renew: string;
+}
+
+/** Compares the names of a certificate with the names and addresses under which clients find this host. */
+function names(certificate: X509Certificate, { sslCert, listenIp, renew }: NamesOptions): readonly Finding[] {
+  const addresses = isWildcardAddress(listenIp) ? hostAddresses() : [listenIp];
+  const fits = [hostname(), ...addresses].some((name) =>
+    isIP(name) === 0 ? matchesHost(certificate, name) : certificate.checkIP(name) !== undefined,
+  );
+  if (fits) return [];
+  const offered = certificate.subjectAltName;
+  const message =
+    `The certificate ${sslCert} has ${offered === undefined ? 'no alternative names' : `only the names ${offered}`}, ` +
+    `and not ${hostname()} or an address of this host, so clients that verify it may reject it.`;
+  return [warning(SUBJECT, message, renew)];
+}
+
+/** Returns whether the certificate has the host name, or this name in any domain. */
+function matchesHost(certificate: X509Certificate, name: string): boolean {
+  if (certificate.checkHost(name) !== undefined) return true;
+  const alternatives = certificate.subjectAltName?.split(', ') ?? [];
+  return alternatives.some((each) => {
+    const [kind, value = ''] = each.split(':');
+    return kind === 'DNS' && (value === name || value.startsWith(`${name}.`) || value.startsWith('*.'));
+  });
+}
+
+const hostAddresses = (): readonly string[] =>
+  Object.values(listInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
+
+function certificatesIn(text: string): readonly X509Certificate[] {
+  return (text.match(CERTIFICATE) ?? []).flatMap((pem) => {
+    try {
+      return [new X509Certificate(pem)];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** Returns an empty text for an unreadable file, which the check of the configuration reports. */
+function textOf(file: string): string {
+  try {
+    return readTextFile(file);
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,54 @@
+/** The findings of `bmc-daemon check`, as findings of the doctor. */
+import { inspectSettings, startOfMessage } from '../config/inspect.js';
+import type { SettingKey } from '../config/settings.js';
+import { asRoot, commandLine, editCommand } from '../findings/commands.js';
+import { problem, warning, type Finding } from '../findings/finding.js';
+import { renewCertificate } from './certificates.js';
+import { changeSetting, type Examined } from './probe.js';
+
+const SUBJECT = 'settings';
+
+/** Settings whose file must change, and not their line in the configuration. */
+const fileFixes: Partial<Record<SettingKey, (examined: Examined) => string>> = {
+  sslCert: renewCertificate,
+  sslKey: renewCertificate,
+  authFile: ({ loaded: { settings }, account }) =>
+    settings.authFile === null
+      ? commandLine('bmc-daemon', 'htpasswd', 'htpasswd', 'admin')
+      : asRoot(commandLine('chown', account.name, settings.authFile), account.uid),
+};
+
+/** Returns each fault and warning of the settings. A fault prevents the start of the daemon. */
+export function examineConfiguration(examined: Examined): readonly Finding[] {
+  const { loaded, environment } = examined;
+  const inspection = inspectSettings(loaded, environment);
+  const sentence = (line: string): string => `${line.replace(/^no /, 'No ')}.`;
+  return [
+    ...[...loaded.faults, ...inspection.faults].map((line) =>
+      problem(SUBJECT, `The daemon does not start: ${sentence(line)}`, fixOf(line, examined)),
+    ),
+    ...[...loaded.warnings, ...inspection.warnings].map((line) =>
+      warning(SUBJECT, sentence(line), fixOf(line, examined)),
+    ),
+  ];
+}
+
+function fixOf(line: string, examined: Examined): string {
+  for (const [key, fix] of Object.entries(fileFixes) as [SettingKey, (examined: Examined) => string][])
+    // the literal's keys
+    if (line.startsWith(startOfMessage(examined.loaded, key)) && line.includes('cannot be used')) return fix(examined);
+  if (line.startsWith('no EMULATOR_AUTH_FILE')) {
+    const create = commandLine('bmc-daemon', 'htpasswd', 'htpasswd', 'admin');
+    return `${create} && ${changeSetting(examined, 'authFile', 'htpasswd')}`;
+  }
+  const variable = /^environment(?: |: )(\w+)/.exec(line)?.[1];
+  const edit = editCommand(line);
+  if (edit !== null) return edit;
+  if (variable !== undefined) return `unset ${variable}`;
+  return commandLine(
+    'bmc-daemon',
+    'check',
+    '--strict',
+    ...(examined.file === undefined ? [] : ['--config', examined.file]),
+  );
+}

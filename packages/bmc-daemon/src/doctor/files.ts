@@ -1,0 +1,154 @@
+/** Examines the files and folders of the daemon: permissions and free space. */
+import { constants } from 'node:fs';
+import { access, readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { errorCode } from '@rackless/daemon/error-code.js';
+import { fileReason } from '@rackless/daemon/files/text-file.js';
+import { defaultStateDir } from '../config/state-folder.js';
+import { isOnThisHost } from '../drivers/libvirt/connection-uri.js';
+import { asRoot, commandLine } from '../findings/commands.js';
+import { freeSpace, sizeText } from '../findings/disk-space.js';
+import { problem, warning, type Finding } from '../findings/finding.js';
+import { libvirtHosts } from './libvirt-hosts.js';
+import type { Examined, Probe } from './probe.js';
+
+const MIB = 2 ** 20;
+/** The state of the service with its console logs has up to 512 MiB. */
+const LOW_BYTES = 512 * MIB;
+const FULL_BYTES = 16 * MIB;
+const FULL_FILES = 100;
+
+/** Examines EMULATOR_STATE_DIR. */
+export const stateFolder: Probe = {
+  subject: 'state',
+  settings: ['stateDir'],
+  examine: async (examined) => {
+    const folder = stateFolderOf(examined);
+    return [...(await folderAccess(folder, examined)), ...(await space(folder, 'The state folder', examined))];
+  },
+};
+
+/** Examines the folder of libvirt on this host, where it stores UEFI variables and saved machines. */
+export const libvirtFolder: Probe = {
+  subject: 'disk',
+  settings: ['libvirtUri', 'fakeDriver', 'osCloud'],
+  examine: async (examined) => {
+    const { fakeDriver, osCloud } = examined.loaded.settings;
+    if (fakeDriver || osCloud !== null || !libvirtHosts(examined.loaded.settings).some(({ uri }) => isOnThisHost(uri)))
+      return [];
+    return await space('/var/lib/libvirt', 'The folder of libvirt', examined);
+  },
+};
+
+/** Examines who can read passwords and keys. */
+export const secretFiles: Probe = {
+  subject: 'password',
+  settings: ['authFile', 'sslKey', 'notificationKeyFile'],
+  examine: async (examined) => {
+    const { authFile, sslKey, notificationKeyFile } = examined.loaded.settings;
+    const findings = await Promise.all([
+      ...(authFile === null ? [] : [secret(authFile, 'password', 'the hashes of all passwords', examined)]),
+      ...(authFile === null ? [] : [passwordFolder(authFile, examined)]),
+      ...[sslKey, notificationKeyFile].flatMap((file) =>
+        file === null ? [] : [secret(file, 'key', 'the private key', examined)],
+      ),
+    ]);
+    return findings.flat();
+  },
+};
+
+/** Returns the folder in which the daemon stores its state. */
+export function stateFolderOf({ loaded: { settings }, environment, account }: Examined): string {
+  return settings.stateDir ?? defaultStateDir(environment, account.uid);
+}
+
+async function folderAccess(folder: string, { account }: Examined): Promise<readonly Finding[]> {
+  const { uid, name } = account;
+  const create = asRoot(commandLine('install', '-d', '-m', '700', '-o', name, folder), uid);
+  try {
+    await access(await nearestFolder(folder), constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const reason = fileReason(error);
+    const message = `The account ${name} cannot write to the state folder ${folder} (${reason}), so the daemon stores no accounts, subscriptions and logs.`;
+    return [problem('state', message, create)];
+  }
+  const found = await statOf(folder);
+  if (found === null) return [];
+  if (!found.isDirectory()) {
+    const message = `${folder} is not a folder, so the daemon cannot store its state.`;
+    return [problem('state', message, `mv ${commandLine(folder, `${folder}.old`)} && ${create}`)];
+  }
+  const findings: Finding[] = [];
+  if ((found.mode & 0o077) !== 0) {
+    const message = `Other accounts may read the state folder ${folder}, which has console logs and secrets of event listeners.`;
+    findings.push(warning('state', message, asRoot(commandLine('chmod', '700', folder), uid)));
+  }
+  const foreign = await foreignFile(folder, uid);
+  if (foreign !== null) {
+    const message = `The account ${name} cannot read and write ${foreign}, so the daemon does not start or loses this state.`;
+    findings.push(problem('state', message, asRoot(commandLine('chown', '-R', name, folder), uid)));
+  }
+  return findings;
+}
+
+/** Returns a file of the folder that this account cannot read and write. */
+async function foreignFile(folder: string, uid: number): Promise<string | null> {
+  if (uid === 0) return null;
+  for (const name of await readdir(folder)) {
+    const file = path.join(folder, name);
+    try {
+      await access(file, constants.R_OK | constants.W_OK);
+    } catch (error) {
+      if (errorCode(error) === 'EACCES') return file;
+    }
+  }
+  return null;
+}
+
+/** Returns the folder, or its nearest parent that exists. The daemon creates the folders in between. */
+async function nearestFolder(folder: string): Promise<string> {
+  let place = path.resolve(folder);
+  while ((await statOf(place)) === null && place !== path.dirname(place)) place = path.dirname(place);
+  return place;
+}
+
+async function space(folder: string, title: string, { account }: Examined): Promise<readonly Finding[]> {
+  const { bytes, files } = await freeSpace(folder);
+  const list = asRoot(`du -xh ${commandLine(folder)} | sort -h | tail`, account.uid);
+  const effect = 'so changes fail with 507';
+  if (bytes < FULL_BYTES) return [problem('disk', `${title} ${folder} has ${sizeText(bytes)} free, ${effect}.`, list)];
+  if (files !== null && files < FULL_FILES)
+    return [problem('disk', `The file system of ${folder} can create only ${files} more files, ${effect}.`, list)];
+  if (bytes >= LOW_BYTES) return [];
+  return [warning('disk', `${title} ${folder} has only ${sizeText(bytes)} free, ${effect} when it is full.`, list)];
+}
+
+async function secret(
+  file: string,
+  subject: string,
+  content: string,
+  { account }: Examined,
+): Promise<readonly Finding[]> {
+  const found = await statOf(file);
+  if (found === null || (found.mode & 0o007) === 0) return [];
+  const chmod = asRoot(commandLine('chmod', 'o-rwx', file), account.uid);
+  if ((found.mode & 0o002) !== 0)
+    return [problem(subject, `Every account may change ${file}, and with it ${content}.`, chmod)];
+  return [warning(subject, `Every account may read ${file}, and with it ${content}.`, chmod)];
+}
+
+/** Clients that manage accounts replace the password file, which needs a folder that is writable. */
+async function passwordFolder(file: string, { account }: Examined): Promise<readonly Finding[]> {
+  const folder = path.dirname(file);
+  if ((await statOf(file)) === null) return [];
+  try {
+    await access(folder, constants.W_OK);
+    return [];
+  } catch (error) {
+    const message = `The account ${account.name} cannot write to ${folder} (${fileReason(error)}), so clients cannot change passwords and accounts.`;
+    return [warning('password', message, asRoot(commandLine('chown', account.name, folder), account.uid))];
+  }
+}
+
+/** Returns null if there is no such file, or this account may not see it. */
+const statOf = (file: string) => stat(file).catch(() => null);

@@ -1,0 +1,49 @@
+/** The parts of an examination. */
+import type { LoadedSettings } from '../config/load.js';
+import { settingsTable, type SettingKey } from '../config/settings.js';
+import type { Environment } from '../config/environment.js';
+import { commandLine, editCommand } from '../findings/commands.js';
+import type { Finding } from '../findings/finding.js';
+import type { Account } from '../host/account.js';
+
+/** Inputs of all probes. */
+export interface Examined {
+  readonly loaded: LoadedSettings;
+  /** Path of the configuration file as given; undefined: no file. */
+  readonly file: string | undefined;
+  readonly environment: Environment;
+  readonly account: Account;
+  /** Time limit of one probe in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** Examines one subject of this host. */
+export interface Probe {
+  /** One word, for a probe without an answer. */
+  readonly subject: string;
+  /** The probe does not run if the value of one of these settings is unknown. */
+  readonly settings: readonly SettingKey[];
+  examine(examined: Examined): readonly Finding[] | Promise<readonly Finding[]>;
+}
+
+/**
+ * Returns the command that changes a setting at its place.
+ * @param value the new value.
+ */
+export function changeSetting(
+  { loaded: { origins }, file }: Examined,
+  key: SettingKey,
+  value: string | number,
+): string {
+  const { name, flag } = settingsTable[key] as { readonly name: string; readonly flag?: string }; // a row has these members
+  const origin = origins[key];
+  const option = flag?.split(', ').at(-1);
+  // A JSON string is a Python literal too, with quotation marks that a shell need not escape.
+  const assignment = `${name} = ${JSON.stringify(value)}`;
+  const text = commandLine(String(value));
+  if (origin.startsWith('environment ')) return `export ${origin.slice('environment '.length)}=${text}`;
+  if (origin.startsWith('-') && option !== undefined) return `bmc-daemon ${option} ${text}`;
+  const edit = editCommand(origin);
+  if (edit !== null) return `${edit}    # ${assignment}`;
+  return `echo ${commandLine(assignment)} >> ${commandLine(file ?? 'bmc-daemon.conf')}`;
+}

@@ -1,0 +1,97 @@
+/** Examines QEMU and KVM of a host. */
+import { readFileSync, statSync } from 'node:fs';
+import { installCommand } from '../../../findings/commands.js';
+import { problem, warning, type Finding } from '../../../findings/finding.js';
+import type { HostCapabilities } from './capabilities.js';
+import type { ExaminedHost } from './examined-host.js';
+
+const SUBJECT = 'kvm';
+const DEVICE = '/dev/kvm';
+const SLOW = 'so guests are emulated, and boots take minutes';
+const READ_WRITE = 0o6;
+
+/** Permissions of a device, as `stat` reports them. */
+interface Device {
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/**
+ * Returns findings about QEMU itself and the access to the KVM device.
+ * @param device undefined: there is none, or it is on another host. Default: that of this host.
+ */
+export function examineAcceleration(
+  capabilities: HostCapabilities,
+  host: ExaminedHost,
+  device = host.isLocal ? deviceOf(DEVICE) : undefined,
+): readonly Finding[] {
+  const { architecture, emulator, hasKvm } = capabilities;
+  if (emulator === null) {
+    const install = installCommand({ debian: 'qemu-system', fedora: 'qemu-kvm', suse: 'qemu', arch: 'qemu-full' });
+    const message = `libvirt finds no QEMU for ${architecture || 'this host'}, so no machine can start.`;
+    return [problem('qemu', message, host.asRoot(install))];
+  }
+  if (device !== undefined) return hasKvm ? deviceFindings(device, capabilities, host) : [unusableDevice(device, host)];
+  if (hasKvm) return [];
+  const load = host.asRoot('sh -c "modprobe kvm_intel || modprobe kvm_amd"');
+  return [warning(SUBJECT, `The host does not offer KVM, ${SLOW}.`, load)];
+}
+
+/** libvirt offers KVM if it can open the device itself. QEMU runs as another account. */
+function deviceFindings(device: Device, { qemuAccount }: HostCapabilities, host: ExaminedHost): readonly Finding[] {
+  if (qemuAccount === null || qemuAccount.uid === 0) return examineDevice(host, device);
+  const { uid, gid } = qemuAccount;
+  const groups = [gid, ...groupsOf(uid)];
+  const owns = device.uid === uid;
+  const bits = owns ? device.mode >> 6 : groups.includes(device.gid) ? device.mode >> 3 : device.mode;
+  if ((bits & READ_WRITE) === READ_WRITE) return examineDevice(host, device);
+  const message = `The account of QEMU (${uid}) may not open ${DEVICE}, so machines with KVM cannot start.`;
+  return [problem(SUBJECT, message, permitCommand(host))];
+}
+
+/**
+ * Returns a finding if only root may open the device. libvirt examines QEMU as its unprivileged account,
+ * also if guests run as root.
+ * @param device as for {@link examineAcceleration}.
+ */
+export function examineDevice(
+  host: ExaminedHost,
+  device = host.isLocal ? deviceOf(DEVICE) : undefined,
+): readonly Finding[] {
+  if (device === undefined) return [];
+  if ((device.mode & 0o060) === 0o060 || (device.mode & READ_WRITE) === READ_WRITE) return [];
+  const message =
+    `Only root may open ${DEVICE} (mode ${(device.mode & 0o777).toString(8)}), ` +
+    'so libvirt examines QEMU again and again, and changes of machines take up to a minute.';
+  return [warning(SUBJECT, message, permitCommand(host))];
+}
+
+function unusableDevice(device: Device, host: ExaminedHost): Finding {
+  const mode = (device.mode & 0o777).toString(8);
+  return warning(SUBJECT, `libvirt cannot use ${DEVICE} (mode ${mode}), ${SLOW}.`, permitCommand(host));
+}
+
+const permitCommand = (host: ExaminedHost): string => host.asRoot(`sh -c "chgrp kvm ${DEVICE} && chmod 660 ${DEVICE}"`);
+
+function deviceOf(file: string): Device | undefined {
+  try {
+    const found = statSync(file);
+    return found.isCharacterDevice() ? found : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the additional groups of an account. */
+function groupsOf(uid: number): readonly number[] {
+  const fieldsOf = (file: string) =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .map((line) => line.split(':'));
+  const name = fieldsOf('/etc/passwd').find((fields) => fields[2] === String(uid))?.[0];
+  if (name === undefined) return [];
+  return fieldsOf('/etc/group').flatMap(([, , gid, members]) =>
+    members?.split(',').includes(name) ? [Number(gid)] : [],
+  );
+}

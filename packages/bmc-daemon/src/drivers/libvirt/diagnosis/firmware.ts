@@ -1,0 +1,122 @@
+/** Examines whether machines of a host can use UEFI and Secure Boot. */
+import { existsSync } from 'node:fs';
+import { isLibvirtError, type Hypervisor } from '@rackless/libvirt';
+import { commandLine, installCommand } from '../../../findings/commands.js';
+import { problem, warning, type Finding } from '../../../findings/finding.js';
+import { readFirmwareImages, type FirmwareImage, type SecureBootTemplates } from '../firmware-catalog.js';
+import { parseXml } from '../xml/parse.js';
+import { attribute, child, childElements, textOf } from '../xml/tree.js';
+import type { HostCapabilities } from './capabilities.js';
+import type { ExaminedHost } from './examined-host.js';
+
+const SUBJECT = 'firmware';
+/** Machine types for which libvirt reports firmware. Secure Boot on x86 needs q35, and not the default type. */
+const MACHINES: Readonly<Record<string, string>> = { x86_64: 'q35', i686: 'q35', aarch64: 'virt', riscv64: 'virt' };
+
+/** Files and capabilities that decide about firmware. */
+interface FirmwareOptions {
+  readonly capabilities: HostCapabilities;
+  /** EMULATOR_SECURE_BOOT_ENABLED_NVRAM and EMULATOR_SECURE_BOOT_DISABLED_NVRAM. */
+  readonly templates: SecureBootTemplates;
+  /** Reads the descriptors of this host. Default: {@link readFirmwareImages}. */
+  readonly readImages?: typeof readFirmwareImages;
+}
+
+/**
+ * Asks libvirt for its firmware, and compares the descriptors of this host with the files.
+ * @throws {LibvirtError} if libvirt does not answer.
+ */
+export async function examineFirmware(
+  hypervisor: Pick<Hypervisor, 'getDomainCapabilities'>,
+  host: ExaminedHost,
+  { capabilities, templates, readImages = readFirmwareImages }: FirmwareOptions,
+): Promise<readonly Finding[]> {
+  const { architecture, emulator } = capabilities;
+  if (emulator === null) return [];
+  const offered = await offeredFirmware(hypervisor, host, capabilities);
+  if (offered === null) return [];
+  const install = installFirmware(architecture, host, false);
+  const images = host.isLocal ? await readImages() : [];
+  const usable = images.filter(({ targets }) => targets.some((target) => target.architecture === architecture));
+  const missing = host.isLocal ? missingFiles(usable, installFirmware(architecture, host, true)) : [];
+  if (!offered.hasUefi) {
+    const message = `libvirt finds no UEFI firmware for ${architecture}, so clients cannot select the boot mode UEFI.`;
+    return [...missing, ...missingTemplates(host, templates), warning(SUBJECT, message, install)];
+  }
+  const hasKeys =
+    usable.length === 0 ||
+    templates.enabled !== null ||
+    usable.some(({ features }) => features.includes('secure-boot') && features.includes('enrolled-keys'));
+  const lacks = !offered.hasSecureBoot ? 'Secure Boot' : hasKeys ? null : "Secure Boot and its vendor's keys";
+  const message = `No UEFI firmware has ${lacks ?? ''}, so clients cannot enable Secure Boot.`;
+  return [
+    ...missing,
+    ...missingTemplates(host, templates),
+    ...(lacks === null ? [] : [warning(SUBJECT, message, install)]),
+  ];
+}
+
+/** Returns null if the driver of libvirt has no firmware, as the test driver. */
+async function offeredFirmware(
+  hypervisor: Pick<Hypervisor, 'getDomainCapabilities'>,
+  { timeoutMs }: ExaminedHost,
+  { architecture, hasKvm }: HostCapabilities,
+): Promise<{ readonly hasUefi: boolean; readonly hasSecureBoot: boolean } | null> {
+  const machine = MACHINES[architecture];
+  const query = {
+    arch: architecture,
+    virtType: hasKvm ? 'kvm' : 'qemu',
+    ...(machine === undefined ? {} : { machine }),
+  };
+  let xml: string;
+  try {
+    xml = await hypervisor.getDomainCapabilities(query, { timeoutMs });
+  } catch (error) {
+    if (isLibvirtError(error, 'NO_SUPPORT', 'INVALID_ARG', 'CONFIG_UNSUPPORTED')) return null;
+    throw error;
+  }
+  const os = child(parseXml(xml).root, 'os');
+  const valuesOf = (element: Parameters<typeof childElements>[0], name: string): readonly (string | null)[] =>
+    childElements(
+      childElements(element, 'enum').find((each) => attribute(each, 'name') === name),
+      'value',
+    ).map(textOf);
+  return {
+    hasUefi: valuesOf(os, 'firmware').includes('efi'),
+    // libvirt reports for other architectures only whether SMM protects the variables, which they do not need.
+    hasSecureBoot: machine !== 'q35' || valuesOf(child(os, 'loader'), 'secure').includes('yes'),
+  };
+}
+
+/** libvirt selects a descriptor without a look at its files. */
+function missingFiles(images: readonly FirmwareImage[], install: string): readonly Finding[] {
+  const files = images.flatMap(({ executable, template }) => [executable, ...(template === null ? [] : [template])]);
+  return [...new Set(files)]
+    .filter((file) => !existsSync(file))
+    .map((file) => {
+      const message = `QEMU's firmware descriptors name ${file}, which does not exist, so machines with UEFI cannot start.`;
+      return problem(SUBJECT, message, install);
+    });
+}
+
+function missingTemplates(host: ExaminedHost, templates: SecureBootTemplates): readonly Finding[] {
+  if (!host.isLocal) return [];
+  const settings = [
+    ['EMULATOR_SECURE_BOOT_ENABLED_NVRAM', templates.enabled],
+    ['EMULATOR_SECURE_BOOT_DISABLED_NVRAM', templates.disabled],
+  ] as const;
+  return settings.flatMap(([name, file]) => {
+    if (file === null || existsSync(file)) return [];
+    const message = `${name} names ${file}, which does not exist, so clients cannot change Secure Boot.`;
+    return [problem(SUBJECT, message, commandLine('ls', '/usr/share/OVMF'))];
+  });
+}
+
+/** @param again the package is installed, and files are missing. */
+function installFirmware(architecture: string, host: ExaminedHost, again: boolean): string {
+  const isArm = architecture === 'aarch64';
+  const names = isArm
+    ? { debian: 'qemu-efi-aarch64', fedora: 'edk2-aarch64', suse: 'qemu-uefi-aarch64', arch: 'edk2-aarch64' }
+    : { debian: 'ovmf', fedora: 'edk2-ovmf', suse: 'qemu-ovmf-x86_64', arch: 'edk2-ovmf' };
+  return host.asRoot(installCommand(names, { again }));
+}

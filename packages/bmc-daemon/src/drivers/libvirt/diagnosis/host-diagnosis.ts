@@ -1,0 +1,197 @@
+/** Examines one libvirt host for `bmc-daemon doctor`. */
+import { Hypervisor, isLibvirtError } from '@rackless/libvirt';
+import { problem, warning, type Finding } from '../../../findings/finding.js';
+import { late, within } from '../../../findings/within.js';
+import type { Account } from '../../../host/account.js';
+import type { SecureBootTemplates } from '../firmware-catalog.js';
+import { examineAcceleration, examineDevice } from './acceleration.js';
+import { readCapabilities, type HostCapabilities } from './capabilities.js';
+import { examinedHost, type ExaminedHost } from './examined-host.js';
+import { examineFirmware } from './firmware.js';
+import { libvirtService, localConnectionFinding } from './local-connection.js';
+import { examinePool } from './pool.js';
+import { remoteConnectionFinding } from './remote-connection.js';
+import { examineVersions, versionText } from './versions.js';
+
+/** The settings of a libvirt host. */
+export interface HostDiagnosisOptions {
+  readonly uri: string;
+  /** EMULATOR_STORAGE_POOL; null: the daemon's default pool. */
+  readonly storagePool: string | null;
+  readonly templates: SecureBootTemplates;
+  readonly account: Account;
+  /** Returns the command that changes the URI of this host in the configuration. */
+  readonly changeUri: (uri: string) => string;
+  /** Time limit of the connection, and again of the answers. */
+  readonly timeoutMs: number;
+}
+
+/** The result of an examination. */
+export interface HostDiagnosis {
+  readonly findings: readonly Finding[];
+  /** Versions of libvirt and QEMU, such as `9.0.0`; null if the host did not report them. */
+  readonly libvirt: string | null;
+  readonly qemu: string | null;
+}
+
+/**
+ * Examines a host. Never rejects, and ends within two time limits.
+ * @throws {LibvirtError} INVALID_URI.
+ */
+export async function diagnoseHost(options: HostDiagnosisOptions): Promise<HostDiagnosis> {
+  const { uri, account, timeoutMs } = options;
+  const host = examinedHost(uri, account, timeoutMs);
+  const early = uriFindings(host, options.changeUri);
+  const limits = { connectTimeoutMs: timeoutMs, callTimeoutMs: timeoutMs };
+  const hypervisor = Hypervisor.connect(uri, limits);
+  try {
+    const failure = await connectionFailure(hypervisor, host);
+    if (failure !== null) return { findings: [failure, ...early], libvirt: null, qemu: null };
+    const diagnosis = await examineConnected(hypervisor, host, options);
+    return { ...diagnosis, findings: [...early, ...diagnosis.findings] };
+  } finally {
+    await hypervisor.close();
+  }
+}
+
+async function connectionFailure(hypervisor: Hypervisor, host: ExaminedHost): Promise<Finding | null> {
+  const { timeoutMs } = host;
+  try {
+    const connected = await within(timeoutMs, hypervisor.connected({ retry: false, timeoutMs }));
+    return connected === late ? silentHost(host) : null;
+  } catch (error) {
+    return connectionFinding(error, host);
+  }
+}
+
+/** Runs all examinations at the same time, so that one without an answer delays no other. */
+async function examineConnected(
+  hypervisor: Hypervisor,
+  host: ExaminedHost,
+  { storagePool, templates }: HostDiagnosisOptions,
+): Promise<HostDiagnosis> {
+  const { timeoutMs } = host;
+  const call = { timeoutMs };
+  const capabilities = hypervisor.getCapabilities(call).then(readCapabilities);
+  const own = Promise.all([hypervisor.getLibVersion(call), hypervisor.getType(call)]).then(([libvirt, type]) => ({
+    libvirt,
+    type,
+  }));
+  // Without QEMU, libvirt has no version to report. After its start, it first examines QEMU for seconds.
+  const qemu = within(timeoutMs, hypervisor.getVersion(call)).then(
+    (version) => (version === late ? null : version),
+    () => null,
+  );
+  const firmware = withQemu(own, capabilities, (found) =>
+    examineFirmware(hypervisor, host, { capabilities: found, templates }),
+  );
+  const kvm = withQemu(own, capabilities, (found) => examineAcceleration(found, host));
+  const findings = Promise.all([
+    settled('pool', examinePool(hypervisor, host, { configured: storagePool, capabilities }), host),
+    // A device that only root may open is a reason for slow capabilities.
+    settled('kvm', kvm, host, () => examineDevice(host)),
+    settled('firmware', firmware, host),
+  ]);
+  const known = await reported(own, host);
+  if ('severity' in known) return { findings: [known], libvirt: null, qemu: null };
+  const versions = { libvirt: known.libvirt, qemu: known.type === 'QEMU' ? await qemu : null };
+  return {
+    findings: [...examineVersions(versions, host), ...(await findings).flat().filter(isFirst)],
+    libvirt: versionText(versions.libvirt),
+    qemu: versions.qemu === null ? null : versionText(versions.qemu),
+  };
+}
+
+/** What libvirt reports about itself. */
+interface Libvirt {
+  readonly libvirt: number;
+  /** `QEMU`, `TEST`. */
+  readonly type: string;
+}
+
+/** Returns the report, or the reason why there is none. */
+async function reported(own: Promise<Libvirt>, host: ExaminedHost): Promise<Libvirt | Finding> {
+  try {
+    const found = await within<Libvirt>(host.timeoutMs, own);
+    return found === late ? silentHost(host) : found;
+  } catch (error) {
+    return isLibvirtError(error, 'CALL_TIMEOUT') ? silentHost(host) : connectionFinding(error, host);
+  }
+}
+
+/** Runs an examination only for the driver of QEMU: the test driver has neither firmware nor KVM. */
+async function withQemu(
+  own: Promise<Libvirt>,
+  capabilities: Promise<HostCapabilities>,
+  examine: (capabilities: HostCapabilities) => readonly Finding[] | Promise<readonly Finding[]>,
+): Promise<readonly Finding[]> {
+  const [{ type }, found] = await Promise.all([own, capabilities]);
+  return type === 'QEMU' ? await examine(found) : [];
+}
+
+/**
+ * Converts a failure and a missing answer to a finding. Never rejects.
+ * @param otherwise returns what is known without an answer.
+ */
+async function settled(
+  subject: string,
+  work: Promise<readonly Finding[]>,
+  host: ExaminedHost,
+  otherwise: () => readonly Finding[] = () => [],
+): Promise<readonly Finding[]> {
+  try {
+    const result = await within(host.timeoutMs, work);
+    return result === late ? [...otherwise(), slowHost(host)] : result;
+  } catch (error) {
+    if (isLibvirtError(error, 'CALL_TIMEOUT')) return [...otherwise(), slowHost(host)];
+    const message = `libvirt cannot report this part of the host: ${reasonOf(error)}.`;
+    return [problem(subject, message, host.virsh('capabilities'))];
+  }
+}
+
+/** A call without an answer concerns several examinations. */
+const isFirst = (finding: Finding, index: number, all: readonly Finding[]): boolean =>
+  all.findIndex(({ message }) => message === finding.message) === index;
+
+function connectionFinding(error: unknown, host: ExaminedHost): Finding {
+  const whole = reasonOf(error);
+  // The client names the URI before the reason. Its parameters could look like a reason.
+  const text = whole.split(`${host.uri}: `).at(-1) ?? whole;
+  if (text.includes('no answer within')) return silentHost(host);
+  const known = host.isLocal ? localConnectionFinding(error, host) : remoteConnectionFinding(text, host);
+  return known ?? problem('libvirt', `${text}, so the daemon answers 503 for its machines.`, host.virsh('version'));
+}
+
+function silentHost(host: ExaminedHost): Finding {
+  const message = `libvirt did not answer within ${host.timeoutMs / 1000} s, so requests for its machines get 503 after a wait.`;
+  return problem('libvirt', message, restartCommand(host));
+}
+
+function slowHost(host: ExaminedHost): Finding {
+  const message = `Some calls of libvirt take longer than ${host.timeoutMs / 1000} s, so changes of machines may get 503.`;
+  return problem('libvirt', message, restartCommand(host));
+}
+
+const restartCommand = (host: ExaminedHost): string =>
+  host.asRoot(`systemctl restart ${libvirtService(host) ?? 'libvirtd'}`);
+
+/** Returns findings about a URI whose connections are not protected. */
+function uriFindings({ parsed, uri }: ExaminedHost, changeUri: HostDiagnosisOptions['changeUri']): readonly Finding[] {
+  const { transport, parameters } = parsed;
+  if (transport === 'tcp') {
+    const message = 'The connection has no encryption, so everyone in the network can control the machines.';
+    return [warning('uri', message, changeUri(uri.replace('+tcp:', '+tls:')))];
+  }
+  const isUnverified = parameters.noVerify || parameters.knownHostsVerify === 'ignore';
+  if (!isUnverified) return [];
+  const parameter = parameters.noVerify ? 'no_verify' : 'known_hosts_verify';
+  const message = `The URI does not verify the host (${parameter}), so another host can take its place.`;
+  const verified = uri.replace(new RegExp(`${parameter}=[^&]*&?`, 'i'), '').replace(/[?&]$/, '');
+  return [warning('uri', message, changeUri(verified))];
+}
+
+/** Returns the reason of an error in one line. */
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replaceAll(/\s*\n\s*/g, ' ').trim();
+}

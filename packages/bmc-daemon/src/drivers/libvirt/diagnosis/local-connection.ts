@@ -1,0 +1,127 @@
+/** Explains why the libvirt of this host does not accept the daemon. */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { errorCode } from '@rackless/daemon/error-code.js';
+import { commandLine, installCommand } from '../../../findings/commands.js';
+import { problem, type Finding } from '../../../findings/finding.js';
+import { isRefusal } from '../access-hint.js';
+import type { ExaminedHost } from './examined-host.js';
+
+const SUBJECT = 'socket';
+const EFFECT = 'so the daemon answers 503 for every machine';
+/** Daemons of libvirt: one for everything, or one for each driver. */
+const DAEMONS = ['virtqemud', 'libvirtd'];
+
+/** Returns the reason of a failed connection and the command that permits it; null for another reason. */
+export function localConnectionFinding(error: unknown, host: ExaminedHost): Finding | null {
+  const attempts = socketErrors(error);
+  const rejected = attempts.find(({ code }) => code === 'EACCES' || code === 'EPERM');
+  if (rejected !== undefined) return rejectedBySocket(rejected.socket, host);
+  if (isRefusal(error)) return rejectedByPolkit(error, host);
+  if (attempts.length === 0) return null;
+  const sockets = attempts.map(({ socket }) => socket).join(' and ');
+  const stale = attempts.find(({ code }) => code === 'ECONNREFUSED');
+  if (stale !== undefined) {
+    return problem(SUBJECT, `No libvirt daemon listens at ${stale.socket}, ${EFFECT}.`, startCommand(host));
+  }
+  return attempts.every(({ code }) => code === 'ENOENT')
+    ? problem(SUBJECT, `libvirt does not run: there is no socket ${sockets}, ${EFFECT}.`, startCommand(host))
+    : null;
+}
+
+interface SocketError {
+  readonly socket: string;
+  readonly code: string | undefined;
+}
+
+/** Returns the sockets that the client tried, with the error of each. */
+function socketErrors(error: unknown): readonly SocketError[] {
+  if (typeof error !== 'object' || error === null) return [];
+  if ('address' in error && typeof error.address === 'string')
+    return [{ socket: error.address, code: errorCode(error) }];
+  const inner = 'errors' in error && Array.isArray(error.errors) ? error.errors : [];
+  return [...inner.flatMap(socketErrors), ...('cause' in error ? socketErrors(error.cause) : [])];
+}
+
+function rejectedBySocket(socket: string, host: ExaminedHost): Finding {
+  const { name } = host.account;
+  const message = (why: string) => `The account ${name} may not use the socket ${socket}: ${why}, ${EFFECT}.`;
+  const found = statOf(socket);
+  if (found === undefined) {
+    const folder = path.dirname(socket);
+    return problem(SUBJECT, message('its folder is not accessible'), host.asRoot(commandLine('chmod', 'a+x', folder)));
+  }
+  const group = groupOf(found.gid);
+  const admitsGroup = (found.mode & 0o060) === 0o060 && found.gid !== 0;
+  if (!admitsGroup || group === undefined) {
+    const settings = 'unix_sock_group = "libvirt"\\nunix_sock_rw_perms = "0770"\\n';
+    const append = `printf '${settings}' >> /etc/libvirt/libvirtd.conf && systemctl restart libvirtd`;
+    return problem(SUBJECT, message('the socket admits no group'), host.asRoot(commandLine('sh', '-c', append)));
+  }
+  if (group.members.includes(name)) {
+    const why = `this process started before ${name} became a member of the group ${group.name}`;
+    return problem(SUBJECT, message(why), renewCommand(name));
+  }
+  return problem(SUBJECT, message(`it is not in the group ${group.name}`), joinCommand(group.name, host));
+}
+
+function rejectedByPolkit(error: unknown, host: ExaminedHost): Finding {
+  const { name } = host.account;
+  const message = `polkit does not let the account ${name} use libvirt, ${EFFECT}.`;
+  if (String(error).includes('PolicyKit1'))
+    return problem(
+      'polkit',
+      `polkit does not run, and libvirt asks it about the account ${name}, ${EFFECT}.`,
+      host.asRoot(installCommand({ debian: 'polkitd', fedora: 'polkit', suse: 'polkit', arch: 'polkit' })),
+    );
+  return problem('polkit', message, joinCommand('libvirt', host));
+}
+
+/** Returns the command that adds the account to a group. Only new processes have the group. */
+function joinCommand(group: string, host: ExaminedHost): string {
+  return `${host.asRoot(commandLine('usermod', '-aG', group, host.account.name))} && ${renewCommand(host.account.name)}`;
+}
+
+/** Returns the command that starts a process with the present groups of the account. */
+const renewCommand = (name: string): string =>
+  name === 'bmc-daemon' ? 'sudo systemctl restart bmc-daemon' : commandLine('exec', 'su', '-', name);
+
+/** Returns the installed daemon of libvirt; undefined if there is none, or for another host. */
+export function libvirtService({ isLocal }: ExaminedHost): string | undefined {
+  return isLocal ? DAEMONS.find((name) => existsSync(`/usr/sbin/${name}`)) : undefined;
+}
+
+/** Returns the command that starts libvirt, or that installs it. */
+function startCommand(host: ExaminedHost): string {
+  const { parsed } = host;
+  const installed = libvirtService(host);
+  if (installed === undefined)
+    return host.asRoot(
+      installCommand({
+        debian: 'libvirt-daemon-system qemu-system',
+        fedora: 'libvirt-daemon-kvm',
+        suse: 'libvirt-daemon-qemu',
+        arch: 'libvirt qemu-full',
+      }),
+    );
+  if (parsed.path === '/session') return `${installed} --daemon`;
+  // The folder exists only on a host that systemd started.
+  return host.asRoot(
+    existsSync('/run/systemd/system') ? `systemctl enable --now ${installed}.socket` : `${installed} --daemon`,
+  );
+}
+
+function statOf(file: string): { readonly gid: number; readonly mode: number } | undefined {
+  try {
+    return statSync(file);
+  } catch {
+    return undefined;
+  }
+}
+
+function groupOf(gid: number): { readonly name: string; readonly members: readonly string[] } | undefined {
+  const lines = readFileSync('/etc/group', 'utf8').split('\n');
+  const line = lines.map((text) => text.split(':')).find((fields) => fields[2] === String(gid));
+  const [name, , , members = ''] = line ?? [];
+  return name === undefined ? undefined : { name, members: members.split(',') };
+}

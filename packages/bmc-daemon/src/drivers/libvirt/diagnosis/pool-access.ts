@@ -1,0 +1,41 @@
+/** Examines whether QEMU can reach the files of a storage pool. */
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { commandLine } from '../../../findings/commands.js';
+import { problem, type Finding } from '../../../findings/finding.js';
+import type { HostCapabilities } from './capabilities.js';
+import type { ExaminedHost } from './examined-host.js';
+
+/**
+ * Returns a finding for the first folder above a file that the account of QEMU cannot enter. libvirt gives
+ * the files of a machine to QEMU, but not their folders.
+ */
+export function examinePoolAccess(
+  directory: string,
+  { qemuAccount }: HostCapabilities,
+  host: ExaminedHost,
+): readonly Finding[] {
+  if (qemuAccount === null || qemuAccount.uid === 0) return [];
+  const { uid, gid } = qemuAccount;
+  const closed = foldersAbove(directory).find((folder) => !mayEnter(folder, uid, gid));
+  if (closed === undefined) return [];
+  const message = `The account of QEMU (${uid}) may not enter ${closed}, so machines with an inserted image cannot start.`;
+  return [problem('pool', message, host.asRoot(commandLine('setfacl', '-m', `u:${uid}:x`, closed)))];
+}
+
+/** Returns a folder and its parents, topmost first. */
+function foldersAbove(directory: string): readonly string[] {
+  const parts = path.resolve(directory).split('/').slice(1);
+  return parts.map((_, index) => `/${parts.slice(0, index + 1).join('/')}`);
+}
+
+/** Returns true also if this process cannot know. Ignores access control lists, which show as group permissions. */
+function mayEnter(folder: string, uid: number, gid: number): boolean {
+  try {
+    const { mode, uid: owner, gid: group } = statSync(folder);
+    const bits = owner === uid ? mode >> 6 : group === gid ? mode >> 3 : mode | (mode >> 3);
+    return (bits & 1) === 1;
+  } catch {
+    return true;
+  }
+}

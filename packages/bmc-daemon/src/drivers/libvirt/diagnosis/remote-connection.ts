@@ -1,0 +1,159 @@
+/** Explains why the libvirt of another host does not accept the daemon. */
+import { installCommand, commandLine } from '../../../findings/commands.js';
+import { problem, type Finding } from '../../../findings/finding.js';
+import type { ExaminedHost } from './examined-host.js';
+
+const EFFECT = 'so the daemon answers 503 for its machines';
+
+/** A reason that the client or ssh reports, and the command that removes it. */
+interface Reason {
+  readonly pattern: RegExp;
+  readonly subject: string;
+  readonly cause: string;
+  fix(host: ExaminedHost): string;
+}
+
+const hostAndPort = ({ parsed: { host, port } }: ExaminedHost): string =>
+  port === null ? (host ?? 'localhost') : `[${host ?? 'localhost'}]:${port}`;
+
+const knownHosts = ({ parsed }: ExaminedHost): string => parsed.parameters.knownHosts ?? '~/.ssh/known_hosts';
+
+/** Returns a file as a word of a shell, which must expand `~`. */
+const fileWord = (file: string): string => (file.startsWith('~/') ? file : commandLine(file));
+
+const copyKey = (host: ExaminedHost): string => host.ssh().replace(/^ssh /, 'ssh-copy-id ');
+
+const startLibvirt = (host: ExaminedHost): string => host.asRoot('systemctl enable --now libvirtd.socket');
+
+/** Returns the command that opens a port of libvirtd on the other host. */
+const openPort = (host: ExaminedHost): string => {
+  const { transport } = host.parsed;
+  if (transport === 'ssh') return `ping -c 3 ${commandLine(host.parsed.host ?? 'localhost')}`;
+  return host.asRoot(`systemctl enable --now libvirtd-${transport}.socket`);
+};
+
+/** In the order of their precedence, because ssh prints several lines. */
+const reasons: readonly Reason[] = [
+  {
+    pattern: /REMOTE HOST IDENTIFICATION HAS CHANGED|host key for .* has changed/i,
+    subject: 'ssh',
+    cause: 'The ssh host key of the host differs from the stored one',
+    fix: (host) =>
+      `ssh-keygen -R ${commandLine(hostAndPort(host))} -f ${fileWord(knownHosts(host))} && ${host.ssh('true')}`,
+  },
+  {
+    pattern: /Host key verification failed|host key is known/i,
+    subject: 'ssh',
+    cause: 'The ssh host key of the host is not in known_hosts',
+    fix: (host) => {
+      const { knownHosts: file } = host.parsed.parameters;
+      const stored = file === null ? [] : ['-o', `UserKnownHostsFile=${file}`];
+      const options = commandLine('ssh', '-o', 'StrictHostKeyChecking=accept-new', ...stored);
+      return host.ssh('true').replace(/^ssh/, () => options);
+    },
+  },
+  {
+    pattern: /UNPROTECTED PRIVATE KEY FILE|bad permissions/i,
+    subject: 'ssh',
+    cause: 'ssh ignores the private key for the host, because other accounts can read it',
+    fix: ({ parsed }) => `chmod 600 ${fileWord(parsed.parameters.keyfile ?? '~/.ssh/id_*')}`,
+  },
+  {
+    pattern: /Permission denied/i,
+    subject: 'ssh',
+    cause: 'The host rejects the ssh keys of this account',
+    fix: copyKey,
+  },
+  {
+    pattern: /cannot be started: spawn/,
+    subject: 'ssh',
+    cause: 'There is no ssh client to connect to the host',
+    fix: ({ account }) =>
+      `${account.uid === 0 ? '' : 'sudo '}${installCommand({
+        debian: 'openssh-client',
+        fedora: 'openssh-clients',
+        suse: 'openssh-clients',
+        arch: 'openssh',
+      })}`,
+  },
+  {
+    pattern: /Could not resolve hostname|ENOTFOUND|EAI_AGAIN/i,
+    subject: 'name',
+    cause: 'The name of the host has no address',
+    fix: ({ parsed, account }) =>
+      `${account.uid === 0 ? '' : 'sudo '}${commandLine('sh', '-c', `echo "ADDRESS ${parsed.host ?? ''}" >> /etc/hosts`)}`,
+  },
+  {
+    pattern: /printed ".*" before the first message/,
+    subject: 'ssh',
+    cause: 'The shell of the host prints text before the commands that it runs over ssh',
+    fix: (host) => host.ssh('true'),
+  },
+  {
+    pattern: /virt-ssh-helper|exit code 127|(?:nc|netcat): (?:command )?not found/i,
+    subject: 'ssh',
+    cause: 'The host has neither virt-ssh-helper nor a netcat that knows -U',
+    fix: (host) => host.asRoot('apt-get install libvirt-daemon netcat-openbsd'),
+  },
+  {
+    pattern: /(?:libvirt|virt\w+d)-sock|unix connect failed/i,
+    subject: 'socket',
+    cause: 'libvirt does not run on the host, or rejects the account of ssh',
+    fix: startLibvirt,
+  },
+  {
+    pattern: /no certificate authority|parameter "pkipath"|reading .*\.pem/,
+    subject: 'certificate',
+    cause: 'A certificate file for the host is missing or unreadable',
+    fix: ({ parsed }) => `ls -l ${commandLine(parsed.parameters.pkipath ?? '/etc/pki')}`,
+  },
+  {
+    pattern: /certificate has expired|CERT_HAS_EXPIRED/,
+    subject: 'certificate',
+    cause: 'The certificate of libvirtd has expired on the host',
+    fix: (host) => host.asRoot('virt-pki-validate'),
+  },
+  {
+    pattern: /altname|does not match/i,
+    subject: 'certificate',
+    cause: 'The certificate of the host has another name than the URI',
+    fix: (host) => host.asRoot('virt-pki-validate'),
+  },
+  {
+    pattern: /self[- ]signed|unable to (?:verify|get)|unknown ca/i,
+    subject: 'certificate',
+    cause: 'This account does not trust the certificate authority of the host',
+    fix: (host) => host.asRoot('virt-pki-validate'),
+  },
+  {
+    pattern: /authentication|SASL|password/i,
+    subject: 'password',
+    cause: 'The host rejects the password, or auth.conf has none for the host',
+    fix: () => '"${EDITOR:-vi}" ~/.config/libvirt/auth.conf',
+  },
+  {
+    pattern: /ECONNREFUSED|Connection refused/i,
+    subject: 'network',
+    cause: 'No service listens at the port of the host',
+    fix: openPort,
+  },
+  {
+    pattern: /kex_exchange|Connection (?:reset|closed)|ECONNRESET/i,
+    subject: 'network',
+    cause: 'The host closes the connection before libvirt answers',
+    fix: (host) => host.asRoot('journalctl -n 50 -u ssh -u sshd -u libvirtd'),
+  },
+  {
+    pattern: /EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|No route to host|Network is unreachable|Connection timed out/i,
+    subject: 'network',
+    cause: 'The network does not reach the host',
+    fix: ({ parsed }) => `ping -c 3 ${commandLine(parsed.host ?? 'localhost')}`,
+  },
+];
+
+/** Returns the reason of a failed connection with the command that removes it; null for an unknown reason. */
+export function remoteConnectionFinding(text: string, host: ExaminedHost): Finding | null {
+  const found = reasons.find(({ pattern }) => pattern.test(text));
+  if (found === undefined) return null;
+  return problem(found.subject, `${found.cause}, ${EFFECT}.`, found.fix(host));
+}

@@ -1,0 +1,62 @@
+/** Commands that findings recommend. */
+import { readTextFile } from '@rackless/daemon/files/text-file.js';
+import { quoteWord } from '@rackless/daemon/text/shell-word.js';
+
+/** Returns a command line with quoted words. */
+export const commandLine = (...words: readonly string[]): string => words.map(quoteWord).join(' ');
+
+/**
+ * Returns a command that root must run: with sudo for other accounts.
+ * @param uid of the account that will run it.
+ */
+export const asRoot = (command: string, uid = process.getuid?.() ?? 0): string =>
+  uid === 0 ? command : `sudo ${command}`;
+
+/** Names of a package. Default: the name in Debian. */
+interface PackageNames {
+  readonly debian: string;
+  readonly fedora?: string;
+  readonly suse?: string;
+  readonly arch?: string;
+}
+
+/**
+ * Returns the command that opens a file at a line.
+ * @param place begins with `file:line`, as the messages of a configuration.
+ * @returns null if the place is not in a file.
+ */
+export function editCommand(place: string): string | null {
+  const [, file, line] = /^(\S.*?):(\d+)(?::|$)/.exec(place) ?? [];
+  return file === undefined || line === undefined ? null : `"\${EDITOR:-vi}" +${line} ${quoteWord(file)}`;
+}
+
+/** Options of {@link installCommand}. */
+interface InstallOptions {
+  /** Installs the files again, also if the package is installed. */
+  readonly again?: boolean;
+  /** Text of os-release(5). Default: that of this host. */
+  readonly release?: string;
+}
+
+/** Returns the command that installs packages with the package manager of this host. */
+export function installCommand(
+  names: PackageNames,
+  { again = false, release = osRelease() }: InstallOptions = {},
+): string {
+  const ids = [...release.matchAll(/^ID(?:_LIKE)?="?([^"\n]*)/gm)].flatMap(([, list = '']) => list.split(' '));
+  if (ids.some((id) => id === 'fedora' || id === 'rhel'))
+    return `dnf ${again ? 'reinstall' : 'install'} ${names.fedora ?? names.debian}`;
+  if (ids.some((id) => id.includes('suse')))
+    return `zypper install ${again ? '--force ' : ''}${names.suse ?? names.debian}`;
+  if (ids.includes('arch')) return `pacman -S ${names.arch ?? names.debian}`;
+  return `apt-get install ${again ? '--reinstall ' : ''}${names.debian}`;
+}
+
+function osRelease(): string {
+  try {
+    return readTextFile('/etc/os-release');
+  } catch {
+    // A host without the file gets the commands of Debian.
+    return '';
+  }
+}

@@ -1,0 +1,22 @@
+import { describe, expect, it } from '@jest/globals';
+import { freeSpace, sizeText } from './disk-space.js';
+
+describe('a size', () => {
+  it.each([
+    [0, '0 bytes'],
+    [1023, '1023 bytes'],
+    [1536, '1.5 KiB'],
+    [2 ** 30, '1 GiB'],
+    [123.4 * 2 ** 30, '123 GiB'],
+    [2 ** 42, '4 TiB'],
+  ])('of %d bytes is %s', (bytes, text) => {
+    expect(sizeText(bytes)).toBe(text);
+  });
+});
+
+describe('the free space', () => {
+  it('of a folder that does not exist is that of its parent', async () => {
+    const { bytes } = await freeSpace('/no/such/folder');
+    expect(bytes).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,97 @@
+/** Examines clouds with faults. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { apiVersion, PASSWORD, sendJson, startCloudServer, type CloudServer } from '../support/cloud-server.js';
+import { doctor } from './doctor.js';
+
+let cloud: CloudServer;
+let folder: string;
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'bmc-daemon-cloud-'));
+  cloud = await startCloudServer();
+  cloud.nova = (_, response, where) => {
+    if (where.startsWith('/servers')) sendJson(response, 200, { servers: [] });
+    else if (where.startsWith('/limits')) sendJson(response, 200, { limits: { absolute: { maxServerMeta: 128 } } });
+    else sendJson(response, 200, apiVersion);
+  };
+  cloud.others.set('image', (_, response) => sendJson(response, 200, { images: [] }));
+  cloud.others.set('volumev3', (_, response) => sendJson(response, 200, {}));
+});
+afterEach(async () => {
+  await cloud.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** Examines the cloud with an entry in clouds.yaml. */
+async function examine({ password = PASSWORD, args = [] }: { password?: string; args?: readonly string[] } = {}) {
+  const auth = `auth_url: ${cloud.url}/v3, user_id: u, password: ${password}, project_id: p`;
+  writeFileSync(path.join(folder, 'clouds.yaml'), `clouds:\n  lab:\n    region_name: R1\n    auth: {${auth}}\n`);
+  const report = await doctor(['--os-cloud', 'lab', ...args], { cwd: folder });
+  const own = new Set(['clock', 'state', 'disk']);
+  return { ...report, findings: report.findings.filter(({ subject }) => !own.has(subject)) };
+}
+
+describe('a cloud', () => {
+  it('without problems has no finding', async () => {
+    const { code, findings, cloud: name, hosts } = await examine();
+    expect([code, findings, name, hosts]).toEqual([0, [], 'lab', []]);
+  });
+
+  it('that rejects the password is a problem, with the line of the password', async () => {
+    const { code, findings } = await examine({ password: 'secret mistake' });
+    expect(code).toBe(1);
+    expect(findings).toEqual([
+      expect.objectContaining({
+        severity: 'problem',
+        subject: 'credentials',
+        message: expect.stringMatching(/, so the daemon does not start\.$/),
+        fix: expect.stringMatching(/^"\$\{EDITOR:-vi\}" \+4 \S*clouds\.yaml$/),
+      }),
+    ]);
+    expect(JSON.stringify(findings)).not.toContain('secret mistake');
+  });
+
+  it('whose Nova is too old is a problem', async () => {
+    cloud.nova = (_, response) => sendJson(response, 200, { version: { id: 'v2.1', version: '2.40' } });
+    const { findings } = await examine();
+    expect(findings).toEqual([
+      expect.objectContaining({ subject: 'compute', message: expect.stringContaining("API version '2.40'") }),
+    ]);
+  });
+
+  it('without metadata, Glance and Cinder lacks functions', async () => {
+    cloud.nova = (_, response, where) => {
+      if (where.startsWith('/servers')) sendJson(response, 200, { servers: [] });
+      else if (where.startsWith('/limits')) sendJson(response, 200, { limits: { absolute: { maxServerMeta: 0 } } });
+      else sendJson(response, 200, apiVersion);
+    };
+    cloud.others.clear();
+    const { findings } = await examine();
+    expect(findings.map(({ severity, message }) => `${severity}: ${message}`)).toEqual([
+      'problem: The quota allows no metadata of servers, so the daemon cannot store boot overrides and images.',
+      'warning: The catalog of the cloud has no Glance, so clients cannot insert images.',
+      'note: The catalog of the cloud has no Cinder, so machines show no volumes.',
+    ]);
+  });
+
+  it('whose account may not list servers is a problem', async () => {
+    cloud.nova = (_, response, where) => {
+      if (where.startsWith('/servers')) sendJson(response, 403, { forbidden: { message: 'Policy forbids it.' } });
+      else sendJson(response, 200, apiVersion);
+    };
+    const { findings } = await examine();
+    expect(findings).toEqual([
+      expect.objectContaining({ subject: 'compute', message: expect.stringContaining('Policy forbids it') }),
+    ]);
+  });
+
+  it('that hangs does not hang the doctor', async () => {
+    cloud.keystone = () => undefined;
+    const { findings } = await examine({ args: ['--timeout', '1'] });
+    expect(findings.filter(({ severity }) => severity === 'problem')).toEqual([
+      expect.objectContaining({ severity: 'problem', message: expect.stringMatching(/503|did not answer/) }),
+    ]);
+  });
+});

@@ -1,0 +1,305 @@
+/** Examines a real libvirtd in good and in bad states, and runs the commands that the doctor recommends. */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startLibvirtd, type PrivateLibvirtd } from '../../../libvirt/test/harness/libvirtd.js';
+import { about, applyFix, doctor, type ReportedFinding } from './doctor.js';
+
+/** The account nobody, which may not use libvirt. */
+const NOBODY = 65_534;
+
+let libvirtd: PrivateLibvirtd;
+beforeAll(async () => {
+  libvirtd = await startLibvirtd({ driver: 'qemu' });
+});
+afterAll(() => libvirtd.stop());
+
+const virsh = (...words: readonly string[]): string =>
+  execFileSync('virsh', ['--connect', libvirtd.uri, ...words], { encoding: 'utf8' });
+
+/** A command that runs with the folders that libvirtd sees. */
+const beside = (): readonly string[] => ['nsenter', '--mount', '--target', String(libvirtd.pid)];
+
+const examine = (pool: string | null, through: readonly string[] = []) =>
+  doctor(['--libvirt-uri', libvirtd.uri], { through, env: pool === null ? {} : { EMULATOR_STORAGE_POOL: pool } });
+
+/** Defines a pool in a folder, and starts it. */
+function definePool(name: string, folder = `/var/lib/libvirt/images/${name}`): void {
+  virsh('pool-define-as', name, 'dir', '--target', folder);
+  virsh('pool-build', name);
+  virsh('pool-start', name);
+  virsh('pool-autostart', name);
+}
+
+const only = (findings: readonly ReportedFinding[]): ReportedFinding => {
+  const [finding] = findings;
+  if (finding === undefined || findings.length > 1) throw new Error(`not one finding: ${JSON.stringify(findings)}`);
+  return finding;
+};
+
+describe('a libvirt host without problems', () => {
+  it('is named with its versions, and is not changed', async () => {
+    definePool('good');
+    const state = (): string =>
+      [virsh('pool-list', '--all'), virsh('pool-info', 'good'), virsh('vol-list', 'good')].join();
+    const before = state();
+    const report = await examine('good', beside());
+    expect(about(report, 'socket', 'pool', 'libvirt', 'firmware', 'version')).toEqual([]);
+    const { version = '', qemu = '' } =
+      /Using library: libvirt (?<version>\S+)[^]*Running hypervisor: QEMU (?<qemu>\S+)/.exec(virsh('version'))
+        ?.groups ?? {};
+    expect(report.hosts).toEqual([{ name: 'localhost', uri: libvirtd.uri, libvirt: version, qemu }]);
+    expect(state()).toBe(before);
+  });
+
+  it('needs no pool if the daemon creates its own', async () => {
+    expect(about(await examine(null), 'pool')).toEqual([]);
+    expect(virsh('pool-list', '--all')).not.toContain('rackless-images');
+  });
+});
+
+describe('the storage pool', () => {
+  it('that does not exist is a problem, and the command creates it', async () => {
+    const report = await examine('absent');
+    expect(report.code).toBe(1);
+    const finding = only(about(report, 'pool'));
+    expect(finding).toMatchObject({
+      severity: 'problem',
+      host: 'localhost',
+      message: 'libvirt has no storage pool absent, so inserts of images and new volumes fail.',
+    });
+    applyFix(finding);
+    expect(about(await examine('absent', beside()), 'pool')).toEqual([]);
+  });
+
+  it('that is inactive is a warning, and the command starts it', async () => {
+    definePool('idle');
+    virsh('pool-destroy', 'idle');
+    const finding = only(about(await examine('idle', beside()), 'pool'));
+    expect(finding).toMatchObject({
+      severity: 'warning',
+      message: 'The storage pool idle is inactive, so machines with a disk of the pool cannot start.',
+    });
+    applyFix(finding);
+    expect(about(await examine('idle', beside()), 'pool')).toEqual([]);
+  });
+
+  it('whose folder is missing is a problem, and the command creates the folder', async () => {
+    definePool('hollow');
+    virsh('pool-destroy', 'hollow');
+    execFileSync('rmdir', [path.join(libvirtd.dir, 'lib/images/hollow')]);
+    const finding = only(about(await examine('hollow', beside()), 'pool'));
+    expect(finding.message).toBe(
+      'The storage pool hollow cannot start, because the folder /var/lib/libvirt/images/hollow is missing, ' +
+        'so inserts of images and new volumes fail.',
+    );
+    applyFix(finding);
+    expect(about(await examine('hollow', beside()), 'pool')).toEqual([]);
+  });
+
+  it('that does not start with libvirt is a warning, and the command changes that', async () => {
+    definePool('manual');
+    virsh('pool-autostart', 'manual', '--disable');
+    const finding = only(about(await examine('manual', beside()), 'pool'));
+    expect(finding).toMatchObject({ severity: 'warning', fix: expect.stringContaining(' pool-autostart manual') });
+    applyFix(finding);
+    expect(about(await examine('manual', beside()), 'pool')).toEqual([]);
+  });
+
+  it('whose type accepts no uploads is a problem', async () => {
+    const source = [
+      '--source-host',
+      'storage.example',
+      '--source-dev',
+      'iqn.2026-11.a:b',
+      '--target',
+      '/dev/disk/by-path',
+    ];
+    virsh('pool-define-as', 'remote', 'iscsi', ...source);
+    const { message } = only(about(await examine('remote', beside()), 'pool'));
+    expect(message).toBe(
+      'The storage pool remote has the type iscsi, which accepts no uploads, so inserts of images and new volumes fail.',
+    );
+  });
+
+  it('on a full disk is a problem', async () => {
+    const folder = path.join(libvirtd.dir, 'tmp/full');
+    execFileSync('mkdir', [folder]);
+    execFileSync('nsenter', [...beside().slice(1), 'mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder]);
+    definePool('full', folder);
+    const finding = only(about(await examine('full', beside()), 'disk'));
+    expect(finding).toMatchObject({
+      severity: 'problem',
+      message: 'The storage pool full has 1 MiB free, so inserts of images and new volumes fail with 507.',
+    });
+    applyFix(finding);
+  });
+
+  it('whose folder is removed while it is active is a warning', async () => {
+    definePool('removed');
+    execFileSync('rmdir', [path.join(libvirtd.dir, 'lib/images/removed')]);
+    const finding = only(about(await examine('removed', beside()), 'pool'));
+    expect(finding).toMatchObject({
+      severity: 'warning',
+      message: expect.stringMatching(/^The folder \S+ of the storage pool removed is missing here, /),
+    });
+    applyFix(finding);
+    expect(about(await examine('removed', beside()), 'pool')).toEqual([]);
+  });
+});
+
+describe('the firmware', () => {
+  const hide = (folder: string): void =>
+    void execFileSync('nsenter', [...beside().slice(1), 'mount', '-t', 'tmpfs', 'tmpfs', folder]);
+  const show = (folder: string): void => void execFileSync('nsenter', [...beside().slice(1), 'umount', folder]);
+
+  it('that the descriptors name must exist', async () => {
+    hide('/usr/share/OVMF');
+    try {
+      const findings = about(await examine(null, beside()), 'firmware');
+      expect(findings[0]).toMatchObject({
+        severity: 'problem',
+        message: expect.stringMatching(
+          /^QEMU's firmware descriptors name \/usr\/share\/OVMF\/\S+, which does not exist, so machines with UEFI cannot start\.$/,
+        ),
+        fix: expect.stringMatching(/install --reinstall ovmf$/),
+      });
+    } finally {
+      show('/usr/share/OVMF');
+    }
+  });
+
+  it('without descriptors offers no UEFI', async () => {
+    hide('/usr/share/qemu/firmware');
+    try {
+      expect(only(about(await examine(null, beside()), 'firmware'))).toMatchObject({
+        severity: 'warning',
+        message: expect.stringContaining('so clients cannot select the boot mode UEFI.'),
+      });
+    } finally {
+      show('/usr/share/qemu/firmware');
+    }
+  });
+
+  it('without keys offers no Secure Boot', async () => {
+    const folder = '/usr/share/qemu/firmware';
+    hide(folder);
+    try {
+      const copy = `nsenter --mount --target ${libvirtd.pid} sh -c 'cat > ${folder}/60-plain.json'`;
+      execFileSync('sh', ['-c', `cat ${folder}/60-edk2-x86_64.json | ${copy}`]);
+      expect(only(about(await examine(null, beside()), 'firmware')).message).toMatch(
+        /^No UEFI firmware has Secure Boot.*, so clients cannot enable Secure Boot\.$/,
+      );
+    } finally {
+      show(folder);
+    }
+  });
+
+  it('of a setting must exist', async () => {
+    const file = '/usr/share/OVMF/ABSENT.fd';
+    const report = await doctor(['--libvirt-uri', libvirtd.uri], { env: { EMULATOR_SECURE_BOOT_ENABLED_NVRAM: file } });
+    expect(only(about(report, 'firmware')).message).toContain(`names ${file}, which does not exist`);
+  });
+});
+
+describe('the socket', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'bmc-daemon-doctor-'));
+    chmodSync(folder, 0o755);
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  // Only root can run a process as another account.
+  const asRoot = process.getuid?.() === 0 ? it : it.skip;
+  const nobody = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
+
+  asRoot.each([
+    [0o600, 0, 'the socket admits no group', 'unix_sock_group = "libvirt"'],
+    [0o660, 'libvirt', 'it is not in the group libvirt', 'usermod -aG libvirt nobody'],
+  ])('with mode %o rejects an account, and the command permits it', async (mode, group, why, fix) => {
+    const gid =
+      typeof group === 'number' ? group : Number(execFileSync('getent', ['group', group]).toString().split(':')[2]);
+    for (const each of [libvirtd.dir, path.join(libvirtd.dir, 'run')]) chmodSync(each, 0o755);
+    chownSync(libvirtd.socket, 0, gid);
+    chmodSync(libvirtd.socket, mode);
+    const report = await doctor(['--libvirt-uri', libvirtd.uri], { through: nobody });
+    chmodSync(libvirtd.socket, 0o700);
+    expect(report.code).toBe(1);
+    expect(only(about(report, 'socket'))).toEqual({
+      severity: 'problem',
+      host: 'localhost',
+      subject: 'socket',
+      message: `The account nobody may not use the socket ${libvirtd.socket}: ${why}, so the daemon answers 503 for every machine.`,
+      fix: expect.stringContaining(fix),
+    });
+    // The state folder of this run belongs to root.
+    expect(only(about(report, 'state')).message).toMatch(/^The account nobody cannot write to the state folder /);
+  });
+
+  it('that does not exist, or at which no daemon listens, is a problem', async () => {
+    const socket = path.join(folder, 'sock');
+    const examineSocket = () => doctor(['--libvirt-uri', `qemu+unix:///system?socket=${socket}`]);
+    expect(only(about(await examineSocket(), 'socket')).message).toBe(
+      `libvirt does not run: there is no socket ${socket}, so the daemon answers 503 for every machine.`,
+    );
+    // A killed daemon leaves its socket behind.
+    execFileSync('python3', ['-c', 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])', socket]);
+    expect(only(about(await examineSocket(), 'socket'))).toMatchObject({
+      message: `No libvirt daemon listens at ${socket}, so the daemon answers 503 for every machine.`,
+      fix: expect.stringMatching(/libvirtd\.socket$|libvirtd --daemon$/),
+    });
+  });
+
+  it('of a libvirtd that hangs does not hang the doctor', async () => {
+    libvirtd.signal('SIGSTOP');
+    try {
+      const report = await doctor(['--libvirt-uri', libvirtd.uri, '--timeout', '1']);
+      expect(about(report, 'libvirt')).toEqual([
+        expect.objectContaining({
+          severity: 'problem',
+          message: 'libvirt did not answer within 1 s, so requests for its machines get 503 after a wait.',
+        }),
+      ]);
+      expect(report.hosts).toEqual([expect.objectContaining({ libvirt: null, qemu: null })]);
+    } finally {
+      libvirtd.signal('SIGCONT');
+    }
+  });
+});
+
+describe("libvirt's test driver", () => {
+  it('has neither firmware nor KVM, and no finding about them', async () => {
+    const uri = libvirtd.uri.replace(/^qemu\+unix:\/\/\/system/, 'test+unix:///default');
+    const report = await doctor(['--libvirt-uri', uri]);
+    expect(report.findings.filter(({ host }) => host !== null)).toEqual([]);
+    expect(report.hosts).toEqual([{ name: 'localhost', uri, libvirt: expect.any(String), qemu: null }]);
+  });
+});
+
+describe('the folders of a pool', () => {
+  it('must be open for the account of QEMU', async () => {
+    const other = await startLibvirtd({ driver: 'qemu', qemuConf: [`user = "+${NOBODY}"`, `group = "+${NOBODY}"`] });
+    try {
+      const closed = path.join(other.dir, 'tmp', 'closed');
+      const images = path.join(closed, 'images');
+      for (const each of [other.dir, path.join(other.dir, 'tmp')]) chmodSync(each, 0o755);
+      execFileSync('mkdir', ['-m', '700', closed]);
+      const call = (...words: readonly string[]) => execFileSync('virsh', ['--connect', other.uri, ...words]);
+      call('pool-define-as', 'images', 'dir', '--target', images);
+      for (const command of ['pool-build', 'pool-start', 'pool-autostart']) call(command, 'images');
+      const look = () => doctor(['--libvirt-uri', other.uri], { env: { EMULATOR_STORAGE_POOL: 'images' } });
+      const finding = only(about(await look(), 'pool'));
+      expect(finding.message).toBe(
+        `The account of QEMU (${NOBODY}) may not enter ${closed}, so machines with an inserted image cannot start.`,
+      );
+      chmodSync(closed, 0o711);
+      expect(about(await look(), 'pool')).toEqual([]);
+      expect(existsSync(images)).toBe(true);
+    } finally {
+      await other.stop();
+    }
+  });
+});

@@ -1,0 +1,115 @@
+/** Examines several hosts at the same time, one of which hangs. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startNetworkLibvirtd, type NetworkLibvirtd } from '../../../libvirt/test/harness/network-libvirtd.js';
+import { startRelay, type Relay } from '../../../libvirt/test/harness/relay.js';
+import { about, doctor } from './doctor.js';
+
+let libvirtd: NetworkLibvirtd;
+let relay: Relay;
+beforeAll(async () => {
+  libvirtd = await startNetworkLibvirtd({ driver: 'test' });
+  relay = await startRelay(libvirtd.tlsPort);
+});
+afterAll(async () => {
+  await relay.stop();
+  await libvirtd.stop();
+});
+
+const tls = (port: number, pkipath = libvirtd.pkipath): string =>
+  `test+tls://127.0.0.1:${port}/default?pkipath=${pkipath}`;
+
+const examine = (hosts: Readonly<Record<string, string>>, ...args: readonly string[]) =>
+  doctor(args, { env: { EMULATOR_LIBVIRT_URI: JSON.stringify(hosts) } });
+
+describe('several hosts', () => {
+  it('are examined together: a host that hangs is one finding, and hides no other', async () => {
+    relay.stall();
+    const report = await examine(
+      {
+        good: tls(libvirtd.tlsPort),
+        hung: tls(relay.port),
+        refused: 'qemu+tcp://127.0.0.1:1/system',
+        unnamed: 'qemu+ssh://host.invalid/system',
+      },
+      '--timeout',
+      '20',
+    );
+    relay.resume();
+    expect(report.code).toBe(1);
+    expect(report.hosts.map(({ name, libvirt }) => [name, libvirt === null])).toEqual([
+      ['good', false],
+      ['hung', true],
+      ['refused', true],
+      ['unnamed', true],
+    ]);
+    const of = (name: string) => report.findings.filter(({ host }) => host === name);
+    expect(of('good')).toEqual([]);
+    expect(of('hung').map(({ message }) => message)).toEqual([
+      'libvirt did not answer within 20 s, so requests for its machines get 503 after a wait.',
+    ]);
+    expect(of('refused')).toEqual([
+      expect.objectContaining({
+        severity: 'problem',
+        subject: 'network',
+        message: 'No service listens at the port of the host, so the daemon answers 503 for its machines.',
+        fix: "ssh 127.0.0.1 'sudo systemctl enable --now libvirtd-tcp.socket'",
+      }),
+      expect.objectContaining({
+        severity: 'warning',
+        subject: 'uri',
+        fix: 'printenv EMULATOR_LIBVIRT_URI    # replace qemu+tcp://127.0.0.1:1/system by qemu+tls://127.0.0.1:1/system',
+      }),
+    ]);
+    expect(of('unnamed')).toEqual([
+      expect.objectContaining({
+        subject: 'name',
+        message: 'The name of the host has no address, so the daemon answers 503 for its machines.',
+      }),
+    ]);
+  });
+
+  it('with a fault in their list are reported by the check of the settings', async () => {
+    const report = await examine({ a: tls(libvirtd.tlsPort), b: 'esx://host/' });
+    expect(about(report, 'settings')).toEqual([
+      expect.objectContaining({
+        severity: 'problem',
+        message: expect.stringContaining("EMULATOR_LIBVIRT_URI['b'] cannot"),
+      }),
+    ]);
+    expect(report.hosts).toEqual([]);
+  });
+});
+
+describe('a host behind TLS', () => {
+  it('needs certificates that exist', async () => {
+    const report = await examine({ a: tls(libvirtd.tlsPort, '/nonexistent/pki') });
+    expect(report.findings.filter(({ host }) => host === 'a')).toEqual([
+      expect.objectContaining({
+        subject: 'certificate',
+        message:
+          'A certificate file for the host is missing or unreadable, so the daemon answers 503 for its machines.',
+        fix: 'ls -l /nonexistent/pki',
+      }),
+    ]);
+  });
+
+  it('must have the name of the URI', async () => {
+    const uri = tls(libvirtd.tlsPort).replace('127.0.0.1', '127.0.0.2');
+    const report = await examine({ a: uri });
+    expect(report.findings.filter(({ host }) => host === 'a')).toEqual([
+      expect.objectContaining({ severity: 'problem' }),
+    ]);
+  });
+
+  it('is a warning if the URI does not verify it', async () => {
+    const report = await doctor(['--libvirt-uri', `${tls(libvirtd.tlsPort)}&no_verify=1`]);
+    expect(report.findings.filter(({ host }) => host !== null)).toEqual([
+      expect.objectContaining({
+        severity: 'warning',
+        fix: `bmc-daemon --libvirt-uri '${tls(libvirtd.tlsPort)}'`,
+        message: 'The URI does not verify the host (no_verify), so another host can take its place.',
+      }),
+    ]);
+    expect(report.hosts[0]?.libvirt).toMatch(/^\d+\.\d+\.\d+$/);
+  });
+});

@@ -1,0 +1,353 @@
+/** Examines the ports, files and certificates of this host. The daemon would serve machines in memory. */
+import { execFileSync } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { hostname } from 'node:os';
+import path from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { daemonFixture, FAKE } from '../daemon/fixture.js';
+import { run } from '../daemon/process.js';
+import { createAuthority } from '../support/authority.js';
+import { about, applyFix, doctor, QUIET } from './doctor.js';
+
+const { at, config, start } = daemonFixture();
+
+const servers: Server[] = [];
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => new Promise((resolve) => server.close(resolve))));
+});
+
+/** Listens at a free port of loopback. */
+async function usedPort(): Promise<number> {
+  const server = createServer();
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port; // a TCP server
+}
+
+const makeUsers = (file: string): void =>
+  void execFileSync('htpasswd', ['-cbB', '-C', '4', file, 'admin', 'secret words'], { stdio: 'pipe' });
+
+const asRoot = process.getuid?.() === 0 ? it : it.skip;
+/** The account nobody without privileges. */
+const nobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
+
+describe('a host without problems', () => {
+  it('gives exit code 0, and the doctor writes nothing', async () => {
+    const { code, problems } = await doctor(['--fake'], { env: { STATE_DIRECTORY: at('state') } });
+    expect([code, problems]).toEqual([0, 0]);
+    expect(existsSync(at('state'))).toBe(false);
+  });
+
+  it('gives a summary without a table', async () => {
+    const { code, stdout } = await run(['doctor', '--fake', ...QUIET]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/0 problems, \d+ warnings?, \d+ notes?\.\n$/);
+    expect(stdout).not.toContain('\x1b');
+  });
+});
+
+describe('the command line', () => {
+  it.each([['--timeout', 'soon'], ['--timeout', '0'], ['--colour'], ['extra']])(
+    'with %s is a wrong usage',
+    async (...args) => {
+      expect(await run(['doctor', '--fake', ...args])).toMatchObject({ code: 64, stdout: '' });
+    },
+  );
+});
+
+describe('the settings', () => {
+  it('are checked as by the command check, with the line to edit', async () => {
+    const file = config("EMULATOR_LISTEN_IP = '127.0.0.1'\nEMULATOR_SSL_CERT = 'server.pem'\nEMULATOR_SSDP = 7\n");
+    const report = await doctor(['--fake', '--config', file]);
+    expect(report.code).toBe(1);
+    expect(about(report, 'settings')).toEqual([
+      {
+        severity: 'problem',
+        host: null,
+        subject: 'settings',
+        message: `The daemon does not start: ${file}:3: EMULATOR_SSDP must be True or False, not 7.`,
+        fix: `"\${EDITOR:-vi}" +3 ${file}`,
+      },
+      expect.objectContaining({
+        message: `The daemon does not start: ${file}:2: EMULATOR_SSL_CERT is set and EMULATOR_SSL_KEY is not: HTTPS needs both.`,
+        fix: `"\${EDITOR:-vi}" +2 ${file}`,
+      }),
+    ]);
+  });
+
+  it('that have no password file are a warning at an address that others reach', async () => {
+    const [finding] = about(await doctor(['--fake', '-i', '0.0.0.0'], { cwd: at('') }), 'settings');
+    expect(finding).toMatchObject({
+      severity: 'warning',
+      message: 'No EMULATOR_AUTH_FILE: every client that reaches 0.0.0.0 may switch every machine on and off.',
+      fix: 'bmc-daemon htpasswd htpasswd admin && echo \'EMULATOR_AUTH_FILE = "htpasswd"\' >> bmc-daemon.conf',
+    });
+  });
+});
+
+describe('a port', () => {
+  it('of another process is a problem, with its name and the setting to change', async () => {
+    const port = await usedPort();
+    const file = config(`EMULATOR_LISTEN_PORT = ${port}\n`);
+    const report = await doctor(['--fake', '--config', file, '-p', String(port)]);
+    expect(about(report, 'port')).toEqual([
+      expect.objectContaining({
+        severity: 'problem',
+        message: expect.stringMatching(
+          new RegExp(`^The process ${process.pid} \\(.+\\) listens at port ${port}, so the daemon cannot start\\.$`),
+        ),
+        fix: `bmc-daemon --port ${port + 1}`,
+      }),
+    ]);
+    expect(report.code).toBe(1);
+  });
+
+  it('of consoles is a problem if a setting names it', async () => {
+    makeUsers(at('users'));
+    const port = await usedPort();
+    const wanted = await doctor(['--fake'], {
+      env: { EMULATOR_AUTH_FILE: at('users'), EMULATOR_CONSOLE_SSH_PORT: String(port) },
+    });
+    expect(about(wanted, 'port')).toEqual([
+      expect.objectContaining({ severity: 'problem', fix: `export EMULATOR_CONSOLE_SSH_PORT=${port + 1}` }),
+    ]);
+  });
+
+  asRoot('of consoles is a warning if the daemon starts without it', async () => {
+    makeUsers(at('users'));
+    const listener =
+      'import socket, subprocess, sys; s = socket.create_server(("127.0.0.1", 2222)); ' +
+      'sys.exit(subprocess.call(sys.argv[1:]))';
+    const report = await doctor(['--fake'], {
+      env: { EMULATOR_AUTH_FILE: at('users'), EMULATOR_CONSOLE_SSH_PORT: "'auto'" },
+      through: ['unshare', '--net', 'sh', '-c', 'ip link set lo up; exec "$@"', 'sh', 'python3', '-c', listener],
+    });
+    expect(about(report, 'port')).toEqual([
+      expect.objectContaining({
+        severity: 'warning',
+        message: expect.stringMatching(/listens at port 2222, so there are no consoles over SSH\.$/),
+      }),
+    ]);
+  });
+
+  it('of a running bmc-daemon is only a note', async () => {
+    const daemon = start(FAKE);
+    const { port } = new URL(await daemon.address());
+    const report = await doctor(['--fake', '-p', port]);
+    expect(about(report, 'port')).toEqual([
+      {
+        severity: 'note',
+        host: null,
+        subject: 'port',
+        message: `A bmc-daemon already listens at port ${port} (process ${daemon.pid}).`,
+        fix: null,
+      },
+    ]);
+    expect(report.code).toBe(0);
+  });
+
+  asRoot('for root is a problem for other accounts', async () => {
+    const through = [
+      'unshare',
+      '--net',
+      'sh',
+      '-c',
+      'sysctl -qw net.ipv4.ip_unprivileged_port_start=1024; exec "$@"',
+      'sh',
+    ];
+    const report = await doctor(['--fake', '-p', '443', '-i', '0.0.0.0'], { through: [...through, ...nobody] });
+    expect(about(report, 'port')).toEqual([
+      expect.objectContaining({
+        severity: 'problem',
+        message: 'The account nobody may not listen at port 443, so the daemon cannot start.',
+        fix: 'sudo sysctl net.ipv4.ip_unprivileged_port_start=443',
+      }),
+    ]);
+  });
+
+  it('at an address of another host is a problem', async () => {
+    const report = await doctor(['--fake', '-i', '192.0.2.1']);
+    expect(about(report, 'address')).toEqual([
+      expect.objectContaining({
+        severity: 'problem',
+        message: 'This host has no address 192.0.2.1, so the daemon cannot start.',
+        fix: 'bmc-daemon --interface 0.0.0.0',
+      }),
+    ]);
+  });
+});
+
+describe('the certificate', () => {
+  /** Writes a certificate and a key, and examines them. */
+  const examine = async ({ certificate, key }: { readonly certificate: string; readonly key: string }) => {
+    writeFileSync(at('server.pem'), certificate);
+    writeFileSync(at('server.key'), key, { mode: 0o600 });
+    return await doctor(['--fake', '--ssl-certificate', at('server.pem'), '--ssl-key', at('server.key')]);
+  };
+  const names = [`subjectAltName=DNS:${hostname()},IP:127.0.0.1`];
+
+  it('that has expired is a problem, and the command creates another one', async () => {
+    const report = await examine(createAuthority(at('')).issue('bmc', { extensions: names, expired: true }));
+    const [finding] = about(report, 'certificate');
+    expect(finding).toMatchObject({
+      severity: 'problem',
+      message: `The certificate ${at('server.pem')} expired on 2020-01-02, so clients reject HTTPS connections.`,
+    });
+    if (finding !== undefined) applyFix(finding);
+    const [pem, key] = ['server.pem', 'server.key'].map((name) => readFileSync(at(name), 'utf8'));
+    expect(about(await examine({ certificate: pem ?? '', key: key ?? '' }), 'certificate', 'settings')).toEqual([]);
+  });
+
+  it('that expires soon is a warning', async () => {
+    const issued = createAuthority(at('')).issue('bmc', { extensions: names });
+    const soon = new Date(new X509Certificate(issued.certificate).validTo).toISOString().slice(0, 10);
+    const [finding] = about(await examine(issued), 'certificate');
+    expect(finding).toMatchObject({
+      severity: 'warning',
+      message: `The certificate ${at('server.pem')} expires on ${soon}, so clients reject HTTPS connections after this day.`,
+    });
+  });
+
+  it('without a name of this host is a warning', async () => {
+    const authority = createAuthority(at(''));
+    const findings = about(
+      await examine(authority.issue('bmc', { extensions: ['subjectAltName=DNS:other.example,IP:192.0.2.7'] })),
+      'certificate',
+    );
+    expect(findings.map(({ message }) => message)).toContainEqual(
+      `The certificate ${at('server.pem')} has only the names DNS:other.example, IP Address:192.0.2.7, and not ` +
+        `${hostname()} or an address of this host, so clients that verify it may reject it.`,
+    );
+  });
+
+  it('with the key of another one is a problem', async () => {
+    const authority = createAuthority(at(''));
+    const report = await examine({ certificate: authority.issue('a').certificate, key: authority.issue('b').key });
+    expect(about(report, 'settings')).toEqual([
+      expect.objectContaining({
+        severity: 'problem',
+        message: expect.stringContaining('it is not the key of the certificate'),
+        fix: expect.stringMatching(/^openssl req -x509 .*server\.key -out .*server\.pem$/),
+      }),
+    ]);
+  });
+});
+
+describe('files', () => {
+  it('with secrets that all accounts can read are a warning, and the command closes them', async () => {
+    makeUsers(at('users'));
+    chmodSync(at('users'), 0o644);
+    const look = () => doctor(['--fake'], { env: { EMULATOR_AUTH_FILE: at('users') } });
+    const [finding] = about(await look(), 'password');
+    expect(finding).toMatchObject({
+      severity: 'warning',
+      message: `Every account may read ${at('users')}, and with it the hashes of all passwords.`,
+    });
+    if (finding !== undefined) applyFix(finding);
+    expect(about(await look(), 'password')).toEqual([]);
+    chmodSync(at('users'), 0o602);
+    expect(about(await look(), 'password')).toEqual([expect.objectContaining({ severity: 'problem' })]);
+  });
+
+  it('of the state are examined: their folder is for its owner', async () => {
+    mkdirSync(at('state'), { mode: 0o755 });
+    const look = () => doctor(['--fake'], { env: { STATE_DIRECTORY: at('state') } });
+    const [finding] = about(await look(), 'state');
+    expect(finding?.message).toBe(
+      `Other accounts may read the state folder ${at('state')}, which has console logs and secrets of event listeners.`,
+    );
+    if (finding !== undefined) applyFix(finding);
+    expect(about(await look(), 'state')).toEqual([]);
+    writeFileSync(at('file'), '');
+    expect(about(await doctor(['--fake'], { env: { EMULATOR_STATE_DIR: at('file') } }), 'state')).toEqual([
+      expect.objectContaining({ severity: 'problem' }),
+    ]);
+  });
+
+  asRoot('of the state that belong to root are a problem for the service', async () => {
+    mkdirSync(at('state'));
+    writeFileSync(at('state/roles.json'), '{}', { mode: 0o600 });
+    for (const folder of [at(''), at('state')]) execFileSync('chmod', ['711', folder]);
+    execFileSync('chown', ['65534', at('state')]);
+    chmodSync(at('state'), 0o700);
+    const report = await doctor(['--fake'], { env: { STATE_DIRECTORY: at('state') }, through: nobody });
+    expect(about(report, 'state')).toEqual([
+      expect.objectContaining({
+        severity: 'problem',
+        message: `The account nobody cannot read and write ${at('state/roles.json')}, so the daemon does not start or loses this state.`,
+        fix: `sudo chown -R nobody ${at('state')}`,
+      }),
+    ]);
+  });
+
+  asRoot('on a full disk cannot be written', async () => {
+    const disk = at('disk');
+    const script = 'mkdir "$0" && mount -t tmpfs -o size=64k tmpfs "$0" && exec "$@"';
+    const report = await doctor(['--fake'], {
+      env: { EMULATOR_STATE_DIR: path.join(disk, 'state') },
+      through: ['unshare', '--mount', 'sh', '-c', script, disk],
+    });
+    expect(about(report, 'disk')).toEqual([
+      expect.objectContaining({
+        severity: 'problem',
+        message: `The state folder ${disk}/state has 64 KiB free, so changes fail with 507.`,
+      }),
+    ]);
+  });
+});
+
+describe('the clock', () => {
+  it('that went back since the daemon wrote its state is a warning', async () => {
+    mkdirSync(at('state'), { mode: 0o700 });
+    writeFileSync(at('state/logs.json'), '');
+    const tomorrow = Date.now() / 1000 + 86_400;
+    utimesSync(at('state/logs.json'), tomorrow, tomorrow);
+    const report = await doctor(['--fake'], { env: { STATE_DIRECTORY: at('state') } });
+    expect(about(report, 'clock').map(({ message }) => message)).toContainEqual(
+      expect.stringMatching(/logs\.json was written in the future \(.*\): the clock went back, so new events/),
+    );
+  });
+
+  it.each([
+    ['yes', 'yes', []],
+    [
+      'no',
+      'no',
+      [expect.objectContaining({ severity: 'warning', fix: expect.stringContaining('timedatectl set-ntp true') })],
+    ],
+    ['unknown', '', [expect.objectContaining({ severity: 'note' })]],
+  ])('whose synchronization systemd reports as %s', async (_, answer, findings) => {
+    mkdirSync(at('bin'));
+    for (const name of ['timedatectl', 'chronyc'])
+      writeFileSync(at(`bin/${name}`), `#!/bin/sh\necho '${name === 'timedatectl' ? answer : ''}'\n`, { mode: 0o755 });
+    const report = await doctor(['--fake'], { env: { PATH: `${at('bin')}:${process.env['PATH'] ?? ''}` } });
+    expect(about(report, 'clock')).toEqual(findings);
+  });
+});
+
+describe('servers', () => {
+  it('without an address are a warning', async () => {
+    const env = { EMULATOR_VMEDIA_ALLOWED_HOSTS: "['images.invalid', '*.lab.invalid', '10.0.0.0/8', 'localhost']" };
+    expect(about(await doctor(['--fake'], { env }), 'name')).toEqual([
+      expect.objectContaining({
+        severity: 'warning',
+        message: 'The image server images.invalid has no address, so inserts of its images fail.',
+      }),
+    ]);
+  });
+
+  it('of the shared store must be reachable', async () => {
+    const port = await usedPort();
+    const look = (to: number) => doctor(['--fake'], { env: { EMULATOR_SHARED_STORE: `redis://127.0.0.1:${to}` } });
+    expect(about(await look(port), 'store')).toEqual([]);
+    expect(about(await look(1), 'store')).toEqual([
+      expect.objectContaining({
+        severity: 'problem',
+        message:
+          'The shared store at 127.0.0.1 is not reachable (connection refused), so requests that need a login get 503.',
+      }),
+    ]);
+  });
+});
