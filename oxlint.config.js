@@ -43,16 +43,7 @@ const layers = {
     ['redfish/'],
     ['drivers/'],
     ['media/', 'password-file/'],
-    [
-      'findings/',
-      'host/',
-      'name-uuid.ts',
-      'replicas/',
-      'state-file.ts',
-      'state-lock.ts',
-      'storage-error.ts',
-      'version.ts',
-    ],
+    ['findings/', 'host/', 'name-uuid.ts', 'replicas/', 'state-file.ts', 'storage-error.ts', 'version.ts'],
   ],
   'model-proxy': [
     ['cli.ts', 'cli/'],

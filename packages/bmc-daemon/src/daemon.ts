@@ -2,6 +2,7 @@
 import { isWildcardAddress, ListenError, openListener, type Listener } from '@rackless/daemon/network/listener.js';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { fileReason } from '@rackless/daemon/files/text-file.js';
+import { lockFolder } from '@rackless/daemon/files/folder-lock.js';
 import { loadTls, TlsFilesError, type TlsOptions } from '@rackless/daemon/network/tls.js';
 import { createApp, type App } from './app.js';
 import type { Environment } from './config/environment.js';
@@ -26,7 +27,6 @@ import { StoreUnavailable } from './replicas/store-unavailable.js';
 import { uuidOf } from './service-uuid.js';
 import { StartError } from './start-error.js';
 import { StateFileError } from './state-file.js';
-import { lockFolder } from './state-lock.js';
 import { version } from './version.js';
 
 interface DaemonOptions {
@@ -57,7 +57,7 @@ export interface Daemon {
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { settings, origins, environment, log } = options;
   const stateDir = settings.stateDir ?? defaultStateDir(environment, process.getuid?.());
-  const lock = await lockFolder(stateDir, { log }).catch((error: unknown) => {
+  const lock = await lockFolder(stateDir, { setting: 'EMULATOR_STATE_DIR', log }).catch((error: unknown) => {
     throw new StartError(`${origins.stateDir}: ${fileReason(error)}`, { cause: error });
   });
   try {

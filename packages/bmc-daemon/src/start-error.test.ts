@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { ListenError } from '@rackless/daemon/network/listener.js';
 import { StartError } from './start-error.js';
 import { StateFileError } from './state-file.js';
-import { FolderInUseError } from './state-lock.js';
+import { FolderInUseError } from '@rackless/daemon/files/folder-lock.js';
 
 const codeOf = (cause: unknown) => new StartError('bmc.conf:1: it does not start', { cause }).exitCode;
 const failing = (code: string) => Object.assign(new Error(code), { code });

@@ -2,7 +2,7 @@
 import { errorCode } from '@rackless/daemon/error-code.js';
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import { ListenError } from '@rackless/daemon/network/listener.js';
-import { FolderInUseError } from './state-lock.js';
+import { FolderInUseError } from '@rackless/daemon/files/folder-lock.js';
 
 /** The service cannot start. The message is one line for the administrator. */
 export class StartError extends Error {

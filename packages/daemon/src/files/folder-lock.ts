@@ -1,6 +1,6 @@
 /**
- * Allows one daemon at a time in EMULATOR_STATE_DIR. Each daemon caches the files in memory, so a
- * second one would overwrite the changes of the first. The lock is a listening unix socket in the
+ * Allows one daemon at a time in a folder. Each daemon caches the files in memory, so a second one
+ * would overwrite the changes of the first. The lock is a listening unix socket in the
  * folder. The kernel closes it with its process, also after SIGKILL. Containers of the same host
  * that share the folder see the lock. On a shared file system, a daemon on another host does not
  * see it.
@@ -11,22 +11,28 @@ import { closeSync, lstatSync, mkdirSync, openSync, renameSync, rmSync } from 'n
 import { connect, createServer, type Server } from 'node:net';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { errorCode } from '@rackless/daemon/error-code.js';
-import type { Log } from '@rackless/daemon/log/log.js';
-import { fileReason } from '@rackless/daemon/files/text-file.js';
+import { errorCode } from '../error-code.js';
+import { fileReason } from './text-file.js';
 
 /** Another daemon uses the folder. The message is for the person who starts this daemon. */
 export class FolderInUseError extends Error {
   override readonly name = 'FolderInUseError';
 }
 
-interface StateLock {
+/** The lock of a folder. */
+export interface FolderLock {
   /** Releases the lock. */
   release(): Promise<void>;
 }
 
-interface StateLockOptions {
-  readonly log: Pick<Log, 'info' | 'warn'>;
+interface FolderLockOptions {
+  /** The setting that names the folder, for messages: `EMULATOR_STATE_DIR`. */
+  readonly setting: string;
+  /** Receives messages without secrets. */
+  readonly log: {
+    info(message: string, more?: Readonly<Record<string, unknown>>): void;
+    warn(message: string): void;
+  };
   /** How long to wait for a daemon that is stopping. */
   readonly waitMs?: number;
 }
@@ -59,7 +65,10 @@ const unlockable: ReadonlySet<string> = new Set([
  * @throws {Error} the host lacks room or handles, or the path is unusable. The cause is the error
  *   of node:fs or node:net.
  */
-export async function lockFolder(folder: string, { log, waitMs = WAIT_MS }: StateLockOptions): Promise<StateLock> {
+export async function lockFolder(
+  folder: string,
+  { setting, log, waitMs = WAIT_MS }: FolderLockOptions,
+): Promise<FolderLock> {
   const end = performance.now() + waitMs;
   let isLogged = false;
   try {
@@ -69,7 +78,9 @@ export async function lockFolder(folder: string, { log, waitMs = WAIT_MS }: Stat
       if (typeof found === 'object' && 'server' in found) return lockOf(found.server);
       if (performance.now() >= end) {
         const who = found === 'again' ? 'another process' : found.holder;
-        throw new FolderInUseError(`${folder} is in use by ${who}: each daemon needs an EMULATOR_STATE_DIR of its own`);
+        throw new FolderInUseError(
+          `${folder} is in use by ${who}: each daemon needs ${withArticle(setting)} of its own`,
+        );
       }
       if (found !== 'again' && !isLogged) {
         log.info(`waiting for ${found.holder} to stop, which uses ${folder}`, { seconds: waitMs / 1000 });
@@ -87,7 +98,10 @@ export async function lockFolder(folder: string, { log, waitMs = WAIT_MS }: Stat
   }
 }
 
-function lockOf(server: Server): StateLock {
+/** Adds `a` or `an`. */
+const withArticle = (name: string) => `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name}`;
+
+function lockOf(server: Server): FolderLock {
   return {
     release: async () => {
       if (!server.listening) return;

@@ -5,13 +5,13 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { FolderInUseError, lockFolder } from './state-lock.js';
+import { FolderInUseError, lockFolder } from './folder-lock.js';
 
 let folder: string;
 let holders: ChildProcess[];
 let logged: string[];
 const log = { info: (text: string) => void logged.push(text), warn: (text: string) => void logged.push(text) };
-const lock = (at = folder, waitMs = 0) => lockFolder(at, { log, waitMs });
+const lock = (at = folder, waitMs = 0) => lockFolder(at, { setting: 'EMULATOR_STATE_DIR', log, waitMs });
 
 beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'state-lock-'));
