@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { connect, type ConnectionOptions } from 'node:tls';
 import { toError } from '../errors.js';
 import type { LibvirtUri } from '../uri.js';
+import { MessageRecords } from './message-records.js';
 import { connectSocket } from './socket.js';
 import { readTlsFiles, type TlsEnvironment } from './tls-files.js';
 import type { OpenTransport, Transport } from './transport.js';
@@ -53,7 +54,7 @@ export function openTls(uri: LibvirtUri, environment?: TlsEnvironment): OpenTran
     ).catch((error: unknown) => {
       throw handshakeError(error);
     });
-    return await confirmed(transport, confirmation, signal);
+    return new MessageRecords(await confirmed(transport, confirmation, signal));
   };
 }
 

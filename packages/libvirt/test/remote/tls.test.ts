@@ -39,6 +39,13 @@ describe.each(['tls', 'tcp'] as const)('a connection over %s', (transport) => {
     await expectStreams(hypervisor, path);
   });
 
+  it('answers parallel calls', async () => {
+    const opened = await Hypervisor.open(uriOf(transport), patient);
+    hypervisor = opened;
+    const types = await Promise.all(Array.from({ length: 50 }, () => opened.getType()));
+    expect(new Set(types)).toEqual(new Set(['TEST']));
+  });
+
   it.each(['end', 'reset'] as const)('that breaks (%s) is opened again, with its events', async (how) => {
     const target = transport === 'tls' ? host.tlsPort : host.tcpPort;
     relay = await startRelay(target);
