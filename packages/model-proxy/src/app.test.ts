@@ -202,7 +202,7 @@ describe('models', () => {
     }),
   );
 
-  it('that do not exist are 404', async () => {
+  it('get 404 if they do not exist', async () => {
     const answer = await get('/v1/models/nobody');
     expect([answer.status, answer.json()]).toEqual([
       404,
@@ -255,7 +255,7 @@ describe('models', () => {
     ),
   );
 
-  it('that cannot be served are 400 with the reason', () =>
+  it('get 400 with the reason if the proxy cannot serve them', () =>
     configured({ settings: { unserved: new Map([['cloud', 'bedrock has an API of its own']]) } }, async () => {
       const answer = await call(`${served.url}/v1/chat/completions`, { body: { model: 'cloud', messages: [] } });
       expect([answer.status, answer.json()]).toEqual([

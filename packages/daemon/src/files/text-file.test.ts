@@ -30,11 +30,11 @@ describe('a text file', () => {
     ['a folder', '.', 'it is a folder'],
     ['no file', 'none', 'there is no such file'],
     ['an endless device', '/dev/zero', 'it is larger than 64 MiB'],
-  ])('that is %s gives an error with this reason', (_what, name, reason) => {
+  ])('gives an error with the reason for %s', (_what, name, reason) => {
     expect(() => readTextFile(name.startsWith('/') ? name : inFolder(name))).toThrow(reason);
   });
 
-  it('that is not UTF-8, or too large, gives an error with this reason', () => {
+  it('gives an error with the reason if it is not UTF-8, or too large', () => {
     writeFileSync(inFolder('latin1'), Buffer.from([0xe9, 0x0a]));
     expect(() => readTextFile(inFolder('latin1'))).toThrow('it is not UTF-8');
     writeFileSync(inFolder('large'), '');
@@ -42,12 +42,12 @@ describe('a text file', () => {
     expect(() => readTextFile(inFolder('large'))).toThrow('it is larger than 64 MiB');
   });
 
-  it('that is a pipe without a writer is an error, and does not block the process', () => {
+  it('gives an error, and does not block the process, if it is a pipe without a writer', () => {
     execFileSync('mkfifo', [inFolder('pipe')]);
     expect(() => readTextFile(inFolder('pipe'))).toThrow('it is a pipe without a writer');
   });
 
-  it('that is a pipe has a deadline, even if its writer continues', async () => {
+  it('has a deadline if it is a pipe, even if its writer continues', async () => {
     const pipe = inFolder('endless');
     execFileSync('mkfifo', [pipe]);
     // The writer ends by itself, so that a read without a deadline fails this test.
@@ -64,7 +64,7 @@ describe('a text file', () => {
   it('may be a pipe whose writer takes a moment, such as <(command) of a shell', async () => {
     const pipe = inFolder('slow');
     execFileSync('mkfifo', [pipe]);
-    // The writer reads its own line first, so that it has opened the pipe when this test continues.
+    // When this test reads the line `open`, the writer has opened the pipe.
     const writer = spawn('bash', ['-c', `exec 3<>'${pipe}'; echo open; sleep 0.3; echo text >&3; exec 3>&-`]);
     await once(writer.stdout, 'data');
     expect(readTextFile(pipe, 300_000)).toBe('text\n');

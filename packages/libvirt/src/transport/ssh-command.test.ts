@@ -42,7 +42,7 @@ describe('the ssh command', () => {
     ['qemu+ssh://h/system?known_hosts_verify=normal', 'ssh', ['-o', 'StrictHostKeyChecking=yes', '--', 'h']],
     ['qemu+ssh://h/system?known_hosts_verify=auto', 'ssh', ['-o', 'StrictHostKeyChecking=accept-new', '--', 'h']],
     ['qemu+ssh://h/system?known_hosts_verify=ignore', 'ssh', ['-o', 'StrictHostKeyChecking=no', '--', 'h']],
-  ])('of %s has the parameters of the URI', (uri, program, args) => {
+  ])('for %s has the parameters of the URI', (uri, program, args) => {
     const command = sshCommand(parseUri(uri));
     expect([command.program, command.args.slice(0, -1)]).toEqual([program, [...always, ...args]]);
   });
@@ -61,7 +61,7 @@ describe('the ssh command', () => {
     ['qemu+ssh://h/system?netcat=/opt/nc', netcatOf('/opt/nc', '/var/run/libvirt/libvirt-sock')],
     ['qemu+ssh://h/session?socket=/s', netcatOf('nc', '/s')],
     ["qemu+ssh://h/system?socket=/it's;reboot", netcatOf('nc', "/it'\\''s")],
-  ])('of %s runs this on the remote host', (uri, script) => {
+  ])('for %s runs the expected shell script on the remote host', (uri, script) => {
     expect(remoteWords(uri)).toEqual(['sh', '-c', script]);
   });
 });

@@ -47,7 +47,7 @@ describe('an ssh client', () => {
     ['sends a huge length', `printf '\\002\\000\\000\\001'; exec sleep 1000`, 'message of 33554433 bytes'],
     ['sends a short length', `printf '\\000\\000\\000\\004'; exec sleep 1000`, 'message of 4 bytes'],
     ['closes its output', 'exec >&- 2>&-; exec sleep 1000', 'closed the connection'],
-  ])('that %s fails the connection with the reason, and leaves no process', async (_, script, why) => {
+  ])('fails the connection with the reason, and leaves no process, if it %s', async (_, script, why) => {
     const uri = await uriOf(script);
     const error = await failureOf(Hypervisor.open(uri, limits));
     expect(error).toMatchObject({ code: 'NOT_CONNECTED' });
@@ -55,7 +55,7 @@ describe('an ssh client', () => {
     await pidsEnd('pid');
   });
 
-  it('that floods its messages costs no memory, and its last messages are shown', async () => {
+  it('does not fill the memory if it floods its messages; the error shows the last ones', async () => {
     const error = await failureOf(
       Hypervisor.open(await uriOf('yes noise | head -c 3000000 >&2; echo last >&2; exit 3')),
     );
@@ -63,7 +63,7 @@ describe('an ssh client', () => {
     expect(String(error).length).toBeLessThan(2_000);
   });
 
-  it('that cannot be started is named with its parameter', async () => {
+  it('is named with its parameter if it cannot be started', async () => {
     const error = await failureOf(Hypervisor.open('test+ssh://host/default?command=/nonexistent/ssh'));
     expect(error).toMatchObject({ code: 'NOT_CONNECTED' });
     expect(String(error)).toContain(
@@ -71,7 +71,7 @@ describe('an ssh client', () => {
     );
   });
 
-  it('that hangs is ended by the timeout of the attempt, with the processes that it started', async () => {
+  it('is ended by the timeout of the attempt if it hangs, with the processes that it started', async () => {
     const uri = await uriOf(`trap '' TERM; sleep 1000 & echo $! >${join(dir, 'child')}; while :; do wait; done`);
     const hypervisor = Hypervisor.connect(uri, { connectTimeoutMs: 240_000 });
     await until('both processes', () => existsSync(join(dir, 'child')) && existsSync(join(dir, 'pid')));

@@ -39,7 +39,7 @@ describe('the certificate files of a client', () => {
     expect(await read([...system, ...own])).toEqual([own[0], null, own[1], own[2]]);
   });
 
-  it('of a user without a key are those of the host, with the authority of the user', async () => {
+  it('are those of the host, with the authority of the user, if the user has no key', async () => {
     expect(await read([...system, ...own.slice(0, 2)])).toEqual([own[0], null, system[1], system[2]]);
   });
 
@@ -53,7 +53,7 @@ describe('the certificate files of a client', () => {
     expect(await read([], { verify: false })).toEqual([null, null, null, null]);
   });
 
-  it('of pkipath must all exist', async () => {
+  it('must all exist if pkipath names their folder', async () => {
     const files = ['p/cacert.pem', 'p/clientcert.pem', 'p/clientkey.pem'];
     expect(await read(files, { pkipath: 'p' })).toEqual([files[0], null, files[1], files[2]]);
     expect(await failureOf(read([], { pkipath: 'none' }))).toHaveProperty(
@@ -62,7 +62,7 @@ describe('the certificate files of a client', () => {
     );
   });
 
-  it('that cannot be read are named', async () => {
+  it('are named if they cannot be read', async () => {
     await mkdir(join(dir, 'pki/CA/cacert.pem'), { recursive: true });
     expect(String(await failureOf(read([])))).toContain(`reading ${dir}/pki/CA/cacert.pem: EISDIR`);
   });

@@ -440,7 +440,7 @@ describe('events', () => {
     expect(order).toEqual(['event 1', 'host', 'event 2', 'event 3']);
   });
 
-  it('that are malformed are reported as warnings and affect nothing else', async () => {
+  it('are reported as warnings and affect nothing else if they are malformed', async () => {
     const warnings: Error[] = [];
     const link = open({ onWarning: (error) => warnings.push(error) });
     link.onEvent(domainEvents.lifecycle, () => undefined);
@@ -451,7 +451,7 @@ describe('events', () => {
     expect(link.state).toBe('connected');
   });
 
-  it('and messages of unknown kinds are ignored', async () => {
+  it('are ignored together with messages of unknown kinds', async () => {
     const link = open();
     await link.connected();
     for (const type of [MessageType.call, MessageType.stream, 4, 6, 77]) {

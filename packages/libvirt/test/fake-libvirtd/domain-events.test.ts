@@ -133,7 +133,7 @@ describe('an event registration', () => {
     expect(asked).toEqual(['+0']);
   });
 
-  it('that fails rejects listener and iterator, and the next listener tries again', async () => {
+  it('rejects listener and iterator if it fails, and the next listener tries again', async () => {
     let refuse = true;
     fake.on(eventProcedures.callbackRegisterAny, () => {
       if (refuse) throw new Refusal(NO_SUPPORT, 0, 'no such events here');
@@ -165,7 +165,7 @@ describe('an event registration', () => {
     expect([asked, seen]).toEqual([['+0', '-7', '+0', '+0'], [70]]);
   });
 
-  it('of a listener that is removed while disconnected is not repeated', async () => {
+  it('is not repeated if its listener is removed while disconnected', async () => {
     const subscription = hypervisor.events.on('lifecycle', () => undefined);
     await subscription.ready;
     await fake.refuse();

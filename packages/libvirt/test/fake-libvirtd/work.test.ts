@@ -168,7 +168,7 @@ describe('work', () => {
     await Promise.all(calls);
   });
 
-  it('that is queued can time out and be aborted, with mayHaveRun false', async () => {
+  it('can time out and be aborted while it is queued, with mayHaveRun false', async () => {
     void resetOf(1).catch(() => undefined);
     await until('the first', () => resets.length === 1);
     await expect(resetOf(1, { timeoutMs: 20 })).rejects.toMatchObject({
@@ -208,7 +208,7 @@ describe('a query', () => {
   const query = (number: number, timeoutMs = 10_000): Promise<string> =>
     link.query(domainOf(number).uuid, getXmlDesc, { domain: domainOf(number), flags: 0 }, { timeoutMs });
 
-  it('that times out blocks its domain until the reply, and no other domain', async () => {
+  it('blocks only its own domain after a timeout, until the reply', async () => {
     const asked: string[] = [];
     let answerFirst = (): void => undefined;
     fake.on(getXmlDesc, ({ domain }) => {

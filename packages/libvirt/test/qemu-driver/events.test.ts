@@ -50,7 +50,7 @@ const TROUBLE = Buffer.from(
 );
 
 describe('an action of the guest', () => {
-  it('on its clock, balloon and watchdog causes an event', async () => {
+  it('to its clock, balloon and watchdog causes an event', async () => {
     const disk = Buffer.alloc(1_048_576);
     TROUBLE.copy(disk);
     disk.writeUInt16LE(0xaa55, 510);
@@ -76,7 +76,7 @@ describe('an action of the guest', () => {
 });
 
 describe('a disk', () => {
-  it('that is missing at the start causes an event', async () => {
+  it('causes an event if it is missing at the start', async () => {
     const disk = await writeEchoDisk(join(daemon.dir, 'tmp'));
     const missing = join(daemon.dir, 'tmp', 'missing.iso');
     const drive = `<disk type='file' device='cdrom'><source file='${missing}' startupPolicy='optional'/><target dev='hdb' bus='ide'/><readonly/></disk>`;

@@ -132,14 +132,14 @@ describeSsh('a network between client and server', () => {
     await relay?.stop();
   });
 
-  it.each(['end', 'reset'] as const)('that breaks connections (%s) causes a reconnect with events', async (how) => {
+  it.each(['end', 'reset'] as const)('causes a reconnect with events if it breaks connections (%s)', async (how) => {
     relay = await startRelay(sshd.port);
     await sshd.trust(relay.port);
     hypervisor = await Hypervisor.open(uriOf({}, relay.port), persistent);
     await expectReconnect(hypervisor, relay, how);
   });
 
-  it('that stalls ends the connection by keepalive, and the client connects as soon as bytes flow again', async () => {
+  it('ends a stalled connection by keepalive, and the client connects as soon as bytes flow again', async () => {
     relay = await startRelay(sshd.port);
     await sshd.trust(relay.port);
     hypervisor = await Hypervisor.open(uriOf({}, relay.port), {

@@ -46,14 +46,14 @@ describe.each(['tls', 'tcp'] as const)('a connection over %s', (transport) => {
     expect(new Set(types)).toEqual(new Set(['TEST']));
   });
 
-  it.each(['end', 'reset'] as const)('that breaks (%s) is opened again, with its events', async (how) => {
+  it.each(['end', 'reset'] as const)('is opened again, with its events, if it breaks (%s)', async (how) => {
     const target = transport === 'tls' ? host.tlsPort : host.tcpPort;
     relay = await startRelay(target);
     hypervisor = await Hypervisor.open(uriOf(transport, '', relay.port), persistent);
     await expectReconnect(hypervisor, relay, how);
   });
 
-  it('that stalls is ended by keepalive, and opened again as soon as bytes flow', async () => {
+  it('is ended by keepalive if it stalls, and opened again as soon as bytes flow', async () => {
     relay = await startRelay(transport === 'tls' ? host.tlsPort : host.tcpPort);
     hypervisor = await Hypervisor.open(uriOf(transport, '', relay.port), {
       ...persistent,
@@ -64,7 +64,7 @@ describe.each(['tls', 'tcp'] as const)('a connection over %s', (transport) => {
     expect(await hypervisor.getType()).toBe('TEST');
   });
 
-  it('to a server that never answers ends with the timeout of the attempt, or is aborted', async () => {
+  it('ends with the timeout of the attempt, or is aborted, if the server never answers', async () => {
     relay = await startRelay(host.tlsPort);
     relay.stall();
     const uri = uriOf(transport, '', relay.port);

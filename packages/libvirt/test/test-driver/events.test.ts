@@ -52,7 +52,7 @@ const powerCycle = async (domain: Domain): Promise<void> => {
 };
 
 describe('events', () => {
-  it('of the lifecycle come in order, with their details', async () => {
+  it('report the lifecycle in order, with its details', async () => {
     const events = hypervisor.events.iterate('lifecycle');
     await events.ready;
     const domain = await hypervisor.domainDefineXml(xmlOf('cycled'));
@@ -85,7 +85,7 @@ describe('events', () => {
     await events.return?.();
   });
 
-  it('of several kinds share one iterator', async () => {
+  it('share one iterator if they are of several kinds', async () => {
     const domain = await hypervisor.domainDefineXml(xmlOf('noted'));
     const events = hypervisor.events.iterate(['metadataChange', 'lifecycle']);
     await events.ready;

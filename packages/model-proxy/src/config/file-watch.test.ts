@@ -32,8 +32,11 @@ const changed = (count: number) =>
     () => `${changes} changes were noticed, not ${count}`,
   );
 
-/** Changes a second watched file. When its change is reported, the watch has polled twice. */
-async function noMoreThan(count: number, name: string): Promise<void> {
+/**
+ * Expects that there are only `count` changes so far. Changes another watched file: when the watch
+ * reports this change, it has also reported all earlier ones.
+ */
+async function expectOnly(count: number, name: string): Promise<void> {
   writeFileSync(at(name), String(Math.random()).repeat(3));
   await changed(count + 1);
   expect(changes).toBe(count + 1);
@@ -45,7 +48,7 @@ describe('a changed file is reported', () => {
     start('a', 'b');
     writeFileSync(at('a'), '2 and more');
     await changed(1);
-    await noMoreThan(1, 'b');
+    await expectOnly(1, 'b');
   });
 
   it('each time another file replaces it, even with the same size', async () => {
@@ -90,8 +93,8 @@ describe('a watch', () => {
     started.mark();
     started.replace([at('b'), at('c')]);
     writeFileSync(at('a'), 'changed again');
-    await noMoreThan(0, 'c');
-    await noMoreThan(1, 'b');
+    await expectOnly(0, 'c');
+    await expectOnly(1, 'b');
   });
 
   it('does not miss a change while its list of files is replaced', async () => {

@@ -57,7 +57,7 @@ describe('flags and environment', () => {
     expect(listen({}, {}, 'litellm_settings: {json_logs: false}\n').jsonLogs).toBe(false);
   });
 
-  it('that are invalid prevent the start with all faults at once', () => {
+  it('prevent the start with all faults at once if they are invalid', () => {
     expect(
       faults(oneModel(), {
         flags: { host: '', port: '70000', drain_delay: '-1', drain_timeout: 'long', ssl_keyfile_path: 'one.key' },

@@ -64,7 +64,7 @@ describe('a setting', () => {
     ['a verification', verification(given), 'False', false],
     ['a verification', verification(given), 'ca.pem', 'ca.pem'],
     ['a verification', verification(given), '', wrong],
-  ])('of type %s accepts valid values and reports invalid ones', (_kind, definition, value, expected) => {
+  ])('with the type %s accepts valid values and reports invalid ones', (_kind, definition, value, expected) => {
     expect(outcome(definition, value)).toEqual(expected);
   });
 });

@@ -38,7 +38,7 @@ describe('ssl_verify', () => {
     ['"false"', false],
     ['FALSE', false],
     ['off', false],
-  ])('of %s is a boolean', (text, expected) => {
+  ])('can be the boolean %s', (text, expected) => {
     expect(verify([`ssl_verify: ${text}`], 'ssl_verify: ca.pem')).toBe(expected);
   });
 
@@ -57,7 +57,7 @@ describe('ssl_verify', () => {
     ['text', 'it contains no PEM certificate'],
     ['ca.key', 'it contains no PEM certificate'],
     ['damaged.pem', 'certificate 2 of 2 in it is damaged'],
-  ])('of %s prevents the start with file, line and key', (name, reason) => {
+  ])('prevents the start with file, line and key if it names the unusable file %s', (name, reason) => {
     const sentence = `the CA bundle ${name} cannot be used: ${reason}`;
     expect(faults(oneModel([`ssl_verify: ${name}`]))).toEqual([
       `config.yaml:6: model_list[0].litellm_params.ssl_verify: ${sentence}`,
@@ -71,7 +71,7 @@ describe('ssl_verify', () => {
       ]);
   });
 
-  it.each(['5', '""', '[ca.pem]'])('of %s is rejected', (value) => {
+  it.each(['5', '""', '[ca.pem]'])('cannot be %s', (value) => {
     expect(faults(oneModel([`ssl_verify: ${value}`]))).toEqual([
       expect.stringContaining('ssl_verify: must be true, false, or the path of a CA bundle, not '),
     ]);

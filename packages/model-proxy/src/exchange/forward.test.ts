@@ -146,7 +146,7 @@ describe('a chat request', () => {
       });
     }));
 
-  it('of several megabytes is forwarded unchanged in both directions', () =>
+  it('is forwarded unchanged in both directions, even with several megabytes', () =>
     withSettings({ maxRequestBytes: 10_000_000 }, async () => {
       const content = 'é"\\'.repeat(1_000_000);
       served.answering = (asked, response) => {

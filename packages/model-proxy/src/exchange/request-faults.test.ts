@@ -181,7 +181,7 @@ describe('a body that is too large', () => {
     ['POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n', 501],
     ['POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n', 200],
     ['POST /v1/chat/completions\r\n', 400],
-  ])('that follows %j is answered with %d', async (head, status) => {
+  ])('after the request head %j gets status %d', async (head, status) => {
     const socket = connect(served.port, '127.0.0.1');
     const text = '{"model":"public","messages":[]}';
     let received = '';
@@ -205,7 +205,7 @@ describe('a body that is too large', () => {
 });
 
 describe('a client that closes its connection while it sends', () => {
-  it('makes a line in the log and no request upstream', async () => {
+  it('writes a line to the log, and causes no request upstream', async () => {
     served.lines();
     const socket = connect(served.port, '127.0.0.1');
     socket.write('POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"model":');

@@ -21,7 +21,7 @@ describe('a query', () => {
     expect(valueIn(query, 'model')).toBeUndefined();
   });
 
-  it('that is missing adds nothing, and invalid characters are escaped', () => {
+  it('adds nothing if it is missing, and escapes invalid characters', () => {
     expect(queryText(queryOf('/x'))).toBe('');
     expect(queryText(queryOf('/x?'))).toBe('');
     expect(queryText(queryOf('/x?a=é b'))).toBe('?a=%C3%A9%20b');

@@ -30,7 +30,7 @@ describe('the provider of a model without a prefix', () => {
   });
 
   it.each(['gpt-oss-120b', 'my-model', 'llama-3', 'mistral-large', 'deepseek-chat', 'o', 'opus', 'claude', 'gpt', ''])(
-    'of %j is unknown',
+    'is unknown for %j',
     (model) => {
       expect(providerOfModel(model)).toBeUndefined();
     },

@@ -180,7 +180,7 @@ describe('the body for the upstream', () => {
     expect(sent('{"model":"p","extra_body":[1]}')).toBe('{"model":"served"}');
   });
 
-  it('is never redirected, rekeyed or renamed by the client, not even through extra_body or escapes', () => {
+  it('never gets another address, key or name from the client, not even through extra_body or escapes', () => {
     const dangerous =
       '"api_base":"http://evil","api_key":"k","base_url":"u","extra_headers":{"authorization":"x"},"headers":{},"litellm_x":1,"timeout":1,"mock_response":"m"';
     expect(sent(`{${dangerous},"model":"p"}`)).toBe('{"model":"served"}');
@@ -193,7 +193,7 @@ describe('the body for the upstream', () => {
     );
   });
 
-  it('asks for the usage of streams where that is configured, and keeps what was asked for', () => {
+  it('requests the usage of streams if configured, and keeps the options of the request', () => {
     const usage = true;
     expect(sent('{"model":"p","stream":true}', { usage })).toBe(
       '{"model":"served","stream":true,"stream_options":{"include_usage":true}}',
@@ -221,7 +221,7 @@ describe('the body for the upstream', () => {
     expect(sent('{"model":"p","max_completion_tokens":5}')).toBe('{"model":"served","max_completion_tokens":5}');
   });
 
-  it('of other endpoints is forwarded with all parameters', () => {
+  it('is forwarded with all parameters for other endpoints', () => {
     const text = '{"model":"served","store":true,"reasoning":{},"input":"x","user":"u"}';
     for (const endpoint of ['responses', 'rerank', 'moderations', 'anything'])
       expect(sent(text, { endpoint })).toBe(text);

@@ -150,7 +150,7 @@ describe('several deployments of one name', () => {
     expect(count(weights)).toEqual(expected);
   });
 
-  it('of a wildcard are also selected by weight', () => {
+  it('are also selected by weight if the name is a wildcard', () => {
     const [a, b] = [deployment('w/*', 'a-*'), deployment('w/*', 'b-*', { weight: 3 })];
     const router = routerOf([a, b], { random: () => 0.25 });
     expect(router.select('w/x')).toEqual({ deployment: b, modelGroup: 'w/*', upstreamModel: 'b-x' });

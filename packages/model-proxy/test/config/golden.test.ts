@@ -56,7 +56,7 @@ describe('whole configuration files', () => {
 
 describe('known names', () => {
   it.each([entryNames, paramsNames, settingsNames, generalNames, routerNames])(
-    'of $canonical are settings, or rejected, or ignored, or already fulfilled',
+    'for $canonical are settings, or rejected, or ignored, or already fulfilled',
     ({ settings, groups }) => {
       const all = [...settings, ...groups.flatMap(({ names }) => [...names])];
       expect(all.filter((name, index) => all.indexOf(name) !== index)).toEqual([]);

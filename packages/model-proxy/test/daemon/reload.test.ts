@@ -106,7 +106,7 @@ describe('a broken configuration', () => {
     await serves(url, 'bad');
   });
 
-  it('that is invalid YAML, or missing, is reported only once', async () => {
+  it('is reported only once if it is invalid YAML, or missing', async () => {
     const file = write('config.yaml', named('good'));
     const proxy = start(['--config', file, ...LOCAL]);
     const url = await proxy.address();

@@ -86,7 +86,7 @@ describe('a client that closes its connection', () => {
     await works();
   });
 
-  it('makes no error in the log, and leaves no request in flight', async () => {
+  it('causes no error in the log, and leaves no request in flight', async () => {
     const { proxy, upstream, works } = fixture();
     const { sent } = send([{ hang: true }], true, 'who-leaves');
     const received = await upstream.waitForRequest(({ body }) => body !== undefined);

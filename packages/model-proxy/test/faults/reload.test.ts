@@ -98,7 +98,7 @@ describe('a reload under load', () => {
     });
     afterEach(() => proxy.close());
 
-    it('of the same upstream loses none of 50 streams and 100 plain requests', async () => {
+    it('loses none of 50 streams and 100 plain requests if the upstream stays the same', async () => {
       const under = await load(proxy.url, 'same');
       for (let round = 0; round < 10; round++) {
         proxy.configure(
@@ -110,7 +110,7 @@ describe('a reload under load', () => {
       expect(await under.faults()).toEqual([]);
     });
 
-    it('to another upstream lets old requests end at the old one, and sends new requests to the new one', async () => {
+    it('lets old requests end at the old upstream, and sends new requests to the new one', async () => {
       const under = await load(proxy.url, 'other');
       proxy.configure(unhurried(other));
       proxy.reload();
@@ -120,7 +120,7 @@ describe('a reload under load', () => {
       expect(await under.faults()).toEqual([]);
     });
 
-    it('that removes the model lets its requests end, and rejects new ones', async () => {
+    it('lets the requests of a removed model end, and rejects new ones', async () => {
       const under = await load(proxy.url, 'away');
       proxy.configure(unhurried(upstream).replace(PUBLIC_MODEL, 'another-model'));
       proxy.reload();
@@ -132,7 +132,7 @@ describe('a reload under load', () => {
       expect(await under.faults()).toEqual([]);
     });
 
-    it('of an invalid file changes nothing, and logs the fault', async () => {
+    it('changes nothing if the file is invalid, and logs the fault', async () => {
       const under = await load(proxy.url, 'broken');
       for (const broken of [
         'model_list: [',
@@ -152,7 +152,7 @@ describe('a reload under load', () => {
     });
   });
 
-  it('of the command by SIGHUP or by a changed file loses no request', async () => {
+  it('loses no request of the running command, by SIGHUP or by a changed file', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rackless-reload-'));
     const file = join(folder, 'config.yaml');
     writeFileSync(file, unhurried(upstream));
@@ -172,7 +172,7 @@ describe('a reload under load', () => {
     }
   });
 
-  it('SIGTERM lets streams end, takes no new connections, and ends with 0', async () => {
+  it('followed by SIGTERM lets streams end, accepts no new connections, and exits with 0', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rackless-drain-'));
     const file = join(folder, 'config.yaml');
     writeFileSync(file, unhurried(upstream));

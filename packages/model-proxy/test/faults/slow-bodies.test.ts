@@ -27,7 +27,7 @@ describe('slow bodies', () => {
   const body = JSON.stringify({ model: PUBLIC_MODEL, messages });
   const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n`;
 
-  it('that arrive byte by byte are served when they are complete', async () => {
+  it('are served when they are complete, even if they arrive byte by byte', async () => {
     const socket = await dial();
     socket.setNoDelay(true);
     let text = '';
@@ -41,7 +41,7 @@ describe('slow bodies', () => {
     expect(text).toContain('You said: Hello');
   });
 
-  it(`of ${CROWD} clients at once delay no other client, and no upstream gets a request`, async () => {
+  it(`from ${CROWD} clients at once delay no other client, and no upstream gets a request`, async () => {
     const { upstream, works } = fixture();
     const crowd = await Promise.all(Array.from({ length: CROWD }, dial));
     for (const socket of crowd) socket.write(head + body.slice(0, 10));
@@ -51,7 +51,7 @@ describe('slow bodies', () => {
     expect(upstream.received).toHaveLength(2);
   });
 
-  it('of clients that close their connection are freed', async () => {
+  it('are freed when their clients close the connection', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void; // from the flag --expose-gc
     const heldMb = () => {

@@ -55,7 +55,7 @@ describe('a body in many chunks', () => {
     ['/v1/batches?model=m', 'application/json', json],
     ['/v1/files?model=m', 'multipart/form-data; boundary=xx', form],
     ['/openai/v1/chat/completions', 'application/json', json],
-  ])('to %s is rejected if they are small', async (path, type, body) => {
+  ])('for %s is rejected if the chunks are small', async (path, type, body) => {
     const rejected = await send(path, type, body(300_000), 1);
     expect(rejected).toMatch(/^HTTP\/1\.1 400 /);
     expect(rejected).toContain('too many small chunks');

@@ -42,7 +42,7 @@ describe('a stream', () => {
   });
 
   for (const cut of ['close', 'reset'] as const) {
-    it(`that breaks off (${cut}) between events ends with an error event after all received events`, async () => {
+    it(`with a break (${cut}) between events ends with an error event after all received events`, async () => {
       const answer = await fixture().stream(event(chunk('a')), event(chunk('b')), { cut });
       await answer.ended;
       const data = eventData(answer.text);
@@ -53,7 +53,7 @@ describe('a stream', () => {
       await fixture().works();
     });
 
-    it(`that breaks off (${cut}) inside an event does not forward the incomplete event`, async () => {
+    it(`with a break (${cut}) inside an event does not forward the incomplete event`, async () => {
       const answer = await fixture().stream(event(chunk('a')), { write: `data: ${chunk('b').slice(0, -9)}` }, { cut });
       await answer.ended;
       const data = eventData(answer.text);
@@ -61,7 +61,7 @@ describe('a stream', () => {
       expect(data.slice(1).map((text) => errorOf(text).code)).toEqual(['500']);
     });
 
-    it(`that breaks off (${cut}) before its first byte is an error with a status`, async () => {
+    it(`with a break (${cut}) before its first byte becomes an error with a status`, async () => {
       const answer = await fixture().stream({ head: 200, headers: { 'content-type': 'text/event-stream' } }, { cut });
       expect(await answer.ended).toBe('whole');
       expect(answer.status).toBe(500);
@@ -70,27 +70,27 @@ describe('a stream', () => {
     });
   }
 
-  it('that ends with a finish_reason but without [DONE] is forwarded unchanged', async () => {
+  it('is forwarded unchanged if it ends with a finish_reason but without [DONE]', async () => {
     const last = chunk('a').replace('}]}', ',"finish_reason":"stop"}]}');
     const answer = await fixture().stream(event(last), end);
     expect(await answer.ended).toBe('whole');
     expect(answer.text).toBe(`data: ${last.replace(SAMPLE_MODEL, ANSWERED_MODEL)}\n\n`);
   });
 
-  it('that ends in order in the middle of an answer is reported as incomplete', async () => {
+  it('is reported as incomplete if it ends in order in the middle of an answer', async () => {
     const answer = await fixture().stream(event(chunk('a')), end);
     expect(await answer.ended).toBe('whole');
     const [first, error = ''] = eventData(answer.text);
     expect([first, errorOf(error).code]).toEqual([answered('a'), '500']);
   });
 
-  it('that ends without an empty line after its last event loses nothing', async () => {
+  it('loses nothing if it ends without an empty line after its last event', async () => {
     const answer = await fixture().stream(event(chunk('a')), { write: 'data: [DONE]' }, end);
     expect(await answer.ended).toBe('whole');
     expect(answer.text).toBe(`data: ${answered('a')}\n\ndata: [DONE]`);
   });
 
-  it('that goes silent ends with a timeout as an error event, and the upstream request ends', async () => {
+  it('ends with a timeout as an error event if it goes silent, and the upstream request ends', async () => {
     const { upstream, stream } = fixture();
     const answer = await stream(event(chunk('a')), { hang: true });
     await waitFor(
@@ -105,7 +105,7 @@ describe('a stream', () => {
     expect(await upstream.ended(upstream.last)).toBe('aborted');
   });
 
-  it('that never starts is a 408 in JSON, and the upstream request ends', async () => {
+  it('becomes a 408 in JSON if it never starts, and the upstream request ends', async () => {
     const { upstream, stream } = fixture();
     const answering = stream({ hang: true });
     await upstream.waitForRequest(({ body }) => body !== undefined);
@@ -132,7 +132,7 @@ describe('a stream', () => {
     expect(eventData(answer.text)).toEqual([...texts.map(answered), '[DONE]']);
   });
 
-  it('of events that are not JSON is forwarded unchanged', async () => {
+  it('is forwarded unchanged if its events are not JSON', async () => {
     const garbage =
       'data: {"model": "x\n\ndata: <html>\n\nnonsense without a colon\n\ndata: \n\n\n\n:\n\ndata: [DONE]\n\n';
     const answer = await fixture().stream({ write: garbage }, end);
@@ -140,7 +140,7 @@ describe('a stream', () => {
     expect(answer.text).toBe(garbage);
   });
 
-  it('of binary bytes is forwarded unchanged', async () => {
+  it('is forwarded unchanged if its bytes are binary', async () => {
     const bytes = Buffer.from([0x64, 0x61, 0x74, 0x61, 0x3a, 0xff, 0xfe, 0x00, 0xc3, 0x28, 0x0a, 0x0a]);
     const answer = await fixture().stream({ base64: bytes.toString('base64') }, event(chunk('a')), done, end);
     expect(await answer.ended).toBe('whole');

@@ -12,7 +12,7 @@ describe('an upstream', () => {
   stopTime();
   const fixture = useProxy({ settings: ['request_timeout: 1', 'idle_timeout: 1'] });
 
-  it('that limits requests is a 429 with its Retry-After, plain and streamed', async () => {
+  it('with a rate limit gives a 429 with its Retry-After, plain and streamed', async () => {
     const { ask, stream } = fixture();
     const script: readonly Step[] = [
       { head: 429, headers: { ...JSON_TYPE, 'retry-after': '42', 'x-ratelimit-remaining-requests': '0' } },
@@ -46,7 +46,7 @@ describe('an upstream', () => {
     [503, '{"error":{"message":null}}'],
     [529, '['],
   ] as const) {
-    it(`that answers ${status} with ${JSON.stringify(body)} becomes an error in OpenAI's shape with that status`, async () => {
+    it(`with the answer ${status} ${JSON.stringify(body)} gives an error in OpenAI's shape with that status`, async () => {
       const answer = await fixture().ask(
         { head: status, headers: JSON_TYPE },
         ...(body === '' ? [] : [{ write: body }]),
@@ -58,14 +58,14 @@ describe('an upstream', () => {
   }
 
   for (const cut of ['close', 'reset'] as const) {
-    it(`that breaks off (${cut}) before its answer is a 500`, async () => {
+    it(`gives a 500 if it breaks off (${cut}) before its answer`, async () => {
       const { ask, works } = fixture();
       const { status, text } = await ask({ cut });
       expect([status, errorOf(text).type]).toEqual([500, 'internal_server_error']);
       await works();
     });
 
-    it(`that breaks off (${cut}) inside its answer is reported as incomplete`, async () => {
+    it(`is reported as incomplete if it breaks off (${cut}) inside its answer`, async () => {
       const { ask, works } = fixture();
       const half = `{"model":"${SAMPLE_MODEL}","choices":[`;
       const answered = await ask(
@@ -82,7 +82,7 @@ describe('an upstream', () => {
     });
   }
 
-  it('that does not speak HTTP is a 500', async () => {
+  it('gives a 500 if it does not speak HTTP', async () => {
     const { ask, works } = fixture();
     for (const raw of [
       'SSH-2.0-OpenSSH\r\n',
@@ -96,13 +96,13 @@ describe('an upstream', () => {
     await works();
   });
 
-  it('with an invalid chunked encoding is a 500', async () => {
+  it('gives a 500 with an invalid chunked encoding', async () => {
     const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
     const { status, text } = await fixture().ask({ raw: `${head}5\r\n{"mod\r\nzz\r\n` }, { cut: 'close' });
     expect([status, errorOf(text).code]).toEqual([500, '500']);
   });
 
-  it('that sends more than it announced does not affect the next answer', async () => {
+  it('does not affect the next answer if it sends more than it announced', async () => {
     const { ask, works } = fixture();
     const surplus =
       'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nstolen';
@@ -117,7 +117,7 @@ describe('an upstream', () => {
     }
   });
 
-  it('with an answer that is empty or not JSON is a 502', async () => {
+  it('gives a 502 with an answer that is empty or not JSON', async () => {
     for (const text of ['', 'plain text', '{"id": "m"', '[1,2', '}', '<html></html>']) {
       const written = text === '' ? [] : [{ write: text }];
       const answer = await fixture().ask({ head: 200, headers: JSON_TYPE }, ...written, end);
@@ -125,7 +125,7 @@ describe('an upstream', () => {
     }
   });
 
-  it('that takes too long is a 408 that names the timeout, and its request ends', async () => {
+  it('gives a 408 that names the timeout if it takes too long, and its request ends', async () => {
     const { ask, upstream, works } = fixture();
     const asked = ask({ hang: true });
     await upstream.waitForRequest(({ body }) => body !== undefined);
@@ -140,7 +140,7 @@ describe('an upstream', () => {
     await works();
   });
 
-  it('that stops inside its answer is a 408 or a closed connection, never an incomplete answer', async () => {
+  it('gives a 408 or a closed connection if it stops inside its answer, never an incomplete answer', async () => {
     const { ask, upstream } = fixture();
     const asked = ask({ head: 200, headers: JSON_TYPE }, { write: '{"model":' }, { hang: true }).then(
       ({ status, text }) => [status, errorOf(text).code],
@@ -161,7 +161,7 @@ describe('an upstream', () => {
   });
 
   for (const cut of ['close', 'reset'] as const) {
-    it(`that ends (${cut}) an idle connection loses no request that comes at the same time`, async () => {
+    it(`loses no request that arrives while it ends (${cut}) an idle connection`, async () => {
       const { ask, works } = fixture();
       const raw = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
       for (let round = 0; round < 40; round++) {
@@ -172,14 +172,14 @@ describe('an upstream', () => {
     });
   }
 
-  it('that redirects is not followed, so that no other server gets its key', async () => {
+  it('cannot redirect a request, so that no other server gets its key', async () => {
     const { ask, upstream } = fixture();
     const { status } = await ask({ head: 307, headers: { location: `${upstream.apiBase}/chat/completions` } }, end);
     expect(status).toBeGreaterThanOrEqual(300);
     expect(upstream.received).toHaveLength(1);
   });
 
-  it('that is down is a 500 that names it, and serves again after its restart', async () => {
+  it('gives a 500 with its name while it is down, and serves again after its restart', async () => {
     const { ask, stream, upstream, works } = fixture();
     await works();
     await upstream.stop();
@@ -192,7 +192,7 @@ describe('an upstream', () => {
     await works();
   });
 
-  it('that restarts under load fails only requests in flight', async () => {
+  it('fails only requests in flight if it restarts under load', async () => {
     const { ask, upstream, works } = fixture();
     await Promise.all(Array.from({ length: 20 }, works));
     const hanging = Array.from({ length: 20 }, () => ask({ hang: true }));

@@ -92,7 +92,7 @@ describe('files and batches', () => {
     expect(proxy.url).not.toBe(both.url);
   });
 
-  it('that name their deployment after the file are rejected before the whole file goes to another deployment', async () => {
+  it('are rejected before the end of the file if they name their deployment after the file', async () => {
     const { upstream } = fixture();
     const oss = closedEntry('oss', 'hosted_vllm/x', upstream).replace('sk-raw', 'sk-other');
     const proxy = closing(await startTestProxy(configOf(upstream, [closedEntry('gpt', 'openai/x', upstream), oss])));
@@ -155,7 +155,7 @@ describe('files and batches', () => {
 describe('a large upload', () => {
   const MEGABYTE = 1_048_576;
 
-  it('of 300 MB streams through completely, above max_request_size_mb, with little memory', async () => {
+  it('streams through completely with 300 MB, above max_request_size_mb, with little memory', async () => {
     const { upstream } = fixture();
     const config = join(upstream.folder, 'config.yaml');
     writeFileSync(config, bothProviders(upstream, [], ['general_settings:', '  max_request_size_mb: 1']), {

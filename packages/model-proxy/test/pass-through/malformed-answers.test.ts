@@ -54,18 +54,21 @@ describe('an upstream of raw requests', () => {
       '(a 101 without a request for an upgrade)',
     ],
     ['with 1000 interim answers', 'HTTP/1.1 103 X\r\n\r\n'.repeat(1000), 'The head of the answer of'],
-  ])('that answers %s is a 500 that says so, and the next request is answered', async (_what, bytes, message) => {
-    const { get, works } = await proxyBefore(bytes);
-    const answer = await get('/openai/v1/x');
-    expect([answer.status, errorOf(answer.text).message]).toEqual([500, expect.stringContaining(message)]);
-    expect(await works()).toBe('good');
-  });
+  ])(
+    'gives a 500 with the reason if it answers %s, and the next request is answered',
+    async (_what, bytes, message) => {
+      const { get, works } = await proxyBefore(bytes);
+      const answer = await get('/openai/v1/x');
+      expect([answer.status, errorOf(answer.text).message]).toEqual([500, expect.stringContaining(message)]);
+      expect(await works()).toBe('good');
+    },
+  );
 
   it.each([
     ['an answer', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n'],
     ['an error', 'HTTP/1.1 401 No\r\ncontent-length: 2\r\n'],
     ['a handshake', 'HTTP/1.1 101 X\r\nupgrade: websocket\r\nconnection: Upgrade\r\n'],
-  ])('that repeats its key in the headers of %s does not reveal it to the client', async (what, head) => {
+  ])('does not reveal its key to the client if it repeats the key in the headers of %s', async (what, head) => {
     const { proxy, get } = await proxyBefore(`${head}x-echo: Bearer ${KEY}\r\nlocation: /?key=${KEY}\r\n\r\nok`);
     const headers =
       what === 'a handshake'
@@ -93,13 +96,16 @@ describe('an upstream of WebSockets', () => {
     ],
     ['with a 101 that upgrades to nothing', 'HTTP/1.1 101 X\r\n\r\n', '(status 101)'],
     ['with 1000 interim answers', 'HTTP/1.1 103 X\r\n\r\n'.repeat(1000), 'The head of the answer of'],
-  ])('that answers %s is a 500 that says so, and the next request is answered', async (_what, bytes, message) => {
-    const { proxy, works } = await proxyBefore(bytes);
-    const answer = await exchangeBytes(proxy.port, handshake);
-    expect(answer).toMatch(/^HTTP\/1\.1 500 /);
-    expect(answer).toContain(message);
-    expect(await works()).toBe('good');
-  });
+  ])(
+    'gives a 500 with the reason if it answers %s, and the next request is answered',
+    async (_what, bytes, message) => {
+      const { proxy, works } = await proxyBefore(bytes);
+      const answer = await exchangeBytes(proxy.port, handshake);
+      expect(answer).toMatch(/^HTTP\/1\.1 500 /);
+      expect(answer).toContain(message);
+      expect(await works()).toBe('good');
+    },
+  );
 
   it('may reject with a long body, which the client gets completely', async () => {
     const page = 'x'.repeat(1_000_000);

@@ -32,7 +32,7 @@ async function proxyWith(params: readonly string[], options: TestProxyOptions = 
 const messageOf = ({ text }: { text: string }) => errorOf(text).message;
 
 describe('an upstream of raw requests', () => {
-  it('that cannot be reached is a 500 with the reason', async () => {
+  it('gives a 500 with the reason if it cannot be reached', async () => {
     const listening = createTcpServer().listen(0, '127.0.0.1');
     await once(listening, 'listening');
     const { port } = listening.address() as AddressInfo; // it listens at TCP
@@ -92,7 +92,7 @@ describe('an upstream of raw requests', () => {
   it.each([
     ['firstByteMs', 'first_byte_timeout: 0.2', 'within the first-byte timeout'],
     ['totalMs', 'timeout: 0.2', 'within the total timeout'],
-  ])('that does not answer is a 408 after %s', async (_name, param, words) => {
+  ])('without an answer gives a 408 after %s', async (_name, param, words) => {
     const { upstream } = fixture();
     upstream.intercept = () => true;
     const { get: ask } = await proxyWith([param]);
@@ -107,7 +107,7 @@ describe('an upstream of raw requests', () => {
     );
   });
 
-  it('that answered while this process was blocked has answered in time', async () => {
+  it('has answered in time if it answered while this process was blocked', async () => {
     const server = closing(await ScriptedServer.start(() => undefined));
     const { get: ask } = await proxyWith(['first_byte_timeout: 0.2', 'idle_timeout: 0.2'], {}, server.apiBase);
     const asked = ask();
@@ -125,20 +125,23 @@ describe('an upstream of raw requests', () => {
     ['x-litellm-timeout', {}, 'within the total timeout'],
     ['x-litellm-timeout', { accept: 'text/event-stream' }, 'within the first-byte timeout'],
     ['x-litellm-stream-timeout', { accept: 'text/event-stream' }, 'within the first-byte timeout'],
-  ])('that does not answer is a 408 after %s of the client, where it accepts %j', async (name, more, words) => {
-    const { proxy, upstream } = fixture();
-    upstream.intercept = () => true;
-    const asked = call(`${proxy.url}/openai/v1/x`, { method: 'GET', headers: { [name]: '0.2', ...more } });
-    await upstream.asked();
-    await passTime(300);
-    const answer = await asked;
-    expect([answer.status, messageOf(answer), answer.headers['x-litellm-timeout']]).toEqual([
-      408,
-      expect.stringContaining(words),
-      '0.2',
-    ]);
-    expect(upstream.last.headers[name]).toBeUndefined();
-  });
+  ])(
+    "without an answer gives a 408 after %s of the client, if the upstream's path is %j",
+    async (name, more, words) => {
+      const { proxy, upstream } = fixture();
+      upstream.intercept = () => true;
+      const asked = call(`${proxy.url}/openai/v1/x`, { method: 'GET', headers: { [name]: '0.2', ...more } });
+      await upstream.asked();
+      await passTime(300);
+      const answer = await asked;
+      expect([answer.status, messageOf(answer), answer.headers['x-litellm-timeout']]).toEqual([
+        408,
+        expect.stringContaining(words),
+        '0.2',
+      ]);
+      expect(upstream.last.headers[name]).toBeUndefined();
+    },
+  );
 
   it("gets no request if the client's timeout is not a number", async () => {
     const { proxy, upstream } = fixture();
@@ -150,7 +153,7 @@ describe('an upstream of raw requests', () => {
     expect(upstream.seen).toEqual([]);
   });
 
-  it('that does not finish its handshake is a 408 after connect_timeout', async () => {
+  it('gives a 408 after connect_timeout if it does not finish its handshake', async () => {
     const silent = createTcpServer().listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const held: Socket[] = [];
@@ -169,7 +172,7 @@ describe('an upstream of raw requests', () => {
     silent.close();
   });
 
-  it('that goes silent in the middle of its answer is closed after idle_timeout', async () => {
+  it('is closed after idle_timeout if it goes silent in the middle of its answer', async () => {
     const { upstream } = fixture();
     upstream.intercept = (_request, response) =>
       response.writeHead(200, { 'content-type': 'text/plain' }).write('half');
@@ -204,7 +207,7 @@ describe('an upstream of raw requests', () => {
     ['bytes that are not HTTP', 'SSH-2.0-OpenSSH\r\n\r\n', 'not valid HTTP/1.1'],
     ['nothing', '', 'closed the connection before it answered'],
     ['too large a head', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}\r\n\r\n`, 'head of the answer'],
-  ])('that answers %s is a 500 that says so', async (_what, bytes, words) => {
+  ])('gives a 500 with the reason if it answers %s', async (_what, bytes, words) => {
     const server = createTcpServer((socket) => {
       socket.on('error', () => undefined);
       socket.once('data', () => socket.end(bytes));
@@ -259,7 +262,7 @@ describe('an upstream of raw requests', () => {
 });
 
 describe('a client of raw requests', () => {
-  it.each(['before the answer', 'in its middle'])('that closes %s ends the request upstream', async (when) => {
+  it.each(['before the answer', 'in its middle'])('ends the request upstream if it closes %s', async (when) => {
     const { proxy, upstream } = fixture();
     upstream.intercept = (_request, response) => {
       if (when === 'in its middle')
@@ -280,7 +283,7 @@ describe('a client of raw requests', () => {
     );
   });
 
-  it('that closes in the middle of its upload ends it upstream', async () => {
+  it('ends its upload upstream if it closes in the middle', async () => {
     const { proxy, upstream } = fixture();
     const socket = connect(proxy.port, '127.0.0.1');
     const body = '--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\nhalf';
@@ -343,7 +346,7 @@ describe('a client of raw requests', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 413 [^]*connection: close[^]*too large/i);
   });
 
-  it('that waits for 100 Continue gets it only after its request was accepted', async () => {
+  it('gets 100 Continue only after its request was accepted', async () => {
     const { proxy, upstream } = fixture();
     const wait = (path: string, method: string) =>
       exchangeBytes(
@@ -358,7 +361,7 @@ describe('a client of raw requests', () => {
     expect(upstream.seen.every(({ headers }) => headers.expect === undefined)).toBe(true);
   });
 
-  it('that reads slowly pauses its upstream', async () => {
+  it('pauses its upstream if it reads slowly', async () => {
     const { proxy, upstream } = fixture();
     let written = 0;
     const size = 64 * 1024 * 1024;

@@ -233,7 +233,7 @@ describe('a WebSocket', () => {
     }
   });
 
-  it('that is requested after an unanswered request closes this connection, and no other', async () => {
+  it('closes its connection, and no other, if it is requested after an unanswered request', async () => {
     const { proxy, upstream } = fixture();
     upstream.intercept = () => true;
     const key = `host: a\r\nauthorization: Bearer ${MASTER}\r\n`;

@@ -113,20 +113,23 @@ describe('an upstream that answers', () => {
     ['a length', 'content-length: 900000'],
     ['chunks', 'transfer-encoding: chunked'],
     ['no length', 'connection: close'],
-  ])('with %s and is reset while its client does not read breaks off, and nothing else does', async (_name, header) => {
-    const { server, deployment, upstream } = await start(({ socket }) => {
-      socket.write(`HTTP/1.1 200 OK\r\n${header}\r\n\r\n`);
-      socket.write(header.startsWith('transfer') ? '3\r\nabc\r\n' : 'abc');
-    });
-    const asked = send(upstream, deployment, {}, () => asked.call?.pause());
-    await asked.received(3);
-    server.visits[0]?.socket.resetAndDestroy();
-    await asked.over();
-    expect([asked.text, asked.error?.kind]).toEqual(['abc', 'malformedAnswer']);
-    expect(asked.error?.message).toContain('reset the connection in the middle of its answer');
-  });
+  ])(
+    'with %s and a reset breaks off while its client does not read, and no other answer does',
+    async (_name, header) => {
+      const { server, deployment, upstream } = await start(({ socket }) => {
+        socket.write(`HTTP/1.1 200 OK\r\n${header}\r\n\r\n`);
+        socket.write(header.startsWith('transfer') ? '3\r\nabc\r\n' : 'abc');
+      });
+      const asked = send(upstream, deployment, {}, () => asked.call?.pause());
+      await asked.received(3);
+      server.visits[0]?.socket.resetAndDestroy();
+      await asked.over();
+      expect([asked.text, asked.error?.kind]).toEqual(['abc', 'malformedAnswer']);
+      expect(asked.error?.message).toContain('reset the connection in the middle of its answer');
+    },
+  );
 
-  it('completely, and is reset before its client has read it, gives a complete answer', async () => {
+  it('completely gives a complete answer, even if a reset arrives before its client has read it', async () => {
     const { server, deployment, upstream } = await start(({ socket, index }) => {
       if (index === 0) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 30003\r\n\r\nabc');
       else socket.end('HTTP/1.1 200 OK\r\n\r\n');

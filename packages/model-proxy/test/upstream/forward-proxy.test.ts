@@ -161,7 +161,7 @@ describe('a forward proxy of the environment', () => {
     expect(proxy.asked).toEqual([]);
   });
 
-  it('that is down is named together with the upstream', async () => {
+  it('is named together with the upstream if it is down', async () => {
     const gone = await ScriptedServer.start(() => undefined);
     const { port } = gone;
     await gone.close();
@@ -172,7 +172,7 @@ describe('a forward proxy of the environment', () => {
     );
   });
 
-  it('of an unsupported kind is an error that names the variable, not its value', async () => {
+  it('causes an error with the variable, not its value, if its kind is not supported', async () => {
     const deployment = deploymentAt('https://upstream.example/v1', trusting());
     const upstream = closing(upstreamFor([deployment], { HTTPS_PROXY: 'socks5://me:s3cret@proxy.example' }));
     const { error } = await ask(upstream, deployment);

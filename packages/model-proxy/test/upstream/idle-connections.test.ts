@@ -30,7 +30,7 @@ describe('a connection that the upstream closes as the next request arrives', ()
   it.each([
     ['FIN', ({ socket }: Visit) => void socket.end()],
     ['RST', ({ socket }: Visit) => void socket.resetAndDestroy()],
-  ])('loses no request: it is repeated on a new connection after a %s', async (_name, end) => {
+  ])('loses no request: the proxy retries it on a new connection after a %s', async (_name, end) => {
     const { server, deployment, upstream } = await start(endingSecond(end));
     for (let at = 0; at < 5; at += 1) {
       const asked = await ask(upstream, deployment, { body: `{"request":${at}}` });
@@ -62,7 +62,7 @@ describe('a connection that the upstream closes as the next request arrives', ()
     }
   });
 
-  it('leads to a single repetition: a server that always closes is a fault', async () => {
+  it('causes one retry only: a server that always closes is a fault', async () => {
     const { server, deployment, upstream } = await start(
       answering((_body, visit, request) => {
         if (visit.index === 0 && request === 0) return answerOf('{}');
@@ -127,7 +127,7 @@ describe('a request that must not be repeated', () => {
     expect(server.visits).toHaveLength(1);
   });
 
-  it('is a request that was aborted meanwhile', async () => {
+  it('is a request that was aborted before', async () => {
     const { server, deployment, upstream } = await start(
       answering((_body, _visit, request) => (request === 0 ? answerOf('{}') : null)),
     );

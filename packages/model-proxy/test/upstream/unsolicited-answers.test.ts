@@ -47,7 +47,7 @@ describe('an idle connection', () => {
     expect((await ask(upstream, deployment, { body: 'x' })).text).toBe('"to x"');
   });
 
-  it('that the upstream has just closed is not used', async () => {
+  it('is not used if the upstream has just closed it', async () => {
     const { server, deployment, upstream } = await start();
     await ask(upstream, deployment);
     const first = await server.visited(1);

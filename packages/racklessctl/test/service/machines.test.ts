@@ -182,7 +182,7 @@ describe('a context', () => {
     });
   });
 
-  it('of a pattern selects several services for one table', async () => {
+  it('with a pattern selects several services for one table', async () => {
     const lab = `{url: '${bmc.url}', user: admin, password: '${bmc.env['RACKLESSCTL_PASSWORD'] ?? ''}'}`;
     const file = write('contexts.yaml', `contexts:\n  rack1-a: ${lab}\n  rack1-b: ${lab}\n`);
     const { code, stdout } = await run(['power', 'status', 'node-2*', '-c', 'rack1-*', '--config', file]);

@@ -67,7 +67,7 @@ describe('a service with an unknown certificate', () => {
     expect({ code, stderr }).toEqual({ code: 78, stderr: expect.stringContaining(text) });
   });
 
-  it('asked over http ends with a hint', async () => {
+  it('ends with a hint if the client uses http', async () => {
     const { code, stderr } = await run(['list', '--url', bmc.url.replace('https:', 'http:')], bmc.env);
     expect([1, 69]).toContain(code);
     expect(stderr).toMatch(/racklessctl: .*http/i);

@@ -28,7 +28,7 @@ describe('boot', () => {
     expect(etags).toEqual(['W/"1"', 'W/"2"', '"2"']);
   });
 
-  it('takes None as target to clear the override, where the service lists it', async () => {
+  it('takes None as target to clear the override, if the service lists it', async () => {
     const Boot = { 'BootSourceOverrideTarget@Redfish.AllowableValues': ['None', 'Pxe'] };
     const service = await serve({ ...oneMachine({ Boot }), [`PATCH ${uri}`]: noContent });
     await run(['boot', 'clear', 'System', '--url', service.url]);
@@ -78,7 +78,7 @@ describe('media', () => {
     });
   });
 
-  it('is changed by PATCH where there are no actions', async () => {
+  it('is changed by PATCH if there are no actions', async () => {
     const service = await serve({ ...withDrive({}), [`PATCH ${drive}`]: noContent });
     await run(['media', 'insert', 'http://h/x.iso', 'sys', '--url', service.url]);
     expect(service.requests.at(-1)?.body).toEqual({ Image: 'http://h/x.iso', Inserted: true });
@@ -99,7 +99,7 @@ describe('media', () => {
     expect(late).toMatchObject({ code: 75, stderr: expect.stringContaining(`${service.url}/task/9`) });
   });
 
-  it('with a task that Ctrl-C leaves says that the task continues', async () => {
+  it('with a task continues the task after Ctrl-C, and says so', async () => {
     const target = `${drive}/Insert`;
     const service = await serve({
       ...withDrive({ Actions: { '#VirtualMedia.InsertMedia': { target } } }),

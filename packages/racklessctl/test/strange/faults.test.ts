@@ -50,27 +50,27 @@ describe('a service with a fault', () => {
       69,
       /unknown coding br/,
     ],
-  ])('that sends %s is named', async (_, answer, code, text) => {
+  ])('is named if it sends %s', async (_, answer, code, text) => {
     const service = await serve({ 'GET /redfish/v1/': answer });
     const finished = await run(['list', '--url', service.url]);
     expect(finished).toEqual({ code, stdout: '', stderr: expect.stringMatching(text) });
     expect(finished.stderr).toContain('racklessctl: ');
   });
 
-  it('that does not answer in time is named, with exit code 75', async () => {
+  it('is named, with exit code 75, if it does not answer in time', async () => {
     const service = await serve({ 'GET /redfish/v1/': () => undefined });
     const { code, stderr } = await run(['list', '--url', service.url, '--timeout', '0.3']);
     expect({ code, stderr }).toEqual({ code: 75, stderr: expect.stringContaining('no complete answer after 0.3 s') });
   });
 
-  it('that nothing listens for is named, with exit code 69', async () => {
+  it('is named, with exit code 69, if nothing listens at its address', async () => {
     const service = await serve({});
     await service.close();
     const { code, stderr } = await run(['list', '--url', service.url]);
     expect({ code, stderr }).toEqual({ code: 69, stderr: expect.stringContaining('the connection was refused') });
   });
 
-  it('with a loop of pages is named', async () => {
+  it('is named if its pages form a loop', async () => {
     const page = { Members: [], 'Members@odata.nextLink': '/redfish/v1/Systems?$skip=1' };
     const service = await serve({
       ...oneMachine(),
@@ -81,7 +81,7 @@ describe('a service with a fault', () => {
     expect({ code, stderr }).toEqual({ code: 69, stderr: expect.stringContaining('form a loop') });
   });
 
-  it('with an endless number of empty pages is named', async () => {
+  it('is named if it has an endless number of empty pages', async () => {
     let page = 0;
     const next: StrangeAnswer = (_, response) => {
       page += 1;
@@ -96,7 +96,7 @@ describe('a service with a fault', () => {
     expect({ code, stderr }).toEqual({ code: 69, stderr: expect.stringContaining('more than 10000 pages') });
   });
 
-  it('that sends a collection with 400,000 members is named', async () => {
+  it('is named if it sends a collection with 400,000 members', async () => {
     const service = await serve({
       ...oneMachine(),
       'GET /redfish/v1/Systems': { Members: Array.from({ length: 400_000 }, () => ({})) },
@@ -105,13 +105,13 @@ describe('a service with a fault', () => {
     expect({ code, stderr }).toEqual({ code: 69, stderr: expect.stringContaining('more than 100000 members') });
   });
 
-  it.each(['http://[', 'javascript:x', 'mailto:root@192.0.2.1'])('that links to %s is named', async (link) => {
+  it.each(['http://[', 'javascript:x', 'mailto:root@192.0.2.1'])('is named if it links to %s', async (link) => {
     const service = await serve(oneMachine({}, { Systems: { '@odata.id': link } }));
     const { code, stdout, stderr } = await run(['list', '--url', service.url]);
     expect({ code, stdout, stderr }).toEqual({ code: 69, stdout: '', stderr: `racklessctl: '${link}' is no link\n` });
   });
 
-  it('that redirects to an invalid URL is named', async () => {
+  it('is named if it redirects to an invalid URL', async () => {
     const service = await serve({
       'GET /redfish/v1/': (_, response) => void response.writeHead(302, { location: 'http://[' }).end(),
     });
@@ -119,7 +119,7 @@ describe('a service with a fault', () => {
     expect({ code, stderr }).toEqual({ code: 69, stderr: "racklessctl: 'http://[' is no link\n" });
   });
 
-  it('that is busy is asked again', async () => {
+  it('gets the request again if it is busy', async () => {
     let busy = 2;
     const answers = oneMachine();
     const service = await serve({
@@ -135,7 +135,7 @@ describe('a service with a fault', () => {
 });
 
 describe('credentials', () => {
-  it.each(['session', 'basic'])('of the method %s go to no other host than that of the URL', async (auth) => {
+  it.each(['session', 'basic'])('for the method %s go to no other host than that of the URL', async (auth) => {
     const other = await serve({});
     const { host } = new URL(other.url);
     const links = [
@@ -186,7 +186,7 @@ describe('texts of a service', () => {
     expect((await run(['list', '--url', service.url])).stdout).toContain('evil\\x1b]52;c;AAAA\\x07 \\x9b2J\\u202eabc');
   });
 
-  it('of an error name the property', async () => {
+  it('name the property of an error', async () => {
     const target = '/redfish/v1/Systems/System.Embedded.1/Actions/ComputerSystem.Reset';
     const service = await serve({
       ...oneMachine({ Actions: { '#ComputerSystem.Reset': { target } } }),
@@ -249,7 +249,7 @@ describe('a service that differs from ours', () => {
     expect(service.requests.at(-1)?.headers.authorization).toBe(`Basic ${btoa('root:calvin')}`);
   });
 
-  it('names its session with a host of its own; the session is deleted at the service', async () => {
+  it('names its session with its own host; the client deletes the session at the service', async () => {
     const service = await serve({
       ...oneMachine({}, withSessions),
       'POST /redfish/v1/Sessions': (_, response) =>
@@ -331,7 +331,7 @@ describe('Ctrl-C', () => {
 });
 
 describe('the end of a pipe', () => {
-  it('of standard error deletes the session, too', async () => {
+  it('deletes the session, too, if the pipe is standard error', async () => {
     const service = await serve({
       ...oneMachine({}, withSessions),
       'POST /redfish/v1/Sessions': (_, response) =>

@@ -71,7 +71,7 @@ describe('watch', () => {
     expect(service.lines.at(-1)).toBe('DELETE /sessions/2');
   });
 
-  it('compares the machines where the service has no stream', async () => {
+  it('compares the machines if the service has no stream', async () => {
     const system = { '@odata.id': uri, Id: 'System.Embedded.1', Name: 'System' };
     let reads = 0;
     const service = await serve({
@@ -86,7 +86,7 @@ describe('watch', () => {
     expect(stderr).toBe(`racklessctl: ${service.url} has no stream of events: reading its machines again and again\n`);
   });
 
-  it('compares the machines where the URI of the stream answers something else', async () => {
+  it('compares the machines if the URI of the stream answers something else', async () => {
     const service = await serve(withEvents({ a: 1 }));
     const watching = start(['watch', '--url', service.url]);
     await watching.printed('has no stream of events');
@@ -188,7 +188,7 @@ describe('console', () => {
 });
 
 describe('console', () => {
-  it('ends ssh when it is ended itself', async () => {
+  it('ends ssh when racklessctl is ended', async () => {
     const service = await serve(oneMachine({ SerialConsole: { SSH: { ServiceEnabled: true } } }));
     const ssh = write('ssh', '#!/bin/sh\necho connected >&2\nexec sleep 20\n');
     chmodSync(ssh, 0o700);

@@ -13,7 +13,7 @@ const entry = (name: string, params: string, more = '') =>
   `  - model_name: ${JSON.stringify(name)}\n    litellm_params: ${params}\n${more}`;
 
 describe('params', () => {
-  it('that are request parameters become defaults, including parameters that OpenAI lacks', () => {
+  it('become defaults if they are request parameters, including parameters that OpenAI lacks', () => {
     expect(
       members(
         [
@@ -38,7 +38,7 @@ describe('params', () => {
     expect(warnings(oneModel(['temperature: 0.2', 'top_k: 20']))).toEqual([]);
   });
 
-  it('that are unknown go upstream as with LiteLLM, unless they look misspelled; both cause warnings', () => {
+  it('go upstream as with LiteLLM if they are unknown, unless they look misspelled; both cause warnings', () => {
     const text = oneModel([
       'my_gateway_option: [1]',
       'temprature: 1',
@@ -114,7 +114,7 @@ describe('params', () => {
     ]);
   });
 
-  it('may name a credential, whose values apply where the params have none', () => {
+  it('may name a credential, whose values apply if the params have none', () => {
     const credentials =
       'credential_list:\n  - credential_name: team\n    credential_values: {api_key: k, organization: o, weight: 2}\n';
     const text = oneModel(['litellm_credential_name: team', 'weight: 7'], credentials);
@@ -147,7 +147,7 @@ describe('timeouts', () => {
     return [timeouts.totalMs, streamTimeouts.firstByteMs, timeouts.idleMs];
   };
 
-  it('of a deployment override the router, the router overrides the general settings, those override the environment', () => {
+  it('come from the deployment, else the router, else the general settings, else the environment', () => {
     const general = 'litellm_settings: {request_timeout: 40, idle_timeout: 5}\n';
     const router = `router_settings: {timeout: 30, stream_timeout: 3}\n${general}`;
     const environment = { REQUEST_TIMEOUT: '50' };
@@ -158,7 +158,7 @@ describe('timeouts', () => {
     expect(times(['timeout: 0', 'idle_timeout: 0'], router)).toEqual([null, 3000, null]);
   });
 
-  it('that are not numbers prevent the start', () => {
+  it('prevent the start if they are not numbers', () => {
     expect(faults(oneModel(), { environment: { REQUEST_TIMEOUT: '1m' } })).toEqual([
       'environment: REQUEST_TIMEOUT must be a number of seconds from 0 to 86400, not "1m"',
     ]);
@@ -221,7 +221,7 @@ describe('a provider', () => {
       {},
       ['openai', 'a', 'http://v/v1', 'k'],
     ],
-  ])('of %s with %j is found with its address and key', (params, environment, expected) => {
+  ])('for %s with %j is found with its address and key', (params, environment, expected) => {
     expect(target(params, environment)).toEqual(expected);
   });
 
@@ -272,7 +272,7 @@ describe('a provider', () => {
     ]);
   });
 
-  it('that is not implemented causes a warning with the name of the model, not a fault', () => {
+  it('causes a warning with the name of the model, not a fault, if it is not implemented', () => {
     const text = `model_list:\n${entry('a', '{model: bedrock/x}')}${entry('b', '{model: azure/y, api_base: "https://z"}')}${entry('b', '{model: gpt-4o, api_key: k}')}${entry('c', '{model: org/z}')}`;
     const { proxy } = load(text);
     expect(proxy.deployments.map(({ modelName }) => modelName)).toEqual(['b']);

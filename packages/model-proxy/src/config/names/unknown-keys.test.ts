@@ -188,7 +188,7 @@ describe('model_group_alias', () => {
     expect(hiddenAliases).toEqual(new Set(['b']));
   });
 
-  it('of an unknown group causes a warning, of another value a fault', () => {
+  it('causes a warning for an unknown group, and a fault for another value', () => {
     expect(warnings(oneModel([], 'router_settings: {model_group_alias: {a: chta}}\n'))).toEqual([
       'config.yaml:6: router_settings.model_group_alias.a: there is no "chta" in model_list',
     ]);

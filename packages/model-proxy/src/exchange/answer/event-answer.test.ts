@@ -153,7 +153,7 @@ describe('a stream', () => {
     ['{"error":{"message":"odd","code":"server_error"}}', 500],
     ['{"object":"error","message":"too long","type":"BadRequestError","code":400}', 400],
     ['{"error":"just a text"}', 500],
-  ])('that begins with %s is an error with status %d', async (data, status) => {
+  ])('becomes an error if it begins with %s, with status %d', async (data, status) => {
     stream(`data: ${data}\n\n`, 'data: [DONE]\n\n');
     const answer = await ask();
     expect([answer.status, answer.headers['content-type']]).toEqual([status, 'application/json']);
@@ -163,13 +163,13 @@ describe('a stream', () => {
   it.each([
     '{"model":"served/model","choices":[{"delta":{"content":"\\"error\\""},"finish_reason":"stop"}]}',
     '{"error":null,"model":"served/model","choices":[{"delta":{},"finish_reason":"stop"}]}',
-  ])('that begins with %s is not an error', async (data) => {
+  ])('does not become an error if it begins with %s', async (data) => {
     stream(`data: ${data}\n\n`);
     const answer = await ask();
     expect([answer.status, answer.text]).toEqual([200, renamed(`data: ${data}\n\n`)]);
   });
 
-  it('that breaks off ends with an error event, without an incomplete event before it', async () => {
+  it('ends with an error event if it breaks off, without an incomplete event before it', async () => {
     served.answering = (_asked, response) => {
       response.writeHead(200, events);
       response.write(chunk('1'));
@@ -188,7 +188,7 @@ describe('a stream', () => {
     });
   });
 
-  it('that breaks off after [DONE] has no error event: the answer is complete', async () => {
+  it('has no error event if it breaks off after [DONE]: the answer is complete', async () => {
     served.answering = (_asked, response) => {
       response.writeHead(200, events);
       response.write(`${last}data: [DONE]\n\n`, () => response.destroy());
@@ -197,7 +197,7 @@ describe('a stream', () => {
     expect([answer.status, answer.text]).toEqual([200, renamed(`${last}data: [DONE]\n\n`)]);
   });
 
-  it('that ends in order but too early ends with an error event, too', async () => {
+  it('ends with an error event if it ends in order but too early', async () => {
     stream(chunk('1'));
     const { text } = await ask();
     expect(text).toMatch(/^data: .*\n\ndata: \{"error":\{.*ended before the answer had finished.*\n\n$/);

@@ -160,7 +160,7 @@ describe('a form', () => {
     expect(textOf(upstreamSide)).toBe(`${expected}abc${END}`);
   });
 
-  it('of unknown length goes upstream in chunks, with the parts before its model first', async () => {
+  it('goes upstream in chunks, with the parts before its model first, if its length is unknown', async () => {
     const client = Client.chunked();
     client.sendChunk(`${FILE}sound\r\n`);
     client.sendChunk(field('model', 'public'));
@@ -245,7 +245,7 @@ describe('a form', () => {
     }
   });
 
-  it('that becomes too large is rejected, and stays incomplete upstream', async () => {
+  it('is rejected when it becomes too large, and stays incomplete upstream', async () => {
     const small = await serveApp({
       settings: { maxRequestBytes: 1000 },
       deployment: { apiBase: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/v1` }, // it listens at TCP

@@ -88,7 +88,7 @@ describe('a part', () => {
     expect(disposition(text)).toEqual({ name, isFile });
   });
 
-  it('that is a file has no value, and is listed as soon as it begins', () => {
+  it('has no value if it is a file, and is listed as soon as it begins', () => {
     const head = '--xx\r\nContent-Disposition: form-data; name="model"; filename="a"\r\n\r\n';
     const scanner = new MultipartScanner('xx', new Set(['model']));
     scanner.push(Buffer.from(head));
@@ -109,7 +109,7 @@ describe('the boundary', () => {
     ['multipart/form-data; boundary=abc; charset=utf-8', 'abc'],
     ['multipart/form-data', undefined],
     ['multipart/form-data; boundary=', undefined],
-  ])('of %s is %s', (contentType, boundary) => {
+  ])('in %s is %s', (contentType, boundary) => {
     expect(boundaryOf(contentType)).toBe(boundary);
   });
 });

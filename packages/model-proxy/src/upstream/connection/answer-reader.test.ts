@@ -121,7 +121,7 @@ describe('an answer', () => {
     'HTTP/1.1 204 No\r\ncontent-length: 1\r\n\r\n',
     'HTTP/1.1 204 No\r\ntransfer-encoding: chunked\r\n\r\n',
     'HTTP/1.1 304 No\r\ncontent-length: 1\r\n\r\n',
-  ])('that an unexpected body may follow is the last of its connection: %j', (text) => {
+  ])('is the last of its connection if an unexpected body may follow: %j', (text) => {
     const { callbacks } = readAll([Buffer.from(text)]);
     expect([callbacks[1]?.split(' ').at(-2), callbacks.at(-1)]).toEqual(['false', 'end false']);
   });
@@ -133,7 +133,7 @@ describe('an answer', () => {
     expect(readAll(cutAt(text(MAX_INTERIM_ANSWERS + 1))).callbacks).toEqual(['begun', 'head']);
   });
 
-  it('that other bytes follow ends at its end, and reports them', () => {
+  it('ends at its end if other bytes follow, and reports these bytes', () => {
     for (const text of [`${ok}content-length: 1\r\n\r\na`, `${chunked}0\r\n\r\n`, 'HTTP/1.1 204 None\r\n\r\n'])
       expect(readAll([Buffer.from(`${text}HTTP/1.1 200 OK\r\n`)]).callbacks.at(-1)).toBe('end true');
   });
@@ -182,7 +182,7 @@ describe('an answer', () => {
     ['http', `${chunked}1;a\0\r\n`],
     ['http', `${chunked}1;${'x'.repeat(20_000)}`],
     ['http', `${chunked}0\r\n${'a: b\r\n'.repeat(20_000)}`],
-  ])('that is ambiguous or invalid is a fault (%s) with any chunks: %j', (kind, text) => {
+  ])('is a fault if it is ambiguous or invalid (%s), with any chunks: %j', (kind, text) => {
     for (let at = 0; at <= Math.min(text.length, 120); at += 1)
       expect(readAll(cutAt(text, at)).callbacks.at(-1)).toBe(kind);
   });
@@ -195,7 +195,7 @@ describe('an answer', () => {
     ['closed', `${chunked}3\r\nab`],
     ['closed', `${chunked}3\r\nabc\r\n`],
     ['closed', `${chunked}0\r\n`],
-  ])('that breaks off is a fault (%s): %j', (kind, text) => {
+  ])('is a fault if it breaks off (%s): %j', (kind, text) => {
     expect(readAll([Buffer.from(text)], { ends: true }).callbacks.at(-1)).toBe(kind);
   });
 });
