@@ -1,14 +1,16 @@
 /**
  * The reference for comparisons: a bare `node:http` server that answers every request with the same
- * status, headers and bytes. Reads the answer as JSON from its first argument, and prints its port.
+ * status, headers and bytes. Reads the answer as JSON from the file in its first argument, and prints
+ * its port.
  */
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-const { headers, body } = JSON.parse(process.argv[2] ?? '') as {
+const { headers, body } = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as {
   readonly headers: readonly string[];
   readonly body: string;
-}; // get-system.ts wrote it.
+}; // bare-process.ts wrote it.
 
 const server = createServer((_request, response) => {
   response.writeHead(200, [...headers]);

@@ -10,12 +10,12 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { hash } from 'bcrypt';
+import { fetchWhole, startBareServer } from './bare-process.js';
 import { freePort } from './free-port.js';
 
 const { values: flags } = parseArgs({
@@ -33,12 +33,12 @@ const connections = 64;
 const goals = { open: 0.6, authenticated: 0.7 };
 
 const daemonPath = fileURLToPath(new URL('../../../../bin/bmc-daemon.js', import.meta.url));
-const barePath = fileURLToPath(new URL('bare-server.js', import.meta.url));
 const credentials = { Authorization: `Basic ${Buffer.from('admin:bench').toString('base64')}` };
 
 interface Server {
-  readonly process: ChildProcess;
+  readonly pid: number;
   readonly url: string;
+  stop(): Promise<void>;
 }
 
 interface Round {
@@ -66,20 +66,8 @@ async function startDaemon(folder: string, options: { readonly authenticated: bo
     { stdio: ['ignore', 'ignore', 'inherit'] },
   );
   const url = `http://127.0.0.1:${port}`;
-  await until(`answer of the daemon at ${url}`, async () => (await fetchOnce(`${url}/healthz`)).status === 200);
-  return { process: child, url };
-}
-
-async function startBare(answer: Answer): Promise<Server> {
-  // node:http adds these headers by itself, in both servers.
-  const headers = answer.headers.filter(
-    (_, index, all) => !/^(date|connection|keep-alive)$/i.test(all[index - (index % 2)] ?? ''),
-  );
-  const child = spawn(process.execPath, [barePath, JSON.stringify({ headers, body: answer.body })], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const [chunk] = (await once(child.stdout, 'data')) as [Buffer]; // Its one line.
-  return { process: child, url: `http://127.0.0.1:${chunk.toString().trim()}` };
+  await until(`answer of the daemon at ${url}`, async () => (await fetchWhole(`${url}/healthz`)).status === 200);
+  return { pid: child.pid ?? NaN, url, stop: () => stop(child) };
 }
 
 /**
@@ -97,27 +85,10 @@ async function logIn({ url }: Server): Promise<Readonly<Record<string, string>>>
   return { 'X-Auth-Token': token };
 }
 
-async function stop({ process: child }: Server): Promise<void> {
+async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null) return;
   child.kill('SIGTERM');
   await once(child, 'exit');
-}
-
-interface Answer {
-  readonly status: number;
-  /** Name, value, name, value, as sent. */
-  readonly headers: readonly string[];
-  readonly body: string;
-}
-
-function fetchOnce(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    get(url, { headers }, (response) => {
-      let body = '';
-      response.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.rawHeaders, body }));
-    }).on('error', reject);
-  });
 }
 
 /** Polls for at most 20 s. */
@@ -135,15 +106,15 @@ async function until(what: string, condition: () => Promise<boolean>): Promise<v
  * Returns the used CPU time of a process in microseconds.
  * @see proc_pid_stat(5)
  */
-async function cpuTimeUs(pid: number | undefined): Promise<number> {
-  const stat = await readFile(`/proc/${pid ?? 'none'}/stat`, 'utf8');
+async function cpuTimeUs(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   // utime and stime, in ticks of 10 ms.
   return (Number(fields[11]) + Number(fields[12])) * 10_000;
 }
 
 async function load(server: Server, path: string, headers: Readonly<Record<string, string>>): Promise<Round> {
-  const before = await cpuTimeUs(server.process.pid);
+  const before = await cpuTimeUs(server.pid);
   const { stdout } = await promisify(execFile)('wrk', [
     ...['-t', '1', '-c', String(connections), '-d', `${flags.seconds}s`],
     ...Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
@@ -152,7 +123,7 @@ async function load(server: Server, path: string, headers: Readonly<Record<strin
   if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`loading ${server.url}${path}: ${stdout}`);
   const requests = Number(/(\d+) requests in/.exec(stdout)?.[1]);
   const perSecond = Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]);
-  return { perSecond, cpuUs: ((await cpuTimeUs(server.process.pid)) - before) / requests };
+  return { perSecond, cpuUs: ((await cpuTimeUs(server.pid)) - before) / requests };
 }
 
 function median(values: readonly number[]): number {
@@ -164,7 +135,7 @@ function medianRatio(rounds: readonly Round[], others: readonly Round[]): number
 }
 
 async function compare(what: string, path: string, open: Server, authenticated: Server): Promise<boolean> {
-  const bare = await startBare(await fetchOnce(`${open.url}${path}`));
+  const bare = await startBareServer(folder, await fetchWhole(`${open.url}${path}`));
   const servers = [
     { name: 'bare node:http', server: bare, headers: {} },
     { name: 'bmc-daemon', server: open, headers: {} },
@@ -178,7 +149,7 @@ async function compare(what: string, path: string, open: Server, authenticated: 
         rounds[index]?.push(await load(server, path, headers));
     }
   } finally {
-    await stop(bare);
+    await bare.stop();
   }
   console.log(`GET of ${what}, ${connections} connections`);
   for (const [index, { name }] of servers.entries()) {
@@ -208,7 +179,7 @@ try {
   started.push(open);
   const authenticated = await startDaemon(folder, { authenticated: true });
   started.push(authenticated);
-  const { body } = await fetchOnce(`${open.url}/redfish/v1/Systems`);
+  const { body } = await fetchWhole(`${open.url}/redfish/v1/Systems`);
   // The service sends this form.
   const collection = JSON.parse(body) as { readonly Members: readonly { readonly '@odata.id': string }[] };
   const system = collection.Members[0]?.['@odata.id'];
@@ -220,6 +191,6 @@ try {
   ];
   process.exitCode = reached.every(Boolean) ? 0 : 1;
 } finally {
-  await Promise.all(started.map(stop));
+  await Promise.all(started.map((server) => server.stop()));
   await rm(folder, { recursive: true });
 }

@@ -1,0 +1,59 @@
+/** Starts the server that benchmarks compare with. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { get } from 'node:http';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const barePath = fileURLToPath(new URL('bare-server.js', import.meta.url));
+
+/** An answer with its headers. */
+export interface WholeAnswer {
+  readonly status: number;
+  /** Name, value, name, value, as sent. */
+  readonly headers: readonly string[];
+  readonly body: string;
+}
+
+/** A running bare server. */
+export interface BareServer {
+  readonly url: string;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+/** Sends a GET on a connection of its own. */
+export function fetchWhole(url: string, headers: Readonly<Record<string, string>> = {}): Promise<WholeAnswer> {
+  return new Promise((resolve, reject) => {
+    get(url, { headers }, (response) => {
+      let body = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.rawHeaders, body }));
+    }).on('error', reject);
+  });
+}
+
+/**
+ * Starts a bare server that sends this answer for each request.
+ * @param folder for a file with the answer.
+ */
+export async function startBareServer(folder: string, answer: WholeAnswer): Promise<BareServer> {
+  // node:http adds these headers by itself, in both servers.
+  const headers = answer.headers.filter(
+    (_, index, all) => !/^(date|connection|keep-alive|transfer-encoding)$/i.test(all[index - (index % 2)] ?? ''),
+  );
+  const file = join(folder, 'bare-answer.json');
+  await writeFile(file, JSON.stringify({ headers, body: answer.body }));
+  const child = spawn(process.execPath, [barePath, file], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [chunk] = (await once(child.stdout, 'data')) as [Buffer]; // Its one line.
+  return {
+    url: `http://127.0.0.1:${chunk.toString().trim()}`,
+    pid: child.pid ?? NaN,
+    stop: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    },
+  };
+}
