@@ -2,6 +2,7 @@
 import { readNetwork } from '@rackless/daemon/network/ip-networks.js';
 import { z } from 'zod';
 import { parseForwardedPath } from '../endpoints/forwarded-path.js';
+import { MAX_TIMEOUT_SECONDS } from '../providers/deployment.js';
 
 /** A row of a settings table. A value of `null` in a file means that the setting is not set. */
 export interface SettingDefinition<T> {
@@ -127,12 +128,9 @@ const numeric = (min: number, max: number) =>
 export const number = (min: number, max: number, given: Row) =>
   row(numeric(min, max), `a number from ${min} to ${max}`, given);
 
-/** 23 days. Node's timers support up to 2^31 ms, which is 24 days. */
-const MAX_SECONDS = 2_000_000;
-
 /** A time in seconds; 0 means no limit. */
 export const seconds = (given: Row) =>
-  row(numeric(0, MAX_SECONDS), `a number of seconds from 0 (no limit) to ${MAX_SECONDS}`, given);
+  row(numeric(0, MAX_TIMEOUT_SECONDS), `a number of seconds from 0 (no limit) to ${MAX_TIMEOUT_SECONDS}`, given);
 
 /** One of several words. */
 export const oneOf = <const T extends string>(values: readonly T[], given: Row) =>

@@ -1,7 +1,7 @@
 /** Timeouts of a single request, from LiteLLM's headers in it and from the configuration. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { invalidHeader } from '../errors/path.js';
-import type { Deployment, Timeouts } from '../providers/deployment.js';
+import { MAX_TIMEOUT_SECONDS, type Deployment, type Timeouts } from '../providers/deployment.js';
 
 /** Timeouts that a client asks for, in milliseconds; null: the header is missing. */
 export interface ClientTimeouts {
@@ -10,9 +10,6 @@ export interface ClientTimeouts {
   /** `x-litellm-stream-timeout`: for a stream, until its first byte. */
   readonly streamTimeoutMs: number | null;
 }
-
-/** Same maximum as for timeouts in the configuration: 23 days. Node's timers support up to 24 days. */
-const MAX_SECONDS = 2_000_000;
 
 /**
  * Reads the timeout headers of a request.
@@ -58,7 +55,7 @@ function milliseconds(name: string, value: string | string[] | undefined): numbe
   if (value === undefined) return null;
   const text = String(value).trim();
   const seconds = /^\+?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
-  if (!(seconds > 0 && seconds <= MAX_SECONDS))
-    throw invalidHeader(name, `expected a number of seconds, more than 0 and at most ${MAX_SECONDS}`);
+  if (!(seconds > 0 && seconds <= MAX_TIMEOUT_SECONDS))
+    throw invalidHeader(name, `expected a number of seconds, more than 0 and at most ${MAX_TIMEOUT_SECONDS}`);
   return Math.max(1, Math.round(seconds * 1000));
 }

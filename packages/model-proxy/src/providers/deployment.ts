@@ -1,6 +1,9 @@
 /** Deployments: the entries of `model_list` with all inherited values resolved. */
 import type { Provider } from './provider.js';
 
+/** Maximum of a timeout in seconds: 23 days. Node's timers support up to 2^31 ms, which is 24 days. */
+export const MAX_TIMEOUT_SECONDS = 2_000_000;
+
 /** Timeouts in milliseconds; null: no timeout. */
 export interface Timeouts {
   /** For TCP and TLS. */

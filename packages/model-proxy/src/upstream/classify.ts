@@ -2,6 +2,7 @@
  * Makes the errors for failed answers of upstreams, with LiteLLM's statuses and message heads.
  * @see https://docs.litellm.ai/docs/exception_mapping
  */
+import { parseJson } from '@rackless/daemon/text/json.js';
 import { ProxyError } from '../errors/proxy-error.js';
 import type { Deployment } from '../providers/deployment.js';
 import type { UpstreamError } from '../providers/dialect.js';
@@ -46,7 +47,7 @@ export function errorOfFailedAnswer(
 ): ProxyError {
   const { deployment } = selection;
   const text = body.toString('utf8', 0, MAX_BODY_BYTES);
-  const parsed = parse(text);
+  const parsed = parseJson(text);
   const translated = deployment.provider.dialect?.error(status, parsed);
   if (translated !== undefined)
     return errorOfUpstreamError(translated.status ?? status, headers, translated, selection);
@@ -271,15 +272,6 @@ function retryHeaders(headers: readonly string[], mask: SecretMask): Record<stri
       retryHeaderValues.set(name, mask(value));
   }
   return Object.fromEntries(retryHeaderValues);
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The caller handles pages and texts.
-    return undefined;
-  }
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,5 +1,6 @@
 /** Texts for people from Redfish's error bodies (DSP0266, "Error responses"). */
 import { STATUS_CODES } from 'node:http';
+import { parseJson } from '@rackless/daemon/text/json.js';
 import { asResource, listAt, objectAt, textAt, textsAt, type Resource } from './resource.js';
 
 /** A message of a service. */
@@ -57,7 +58,7 @@ export function messageText({ property, text }: ServiceMessage): string {
 
 /** Returns the reason of a failed answer: the service's messages, or the status and the title of a page. */
 export function reasonOf(status: number, text: string): string {
-  const body = asResource(jsonOf(text));
+  const body = asResource(parseJson(text));
   const messages = [...new Set(messagesOf(body).map(messageText))];
   if (messages.length > 0) return messages.join('; ');
   const general = textAt(body, 'error', 'message') ?? textAt(body, 'error', 'code') ?? pageTitle(text);
@@ -65,16 +66,6 @@ export function reasonOf(status: number, text: string): string {
   return general === undefined || general === name
     ? `${status} ${name}`
     : `${status} ${name}: ${general.slice(0, MAX_TEXT)}`;
-}
-
-/** Returns the JSON of a text; undefined if it is none. */
-export function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    // Web servers of BMCs and proxies answer some errors with HTML.
-    return undefined;
-  }
 }
 
 const pageTitle = (text: string): string | undefined => {

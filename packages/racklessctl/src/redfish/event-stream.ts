@@ -1,7 +1,7 @@
 /** Reads a service's stream of Server-Sent Events (DSP0266, "Server-sent events"). */
 import { createParser } from 'eventsource-parser';
 import { CommandFailure, exitCode } from '../failure.js';
-import { jsonOf } from './error-texts.js';
+import { parseJson } from '@rackless/daemon/text/json.js';
 import type { OpenAnswer } from './exchange.js';
 import { asResource, type Resource } from './resource.js';
 import type { Service } from './service.js';
@@ -106,7 +106,7 @@ async function* parse({ stream }: OpenAnswer, position: Position): AsyncGenerato
     onEvent: ({ id, data }) => {
       // A header cannot contain other characters.
       if (id !== undefined && /^[\x20-\x7e]*$/.test(id)) position.id = id;
-      const body = jsonOf(data);
+      const body = parseJson(data);
       if (body !== undefined) events.push(asResource(body));
     },
     onError: (error) => {

@@ -1,8 +1,9 @@
 /** One Redfish service: reads and writes resources, with a session if there are credentials. */
+import { parseJson } from '@rackless/daemon/text/json.js';
 import { retryAfterMs } from '@rackless/daemon/http/retry-after.js';
 import { CommandFailure, exitCode } from '../failure.js';
 import { Exchange, type Answer, type Endpoint, type OpenAnswer, type ServiceRequest } from './exchange.js';
-import { jsonOf, reasonOf } from './error-texts.js';
+import { reasonOf } from './error-texts.js';
 import { linkPath } from './link-path.js';
 import { asResource, linkAt, textAt, type Resource } from './resource.js';
 import { graceAfter, wait } from './wait.js';
@@ -136,7 +137,7 @@ export class Service {
         `${this.origin.origin} returned no token for the session. Try --auth basic`,
       );
     this.#authorization = { 'X-Auth-Token': token };
-    this.#session = answer.headers.location ?? linkAt(asResource(jsonOf(answer.text)));
+    this.#session = answer.headers.location ?? linkAt(asResource(parseJson(answer.text)));
     this.signal.throwIfAborted();
   }
 
@@ -149,7 +150,7 @@ export class Service {
   async read(path: string): Promise<ReadResource> {
     const answer = await this.receive(path);
     if (answer.status >= 400) throw this.#rejection('reading', path, answer);
-    const resource = jsonOf(answer.text);
+    const resource = parseJson(answer.text);
     if (typeof resource !== 'object' || resource === null || Array.isArray(resource)) {
       const type = answer.headers['content-type'] ?? 'without a content type';
       throw new CommandFailure(
@@ -163,7 +164,7 @@ export class Service {
   /** Reads a resource; undefined if the service does not have it (404) or does not show it (403, 501). */
   async find(path: string): Promise<Resource | undefined> {
     const answer = await this.receive(path);
-    const body = jsonOf(answer.text);
+    const body = parseJson(answer.text);
     if ([403, 404, 405, 501].includes(answer.status)) return undefined;
     if (answer.status >= 400) throw this.#rejection('reading', path, answer);
     return body === undefined ? undefined : asResource(body);
@@ -248,7 +249,7 @@ export class Service {
 
   #accepted(answer: Answer, doing: string, path: string): WriteAnswer {
     if (answer.status >= 300) throw this.#rejection(doing, path, answer);
-    return { status: answer.status, headers: answer.headers, body: asResource(jsonOf(answer.text)) };
+    return { status: answer.status, headers: answer.headers, body: asResource(parseJson(answer.text)) };
   }
 
   #rejection(doing: string, path: string, { status, text }: Answer): CommandFailure {

@@ -1,7 +1,8 @@
 /** Waits for operations that continue after the answer (DSP0266, "Asynchronous operations"). */
+import { parseJson } from '@rackless/daemon/text/json.js';
 import { retryAfterMs } from '@rackless/daemon/http/retry-after.js';
 import { CommandFailure, exitCode } from '../failure.js';
-import { jsonOf, messagesOf, messageText, reasonOf } from './error-texts.js';
+import { messagesOf, messageText, reasonOf } from './error-texts.js';
 import type { Answer } from './exchange.js';
 import { asResource, linkAt, listAt, numberAt, textAt, type Resource } from './resource.js';
 import type { Service, WriteAnswer } from './service.js';
@@ -73,7 +74,7 @@ async function waitUntil(deadline: number, pause: number, service: Service, moni
 
 function isComplete({ status, text }: Answer, { onProgress }: TaskOptions): boolean {
   if (status >= 400) throw new CommandFailure(exitCode.failed, `the task failed: ${reasonOf(status, text)}`);
-  const task = asResource(jsonOf(text));
+  const task = asResource(parseJson(text));
   const state = textAt(task, 'TaskState') ?? textAt(task, 'JobState');
   if (state === undefined) {
     // A monitor answers 202 while the task runs. Then it answers with the result of the operation.

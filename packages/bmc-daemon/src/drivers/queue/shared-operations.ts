@@ -1,5 +1,6 @@
 /** The queues of machines that several replicas change: an operation waits for those of all replicas. */
 import { setMaxListeners } from 'node:events';
+import { parseJson } from '@rackless/daemon/text/json.js';
 import { z } from 'zod';
 import { LeaseLost, LeaseQueues, TicketCancelled, type Ticket } from '../../replicas/lease-queue.js';
 import type { SharedStore } from '../../replicas/shared-store.js';
@@ -143,7 +144,7 @@ async function checked(ticket: Ticket): Promise<void> {
 }
 
 function cancellation({ message: text }: TicketCancelled): DriverError {
-  const { data } = reasonSchema.safeParse(jsonOf(text));
+  const { data } = reasonSchema.safeParse(parseJson(text));
   if (data === undefined) return new DriverError('unavailable', 'another replica has cancelled the operation');
   return new DriverError(data.kind, data.message);
 }
@@ -153,15 +154,7 @@ function cancellation({ message: text }: TicketCancelled): DriverError {
  * another format.
  */
 function ejectOf(text: string): z.infer<typeof ejectSchema> | undefined {
-  return ejectSchema.safeParse(jsonOf(text)).data;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
+  return ejectSchema.safeParse(parseJson(text)).data;
 }
 
 function reasonOf({ reason }: AbortSignal): Error {

@@ -2,6 +2,7 @@
  * Errors that some upstreams send with status 200: as the answer, or as the first event of a
  * stream.
  */
+import { parseJson } from '@rackless/daemon/text/json.js';
 
 /** Maximum size of such an error; a longer answer is not an error. */
 export const MAX_SUCCESS_ERROR_BYTES = 65_536;
@@ -50,12 +51,8 @@ function statusOf(value: object): number | undefined {
   return Number.isInteger(code) && code >= 400 && code <= 599 ? code : 500;
 }
 
+/** Returns undefined for invalid JSON too. It is not an error of the upstream: the client gets it unchanged. */
 function parse(text: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : undefined;
-  } catch {
-    // Invalid JSON is not an error of the upstream: the client gets it unchanged.
-    return undefined;
-  }
+  const value = parseJson(text);
+  return typeof value === 'object' && value !== null ? value : undefined;
 }

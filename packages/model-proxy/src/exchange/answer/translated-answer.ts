@@ -2,6 +2,7 @@
  * Translates answers of providers with a dialect to OpenAI's form. The translation then goes
  * through the same classes as other answers.
  */
+import { parseJson } from '@rackless/daemon/text/json.js';
 import { ChunkList } from '../../json/chunk-list.js';
 import { responseTooLarge } from '../../errors/body.js';
 import type { ProxyError } from '../../errors/proxy-error.js';
@@ -46,7 +47,7 @@ class TranslatedJson implements Answer {
     const { selection } = exchange;
     if (selection === null) return;
     const body = Buffer.concat(this.#received.chunks, this.#length);
-    const parsed = parse(body);
+    const parsed = parseJson(body.toString());
     if (parsed === undefined) {
       this.fail(notJsonFault(status, body, selection));
       return;
@@ -142,13 +143,4 @@ function withoutBodyHeaders(context: AnswerContext): AnswerContext {
     if (name !== 'content-type' && name !== 'content-length') headers.push(name, value);
   }
   return { ...context, headers };
-}
-
-function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString());
-  } catch {
-    // The caller reports an answer that is not JSON.
-    return undefined;
-  }
 }

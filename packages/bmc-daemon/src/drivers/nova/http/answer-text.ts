@@ -1,17 +1,16 @@
 /** Reads answers of OpenStack's services, and of proxies before them. */
+import { parseJson } from '@rackless/daemon/text/json.js';
 import type { CloudAnswer } from './exchange.js';
 
 /** Maximum length of a reason in characters. */
 const MAX_REASON = 300;
 
-/** Returns the parsed JSON of an answer; undefined if the answer is not JSON. */
+/**
+ * Returns the parsed JSON of an answer; undefined if the answer is not JSON. Glance answers some
+ * errors with plain text, and proxies with HTML.
+ */
 export function jsonOf({ text }: Pick<CloudAnswer, 'text'>): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    // Glance answers some errors with plain text, and proxies with HTML.
-    return undefined;
-  }
+  return parseJson(text);
 }
 
 /**

@@ -2,6 +2,7 @@
  * The virtual media and the boot override of a server, as values and as texts. The texts are stored
  * in the cloud. All daemons can change them there, and the owner of the server can too.
  */
+import { parseJson } from '@rackless/daemon/text/json.js';
 import { z } from 'zod';
 import { afterBoot, overrideDevice, untouchedOverride, type BootOverride } from '../../rules/boot-override.js';
 
@@ -80,12 +81,12 @@ const newerSchema = z.object({ v: z.int().min(1) });
 
 /** Returns whether a newer version of the service has stored this text, in a form of its own. */
 export function isOfNewerVersion(text: string | undefined): boolean {
-  return newerSchema.safeParse(valueOf(text)).success;
+  return newerSchema.safeParse(text === undefined ? undefined : parseJson(text)).success;
 }
 
 /** Parses a stored text; undefined if there is no text, or if this version did not write it. */
 export function parseState(text: string | undefined): ServerState | undefined {
-  const parsed = stateSchema.safeParse(valueOf(text));
+  const parsed = stateSchema.safeParse(text === undefined ? undefined : parseJson(text));
   if (!parsed.success || isOfNewerVersion(text)) return undefined;
   const { cd = null, verify = null, tag = null, after, off, by, enabled, target } = parsed.data;
   const { boot } = untouchedState;
@@ -97,14 +98,6 @@ export function parseState(text: string | undefined): ServerState | undefined {
     ...(after === undefined ? {} : { bootedAfter: after }),
     ...(off === undefined || by === undefined ? {} : { stopping: { after: off, by } }),
   };
-}
-
-function valueOf(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : (JSON.parse(text) as unknown);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Formats a state, in 255 characters or less if {@link fitsItem} accepts its asset tag. */
