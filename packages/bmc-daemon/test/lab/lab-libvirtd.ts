@@ -15,7 +15,7 @@ export interface JsonReport {
   readonly notes: readonly string[];
 }
 
-/** What a host has: a change of any part is a change of the host. */
+/** The machines and files of a host. A test compares them before and after a command. */
 export interface HostContents {
   readonly domains: readonly string[];
   readonly files: readonly string[];

@@ -206,6 +206,33 @@ describe('machine create', () => {
     await lab.virsh('pool-destroy', 'full');
   });
 
+  it('does not delete a volume of another program in the place of an interrupted machine', async () => {
+    await lab.results('create', 'node', ...small);
+    const interrupted = (await lab.virsh('dumpxml', '--inactive', 'node')).replace(
+      '"complete":true',
+      '"complete":false',
+    );
+    await lab.define('domain', interrupted);
+    const file = join(lab.folder, 'node.qcow2');
+    await writeFile(file, Buffer.alloc(2 * 1024 ** 2, 'precious'));
+    const data = await lab.machine('create', 'node', ...small);
+    expect([data.code, data.stderr]).toEqual([
+      1,
+      'bmc-daemon: machine node is incomplete, and its disks contain data: run "bmc-daemon machine delete node"\n',
+    ]);
+    await writeFile(file, '');
+    await lab.define(
+      'domain',
+      `<domain type='qemu'><name>theirs</name><memory>65536</memory><os><type>hvm</type></os><devices>
+        <disk type='file' device='disk'><source file='${file}'/><target dev='vda'/></disk></devices></domain>`,
+    );
+    const used = await lab.machine('create', 'node', ...small);
+    expect([used.code, used.stderr]).toEqual([1, 'bmc-daemon: volume node.qcow2 stays: machine theirs also uses it\n']);
+    expect((await stat(file)).size).toBe(0);
+    await lab.virsh('undefine', 'theirs');
+    expect(await lab.results('create', 'node', ...small)).toMatchObject([{ outcome: 'created' }]);
+  });
+
   it.each([
     [['--network', 'nowhere'], /the host has no network nowhere; it has default\. Use --network or --bridge/],
     [['--pool', 'nowhere'], /the host has no storage pool nowhere; it has default/],
@@ -317,6 +344,14 @@ describe('machine delete', () => {
       expect.arrayContaining(['node_VARS.fd', 'node-serial0.log', 'node.save', 'node.qcow2']),
     );
     await lab.results('delete', 'node', '--yes');
+    expect(await lab.contents()).toEqual(nothing);
+  });
+
+  it('deletes the disks of a machine that lost its definition while it runs', async () => {
+    await lab.results('create', 'node', ...small, '--bios');
+    await lab.virsh('start', 'node');
+    await lab.virsh('undefine', 'node');
+    expect(await lab.results('delete', 'node', '--force')).toMatchObject([{ outcome: 'deleted' }]);
     expect(await lab.contents()).toEqual(nothing);
   });
 

@@ -11,6 +11,7 @@ import type { Domain, StorageVolume } from '@rackless/libvirt';
 import { DriverError } from '../../driver-error.js';
 import { attempt, isUnavailable } from '../failure.js';
 import { deleteVolume, placeOfVolume } from '../volumes/disk-volume.js';
+import { reasonOf } from './lab-error.js';
 import type { LabHost } from './lab-host.js';
 import type { PlannedVolume } from './lab-pool.js';
 import type { DiskVolume } from './machine-xml.js';
@@ -57,8 +58,11 @@ export async function buildMachine({ hypervisor, timeoutMs }: LabHost, blueprint
 }
 
 function incomplete(name: string, error: unknown, cause: unknown): DriverError {
-  const reason = error instanceof Error ? error.message : String(error);
-  return new DriverError('unavailable', `${reason}; machine ${name} may be incomplete: run the command again`, {
-    cause,
-  });
+  return new DriverError(
+    'unavailable',
+    `${reasonOf(error)}; machine ${name} may be incomplete: run the command again`,
+    {
+      cause,
+    },
+  );
 }

@@ -9,13 +9,13 @@ import { DefinitionEdit } from '../xml/definition-edit.js';
 import { chooseAddresses } from './addresses.js';
 import { cloneXml, ownDisks, withoutDaemon, type CloneIdentity } from './clone-xml.js';
 import { build, recordOf, type CreateRequest, type Planned } from './create.js';
-import { LabError } from './lab-error.js';
+import { LabError, reasonOf } from './lab-error.js';
 import { readMachines, type KnownMachine, type LabHost } from './lab-host.js';
 import { diskName, openLabPool, takenVolumes, type LabPool, type PlannedVolume } from './lab-pool.js';
 import { reportOf } from './machine-report.js';
 import { removeIncomplete, survey, type Survey } from './naming.js';
 
-/** What a command copies. */
+/** A machine to copy. */
 interface CloneRequest extends Pick<CreateRequest, 'naming' | 'signal' | 'onReport'> {
   /** Name of the source. */
   readonly source: string;
@@ -138,8 +138,7 @@ async function sourceDisks(
       const { capacityBytes } = await volume.getInfo({ timeoutMs });
       found.push({ volume, capacityBytes, format: disk.format === 'qcow2' ? 'qcow2' : 'raw' });
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      problems.push(`disk ${disk.target} of machine ${name} cannot be copied: ${why}`);
+      problems.push(`disk ${disk.target} of machine ${name} cannot be copied: ${reasonOf(error)}`);
     }
   }
   if (problems.length > 0) throw new LabError(problems);

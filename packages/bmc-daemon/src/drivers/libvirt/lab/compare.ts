@@ -6,9 +6,8 @@ import type { FirmwareCatalog } from '../firmware-catalog.js';
 import { parseXml } from '../xml/parse.js';
 import { secureBootState } from '../xml/os/secure-boot.js';
 import { child } from '../xml/tree.js';
-import type { LabHost } from './lab-host.js';
+import type { LabHost, OwnMachine } from './lab-host.js';
 import type { LabFirmware, MachineSpec } from './machine-spec.js';
-import type { OwnMachine } from './remove.js';
 
 /** A property that differs: its name, and both values as text. */
 type Difference = readonly [property: string, present: string, wanted: string];

@@ -5,7 +5,7 @@ import { chooseAddresses, type Addresses } from './addresses.js';
 import { buildMachine, type Blueprint } from './build.js';
 import { differencesOf } from './compare.js';
 import { readHostFacts } from './host-facts.js';
-import { LabError } from './lab-error.js';
+import { LabError, reasonOf } from './lab-error.js';
 import type { LabHost } from './lab-host.js';
 import { openLabPool, plannedDisk, takenVolumes, type PlannedVolume } from './lab-pool.js';
 import { serialLogOf } from './logs.js';
@@ -14,7 +14,7 @@ import type { HostFacts, MachineSpec, Naming } from './machine-spec.js';
 import { machineXml, type FirmwareFiles, type MachinePlan } from './machine-xml.js';
 import { removeIncomplete, survey, type Survey } from './naming.js';
 
-/** What a command creates. */
+/** Machines to create. */
 export interface CreateRequest {
   readonly naming: Naming;
   readonly spec: MachineSpec;
@@ -62,7 +62,6 @@ export async function build(host: LabHost, { blueprint, report }: Planned): Prom
     await buildMachine(host, blueprint);
     return report;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     return {
       ...report,
       outcome: 'failed',
@@ -70,7 +69,7 @@ export async function build(host: LabHost, { blueprint, report }: Planned): Prom
       macAddresses: [],
       volumes: [],
       serialLog: null,
-      notes: [reason],
+      notes: [reasonOf(error)],
     };
   }
 }

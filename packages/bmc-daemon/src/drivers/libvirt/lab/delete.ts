@@ -1,18 +1,11 @@
 /** Deletes lab machines, after checks that lose nothing. */
 import type { StorageVolume } from '@rackless/libvirt';
 import { attempt } from '../failure.js';
-import { machineTexts } from '../machine/definition.js';
-import { backedVolumes } from '../volumes/disk-volume.js';
-import { namesVolume, volumeNames, type VolumeNames } from '../volumes/volume-names.js';
-import { LabError } from './lab-error.js';
-import { readMachines, type KnownMachine, type LabHost } from './lab-host.js';
+import { LabError, reasonOf } from './lab-error.js';
+import { isOwn, readMachines, type KnownMachine, type LabHost, type OwnMachine } from './lab-host.js';
 import { reportOf, type OnReport } from './machine-report.js';
-import { isOwn, removeMachine, volumesOf, type OwnMachine } from './remove.js';
-
-/** A new qcow2 volume has 200 KiB. More is data of a guest. */
-const EMPTY_BYTES = 1024 ** 2;
-/** A refresh of a pool with many volumes is slow. */
-const REFRESH_TIMEOUT_MS = 60_000;
+import { dataBytesOf, usesOf, volumesOf } from './machine-volumes.js';
+import { removeMachine } from './remove.js';
 
 /** A machine to delete. */
 interface Doomed {
@@ -22,7 +15,7 @@ interface Doomed {
   readonly dataBytes: number;
 }
 
-/** What a deletion would do. */
+/** The effect of a deletion. */
 export interface Deletion {
   readonly machines: readonly Doomed[];
   /** Names without a machine. */
@@ -46,7 +39,8 @@ export async function planDeletion(host: LabHost, names: readonly string[]): Pro
   const found = await Promise.all(own.map((each) => volumesOf(host, each)));
   const volumes = found.flatMap((each) => each.volumes);
   const others = all.filter((known) => !named.includes(known));
-  await checkUnused(host, volumes, others);
+  const uses = await usesOf(host, volumes, others);
+  if (uses.length > 0) throw new LabError(uses);
   const machines = await Promise.all(own.map((each, index) => doomed(host, each, found[index]?.volumes ?? [])));
   const absent = names.filter((name) => !all.some((known) => known.name === name || known.created?.group === name));
   return { machines, absent };
@@ -66,50 +60,16 @@ export async function deleteMachines(
     try {
       onReport(reportOf(own, 'deleted', await removeMachine(host, own)));
     } catch (error) {
-      onReport(reportOf(own, 'failed', [error instanceof Error ? error.message : String(error)]));
+      onReport(reportOf(own, 'failed', [reasonOf(error)]));
       return;
     }
   }
 }
 
 async function doomed({ timeoutMs }: LabHost, own: OwnMachine, volumes: readonly StorageVolume[]): Promise<Doomed> {
-  return await attempt(`reading the state of machine ${own.name}`, async () => {
-    const [isRunning, ...sizes] = await Promise.all([
-      own.machine.domain.isActive({ timeoutMs }),
-      ...volumes.map(async (volume) => (await volume.getInfo({ timeoutMs })).allocationBytes),
-    ]);
-    const dataBytes = sizes.filter((bytes) => bytes > EMPTY_BYTES).reduce((sum, bytes) => sum + bytes, 0);
-    return { own, isRunning, dataBytes };
-  });
-}
-
-/** Checks that neither other machines nor other volumes need the volumes. @throws {LabError} */
-async function checkUnused(
-  host: LabHost,
-  volumes: readonly StorageVolume[],
-  others: readonly KnownMachine[],
-): Promise<void> {
-  const { hypervisor, timeoutMs } = host;
-  if (volumes.length === 0) return;
-  const names = await Promise.all(volumes.map((volume) => volumeNames(volume, timeoutMs)));
-  const problems: string[] = [];
-  for (const other of others) {
-    const texts = await machineTexts(other.machine, timeoutMs);
-    const shared = names.filter((each) => texts.some((text) => namesVolume(text, each)));
-    problems.push(...shared.map(({ name }) => `volume ${name} stays: machine ${other.name} also uses it`));
-  }
-  const backed = await attempt('looking for volumes that need the disks', async () => {
-    for (const name of new Set(volumes.map(({ pool }) => pool))) {
-      // libvirt finds volumes of other programs only in a refresh. A busy pool rejects it.
-      const pool = await hypervisor.storagePoolLookupByName(name, { timeoutMs });
-      await pool.refresh({ timeoutMs: REFRESH_TIMEOUT_MS }).catch(() => undefined);
-    }
-    return await backedVolumes(hypervisor, timeoutMs);
-  });
-  const paths = new Map(names.map((each: VolumeNames) => [each.path, each.name]));
-  for (const { name, path, backingFile } of backed) {
-    const base = paths.get(backingFile);
-    if (base !== undefined && !paths.has(path)) problems.push(`volume ${base} stays: volume ${name} is based on it`);
-  }
-  if (problems.length > 0) throw new LabError(problems);
+  const [isRunning, dataBytes] = await Promise.all([
+    attempt(`reading the state of machine ${own.name}`, () => own.machine.domain.isActive({ timeoutMs })),
+    dataBytesOf(volumes, timeoutMs),
+  ]);
+  return { own, isRunning, dataBytes };
 }

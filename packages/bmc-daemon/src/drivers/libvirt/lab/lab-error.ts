@@ -10,3 +10,6 @@ export class LabError extends Error {
     super(problems.join('; '), options);
   }
 }
+
+/** Returns the reason of any error. */
+export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

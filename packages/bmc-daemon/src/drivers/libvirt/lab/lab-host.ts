@@ -63,6 +63,12 @@ export interface KnownMachine {
   readonly created: CreatedRecord | null;
 }
 
+/** A machine that this command has created. */
+export type OwnMachine = KnownMachine & { readonly created: CreatedRecord };
+
+/** Returns whether this command has created a machine. */
+export const isOwn = (known: KnownMachine): known is OwnMachine => known.created !== null;
+
 /** Reads all machines, sorted by name with numbers in order. @throws {DriverError} unavailable. */
 export async function readMachines({ hypervisor, timeoutMs }: LabHost): Promise<readonly KnownMachine[]> {
   const [all, transient] = await attempt('listing the machines', () =>

@@ -1,7 +1,6 @@
 /** Lists lab machines. */
 import { attempt } from '../failure.js';
-import { readMachines, type LabHost } from './lab-host.js';
-import { isOwn } from './remove.js';
+import { isOwn, readMachines, type LabHost } from './lab-host.js';
 
 /** A machine in a list. */
 interface ListedMachine {

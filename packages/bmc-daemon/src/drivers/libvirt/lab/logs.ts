@@ -3,6 +3,7 @@ import type { Hypervisor } from '@rackless/libvirt';
 import { isSession } from '../connection-uri.js';
 import { withPoolOfDirectory } from '../host-files.js';
 import { deleteVolume } from '../volumes/disk-volume.js';
+import { reasonOf } from './lab-error.js';
 
 /** Folder of libvirt's own logs, where virtlogd and the access rules of the host let a guest write. */
 const FOLDER = '/var/log/libvirt/qemu';
@@ -33,6 +34,6 @@ export async function removeLogs(
     });
     return [];
   } catch (error) {
-    return [`logs in ${FOLDER} are left: ${error instanceof Error ? error.message : String(error)}`];
+    return [`logs in ${FOLDER} are left: ${reasonOf(error)}`];
   }
 }

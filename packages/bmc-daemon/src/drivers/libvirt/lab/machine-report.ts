@@ -2,7 +2,7 @@
 import type { CreatedVolume } from '../xml/metadata/created-record.js';
 import type { KnownMachine } from './lab-host.js';
 
-/** What a command has done with a machine. */
+/** The result of a command for one machine. */
 export type Outcome =
   | 'created'
   | 'unchanged'

@@ -1,8 +1,9 @@
 /** Compares the names of a command with the machines of the host. */
 import { LabError } from './lab-error.js';
-import { readMachines, type KnownMachine, type LabHost } from './lab-host.js';
+import { isOwn, readMachines, type KnownMachine, type LabHost, type OwnMachine } from './lab-host.js';
 import { machineNames, type Naming } from './machine-spec.js';
-import { isOwn, removeMachine, type OwnMachine } from './remove.js';
+import { dataBytesOf, usesOf, volumesOf } from './machine-volumes.js';
+import { removeMachine } from './remove.js';
 
 /** The names of a command, by what exists. */
 export interface Survey {
@@ -41,7 +42,21 @@ export async function survey(host: LabHost, naming: Naming): Promise<Survey> {
   };
 }
 
-/** Removes what interrupted commands have left. @throws {DriverError} */
-export async function removeIncomplete(host: LabHost, { incomplete }: Survey): Promise<void> {
+/**
+ * Removes the machines of interrupted commands. A volume with the name of a planned one can be of another
+ * program meanwhile.
+ * @throws {LabError} for a volume that something else uses, or that has data; DriverError.
+ */
+export async function removeIncomplete(host: LabHost, { incomplete, present }: Survey): Promise<void> {
+  const problems: string[] = [];
+  for (const own of incomplete) {
+    const { volumes } = await volumesOf(host, own);
+    problems.push(...(await usesOf(host, volumes, present)));
+    // Copies have data from the start.
+    if (own.created.clonedFrom !== null || (await dataBytesOf(volumes, host.timeoutMs)) === 0) continue;
+    const { name } = own;
+    problems.push(`machine ${name} is incomplete, and its disks contain data: run "bmc-daemon machine delete ${name}"`);
+  }
+  if (problems.length > 0) throw new LabError(problems);
   for (const own of incomplete) await removeMachine(host, own);
 }

@@ -6,7 +6,7 @@ export interface CreatedVolume {
   readonly volume: string;
 }
 
-/** What the command has created, and therefore may delete. */
+/** Everything that the command has created for a machine, and therefore may delete. */
 export interface CreatedRecord {
   /**
    * UUID of the machine. Other programs copy metadata with a definition: the copy has another UUID, and the
