@@ -5,6 +5,7 @@
  * @see https://docs.litellm.ai/docs/proxy/config_settings
  */
 import { defaults } from './defaults.js';
+import { providerRows } from './deployments/provider-rows.js';
 import {
   addresses,
   boolean,
@@ -100,6 +101,7 @@ export const paramsTable = {
     secret: true,
     doc: 'Key for the upstream. Keys of clients are never sent upstream.',
   }),
+  ...providerRows,
   organization: key({ name: 'organization', doc: 'Sent upstream as `OpenAI-Organization`.' }),
   customLlmProvider: text({
     name: 'custom_llm_provider',

@@ -3,14 +3,16 @@
  * line here.
  */
 import { hostedVllm } from './hosted-vllm/hosted-vllm.js';
+import { addressed } from './openai/addressed.js';
 import { compatible } from './openai/compatible.js';
 import { openai, openaiApiProvider } from './openai/openai.js';
+import { vendors } from './openai/vendors.js';
 import type { Provider } from './provider.js';
 
 export { openaiParameters } from './parameters.js';
 
 /** Each provider, in the order of the documentation. */
-const allProviders: readonly Provider[] = [openai, hostedVllm, ...compatible];
+const allProviders: readonly Provider[] = [openai, hostedVllm, ...compatible, ...addressed, ...vendors];
 
 const providers = new Map(allProviders.map((provider) => [provider.name, provider]));
 

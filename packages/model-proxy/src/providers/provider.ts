@@ -11,6 +11,7 @@
  */
 import type { Dialect } from './dialect.js';
 import type { RequestMembers } from './request-members.js';
+import type { TargetOf } from './target.js';
 
 /** A provider. Without {@link dialect} it has OpenAI's API, with the changes that its other members declare. */
 export interface Provider {
@@ -35,6 +36,11 @@ export interface Provider {
   supportedParameters(endpoint: string, upstreamModel: string): ReadonlySet<string>;
   /** Returns the headers with the key, and other headers of the provider; names in lower case. */
   headers(apiKey: string | null): Readonly<Record<string, string>>;
+  /**
+   * Derives the address from the settings of a deployment. Absent: the address is `api_base`, or
+   * {@link defaultApiBase}.
+   */
+  readonly targetOf?: TargetOf;
   /** The API, if it is not OpenAI's. */
   readonly dialect?: Dialect;
   /** OpenAI parameters that have another name at the provider: `seed` → `random_seed`. */

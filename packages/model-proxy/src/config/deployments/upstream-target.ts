@@ -2,13 +2,14 @@
 import { findProvider, isKnownProvider, knownProviders, providerOfAddress } from '../../providers/index.js';
 import { providerOfModel } from '../../providers/model-names.js';
 import type { Provider } from '../../providers/provider.js';
+import type { TargetSettings } from '../../providers/target.js';
 import type { FoundBlock } from '../blocks.js';
 import type { Environment } from '../../settings.js';
 import type { Block, Findings } from '../faults.js';
 import { fromEnvironment } from '../given-text.js';
 import { foreignProviders } from '../names/known-names.js';
 import { normalUrl } from '../setting-types.js';
-import type { paramsTable } from '../settings.js';
+import { paramsTable } from '../settings.js';
 
 /** The part of a deployment that decides where its requests go. */
 export interface UpstreamTarget {
@@ -70,7 +71,11 @@ export function readTarget(
   if (baseIsFaulty) return undefined;
 
   const provider = findProvider(name);
-  const apiBase = values.apiBase ?? environmentBase(provider, { environment, findings }) ?? provider.defaultApiBase;
+  const given = values.apiBase === undefined ? null : withoutRoute(values.apiBase, block, findings);
+  const base = given ?? environmentBase(provider, { environment, findings }) ?? null;
+  const derived = provider.targetOf?.({ apiBase: base, model, value: valueReader(block, environment) }) ?? null;
+  if (typeof derived === 'string') return derived;
+  const apiBase = derived?.apiBase ?? base ?? provider.defaultApiBase;
   if (apiBase === null) {
     const missing = `api_base is missing: ${name} has no address of its own${unset(provider.apiBaseEnvironment)}`;
     findings.fault(params.node, params.path, missing);
@@ -84,7 +89,20 @@ export function readTarget(
     const missing = `there is no api_key${unset(provider.apiKeyEnvironment)}: requests are sent without a key`;
     findings.warn(params.node, params.path, missing);
   }
-  return { provider, upstreamModel: model, apiBase: withoutRoute(apiBase, block, findings), apiKey: apiKey ?? null };
+  return { provider, upstreamModel: derived?.upstreamModel ?? model, apiBase, apiKey: apiKey ?? null };
+}
+
+/** Returns the function that providers read settings and variables with. */
+function valueReader({ values }: Block<typeof paramsTable>, environment: Environment): TargetSettings['value'] {
+  const texts = new Map(
+    Object.entries(paramsTable).map(([key, row]) => [row.name, values[key as keyof typeof paramsTable]]), // its own keys
+  );
+  return (setting, ...variables) => {
+    const configured = setting === null ? undefined : texts.get(setting);
+    if (typeof configured === 'string') return configured;
+    const variable = keyVariable(variables, environment);
+    return variable === undefined ? undefined : environment[variable]?.trim();
+  };
 }
 
 const unset = (names: readonly string[]) => (names.length === 0 ? '' : `, and ${names.join(' or ')} is not set`);

@@ -19,9 +19,8 @@ export const upstreamParameters: ReadonlySet<string> = words(`
  * LiteLLM's providers that do not accept OpenAI's API, so that OpenAI's requests would fail there.
  */
 export const foreignProviders: ReadonlySet<string> = words(`
-  azure azure_text azure_ai anthropic anthropic_text bedrock bedrock_converse sagemaker sagemaker_chat vertex_ai vertex_ai_beta gemini
-  palm cohere cohere_chat replicate huggingface ollama ollama_chat watsonx watsonx_text ai21 ai21_chat aleph_alpha nlp_cloud
-  predibase petals baseten clarifai cloudflare maritalk triton oobabooga custom voyage infinity
-  deepgram elevenlabs assemblyai aws_polly runwayml recraft topaz snowflake oci sap langgraph dotprompt github_copilot chatgpt
-  text-completion-codestral vllm
+  azure azure_text azure_ai anthropic anthropic_text bedrock bedrock_converse sagemaker sagemaker_chat vertex_ai
+  vertex_ai_beta palm replicate watsonx watsonx_text aleph_alpha nlp_cloud petals clarifai triton oobabooga custom
+  deepgram elevenlabs aws_polly runwayml topaz oci sap langgraph dotprompt github_copilot chatgpt vllm black_forest_labs
+  fal_ai stability bytez manus gigachat humanloop text-completion-codestral
 `);

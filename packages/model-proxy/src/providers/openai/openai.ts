@@ -7,6 +7,7 @@ import {
   supportedParameters,
 } from '../parameters.js';
 import type { Provider } from '../provider.js';
+import type { TargetOf } from '../target.js';
 
 const none: ReadonlySet<string> = new Set();
 
@@ -17,13 +18,16 @@ interface OpenaiApiOptions {
   readonly apiKeyEnvironment?: readonly string[];
   readonly apiBaseEnvironment?: readonly string[];
   readonly defaultApiBase?: string;
+  /** The header with the key, without a scheme; absent: `Authorization: Bearer`. */
+  readonly keyHeader?: string;
+  readonly targetOf?: TargetOf;
   /** Changes that need more than lists of names. */
   readonly translation?: Required<Pick<Provider, 'translate' | 'translationTriggers'>>;
 }
 
 /** Makes a provider with OpenAI's API: `Authorization: Bearer`, JSON, and OpenAI's paths. */
 export function openaiApiProvider(options: OpenaiApiOptions): Provider {
-  const { name, translation } = options;
+  const { name, keyHeader, targetOf, translation } = options;
   // Caches only endpoints with a list, because clients choose the paths of others.
   const supported = new Map(checkedEndpoints.map((endpoint) => [endpoint, supportedParameters(name, endpoint)]));
   return {
@@ -33,8 +37,12 @@ export function openaiApiProvider(options: OpenaiApiOptions): Provider {
     apiBaseEnvironment: options.apiBaseEnvironment ?? [],
     defaultApiBase: options.defaultApiBase ?? null,
     supportedParameters: (endpoint) => supported.get(endpoint) ?? none,
-    headers: (apiKey) => (apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
+    headers: (apiKey) => {
+      if (apiKey === null) return {};
+      return keyHeader === undefined ? { authorization: `Bearer ${apiKey}` } : { [keyHeader]: apiKey };
+    },
     renamedParameters: renamedParameters(name),
+    ...(targetOf === undefined ? {} : { targetOf }),
     ...translation,
   };
 }

@@ -1,0 +1,152 @@
+/**
+ * Providers with OpenAI's API whose address depends on more settings than `api_base`. The names of
+ * settings and variables are LiteLLM's.
+ */
+import type { Provider } from '../provider.js';
+import type { TargetOf } from '../target.js';
+import { openaiApiProvider } from './openai.js';
+
+/** Adds a path to an address, unless the address ends with it. */
+const below = (apiBase: string, path: string) => (apiBase.endsWith(path) ? apiBase : `${apiBase}${path}`);
+
+/**
+ * Ollama's address is configured without `/v1`, because Ollama's own API has no version.
+ * @see https://github.com/ollama/ollama/blob/main/docs/openai.md
+ */
+const ollamaTarget: TargetOf = ({ apiBase }) => ({ apiBase: below(apiBase ?? OLLAMA, '/v1') });
+const OLLAMA = 'http://localhost:11434';
+
+const ollamaProvider = (name: string) =>
+  openaiApiProvider({
+    name,
+    apiKeyEnvironment: ['OLLAMA_API_KEY'],
+    apiBaseEnvironment: ['OLLAMA_API_BASE'],
+    defaultApiBase: `${OLLAMA}/v1`,
+    targetOf: ollamaTarget,
+  });
+
+/**
+ * Cohere serves OpenAI's API at another path than its own rerank API.
+ * @see https://docs.cohere.com/docs/compatibility-api and https://docs.cohere.com/reference/rerank
+ */
+const cohereTarget: TargetOf = ({ apiBase, model }) => {
+  if (apiBase !== null) return { apiBase: apiBase.replace(/\/(rerank|chat|embed)$/, '') };
+  return { apiBase: model.startsWith('rerank') ? COHERE_RERANK : COHERE };
+};
+const COHERE = 'https://api.cohere.ai/compatibility/v1';
+const COHERE_RERANK = 'https://api.cohere.com/v2';
+
+const cohereProvider = (name: string) =>
+  openaiApiProvider({
+    name,
+    displayName: 'CohereException',
+    apiKeyEnvironment: ['COHERE_API_KEY', 'CO_API_KEY'],
+    apiBaseEnvironment: ['COHERE_API_BASE'],
+    defaultApiBase: COHERE,
+    targetOf: cohereTarget,
+  });
+
+/** Hugging Face's vendors, which come before the name of the model: `together/deepseek-ai/DeepSeek-R1`. */
+const huggingfaceVendor = /^([a-z0-9-]+)\/([^/]+\/[^/:]+)$/;
+
+/**
+ * Without an address, the router of Hugging Face serves the model. It selects the vendor by a suffix.
+ * @see https://huggingface.co/docs/inference-providers
+ */
+const huggingfaceTarget: TargetOf = ({ apiBase, model }) => {
+  if (apiBase !== null) return { apiBase };
+  const [, vendor, name] = huggingfaceVendor.exec(model) ?? [];
+  const own = { apiBase: HUGGINGFACE };
+  return vendor === undefined || name === undefined ? own : { ...own, upstreamModel: `${name}:${vendor}` };
+};
+const HUGGINGFACE = 'https://router.huggingface.co/v1';
+
+/** @see https://developers.cloudflare.com/workers-ai/configuration/open-ai-compatibility/ */
+const cloudflareTarget: TargetOf = ({ apiBase, value }) => {
+  // LiteLLM's older address of Cloudflare's own API ends with `/run/`.
+  if (apiBase !== null) return { apiBase: apiBase.replace(/\/ai\/run$/, '/ai/v1') };
+  const account = value('account_id', 'CLOUDFLARE_ACCOUNT_ID');
+  if (account === undefined) return null;
+  return { apiBase: `https://api.cloudflare.com/client/v4/accounts/${encodeURIComponent(account)}/ai/v1` };
+};
+
+/** @see https://docs.databricks.com/aws/en/machine-learning/model-serving/score-foundation-models */
+const databricksTarget: TargetOf = ({ apiBase }) => {
+  if (apiBase === null) return null;
+  return { apiBase: new URL(apiBase).pathname === '/' ? below(apiBase, '/serving-endpoints') : apiBase };
+};
+
+/**
+ * A deployment of Predibase has an address of its own, with the tenant and the model.
+ * @see https://docs.predibase.com/user-guide/inference/migrate-openai
+ */
+const predibaseTarget: TargetOf = ({ apiBase, model, value }) => {
+  if (model.includes('*')) return 'each model of predibase has its own address, so a wildcard is not possible';
+  const tenant = value('tenant_id', 'PREDIBASE_TENANT_ID');
+  if (tenant === undefined) return 'predibase needs tenant_id, or PREDIBASE_TENANT_ID';
+  const [host, account, name] = [apiBase ?? PREDIBASE, encodeURIComponent(tenant), encodeURIComponent(model)];
+  // The address names the model. The member `model` would select an adapter.
+  return { apiBase: `${host}/${account}/deployments/v2/llms/${name}/v1`, upstreamModel: '' };
+};
+const PREDIBASE = 'https://serving.app.predibase.com';
+
+/** @see https://docs.snowflake.com/en/user-guide/snowflake-cortex/open_ai_sdk */
+const snowflakeTarget: TargetOf = ({ apiBase, value }) => {
+  const account = value('account_id', 'SNOWFLAKE_ACCOUNT_ID');
+  if (apiBase === null && account === undefined) return null;
+  const host = apiBase === null ? `https://${account}.snowflakecomputing.com` : new URL(apiBase).origin;
+  return { apiBase: `${host}/api/v2/cortex/v1` };
+};
+
+/** All providers of this file. */
+export const addressed: readonly Provider[] = [
+  ollamaProvider('ollama'),
+  ollamaProvider('ollama_chat'),
+  cohereProvider('cohere'),
+  cohereProvider('cohere_chat'),
+  /** @see https://ai.google.dev/gemini-api/docs/openai */
+  openaiApiProvider({
+    name: 'gemini',
+    apiKeyEnvironment: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+    apiBaseEnvironment: ['GEMINI_API_BASE'],
+    defaultApiBase: 'https://generativelanguage.googleapis.com/v1beta/openai',
+  }),
+  openaiApiProvider({
+    name: 'huggingface',
+    apiKeyEnvironment: ['HF_TOKEN', 'HUGGINGFACE_API_KEY'],
+    apiBaseEnvironment: ['HF_API_BASE', 'HUGGINGFACE_API_BASE'],
+    defaultApiBase: HUGGINGFACE,
+    targetOf: huggingfaceTarget,
+  }),
+  openaiApiProvider({
+    name: 'cloudflare',
+    apiKeyEnvironment: ['CLOUDFLARE_API_KEY'],
+    apiBaseEnvironment: ['CLOUDFLARE_API_BASE'],
+    targetOf: cloudflareTarget,
+  }),
+  openaiApiProvider({
+    name: 'databricks',
+    apiKeyEnvironment: ['DATABRICKS_API_KEY'],
+    apiBaseEnvironment: ['DATABRICKS_API_BASE'],
+    targetOf: databricksTarget,
+  }),
+  openaiApiProvider({
+    name: 'predibase',
+    apiKeyEnvironment: ['PREDIBASE_API_KEY'],
+    apiBaseEnvironment: ['PREDIBASE_API_BASE'],
+    targetOf: predibaseTarget,
+  }),
+  openaiApiProvider({
+    name: 'snowflake',
+    apiKeyEnvironment: ['SNOWFLAKE_JWT', 'SNOWFLAKE_API_KEY'],
+    apiBaseEnvironment: ['SNOWFLAKE_API_BASE'],
+    targetOf: snowflakeTarget,
+  }),
+  /** @see https://docs.sarvam.ai/api-reference-docs/chat/chat-completions */
+  openaiApiProvider({
+    name: 'sarvam',
+    apiKeyEnvironment: ['SARVAM_API_KEY'],
+    defaultApiBase: 'https://api.sarvam.ai/v1',
+    keyHeader: 'api-subscription-key',
+  }),
+];

@@ -1,0 +1,58 @@
+/**
+ * Loads the configuration samples of LiteLLM's documentation, which are not part of the repository.
+ * RACKLESS_LITELLM_SAMPLES names the file.
+ */
+import { describe, expect, it } from '@jest/globals';
+import { fileURLToPath } from 'node:url';
+import { loadConfig } from '../../src/config/load.js';
+
+interface Sample {
+  readonly source: string;
+  readonly yaml: string;
+}
+
+interface Found {
+  readonly source: string;
+  readonly reasons: readonly string[];
+}
+
+/** The exports of the script. */
+interface Script {
+  readonly readSamples: (file: string) => readonly Sample[];
+  readonly measure: (
+    load: typeof loadConfig,
+    samples: readonly Sample[],
+  ) => Readonly<Record<'invalid' | 'served' | 'refused' | 'unserved', readonly Found[]>> & { readonly valid: number };
+}
+
+const path = fileURLToPath(new URL('../../scripts/litellm-samples.js', import.meta.url));
+const script = (await import(path)) as Script; // the exports of the file
+const file = process.env['RACKLESS_LITELLM_SAMPLES'];
+
+const sampleOf = (yaml: string): Sample => ({ source: 'repository docs/page.md:1', yaml });
+const model = (name: string, more = '') =>
+  `model_list:\n  - model_name: a\n    litellm_params: {model: ${name}}\n${more}`;
+
+describe("samples of LiteLLM's documentation", () => {
+  it.each([
+    ['served', model('openai/gpt-4o', ''), []],
+    ['served', model('openai/x, api_base: <your address>'), []],
+    ['served', model('openai/x, api_base: os.environ/SOME_BASE'), []],
+    ['unserved', model('black_forest_labs/flux'), ['black_forest_labs has its own API, which is not implemented']],
+    ['refused', model('openai/x', 'policies: {a: 1}'), ['`policies` checks prompts and answers']],
+    ['invalid', 'model_list:\n', []],
+    ['invalid', 'model_list: [', []],
+  ] as const)('counts a sample as %s: %j', (kind, yaml, reasons) => {
+    const found = script.measure(loadConfig, [sampleOf(yaml)]);
+    expect(found[kind]).toEqual([{ source: 'docs/page.md:1', reasons }]);
+    expect(found.valid).toBe(kind === 'invalid' ? 0 : 1);
+  });
+
+  if (file === undefined) it.skip('needs the file that RACKLESS_LITELLM_SAMPLES names', () => undefined);
+  else
+    it('leaves few valid samples without a served model', () => {
+      const { unserved, valid } = script.measure(loadConfig, script.readSamples(file));
+      expect(valid).toBeGreaterThan(500);
+      expect(unserved.length / valid).toBeLessThan(0.45);
+    });
+});
