@@ -26,6 +26,7 @@ function metricsOf(hosts: Record<string, Omit<HostSnapshot, 'name' | 'uri'> | nu
       if (snapshot === null) return Promise.reject(new DriverError('internal', `reading host ${name}: failed`));
       return Promise.resolve({ name, uri: `qemu+tls://${name}/system`, ...snapshot });
     },
+    onChange: () => () => undefined,
   };
   const metrics = createMetrics({ ping: () => Promise.resolve(), hosts: control });
   return async () => (await metrics.expose()).text.split('\n').filter((line) => line.startsWith('bmc_host_'));

@@ -48,6 +48,21 @@ export interface HostSnapshot extends HostRef {
   readonly facts: HostFacts | null;
 }
 
+/** A change of a host. */
+export interface HostChange {
+  /**
+   * `lost`: the host does not answer any more. `back`: it answers again. `added` and `removed`: by a new
+   * configuration.
+   */
+  readonly kind: 'lost' | 'back' | 'added' | 'removed';
+  readonly name: string;
+  /** The reason of `lost` in one line, without secrets. */
+  readonly reason?: string;
+}
+
+/** Receives the changes of hosts in order. It must not throw. */
+export type HostChangeListener = (change: HostChange) => void;
+
 /** The hosts of a driver. */
 export interface HostsControl {
   /** True if the configuration has a list of hosts. It never changes; the list can. */
@@ -59,6 +74,8 @@ export interface HostsControl {
    * @throws {DriverError} notFound for an unknown name; internal for an unexpected error of the host.
    */
   read(name: string): Promise<HostSnapshot>;
+  /** Reports all changes of hosts after the start of the driver. @returns the function that removes the listener. */
+  onChange(listener: HostChangeListener): () => void;
 }
 
 /** Reads all hosts. A host whose read fails counts as unreachable, so that the others are still shown. */

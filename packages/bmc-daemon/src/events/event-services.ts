@@ -7,6 +7,7 @@ import { createEventFeed, localSource, type EventSource } from './event-feed.js'
 import { openEventLogs, type EventLogs } from './event-logs.js';
 import { createEventPost } from './subscriptions/event-post.js';
 import { publishFailedLogins } from './publishers/failed-logins.js';
+import { publishHostChanges } from './publishers/host-events.js';
 import { publishMachineChanges } from './publishers/machine-events.js';
 import { noSubscriptions, subscriptionsState } from './subscriptions/subscription.js';
 import { createSubscriptions, type Subscriptions } from './subscriptions/subscriptions.js';
@@ -31,7 +32,7 @@ interface EventServicesOptions {
   readonly bus: EventBus;
   /** The events and logs of all replicas. Default: those of the bus only. */
   readonly shared?: SharedParts | undefined;
-  readonly driver: Pick<HypervisorDriver, 'onChange'>;
+  readonly driver: Pick<HypervisorDriver, 'onChange' | 'hosts'>;
   /** The source of rejected logins, which are events; null without accounts. */
   readonly access: Pick<Logins, 'onRefusedLogin'> | null;
   readonly tasks: Pick<TaskStore, 'onChange'>;
@@ -104,7 +105,7 @@ export function openEventServices(options: EventServicesOptions): OpenEventServi
   const subscriptions = shared?.listeners.share(own) ?? own;
   publishTasks(tasks, bus);
   const machines = publishMachineChanges({ events: bus });
-  const unsubscribe = driver.onChange(machines.onChange);
+  const unsubscribe = [driver.onChange(machines.onChange), driver.hosts?.onChange(publishHostChanges(bus))];
   const failedLogins = publishFailedLogins({ events: bus });
   const forgetLogins = access?.onRefusedLogin(failedLogins.onRefused);
   return {
@@ -112,7 +113,7 @@ export function openEventServices(options: EventServicesOptions): OpenEventServi
     logs,
     resourceTypes: types.all,
     close: async () => {
-      unsubscribe();
+      for (const end of unsubscribe) end?.();
       machines.close();
       forgetLogins?.();
       failedLogins.close();

@@ -3,6 +3,7 @@
  * own controller.
  */
 import { definitionUri } from '../offers/report-source.js';
+import { machineUuidOf } from '../redfish/machine-of.js';
 import type { EventFilter } from './event-filter.js';
 import type { ReportFilter } from './stream-filter.js';
 
@@ -10,8 +11,10 @@ import type { ReportFilter } from './stream-filter.js';
 export function eventsOf(machine: string | null, wants: EventFilter): EventFilter {
   if (machine === null) return wants;
   return (feedEvent) => {
-    const { system } = feedEvent.event;
-    return (system === null || system === machine) && wants(feedEvent);
+    const { origin, system } = feedEvent.event;
+    // The chassis of a host belongs to no machine, and is not visible there.
+    const owner = system ?? machineUuidOf(origin);
+    return (owner === null || owner === machine) && wants(feedEvent);
   };
 }
 

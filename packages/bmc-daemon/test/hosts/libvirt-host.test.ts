@@ -1,7 +1,7 @@
 /** Tests the facts about a libvirt host with a real libvirtd, which stops, hangs and comes back. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { CompleteDriver } from '../../src/drivers/driver.js';
-import type { HostSnapshot } from '../../src/drivers/hosts-control.js';
+import type { HostChange, HostSnapshot } from '../../src/drivers/hosts-control.js';
 import { createLibvirtDriver } from '../../src/drivers/libvirt/libvirt-driver.js';
 import { TestHost, until } from '../libvirt-driver/host.js';
 import { imageLimits } from '../support/image-limits.js';
@@ -88,6 +88,8 @@ async function readUntil(reachable: boolean, from: () => Promise<HostSnapshot>):
 describe('a libvirt host that does not answer', () => {
   it('is unreachable with the reason and the last facts, and is back after its restart', async () => {
     const before = await readUntil(true, read);
+    const changes: HostChange[] = [];
+    driver.hosts?.onChange((change) => changes.push(change));
     await host.libvirtd.end('SIGKILL');
     const lost = await readUntil(false, read);
     expect(lost.since.getTime()).toBeGreaterThanOrEqual(before.since.getTime());
@@ -97,6 +99,10 @@ describe('a libvirt host that does not answer', () => {
     await host.libvirtd.start();
     const back = await readUntil(true, read);
     expect(back).toMatchObject({ reason: null, facts: { machines: { total: 1 } } });
+    expect(changes).toMatchObject([
+      { kind: 'lost', name: 'lab-1', reason: expect.stringMatching(/^.+$/) as unknown },
+      { kind: 'back', name: 'lab-1' },
+    ]);
     expect(back.since.getTime()).toBeGreaterThanOrEqual(lost.since.getTime());
   });
 

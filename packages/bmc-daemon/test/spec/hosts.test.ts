@@ -15,6 +15,23 @@ interface System {
   readonly Members: readonly { readonly '@odata.id': string }[];
 }
 
+interface EventRecord {
+  readonly MessageId: string;
+  readonly OriginOfCondition?: { readonly '@odata.id': string };
+}
+
+/** Returns the events of a stream. */
+async function* eventsOf(stream: Response): AsyncGenerator<EventRecord, void> {
+  let text = '';
+  for await (const chunk of stream.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    const lines = (text + chunk).split('\n');
+    text = lines.pop() ?? '';
+    for (const line of lines.filter((each) => each.startsWith('data: '))) {
+      yield* (JSON.parse(line.slice(6)) as { Events: readonly EventRecord[] }).Events; // The service's own.
+    }
+  }
+}
+
 const [web, db, far] = [1, 2, 3].map(uuidOf) as [string, string, string];
 const systems = '/redfish/v1/Systems';
 
@@ -136,6 +153,35 @@ describe('several hosts', () => {
     await reaches(web, 'Enabled');
     expect((await reset(web, 'On')).status).toBe(204);
     expect((await reset(web, 'ForceOff')).status).toBe(204);
+  });
+
+  it('RF-88 events report that a host is lost, answers again, is added or removed', async () => {
+    const stream = await fetch(`${url}/redfish/v1/EventService/SSE`);
+    const events = eventsOf(stream);
+    const next = async (key: string, host: LabHost): Promise<unknown> => {
+      const origin = `/redfish/v1/Chassis/${host.name}`;
+      for (;;) {
+        // A loop with `of` would close the stream at its end.
+        const result: IteratorResult<EventRecord, void> = await events.next();
+        if (result.done === true) throw new Error('the stream ended');
+        const { MessageId: id, OriginOfCondition: at } = result.value;
+        if (id === `ResourceEvent.1.4.${key}` && at?.['@odata.id'] === origin) return result.value;
+      }
+    };
+    left.relay.stall();
+    expect(await next('ResourceStatusChangedCritical', left)).toMatchObject({
+      MessageArgs: ['left', 'Critical'],
+      Message: expect.stringMatching(
+        /^The health of 'left' is now Critical\. The host does not answer: .+\.$/,
+      ) as unknown,
+    });
+    left.relay.resume();
+    expect(await next('ResourceStatusChangedOK', left)).toMatchObject({ MessageArgs: ['left', 'OK'] });
+    lines(left, other);
+    daemon.signal('SIGHUP');
+    await next('ResourceRemoved', right);
+    await next('ResourceCreated', other);
+    await stream.body?.cancel().catch(() => undefined);
   });
 
   it('RF-83 a reload adds and removes hosts, and does not reconnect the others', async () => {

@@ -16,8 +16,8 @@ interface HostMemberOptions extends HostRef {
   /** The machines in the state folder; undefined: the host has never been listed. */
   readonly stored: readonly StoredMachine[] | undefined;
   readonly onChange: (member: HostMember, change: MachineChange) => void;
-  /** Called when the host answers again, or does not answer any more. */
-  readonly onLoss: (member: HostMember, loss: Loss | null) => void;
+  /** Called after the first check, and when the host does not answer any more, or answers again. */
+  readonly onLoss: (loss: Loss | null, wasLost: boolean) => void;
   /** Called after each list, and when the machines of the first list were read. */
   readonly onListed: () => void;
 }
@@ -50,8 +50,8 @@ export class HostMember {
     this.watch = new HostWatch({
       name,
       ping: () => driver.ping(),
-      onChange: (loss) => {
-        onLoss(this, loss);
+      onChange: (loss, wasLost) => {
+        onLoss(loss, wasLost);
         if (loss === null) void this.refresh();
       },
     });

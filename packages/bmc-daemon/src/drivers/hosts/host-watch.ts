@@ -19,8 +19,8 @@ interface HostWatchOptions {
   readonly name: string;
   /** Asks the host. Rejects within its time limit if the host does not answer. */
   readonly ping: () => Promise<void>;
-  /** Called after each change: null if the host answers. */
-  readonly onChange: (loss: Loss | null) => void;
+  /** Called after the first check and after each change: null if the host answers. */
+  readonly onChange: (loss: Loss | null, wasLost: boolean) => void;
 }
 
 /** Whether one host answers. A call that takes long, and a timer, check it. */
@@ -102,9 +102,10 @@ export class HostWatch {
 
   #set(reason: string | null): void {
     if (reason === null) {
+      const wasLost = this.loss !== null;
       if (this.#loss === null) return;
       this.#loss = null;
-      this.#options.onChange(null);
+      this.#options.onChange(null, wasLost);
       return;
     }
     const before = this.loss;
@@ -112,7 +113,7 @@ export class HostWatch {
     const loss = { reason, since: before?.since ?? new Date() };
     this.#loss = loss;
     if (before !== null) return;
-    this.#options.onChange(loss);
+    this.#options.onChange(loss, false);
     for (const leave of [...this.#waiting]) leave(this.#unavailable(loss));
     this.#waiting.clear();
   }

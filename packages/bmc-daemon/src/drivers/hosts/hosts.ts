@@ -4,7 +4,7 @@ import { onlyMachine } from '../by-machine.js';
 import { DriverError } from '../driver-error.js';
 import type { HypervisorDriver } from '../driver.js';
 import type { NetworkFacts } from '../guest-network.js';
-import type { HostRef, HostsControl } from '../hosts-control.js';
+import type { HostChange, HostChangeListener, HostRef, HostsControl } from '../hosts-control.js';
 import type { SystemDetails, SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { MachineStatistics } from '../statistics-control.js';
 import { HostMember, isNotFound, isUnavailable, LIST_WAIT_MS, settlesWithin } from './host-member.js';
@@ -34,6 +34,7 @@ export class Hosts {
   readonly shown: ShownSnapshots;
   readonly #options: HostsOptions;
   readonly #index: MachineIndex;
+  readonly #listeners = new Set<{ readonly listener: HostChangeListener }>();
   #members: readonly HostMember[];
   #isStarted = false;
   #changing: Promise<void> = Promise.resolve();
@@ -80,6 +81,11 @@ export class Hosts {
         const member = this.#members.find((each) => each.name === name);
         if (member === undefined) throw new DriverError('notFound', `looking up host ${name}: there is none`);
         return await member.readHost();
+      },
+      onChange: (listener) => {
+        const entry = { listener };
+        this.#listeners.add(entry);
+        return () => void this.#listeners.delete(entry);
       },
     };
   }
@@ -172,8 +178,18 @@ export class Hosts {
     if (this.#isStarted) await Promise.all(added.map((member) => member.start()));
     await Promise.all(removed.map((member) => member.close()));
     this.#options.store.changed();
-    for (const { name } of added) this.#options.log.info(`host ${name} was added`);
-    for (const { name } of removed) this.#options.log.info(`host ${name} was removed`);
+    for (const { name } of removed) {
+      this.#options.log.info(`host ${name} was removed`);
+      this.#report({ kind: 'removed', name });
+    }
+    for (const { name } of added) {
+      this.#options.log.info(`host ${name} was added`);
+      this.#report({ kind: 'added', name });
+    }
+  }
+
+  #report(change: HostChange): void {
+    for (const { listener } of this.#listeners) listener(change);
   }
 
   #open(host: HostRef): HostMember {
@@ -186,9 +202,16 @@ export class Hosts {
         this.changes.handle(from, change);
         store.changed();
       },
-      onLoss: ({ name }, loss) => {
-        if (loss === null) log.info(`host ${name} answers`);
-        else log.warn(`host ${name} does not answer: its machines show their last known data`, { reason: loss.reason });
+      onLoss: (loss, wasLost) => {
+        const { name } = host;
+        if (loss !== null) {
+          const { reason } = loss;
+          log.warn(`host ${name} does not answer: its machines show their last known data`, { reason });
+          this.#report({ kind: 'lost', name, reason });
+          return;
+        }
+        log.info(`host ${name} answers`);
+        if (wasLost) this.#report({ kind: 'back', name });
       },
       onListed: () => store.changed(),
     });

@@ -40,6 +40,7 @@ class HostedDriver extends FakeDriver {
       isList,
       list: () => this.snapshots.map(({ name, uri }) => ({ name, uri })),
       read: (name) => Promise.resolve(this.snapshots.find((each) => each.name === name) ?? fail(name)),
+      onChange: () => () => undefined,
     };
   }
 

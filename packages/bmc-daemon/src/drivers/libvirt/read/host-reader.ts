@@ -1,7 +1,14 @@
 /** Reads the host itself: versions, capacity, load, and whether it answers. */
 import { isLibvirtError, type Hypervisor, type NodeStats } from '@rackless/libvirt';
 import { DriverError } from '../../driver-error.js';
-import type { HostCpuTime, HostFacts, HostRef, HostsControl, HostSnapshot } from '../../hosts-control.js';
+import type {
+  HostChangeListener,
+  HostCpuTime,
+  HostFacts,
+  HostRef,
+  HostsControl,
+  HostSnapshot,
+} from '../../hosts-control.js';
 import { connectionRefusal, isDisconnected } from '../connection-fault.js';
 import { attempt, isUnavailable, oneLine } from '../failure.js';
 import type { Host } from '../machine/host.js';
@@ -28,6 +35,7 @@ export class HostReader implements HostsControl {
   #reading: Promise<HostSnapshot> | undefined;
   #reason: string | null = null;
   #since = new Date();
+  readonly #listeners = new Set<{ readonly listener: HostChangeListener }>();
 
   constructor(options: HostReaderOptions) {
     this.#options = options;
@@ -52,6 +60,12 @@ export class HostReader implements HostsControl {
       this.#reading = undefined;
     });
     return await this.#reading;
+  }
+
+  onChange(listener: HostChangeListener): () => void {
+    const entry = { listener };
+    this.#listeners.add(entry);
+    return () => void this.#listeners.delete(entry);
   }
 
   async #read(): Promise<HostSnapshot> {
@@ -99,8 +113,13 @@ export class HostReader implements HostsControl {
   }
 
   #setReason(reason: string | null): void {
-    if ((reason === null) !== (this.#reason === null)) this.#since = new Date();
+    const isNew = (reason === null) !== (this.#reason === null);
     this.#reason = reason;
+    if (!isNew) return;
+    this.#since = new Date();
+    const { name } = this.#options;
+    for (const { listener } of this.#listeners)
+      listener(reason === null ? { kind: 'back', name } : { kind: 'lost', name, reason });
   }
 }
 
