@@ -17,9 +17,14 @@ const schema = z.object({
   hosts: z.record(z.string(), z.object({ uri: z.string(), machines: z.array(storedMachine) })),
 });
 
+type StoredHosts = z.infer<typeof schema>['hosts'];
+
 /** The stored machines. */
 export interface HostStore {
-  /** Returns the stored machines of a host; undefined if this host was never listed. */
+  /**
+   * Returns the last known machines of the host with this name, or else with this URI, so that a host can get
+   * another name or URI; undefined if no such host was ever listed.
+   */
   machinesOf(host: HostRef): readonly StoredMachine[] | undefined;
   /** Stores the machines of a host as long as `isServed`. */
   add(member: HostMember, isServed: () => boolean): void;
@@ -36,16 +41,15 @@ export function openHostStore(folder: string, log: Pick<Log, 'warn' | 'error'>):
   let timer: NodeJS.Timeout | undefined;
   let written = JSON.stringify(file.state);
 
+  const present = (): StoredHosts => {
+    const listed = [...members.keys()].filter(({ known }) => known.isListed);
+    return Object.fromEntries(listed.map(({ name, uri, known }) => [name, { uri, machines: [...known.stored()] }]));
+  };
   const write = (): void => {
     clearTimeout(timer);
     timer = undefined;
     for (const [member, isServed] of members) if (!isServed()) members.delete(member);
-    const listed = [...members.keys()].filter(({ known }) => known.isListed);
-    const next = {
-      hosts: Object.fromEntries(
-        listed.map(({ name, uri, known }) => [name, { uri, machines: known.stored() as StoredMachine[] }]),
-      ),
-    };
+    const next = { hosts: present() };
     const text = JSON.stringify(next);
     if (text === written) return;
     try {
@@ -57,8 +61,9 @@ export function openHostStore(folder: string, log: Pick<Log, 'warn' | 'error'>):
   };
   return {
     machinesOf: ({ name, uri }) => {
-      const stored = Object.hasOwn(file.state.hosts, name) ? file.state.hosts[name] : undefined;
-      return stored?.uri === uri ? stored.machines : undefined;
+      const hosts = { ...file.state.hosts, ...present() };
+      if (Object.hasOwn(hosts, name)) return hosts[name]?.machines;
+      return Object.values(hosts).find((host) => host.uri === uri)?.machines;
     },
     add: (member, isServed) => void members.set(member, isServed),
     changed: () => {

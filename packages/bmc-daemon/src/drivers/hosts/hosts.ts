@@ -45,7 +45,11 @@ export class Hosts {
       members: () => this.#members,
       onMoved: (change) => this.changes.publish(change),
     });
-    this.changes = new MergedChanges(this.#index, (uuid) => void this.#look(uuid));
+    this.changes = new MergedChanges({
+      index: this.#index,
+      look: (uuid) => void this.#look(uuid),
+      isListIncomplete: () => this.isListIncomplete,
+    });
     this.shown = new ShownSnapshots(this.#index, options.log);
     this.#members = options.hosts.map((host) => this.#open(host));
   }
@@ -172,8 +176,10 @@ export class Hosts {
     );
     const removed = before.filter((member) => !this.#members.includes(member));
     const added = this.#members.filter((member) => !before.includes(member));
-    for (const ref of removed.flatMap(({ known }) => [...known.refs.values()])) {
-      if (this.#index.owner(ref.uuid) === undefined) this.changes.removed(ref);
+    for (const member of removed) {
+      for (const ref of member.known.refs.values()) {
+        if (this.#index.owner(ref.uuid) === undefined) this.changes.removed(member, ref);
+      }
     }
     if (this.#isStarted) await Promise.all(added.map((member) => member.start()));
     await Promise.all(removed.map((member) => member.close()));

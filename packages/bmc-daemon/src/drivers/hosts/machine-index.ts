@@ -137,7 +137,9 @@ export class MachineIndex {
 
   #reportMove(uuid: string, from: HostMember, to: HostMember, before: DomainState | undefined): void {
     const name = to.known.refs.get(uuid)?.name ?? uuid;
-    this.#options.onMoved({ kind: 'moved', uuid, name, reason: `from host ${from.name} to host ${to.name}` });
+    // The names are equal if a new configuration has another URI for the host.
+    if (from.name !== to.name)
+      this.#options.onMoved({ kind: 'moved', uuid, name, reason: `from host ${from.name} to host ${to.name}` });
     const after = to.known.stateOf(uuid);
     const kind = before === undefined || after === undefined ? undefined : changeOfState(before, after);
     if (kind !== undefined) this.#options.onMoved({ kind, uuid, name, reason: `on host ${to.name}` });

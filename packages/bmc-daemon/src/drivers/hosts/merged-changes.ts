@@ -14,7 +14,18 @@ interface Held {
   /** The state before these changes. */
   readonly before: DomainState | undefined;
   readonly changes: readonly MachineChange[];
+  /** Whether they also wait until all hosts were listed. */
+  readonly untilListed: boolean;
   readonly timer: NodeJS.Timeout;
+}
+
+/** Dependencies of {@link MergedChanges}. */
+interface MergedChangesOptions {
+  readonly index: MachineIndex;
+  /** Looks for a machine on all hosts. */
+  readonly look: (uuid: string) => void;
+  /** Returns whether a host was never listed. */
+  readonly isListIncomplete: () => boolean;
 }
 
 /** Merges the changes of several hosts. */
@@ -22,12 +33,11 @@ export class MergedChanges {
   readonly #index: MachineIndex;
   readonly #listeners = new Set<MachineChangeListener>();
   readonly #held = new Map<string, Held>();
-  readonly #look: (uuid: string) => void;
+  readonly #options: MergedChangesOptions;
 
-  /** @param look looks for a machine on all hosts. */
-  constructor(index: MachineIndex, look: (uuid: string) => void) {
-    this.#index = index;
-    this.#look = look;
+  constructor(options: MergedChangesOptions) {
+    this.#options = options;
+    this.#index = options.index;
   }
 
   /** Adds a listener. @returns the function that removes it. */
@@ -48,11 +58,14 @@ export class MergedChanges {
     this.#held.clear();
   }
 
-  /** Reports that no host has a machine any more, because its host was removed from the configuration. */
-  removed({ uuid, name }: Pick<MachineChange, 'uuid' | 'name'>): void {
-    this.#drop(uuid);
-    this.#index.forget(uuid);
-    this.publish({ kind: 'undefined', uuid, name, reason: 'its host was removed from the configuration' });
+  /**
+   * Takes the end of a machine whose host was removed from the configuration. The configuration may have got the
+   * same host with another name and URI, which has not listed its machines yet.
+   */
+  removed(member: HostMember, { uuid, name }: Pick<MachineChange, 'uuid' | 'name'>): void {
+    const reason = 'its host was removed from the configuration';
+    const change: MachineChange = { kind: 'undefined', uuid, name, reason };
+    this.#hold(member, change, { before: member.known.stateOf(uuid), untilListed: true });
   }
 
   /** Takes a change of one host. */
@@ -66,8 +79,8 @@ export class MergedChanges {
       (kind === 'resumed' && member.known.stateOf(uuid) === 'running');
     if (!isHandover) member.known.note(change);
     if (this.#isEnd(member, change)) {
-      this.#hold(member, change, before);
-      this.#look(uuid);
+      this.#hold(member, change, { before, untilListed: false });
+      this.#options.look(uuid);
       return;
     }
     const held = this.#held.get(uuid);
@@ -90,13 +103,25 @@ export class MergedChanges {
     return isOnlyHost && (kind === 'undefined' || (kind === 'stopped' && reason === migrated));
   }
 
-  #hold(member: HostMember, change: MachineChange, before: DomainState | undefined): void {
+  #hold(
+    member: HostMember,
+    change: MachineChange,
+    { before, untilListed }: Pick<Held, 'before' | 'untilListed'>,
+  ): void {
     const { uuid } = change;
     const earlier = this.#held.get(uuid);
     this.#drop(uuid);
-    const timer = setTimeout(() => this.#release(uuid), MOVE_WAIT_MS).unref();
-    const changes = [...(earlier?.changes ?? []), change];
-    this.#held.set(uuid, { member, before: earlier === undefined ? before : earlier.before, changes, timer });
+    this.#held.set(uuid, {
+      member,
+      before: earlier === undefined ? before : earlier.before,
+      changes: [...(earlier?.changes ?? []), change],
+      untilListed,
+      timer: this.#releaseLater(uuid),
+    });
+  }
+
+  #releaseLater(uuid: string): NodeJS.Timeout {
+    return setTimeout(() => this.#release(uuid), MOVE_WAIT_MS).unref();
   }
 
   #drop(uuid: string): void {
@@ -111,6 +136,10 @@ export class MergedChanges {
     const owner = this.#index.owner(uuid);
     // Another host has it: the move was reported.
     if (owner !== undefined && owner !== held.member) return;
+    if (owner === undefined && held.untilListed && this.#options.isListIncomplete()) {
+      this.#held.set(uuid, { ...held, timer: this.#releaseLater(uuid) });
+      return;
+    }
     if (owner === undefined) this.#index.forget(uuid);
     for (const change of held.changes) this.publish(change);
   }
