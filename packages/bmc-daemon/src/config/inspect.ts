@@ -51,12 +51,7 @@ export function inspectSettings(loaded: Inspected, environment = noVariables): I
     faults.push(messageFor('ironicCloud', 'is set, and there is no Ironic backend yet'));
   // The fake driver and a cloud need no host.
   const needsHost = !settings.fakeDriver && settings.osCloud === null;
-  if (needsHost) {
-    for (const { key, fault } of hostFaults(settings.libvirtUri)) {
-      const part = key === null ? ' ' : `[${formatLiteral(key)}] `;
-      faults.push(`${startOfMessage(loaded, 'libvirtUri')}${part}${fault}`);
-    }
-  }
+  if (needsHost) faults.push(...libvirtUriFaults(loaded));
   // The value of an unknown setting is not the intended one, so no check uses it.
   const areKnown = (...keys: readonly SettingKey[]) => keys.every((key) => !unknown.has(key));
   if (areKnown('sslCert', 'sslKey')) faults.push(...inspectTls(settings, messageFor));
@@ -109,6 +104,14 @@ export function inspectSettings(loaded: Inspected, environment = noVariables): I
 /** Returns the first words of each message about a setting: its place and its name. */
 export function startOfMessage({ origins }: Pick<LoadedSettings, 'origins'>, key: SettingKey): string {
   return `${origins[key]}: ${settingsTable[key].name}`;
+}
+
+/** Returns the faults of EMULATOR_LIBVIRT_URI, one line each. */
+export function libvirtUriFaults(loaded: Pick<LoadedSettings, 'settings' | 'origins'>): string[] {
+  return hostFaults(loaded.settings.libvirtUri).map(({ key, fault }) => {
+    const part = key === null ? ' ' : `[${formatLiteral(key)}] `;
+    return `${startOfMessage(loaded, 'libvirtUri')}${part}${fault}`;
+  });
 }
 
 type MessageFor = (key: SettingKey, sentence: string) => string;

@@ -434,6 +434,34 @@ describe('machine list', () => {
   });
 });
 
+describe('the arguments of machine create', () => {
+  it.each([
+    [
+      ['--mac', '52:54:00:00:00:01', '--mac', '52:54:00:00:00:02'],
+      '--mac is given 2 times, and the number of interfaces is 1',
+    ],
+    [
+      ['--mac', '52:54:00:00:00:01', '--mac', '52:54:00:00:00:01', '--bridge', 'br0', '--bridge', 'br1'],
+      'two interfaces have the same --mac',
+    ],
+    [['--nic-model', ''], "option '--nic-model <model>' argument '' is invalid. Allowed choices are virtio, "],
+    [['--bridge', ''], "option '--bridge <name>' argument '' is invalid. Use the name of an interface"],
+  ])('are wrong with %j', async (args, message) => {
+    const { code, stdout, stderr } = await lab.machine('create', 'node', ...args);
+    expect([code, stdout, stderr]).toEqual([64, '', expect.stringContaining(`error: ${message}`)]);
+  });
+
+  it('with a wrong URI are a fault of the configuration', async () => {
+    expect(await run(['machine', 'list', '--libvirt-uri', 'nowhere'])).toMatchObject({
+      code: 78,
+      stdout: '',
+      stderr:
+        '--libvirt-uri: EMULATOR_LIBVIRT_URI cannot be used: reading the connection URI "nowhere": ' +
+        'a libvirt URI looks like qemu:///system\n',
+    });
+  });
+});
+
 describe('machine --host', () => {
   it('selects one of several hosts, which the error lists', async () => {
     const file = join(lab.libvirtd.dir, 'tmp', 'hosts.conf');

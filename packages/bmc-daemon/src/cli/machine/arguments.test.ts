@@ -1,5 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseCount, parseMac, parseMacPrefix, parseName, parseSize, parseSteps } from './arguments.js';
+import {
+  parseBridge,
+  parseCount,
+  parseMac,
+  parseMacPrefix,
+  parseName,
+  parseSize,
+  parseSteps,
+  parseText,
+} from './arguments.js';
 
 describe('arguments of bmc-daemon machine', () => {
   it.each([
@@ -11,8 +20,20 @@ describe('arguments of bmc-daemon machine', () => {
     expect(parseSize(text)).toBe(bytes);
   });
 
-  it.each(['16', '0G', '-1G', 'G', '16 G', '16GB', '1e3M', ''])('rejects the size %j', (text) => {
+  it.each(['16', '-1G', 'G', '16 G', '16GB', '1e3M', ''])('rejects the size %j', (text) => {
     expect(() => parseSize(text)).toThrow('a number and a unit');
+  });
+
+  it.each(['0G', '0.5M', '8192T', '99999999999999999999T'])('rejects the size %j, which no disk has', (text) => {
+    expect(() => parseSize(text)).toThrow('from 1M to 8191T');
+  });
+
+  it('rejects names of bridges that the kernel does not have, and empty names', () => {
+    expect([parseBridge('br0'), parseText('my pool')]).toEqual(['br0', 'my pool']);
+    for (const name of ['', 'a b', 'a/b', '..', 'a'.repeat(16), "br0'/>"]) {
+      expect(() => parseBridge(name)).toThrow('up to 15 characters');
+    }
+    for (const name of ['', ' ']) expect(() => parseText(name)).toThrow('empty');
   });
 
   it('reads MAC addresses and prefixes in both notations', () => {
@@ -21,9 +42,12 @@ describe('arguments of bmc-daemon machine', () => {
     expect(parseMacPrefix('52:54:00:')).toBe('52:54:00');
   });
 
-  it.each(['52:54:00:12:34', '52:54:00:12:34:56:78', '01:00:5e:00:00:01', 'x'])('rejects the address %j', (text) => {
-    expect(() => parseMac(text)).toThrow();
-  });
+  it.each(['52:54:00:12:34', '52:54:00:12:34:56:78', '01:00:5e:00:00:01', '00:00:00:00:00:00', 'x'])(
+    'rejects the address %j',
+    (text) => {
+      expect(() => parseMac(text)).toThrow();
+    },
+  );
 
   it.each(['', '52:54:00:12:34:56', '53:54:00', '5254'])('rejects the prefix %j', (text) => {
     expect(() => parseMacPrefix(text)).toThrow();

@@ -4,12 +4,15 @@ import { BOOT_STEPS, type BootStep } from '../../drivers/libvirt/lab/machine-spe
 
 const UNITS: Readonly<Record<string, number>> = { M: 1024 ** 2, G: 1024 ** 3, T: 1024 ** 4 };
 
+/** libvirt reads numbers of bytes with 63 bits, and JavaScript with 53. */
+const MAX_BYTES = 2 ** 53 - 1;
+
 /** Parses a size such as `512M`, `16G`, `16GiB` or `1.5T`. @returns bytes. */
 export function parseSize(text: string): number {
   const [, number, unit] = /^(\d+(?:\.\d+)?)([MGT])(?:iB)?$/i.exec(text) ?? [];
   const bytes = Number(number) * (UNITS[unit?.toUpperCase() ?? ''] ?? Number.NaN);
-  if (Number.isNaN(bytes) || bytes === 0)
-    throw new InvalidArgumentError('Use a number and a unit, for example 512M, 16G or 2T.');
+  if (Number.isNaN(bytes)) throw new InvalidArgumentError('Use a number and a unit, for example 512M, 16G or 2T.');
+  if (bytes < 1024 ** 2 || bytes > MAX_BYTES) throw new InvalidArgumentError('Use a size from 1M to 8191T.');
   // libvirt counts memory and disks in KiB.
   return Math.ceil(bytes / 1024) * 1024;
 }
@@ -25,7 +28,21 @@ export function parseCount(text: string): number {
 /** Parses the name of a machine, which is a part of file names and URIs. */
 export function parseName(text: string): string {
   if (/^[a-z0-9][a-z0-9._-]{0,59}$/i.test(text)) return text;
-  throw new InvalidArgumentError('Use up to 60 letters, digits, periods, hyphens and underscores.');
+  throw new InvalidArgumentError(
+    'Use up to 60 letters, digits, periods, hyphens and underscores. Begin with a letter or a digit.',
+  );
+}
+
+/** Parses a name that libvirt knows. */
+export function parseText(text: string): string {
+  if (text.trim() !== '') return text;
+  throw new InvalidArgumentError('It is empty.');
+}
+
+/** Parses the name of a bridge, with the limits of the kernel. */
+export function parseBridge(text: string): string {
+  if (/^[^\s/:'"<>&]{1,15}$/.test(text) && text !== '.' && text !== '..') return text;
+  throw new InvalidArgumentError('Use the name of an interface, which has up to 15 characters.');
 }
 
 /** Parses a MAC address of one network card. @returns lower case, with colons. */
@@ -33,6 +50,7 @@ export function parseMac(text: string): string {
   const mac = text.toLowerCase().replaceAll('-', ':');
   if (!/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/.test(mac))
     throw new InvalidArgumentError('Use six bytes, for example 52:54:00:12:34:56.');
+  if (mac === '00:00:00:00:00:00') throw new InvalidArgumentError('This is the address of no network card.');
   return checkUnicast(mac);
 }
 

@@ -1,8 +1,17 @@
 /** Defines `bmc-daemon machine`. The code of a command is loaded only when it runs. */
 import { Option, type Command } from 'commander';
 import type { LoadedSettings } from '../../config/load.js';
-import { BOOT_STEPS, DISK_BUSES, type NetworkLink } from '../../drivers/libvirt/lab/machine-spec.js';
-import { parseMac, parseMacPrefix, parseSize, parseCount, parseName, parseSteps } from './arguments.js';
+import { BOOT_STEPS, DISK_BUSES, NIC_MODELS, type NetworkLink } from '../../drivers/libvirt/lab/machine-spec.js';
+import {
+  parseBridge,
+  parseCount,
+  parseMac,
+  parseMacPrefix,
+  parseName,
+  parseSize,
+  parseSteps,
+  parseText,
+} from './arguments.js';
 
 /** Flags of all commands. */
 interface HostFlags {
@@ -29,7 +38,7 @@ export interface CreateFlags extends HostFlags, NamingFlags {
   readonly pool?: string;
   /** In the order of both options. */
   readonly network?: readonly NetworkLink[];
-  readonly nicModel: string;
+  readonly nicModel: (typeof NIC_MODELS)[number];
   readonly uefi?: boolean;
   readonly bios?: boolean;
   readonly secureBoot?: boolean;
@@ -68,10 +77,10 @@ export function addMachineCommands(program: Command, { load, exit }: MachineProg
   const clone = machine
     .command('clone')
     .description('copy a machine that is off: its definition and its disks, with new addresses')
-    .argument('<source>', 'machine to copy; any machine of the host')
+    .argument('<source>', 'machine to copy; any machine of the host', parseText)
     .argument('<name>', 'name of the copy', parseName)
     .addOption(countOption())
-    .option('--pool <name>', 'storage pool of the copied disks (default: the pool of each disk)')
+    .option('--pool <name>', 'storage pool of the copied disks (default: the pool of each disk)', parseText)
     .addOption(macOption())
     .addOption(macPrefixOption());
   withHost(clone).action(async (source: string, name: string, flags: CloneFlags) => {
@@ -86,7 +95,7 @@ export function addMachineCommands(program: Command, { load, exit }: MachineProg
   const remove = machine
     .command('delete')
     .description('delete machines that this command has created, with their disks')
-    .argument('<name...>', 'name of a machine, or of all machines that --count has numbered')
+    .argument('<name...>', 'name of a machine, or of all machines that --count has numbered', texts)
     .option('--force', 'power off running machines')
     .option('-y, --yes', 'delete data without a question');
   withHost(remove).action(async (names: readonly string[], flags: DeleteFlags) => {
@@ -98,8 +107,8 @@ export function addMachineCommands(program: Command, { load, exit }: MachineProg
 function addCreate(machine: Command, { load, exit }: MachineProgram): void {
   // Both options fill one list, because their order is that of the interfaces.
   const links: NetworkLink[] = [];
-  const add = (type: NetworkLink['type']) => (name: string) => {
-    links.push({ type, name });
+  const add = (type: NetworkLink['type'], parse: (text: string) => string) => (text: string) => {
+    links.push({ type, name: parse(text) });
     return links;
   };
   const create = machine
@@ -113,10 +122,14 @@ function addCreate(machine: Command, { load, exit }: MachineProgram): void {
     )
     .option('--disk <size>', 'size of a disk, for example 40G; once for each disk (default: 20G)', sizes)
     .addOption(new Option('--disk-bus <bus>', 'bus of the disks').choices(DISK_BUSES).default('scsi'))
-    .option('--pool <name>', 'storage pool of the disks (default: "default", or the pool of the daemon)')
-    .option('--network <name>', 'network of libvirt; once for each interface (default: default)', add('network'))
-    .option('--bridge <name>', 'bridge of the host; once for each interface', add('bridge'))
-    .option('--nic-model <model>', 'model of the network cards', 'virtio')
+    .option('--pool <name>', 'storage pool of the disks (default: "default", or the pool of the daemon)', parseText)
+    .option(
+      '--network <name>',
+      'network of libvirt; once for each interface (default: default)',
+      add('network', parseText),
+    )
+    .option('--bridge <name>', 'bridge of the host; once for each interface', add('bridge', parseBridge))
+    .addOption(new Option('--nic-model <model>', 'model of the network cards').choices(NIC_MODELS).default('virtio'))
     .addOption(macOption())
     .addOption(macPrefixOption())
     .addOption(new Option('--uefi', 'UEFI firmware without Secure Boot (default)').conflicts(['bios', 'secureBoot']))
@@ -126,7 +139,7 @@ function addCreate(machine: Command, { load, exit }: MachineProgram): void {
     .addOption(bootOption())
     .option('--emulate', 'emulate the CPU, without KVM (default: if guests do not run with KVM)')
     .option('--no-emulate', 'use KVM without a test')
-    .option('--cpu-model <model>', "CPU in libvirt's name (default: the CPU of the host)");
+    .option('--cpu-model <model>', "CPU in libvirt's name (default: the CPU of the host)", parseText);
   withHost(create).action(async (name: string, flags: CreateFlags) => {
     const command = await import('./create.js');
     exit(await command.create(load(flags), name, { ...flags, network: links }));
@@ -134,6 +147,8 @@ function addCreate(machine: Command, { load, exit }: MachineProgram): void {
 }
 
 const sizes = (text: string, earlier: readonly number[] = []): readonly number[] => [...earlier, parseSize(text)];
+
+const texts = (text: string, earlier: readonly string[] = []): readonly string[] => [...earlier, parseText(text)];
 
 const countOption = (): Option =>
   new Option('--count <number>', 'number of machines, which are named NAME-1, NAME-2, …').argParser(parseCount);
@@ -159,6 +174,6 @@ function withHost(command: Command): Command {
   return command
     .option('--config <file>', 'configuration file of the daemon (environment variable: EMULATOR_CONFIG)')
     .option('--libvirt-uri <uri>', 'connection URI of the libvirt host')
-    .option('--host <name>', 'one of several hosts of the configuration')
+    .option('--host <name>', 'one of several hosts of the configuration', parseText)
     .option('--json', 'print JSON');
 }

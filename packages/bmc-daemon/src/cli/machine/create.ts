@@ -53,6 +53,8 @@ function specOf(flags: CreateFlags): MachineSpec {
 /** Returns why the flags do not fit each other, or null. */
 function problemOf({ networks, diskBytes }: MachineSpec, { mac }: CreateFlags): string | null {
   if (diskBytes.length > MAX_DISKS) return `a machine has at most ${MAX_DISKS} disks`;
-  if (mac === undefined || mac.length === networks.length) return null;
-  return `${networks.length} interfaces need ${networks.length} MAC addresses, not ${mac.length}`;
+  if (mac === undefined) return null;
+  if (new Set(mac).size < mac.length) return 'two interfaces have the same --mac';
+  if (mac.length === networks.length) return null;
+  return `--mac is given ${mac.length} times, and the number of interfaces is ${networks.length}`;
 }

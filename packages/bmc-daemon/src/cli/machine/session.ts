@@ -1,6 +1,7 @@
 /** Runs a command on the libvirt host of the settings, and prints its errors. */
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import { printStartReport } from '@rackless/daemon/process/start-report.js';
+import { libvirtUriFaults } from '../../config/inspect.js';
 import type { LoadedSettings } from '../../config/load.js';
 import { DriverError } from '../../drivers/driver-error.js';
 import { connectionRefusal } from '../../drivers/libvirt/connection-fault.js';
@@ -27,8 +28,10 @@ export async function onHost(
   { host: hostName, readonly = false }: HostChoice,
   command: (host: LabHost, signal: AbortSignal) => Promise<number>,
 ): Promise<number> {
-  if (loaded.faults.length > 0) {
-    printStartReport({ faults: loaded.faults, warnings: loaded.warnings });
+  // The URI of a setting with a fault is unknown.
+  const faults = loaded.faults.length > 0 ? loaded.faults : libvirtUriFaults(loaded);
+  if (faults.length > 0) {
+    printStartReport({ faults, warnings: loaded.warnings });
     return exitCode.configuration;
   }
   const interrupt = new AbortController();

@@ -95,22 +95,24 @@ export function chooseAddresses(
   present: readonly KnownMachine[],
   { names, interfaces }: { readonly names: readonly string[]; readonly interfaces: number },
 ): ReadonlyMap<string, Addresses> {
-  const all = machineNames(naming);
+  const indexes = new Map(machineNames(naming).map((name, index) => [name, index]));
   const uuids = new Set(present.map(({ uuid }) => uuid));
   const owners = new Map(
     present.flatMap(({ name, domain }) => domain.devices.interfaces.map(({ mac }) => [mac, name])),
   );
   const problems: string[] = [];
   const chooseMac = (machine: string, index: number): string => {
-    const place = { hostName, machine, machineIndex: all.indexOf(machine), index, interfaces };
-    const candidates = [...macCandidates(place, naming)];
-    const free = candidates.find((mac) => !owners.has(mac));
-    const [first = ''] = candidates;
-    if (free === undefined)
-      problems.push(`machine ${machine}: machine ${owners.get(first) ?? ''} has the MAC address ${first}`);
-    const mac = free ?? first;
-    owners.set(mac, machine);
-    return mac;
+    const place = { hostName, machine, machineIndex: indexes.get(machine) ?? 0, index, interfaces };
+    let taken = '';
+    for (const mac of macCandidates(place, naming)) {
+      if (!owners.has(mac)) {
+        owners.set(mac, machine);
+        return mac;
+      }
+      taken = mac;
+    }
+    problems.push(`machine ${machine}: machine ${owners.get(taken) ?? ''} has the MAC address ${taken}`);
+    return taken;
   };
   const chosen = names.map((name) => {
     let attempt = 0;

@@ -9,6 +9,9 @@ export interface NetworkLink {
 /** Buses for disks. On SCSI and SATA a Linux guest names them `sda`, on VirtIO `vda`. */
 export const DISK_BUSES = ['scsi', 'virtio', 'sata'] as const;
 
+/** Models of network cards that QEMU has for PCI, by libvirt's names. */
+export const NIC_MODELS = ['virtio', 'e1000e', 'e1000', 'igb', 'rtl8139', 'vmxnet3'] as const;
+
 type DiskBus = (typeof DISK_BUSES)[number];
 
 /** Steps of a boot order. */
@@ -31,8 +34,7 @@ export interface MachineSpec {
   readonly pool: string | null;
   /** One entry for each interface. */
   readonly networks: readonly NetworkLink[];
-  /** `virtio`, `e1000e`: libvirt's name. */
-  readonly nicModel: string;
+  readonly nicModel: (typeof NIC_MODELS)[number];
   readonly firmware: LabFirmware;
   readonly tpm: boolean;
   readonly bootOrder: readonly BootStep[];
