@@ -14,7 +14,7 @@ describe('the exit code of a start that fails', () => {
     ['a full disk', new StateFileError('writing x', { cause: failing('ENOSPC') })],
     ['no more handles', new Error('reading x', { cause: failing('EMFILE') })],
     ['a file server that is away', failing('ESTALE')],
-  ])('is 1 for %s, because the cause may pass', (_, cause) => {
+  ])('is 1 for %s, because a later start may succeed', (_, cause) => {
     expect(codeOf(cause)).toBe(1);
   });
 

@@ -49,12 +49,12 @@ function accounts(): Accounts {
   return access.accounts;
 }
 
-/** The user's line without the hash's own part. */
+/** Returns the lines of the file. Of each hash, only the algorithm and the cost remain. */
 const lines = () => readFileSync(file, 'utf8').replace(/(\$2[by]\$\d\d\$)[./A-Za-z0-9]{53}/g, '$1…');
 const fault = (kind: AccountError['kind']) => expect.objectContaining({ name: 'AccountError', kind }) as unknown;
 const newAccount = { password: 'walnut tree', enabled: true, passwordChangeRequired: false };
 
-/** Returns true if a password opens a session; otherwise the reason. */
+/** Returns `in` if a password opens a session; otherwise the reason. */
 async function logIn(user: string, password: string): Promise<string> {
   const answer = await access.openSession({ user, password }, asker);
   return 'refused' in answer ? answer.refused : 'in';
@@ -83,7 +83,7 @@ describe('accounts', () => {
     expect(accounts().find('__proto__')).toBeUndefined();
   });
 
-  it('are created, changed and removed without a change of the other lines and the mode of the file', async () => {
+  it('can be created, changed and removed; other lines and the mode of the file stay unchanged', async () => {
     chmodSync(file, 0o640);
     await accounts().create({ ...newAccount, user: 'bob', roleId: 'ReadOnly' });
     expect(lines()).toBe('# ours\nadmin:$2b$04$…\n\neve:$2b$04$…:x\nbob:$2b$12$…\n');
@@ -99,7 +99,7 @@ describe('accounts', () => {
     expect(state.state.accounts).toEqual([]);
   });
 
-  it('give the reason if they cannot be created or changed, and change nothing', async () => {
+  it('give the reason if a client cannot create or change them, and change nothing', async () => {
     const before = readFileSync(file, 'utf8');
     await expect(accounts().create({ ...newAccount, user: 'eve', roleId: 'ReadOnly' })).rejects.toEqual(
       fault('exists'),
@@ -118,7 +118,7 @@ describe('accounts', () => {
     expect([readFileSync(file, 'utf8'), state.state]).toEqual([before, initialAccessState]);
   });
 
-  it('name the file that cannot be written, and store nothing of a failed change', async () => {
+  it('give an error with the name of a file that cannot be written, and store no part of the change', async () => {
     rmSync(folder, { recursive: true });
     const created = accounts().create({ ...newAccount, user: 'bob', roleId: 'ReadOnly' });
     await expect(created).rejects.toBeInstanceOf(PasswordFileWriteError);
@@ -126,7 +126,7 @@ describe('accounts', () => {
     expect(state.state.accounts).toEqual([]);
   });
 
-  it('always include an enabled administrator, also after two concurrent changes', async () => {
+  it('always include an enabled administrator, even after two concurrent changes', async () => {
     await accounts().change('eve', { enabled: false });
     const refusal = fault('lastAdministrator');
     await expect(accounts().remove('admin')).rejects.toEqual(refusal);
@@ -142,7 +142,7 @@ describe('accounts', () => {
     ).toEqual(['eve']);
   });
 
-  it('follow changes by htpasswd, and keep the role of a user who is removed and added again', async () => {
+  it('follow changes by htpasswd; a user who is removed and added again has the same role', async () => {
     await accounts().change('eve', { roleId: 'ReadOnly' });
     execFileSync('htpasswd', ['-D', file, 'eve'], { stdio: 'pipe' });
     execFileSync('htpasswd', ['-bB', file, 'carl', 'carrot'], { stdio: 'pipe' });
@@ -161,7 +161,7 @@ describe('accounts', () => {
     expect(accounts().find('eve')?.roleId).toBe('ReadOnly');
   });
 
-  it('that are disabled reject logins at once, even with a cached password, and end their sessions', async () => {
+  it('reject logins at once after they are disabled, even with a cached password, and end their sessions', async () => {
     expect([await logIn('eve', 'apple'), await logIn('eve', 'apple')]).toEqual(['in', 'in']);
     expect(access.sessions.list()).toHaveLength(2);
     await accounts().change('eve', { enabled: false });
@@ -171,7 +171,7 @@ describe('accounts', () => {
     expect(await logIn('eve', 'apple')).toBe('in');
   });
 
-  it('with a password that must be changed may do nothing else, and not set the same password', async () => {
+  it('permit only a change to a different password if the password must be changed', async () => {
     await accounts().change('eve', { passwordChangeRequired: true });
     expect(accounts().find('eve')?.identity).toEqual({
       user: 'eve',
@@ -225,7 +225,7 @@ describe('locking accounts out', () => {
     expect(accounts().find('eve')?.locked).toBe(true);
   });
 
-  it('survives a restart, ends on request, and never ends by itself if no reset time is set', async () => {
+  it('survives a restart, ends on request, and never expires without AccountLockoutCounterResetEnabled', async () => {
     await lockAfterThree({ lockoutResets: false });
     await wrong(3);
     access = opened();
@@ -235,7 +235,7 @@ describe('locking accounts out', () => {
     expect(await logIn('eve', 'apple')).toBe('in');
   });
 
-  it("lasts no longer than a new lock after a restart, if the host's clock was set back meanwhile", async () => {
+  it("ends after AccountLockoutDuration at most, even if the host's clock was set back before a restart", async () => {
     time = 1e12;
     await lockAfterThree();
     await wrong(3);
@@ -246,7 +246,7 @@ describe('locking accounts out', () => {
     expect(accounts().find('eve')?.locked).toBe(false);
   });
 
-  it("lasts equally long if the host's clock is set forward or back meanwhile", async () => {
+  it("lasts equally long if the host's clock is set forward or back", async () => {
     const hour = 3_600_000;
     let setBy = 0;
     jest.spyOn(Date, 'now').mockImplementation(() => performance.timeOrigin + performance.now() + setBy);
@@ -269,7 +269,7 @@ describe('locking accounts out', () => {
   it.each([
     ['the threshold is 0', { lockoutThreshold: 0 }],
     ['the duration is 0', { lockoutSeconds: 0, lockoutResetSeconds: 0 }],
-  ])('does not happen where %s', async (_, settings) => {
+  ])('does not happen if %s', async (_, settings) => {
     await lockAfterThree(settings);
     await wrong(4);
     expect(await logIn('eve', 'apple')).toBe('in');
@@ -283,7 +283,7 @@ describe('locking accounts out', () => {
 });
 
 describe('roles', () => {
-  it('are the three of Redfish and those that administrators add', async () => {
+  it('include the three roles of Redfish, and the roles that administrators add', async () => {
     await access.roles.create('Nurse', ['Login']);
     expect(access.roles.list()).toEqual([
       {
@@ -317,7 +317,7 @@ describe('roles', () => {
     expect(accounts().find('eve')?.identity.privileges).toEqual(new Set());
   });
 
-  it('that are missing in the state file give no privileges', () => {
+  it('give no privileges if they are missing in the state file', () => {
     state.update((old) => ({
       ...old,
       accounts: [{ user: 'eve', roleId: 'Nurse', enabled: true, passwordChangeRequired: false }],

@@ -81,15 +81,16 @@ class Simulation {
 }
 
 const otherAddress = (at: number): string => `198.51.${Math.floor(at / 250)}.${at % 250}`;
-const wrongOf = (answers: readonly Answer[], until = Infinity) =>
+/** Returns the answers with a result, right or wrong, until a given time. */
+const withResult = (answers: readonly Answer[], until = Infinity) =>
   answers.filter(({ verdict, at }) => 'right' in verdict && at <= until);
 
 describe('logins that wait for verification', () => {
   it.each<[string, (guesser: number, attempt: number) => Omit<Sent, 'address'>, (user: number) => string]>([
-    ['guess one name, from the address of the users too', () => ({ user: 'root', exists: false }), () => 'nat'],
-    ['guess one account, from the address of the users too', () => ({ user: 'admin' }), () => 'nat'],
+    ['guess one name, also from the address of the users', () => ({ user: 'root', exists: false }), () => 'nat'],
+    ['guess one account, also from the address of the users', () => ({ user: 'admin' }), () => 'nat'],
     [
-      'guess new names all the time, from the address of the users too',
+      'always guess new names, also from the address of the users',
       (guesser, attempt) => ({ user: `name ${guesser} ${attempt}`, exists: false }),
       () => 'nat',
     ],
@@ -98,26 +99,29 @@ describe('logins that wait for verification', () => {
       (guesser) => ({ user: `user ${guesser % 10}` }),
       (user) => `203.0.113.${user}`,
     ],
-  ])('accept ten users within 10 s while 80 guessers at one address and 1,000 others %s', async (_, guessed, from) => {
-    const simulation = new Simulation();
-    const began = 12_000;
-    const end = began + 10_000;
-    const guessers = [
-      ...Array.from({ length: 80 }, () => 'nat'),
-      ...Array.from({ length: 1000 }, (__, at) => otherAddress(at)),
-    ].map((address, guesser) => simulation.guess(end, (attempt) => ({ address, ...guessed(guesser, attempt) })));
-    await simulation.run(began);
-    const users = Array.from({ length: 10 }, (__, at) =>
-      simulation.ask({ address: from(at), user: `user ${at}`, right: true }),
-    );
-    await simulation.run(end);
-    for (const answer of await Promise.all(users)) {
-      expect(answer.verdict).toEqual({ right: true });
-      expect(answer.at).toBeLessThanOrEqual(end);
-    }
-    await simulation.run();
-    await Promise.all(guessers);
-  });
+  ])(
+    'accept ten users within 10 s while 80 attackers at one address and 1,000 at other addresses %s',
+    async (_, guessed, from) => {
+      const simulation = new Simulation();
+      const began = 12_000;
+      const end = began + 10_000;
+      const guessers = [
+        ...Array.from({ length: 80 }, () => 'nat'),
+        ...Array.from({ length: 1000 }, (__, at) => otherAddress(at)),
+      ].map((address, guesser) => simulation.guess(end, (attempt) => ({ address, ...guessed(guesser, attempt) })));
+      await simulation.run(began);
+      const users = Array.from({ length: 10 }, (__, at) =>
+        simulation.ask({ address: from(at), user: `user ${at}`, right: true }),
+      );
+      await simulation.run(end);
+      for (const answer of await Promise.all(users)) {
+        expect(answer.verdict).toEqual({ right: true });
+        expect(answer.at).toBeLessThanOrEqual(end);
+      }
+      await simulation.run();
+      await Promise.all(guessers);
+    },
+  );
 
   it('accept the owner of an attacked account from a new address', async () => {
     const simulation = new Simulation();
@@ -127,14 +131,14 @@ describe('logins that wait for verification', () => {
     await simulation.run(30_000);
     const { verdict, at } = await Promise.race([
       simulation.ask({ address: '203.0.113.1', user: 'admin', right: true }),
-      simulation.run().then(() => Promise.reject(new Error('nothing is left to happen'))),
+      simulation.run().then(() => Promise.reject(new Error('the simulation ended before the log-in'))),
     ]);
     expect(verdict).toEqual({ right: true });
     expect(at).toBeLessThanOrEqual(30_000 + 2 * VERIFY_MS);
     await Promise.all(guessers);
   });
 
-  it('are answered at the configured rates of an address and of a user at an address', async () => {
+  it('are answered at the configured rates for an address, and for a user at an address', async () => {
     const simulation = new Simulation();
     const seconds = 120;
     const answers: Answer[] = [];
@@ -143,8 +147,9 @@ describe('logins that wait for verification', () => {
     );
     await simulation.run();
     await Promise.all(onePair);
-    // 4 free, a doubling gap, then one in 5 s; the account lane verifies as many again.
-    expect(wrongOf(answers, seconds * 1000).length).toBeLessThanOrEqual(4 + 5 + seconds / 5);
+    // Four attempts without delay, five with growing delays, then one in 5 s. The account lane
+    // verifies as many attempts in addition.
+    expect(withResult(answers, seconds * 1000).length).toBeLessThanOrEqual(4 + 5 + seconds / 5);
     expect(simulation.verified.length).toBeLessThanOrEqual(2 * (4 + 5 + (seconds + 8) / 5));
 
     const other = new Simulation();
@@ -158,8 +163,8 @@ describe('logins that wait for verification', () => {
     );
     await other.run();
     await Promise.all(oneAddress);
-    expect(wrongOf(named, seconds * 1000).length).toBeLessThanOrEqual(20 + 5 + seconds);
-    expect(wrongOf(named, seconds * 1000).length).toBeGreaterThan(seconds / 2);
+    expect(withResult(named, seconds * 1000).length).toBeLessThanOrEqual(20 + 5 + seconds);
+    expect(withResult(named, seconds * 1000).length).toBeGreaterThan(seconds / 2);
   });
 
   it('do not show by their duration whether a user exists, even if the queue is full', async () => {
@@ -178,7 +183,7 @@ describe('logins that wait for verification', () => {
       return answers;
     };
     const unknown = await seen(false);
-    expect(wrongOf(unknown).length).toBeGreaterThan(20);
+    expect(withResult(unknown).length).toBeGreaterThan(20);
     expect(await seen(true)).toEqual(unknown);
   });
 
@@ -208,7 +213,7 @@ describe('logins that wait for verification', () => {
     ]);
   });
 
-  it('of the address with the longest queue are dropped if the queue is full, so a new address always gets a place', async () => {
+  it('make room for a new address if the queue is full: the busiest address loses its newest attempt', async () => {
     const simulation = new Simulation({ maxWaiting: 6, maxWaitingOfAddress: 4 });
     const dropped: string[] = [];
     const send = (address: string, user: string) =>
@@ -218,7 +223,7 @@ describe('logins that wait for verification', () => {
     send('running', 'x');
     for (const user of ['1', '1', '1', '2', '3']) send('a', user);
     await turn();
-    // An address has room for four: the newest attempt of its busiest user goes.
+    // Only four attempts of an address wait: the queue drops the newest one of its busiest user.
     expect(dropped).toEqual(['a 1']);
     send('b', '1');
     send('c', '1');

@@ -278,7 +278,7 @@ describe('authentication by password file', () => {
     expect(slept).toEqual([100, 200, 400, 800, 1000, 1000, 1000, 1000, 1000]);
   });
 
-  it('reports no result if the account changes meanwhile, because the result concerns the old password', async () => {
+  it('reports no result if the account changes during the verification of its old password', async () => {
     await writeUsers({ admin: 'old' });
     const ask = await serve(
       authenticateWith({
@@ -303,7 +303,7 @@ describe('authentication by password file', () => {
     expect(await ask(`admin:${'a'.repeat(1024)}`)).toMatchObject({ refused: 'wrong password' });
   });
 
-  it('verifies unknown users against a hash of the same cost that bcrypt really computes', async () => {
+  it('verifies an unknown user against a hash with the same cost as the hashes of the file', async () => {
     const decoy = decoyOfCost(4);
     expect(decoy).toMatch(/^\$2b\$04\$[./A-Za-z0-9]{53}$/);
     const salt = decoy.slice(0, 29);

@@ -59,7 +59,7 @@ describe('sessions', () => {
     ]);
   });
 
-  it('of a user all end when the user is locked out, even if the account is enabled again', () => {
+  it('end for a user who is locked out, even if the account is enabled again', () => {
     const [one, two, other] = [open('admin'), open('admin'), open('eve')];
     sessions.endAll('admin');
     expect([sessions.use(one.token), sessions.use(two.token)]).toEqual([undefined, undefined]);
@@ -92,7 +92,7 @@ describe('sessions', () => {
     expect(sessions.list()).toEqual([first, fourth, fifth, sixth, seventh].map(({ session }) => session));
   });
 
-  it('of consoles last as long as their connection, and never end other sessions', () => {
+  it('for consoles last as long as their connection, and never end other sessions', () => {
     const requests = [open('admin'), open('admin'), open('admin')].map(({ session }) => session);
     const consoles = [1, 2, 3, 4, 5].flatMap(
       () => sessions.create({ user: 'admin', address: '192.0.2.1', type: 'HostConsole' }) ?? [],

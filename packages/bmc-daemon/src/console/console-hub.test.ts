@@ -415,7 +415,7 @@ describe('a stream that libvirt loses', () => {
     expect(ear.states.filter((state) => state.startsWith('taken'))).toEqual([]);
   });
 
-  it('costs one check at a time, however many consoles are silent', async () => {
+  it('runs one check at a time, however many consoles are silent', async () => {
     let [running, most] = [0, 0];
     const isOpen = new Set<string>();
     const checked = new EventEmitter();

@@ -9,13 +9,13 @@ describe('a size', () => {
     [2 ** 30, '1 GiB'],
     [123.4 * 2 ** 30, '123 GiB'],
     [2 ** 42, '4 TiB'],
-  ])('of %d bytes is %s', (bytes, text) => {
+  ])('with %d bytes is %s', (bytes, text) => {
     expect(sizeText(bytes)).toBe(text);
   });
 });
 
 describe('the free space', () => {
-  it('of a folder that does not exist is that of its parent', async () => {
+  it('for a folder that does not exist is that of its parent', async () => {
     const { bytes } = await freeSpace('/no/such/folder');
     expect(bytes).toBeGreaterThan(0);
   });

@@ -80,11 +80,11 @@ describe('image hosts without a list', () => {
     'http://[2001:db8::5efe:169.254.169.254]/x',
     'http://[2001:db8::200:5efe:169.254.169.254]/x',
     'http://[::100.100.100.200]/x',
-  ])('reject %s, which serves secrets', (url) => {
+  ])('reject %s, which can serve secrets, or is multicast', (url) => {
     expect(verdict(open, url)).toBe('mediaForbidden');
   });
 
-  it('check the addresses of a name in the lookup of the connection', async () => {
+  it('check the addresses to which the name of the URL resolves', async () => {
     expect(await looksUp(open, 'localhost')).toEqual(expect.arrayContaining(['127.0.0.1']));
   });
 });
@@ -104,11 +104,11 @@ describe('image hosts with a list', () => {
     ['http://192.0.2.8/x', 'mediaForbidden'],
     ['http://127.0.0.1/x', 'mediaForbidden'],
     ['http://[::1]/x', 'mediaForbidden'],
-  ])('find %s %s', (url, expected) => {
+  ])('give for %s the result %s', (url, expected) => {
     expect(verdict(rules, url)).toBe(expected);
   });
 
-  it('allow only names on it, and names in its networks', async () => {
+  it('allow only the names of the list, and names that resolve into its networks', async () => {
     expect(await looksUp(rules, 'localhost')).toEqual(expect.arrayContaining(['127.0.0.1']));
     expect(await looksUp(rules, 'LOCALHOST')).toEqual(expect.arrayContaining(['127.0.0.1']));
     expect(await looksUp({ ...rules, allowed: ['127.0.0.0/8'] }, 'localhost')).toEqual(['127.0.0.1']);

@@ -309,7 +309,7 @@ describe('openImage', () => {
 describe('a hostile server', () => {
   const quick = { ...limits, answerTimeoutMs: 200 };
 
-  it('that answers 101 is rejected at once', async () => {
+  it('is rejected at once if it answers 101', async () => {
     const url = await serveRaw((socket) =>
       socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nbytes'),
     );
@@ -324,7 +324,7 @@ describe('a hostile server', () => {
     expect((await failure(read(plain))).message).toMatch(/answered 101$/);
   });
 
-  it.each(['100 Continue', '103 Early Hints', '199 x'])('that sends %s without end is rejected', async (status) => {
+  it.each(['100 Continue', '103 Early Hints', '199 x'])('is rejected if it sends %s without end', async (status) => {
     const url = await serveRaw((socket) => repeat(socket, `HTTP/1.1 ${status}\r\n\r\n`));
     expect(await failure(read(url))).toEqual({
       kind: 'mediaUnreachable',
@@ -336,7 +336,7 @@ describe('a hostile server', () => {
     ['sends the head byte by byte', 'HTTP/1.1 200 OK\r\nX: ', 'x'],
     ['sends 1xx answers slowly', '', 'HTTP/1.1 102 Processing\r\n\r\n'],
     ['sends nothing', '', ''],
-  ])('that %s is rejected at the deadline of the head', async (_what, begin, rest) => {
+  ])('is rejected at the deadline of the head if it %s', async (_what, begin, rest) => {
     const url = await serveRaw((socket) => {
       socket.write(begin);
       // Sends less than the parser's limit for a head, and more often than the limit for silence.
@@ -348,7 +348,7 @@ describe('a hostile server', () => {
     });
   });
 
-  it('that redirects gets no additional time for the response head', async () => {
+  it('gets no additional time for the response head by a redirect', async () => {
     const second = await serveRaw(() => undefined);
     const first = await serve((_request, response) => response.writeHead(302, { location: second.href }).end());
     expect((await failure(read(first, {}, quick))).message).toBe(
@@ -356,7 +356,7 @@ describe('a hostile server', () => {
     );
   });
 
-  it('that sends the image too slowly is rejected', async () => {
+  it('is rejected if it sends the image too slowly', async () => {
     const url = await serveRaw((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n');
       setInterval(() => socket.writable && socket.write('x'), 20).unref();
@@ -366,7 +366,7 @@ describe('a hostile server', () => {
     expect(message).toMatch(/: the server sent only \d+ bytes in 1 s$/);
   });
 
-  it('that does not speak HTTP is rejected', async () => {
+  it('is rejected if it does not speak HTTP', async () => {
     const url = await serveRaw((socket) => socket.end('\0\0\0\0'));
     expect((await failure(read(url))).kind).toBe('mediaUnreachable');
   });

@@ -10,7 +10,7 @@ describe('a bcrypt password', () => {
   });
 
   it.each(['$2a$', '$2b$', '$2y$'])(
-    'of any length is compared by its first 72 bytes with a %s hash',
+    'is compared by its first 72 bytes, whatever its length, with a %s hash',
     async (prefix) => {
       const password = 'x'.repeat(72);
       const stored = (await hash(password, 4)).replace('$2b$', prefix);

@@ -322,7 +322,7 @@ describe('ETags', () => {
     expect((await send('PATCH', '/redfish/v1/Systems/a', { AssetTag: 'y' }, { 'If-Match': '*' })).status).toBe(200);
   });
 
-  it('are compared after the body has arrived: an ETag that has become stale meanwhile gives 412', async () => {
+  it('are compared after the body has arrived: an ETag that has become stale by then gives 412', async () => {
     const { headers } = await get('/redfish/v1/Systems/a');
     const body = JSON.stringify({ AssetTag: 'late' });
     const socket = connect(client.port, '127.0.0.1');

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from '@jest/globals';
 
-it('the Redis client is loaded by the first connection and not with the daemon, which then starts earlier', async () => {
+it('the first connection loads the Redis client; the daemon does not, so it starts faster', async () => {
   // Runs in a separate process, because this process may have loaded the client already.
   const script = `
     import { createRequire } from 'node:module';

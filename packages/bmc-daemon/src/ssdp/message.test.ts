@@ -47,7 +47,7 @@ describe('a search', () => {
     [searchText({ ST: null }), 'without ST'],
     [searchText({ 'USER-AGENT': 'x'.repeat(2_048) }), 'too long'],
     [searchText().replaceAll('\r\n', '\n'), 'with other ends of lines'],
-  ])('that is invalid is ignored: %#, %s', (text) => {
+  ])('is ignored if it is invalid: %#, %s', (text) => {
     expect(read(text)).toBeUndefined();
   });
 });

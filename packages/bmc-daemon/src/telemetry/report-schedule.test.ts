@@ -165,7 +165,7 @@ describe('reports that are read', () => {
     expect(health.at(-1)).toBeNull();
   });
 
-  it('of a slow host are shared by all waiting readers, up to a time limit', async () => {
+  it('are shared by all waiting readers of a slow host, up to a time limit', async () => {
     host = 'slow';
     const readers = [schedule.read(web), schedule.read(db), schedule.read(web)];
     const outcomes = Promise.allSettled(readers);
@@ -229,7 +229,7 @@ describe('reports of a hypervisor that needs a request for each machine', () => 
     expect([utilization(await schedule.read(web)), utilization(await schedule.read(db))]).toEqual([50, 50]);
   });
 
-  it('are made although another machine fails, which is asked again later', async () => {
+  it('are made although another machine fails; the service retries that machine later', async () => {
     failing = web.uuid;
     const { got } = subscribe(() => true);
     await pass(0.1);

@@ -16,33 +16,36 @@ describe('a body that arrives late', () => {
     ['has another password', () => change('PATCH', `${accounts}/eva`, { Password: 'another password' }), '401'],
     ['may only read', () => change('PATCH', `${accounts}/eva`, { RoleId: 'ReadOnly' }), '403'],
     ['has not changed', () => change('PATCH', `${accounts}/olga`, { Enabled: false }), '200'],
-  ])('is checked again with its account, which meanwhile %s', async (_what, interfere, status) => {
-    const created = { UserName: 'eva', Password: 'long enough', RoleId: 'Administrator' };
-    expect((await change('POST', accounts, created)).status).toBe(201);
-    const eva = basic('eva', 'long enough');
-    const body = '{"Enabled":false}';
-    const socket = connect(fixture.client.port, '127.0.0.1');
-    let answer = '';
-    socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
-    const closed = new Promise((resolve) => socket.once('close', resolve));
-    const head = [
-      `PATCH ${accounts}/rick HTTP/1.1`,
-      'Host: x',
-      `Authorization: ${eva.Authorization}`,
-      'Content-Type: application/json',
-      `Content-Length: ${body.length}`,
-      'Connection: close',
-    ].join('\r\n');
-    socket.write(`${head}\r\n\r\n${body.slice(0, 5)}`);
-    // Uses the same credentials again, verified after those of the first request.
-    expect((await fixture.client.get(fixture.machine, eva)).status).toBe(200);
-    expect((await interfere()).status).toBeLessThan(300);
-    socket.write(body.slice(5));
-    await closed;
-    expect(answer.slice('HTTP/1.1 '.length, 'HTTP/1.1 '.length + 3)).toBe(status);
-    const { json } = await fixture.client.get(`${accounts}/rick`, admin);
-    expect(json).toMatchObject({ Enabled: status !== '200' });
-  });
+  ])(
+    'is checked again with its account if the account %s before the end of the body',
+    async (_what, interfere, status) => {
+      const created = { UserName: 'eva', Password: 'long enough', RoleId: 'Administrator' };
+      expect((await change('POST', accounts, created)).status).toBe(201);
+      const eva = basic('eva', 'long enough');
+      const body = '{"Enabled":false}';
+      const socket = connect(fixture.client.port, '127.0.0.1');
+      let answer = '';
+      socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      const head = [
+        `PATCH ${accounts}/rick HTTP/1.1`,
+        'Host: x',
+        `Authorization: ${eva.Authorization}`,
+        'Content-Type: application/json',
+        `Content-Length: ${body.length}`,
+        'Connection: close',
+      ].join('\r\n');
+      socket.write(`${head}\r\n\r\n${body.slice(0, 5)}`);
+      // Uses the same credentials again, verified after those of the first request.
+      expect((await fixture.client.get(fixture.machine, eva)).status).toBe(200);
+      expect((await interfere()).status).toBeLessThan(300);
+      socket.write(body.slice(5));
+      await closed;
+      expect(answer.slice('HTTP/1.1 '.length, 'HTTP/1.1 '.length + 3)).toBe(status);
+      const { json } = await fixture.client.get(`${accounts}/rick`, admin);
+      expect(json).toMatchObject({ Enabled: status !== '200' });
+    },
+  );
 });
 
 describe('accounts', () => {

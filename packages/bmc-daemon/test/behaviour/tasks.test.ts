@@ -35,7 +35,7 @@ describeSpec(
       expect((await end(monitorOf(answer))).status).toBe(204);
     };
 
-    it('result from a slow insert: 202 with the task, and 204 at its monitor at the end', async () => {
+    it('start with a slow insert: 202 with the task, and 204 at its monitor at the end', async () => {
       const answer = await insert(spec().image('slow.iso'));
       const monitor = monitorOf(answer);
       const id = monitor.split('/').at(-1) ?? '';

@@ -74,7 +74,7 @@ describe('an account', () => {
     expect((await service.logIn('other', other.password)).status).toBe(201);
   });
 
-  it('that must change its password gets a session for this change only, and full access afterwards', async () => {
+  it('gets a session only for the change of a password that it must change, and full access afterwards', async () => {
     const { uri, password } = await addAccount('new', { PasswordChangeRequired: true });
     const opened = await service.logIn('new', password);
     expect([opened.status, ...messagesOf(opened)]).toEqual([201, 'PasswordChangeRequired']);
@@ -93,7 +93,7 @@ describe('roles', () => {
     ['Administrator', ['Login', 'ConfigureManager', 'ConfigureUsers', 'ConfigureComponents', 'ConfigureSelf']],
     ['Operator', ['Login', 'ConfigureComponents', 'ConfigureSelf']],
     ['ReadOnly', ['Login', 'ConfigureSelf']],
-  ])('that are predefined always have the privileges that Redfish defines: %s', async (id, privileges) => {
+  ])('always have the privileges that Redfish defines if they are predefined: %s', async (id, privileges) => {
     const uri = `${roles}/${id}`;
     expect(await service.get(uri)).toMatchObject({ RoleId: id, IsPredefined: true, AssignedPrivileges: privileges });
     const refused = await service.ask('PATCH', uri, { body: { AssignedPrivileges: ['Login'] } });

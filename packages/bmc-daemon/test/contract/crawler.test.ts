@@ -101,7 +101,7 @@ describe.each([
   });
 
   // The order matters: machines are only added.
-  describe.each([0, 1, 200])('that are %i', (count) => {
+  describe.each([0, 1, 200])('with %i machines', (count) => {
     let driver: HypervisorDriver;
     let consoles: ConsoleRecorder;
     let client: Client;

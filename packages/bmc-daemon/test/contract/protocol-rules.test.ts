@@ -82,7 +82,7 @@ describe('an answer', () => {
     for (const { headers } of answers) expect(headers).not.toHaveProperty('set-cookie');
   });
 
-  it('of 401 has WWW-Authenticate and is a Redfish error, for every kind of wrong credentials', async () => {
+  it('with 401 has WWW-Authenticate and is a Redfish error, for every kind of wrong credentials', async () => {
     const rejected: readonly Received[] = [
       await service.anonymous('GET', machine),
       await service.anonymous('GET', `${root}/nothing/at/all`),
@@ -101,7 +101,7 @@ describe('an answer', () => {
     }
   });
 
-  it('of an error is a Redfish error in JSON for every status', async () => {
+  it('with an error is a Redfish error in JSON for every status', async () => {
     const failed: readonly Received[] = [
       await service.ask('PATCH', machine, { body: { Bogus: 1 } }),
       await service.anonymous('GET', machine),
@@ -130,7 +130,7 @@ describe('a GET', () => {
     'application/json;charset=utf-8',
     'application/json; odata.metadata=full',
     undefined,
-  ])('is JSON for Accept: %s', async (accept) => {
+  ])('returns JSON for Accept: %s', async (accept) => {
     for (const path of [`${root}/`, machine]) {
       const answer = await service.ask('GET', path, { headers: accept === undefined ? {} : { Accept: accept } });
       expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
@@ -138,7 +138,7 @@ describe('a GET', () => {
   });
 
   it.each(['application/xml', 'application/*', '*/*', 'application/xml;charset=utf-8'])(
-    'of the metadata is XML for Accept: %s',
+    'returns the metadata as XML for Accept: %s',
     async (accept) => {
       const answer = await service.anonymous('GET', `${root}/$metadata`, { headers: { Accept: accept } });
       expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/xml; charset=utf-8']);
@@ -146,7 +146,7 @@ describe('a GET', () => {
     },
   );
 
-  it.each(['/openapi.yaml'])('of the OpenAPI description is YAML: %s', async (path) => {
+  it.each(['/openapi.yaml'])('returns the OpenAPI description as YAML: %s', async (path) => {
     const answer = await service.anonymous('GET', `${root}${path}`);
     expect([answer.status, answer.headers['content-type']?.split(';')[0]]).toEqual([200, 'application/yaml']);
   });
@@ -158,7 +158,7 @@ describe('a GET', () => {
     expect([refused.status, ...messagesOf(refused)]).toEqual([501, 'QueryParameterUnsupported']);
   });
 
-  it('with a value for "only" is 400, and "excerpt" is not offered', async () => {
+  it('with a value for "only" gets 400, and "excerpt" is not offered', async () => {
     expect((await service.ask('GET', `${sessions}?only=foo`)).status).toBe(400);
     const features = at(await service.get(`${root}/`), 'ProtocolFeaturesSupported');
     expect(features).toMatchObject({ ExcerptQuery: false, OnlyMemberQuery: true });

@@ -39,7 +39,7 @@ describe('a cloud', () => {
     expect([code, findings, name, hosts]).toEqual([0, [], 'lab', []]);
   });
 
-  it('that rejects the password is a problem, with the line of the password', async () => {
+  it('is a problem if it rejects the password, with the line of the password', async () => {
     const { code, findings } = await examine({ password: 'secret mistake' });
     expect(code).toBe(1);
     expect(findings).toEqual([
@@ -53,7 +53,7 @@ describe('a cloud', () => {
     expect(JSON.stringify(findings)).not.toContain('secret mistake');
   });
 
-  it('whose Nova is too old is a problem', async () => {
+  it('is a problem if its Nova is too old', async () => {
     cloud.nova = (_, response) => sendJson(response, 200, { version: { id: 'v2.1', version: '2.40' } });
     const { findings } = await examine();
     expect(findings).toEqual([
@@ -76,7 +76,7 @@ describe('a cloud', () => {
     ]);
   });
 
-  it('whose account may not list servers is a problem', async () => {
+  it('is a problem if its account may not list servers', async () => {
     cloud.nova = (_, response, where) => {
       if (where.startsWith('/servers')) sendJson(response, 403, { forbidden: { message: 'Policy forbids it.' } });
       else sendJson(response, 200, apiVersion);
@@ -87,7 +87,7 @@ describe('a cloud', () => {
     ]);
   });
 
-  it('that hangs does not hang the doctor', async () => {
+  it('does not block the doctor if it hangs', async () => {
     cloud.keystone = () => undefined;
     const { findings } = await examine({ args: ['--timeout', '1'] });
     expect(findings.filter(({ severity }) => severity === 'problem')).toEqual([

@@ -61,7 +61,7 @@ describe('a libvirt host without problems', () => {
 });
 
 describe('the storage pool', () => {
-  it('that does not exist is a problem, and the command creates it', async () => {
+  it('is a problem if it does not exist, and the command creates it', async () => {
     const report = await examine('absent');
     expect(report.code).toBe(1);
     const finding = only(about(report, 'pool'));
@@ -74,7 +74,7 @@ describe('the storage pool', () => {
     expect(about(await examine('absent', beside()), 'pool')).toEqual([]);
   });
 
-  it('that is inactive is a warning, and the command starts it', async () => {
+  it('is a warning if it is inactive, and the command starts it', async () => {
     definePool('idle');
     virsh('pool-destroy', 'idle');
     const finding = only(about(await examine('idle', beside()), 'pool'));
@@ -86,7 +86,7 @@ describe('the storage pool', () => {
     expect(about(await examine('idle', beside()), 'pool')).toEqual([]);
   });
 
-  it('whose folder is missing is a problem, and the command creates the folder', async () => {
+  it('is a problem if its folder is missing, and the command creates the folder', async () => {
     definePool('hollow');
     virsh('pool-destroy', 'hollow');
     execFileSync('rmdir', [path.join(libvirtd.dir, 'lib/images/hollow')]);
@@ -99,7 +99,7 @@ describe('the storage pool', () => {
     expect(about(await examine('hollow', beside()), 'pool')).toEqual([]);
   });
 
-  it('that does not start with libvirt is a warning, and the command changes that', async () => {
+  it('is a warning if it does not start with libvirt, and the command changes that', async () => {
     definePool('manual');
     virsh('pool-autostart', 'manual', '--disable');
     const finding = only(about(await examine('manual', beside()), 'pool'));
@@ -108,7 +108,7 @@ describe('the storage pool', () => {
     expect(about(await examine('manual', beside()), 'pool')).toEqual([]);
   });
 
-  it('whose type accepts no uploads is a problem', async () => {
+  it('is a problem if its type accepts no uploads', async () => {
     const source = [
       '--source-host',
       'storage.example',
@@ -137,7 +137,7 @@ describe('the storage pool', () => {
     applyFix(finding);
   });
 
-  it('whose folder is removed while it is active is a warning', async () => {
+  it('is a warning if its folder is removed while it is active', async () => {
     definePool('removed');
     execFileSync('rmdir', [path.join(libvirtd.dir, 'lib/images/removed')]);
     const finding = only(about(await examine('removed', beside()), 'pool'));
@@ -155,7 +155,7 @@ describe('the firmware', () => {
     void execFileSync('nsenter', [...beside().slice(1), 'mount', '-t', 'tmpfs', 'tmpfs', folder]);
   const show = (folder: string): void => void execFileSync('nsenter', [...beside().slice(1), 'umount', folder]);
 
-  it('that the descriptors name must exist', async () => {
+  it('in the descriptors must exist', async () => {
     hide('/usr/share/OVMF');
     try {
       const findings = about(await examine(null, beside()), 'firmware');
@@ -197,7 +197,7 @@ describe('the firmware', () => {
     }
   });
 
-  it('of a setting must exist', async () => {
+  it('in a setting must exist', async () => {
     const file = '/usr/share/OVMF/ABSENT.fd';
     const report = await doctor(['--libvirt-uri', libvirtd.uri], { env: { EMULATOR_SECURE_BOOT_ENABLED_NVRAM: file } });
     expect(only(about(report, 'firmware')).message).toContain(`names ${file}, which does not exist`);
@@ -239,7 +239,7 @@ describe('the socket', () => {
     expect(only(about(report, 'state')).message).toMatch(/^The account nobody cannot write to the state folder /);
   });
 
-  it('that does not exist, or at which no daemon listens, is a problem', async () => {
+  it('is a problem if it does not exist, or if no daemon listens at it', async () => {
     const socket = path.join(folder, 'sock');
     const examineSocket = () => doctor(['--libvirt-uri', `qemu+unix:///system?socket=${socket}`]);
     expect(only(about(await examineSocket(), 'socket')).message).toBe(
@@ -253,7 +253,7 @@ describe('the socket', () => {
     });
   });
 
-  it('of a libvirtd that hangs does not hang the doctor', async () => {
+  it('does not block the doctor if its libvirtd hangs', async () => {
     libvirtd.signal('SIGSTOP');
     try {
       const report = await doctor(['--libvirt-uri', libvirtd.uri, '--timeout', '1']);

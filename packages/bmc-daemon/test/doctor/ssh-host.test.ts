@@ -37,7 +37,7 @@ const examine = async (parameters: Readonly<Record<string, string>>) => {
 };
 
 describeSsh('a host behind ssh', () => {
-  it('that accepts the key has no finding', async () => {
+  it('has no finding if it accepts the key', async () => {
     const { hosts, findings } = await examine({});
     expect(findings).toEqual([]);
     expect(hosts).toEqual([expect.objectContaining({ name: '127.0.0.1', libvirt: expect.any(String) })]);
@@ -71,7 +71,7 @@ describeSsh('a host behind ssh', () => {
     ]);
   });
 
-  it('that rejects the key is a problem', async () => {
+  it('is a problem if it rejects the key', async () => {
     await copyFile(path.join(sshd.dir, 'host_key'), at('wrong'));
     const { findings } = await examine({ keyfile: at('wrong') });
     expect(findings).toEqual([
@@ -82,7 +82,7 @@ describeSsh('a host behind ssh', () => {
     ]);
   });
 
-  it('whose key other accounts can read is a problem', async () => {
+  it('is a problem if other accounts can read the key', async () => {
     await copyFile(sshd.keyfile, at('open'));
     applyFix({ severity: 'note', host: null, subject: '', message: '', fix: `chmod 644 ${at('open')}` });
     const { findings } = await examine({ keyfile: at('open') });

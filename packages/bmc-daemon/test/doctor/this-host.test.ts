@@ -77,7 +77,7 @@ describe('the settings', () => {
     ]);
   });
 
-  it('that have no password file are a warning at an address that others reach', async () => {
+  it('are a warning if they have no password file and the address is reachable for others', async () => {
     const [finding] = about(await doctor(['--fake', '-i', '0.0.0.0'], { cwd: at('') }), 'settings');
     expect(finding).toMatchObject({
       severity: 'warning',
@@ -88,7 +88,7 @@ describe('the settings', () => {
 });
 
 describe('a port', () => {
-  it('of another process is a problem, with its name and the setting to change', async () => {
+  it('is a problem if another process uses it, with its name and the setting to change', async () => {
     const port = await usedPort();
     const file = config(`EMULATOR_LISTEN_PORT = ${port}\n`);
     const report = await doctor(['--fake', '--config', file, '-p', String(port)]);
@@ -104,7 +104,7 @@ describe('a port', () => {
     expect(report.code).toBe(1);
   });
 
-  it('of consoles is a problem if a setting names it', async () => {
+  it('for consoles is a problem if it is in use and a setting names it', async () => {
     makeUsers(at('users'));
     const port = await usedPort();
     const wanted = await doctor(['--fake'], {
@@ -132,7 +132,7 @@ describe('a port', () => {
     ]);
   });
 
-  it('of a running bmc-daemon is only a note', async () => {
+  it('is only a note if a bmc-daemon uses it', async () => {
     const daemon = start(FAKE);
     const { port } = new URL(await daemon.address());
     const report = await doctor(['--fake', '-p', port]);
@@ -188,7 +188,7 @@ describe('the certificate', () => {
   };
   const names = [`subjectAltName=DNS:${hostname()},IP:127.0.0.1`];
 
-  it('that has expired is a problem, and the command creates another one', async () => {
+  it('is a problem if it has expired, and the command creates another one', async () => {
     const report = await examine(createAuthority(at('')).issue('bmc', { extensions: names, expired: true }));
     const [finding] = about(report, 'certificate');
     expect(finding).toMatchObject({
@@ -200,7 +200,7 @@ describe('the certificate', () => {
     expect(about(await examine({ certificate: pem ?? '', key: key ?? '' }), 'certificate', 'settings')).toEqual([]);
   });
 
-  it('that expires soon is a warning', async () => {
+  it('is a warning if it expires soon', async () => {
     const issued = createAuthority(at('')).issue('bmc', { extensions: names });
     const soon = new Date(new X509Certificate(issued.certificate).validTo).toISOString().slice(0, 10);
     const [finding] = about(await examine(issued), 'certificate');
@@ -251,7 +251,7 @@ describe('files', () => {
     expect(about(await look(), 'password')).toEqual([expect.objectContaining({ severity: 'problem' })]);
   });
 
-  it('of the state are examined: their folder is for its owner', async () => {
+  it('in the state folder are examined: the folder is only for its owner', async () => {
     mkdirSync(at('state'), { mode: 0o755 });
     const look = () => doctor(['--fake'], { env: { STATE_DIRECTORY: at('state') } });
     const [finding] = about(await look(), 'state');
@@ -299,7 +299,7 @@ describe('files', () => {
 });
 
 describe('the clock', () => {
-  it('that went back since the daemon wrote its state is a warning', async () => {
+  it('is a warning if it went back since the daemon wrote its state', async () => {
     mkdirSync(at('state'), { mode: 0o700 });
     writeFileSync(at('state/logs.json'), '');
     const tomorrow = Date.now() / 1000 + 86_400;
@@ -318,7 +318,7 @@ describe('the clock', () => {
       [expect.objectContaining({ severity: 'warning', fix: expect.stringContaining('timedatectl set-ntp true') })],
     ],
     ['unknown', '', [expect.objectContaining({ severity: 'note' })]],
-  ])('whose synchronization systemd reports as %s', async (_, answer, findings) => {
+  ])('has a finding that depends on the synchronization in systemd: %s', async (_, answer, findings) => {
     mkdirSync(at('bin'));
     for (const name of ['timedatectl', 'chronyc'])
       writeFileSync(at(`bin/${name}`), `#!/bin/sh\necho '${name === 'timedatectl' ? answer : ''}'\n`, { mode: 0o755 });
@@ -338,7 +338,7 @@ describe('servers', () => {
     ]);
   });
 
-  it('of the shared store must be reachable', async () => {
+  it('for the shared store must be reachable', async () => {
     const port = await usedPort();
     const look = (to: number) => doctor(['--fake'], { env: { EMULATOR_SHARED_STORE: `redis://127.0.0.1:${to}` } });
     expect(about(await look(port), 'store')).toEqual([]);

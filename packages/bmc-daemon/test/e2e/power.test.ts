@@ -7,7 +7,7 @@ import { describeEndToEnd } from './prerequisites.js';
 const boot = 'RACKLESS-DISK label=DISK platform=pc';
 const linux = `${boot} linux`;
 
-describeEndToEnd('the power of a guest that a boot loader runs', () => {
+describeEndToEnd('a guest that runs only a boot loader', () => {
   let lab: Lab;
   let guest: Guest;
 
@@ -24,7 +24,7 @@ describeEndToEnd('the power of a guest that a boot loader runs', () => {
   };
 
   it.each(['GracefulShutdown', 'GracefulRestart', 'Nmi'] satisfies ResetType[])(
-    'rejects %s if the guest is off, with 409 and the necessary first step',
+    'rejects %s while it is off, with 409 and the message that it must be on',
     async (type) => {
       await switchTo('Off');
       const { status, body } = await guest.tryReset(type);
@@ -33,14 +33,14 @@ describeEndToEnd('the power of a guest that a boot loader runs', () => {
     },
   );
 
-  it('accepts ForceOff of a guest that is off', async () => {
+  it('accepts ForceOff while it is off', async () => {
     await switchTo('Off');
     expect((await guest.tryReset('ForceOff')).status).toBe(204);
     expect([await guest.powerState(), await guest.state()]).toEqual(['Off', 'shut off']);
   });
 
   it.each(['On', 'ForceOn', 'ForceRestart'] satisfies ResetType[])(
-    'boots a guest that is off with %s, and ForceOff ends it',
+    'boots with %s, and stops with ForceOff',
     async (type) => {
       await switchTo('Off');
       await guest.reset(type);
@@ -52,7 +52,7 @@ describeEndToEnd('the power of a guest that a boot loader runs', () => {
   );
 
   it.each(['On', 'ForceOn', 'GracefulShutdown'] satisfies ResetType[])(
-    'does not change a running guest that ignores its power button with %s',
+    'continues unchanged after %s; it ignores its power button',
     async (type) => {
       await switchTo('On');
       const process = await guest.process();
@@ -65,14 +65,14 @@ describeEndToEnd('the power of a guest that a boot loader runs', () => {
     },
   );
 
-  it('restarts a running guest with ForceRestart', async () => {
+  it('restarts with ForceRestart', async () => {
     await switchTo('On');
     expect((await guest.tryReset('ForceRestart')).status).toBe(204);
     expect(await guest.nextEvent()).toBe(boot);
     expect(await guest.powerState()).toBe('On');
   });
 
-  it('restarts a guest that ignores GracefulRestart after a timeout', async () => {
+  it('restarts with GracefulRestart only after a timeout, because it ignores the request', async () => {
     await switchTo('On');
     expect((await guest.tryReset('GracefulRestart')).status).toBe(204);
     expect(await guest.nextEvent()).toBe(boot);
@@ -80,7 +80,7 @@ describeEndToEnd('the power of a guest that a boot loader runs', () => {
     expect(lab.daemon.messages('info')).toContain(`machine ${guest.name} did not restart in time: forcing a restart`);
   });
 
-  it('resumes a paused guest with On', async () => {
+  it('continues with On after it was paused', async () => {
     await switchTo('On');
     await guest.type('set rest=LESS-resumed');
     await lab.virsh('suspend', guest.name);
@@ -148,7 +148,7 @@ describeEndToEnd('a guest that runs Linux', () => {
     expect(await guest.powerState()).toBe('On');
   });
 
-  it('restarts when GracefulRestart presses its power button, in the same QEMU', async () => {
+  it('restarts in the same QEMU process when GracefulRestart presses its power button', async () => {
     const process = await guest.process();
     expect((await guest.tryReset('GracefulRestart')).status).toBe(204);
     await guest.waitFor('RACKLESS-POWERBUTTON');
@@ -156,7 +156,7 @@ describeEndToEnd('a guest that runs Linux', () => {
     expect([await guest.powerState(), await guest.process()]).toEqual(['On', process]);
   });
 
-  it('switches itself off when GracefulShutdown presses its power button', async () => {
+  it('powers off when GracefulShutdown presses its power button', async () => {
     expect((await guest.tryReset('GracefulShutdown')).status).toBe(204);
     await guest.waitFor('RACKLESS-POWERBUTTON');
     await becomes(() => guest.powerState(), 'Off');

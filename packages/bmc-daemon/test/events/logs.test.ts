@@ -60,7 +60,7 @@ describe('the logs', () => {
     expect(lab.logged).toContain(`removed ${left}, which a killed process left`);
   });
 
-  it('report what happened to a machine, and which client from which address caused it', async () => {
+  it('report events of a machine, and which client from which address caused them', async () => {
     expect((await lab.post(`${system}/Actions/ComputerSystem.Reset`, { ResetType: 'ForceOff' })).status).toBe(204);
     await lab.client.send('PATCH', system, { body: { IndicatorLED: 'Lit' } });
     await set('running');
@@ -92,7 +92,7 @@ describe('the logs', () => {
     expect(await messages(managerLog())).toEqual([]);
   });
 
-  it('of the manager report what happened to the service, without links to temporary resources', async () => {
+  it("report events of the service in the manager's log, without links to temporary resources", async () => {
     const collection = '/redfish/v1/EventService/Subscriptions';
     const answer = await lab.post(collection, { Destination: 'http://192.0.2.1/', Protocol: 'Redfish' });
     await lab.client.send('DELETE', answer.headers.location ?? '');
@@ -105,7 +105,7 @@ describe('the logs', () => {
     expect(await messages(machineLog())).toEqual([]);
   });
 
-  it('of the service report refused logins with account and address, and no other input', async () => {
+  it('report rejected logins with account and address, and no other input', async () => {
     await lab.close();
     lab = await openLab(driver, folder.path, { access: accessWithAccount(join(folder.path, 'users')) });
     const logIn = (UserName: string, Password: string) =>

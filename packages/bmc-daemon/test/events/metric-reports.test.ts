@@ -296,7 +296,7 @@ describe('metric reports to a listener', () => {
     expect(Date.parse(second) - Date.parse(first)).toBeGreaterThan(1_500);
   });
 
-  it('of a test are sent to all subscriptions without selected definitions', async () => {
+  it('are sent to all subscriptions without selected definitions if they are test reports', async () => {
     const stream = await open("EventFormatType eq 'MetricReport'");
     const one = await open(`MetricReportDefinition eq '${definition(off)}'`);
     const values = [{ MetricId: 'CPUUtilization', MetricValue: '12' }];

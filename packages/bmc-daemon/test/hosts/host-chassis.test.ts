@@ -99,7 +99,7 @@ it('a lost host is UnavailableOffline and keeps its machines, and the other host
   await until('the host to answer', async () => (await stateOf('rack-2')) === 'Enabled');
 });
 
-it('a removed host is no chassis any more', async () => {
+it('a removed host has no chassis anymore', async () => {
   const [first] = hosts;
   if (first === undefined) throw new Error('there is no host');
   await lab.setHosts([{ name: first.name, uri: first.uri }]);

@@ -253,7 +253,7 @@ describe('machine create', () => {
     ]);
   });
 
-  it('tells that the network is not active, and creates the machine', async () => {
+  it('reports that the network is not active, and creates the machine', async () => {
     await lab.virsh('net-destroy', 'default');
     const { code, stderr } = await lab.machine('create', 'node', ...small);
     await lab.virsh('net-start', 'default');

@@ -24,7 +24,7 @@ describe.each(['q35', 'pc'])('a one-time boot on %s', (machine) => {
   };
   const cd = `boot cd-${machine}`;
 
-  it('of a machine that is off boots once, and later resets boot the disk without a client', async () => {
+  it('affects one boot of a machine that was off, and later resets boot the disk without a client', async () => {
     const guest = await host.guest({ machine, cdrom: await cdromOf() });
     const definition = await host.inactiveXml(guest);
     await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
@@ -41,7 +41,7 @@ describe.each(['q35', 'pc'])('a one-time boot on %s', (machine) => {
     expect(await host.definitionOf(guest)).toBe(definition);
   });
 
-  it('of a running machine applies to the next restart by the guest only', async () => {
+  it('affects only the next restart by the guest if the machine runs', async () => {
     const guest = await host.guest({ machine, cdrom: await cdromOf() });
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
@@ -54,7 +54,7 @@ describe.each(['q35', 'pc'])('a one-time boot on %s', (machine) => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('of a running machine applies to ForceRestart and to GracefulRestart', async () => {
+  it('affects ForceRestart and GracefulRestart if the machine runs', async () => {
     const guest = await host.guest({ machine, cdrom: await cdromOf() });
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);

@@ -89,7 +89,7 @@ describe('a machine that a client switches off while it starts', () => {
     return error;
   }
 
-  it('is off in the end, although it had not started yet', async () => {
+  it('is off in the end, even if it had not started yet', async () => {
     const guest = await host.guest();
     const parts = host.parts();
     const machine = await find(parts, guest);

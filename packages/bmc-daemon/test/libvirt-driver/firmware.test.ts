@@ -47,7 +47,7 @@ describe.each([
 });
 
 describe('a change of the boot mode', () => {
-  it('that needs a file which does not exist names architecture and path, and changes nothing', async () => {
+  it('gives an error with architecture and path if its file does not exist, and changes nothing', async () => {
     const driver = await host.driver({ bootLoaderMap: { efi: { x86_64: '/nowhere/OVMF.fd' } } });
     const guest = await host.guest();
     const definition = await host.inactiveXml(guest);
@@ -64,7 +64,7 @@ describe('a change of the boot mode', () => {
     await driver.close();
   });
 
-  it('of a running machine takes effect at the next restart', async () => {
+  it('takes effect at the next restart if the machine runs', async () => {
     const driver = await host.driver();
     const guest = await host.guest({ disk, memoryMiB: 128 });
     await driver.power(guest.uuid, 'create');

@@ -46,7 +46,7 @@ describe('a definition of version 0.1', () => {
     expect(await definition(name)).toBe(before);
   });
 
-  it.each(names)('is written in the present format at its next change: %s', async (name) => {
+  it.each(names)('is written in the current format at its next change: %s', async (name) => {
     await driver.change(uuidOf(name), { assetTag: 'shelf 2' });
     const after = await definition(name);
     expect(after).toMatch(/<rackless:machine [^>]*version=["']2["']>/);

@@ -206,7 +206,7 @@ describe('power of a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it.concurrent('restarts with a definition that changed meanwhile', async () => {
+  it.concurrent('restarts with a definition that has changed since the start', async () => {
     const cdrom = await host.drive('cd');
     const guest = await host.guest({ cdrom });
     await driver.power(guest.uuid, 'create');

@@ -35,7 +35,7 @@ async function armedAndLeft(): Promise<Guest> {
 }
 
 describe('a restarted daemon', () => {
-  it('removes an override that the guest used meanwhile', async () => {
+  it('removes an override that the guest used while no daemon ran', async () => {
     const guest = await armedAndLeft();
     guest.serial.send('r');
     expect((await guest.serial.reaches(3)).at(-1)).toBe('boot cd');

@@ -172,7 +172,7 @@ describe('Secure Boot', () => {
 });
 
 describe('pending settings', () => {
-  it('that libvirt rejects at the start do not prevent the start, and the log has the reason', async () => {
+  it('do not prevent the start if libvirt rejects them, and the log has the reason', async () => {
     const driver = await host.driver();
     const guest = await host.guest();
     await driver.change(guest.uuid, { settings: { memoryMiB: 15 } });

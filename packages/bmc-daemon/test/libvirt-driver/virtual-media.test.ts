@@ -238,7 +238,7 @@ describe.each([
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('leave nothing if the download fails halfway, and the error names the reason', async () => {
+  it('leave no file if the download fails halfway, and the error names the reason', async () => {
     const guest = await host.guest();
     const broken = await host.serve((_request, response) => {
       response.writeHead(200, { 'content-length': 1_000_000 });
@@ -253,7 +253,7 @@ describe.each([
     expect(await volumes()).toEqual([]);
   });
 
-  it('leave nothing if the client cancels', async () => {
+  it('leave no file if the client cancels', async () => {
     const guest = await host.guest();
     const { url, asked } = await slowServer('never');
     const controller = new AbortController();
@@ -410,7 +410,7 @@ describe('drives', () => {
     await driver.media.eject(guest.uuid, 'cdrom');
   });
 
-  it('of a machine without hot-plug get the image at its next start', async () => {
+  it('get the image at the next start of a machine without hot-plug', async () => {
     const guest = await host.guest({ cdrom: '', devices: `<controller type='usb' model='none'/>` });
     const { url } = await host.serveImage('next');
     await driver.power(guest.uuid, 'create');

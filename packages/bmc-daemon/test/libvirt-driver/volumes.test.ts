@@ -148,7 +148,7 @@ describe('a volume on a libvirt host', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('that was created but not attached is the only one that a restarted daemon deletes', async () => {
+  it('is deleted by a restarted daemon if it was created but not attached; no other volume is', async () => {
     const parts = host.parts();
     const machine = await parts.inventory.find('one');
     const pool = await parts.hypervisor.storagePoolLookupByName('default-pool');

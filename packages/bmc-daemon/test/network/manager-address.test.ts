@@ -119,7 +119,7 @@ describeNetwork("a manager's own address", () => {
     await expect(lab.addresses()).resolves.toEqual([`${HOST}/24`]);
   });
 
-  it('of an undefined machine is removed at the next start', async () => {
+  it('is removed at the next start if its machine is undefined', async () => {
     const url = await serve();
     const [first = ''] = await managers(url);
     await patch(url, first, { HostName: 'gone', IPv4StaticAddresses: [{ Address: OWN, SubnetMask: '255.255.255.0' }] });

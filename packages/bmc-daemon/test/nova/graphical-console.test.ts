@@ -86,7 +86,7 @@ it.each<[string, number, object, number, string]>([
     503,
     'form',
   ],
-])('of a server %s cannot be opened', async (_, status, body, expected, reason) => {
+])('for a server %s cannot be opened', async (_, status, body, expected, reason) => {
   at.servers.put(1);
   let answer = spice;
   at.answer((_request, response, path) => {

@@ -247,7 +247,7 @@ describeLab('a daemon before a faulty cloud', () => {
   const isServerRead: (request: Parameters<Fault>[0]) => boolean = ({ url: path = '' }) =>
     path.startsWith('/nova/servers');
 
-  it('renews its token, waits as Retry-After says, and repeats requests with an incomplete answer', async () => {
+  it('renews its token, waits as Retry-After says, and retries requests with an incomplete answer', async () => {
     await serve();
     const faults = [
       answerWith(401, {}, 'Authentication required'),
@@ -304,7 +304,7 @@ describeLab('a daemon before a faulty cloud', () => {
     await relay.down();
   });
 
-  it('answers 503 to an action while another task runs, and does not repeat the action', async () => {
+  it('answers 503 to an action while another task runs, and does not retry the action', async () => {
     await serve();
     const id = String((await read(url, `${systems}/lab-2`))['Id']);
     const message = `Cannot 'trigger_crash_dump' instance ${id} while it is in task_state rebooting`;

@@ -93,7 +93,7 @@ describe('a daemon that is killed between the two actions', () => {
     expect(JSON.parse(stored())).toEqual({ ...settled, cd: image });
   });
 
-  it('does not switch off a server that its owner has restarted meanwhile', async () => {
+  it('does not switch off a server that its owner has restarted while no daemon ran', async () => {
     await killBetween();
     const init = { method: 'POST', body: JSON.stringify({ reboot: { type: 'HARD' } }) };
     await fetch(`${test.cloud.url}/compute/servers/${id}/action`, init);

@@ -10,7 +10,7 @@ import type { Body, Served } from '../support/served-resources.js';
 
 const at = servedCloud();
 
-/** Serves the servers of a cloud with this Cinder; undefined: the cloud has none. */
+/** Starts a daemon for a cloud with this Cinder. undefined: the cloud has no Cinder. */
 async function serve(cinder?: NovaHandler): Promise<Served> {
   if (cinder !== undefined) at.cloud.others.set('volumev3', cinder);
   return await at.serve();
@@ -21,7 +21,7 @@ const volumeOf = (id: string, parts: object = {}) => ({
 });
 const attached = (...ids: string[]) => ({ 'os-extended-volumes:volumes_attached': ids.map((id) => ({ id })) });
 const storage = `/redfish/v1/Systems/${idOf(1)}/Storage`;
-const ofCinder = () => at.requestsTo('/volumev3');
+const cinderRequests = () => at.requestsTo('/volumev3');
 const members = (body: Body) => (body['Members'] as Body[]).map((link) => link['@odata.id']); // a collection's links
 
 it('shows the disks of the flavor, and volumes with size and name', async () => {
@@ -45,7 +45,7 @@ it('shows the disks of the flavor, and volumes with size and name', async () => 
   expect((all as Body[]).map((member) => member['CapacityBytes'])).toEqual([
     ...[20 * 2 ** 30, 4 * 2 ** 30, 512 * 2 ** 20, 5 * 2 ** 30],
   ]);
-  expect(ofCinder()).toEqual(['GET /volumev3/volumes/v1']);
+  expect(cinderRequests()).toEqual(['GET /volumev3/volumes/v1']);
 });
 
 it('sends requests to Cinder only when a client reads storage', async () => {
@@ -54,7 +54,7 @@ it('sends requests to Cinder only when a client reads storage', async () => {
   await get('/redfish/v1/Systems?$expand=.');
   await get(`/redfish/v1/Systems/${idOf(1)}`);
   await get(`/redfish/v1/Chassis/${idOf(1)}`);
-  expect(ofCinder()).toEqual([]);
+  expect(cinderRequests()).toEqual([]);
 });
 
 it.each<[string, NovaHandler | undefined]>([
@@ -63,7 +63,7 @@ it.each<[string, NovaHandler | undefined]>([
   ['has a Cinder that fails', (_request, response) => sendJson(response, 500, { error: { message: 'down' } })],
   ['has a Cinder with another form', (_request, response) => sendJson(response, 200, { volume: [] })],
   ['does not show the volume', (_request, response) => sendJson(response, 404, { itemNotFound: { message: 'no' } })],
-])('shows the values that Nova knows with a cloud that %s', async (_, cinder) => {
+])('shows the values of Nova if the cloud %s', async (_, cinder) => {
   at.servers.put(1, attached('v1', 'v2'));
   const { get } = await serve(cinder);
   for (const id of ['v1', 'v2']) {
@@ -75,14 +75,14 @@ it.each<[string, NovaHandler | undefined]>([
   expect(await get(`${storage}/local/Volumes/root`)).toMatchObject({ CapacityBytes: 2 ** 30 });
 });
 
-it('sends only one request to a Cinder that does not answer, and only one reader waits', async () => {
+it('sends only one request to a Cinder that answers 400', async () => {
   at.servers.put(1, attached('v1', 'v2', 'v3'));
   const { get } = await serve((_request, response) => sendJson(response, 400, { badRequest: { message: 'no' } }));
   await get(`${storage}/volume`);
-  const asked = ofCinder().length;
+  const asked = cinderRequests().length;
   await get(`${storage}/volume/Volumes/v1`);
   await get(`${storage}/volume/Volumes/v2`);
-  expect(ofCinder()).toHaveLength(asked);
+  expect(cinderRequests()).toHaveLength(asked);
 });
 
 it('limits texts of a hostile cloud, and removes control characters', async () => {

@@ -1,4 +1,7 @@
-/** Serves the resources of a driver on a real socket, with driver and settings of the test, without EMULATOR_DMTF_STRICT. */
+/**
+ * Serves the resources of a driver on a real socket. The test gives the driver and the settings.
+ * EMULATOR_DMTF_STRICT is off.
+ */
 import { withoutLogin } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { resourcesOf } from '../../src/features.js';

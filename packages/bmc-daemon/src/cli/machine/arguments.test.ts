@@ -58,7 +58,7 @@ describe('arguments of bmc-daemon machine', () => {
     for (const text of ['', 'usb', 'disk,disk', 'disk,']) expect(() => parseSteps(text)).toThrow('at most once');
   });
 
-  it('rejects names that are no part of a path or a URI, and counts that are no number', () => {
+  it('rejects names that cannot be in a path or a URI, and counts that are not numbers', () => {
     expect(parseName('rack-1.node_2')).toBe('rack-1.node_2');
     for (const name of ['', '-x', 'a/b', '../x', 'ä', 'a b', 'a'.repeat(61)]) expect(() => parseName(name)).toThrow();
     expect(parseCount('20')).toBe(20);

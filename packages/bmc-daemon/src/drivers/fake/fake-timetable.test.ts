@@ -99,7 +99,7 @@ describe('a delay', () => {
     expect((await driver.getSystem(uuid)).state).toBe('running');
   });
 
-  it('of a power-on ends when the machine is switched off', async () => {
+  it('for a power-on ends when the machine is switched off', async () => {
     const driver = await startWith({ delays: { power_on: 30_000 } });
     const starting = outcome(driver.power(uuid, 'create'));
     await untilWaiting();
@@ -109,7 +109,7 @@ describe('a delay', () => {
     expect((await driver.getSystem(uuid)).state).toBe('shutoff');
   });
 
-  it('of a shutdown is the time of the guest, and ends with its run', async () => {
+  it('for a shutdown is the time of the guest, and ends with its run', async () => {
     const driver = await startWith({ delays: { shutdown: 10_000 } });
     await driver.power(uuid, 'create');
     await driver.power(uuid, 'shutdown');
@@ -155,18 +155,18 @@ describe('a delay', () => {
 });
 
 describe('a failure', () => {
-  it('of a number of a call affects only this call', async () => {
+  it('for one numbered call affects only this call', async () => {
     const driver = await startWith({ failures: [failure({ effect: 'error', calls: [2, 3] })] });
     expect(await powerCycles(driver, 4)).toEqual(['done', 'internal', 'internal', 'done']);
   });
 
-  it('of every third call repeats', async () => {
+  it('for every third call repeats', async () => {
     const driver = await startWith({ failures: [failure({ effect: 'error', every: 3 })] });
     const third = ['done', 'done', 'internal'];
     expect(await powerCycles(driver, 6)).toEqual([...third, ...third]);
   });
 
-  it('of a share of calls or machines is the same in each run with one seed', async () => {
+  it('for a share of calls or machines is the same in each run with one seed', async () => {
     const failures = [failure({ effect: 'error', share: 0.3 })];
     const runs = [await startWith({ failures }, 1), await startWith({ failures }, 1), await startWith({ failures }, 2)];
     const [first, same, other] = await Promise.all(runs.map((driver) => powerCycles(driver, 60)));
@@ -195,7 +195,7 @@ describe('a failure', () => {
     expect(states).toEqual(['done', 'unavailable', 'unavailable', 'done']);
   });
 
-  it('of an insert says that the image server does not answer', async () => {
+  it('in an insert says that the image server does not answer', async () => {
     const driver = await startWith({ failures: [failure({ effect: 'error', operation: 'insert' })] });
     const image = { url: new URL('http://192.0.2.1/a.iso'), writeProtected: true, verifyCertificate: false };
     expect(await outcome(driver.media.insert(uuid, 'cdrom', image))).toBe('mediaUnreachable');
@@ -219,7 +219,7 @@ describe('a failure', () => {
     expect(await slow).toBe('done');
   });
 
-  it('of the list does not affect the machines', async () => {
+  it('in the list does not affect the machines', async () => {
     const driver = await startWith({ failures: [failure({ effect: 'unavailable', operation: 'list' })] });
     expect([await outcome(driver.listSystems()), await outcome(driver.getSystem(uuid))]).toEqual([
       'unavailable',

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { afterBoot, mergeBootOverride, noOverride, overrideDevice, untouchedOverride } from './boot-override.js';
 
 describe('boot override', () => {
-  it('of a machine without changes is its first device, continuously', () => {
+  it('is the first device, continuously, for a machine without changes', () => {
     expect(untouchedOverride('hd')).toEqual({ enabled: 'continuous', target: 'hd' });
   });
 
@@ -23,7 +23,7 @@ describe('boot override', () => {
     });
   });
 
-  it('is disabled by the target none, whatever Enabled says', () => {
+  it('is disabled by the target none, whatever value Enabled has', () => {
     for (const change of [
       { target: 'none' },
       { target: 'none', enabled: 'disabled' },

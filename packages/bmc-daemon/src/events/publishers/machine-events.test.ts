@@ -36,7 +36,7 @@ describe('changes that a driver reports', () => {
       time: new Date(),
     });
 
-  it('of power are published at once, with the reason', () => {
+  it('are published at once, with the reason, if they are about power', () => {
     machines.onChange({ ...machine, kind: 'stopped', reason: 'shut down by its guest' });
     machines.onChange({ ...machine, kind: 'crashed' });
     expect(heard).toEqual([
@@ -45,7 +45,7 @@ describe('changes that a driver reports', () => {
     ]);
   });
 
-  it('of a definition are published as one event if several happen at the same time', () => {
+  it('are published as one event if several changes of a definition happen at the same time', () => {
     for (const kind of ['changed', 'media', 'changed', 'changed'] as const) machines.onChange({ ...machine, kind });
     expect(heard).toEqual([]);
     jest.advanceTimersByTime(150);
@@ -73,7 +73,7 @@ describe('changes that a driver reports', () => {
     ]);
   });
 
-  it('of a definition are not published after the machine is removed', () => {
+  it('are not published if they are about the definition of a removed machine', () => {
     for (const kind of ['changed', 'media', 'undefined'] as const) machines.onChange({ ...machine, kind });
     machines.onChange({ uuid: 'u-2', name: 'db', kind: 'changed' });
     jest.advanceTimersByTime(1_000);

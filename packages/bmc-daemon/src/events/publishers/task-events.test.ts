@@ -8,7 +8,7 @@ const operator = { user: 'alice', address: '192.0.2.2' };
 const targetUri = '/redfish/v1/Systems/a/Actions/ComputerSystem.Reset';
 
 describe('tasks, as events', () => {
-  it('name the clients that started and cancelled them, and no client if they end by themselves', () => {
+  it('name the clients that started and cancelled them, and no client if they end on their own', () => {
     const tasks = createTaskStore({ limit: 5, now: () => new Date() });
     const published: ServiceEvent[] = [];
     publishTasks(tasks, { publish: (event) => void published.push(event) });

@@ -29,7 +29,7 @@ function faultsOf(text: string): readonly string[] {
 }
 
 describe('a machine file', () => {
-  it('makes many machines of one entry, each with a name, a UUID and a MAC address of its own', () => {
+  it('makes many machines from one entry, each with its own name, UUID and MAC address', () => {
     const { machines } = read('machines: [{name: "rack1-{n:4}", count: 10000, nics: 2}]');
     expect(machines).toHaveLength(10_000);
     expect(machines[0]?.name).toBe('rack1-0001');

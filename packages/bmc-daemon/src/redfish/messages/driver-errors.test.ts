@@ -82,7 +82,7 @@ describe('toRedfishError', () => {
   });
 
   it.each<DriverErrorKind>(['mediaForbidden', 'mediaTooLarge'])(
-    'answers %s in a PATCH in the words of a property, and hides what the URL may hold',
+    'answers %s in a PATCH with the name of a property, and hides secrets that the URL may contain',
     (kind) => {
       expect(answer(kind, { path, body: insert.body }, 'image')).toEqual({
         status: 400,

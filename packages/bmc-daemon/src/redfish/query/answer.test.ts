@@ -261,7 +261,7 @@ describe('$filter, $skip and $top', () => {
     expect(idsOf(await bodyOf(`${log}?$filter=Id gt '2'`))).toEqual(['3', '4']);
   });
 
-  it('skip a member that disappears meanwhile, and fail if the host does not answer', async () => {
+  it('skip a member that disappears during the request, and fail if the host does not answer', async () => {
     services.gone.add('1');
     expect(idsOf(await bodyOf(`${path}?$filter=PowerState eq 'On'`))).toEqual(['3']);
     services.down.add('2');
@@ -318,7 +318,7 @@ describe('$expand', () => {
     });
   });
 
-  it('leaves a link if the hypervisor reports that a machine does not exist any more', async () => {
+  it('leaves a link if the hypervisor reports that a machine does not exist anymore', async () => {
     services.undefined.add('2');
     const { status, body } = await get(`${path}?$expand=.`);
     expect(status).toBe(200);
@@ -330,7 +330,7 @@ describe('$expand', () => {
     });
   });
 
-  it('of an open resource expands links for users with the privilege, and shows links to others', async () => {
+  it('on an open resource expands links for users with the privilege, and shows links to others', async () => {
     const expanded = await bodyOf('/redfish/v1?$expand=.');
     expect(expanded['Managers']).toEqual(await bodyOf('/redfish/v1/Managers/1'));
     const anonymous = await client.get('/redfish/v1?$expand=.');

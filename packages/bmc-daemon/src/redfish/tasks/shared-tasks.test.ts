@@ -39,7 +39,7 @@ function losingStore(entries: readonly StoredEntry[]) {
 }
 
 describe('createSharedTasks', () => {
-  it('never replaces or forgets an own task that another version has changed', async () => {
+  it('never replaces or removes its own task after another version has changed it', async () => {
     const local = newLocal();
     const record = local.create({ name: 'Reset', targetUri: '/t' });
     const entry = { id: record.id, revision: 1, value: storedTask(record, { replica: 'this', isCancellable: true }) };

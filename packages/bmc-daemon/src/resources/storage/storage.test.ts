@@ -93,7 +93,7 @@ describe('a volume', () => {
     ]);
   });
 
-  it('of a running machine waits for the next power-on if its bus has no hot-plug', async () => {
+  it('on a running machine waits for the next power-on if its bus has no hot-plug', async () => {
     const { send, get } = await serve();
     const waiting = { State: 'StandbyOffline', Health: 'OK' };
     const storage = `/redfish/v1/Systems/${running.uuid}/Storage`;

@@ -46,7 +46,7 @@ const ofGuest = ({
 const nothing = { HostName: null, FQDN: null, SpeedMbps: null, IPv4Addresses: [], IPv6Addresses: [], NameServers: [] };
 
 describe('an Ethernet interface', () => {
-  it('of a machine that is off has a MAC address; other properties are null or empty', async () => {
+  it('has only a MAC address if the machine is off; other properties are null or empty', async () => {
     const body = await read(new FakeDriver(), off);
     expect(body).toMatchObject({
       MACAddress: off.interfaces[0]?.mac,
@@ -57,7 +57,7 @@ describe('an Ethernet interface', () => {
     expect(ofGuest(body)).toEqual(nothing);
   });
 
-  it('of a running guest has its addresses and host name', async () => {
+  it('has its addresses and host name if the guest runs', async () => {
     const ipv4 = { address: '10.0.2.10', prefix: 8, origin: 'dhcp' };
     expect(ofGuest(await read(new FakeDriver(), running))).toEqual({
       ...nothing,
@@ -118,7 +118,7 @@ describe('a subnet mask', () => {
     [20, '255.255.240.0'],
     [25, '255.255.255.128'],
     [32, '255.255.255.255'],
-  ])('of /%i is %s', (prefix, mask) => {
+  ])('for /%i is %s', (prefix, mask) => {
     expect(subnetMask(prefix)).toBe(mask);
   });
 });

@@ -41,7 +41,7 @@ describe('KVM', () => {
     ]);
   });
 
-  it('that libvirt does not offer is a warning', () => {
+  it('gives a warning if libvirt does not offer it', () => {
     const none = { ...capabilities, hasKvm: false };
     expect(examineAcceleration(none, remote, undefined)).toEqual([
       {
@@ -58,7 +58,7 @@ describe('KVM', () => {
 });
 
 describe('QEMU', () => {
-  it('that is not installed is a problem', () => {
+  it('is a problem if it is not installed', () => {
     expect(examineAcceleration({ ...capabilities, emulator: null }, local, device(0o660))).toEqual([
       expect.objectContaining({
         severity: 'problem',

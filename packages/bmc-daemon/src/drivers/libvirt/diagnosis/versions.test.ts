@@ -7,25 +7,25 @@ const messages = (libvirt: number, qemu: number | null) =>
   examineVersions({ libvirt, qemu }, host).map(({ severity, message }) => `${severity}: ${message}`);
 
 describe('the versions of a host', () => {
-  it('that the tests use have no finding', () => {
+  it('have no finding if the tests use them', () => {
     expect(messages(9_000_000, 7_002_022)).toEqual([]);
     expect(messages(12_001_003, 9_002_000)).toEqual([]);
   });
 
-  it('that are older than the tested ones are warnings', () => {
+  it('give warnings if they are older than the tested ones', () => {
     expect(messages(8_009_001, 6_002_010)).toEqual([
       'warning: libvirt 8.9.1 is older than 9.0.0, the oldest tested version, so some requests may fail.',
       'warning: QEMU 6.2.10 is older than 7.2.0, the oldest tested version, so some requests may fail.',
     ]);
   });
 
-  it('whose streamed images may stop are a note', () => {
+  it('give a note if their streamed images may stop', () => {
     expect(messages(11_003_000, 10_000_013)).toEqual([
       'note: QEMU 10.0.13 may stop reading streamed images, so clients should use the transfer method Upload.',
     ]);
   });
 
-  it('may lack that of QEMU', () => {
+  it('may lack the version of QEMU', () => {
     expect(messages(9_000_000, null)).toEqual([]);
   });
 });

@@ -34,7 +34,7 @@ describe('the record of a process', () => {
     expect(readProcess({ id: 7, xml: live(render(written)) })).toEqual(written);
   });
 
-  it('is one JSON text with a version', () => {
+  it('is JSON text with a version', () => {
     expect(render({ ...record, order: ['disk:vda'] })).toBe(
       `<process version='2'>{"instance":7,"order":["disk:vda"],"armed":{"target":"cdrom","evidence":{"drive":"sda","reads":12}}}</process>`,
     );
@@ -88,7 +88,7 @@ describe('the record that version 0.1 left in a running machine', () => {
     expect(read('starting')).toBeNull();
   });
 
-  it('is replaced by the present format', () => {
+  it('is replaced by the current format', () => {
     const xml = old('armed');
     const known = readProcess({ id: 1, xml });
     if (known === null) throw new Error('no record');

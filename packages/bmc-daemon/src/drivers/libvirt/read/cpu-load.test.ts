@@ -48,7 +48,7 @@ it('keeps the load between two readings in quick succession', async () => {
   expect((await host.read()).load).toBe(1);
 });
 
-it('reads twice again after a long time, so that the load is the present one', async () => {
+it('reads twice again after a long time, so that the load is current', async () => {
   const host = cpus();
   await host.read(() => host.run(1, 0.5));
   host.run(3_600, 0);

@@ -39,7 +39,7 @@ describe('the current reading of a machine', () => {
     expect(readings.textsOf('a', old.snapshot)).toBeUndefined();
   });
 
-  it('is forgotten with its machine', () => {
+  it('is removed with its machine', () => {
     const readings = new CurrentReadings();
     const gone = reading('gone');
     readings.begin('a')(gone);

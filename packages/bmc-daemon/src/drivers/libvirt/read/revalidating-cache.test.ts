@@ -97,7 +97,7 @@ describe('slow answers', () => {
     expect(pauses).toEqual([100, 200, 400, 800, 1600, 1600]);
   });
 
-  it('are forgotten with their keys', async () => {
+  it('are removed with their keys', async () => {
     const { answers, get, source } = openCache();
     const first = get();
     await source.answers('a');

@@ -153,7 +153,7 @@ describe('setAttribute', () => {
     [`<a b="1" c='2'/>`, 'b', `it's "x"`, `<a b="it's &quot;x&quot;" c='2'/>`],
     [`<a b="1"/>`, 'c', `<&>`, `<a b="1" c="&lt;&amp;&gt;"/>`],
     [`<a ></a>`, 'c', 'x', `<a c='x' ></a>`],
-  ])('writes into %s with the present quotes', (source, name, value, result) => {
+  ])('writes into %s with the existing quotes', (source, name, value, result) => {
     expect(after(source, (edit) => edit.setAttribute(edit.root, name, value))).toBe(result);
   });
 

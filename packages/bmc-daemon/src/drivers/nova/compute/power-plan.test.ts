@@ -106,7 +106,7 @@ describe('snapshots', () => {
     ['building', 0, 'spawning', { state: 'shutoff', starting: true }],
     ['error', 0, null, { state: 'shutoff', failure: 'crashed' }],
     ['error', 1, null, { state: 'running', failure: 'crashed' }],
-  ])('of a server in %s, power state %d, task %s', (vmState, powerState, task, expected) => {
+  ])('show a server in %s, power state %d, task %s', (vmState, powerState, task, expected) => {
     const { state, starting, failure } = snapshotOf(server(vmState, powerState, task), undefined);
     expect({ state, ...(starting && { starting }), ...(failure && { failure }) }).toEqual(expected);
   });

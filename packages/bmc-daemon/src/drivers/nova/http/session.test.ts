@@ -113,7 +113,7 @@ describe('tokens', () => {
       { interface: 'admin' },
       'clouds.yaml:3: interface: the service compute has no admin endpoint; it has public, internal',
     ],
-  ])('of a catalog without %s are a fault of the settings', async (_, parts, message) => {
+  ])('give a fault of the settings if the catalog lacks %s', async (_, parts, message) => {
     await expect(get(open(parts))).rejects.toEqual(new CloudError([message]));
   });
 
@@ -138,7 +138,7 @@ describe('tokens', () => {
     ]);
   });
 
-  it('of a catalog without a service show that the cloud lacks this service', async () => {
+  it('show that the cloud lacks a service if the catalog lacks it', async () => {
     const session = open();
     expect(await session.offers('volume')).toBe(false);
     await expect(session.request({ method: 'GET', service: 'volume', path: '/' })).rejects.toEqual(
@@ -160,7 +160,7 @@ describe('tokens', () => {
     ]);
   });
 
-  it('go to the overridden endpoint', async () => {
+  it('are sent to the overridden endpoint', async () => {
     cloud.nova = (_request, response) => ok(response);
     await get(open({ endpoints: { compute: `${cloud.url}/compute/other` }, region: 'R9' }));
     expect(ofNova()).toEqual(['GET /compute/other/servers?limit=1']);
@@ -168,14 +168,14 @@ describe('tokens', () => {
 });
 
 describe('repetitions', () => {
-  it.each([429, 502, 503, 504])('of a GET follow %d, and wait as Retry-After says', async (code) => {
+  it.each([429, 502, 503, 504])('follow a GET with the status %d, and wait as Retry-After says', async (code) => {
     answerInTurn(status(code, { 'retry-after': '1' }), ok);
     const begin = performance.now();
     expect((await get(open())).status).toBe(200);
     expect(performance.now() - begin).toBeGreaterThanOrEqual(990);
   });
 
-  it('of a POST follow 429 and 503 only, which mean that it was not executed', async () => {
+  it('follow a POST only with 429 and 503, which mean that it was not executed', async () => {
     const session = open();
     answerInTurn(status(503, { 'retry-after': '0' }), status(429, { 'retry-after': '0' }), ok);
     expect((await act(session)).status).toBe(200);
@@ -187,13 +187,13 @@ describe('repetitions', () => {
     }
   });
 
-  it('of a POST do not happen if the connection ends before the answer', async () => {
+  it('do not follow a POST if the connection ends before the answer', async () => {
     answerInTurn((response) => response.destroy());
     await expect(act(open())).rejects.toBeInstanceOf(CloudFailure);
     expect(ofNova()).toHaveLength(1);
   });
 
-  it('of a GET follow an incomplete answer', async () => {
+  it('follow a GET with an incomplete answer', async () => {
     answerInTurn((response) => {
       response.writeHead(200, { 'content-length': 100 }).write('{"half":');
       setImmediate(() => response.destroy());
@@ -251,7 +251,7 @@ describe('limits', () => {
   it.each([
     ['head', 'HTTP/1.1 200 OK\r\nx-slow: '],
     ['body', 'HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n'],
-  ])('of the time apply to a %s that arrives in small parts', async (_, start) => {
+  ])('end a %s that arrives in small parts too slowly', async (_, start) => {
     const slow = await drip(start);
     const session = open({ endpoints: { compute: slow.url } }, { timeoutMs: 500 });
     await expect(get(session)).rejects.toMatchObject({ kind: 'timeout' });
@@ -259,14 +259,14 @@ describe('limits', () => {
     slow.close();
   });
 
-  it('of the time apply to a Keystone that does not answer', async () => {
+  it('end the wait for a Keystone that does not answer', async () => {
     cloud.keystone = () => undefined;
     const session = open({}, { timeoutMs: 300 });
     const errors = await Promise.all([1, 2].map(() => get(session).catch((error: unknown) => error)));
     for (const error of errors) expect(error).toMatchObject({ kind: 'timeout' });
   });
 
-  it('of the size end an endless answer', async () => {
+  it('end an endless answer by its size', async () => {
     answerInTurn((response) => {
       const piece = Buffer.alloc(1024 * 1024, 0x20);
       response.writeHead(200);
@@ -310,7 +310,7 @@ describe('reasons', () => {
     ['other JSON', 'application/json', '{"odd": [1]}', '418'],
     ['a repeated request', 'text/plain', `a ${PASSWORD} b token-1 c \u0000 d`, '418: a ****** b ****** c d'],
     ['a long text', 'text/plain', 'y'.repeat(1000), `418: ${'y'.repeat(300)}…`],
-  ])('of %s are one line without secrets', async (_, type, text, expected) => {
+  ])('from %s are one line without secrets', async (_, type, text, expected) => {
     answerInTurn((response) => response.writeHead(418, { 'content-type': type }).end(text));
     const session = open();
     expect(session.reason(await get(session))).toBe(expected);

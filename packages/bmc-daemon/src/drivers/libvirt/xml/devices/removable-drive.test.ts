@@ -79,7 +79,7 @@ describe('a USB stick', () => {
     ]).toMatchObject(['sdy', { devices: { disks: [{ device: 'disk', bus: 'usb', target: 'sdy', readonly: true }] } }]);
   });
 
-  it('gets a controller in a machine without USB, which does not support hot-plug', () => {
+  it('gets a new controller if the machine has no USB; hot-plug then fails', () => {
     const without = `<domain><name>n</name><devices><controller type='usb' index='0' model='none'/></devices></domain>`;
     expect(withImage(without, 'usb', image, readonly).xml).toContain(
       `<controller type='usb' index='0' model='qemu-xhci'/>`,
@@ -101,7 +101,7 @@ describe('a floppy drive', () => {
     expect(readSnapshot(emptied, null, off).boot.available).toContain('fd');
   });
 
-  it('of the user is read-only while an image is inserted', () => {
+  it('is read-only while an image is inserted, even if the user has defined it as writable', () => {
     const own = q35Xml.replace(
       '</devices>',
       `<disk type='file' device='floppy'><target dev='fdb' bus='fdc'/></disk></devices>`,

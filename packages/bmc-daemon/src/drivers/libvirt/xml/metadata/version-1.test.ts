@@ -23,7 +23,7 @@ describe('the metadata of version 0.1', () => {
     expect(readMetadata(definition(name))).toEqual({ ...emptyRecord, ...records[name] });
   });
 
-  it.each(names)('is written in the present format: %s', (name) => {
+  it.each(names)('is written in the current format: %s', (name) => {
     const old = definition(name);
     const written = inPresentForm(old);
     expect(readMetadata(written)).toEqual(readMetadata(old));
@@ -33,7 +33,7 @@ describe('the metadata of version 0.1', () => {
     expect(inPresentForm(written)).toBe(written);
   });
 
-  it.each(names)('gets the present format with any change, and stays as it is without a change: %s', (name) => {
+  it.each(names)('gets the current format with any change, and stays as it is without a change: %s', (name) => {
     const old = definition(name);
     expect(edited(old, () => undefined)).toBe(old);
     expect(edited(old, (edit) => setHardware(edit, { memoryMiB: edit.domain.memoryKiB / 1024 }))).toBe(old);

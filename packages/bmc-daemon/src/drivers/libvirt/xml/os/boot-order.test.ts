@@ -107,7 +107,7 @@ describe('withBootOrder', () => {
     expect(kept.filter((text) => !xml.includes(text))).toEqual([]);
   });
 
-  it.each(['cdrom', 'hd', 'network'] as const)('to %s is reverted byte for byte', (target) => {
+  it.each(['cdrom', 'hd', 'network'] as const)('with the target %s is reverted byte for byte', (target) => {
     for (const source of [unusualXml, q35Xml]) {
       const { xml, saved } = withBootOrder(source, target);
       expect(xml).not.toBe(source);
@@ -141,7 +141,7 @@ describe('restoreBootOrder', () => {
     ]);
   });
 
-  it('restores the number of a device that another client removed meanwhile', () => {
+  it('restores the number of a device that another client removed during the override', () => {
     const { xml, saved } = withBootOrder(q35Xml, 'cdrom');
     expect(order(restoreBootOrder(xml.replace(/\n *<boot order='3'\/>/, ''), saved))).toEqual(order(q35Xml));
   });
