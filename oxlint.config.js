@@ -1,12 +1,15 @@
 import { existsSync, readdirSync } from 'node:fs';
 
 const sources = new URL('packages/bmc-daemon/src/', import.meta.url);
-/** The features of bmc-daemon. Only features.ts imports these folders, and none imports another one. */
+/**
+ * The features of bmc-daemon. Only features.ts imports these folders, and none imports another one.
+ */
 const features = readdirSync(sources).filter((folder) => existsSync(new URL(`${folder}/feature.ts`, sources)));
 
 /**
- * Import layers (docs/internals/architecture.md): a file may import its own layer and the layers below it, never one above.
- * Listed from top to bottom; each entry is a path prefix below the package's `src/`. The longest entry counts.
+ * Import layers (docs/internals/architecture.md): a file may import its own layer and the layers
+ * below it, never one above. Listed from top to bottom; each entry is a path prefix below the
+ * package's `src/`. The longest entry counts.
  */
 const layers = {
   daemon: [
@@ -106,7 +109,7 @@ const novaLayers = [
   ['cloud/'],
 ];
 
-/** The folders of bmc-daemon that have layers of their own. */
+/** The folders of bmc-daemon that have their own layers. */
 const drivers = { libvirt: libvirtLayers, nova: novaLayers };
 
 // The lint does not check the imports of a file that has no layer.
@@ -130,11 +133,16 @@ for (const [name, levels] of [
 
 const downwardsOnly = 'Imports go downwards only: docs/internals/architecture.md.';
 const tests = '**/*.test.ts';
-/** No function has more than 80 lines and no file more than 300, comments and empty lines included. Tests have no limit. */
+/**
+ * No function has more than 80 lines and no file more than 300, comments and empty lines included.
+ * Tests have no limit.
+ */
 const MAX_FUNCTION_LINES = 80;
 const MAX_FILE_LINES = 300;
 
-/** Functions above the limit, by file, with the reason. Do not add to this list: split the function. */
+/**
+ * Functions above the limit, by file, with the reason. Do not add to this list: split the function.
+ */
 const longFunctions = {
   'packages/model-proxy/src/config/documentation.ts': 'the text of one page, in order',
   'packages/model-proxy/src/json/plain-run-vectors.ts': 'instructions of one WebAssembly function, in order',
@@ -165,12 +173,16 @@ function isolation(path) {
   return [{ regex: `^(\\./|(\\.\\./)+)(${others})/`, message }];
 }
 
-/** The layers of a folder. A second rule for a file replaces the first, so `ruleWith` adds these patterns to its own. */
+/**
+ * The layers of a folder. A second rule for a file replaces the first, so `ruleWith` adds these
+ * patterns to its own.
+ */
 function innerLayers(folder, levels, ruleWith) {
   return levels.flatMap((paths, level) => {
     const above = targetsOf(levels.slice(0, level).flat()).join('|');
     return paths.map((path) => {
-      // A folder has at most one level of folders below it; a file of `folder` itself imports with `./`.
+      // A folder has at most one level of folders below it; a file of `folder` itself imports with
+      // `./`.
       const start = path.endsWith('/') ? '(\\.\\./){1,2}' : '\\./';
       const patterns = above === '' ? [] : [{ regex: `^${start}(${above})`, message: downwardsOnly }];
       return { files: [`${folder}${path}${path.endsWith('/') ? '**/*.ts' : ''}`], ...ruleWith(patterns) };
@@ -226,7 +238,10 @@ function layerRules(name) {
   });
 }
 
-/** The rules about size and circular imports. A circle of types couples files as much as one of values. */
+/**
+ * The rules about size and circular imports. A circle of types couples files as much as one of
+ * values.
+ */
 const structureRules = [
   {
     files: [
@@ -247,7 +262,10 @@ const structureRules = [
   { files: Object.keys(longFiles), rules: { 'max-lines': 'off' } },
 ];
 
-/** Rules of typescript-eslint's `strictTypeChecked` and `stylisticTypeChecked`, in addition to the category `correctness`. */
+/**
+ * Rules of typescript-eslint's `strictTypeChecked` and `stylisticTypeChecked`, in addition to the
+ * category `correctness`.
+ */
 const strict = `
   adjacent-overload-signatures array-type ban-ts-comment ban-tslint-comment class-literal-property-style
   consistent-generic-constructors consistent-indexed-object-style consistent-type-assertions consistent-type-definitions

@@ -57,7 +57,7 @@ run_step() {
   printf '%s\t%s\t%s\n' "$((EPOCHSECONDS - began))" "$status" "${step_titles[$1]}" >>"$step_folder/times"
 }
 
-# Runs a function in a process group of its own, so that stop_lanes reaches all its processes.
+# Runs a function in its own process group, so that stop_lanes reaches all its processes.
 # Arguments: the function and its arguments
 start_group() {
   set -m

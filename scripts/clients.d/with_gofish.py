@@ -1,4 +1,4 @@
-"""gofish (Go), as in docs/guides/clients.md, and a walk with the oldest and the newest supported version."""
+"""Tests gofish (Go): the program of docs/guides/clients.md, and a larger one with two versions of gofish."""
 import subprocess
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from page import block
 from steps import Unexpected
 
 NAME = 'gofish'
-# It manages accounts, which exist only with a password file.
+# The program manages accounts. The lab has a password file, and so accounts, only with HTTPS.
 NEEDS_HTTPS = True
 
 SOURCE = Path(__file__).parent / 'gofish'

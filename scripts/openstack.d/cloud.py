@@ -4,7 +4,7 @@ import urllib.error
 import urllib.request
 
 NEWEST_COMPUTE = {'OpenStack-API-Version': 'compute 2.93'}
-# The services are on loopback.
+# The services listen on loopback, so requests must not use a proxy.
 _open = urllib.request.build_opener(urllib.request.ProxyHandler({})).open
 
 

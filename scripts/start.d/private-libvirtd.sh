@@ -62,7 +62,7 @@ that it printed"
   local log=$state/log/libvirtd.out
   # setsid: Ctrl-C reaches only the script, which then ends everything in order.
   if can_make_namespaces; then
-    say "No libvirtd is running here: starting a private one, in namespaces of its own (definitions and disks: $state)"
+    say "No libvirtd is running here: starting a private one, in its own namespaces (definitions and disks: $state)"
     libvirtd_images=/var/lib/libvirt/images
     mkdir -p "$state"/{etc,lib,log,cache}
     printf '%s\n' 'auth_unix_rw = "none"' 'unix_sock_rw_perms = "0700"' >"$state/etc/libvirtd.conf"

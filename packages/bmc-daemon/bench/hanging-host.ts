@@ -4,9 +4,9 @@
  *
  *     npm run bench:hosts -w @rackless/bmc-daemon [-- --hosts N] [--machines N] [--requests N] [--rounds N]
  *
- * Needs libvirtd, and `npm run build` first. Starts private libvirtds with their test driver, behind
- * relays. Each round measures both cases, so that the load of the computer affects both. The hang
- * includes the time before the daemon has found out. Exits 1 above the goal.
+ * Needs libvirtd, and `npm run build` first. Starts private libvirtds with their test driver,
+ * behind relays. Each round measures both cases, so that the load of the computer affects both. The
+ * hang includes the time before the daemon has found out. Exits 1 above the goal.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -51,7 +51,7 @@ async function stopHost({ libvirtd, relay, machines }: LabHost): Promise<void> {
   await libvirtd.stop();
 }
 
-/** The machine with this number, on any host but the first. */
+/** Returns the machine with this number, on any host but the first. */
 const otherMachine = (number: number): string =>
   systemUri(1 + machinesEach + (number % (machinesEach * (hostCount - 1))));
 

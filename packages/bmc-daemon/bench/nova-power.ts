@@ -37,7 +37,9 @@ const { values: flags } = parseArgs({
 const rate = Number(flags.rate);
 const seconds = Number(flags.seconds);
 
-/** Operations through the daemon for each direct one, in the same time; requests to Nova for one. */
+/**
+ * Operations through the daemon for each direct one, in the same time; requests to Nova for one.
+ */
 const goals = { ratio: 0.9, requestsPerMinute: 10 };
 
 type Action = 'os-start' | 'os-stop';
@@ -144,7 +146,7 @@ function report(what: string, { done, failed, perSecond, medianMs, p99Ms }: Run)
   console.log(`  ${what.padEnd(12)} ${done} done, ${failed} failed, ${perSecond.toFixed(1)}/s, ${times}`);
 }
 
-/** A GET, and how long it takes in milliseconds. */
+/** Sends a GET, and returns its duration in milliseconds. */
 async function timed(url: string): Promise<{ readonly ms: number; readonly members: number }> {
   const started = performance.now();
   const { status, body } = await fetchOnce(encodeURI(url));
@@ -234,7 +236,7 @@ async function endpointOfNova({ identityUrl, credentials }: CloudSettings): Prom
   return url.replace(/\/+$/, '');
 }
 
-/** Serves as Nova, in a process of its own. */
+/** Serves as Nova, in its own process. */
 async function serveAsNova(): Promise<void> {
   const cloud = await startCloudServer();
   const servers = listServers(cloud);

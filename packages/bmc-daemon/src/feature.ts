@@ -1,4 +1,7 @@
-/** The interface of a feature: a folder without which the daemon still works. `features.ts` lists them. */
+/**
+ * The interface of a feature: a folder without which the daemon still works. `features.ts` lists
+ * them.
+ */
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { TlsOptions } from '@rackless/daemon/network/tls.js';
 import type { SettingKey, Settings } from './config/settings.js';
@@ -66,13 +69,16 @@ export interface OpenFeature<Own extends object> {
   /** Called after each write of a client. */
   readonly onWrite?: ChangeListener;
   /**
-   * Listens at another address, for a feature with a protocol of its own. Never rejects.
+   * Listens at another address, for a feature with its own protocol. Never rejects.
    * @returns a function that ends it.
    */
   readonly addAddress?: (address: string) => Promise<() => void>;
   /** Called once the service listens and the driver runs. */
   readonly start?: (listening: Listening) => Awaitable<void>;
-  /** Called after a reload. @param tls the certificate of HTTPS, if the service uses another one now. */
+  /**
+   * Called after a reload.
+   * @param tls the certificate of HTTPS, if the service uses another one now.
+   */
   readonly reload?: (tls: TlsOptions | undefined) => void;
   /**
    * Ends everything that would not end by itself, such as streams. Running requests may still use

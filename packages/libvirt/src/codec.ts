@@ -57,7 +57,7 @@ export const fixedOpaque = (length: number): Codec<Uint8Array> => ({
   decode: (r) => Buffer.from(r.fixed(length)),
 });
 
-/** An optional value, `type *name`. */
+/** Defines an optional value, `type *name`. */
 export const optional = <T>(codec: Codec<T>): Codec<T | null> => ({
   encode: (w, v) => {
     w.int32(v === null ? 0 : 1);
@@ -66,7 +66,7 @@ export const optional = <T>(codec: Codec<T>): Codec<T | null> => ({
   decode: (r) => (r.int32() === 0 ? null : codec.decode(r)),
 });
 
-/** An array with its length, `type name<>`. */
+/** Defines an array with its length, `type name<>`. */
 export const array = <T>(codec: Codec<T>): Codec<readonly T[]> => ({
   encode: (w, v) => {
     w.uint32(v.length);
@@ -80,7 +80,7 @@ export const array = <T>(codec: Codec<T>): Codec<readonly T[]> => ({
   },
 });
 
-/** A struct. The properties are encoded in the order of the object literal. */
+/** Defines a struct. The properties are encoded in the order of the object literal. */
 export const struct = <S extends Record<string, AnyCodec>>(members: S): Codec<{ [K in keyof S]: Value<S[K]> }> => {
   const entries = Object.entries(members) as unknown as readonly [string, Codec<unknown>][];
   return {

@@ -57,7 +57,9 @@ export class LibvirtStream extends Duplex {
     this.destroy(reason);
   }
 
-  /** For the connection: handles a message of this stream. `payload` must remain valid. */
+  /**
+   * Handles a message of this stream. Only the connection calls it. `payload` must remain valid.
+   */
   receive(status: number, payload: Buffer): void {
     if (this.destroyed) return;
     if (status === MessageStatus.error) {

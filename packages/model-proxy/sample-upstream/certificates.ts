@@ -29,15 +29,15 @@ export interface Authority {
   readonly caFile: string;
   /**
    * Issues a certificate for servers and clients.
-   * @param name of its files. A second certificate with the same name replaces the first.
+   * @param name the name of its files. A second certificate with the same name replaces the first.
    */
   issue(name: string, options?: CertificateOptions): Promise<CertificateFiles>;
 }
 
 /**
  * Makes an authority.
- * @param folder for its files; it must exist.
- * @param name of its files, so that authorities can share a folder.
+ * @param folder the folder for its files; it must exist.
+ * @param name the name of its files, so that authorities can share a folder.
  * @throws {Error} openssl 3 is missing, or the folder is not writable.
  */
 export async function createAuthority(folder: string, name = 'ca'): Promise<Authority> {
@@ -71,8 +71,8 @@ export async function createAuthority(folder: string, name = 'ca'): Promise<Auth
 }
 
 /**
- * Signs a request for a day in 2020. OpenSSL 3.5 rejects a negative `-days`, but `ca` accepts dates
- * in all versions.
+ * Issues a certificate that was valid for one day in 2020. OpenSSL 3.5 rejects a negative `-days`,
+ * but `ca` accepts dates in all versions.
  */
 async function signExpired(
   { caFile, caKey }: { readonly caFile: string; readonly caKey: string },

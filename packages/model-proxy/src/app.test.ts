@@ -256,12 +256,12 @@ describe('models', () => {
   );
 
   it('get 400 with the reason if the proxy cannot serve them', () =>
-    configured({ settings: { unserved: new Map([['cloud', 'bedrock has an API of its own']]) } }, async () => {
+    configured({ settings: { unserved: new Map([['cloud', 'bedrock has its own API']]) } }, async () => {
       const answer = await call(`${served.url}/v1/chat/completions`, { body: { model: 'cloud', messages: [] } });
       expect([answer.status, answer.json()]).toEqual([
         400,
         error(
-          '/chat/completions: Invalid model name passed in model=cloud. It is configured, but bedrock has an API of its own.',
+          '/chat/completions: Invalid model name passed in model=cloud. It is configured, but bedrock has its own API.',
           '400',
           { param: 'model' },
         ),

@@ -29,7 +29,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   for (const name of ENDING_SIGNALS) process.on(name, interrupt);
   // `racklessctl list | head -1` closes the pipe early. That is no failure.
   process.stdout.on('error', () => interruption.abort(new CommandFailure(exitCode.done, '')));
-  // If nothing reads the messages any more, the command still does its work and ends its session.
+  // If nothing reads the messages anymore, the command still does its work and ends its session.
   process.stderr.on('error', () => undefined);
   try {
     return await run(argv, terminal, interruption.signal);

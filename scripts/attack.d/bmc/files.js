@@ -91,7 +91,7 @@ const fullDisk = {
   holds: '507 that names the file, nothing changes, and the write works when space is free',
   seconds: 60,
   run: async (arena) => {
-    if (process.getuid() !== 0) return 'only root can mount a file system of its own';
+    if (process.getuid() !== 0) return 'only root can mount its own file system';
     const disk = join(makeFolder(), 'disk');
     mkdirSync(disk);
     const script = 'mount -t tmpfs -o size=256k,mode=700 tmpfs "$0" && exec "$@"';

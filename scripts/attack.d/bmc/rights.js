@@ -1,4 +1,7 @@
-/** Attacks on accounts: without credentials, with too small a role, and with guessed passwords. */
+/**
+ * Attacks accounts: without credentials, without the required privilege, and with guessed
+ * passwords.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { PASSWORD } from '../daemons.js';
 import { crawl, root, writable } from './tree.js';
@@ -15,7 +18,7 @@ const withAccounts = (arena) =>
     arena.startBmc({ users: ['admin', ...USERS], settings: { EMULATOR_CONSOLE_LOG: false } }),
   );
 
-/** Open resources by Redfish's rules, and the creation of a session. */
+/** Returns whether Redfish requires no login for a path. */
 const isOpen = (path) => [root, '/redfish', `${root}/`, `${root}/$metadata`, `${root}/odata`].includes(path);
 
 const noCredentials = {
@@ -72,14 +75,14 @@ const smallRole = {
       body: { RoleId: 'Administrator' },
     };
     const { status } = await daemon.ask(role);
-    if (status < 400 || status >= 500) passed.push(`a role for itself: ${status}`);
+    if (status < 400 || status >= 500) passed.push(`an account changed its own role: ${status}`);
     if (passed.length > 0) throw new Error(passed.join('; '));
   },
 };
 
 /**
  * Logs in as a client that obeys Retry-After.
- * @throws {Error} it is rejected, or too late.
+ * @throws {Error} if the log-in is rejected, or takes longer than `seconds`.
  */
 async function logIn(daemon, user, from, seconds) {
   const end = Date.now() + seconds * 1000;
@@ -107,8 +110,8 @@ const guessers = {
     const guess = async (index, from) => {
       for (let attempt = 0; !isOver; attempt += 1) {
         const names = ['root', 'admin', `name-${index}-${attempt}`];
-        // Users who share address and name with the attackers share their turns: a documented
-        // limit.
+        // At the shared address, attackers do not use names of users: a user with the address and
+        // the name of an attacker waits as long as the attacker, which is a documented limit.
         const user = arena.random.pick(from === NAT ? names : [...names, USERS[index % USERS.length]]);
         const headers = basic(user, `guess ${index} ${attempt}`);
         // A failed connection is a guess without an answer.

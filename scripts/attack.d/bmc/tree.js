@@ -1,4 +1,4 @@
-/** Finds resources and writable properties of a bmc-daemon like a client. */
+/** Finds the resources and writable properties of a bmc-daemon by its links, as a client does. */
 
 export const root = '/redfish/v1';
 

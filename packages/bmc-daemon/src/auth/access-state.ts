@@ -1,7 +1,7 @@
 /**
  * Reads and writes `access.json` of EMULATOR_STATE_DIR: roles, locks and account settings, which a
- * password file cannot contain. A damaged `access.json` prevents the start: without the stored roles,
- * every user of the password file would be an administrator.
+ * password file cannot contain. A damaged `access.json` prevents the start: without the stored
+ * roles, every user of the password file would be an administrator.
  */
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
@@ -21,7 +21,7 @@ const account = z.object({
 });
 
 const settings = z.object({
-  /** Wrong passwords that lock an account; 0: accounts are never locked. */
+  /** Number of wrong passwords that locks an account; 0: the service never locks accounts. */
   lockoutThreshold: z.int().min(0),
   /** How long a lock lasts; 0: accounts are locked only if `lockoutResets` is false. */
   lockoutSeconds: z.int().min(0),
@@ -60,8 +60,8 @@ export const initialAccessState: AccessState = {
   accounts: [],
   roles: [],
   settings: {
-    // No lock by default: `AttemptQueue` delays clients that guess passwords, and with locks any client
-    // could lock out the administrator.
+    // No lock by default: `AttemptQueue` delays clients that guess passwords, and with locks any
+    // client could lock out the administrator.
     lockoutThreshold: 0,
     lockoutSeconds: 300,
     lockoutResetSeconds: 300,

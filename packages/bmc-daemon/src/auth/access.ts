@@ -37,8 +37,8 @@ interface AccessOptions {
   /** The result of {@link openAccessState}. */
   readonly state: StateFile<AccessState>;
   /**
-   * The shared store of accounts and sessions. If set, the service uses it instead of its own files.
-   * Default: none, for a service without replicas.
+   * The shared store of accounts and sessions. If set, the service uses it instead of its own
+   * files. Default: none, for a service without replicas.
    */
   readonly shared?: SharedAccess | undefined;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
@@ -59,8 +59,8 @@ interface AccessOptions {
 }
 
 /**
- * A clock that ignores changes of the host's clock. Such a change must not end a lock, and must not
- * extend it by years.
+ * Returns a clock that ignores changes of the host's clock. Such a change must not end a lock, and
+ * must not extend it by years.
  */
 const steadyClock = (): number => performance.timeOrigin + performance.now();
 
@@ -155,7 +155,9 @@ export function openAccess(options: AccessOptions): Access {
 
 const SESSION_LIMITS = { perUser: 500, total: 2000 };
 
-/** Opens the password file for reading, and returns it with the function that prepares its edits. */
+/**
+ * Opens the password file for reading, and returns it with the function that prepares its edits.
+ */
 function openPasswords(file: string, { log, now }: Pick<AccessOptions, 'log'> & { readonly now: () => number }) {
   const preparePasswordEdit: PreparePasswordEdit = (edit) => preparePasswordFile(file, edit);
   return { passwordFile: openPasswordFile(file, { log, now, checkEveryMs: FILE_CHECK_MS }), preparePasswordEdit };

@@ -42,10 +42,10 @@ export class AccountFiles {
   }
 
   /**
-   * Changes the files in this order: `stored`, `edit`, `removeState`. A user without stored state is
-   * an administrator, so the state of a new user must be on disk before the password.
-   * Prepares the password file first, so that a full disk fails before any change. If the write of
-   * the password file fails, restores the old state. If removing the state of `removeState` fails, only
+   * Changes the files in this order: `stored`, `edit`, `removeState`. A user without stored state
+   * is an administrator, so the state of a new user must be on disk before the password. Prepares
+   * the password file first, so that a full disk fails before any change. If the write of the
+   * password file fails, restores the old state. If removing the state of `removeState` fails, only
    * logs the error.
    * @throws {PasswordFileWriteError}, StateFileError.
    */
@@ -68,7 +68,7 @@ export class AccountFiles {
     }
     passwordFile.refresh();
     if (removeState === undefined) return;
-    // The account does not exist any more, so its remaining state gives no rights.
+    // The account does not exist anymore, so its remaining state gives no rights.
     const otherAccounts = this.#accounts.filter(({ user }) => user !== removeState);
     this.#storeOrLog(otherAccounts, removeState, 'deleting the stored state of a removed account failed');
   }

@@ -2,8 +2,8 @@
  * The two lanes of logins that wait for verification (docs/guides/accounts.md). bcrypt is so slow
  * that guessers can always demand more than the host can do. So the order decides whether other
  * clients can log in.
- * - The common lane does not know which accounts exist, and only this lane reports a wrong password.
- *   So an unknown user name waits and costs as much as a wrong password.
+ * - The common lane does not know which accounts exist, and only this lane reports a wrong
+ *   password. So an unknown user name waits and costs as much as a wrong password.
  * - The account lane serves only existing accounts, so unknown names cannot fill it. It only
  *   shortens the wait for a right password. A wrong password stays in the common lane until its
  *   turn.
@@ -20,7 +20,7 @@ export interface Attempt {
   readonly account: string | null;
   /** Verifies the password. Occupies a thread; may be called twice. */
   verify(): Promise<boolean>;
-  /** Whether the client has disconnected. */
+  /** Returns whether the client has disconnected. */
   gone(): boolean;
 }
 

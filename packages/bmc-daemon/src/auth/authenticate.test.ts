@@ -32,7 +32,7 @@ const log = {
   error: (message: string) => logged.push(`error ${message}`),
 };
 
-/** A wait moves the fake clock forward, after all other pending work is done. */
+/** Moves the fake clock forward, after all other pending work is done. */
 function after(ms: number, call: () => void): () => void {
   const timer = setImmediate(() => {
     slept.push(ms);
@@ -55,8 +55,8 @@ function authenticateWith(login: Pick<LoginOptions, 'after' | 'verify'>): Authen
 }
 
 /**
- * A real server. Its answer contains the result of `authenticate`, and whether the result was a
- * promise.
+ * Starts a real server. Its answer contains the result of `authenticate`, and whether the result
+ * was a promise.
  */
 async function serve(authenticate: Authenticate): Promise<(credentials?: string) => Promise<unknown>> {
   server = createServer((request, response) => {
@@ -110,7 +110,7 @@ async function askAndGo(credentials: string): Promise<Socket> {
   return socket;
 }
 
-/** The faults that prevent the start. */
+/** Returns the faults that prevent the start. */
 function startFaults(): readonly string[] {
   try {
     authenticateWith({});

@@ -32,7 +32,10 @@ function openShared(
   return openSharedAccess(store, { passwords, state: state.state }, log);
 }
 
-/** The feature accounts. Without it, every client has all privileges, and EMULATOR_AUTH_FILE is rejected. */
+/**
+ * Adds accounts, roles and sessions. Without this feature, every client has all privileges, and the
+ * daemon rejects EMULATOR_AUTH_FILE.
+ */
 export const accounts: Feature<AccountServices> = {
   resources: [...sessionServiceResources, accountService, ...managerAccountResources, ...roleResources],
   async open({ settings: { authFile }, origins, stateDir, store, log }) {

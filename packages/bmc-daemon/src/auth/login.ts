@@ -2,8 +2,8 @@
  * Verifies user names and passwords, for HTTP Basic, sessions and SSH. A right password is cached
  * under a keyed digest, so the usual request costs microseconds and never waits behind guessers. A
  * wrong password that is cached is rejected at once. All other attempts wait in the
- * {@link AttemptQueue}. The queue has a common lane for every attempt and an account lane for existing
- * accounts, and an attempt may wait in both.
+ * {@link AttemptQueue}. The queue has a common lane for every attempt and an account lane for
+ * existing accounts, and an attempt may wait in both.
  */
 import type { Asker, RefusedAttempt } from '../offers/logins.js';
 import { clientNetwork } from '../host/ip-network.js';
@@ -30,8 +30,9 @@ export interface LoginOptions {
   /** Default: bcrypt. */
   readonly verify?: (password: Buffer, hash: string) => Promise<boolean>;
   /**
-   * Called for an unknown user, a wrong password, and a disabled or locked account. Attempts with the
-   * same user, password and network at the same time cause one call. The callback must not throw.
+   * Called for an unknown user, a wrong password, and a disabled or locked account. Attempts with
+   * the same user, password and network at the same time cause one call. The callback must not
+   * throw.
    */
   readonly onRefused?: (attempt: RefusedAttempt) => void;
 }
@@ -142,8 +143,8 @@ class CredentialVerifier {
     const current = this.#accounts.find(user);
     if (!('right' in verdict)) return notVerified(user, verdict.retryAfterMs);
     if (verdict.right && current !== undefined) return current;
-    // Why the latest verification failed. Undefined if the password was right, but the account has been
-    // removed since: the client gets the same answer as for a wrong password.
+    // Why the latest verification failed. Undefined if the password was right, but the account has
+    // been removed since: the client gets the same answer as for a wrong password.
     const fault = faults.at(-1) ?? WRONG_PASSWORD;
     if (fault === WRONG_PASSWORD || fault === UNKNOWN_USER) this.#memory.rememberWrong(digest, address, fault);
     return this.#refuse(fault, user, first);
@@ -169,7 +170,7 @@ class CredentialVerifier {
     return undefined;
   }
 
-  /** Whether the cache contains this password as right, and the account may log in. */
+  /** Returns whether the cache contains this password as right, and the account may log in. */
   #isKnown(account: Account, digest: Buffer): boolean {
     return this.#memory.isRight(account, digest) && closedReason(account) === undefined;
   }

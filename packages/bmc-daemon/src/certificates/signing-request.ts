@@ -14,7 +14,9 @@ export type KeyKind =
   | { readonly kind: 'rsa'; readonly bits: (typeof rsaLengths)[number] }
   | { readonly kind: 'ec'; readonly curve: (typeof curves)[number] };
 
-/** Object identifiers of the parts of a name (RFC 5280 appendix A, RFC 2985), in their usual order. */
+/**
+ * Object identifiers of the parts of a name (RFC 5280 appendix A, RFC 2985), in their usual order.
+ */
 const nameParts = {
   country: '2.5.4.6',
   state: '2.5.4.8',
@@ -120,7 +122,7 @@ export async function createSigningRequest(request: SigningRequest, key: KeyObje
     ];
   });
   function valueOf(part: string, value: string) {
-    // Country and email have string types of their own (RFC 5280 appendix A).
+    // Country and email have their own string types (RFC 5280 appendix A).
     if (part === 'country') return new x509.AttributeValue({ printableString: value });
     if (part === 'email') return new x509.AttributeValue({ ia5String: value });
     return new x509.AttributeValue({ utf8String: value });

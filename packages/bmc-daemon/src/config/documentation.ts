@@ -157,7 +157,7 @@ const sushyEmulatorSection = `## A configuration of sushy-emulator
 The package also installs the command \`sushy-emulator\` with the same flags. A configuration file of
 sushy-emulator works without changes:
 
-- A name may begin with \`SUSHY_EMULATOR_\` instead of \`EMULATOR_\`. If both are set, \`EMULATOR_\` wins.
+- A name may begin with \`SUSHY_EMULATOR_\` instead of \`EMULATOR_\`. If both are set, \`EMULATOR_\` has precedence.
 - The file may contain imports, names that earlier lines set, and \`__file__\`.
 - The daemon evaluates these functions:
   - \`os.path.join\`, \`dirname\`, \`basename\`, \`abspath\`, \`realpath\`, \`normpath\` and \`expanduser\`
@@ -195,7 +195,7 @@ with \`#\`. With any other line, or without the file, it does not start.
 
 **Changes.** While requests arrive, the daemon checks the file once a second:
 
-- A user whose line was removed has no access any more.
+- A user whose line was removed has no access anymore.
 - A line that is not valid gives no access. The log names the line.
 - While the file is missing, no user has access.
 - If a user has two lines, the first line counts.

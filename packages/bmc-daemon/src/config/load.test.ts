@@ -212,14 +212,14 @@ describe('faults', () => {
       "EMULATOR_FAKE_SYSTEMS = [{'uuid': 'node-0', 'name': 'node-0'}]",
       "bmc.conf:1: EMULATOR_FAKE_SYSTEMS[0]['uuid'] must be as in {'uuid': " +
         "'27946b59-9e44-4fa7-8e91-f3527a1ef094', 'name': 'node-1', 'power_state': 'Off', 'nics': [{'mac': " +
-        "'52:54:00:00:00:01'}]}, with a uuid of its own, not the string 'node-0'",
+        "'52:54:00:00:00:01'}]}, with its own uuid, not the string 'node-0'",
     ],
     [
       "EMULATOR_FAKE_SYSTEMS = [\n {'uuid': '27946b59-9e44-4fa7-8e91-f3527a1ef094', 'name': 'a'},\n " +
         "{'uuid': '27946B59-9e44-4fa7-8e91-f3527a1ef094', 'name': 'b'}]",
       "bmc.conf:3: EMULATOR_FAKE_SYSTEMS[1]['uuid'] must be as in {'uuid': " +
         "'27946b59-9e44-4fa7-8e91-f3527a1ef094', 'name': 'node-1', 'power_state': 'Off', 'nics': [{'mac': " +
-        "'52:54:00:00:00:01'}]}, with a uuid of its own, not the string '27946B59-9e44-4fa7-8e91-f3527a1ef094'",
+        "'52:54:00:00:00:01'}]}, with its own uuid, not the string '27946B59-9e44-4fa7-8e91-f3527a1ef094'",
     ],
     [
       '\nSUSHY_EMULATOR_LISTEN_PORT = 70000',

@@ -1,9 +1,13 @@
 /**
- * Sentences for docs/reference/bmc-daemon-configuration.md. The daemon itself does not load this file.
+ * Sentences for docs/reference/bmc-daemon-configuration.md. The daemon itself does not load this
+ * file.
  */
 import type { SettingKey } from './settings.js';
 
-/** Sentences about a setting that do not fit into its row of the table. Each becomes an item of a list. */
+/**
+ * Sentences about a setting that do not fit into its row of the table. Each becomes an item of a
+ * list.
+ */
 export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string[]>>> = {
   listenIp: ["`'0.0.0.0'` and `''`: every IPv4 address.", "`'::'`: every IPv6 and IPv4 address."],
   sslCert: [
@@ -26,7 +30,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
   ],
   osArchitecture: ['Nova does not report the architecture of a server, and Ironic cannot inspect a node without it.'],
   osTimeoutSeconds: [
-    'The time includes a new token and all repetitions.',
+    'The time includes a new token and all retries.',
     'After this time, the client gets 503 with `Retry-After`.',
     'A listing has this time for each page of 1,000 servers.',
   ],
@@ -94,7 +98,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
   ],
   ssdp: [
     'SSDP uses multicast on UDP port 1900. See [discovery](../guides/discovery.md).',
-    'A client with the privilege `ConfigureManager` can also switch SSDP on and off over Redfish. The last change wins.',
+    'A client with the privilege `ConfigureManager` can also switch SSDP on and off over Redfish. The last change applies.',
   ],
   consoleLog: [
     'True: the daemon records the serial ports of running machines. ' +
@@ -105,7 +109,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
   ],
   sharedStore: [
     'Example: `redis://user:password@redis.example:6379/0`. `rediss:` uses TLS.',
-    'Each service needs a database of its own: the number at the end of the URL.',
+    'Each service needs its own database: the number at the end of the URL.',
     'If Redis does not answer at the start, the daemon does not start.',
     '[Several daemons for one cloud](../guides/replicas.md) describes what the daemons share.',
   ],

@@ -261,17 +261,17 @@ describe('a stream that libvirt loses', () => {
   const soon = { firstMs: 5, maxMs: 20, afterInputMs: 5, afterChangeMs: 5 };
   const never = { ...soon, firstMs: 3_600_000, maxMs: 3_600_000 };
 
-  /** A port that accepts all input, and prints nothing. */
+  /** Returns a port that accepts all input, and prints nothing. */
   const silentPort = () => new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
 
-  /** A port that has printed once. */
+  /** Returns a port that has printed once. */
   const printedPort = () => {
     const port = silentPort();
     port.push('x');
     return port;
   };
 
-  /** A hub on a port; `answer` decides each attempt. */
+  /** Returns a hub on a port; `answer` decides each attempt. */
   function hubAt(answer: () => Promise<Duplex>, silence = soon) {
     let attempts = 0;
     const listeners = new Set<(change: MachineChange) => void>();

@@ -398,7 +398,7 @@ describe('the console log', () => {
       removed.mockRestore();
     }
     expect(warned).toEqual([
-      expect.stringMatching(/^removing console logs of deleted machines in .* failed: the daemon will try again$/),
+      expect.stringMatching(/^removing console logs of deleted machines in .* failed: the daemon retries later$/),
     ]);
   });
 

@@ -47,7 +47,7 @@ export class OldFolders {
     if (failed === undefined || this.#isClosed) return;
     if (this.#failures === 0) {
       const error: unknown = failed.reason;
-      log.warn(`removing console logs of deleted machines in ${root} failed: the daemon will try again`, { error });
+      log.warn(`removing console logs of deleted machines in ${root} failed: the daemon retries later`, { error });
     }
     const pause = Math.min(pauseMs * 2 ** this.#failures, MAX_PAUSE_MS);
     this.#failures += 1;

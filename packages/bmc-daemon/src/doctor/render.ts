@@ -51,12 +51,15 @@ function textLines({ message, fix }: HostFinding, columns: number): readonly str
   return [...wrapped(plainLine(message), columns), ...(fix === null ? [] : wrappedCommand(plainText(fix), columns))];
 }
 
-/** Wraps a text at spaces. A longer word has a line of its own. */
+/** Wraps a text at spaces. A longer word has its own line. */
 function wrapped(text: string, columns: number): readonly string[] {
   return joined(text.split(' '), columns);
 }
 
-/** Wraps a command between its words, so that a shell accepts the lines as one command. Each `&&` ends a line. */
+/**
+ * Wraps a command between its words, so that a shell accepts the lines as one command. Each `&&`
+ * ends a line.
+ */
 function wrappedCommand(command: string, columns: number): readonly string[] {
   const steps: string[][] = [[]];
   for (const word of wordsOf(command)) {

@@ -73,6 +73,6 @@ async function tidyLogs(
     const uuids = new Set((await driver.listSystems()).map(({ uuid }) => uuid));
     if (driver.isListIncomplete?.() !== true) await logs.retain(uuids);
   } catch {
-    // The host does not answer, or the disk is full. The daemon tries again at its next start.
+    // The host does not answer, or the disk is full. The daemon retries at its next start.
   }
 }

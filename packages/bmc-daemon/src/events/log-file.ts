@@ -1,7 +1,7 @@
 /**
- * One log file with the latest records. Records are appended. The file is rewritten when it has more
- * than twice the maximum number of records, and when it is cleared. So its size is bounded, and a
- * record usually costs one write of one line.
+ * One log file with the latest records. Records are appended. The file is rewritten when it has
+ * more than twice the maximum number of records, and when it is cleared. So its size is bounded,
+ * and a record usually costs one write of one line.
  */
 import { appendFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -116,7 +116,10 @@ export class LogFile {
     return this.#enqueue(() => rm(this.#options.path, { force: true }));
   }
 
-  /** Frees the memory of the records; the next read loads them from the file. Has no effect after a failed write. */
+  /**
+   * Frees the memory of the records; the next read loads them from the file. Has no effect after a
+   * failed write.
+   */
   forget(): void {
     if (!this.#broken && this.#state !== undefined) this.#state.records = undefined;
   }
@@ -169,7 +172,7 @@ export class LogFile {
     });
   }
 
-  /** Writes. If this fails, logs it once and continues in memory. */
+  /** Writes the log. If this fails, logs the failure once and continues in memory. */
   async #tryToWrite(state: FileState, added: readonly LogRecord[], write: () => Promise<void>): Promise<void> {
     if (this.#broken) return;
     try {

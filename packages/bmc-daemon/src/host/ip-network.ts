@@ -1,4 +1,7 @@
-/** IP addresses and networks as values: canonical spelling, overlap, and IPv4 addresses inside of IPv6 addresses. */
+/**
+ * IP addresses and networks as values: canonical spelling, overlap, and IPv4 addresses inside of
+ * IPv6 addresses.
+ */
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 
 /** A network: `192.0.2.0/24`. The address may be any address of the network. */
@@ -9,8 +12,8 @@ export interface IpNetwork {
 }
 
 /**
- * Returns the canonical spelling of an address (RFC 5952); undefined for text that is not an address,
- * or an address with a zone (`%eth0`).
+ * Returns the canonical spelling of an address (RFC 5952); undefined for text that is not an
+ * address, or an address with a zone (`%eth0`).
  */
 export function canonicalIp(text: string): string | undefined {
   const family = isIP(text);
@@ -19,14 +22,17 @@ export function canonicalIp(text: string): string | undefined {
 }
 
 /**
- * Returns `192.0.2.1` for `::ffff:192.0.2.1`, which a socket of both families reports. Returns other
- * addresses unchanged.
+ * Returns `192.0.2.1` for `::ffff:192.0.2.1`, which a socket of both families reports. Returns
+ * other addresses unchanged.
  */
 export function unmappedIp(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }
 
-/** Returns the eight groups of an IPv6 address as written, with `0` for each group that `::` replaces. */
+/**
+ * Returns the eight groups of an IPv6 address as written, with `0` for each group that `::`
+ * replaces.
+ */
 function ipv6Groups(address: string): readonly string[] {
   const [head = '', tail] = address.split('::');
   const groups = (text: string): readonly string[] => (text === '' ? [] : text.split(':'));
@@ -50,15 +56,16 @@ const embeddings: readonly Embedding[] = [
   // NAT64: the well-known prefix (RFC 6052), and the local one (RFC 8215), which a site may divide.
   { network: { address: '64:ff9b::', prefix: 96 }, firstBits: [96] },
   { network: { address: '64:ff9b:1::', prefix: 48 }, firstBits: [48, 56, 64, 96] },
-  // 6to4 (RFC 3056). Teredo (RFC 4380): the address of the server. That of the client is inverted, see below.
+  // 6to4 (RFC 3056). Teredo (RFC 4380): the address of the server. That of the client is inverted,
+  // see below.
   { network: { address: '2002::', prefix: 16 }, firstBits: [16] },
   { network: { address: '2001::', prefix: 32 }, firstBits: [32] },
 ];
 const teredo: IpNetwork = { address: '2001::', prefix: 32 };
 
 /**
- * Returns every IPv4 address to which a router or host may translate this IPv6 address. It cannot recognize
- * a translator with a prefix of its own.
+ * Returns every IPv4 address to which a router or host may translate this IPv6 address. It cannot
+ * recognize a translator with a configured prefix.
  * @param address with or without a zone. For an IPv4 address the result is empty.
  */
 export function embeddedIpv4(address: string): readonly string[] {
@@ -70,7 +77,8 @@ export function embeddedIpv4(address: string): readonly string[] {
     .filter(({ network }) => isIn(network))
     .flatMap(({ firstBits }) => firstBits.map((bit) => ipv4At(value, bit)));
   if (isIn(teredo)) found.push(ipv4Of((value & IPV4_MASK) ^ IPV4_MASK));
-  // ISATAP (RFC 5214 §6.1): the interface identifier is ::0:5efe:192.0.2.1 or ::200:5efe:192.0.2.1, after any prefix.
+  // ISATAP (RFC 5214 §6.1): the interface identifier is ::0:5efe:192.0.2.1 or ::200:5efe:192.0.2.1,
+  // after any prefix.
   if (((value >> 32n) & 0xfdff_ffffn) === 0x5efen) found.push(ipv4At(value, 96));
   return found;
 }
@@ -104,7 +112,10 @@ export function overlap(a: IpNetwork, b: IpNetwork): boolean {
   return numberOf(a.address) >> shift === numberOf(b.address) >> shift;
 }
 
-/** Returns whether a host can have the address: it is neither the network's own address nor its broadcast address. */
+/**
+ * Returns whether a host can have the address: it is neither the network's own address nor its
+ * broadcast address.
+ */
 export function isHostAddress({ address, prefix }: IpNetwork): boolean {
   const bits = addressBits(address);
   // A network of two addresses has neither (RFC 3021, RFC 6164).
@@ -129,7 +140,10 @@ function numberOf(address: string): bigint {
   return ipv6Groups(canonicalIp(address) ?? '::').reduce((sum, group) => (sum << 16n) | BigInt(`0x${group}`), 0n);
 }
 
-/** Returns the network that counts as one client: an IPv4 address, or the /64 that an IPv6 host owns. */
+/**
+ * Returns the network that counts as one client: an IPv4 address, or the /64 that an IPv6 host
+ * owns.
+ */
 export function clientNetwork(address: string): string {
   const plain = unmappedIp(address).replace(/%.*$/, '');
   return isIPv6(plain) ? `${ipv6Groups(plain).slice(0, 4).join(':')}::/64` : plain;

@@ -7,8 +7,8 @@ const A = 1;
 const AAAA = 28;
 
 /**
- * A name server for `both.test` (both families), `four.test` (IPv4) and `broken.test` (SERVFAIL).
- * Other names do not exist.
+ * Answers as a name server for `both.test` (both families), `four.test` (IPv4) and `broken.test`
+ * (SERVFAIL). Other names do not exist.
  */
 function answer(query: Buffer): Buffer {
   const labels: string[] = [];

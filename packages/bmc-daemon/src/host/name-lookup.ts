@@ -99,7 +99,10 @@ function askServers(
   }
 }
 
-/** Whether the name is a localhost name, which must never be sent to a server (RFC 6761 §6.3). */
+/**
+ * Returns whether the name is a localhost name, which must never be sent to a server (RFC 6761
+ * §6.3).
+ */
 function isLocalhost(name: string): boolean {
   return /^(.+\.)?localhost\.?$/i.test(name);
 }
@@ -108,7 +111,9 @@ function byFamily(a: LookupAddress, b: LookupAddress): number {
   return a.family - b.family;
 }
 
-/** Returns whether a server answered that the name, or its addresses of this family, do not exist. */
+/**
+ * Returns whether a server answered that the name, or its addresses of this family, do not exist.
+ */
 function isAbsence({ code }: NodeJS.ErrnoException): boolean {
   return code === 'ENODATA' || code === 'ENOTFOUND';
 }

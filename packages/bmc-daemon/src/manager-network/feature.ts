@@ -87,6 +87,6 @@ async function forgetMissing(
     const uuids = new Set((await driver.listSystems()).map(({ uuid }) => uuid));
     if (driver.isListIncomplete?.() !== true) await network.forget((uuid) => !uuids.has(uuid));
   } catch {
-    // The host does not answer. The daemon tries again at its next start.
+    // The host does not answer. The daemon retries at its next start.
   }
 }

@@ -38,20 +38,24 @@ interface SetAddress {
   stopListening: (() => void) | undefined;
 }
 
-/** Maximum wait for the kernel's duplicate address detection (IPv6), and the time between checks. */
+/**
+ * Maximum wait for the kernel's duplicate address detection (IPv6), and the time between checks.
+ */
 const TENTATIVE_MS = 3_000;
 const TENTATIVE_STEP_MS = 100;
 
 /**
- * The addresses of managers. This class removes only addresses that it has set. Its methods must not
- * run concurrently.
+ * The addresses of managers. This class removes only addresses that it has set. Its methods must
+ * not run concurrently.
  */
 export class ManagerAddresses {
   readonly #host: HostAddresses;
   readonly #listenAt: ManagerAddressesOptions['listenAt'];
   readonly #log: ManagerAddressesOptions['log'];
   readonly #held = new Map<string, SetAddress>();
-  /** The last logged error by address; '' for the list of addresses. The same error is logged once. */
+  /**
+   * The last logged error by address; '' for the list of addresses. The same error is logged once.
+   */
   readonly #failed = new Map<string, string>();
 
   constructor({ host, listenAt, log }: ManagerAddressesOptions) {
@@ -169,7 +173,7 @@ export class ManagerAddresses {
     if (isIPv4(address)) return;
     for (let waited = 0; waited < TENTATIVE_MS; waited += TENTATIVE_STEP_MS) {
       const found = (await this.#host.list()).find((one) => one.address === address);
-      if (found === undefined) throw new HostAddressError('failed', `adding ${address}: it is gone again`);
+      if (found === undefined) throw new HostAddressError('failed', `adding ${address}: it disappeared`);
       if (found.state === 'duplicate') throw new DuplicateAddressError(`another host of the link has ${address}`);
       if (found.state === 'usable') return;
       await delay(TENTATIVE_STEP_MS);

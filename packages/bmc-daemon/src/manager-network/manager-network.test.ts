@@ -109,7 +109,7 @@ describe('the network of managers', () => {
 
   it('has its own addresses instead of those of the host', async () => {
     await network.change(a, on('eth0', '192.0.2.9', '203.0.113.9'));
-    // An address within the network of the host has no network of its own.
+    // An address within the network of the host needs no additional network.
     expect([...host.set]).toEqual(['192.0.2.9/32 eth0', '203.0.113.9/24 eth0']);
     expect([...listening]).toEqual(['192.0.2.9', '203.0.113.9']);
     const [eth0, eth1] = network.viewOf(a).interfaces;

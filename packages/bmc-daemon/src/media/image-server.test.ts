@@ -51,7 +51,7 @@ async function listen(server: Server, scheme = 'http'): Promise<URL> {
 const serve = (handler: Handler): Promise<URL> => listen(createServer(handler));
 const serveTls = (handler: Handler): Promise<URL> => listen(createTlsServer(tls, handler), 'https');
 
-/** A server that sends given bytes. */
+/** Starts a server that sends given bytes. */
 async function serveRaw(answer: (socket: Socket) => void): Promise<URL> {
   const sockets = new Set<Socket>();
   const server = createTcpServer((socket) => {

@@ -15,7 +15,7 @@ interface ProgressMeter {
 
 /** The parameters of a running download. */
 export interface DownloadContext {
-  /** Aborts when no caller waits any more, or when the downloads close. */
+  /** Aborts when no caller waits anymore, or when the downloads close. */
   readonly signal: AbortSignal;
   readonly meter: ProgressMeter;
 }
@@ -42,8 +42,8 @@ interface Download<Result> {
 }
 
 /**
- * Returns the key of a download. It contains the credentials, so that a client without access to the
- * server does not get the image.
+ * Returns the key of a download. It contains the credentials, so that a client without access to
+ * the server does not get the image.
  * @param others further values that tell downloads apart.
  */
 export function downloadKey(image: ImageRequest, ...others: readonly unknown[]): string {
@@ -57,8 +57,8 @@ export class SharedDownloads<Result> {
   readonly #closing = new AbortController();
 
   /**
-   * Waits for the download of a key. Begins a download if none runs for the key. The download ends when
-   * no caller waits any more.
+   * Waits for the download of a key. Begins a download if none runs for the key. The download ends
+   * when no caller waits anymore.
    * @throws what `begin` and `take` throw; the signal's reason; {ImageError} at the deadline.
    */
   async join<Taken>(

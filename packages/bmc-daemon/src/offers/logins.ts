@@ -37,11 +37,13 @@ export interface NewSession {
 export interface Asker {
   /** The client's IP address. */
   readonly address: string;
-  /** Whether the client no longer waits for the answer. */
+  /** Returns whether the client no longer waits for the answer. */
   gone(): boolean;
 }
 
-/** A rejected attempt. It contains no input of the client except the name of an existing account. */
+/**
+ * A rejected attempt. It contains no input of the client except the name of an existing account.
+ */
 export interface RefusedAttempt {
   /** Null if no such account exists: the name may be a password in the wrong field. */
   readonly account: string | null;

@@ -47,7 +47,7 @@ export const openClient: Authenticated = {
   passwordChangeRequired: false,
 };
 
-/** The `authenticate` of a service without an AUTH_FILE and without sessions. */
+/** Returns the `authenticate` of a service without an AUTH_FILE and without sessions. */
 export const withoutLogin: Authenticate = () => openClient;
 
 /** A client without credentials: it may use only what is open to everyone. */

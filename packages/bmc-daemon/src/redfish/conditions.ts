@@ -34,12 +34,17 @@ export function tagOfDigest(digest: string): string {
   return `"${digest.slice(0, 22)}"`;
 }
 
-/** Whether If-Match allows a write: the header is `*`, or contains the tag (strong comparison). */
+/**
+ * Returns whether If-Match allows a write: the header is `*`, or contains the tag (strong
+ * comparison).
+ */
 export function ifMatchHolds(header: string, etag: string): boolean {
   return header.trim() === '*' || tags(header).includes(etag);
 }
 
-/** Whether the client already has this body (304). Weak comparison: `W/"x"` equals `"x"`. */
+/**
+ * Returns whether the client already has this body (304). Weak comparison: `W/"x"` equals `"x"`.
+ */
 export function ifNoneMatchHolds(header: string, etag: string): boolean {
   // Fast path: nearly every client sends a single tag.
   if (header === etag) return true;

@@ -46,7 +46,9 @@ interface PipelineOptions<Services> extends AnnotateOptions {
   readonly onChange?: ChangeListener;
   /** Default: every request sees everything. */
   readonly scoping?: Scoping<Services>;
-  /** Limits for all answers to `$expand` and `$filter` together. Default: {@link expansionLimits}. */
+  /**
+   * Limits for all answers to `$expand` and `$filter` together. Default: {@link expansionLimits}.
+   */
   readonly expansion?: Partial<ExpansionLimits>;
 }
 
@@ -153,8 +155,8 @@ async function logIn(request: IncomingMessage, authenticate: Authenticate): Prom
 }
 
 /**
- * Whether a status reports a failure of the service. 501 does not: the client asked for a feature
- * that the service lacks.
+ * Returns whether a status reports a failure of the service. 501 does not: the client asked for a
+ * feature that the service lacks.
  */
 function isServiceFailure(status: number): boolean {
   return status >= 500 && status !== 501;

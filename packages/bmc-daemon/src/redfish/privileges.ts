@@ -150,7 +150,7 @@ const table: ReadonlyMap<string, Row> = new Map<string, Row>([
 
 const noPrivilege: Requirement = { any: [] };
 
-/** Whether the table has a row for an entity. */
+/** Returns whether the table has a row for an entity. */
 export function hasPrivilegeRow(entity: string): boolean {
   return table.has(entity);
 }

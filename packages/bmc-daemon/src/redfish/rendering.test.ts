@@ -10,7 +10,7 @@ interface Machine {
   readonly hasTag: boolean;
 }
 
-/** A resource whose PATCH depends on the entity, with a counter of schema creations. */
+/** Returns a resource whose PATCH depends on the entity, with a counter of schema creations. */
 function patchable(shape: { readonly shape?: (machine: Machine) => string }) {
   const made = { schemas: 0 };
   const resource = resourceDefiner<object>()({

@@ -22,8 +22,8 @@ type UriParams<Uri extends string> = Uri extends `${string}{${infer Name}}${infe
   : unknown;
 
 /**
- * The client of a request. `user` is null without EMULATOR_AUTH_FILE, and if an open resource is read
- * without credentials.
+ * The client of a request. `user` is null without EMULATOR_AUTH_FILE, and if an open resource is
+ * read without credentials.
  */
 export interface Requester {
   readonly user: string | null;
@@ -95,9 +95,9 @@ interface RenderContext<Services, Params> {
 export interface PatchDefinition<Services, Params, Entity, Body> {
   /**
    * A `z.strictObject`: an unknown property is a fault (PropertyNotWritable if GET shows it,
-   * otherwise PropertyUnknown). The pipeline removes `@odata.*` members first. Use a function if the entity
-   * or the driver decides which values are valid: the service then reports such a fault together
-   * with all others, which `apply` cannot do.
+   * otherwise PropertyUnknown). The pipeline removes `@odata.*` members first. Use a function if
+   * the entity or the driver decides which values are valid: the service then reports such a fault
+   * together with all others, which `apply` cannot do.
    */
   readonly body: ZodType<Body> | ((entity: Entity, services: Services) => ZodType<Body>);
   /**
@@ -113,8 +113,8 @@ export interface PatchDefinition<Services, Params, Entity, Body> {
    */
   readonly loggedValues?: readonly string[];
   /**
-   * Why a client cannot set a property, by property name; added to the PropertyNotWritable message. Use a
-   * function if it depends on the entity. Default: no reason.
+   * Why a client cannot set a property, by property name; added to the PropertyNotWritable message.
+   * Use a function if it depends on the entity. Default: no reason.
    */
   readonly readOnly?: ReadonlyMap<string, string> | ((entity: Entity) => ReadonlyMap<string, string>);
   /**
@@ -136,14 +136,14 @@ export interface ActionDefinition<Services, Params, Entity, Body> {
   /** Whether the POST needs no login. Default: false. Only the creation of a session sets it. */
   readonly open?: boolean;
   /**
-   * Returns annotations for the place next to `target`. They replace the annotations that the pipeline
-   * derives from `body`: `ResetType@Redfish.AllowableValues` for each parameter, with the values of an
-   * enum, or an empty list.
+   * Returns annotations for the place next to `target`. They replace the annotations that the
+   * pipeline derives from `body`: `ResetType@Redfish.AllowableValues` for each parameter, with the
+   * values of an enum, or an empty list.
    */
   parameters?(entity: Entity, services: Services): JsonObject;
   /**
-   * Whether this entity and the driver support the action. If false, the body omits the action and
-   * its URI is a 404.
+   * Returns whether this entity and the driver support the action. If false, the body omits the
+   * action and its URI is a 404.
    */
   available?(entity: Entity, services: Services): boolean;
   /**
@@ -235,7 +235,8 @@ export interface ResourceDefinition<
   readonly post?: ActionDefinition<Services, UriParams<Uri>, Entity, PostBody>;
   /**
    * Actions by their key in the Actions block: `#ComputerSystem.Reset` has the URI
-   * `<uri>/Actions/ComputerSystem.Reset`. A key that begins with the vendor's name is an OEM action.
+   * `<uri>/Actions/ComputerSystem.Reset`. A key that begins with the vendor's name is an OEM
+   * action.
    */
   readonly actions?: {
     readonly [K in keyof ActionBodies]: ActionDefinition<Services, UriParams<Uri>, Entity, ActionBodies[K]>;
@@ -246,8 +247,8 @@ export interface ResourceDefinition<
 type ActionName = `#${string}.${string}`;
 
 /**
- * Returns `<uri>/Actions/ComputerSystem.Reset` for `#ComputerSystem.Reset`. An action that DMTF does not
- * define has the path `/Actions/Oem/` (DSP0266, OEM actions).
+ * Returns `<uri>/Actions/ComputerSystem.Reset` for `#ComputerSystem.Reset`. An action that DMTF
+ * does not define has the path `/Actions/Oem/` (DSP0266, OEM actions).
  */
 export function actionUri(resourceUri: string, name: string): string {
   return `${resourceUri}/Actions/${isOem(name) ? 'Oem/' : ''}${name.slice(1)}`;

@@ -40,14 +40,17 @@ export interface StreamDefinition<Services> {
   open(request: StreamRequest<Services>): Awaitable<StreamSource>;
 }
 
-/** Returns a function that defines a stream for one type of services, like `resourceDefiner` for resources. */
+/**
+ * Returns a function that defines a stream for one type of services, like `resourceDefiner` for
+ * resources.
+ */
 export function streamDefiner<Services>() {
   return (definition: StreamDefinition<Services>): StreamDefinition<Services> => definition;
 }
 
 /**
- * Whether an Accept header allows this type (RFC 9110 §12.5.1). A request without the header
- * accepts any type.
+ * Returns whether an Accept header allows this type (RFC 9110 §12.5.1). A request without the
+ * header accepts any type.
  */
 export function accepts(header: string | undefined, contentType: string): boolean {
   if (header === undefined) return true;

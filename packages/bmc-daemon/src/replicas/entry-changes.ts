@@ -9,7 +9,7 @@ import { ChangeRefused } from './store-unavailable.js';
 const MAX_ATTEMPTS = 5;
 
 /**
- * Runs a change, and repeats it as long as other replicas are faster.
+ * Runs a change. Retries it while other replicas store their changes first.
  * @param what the entry, for messages: `the subscriptions`.
  * @param attempt returns undefined if another replica stored a change first.
  * @throws {ChangeRefused} after some attempts; what an attempt throws.
@@ -28,7 +28,8 @@ export async function repeatUntilStored<Result>(
 /**
  * Returns the value of an entry; undefined if there is no entry.
  * @param what as for {@link repeatUntilStored}.
- * @throws {ChangeRefused} if its form is unknown. A change would destroy what another version has stored.
+ * @throws {ChangeRefused} if its form is unknown. A change would destroy what another version has
+ *   stored.
  */
 export function readEntry<Value>(
   what: string,

@@ -1,7 +1,8 @@
 /**
  * The scripts of the queues that all replicas share. Each is atomic. The keys are the same for all:
  *
- * - KEYS[1]: a sorted set of the tickets of one queue, in their order. The first one holds the lease.
+ * - KEYS[1]: a sorted set of the tickets of one queue, in their order. The first one holds the
+ *   lease.
  * - KEYS[2]: the same tickets by the time at which they expire, in milliseconds since 1970.
  * - KEYS[3]: a hash with the reasons of cancelled tickets.
  * - KEYS[4]: the number of tickets so far, of all queues.
@@ -10,7 +11,7 @@
  * A ticket begins with its label and a `|`.
  */
 
-/** Time after which Redis removes a key whose queue is not used any more. */
+/** Time after which Redis removes a key whose queue is not used anymore. */
 const KEEP_MS = 60_000;
 
 /**

@@ -38,7 +38,7 @@ export interface Responder {
 
 /** Minimum validity of answers and notifications (CACHE-CONTROL, max-age; DSP0266). */
 const MIN_MAX_AGE_S = 1_800;
-/** Maximum number of waiting answers. Further searches get no answer, and clients repeat them. */
+/** Maximum number of waiting answers. Further searches get no answer, and clients retry them. */
 const MAX_WAITING = 64;
 /**
  * Maximum number of answers per second in total. An attacker can forge the address of a search, and
@@ -110,7 +110,9 @@ class SocketResponder implements Responder {
     return ipv4OfInterfaces(this.#options.interfaces ?? networkInterfaces);
   }
 
-  /** Joins the group on all interfaces. The kernel rejects an interface that is a member already. */
+  /**
+   * Joins the group on all interfaces. The kernel rejects an interface that is a member already.
+   */
   #join(): void {
     const addresses = this.#ownAddresses().flat();
     // If the interfaces are unavailable, joins on the interface of the default route.
@@ -154,7 +156,9 @@ class SocketResponder implements Responder {
     void this.#notify((location) => aliveMessage(this.#options, location, this.#maxAge));
   }
 
-  /** Sends through one interface after the other, because the interface is a state of the socket. */
+  /**
+   * Sends through one interface after the other, because the interface is a state of the socket.
+   */
   #notify(messageFor: (location: string) => string): Promise<void> {
     return (this.#sending = this.#sending.then(() => this.#notifyAll(messageFor)));
   }
@@ -170,7 +174,7 @@ class SocketResponder implements Responder {
         this.#socket.setMulticastInterface(address);
         await send(this.#socket, messageFor(location), port, group);
       } catch {
-        // The interface has no network, or it does not exist any more.
+        // The interface has no network, or it does not exist anymore.
       }
     }
   }

@@ -32,22 +32,24 @@ interface LatestReport {
   /** Time by the steady clock. The measurement may be older. */
   readonly madeAt: number;
   /**
-   * Whether `measurement` is the first one since the machine's start. Rates need two measurements, so
-   * the next report then follows soon.
+   * Whether `measurement` is the first one since the machine's start. Rates need two measurements,
+   * so the next report then follows soon.
    */
   readonly isFirst: boolean;
 }
 
-/** A read keeps a periodic report active for this time or this number of intervals; the longer one. */
+/**
+ * A read keeps a periodic report active for this time or this number of intervals; the longer one.
+ */
 const WATCHED_MS = 300_000;
 const WATCHED_INTERVALS = 3;
 /** Maximum time that a rate may cover; two intervals of the report if they are longer. */
 const MAX_WINDOW_MS = 600_000;
 const MIN_INTERVAL_MS = MIN_INTERVAL_SECONDS * 1000;
 /**
- * The minimum time between the first two reports, as a multiple of the duration of the first sample.
- * With less time, the second report may have no rates, because the times of samples are uncertain
- * (metric-values.ts).
+ * The minimum time between the first two reports, as a multiple of the duration of the first
+ * sample. With less time, the second report may have no rates, because the times of samples are
+ * uncertain (metric-values.ts).
  */
 const SAMPLE_TIMES = 6;
 /** The pause before another attempt if the host does not answer. */
@@ -165,7 +167,7 @@ export class ReportSchedule implements ReportSource {
     return this.#isOn(uuid) && this.#options.definitions.get(uuid).type === 'periodic';
   }
 
-  /** Whether a client would receive a report now. */
+  /** Returns whether a client would receive a report now. */
   #isObserved(uuid: string): boolean {
     if (!this.#isPeriodic(uuid)) return false;
     return (this.#watched.get(uuid) ?? 0) > this.#options.clock() || this.#subscriptions.wants(uuid);

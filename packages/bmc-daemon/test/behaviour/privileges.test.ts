@@ -53,7 +53,7 @@ describe('privileges', () => {
     });
   });
 
-  it('allow nothing but a change of their own password to users who must change it', async () => {
+  it('allow only a change of the password to users who must change it', async () => {
     const uri = `${accounts}/olga`;
     expect(await patch('admin', uri, { PasswordChangeRequired: true })).toBe('200');
     const opened = await fixture.logIn('olga', USERS.olga);

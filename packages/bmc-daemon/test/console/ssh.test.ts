@@ -93,7 +93,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A hub whose only console is always open. */
+/** Returns a hub whose only console is always open. */
 function hubOf(listeners: Set<ConsoleListener>, write: ConsoleAttachment['write']): ConsoleHub {
   return {
     attach(_uuid, listener) {
@@ -251,7 +251,7 @@ describe('access to a console', () => {
     const reader = ssh('rick/node-2', { answers: [USERS.rick], options: ['-T'] });
     expect([await reader.exit(), reader.stderr]).toEqual([1, 'the role of rick has no privilege for consoles\n']);
     await access.accounts?.change('olga', { roleId: 'ReadOnly' });
-    await operator.waitFor('[the role of the account has no privilege for consoles any more]');
+    await operator.waitFor('[the role of the account has no privilege for consoles anymore]');
     expect(await operator.exit()).toBe(1);
   });
 

@@ -14,7 +14,7 @@ import type { Client } from '../support/client.js';
 import { crawlService, itFollowsDmtf } from '../support/crawled-service.js';
 import { faultsOf, type Crawled } from './crawler.js';
 
-/** Two machines that can be switched on and off. A real driver would ask its hypervisor. */
+/** Returns two machines that can be switched on and off. A real driver would ask its hypervisor. */
 function minimalDriver(): HypervisorDriver {
   const states = new Map<string, DomainState>([
     ['00000000-0000-4000-8000-000000000001', 'shutoff'],

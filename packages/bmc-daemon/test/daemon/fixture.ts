@@ -40,7 +40,7 @@ export function daemonFixture(): DaemonFixture {
   return {
     at,
     start(args, { env, ...options } = {}) {
-      // Each daemon has a state folder of its own and no default SSH port, so that tests do not
+      // Each daemon has its own state folder and no default SSH port, so that tests do not
       // affect each other or the host.
       const own = { STATE_DIRECTORY: at('state'), EMULATOR_CONSOLE_SSH_PORT: 'None' };
       const child = new DaemonProcess(args, { ...options, env: { ...own, ...env } });

@@ -1,4 +1,4 @@
-/** Runs the command that `npm run build` made, in a process of its own. */
+/** Runs the command that `npm run build` made, in its own process. */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -117,7 +117,7 @@ export class DaemonProcess {
   }
 }
 
-/** Runs a command to its end, with a state folder of its own. */
+/** Runs a command to its end, with its own state folder. */
 export async function run(args: readonly string[], { env, ...options }: RunOptions = {}): Promise<Finished> {
   const folder = mkdtempSync(path.join(tmpdir(), 'bmc-daemon-state-'));
   const child = new DaemonProcess(args, { input: '', ...options, env: { STATE_DIRECTORY: folder, ...env } });

@@ -1,4 +1,7 @@
-/** Removes each feature from a copy of the sources, as a developer would, and uses the daemon that remains. */
+/**
+ * Removes each feature from a copy of the sources, as a developer would, and uses the daemon that
+ * remains.
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import {
@@ -131,12 +134,14 @@ describe('a daemon without a feature', () => {
     expect(daemon.messages('error')).toEqual([]);
     daemon.signal('SIGTERM');
     expect((await daemon.finished()).code).toBe(0);
-    if (feature.folder === 'auth') await expectClosedDoor(path.join(built, 'bin'));
+    if (feature.folder === 'auth') await expectFailedStart(path.join(built, 'bin'));
   });
 });
 
-/** A daemon without accounts would be open to everyone, so it must not start with a password file. */
-async function expectClosedDoor(bin: string): Promise<void> {
+/**
+ * A daemon without accounts would be open to everyone, so it must not start with a password file.
+ */
+async function expectFailedStart(bin: string): Promise<void> {
   writeFileSync(fixture.at('users'), 'admin:$2y$04$0hxnz9bkZIMncnXv3EQ.yeZvFU9vlPkWUyVBgi99ssVla3nH69FIa\n');
   const env = { EMULATOR_AUTH_FILE: fixture.at('users') };
   const { code, stderr } = await fixture.start(FAKE, { bin, env }).finished();

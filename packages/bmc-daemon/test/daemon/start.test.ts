@@ -305,7 +305,7 @@ describe('the running daemon', () => {
       code: 1,
       stderr:
         `default: ${at('state')} is in use by another daemon (process ${first.pid}): each daemon needs ` +
-        `an EMULATOR_STATE_DIR of its own\n`,
+        `its own EMULATOR_STATE_DIR\n`,
     });
     expect((await getJson(`${address}/redfish/v1`)).status).toBe(200);
     const third = start(FAKE);

@@ -41,7 +41,7 @@ describe('sushy-emulator', () => {
     agent.server.closeAllConnections();
   });
 
-  /** A configuration like that of metal3's development environment. */
+  /** Returns a configuration like that of metal3's development environment. */
   const metal3 = (systems: string): string => `import collections
 
 Host = collections.namedtuple('Host', ['hostname', 'port'])

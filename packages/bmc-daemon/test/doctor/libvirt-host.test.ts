@@ -1,4 +1,7 @@
-/** Examines a real libvirtd in good and in bad states, and runs the commands that the doctor recommends. */
+/**
+ * Examines a real libvirtd in good and in bad states, and runs the commands that the doctor
+ * recommends.
+ */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +22,7 @@ afterAll(() => libvirtd.stop());
 const virsh = (...words: readonly string[]): string =>
   execFileSync('virsh', ['--connect', libvirtd.uri, ...words], { encoding: 'utf8' });
 
-/** A command that runs with the folders that libvirtd sees. */
+/** Returns a command that runs with the folders that libvirtd sees. */
 const beside = (): readonly string[] => ['nsenter', '--mount', '--target', String(libvirtd.pid)];
 
 const examine = (pool: string | null, through: readonly string[] = []) =>

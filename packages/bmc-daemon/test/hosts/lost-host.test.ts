@@ -1,4 +1,7 @@
-/** Tests a host that hangs or is gone, with real libvirtds: its machines stay, and other hosts do not wait. */
+/**
+ * Tests a host that hangs or is gone, with real libvirtds: its machines stay, and other hosts do
+ * not wait.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -94,7 +97,7 @@ describe('a host that does not answer', () => {
     expect(lab.messages).toContain('host lost does not answer: its machines show their last known data');
   });
 
-  it('shows present data when it answers again, without a change of machines', async () => {
+  it('shows current data when it answers again, without a change of machines', async () => {
     const before = lab.changes.length;
     lost.relay.resume();
     await reaches('Enabled');

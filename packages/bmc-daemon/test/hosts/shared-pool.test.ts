@@ -1,4 +1,7 @@
-/** Tests hosts that share a storage pool, and a host that has a pool of its own: three real libvirtds. */
+/**
+ * Tests hosts that share a storage pool, and a host with a separate pool. They are three real
+ * libvirtds.
+ */
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';

@@ -24,7 +24,10 @@ export interface HostContents {
 export class LabLibvirtd {
   private constructor(readonly libvirtd: PrivateLibvirtd) {}
 
-  /** Starts it with the bridges br0 and br1, the active network `default` on br0, and the pool `default`. */
+  /**
+   * Starts it with the bridges br0 and br1, the active network `default` on br0, and the pool
+   * `default`.
+   */
   static async start(): Promise<LabLibvirtd> {
     const lab = new LabLibvirtd(await startLibvirtd({ driver: 'qemu', bridges: ['br0', 'br1'] }));
     // The packages of libvirt contain this folder.

@@ -1,6 +1,6 @@
 /**
  * Definitions of version 0.1 in a real libvirtd: their metadata is read, and the next change writes
- * it in the present format.
+ * it in the current format.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -38,7 +38,8 @@ async function givesXml({ uuid }: Guest): Promise<boolean> {
   );
 }
 
-// Each test has machines of its own, and mostly waits for a guest or a time limit. The longest are first.
+// Each test has its own machines, and mostly waits for a guest or a time limit. The longest are
+// first.
 describe('power of a real guest', () => {
   it.concurrent('forces the restart if the guest does not obey the power button in time', async () => {
     const guest = await host.guest({ ignoresPowerButton: true });

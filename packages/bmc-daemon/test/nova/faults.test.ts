@@ -90,8 +90,8 @@ describe.each(Object.keys(parts))('%s', (name) => {
   it('fails once, and the client does not notice it', async () => {
     const { send } = await at.serve();
     const part = partOf();
-    // Keystone rejects the credentials with a 401, and the daemon does not repeat a request for a token that Keystone
-    // may have executed.
+    // Keystone rejects the credentials with a 401, and the daemon does not retry a request for a
+    // token that Keystone may have executed.
     const short = name === 'Keystone' ? [answerWith(429), answerWith(503)] : [rejectedToken, ...Object.values(faults)];
     for (const [index, fault] of short.entries()) {
       let isRepeated = false;

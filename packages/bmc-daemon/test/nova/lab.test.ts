@@ -292,7 +292,7 @@ describeLab('a daemon before a faulty cloud', () => {
     relay.fault = (request) => (isServerRead(request) ? silence : undefined);
     await expectBusy();
     await expectRecovery();
-    // The token is not valid any more, and Keystone gives no other token.
+    // The token is not valid anymore, and Keystone gives no other token.
     relay.fault = (request) => answerWith(isServerRead(request) ? 401 : 500);
     await expectBusy();
     await expectRecovery();

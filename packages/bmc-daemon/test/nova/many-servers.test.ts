@@ -11,7 +11,7 @@ import { idOf, listServers, type ListedServers } from '../support/listed-servers
 import { serveResources, type Body, type Served, type ServedAnswer } from '../support/served-resources.js';
 
 const COUNT = 5000;
-/** Without a limit, each request has a connection of its own. */
+/** Without a limit, each request has its own connection. */
 const MANY_CONNECTIONS = 64;
 let cloud: CloudServer;
 let served: Served | undefined;

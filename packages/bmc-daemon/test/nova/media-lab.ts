@@ -56,7 +56,7 @@ export async function startImages(): Promise<Images> {
   return images;
 }
 
-/** One server as a Redfish client uses it. */
+/** Returns one server as a Redfish client uses it. */
 export function machineAt(url: string, name: string) {
   const system = `/redfish/v1/Systems/${name}`;
   const drive = `/redfish/v1/Managers/${name}/VirtualMedia/Cd`;

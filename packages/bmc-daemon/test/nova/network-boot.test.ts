@@ -46,7 +46,7 @@ const unrescue = { unrescue: null };
 const present = (): Record<string, unknown> => test.servers.all.get(idOf(1))?.body ?? {};
 const vmState = () => present()['OS-EXT-STS:vm_state'];
 const item = () => (present()['metadata'] as Record<string, string>)['rackless:state']; // the tests list objects of texts
-/** The images of the service: those in drives, and notes. */
+/** Returns the images of the service: those in drives, and notes. */
 const ownImages = () => [...glance.images.values()].filter(({ tags }) => (tags as string[]).length > 0); // a list in all images
 const untilOwnImages = (count: number) =>
   waitFor(

@@ -71,7 +71,7 @@ const testEvent = (replica: Replica, Message: string) =>
     headers: admin,
   });
 
-/** A client that receives events. */
+/** Starts a client that receives events. */
 async function listen(): Promise<{ readonly server: Server; readonly url: string; readonly bodies: string[] }> {
   const bodies: string[] = [];
   const server = createServer((request, response) => {

@@ -36,7 +36,7 @@ const queued = (count: number, stage = 'operation') =>
     async () => ((await link.command(['ZCARD', `{bmc-daemon}:lease:queue:${stage}:u`])) === count ? true : undefined),
     () => `there are never ${count} operations`,
   );
-/** An operation that the test ends. */
+/** Returns an operation that the test ends. */
 function step() {
   let end = (): void => undefined;
   let fail = (_error: Error): void => undefined;

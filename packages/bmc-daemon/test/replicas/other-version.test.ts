@@ -25,7 +25,7 @@ afterEach(async () => {
   await service.stop();
 });
 
-/** The value of an entry, as the other version reads it. */
+/** Returns the value of an entry, as the other version reads it. */
 async function stored(kind: string, id: string): Promise<Record<string, unknown>> {
   await other.sync();
   return other.get(kind, id)?.value as Record<string, unknown>; // the replica has stored an object

@@ -98,7 +98,7 @@ export interface Service {
   readonly redis: PrivateRedis;
   readonly servers: ListedServers;
   readonly cloud: CloudServer;
-  /** Starts a replica with files of its own. @param lines more lines of its configuration. */
+  /** Starts a replica with its own files. @param lines more lines of its configuration. */
   start(lines?: string): Promise<Replica>;
   stop(): Promise<void>;
 }

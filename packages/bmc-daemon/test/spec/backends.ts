@@ -186,7 +186,7 @@ class QemuBackend implements Backend {
   }
 }
 
-/** All hosts for the suites. */
+/** Returns all hosts for the suites. */
 export function backends(): readonly Backend[] {
   return [fake, new QemuBackend()];
 }

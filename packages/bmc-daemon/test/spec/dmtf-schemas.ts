@@ -29,7 +29,7 @@ const impossible = `${base}impossible`;
  * @param folder has `json-schema/`, like DSP8010.
  */
 export function dmtfSchemas(folder: string): DmtfSchemas {
-  // Not strict, because DMTF uses many keywords of its own (longDescription, versionAdded, …).
+  // Not strict, because DMTF uses many additional keywords (longDescription, versionAdded, …).
   const ajv = new Ajv({ strict: false, allErrors: true, formats, validateSchema: false });
   ajv.addSchema({ $id: impossible, not: {} });
   const texts = new Map<string, string | undefined>();

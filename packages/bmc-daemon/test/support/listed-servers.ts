@@ -21,7 +21,7 @@ export const IMAGE_ID = '00000000-0000-4000-8000-0000000000ff';
 /** Actions of a server as Nova lists them, newest first. */
 type ListedActions = readonly Readonly<Record<string, string | null>>[];
 
-/** An action, as Nova lists it. */
+/** Returns an action, as Nova lists it. */
 const listed = (action: string, id: string) => ({
   action,
   request_id: id,

@@ -23,7 +23,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** Another process that listens at the lock's socket. */
+/** Starts another process that listens at the lock's socket. */
 async function startHolder(at = folder): Promise<ChildProcess> {
   const program = `process.chdir(${JSON.stringify(at)});
     const server = require('net').createServer((socket) => socket.end(process.pid + '\\n'));
@@ -39,8 +39,8 @@ describe('the lock of a state folder', () => {
     const first = await lock();
     await expect(lock()).rejects.toThrow(
       new FolderInUseError(
-        `${folder} is in use by another daemon (process ${process.pid}): each daemon needs an ` +
-          'EMULATOR_STATE_DIR of its own',
+        `${folder} is in use by another daemon (process ${process.pid}): each daemon needs its own ` +
+          'EMULATOR_STATE_DIR',
       ),
     );
     await first.release();

@@ -58,8 +58,8 @@ const unlockable: ReadonlySet<string> = new Set([
 
 /**
  * Locks a folder, and creates it if it is missing. If the folder is not writable, there is no lock,
- * because this daemon cannot overwrite anything in it. On a file system without sockets, there is no
- * lock either. Logs a warning in both cases.
+ * because this daemon cannot overwrite anything in it. On a file system without sockets, there is
+ * no lock either. Logs a warning in both cases.
  * @throws {FolderInUseError} another daemon uses it for longer than the wait, or the lock belongs
  *   to another user.
  * @throws {Error} the host lacks room or handles, or the path is unusable. The cause is the error
@@ -78,9 +78,7 @@ export async function lockFolder(
       if (typeof found === 'object' && 'server' in found) return lockOf(found.server);
       if (performance.now() >= end) {
         const who = found === 'again' ? 'another process' : found.holder;
-        throw new FolderInUseError(
-          `${folder} is in use by ${who}: each daemon needs ${withArticle(setting)} of its own`,
-        );
+        throw new FolderInUseError(`${folder} is in use by ${who}: each daemon needs its own ${setting}`);
       }
       if (found !== 'again' && !isLogged) {
         log.info(`waiting for ${found.holder} to stop, which uses ${folder}`, { seconds: waitMs / 1000 });
@@ -99,7 +97,6 @@ export async function lockFolder(
 }
 
 /** Adds `a` or `an`. */
-const withArticle = (name: string) => `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name}`;
 
 function lockOf(server: Server): FolderLock {
   return {

@@ -33,7 +33,7 @@ describe('parsing YAML like LiteLLM', () => {
     expect(read(text)).toEqual(expected);
   });
 
-  it('merges with <<: own keys win, then the earlier mapping', () => {
+  it('merges with <<: own keys override merged ones, and earlier mappings override later ones', () => {
     const text = [
       'x: &x {a: 1, b: 1}',
       'y: &y',

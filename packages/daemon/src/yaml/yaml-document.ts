@@ -1,7 +1,7 @@
 /**
  * Parses a YAML file as PyYAML does, because LiteLLM and OpenStack's clients use PyYAML (YAML 1.1:
- * `yes` and `off` are booleans, `010` is 8, `<<` merges). Records the line of each value. Dates stay
- * strings: no setting is a date, and values such as `api_version: 2024-06-01` are common.
+ * `yes` and `off` are booleans, `010` is 8, `<<` merges). Records the line of each value. Dates
+ * stay strings: no setting is a date, and values such as `api_version: 2024-06-01` are common.
  */
 import {
   EVENT_ID,
@@ -31,8 +31,8 @@ interface YamlDocument {
 }
 
 /**
- * Maximum number of values, with a count for each use of an alias. Aliases of aliases in a small text
- * could otherwise fill the memory, and their merges could block the process for minutes.
+ * Maximum number of values, with a count for each use of an alias. Aliases of aliases in a small
+ * text could otherwise fill the memory, and their merges could block the process for minutes.
  */
 const MAX_VALUES = 200_000;
 /** A value has three events at most: its key, and the beginning and the end of a collection. */
@@ -73,7 +73,10 @@ function secondDocument(text: string): number | undefined {
 
 const tooManyValues = () => new YAMLException(`it has more than ${MAX_VALUES} values, including the values of aliases`);
 
-/** Adds the size of a value to that of its collection. @throws {YAMLException} if that is too large. */
+/**
+ * Adds the size of a value to that of its collection.
+ * @throws {YAMLException} if that is too large.
+ */
 function checkedSum(size: number, added: number): number {
   if (size + added > MAX_VALUES) throw tooManyValues();
   return size + added;
@@ -96,7 +99,7 @@ class Reader {
   readonly #scalars: readonly unknown[];
   #next = 0;
   #nextScalar = 0;
-  /** Line of the last event, for an empty value, which has no position of its own. */
+  /** Line of the last event, for an empty value, which has no position. */
   #lastLine = 1;
 
   constructor(text: string, file: string, events: readonly Event[]) {
@@ -231,7 +234,7 @@ class Reader {
   }
 
   /**
-   * Merges a mapping into another. Existing members win, so earlier mappings win over later ones.
+   * Merges a mapping into another. Existing members stay, so earlier mappings override later ones.
    */
   #merge(members: Map<string, YamlNode>, source: YamlNode): void {
     if (source.kind === 'sequence') {

@@ -54,7 +54,7 @@ function exportsOf(source: ts.SourceFile): Exported[] {
   });
 }
 
-/** Whether only tests use what a file imports. */
+/** Returns whether only tests use what a file imports. */
 const isTest = (file: string): boolean => file.endsWith('.test.ts') || /^packages\/[\w-]+\/test\//.test(file);
 
 /** Names that files import, as `file#name`; `file#*`: all names. */
@@ -91,7 +91,10 @@ const exported = [...sources]
   .filter(([file]) => isProduct(file))
   .flatMap(([file, source]) => exportsOf(source).map(({ name, node }) => ({ file, name, node })));
 
-/** TypeScript writes these types into the declaration of another export, and needs their names (TS4023). */
+/**
+ * TypeScript writes these types into the declaration of another export, and needs their names
+ * (TS4023).
+ */
 const namedInDeclarations = new Set([
   'packages/bmc-daemon/src/redfish/resource.ts#ResourceDefinition',
   'packages/bmc-daemon/src/resources/virtual-media/configured-drive.ts#ConfiguredVirtualMedia',

@@ -9,9 +9,9 @@ interface QueuedMessage {
 }
 
 /**
- * A TLS transport that sends each message in a record of its own, as libvirt's client does. libvirtd reads one
- * message when its socket has bytes. If the record has a second message, libvirtd decrypts it with the first one
- * and then waits for further bytes of the socket.
+ * A TLS transport that sends each message in its own record, as libvirt's client does. libvirtd
+ * reads one message when its socket has bytes. If the record has a second message, libvirtd
+ * decrypts it with the first one and then waits for further bytes of the socket.
  */
 export class MessageRecords implements Transport {
   readonly #queue: QueuedMessage[] = [];

@@ -29,7 +29,7 @@ export function openSsh(uri: LibvirtUri): OpenTransport {
         reject(toError(signal.reason));
         return;
       }
-      // In a session of its own, ssh has no terminal to ask for a password, and the whole group can
+      // In its own session, ssh has no terminal to ask for a password, and the whole group can
       // be ended if `command` is a script.
       const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
       const transport = new SshTransport(child, program, handlers);

@@ -15,8 +15,8 @@ export interface LibvirtdOptions {
   /** Further lines of qemu.conf. */
   readonly qemuConf?: readonly string[];
   /**
-   * Bridges in a network namespace of its own, e.g. `['br0']`. Absent: libvirtd shares the network of the
-   * host, which then must not get bridges.
+   * Bridges in its own network namespace, e.g. `['br0']`. Absent: libvirtd shares the network of
+   * the host, which then must not get bridges.
    */
   readonly bridges?: readonly string[];
   /** Further arguments of libvirtd, e.g. `--listen`. */

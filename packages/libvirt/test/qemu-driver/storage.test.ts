@@ -142,7 +142,8 @@ describe('a volume', () => {
 
 describe('an upload of more than its range', () => {
   it('is rejected', async () => {
-    // A libvirtd of its own: that of Debian 13 (11.3) sometimes crashes here, with a general protection fault.
+    // Uses a separate libvirtd: that of Debian 13 (11.3) sometimes crashes here, with a general
+    // protection fault.
     const own = await startLibvirtd({ driver: 'qemu' });
     const connected = await Hypervisor.open(own.uri);
     try {

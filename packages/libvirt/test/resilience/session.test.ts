@@ -25,7 +25,10 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-/** Returns false for a zombie, too: in some containers process 1 never reaps the processes that it inherits. */
+/**
+ * Returns false for a zombie, too. In some containers, process 1 never reaps the processes that it
+ * inherits.
+ */
 function isRunning(pid: number): boolean {
   try {
     return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));

@@ -74,7 +74,10 @@ function isSet(node: YamlNode | undefined): boolean {
   return node !== undefined && !(node.kind === 'scalar' && node.value === null);
 }
 
-/** Merges the members of several mappings. If two have the same key, the earlier mapping wins. */
+/**
+ * Merges the members of several mappings. If two have the same key, the earlier mapping has
+ * precedence.
+ */
 export function mergeBlocks(blocks: readonly FoundBlock[]): FoundBlock | undefined {
   const [first] = blocks;
   if (first === undefined) return undefined;

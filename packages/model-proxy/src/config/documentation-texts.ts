@@ -1,4 +1,7 @@
-/** Sections of docs/reference/model-proxy-configuration.md that no table generates. The proxy does not load this file. */
+/**
+ * Sections of docs/reference/model-proxy-configuration.md that no table generates. The proxy does
+ * not load this file.
+ */
 
 /** The page up to the first table. */
 export const introduction = `<!-- Made by \`npm run generate\` from packages/model-proxy/src/config/settings.ts: change that, not this. -->
@@ -57,7 +60,7 @@ LiteLLM" marks settings that LiteLLM does not have.
 ### Several files
 
 \`include\` adds other files. Its value is a path or a list of paths. Their models follow those of the
-file. If both files set the same setting, the file with the \`include\` wins.
+file. If both files set the same setting, the file with the \`include\` has precedence.
 
 ### Errors and warnings
 
@@ -83,7 +86,7 @@ Entries with the same \`model_name\` form a group. For each request, the proxy s
 ### Wildcards
 
 An entry with \`model_name: openai/*\` and \`model: openai/*\` serves every name that begins with \`openai/\`. The
-upstream gets the text that the star matched. If several patterns match, the most specific one wins. A
+upstream gets the text that the star matched. If several patterns match, the most specific one applies. A
 wildcard never serves a name that is the \`model_name\` of another entry, even if that entry cannot be
 served.
 

@@ -5,7 +5,7 @@ import { defaults } from './defaults.js';
 interface FlagDefinition {
   /** In commander's syntax: `--port <number>`. */
   readonly flags: string;
-  /** Environment variable with the same meaning; the flag wins. */
+  /** Environment variable with the same meaning. The flag overrides it. */
   readonly environment?: string;
   readonly default?: string;
   readonly doc: string;
@@ -64,7 +64,7 @@ export const flagsTable: readonly FlagDefinition[] = [
   { flags: '--headers <json>', doc: 'headers to add to every request for that model' },
   {
     flags: '--request_timeout <seconds>',
-    doc: 'limit of a plain answer, or of the first byte of a stream; overrides litellm_settings.request_timeout',
+    doc: 'time limit for a plain answer, or for the first byte of a stream; overrides litellm_settings.request_timeout',
   },
   {
     flags: '--drop_params',

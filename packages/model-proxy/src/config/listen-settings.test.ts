@@ -153,7 +153,7 @@ describe('without a file', () => {
     [{}, 'command line: --config FILE is required, or --model for a single model'],
     [
       { model: 'hosted_vllm/x' },
-      'command line: model_list[0].litellm_params: api_base is missing: hosted_vllm has no address of its own, and HOSTED_VLLM_API_BASE is not set',
+      'command line: model_list[0].litellm_params: api_base is missing: hosted_vllm has no default address, and HOSTED_VLLM_API_BASE is not set',
     ],
     [{ model: 'x', headers: '[1]' }, 'command line: --headers must be a JSON object of names and strings'],
     [{ alias: 'x' }, 'command line: --alias needs --model as well'],

@@ -174,7 +174,7 @@ function readAll(
   }
   const documents = file === undefined ? [] : readDocuments(file, workingDirectory, findings);
   const single = singleModelDocument(flags, findings);
-  // The earlier document wins, so a flag overrides the file.
+  // The earlier document has precedence, so a flag overrides the file.
   if (single !== undefined) return [single, ...documents];
   if (file === undefined)
     findings.faultAt(COMMAND_LINE, 'command line: --config FILE is required, or --model for a single model');
@@ -197,8 +197,8 @@ function withoutEnvironment(root: YamlMapping): YamlMapping {
 }
 
 /**
- * Returns whether a key at the top is known. Keys `x-…` and `.…` may contain anything: as in compose
- * and GitLab files, they are for YAML anchors.
+ * Returns whether a key at the top is known. Keys `x-…` and `.…` may contain anything: as in
+ * compose and GitLab files, they are for YAML anchors.
  */
 const isKnownTopKey = (key: string) => topNames.settings.includes(key) || /^(x-|\.)/.test(key);
 

@@ -48,7 +48,7 @@ function row<T>(type: z.ZodType<T>, expected: string, given: Row, expectedPart?:
   };
 }
 
-/** A string that is not empty. */
+/** Defines a string that is not empty. */
 export const text = (given: Row) => row(z.string().min(1), 'a string that is not empty', given);
 
 /**
@@ -62,11 +62,12 @@ const headerText = z
   // §5.5).
   .regex(/^[\t\x20-\x7e\x80-\xff]*$/);
 
-/** A key that is not empty after trimming. */
+/** Defines a key that is not empty after trimming. */
 export const key = (given: Row) => row(headerText.min(1), 'a string that is not empty and is valid in a header', given);
 
 /**
- * A key that may be empty. Empty means no key, as with an environment variable that was left empty.
+ * Defines a key that may be empty. Empty means no key, as with an environment variable that was
+ * left empty.
  */
 export const optionalKey = (given: Row) =>
   row(
@@ -75,7 +76,7 @@ export const optionalKey = (given: Row) =>
     given,
   );
 
-/** A URL such as `https://host/v1`; a final slash is removed. */
+/** Defines a URL such as `https://host/v1`; a final slash is removed. */
 export const httpUrl = (given: Row) =>
   row(
     z
@@ -114,34 +115,35 @@ export function booleanWord(text: string): boolean | undefined {
   return ['false', '0', 'no', 'off'].includes(word) ? false : undefined;
 }
 
-/** A boolean. */
+/** Defines a boolean. */
 export const boolean = (given: Row) => row(trueOrFalse, 'true or false', given);
 
-/** A number, also as a string (from the environment). */
+/** Defines a number, also as a string (from the environment). */
 const numeric = (min: number, max: number) =>
   z.preprocess(
     (value) => (typeof value === 'string' && /^\s*\d+(\.\d+)?\s*$/.test(value) ? Number(value) : value),
     z.number().min(min).max(max),
   );
 
-/** A number with limits. */
+/** Defines a number with limits. */
 export const number = (min: number, max: number, given: Row) =>
   row(numeric(min, max), `a number from ${min} to ${max}`, given);
 
-/** A time in seconds; 0 means no limit. */
+/** Defines a time in seconds; 0 means no limit. */
 export const seconds = (given: Row) =>
   row(numeric(0, MAX_TIMEOUT_SECONDS), `a number of seconds from 0 (no limit) to ${MAX_TIMEOUT_SECONDS}`, given);
 
-/** One of several words. */
+/** Defines one of several words. */
 export const oneOf = <const T extends string>(values: readonly T[], given: Row) =>
   row(z.enum(values), `one of ${values.join(', ')}`, given);
 
-/** A list of strings that are not empty. */
+/** Defines a list of strings that are not empty. */
 export const texts = (given: Row) =>
   row(z.array(z.string().min(1)), 'a list of strings', given, 'a string that is not empty');
 
 /**
- * A list of paths as clients use them. It must not be empty, because that would close all paths.
+ * Defines a list of paths as clients use them. It must not be empty, because that would close all
+ * paths.
  */
 export const routes = (given: Row) =>
   row(
@@ -151,7 +153,7 @@ export const routes = (given: Row) =>
     'a path such as /v1/chat/completions or /vllm/*',
   );
 
-/** A list of paths without wildcards. */
+/** Defines a list of paths without wildcards. */
 export const plainRoutes = (given: Row) =>
   row(
     z.array(z.string().regex(/^\/[^\s?#*]*$/)).min(1),
@@ -160,7 +162,7 @@ export const plainRoutes = (given: Row) =>
     'a path such as /metrics, without *',
   );
 
-/** A list of addresses and of subnets in CIDR notation. */
+/** Defines a list of addresses and of subnets in CIDR notation. */
 export const addresses = (given: Row) =>
   row(
     z.array(z.string().refine((text) => readNetwork(text) !== null)).min(1),
@@ -169,7 +171,7 @@ export const addresses = (given: Row) =>
     'an IP address or a subnet such as 10.0.0.0/8',
   );
 
-/** A list of paths below `/v1/`, with or without this prefix. */
+/** Defines a list of paths below `/v1/`, with or without this prefix. */
 export const paths = (given: Row) =>
   row(
     z.array(
@@ -183,10 +185,10 @@ export const paths = (given: Row) =>
     'a path such as fim/completions, without dots, escapes and query',
   );
 
-/** Any mapping; its content is used unchanged. */
+/** Defines any mapping; its content is used unchanged. */
 export const mapping = (given: Row) => row(z.record(z.string(), z.unknown()), 'a mapping', given);
 
-/** A mapping of names to strings; numbers and booleans become strings. */
+/** Defines a mapping of names to strings; numbers and booleans become strings. */
 export const textMapping = (given: Row) =>
   row(
     z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String)),

@@ -49,8 +49,8 @@ export class TlsResolver {
   }
 
   /**
-   * Resolves the settings of a deployment: its own settings win, then the environment, then the
-   * general settings. A file that cannot be used is a fault at each place that names it.
+   * Resolves the settings of a deployment: its own settings have precedence, then the environment,
+   * then the general settings. A file that cannot be used is a fault at each place that names it.
    */
   resolve(own: TlsBlock | undefined, general: TlsBlock): UpstreamTls {
     return { verify: this.#verify(own, general), clientCertificate: this.#clientCertificate(own, general) };

@@ -36,7 +36,7 @@ export function createPaths(endpoints: readonly Endpoint[]): Paths {
     if (prefix === undefined) return undefined;
     const rest = path.slice(prefix.length);
     // Both `completions` and `chat/completions` match the end of a path, and a model's name may
-    // contain slashes. The longest path wins.
+    // contain slashes. The longest path has precedence.
     const endpoint = endpoints
       .filter((candidate) => rest.endsWith(`/${candidate.path}`))
       .sort((a, b) => b.path.length - a.path.length)[0];

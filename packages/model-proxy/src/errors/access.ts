@@ -4,7 +4,7 @@ import { ProxyError, quote, requestFault } from './proxy-error.js';
 /** RFC 9110 §11.6.1: a 401 must name a scheme. */
 const challenge = { 'www-authenticate': 'Bearer' };
 
-/** The request has no key; LiteLLM's wording. */
+/** Reports that the request has no key; LiteLLM's wording. */
 export function noKeyPassed(): ProxyError {
   return new ProxyError({
     status: 401,
@@ -15,7 +15,7 @@ export function noKeyPassed(): ProxyError {
   });
 }
 
-/** The key is wrong; LiteLLM's wording. The text does not show the key. */
+/** Reports that the key is wrong; LiteLLM's wording. The text does not show the key. */
 export function wrongKeyPassed(): ProxyError {
   return new ProxyError({
     status: 401,
@@ -27,12 +27,12 @@ export function wrongKeyPassed(): ProxyError {
   });
 }
 
-/** `general_settings.allowed_ips` excludes the client; LiteLLM's wording. */
+/** Reports that `general_settings.allowed_ips` excludes the client; LiteLLM's wording. */
 export function addressNotAllowed(address: string): ProxyError {
   return forbidden(`Access forbidden: IP address ${quote(address)} not allowed.`);
 }
 
-/** `general_settings.allowed_routes` excludes the path; LiteLLM's wording. */
+/** Reports that `general_settings.allowed_routes` excludes the path; LiteLLM's wording. */
 export function routeNotAllowed(path: string): ProxyError {
   return forbidden(`Access forbidden: Route ${quote(path)} not allowed`);
 }
@@ -42,8 +42,8 @@ function forbidden(message: string): ProxyError {
 }
 
 /**
- * `enforce_user_param` is on, but the proxy does not look for `user` in pass-through requests and
- * WebSockets.
+ * Reports that `enforce_user_param` is on, but the proxy does not look for `user` in pass-through
+ * requests and WebSockets.
  */
 export function userParamUncheckable(path: string): ProxyError {
   return requestFault(`${quote(path)} is not served: 'enforce_user_param' cannot be checked there.`, { status: 403 });

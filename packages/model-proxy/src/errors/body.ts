@@ -5,7 +5,10 @@ function megabytes(bytes: number): string {
   return String(Number((bytes / 1_048_576).toFixed(3)));
 }
 
-/** The body is not a JSON object. @param fault describes the fault and its position in bytes. */
+/**
+ * Reports that the body is not a JSON object.
+ * @param fault describes the fault and its position in bytes.
+ */
 export function invalidJson(fault: { readonly message: string; readonly offset: number }): ProxyError {
   return requestFault(`Invalid JSON payload: ${fault.message} at byte ${fault.offset}.`, { cause: fault });
 }
@@ -17,36 +20,36 @@ const ambiguities = {
 };
 
 /**
- * A member occurs twice, or its name has escapes or capital letters. The proxy and the upstream
- * could read different values.
+ * Reports that a member occurs twice, or its name has escapes or capital letters. The proxy and the
+ * upstream could read different values.
  */
 export function ambiguousMember(name: string, why: keyof typeof ambiguities): ProxyError {
   return requestFault(`Invalid JSON payload: the key '${name}' ${ambiguities[why]}.`, { param: name });
 }
 
-/** The body is not valid multipart/form-data. @param name the faulty field. */
+/** Reports that the body is not valid multipart/form-data. @param name the faulty field. */
 export function invalidMultipart(why: string, name: string | null = null): ProxyError {
   return requestFault(`Invalid multipart payload: ${why}.`, { param: name });
 }
 
-/** A form field occurs twice: proxy and upstream could read different values. */
+/** Reports that a form field occurs twice: proxy and upstream could read different values. */
 export function repeatedField(name: string): ProxyError {
   return invalidMultipart(`the form field '${name}' is given more than once`, name);
 }
 
-/** The form field `model` has a file name. */
+/** Reports that the form field `model` has a file name. */
 export function modelIsFile(): ProxyError {
   return invalidMultipart("the form field 'model' must be text, not a file", 'model');
 }
 
-/** The path does not accept this type of body. @param got the content type as sent. */
+/** Reports that the path does not accept this type of body. @param got the content type as sent. */
 export function unsupportedContentType(got: string, wanted: string): ProxyError {
   return requestFault(`Unsupported content type '${quote(got)}': send ${wanted}.`, { status: 415 });
 }
 
 /**
- * The body is compressed: the proxy cannot read the model's name in it. RFC 9110 §12.5.3 requires
- * `accept-encoding`.
+ * Reports that the body is compressed: the proxy cannot read the model's name in it. RFC 9110
+ * §12.5.3 requires `accept-encoding`.
  */
 export function unsupportedContentEncoding(got: string): ProxyError {
   return requestFault(`Unsupported content encoding '${quote(got)}': send the body uncompressed.`, {
@@ -55,25 +58,28 @@ export function unsupportedContentEncoding(got: string): ProxyError {
   });
 }
 
-/** The body has a transfer coding that Node does not undo (RFC 9112 §6.1). */
+/** Reports that the body has a transfer coding that Node does not undo (RFC 9112 §6.1). */
 export function unsupportedTransferCoding(got: string): ProxyError {
   return requestFault(`Unsupported transfer coding '${quote(got)}': send the body in chunks, or with its length.`, {
     status: 501,
   });
 }
 
-/** The body is too large. @param bytes its length, if it is known. */
+/** Reports that the body is too large. @param bytes its length, if it is known. */
 export function requestTooLarge(limitBytes: number, bytes: number | undefined): ProxyError {
   const size = bytes === undefined ? '' : ` Request size is ${megabytes(bytes)} MB.`;
   return requestFault(`Request size is too large.${size} Max size is ${megabytes(limitBytes)} MB.`, { status: 413 });
 }
 
-/** The body has more chunks than the proxy reads. */
+/** Reports that the body has more chunks than the proxy reads. */
 export function tooManyChunks(): ProxyError {
   return requestFault('The request body has too many small chunks: send larger chunks, or a Content-Length header.');
 }
 
-/** The answer is larger than `max_response_size_mb`. @param bytes announced or received so far. */
+/**
+ * Reports that the answer is larger than `max_response_size_mb`.
+ * @param bytes announced or received so far.
+ */
 export function responseTooLarge(limitBytes: number, bytes: number): ProxyError {
   return new ProxyError({
     status: 502,
@@ -84,7 +90,7 @@ export function responseTooLarge(limitBytes: number, bytes: number): ProxyError 
   });
 }
 
-/** The rest of the body did not arrive in time. */
+/** Reports that the rest of the body did not arrive in time. */
 export function stalledRequest(): ProxyError {
   return requestFault('The request did not arrive in time.', { status: 408 });
 }

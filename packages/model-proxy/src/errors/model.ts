@@ -4,17 +4,20 @@ import { type ProxyError, quote, requestFault } from './proxy-error.js';
 /** Number of model names that an error lists. `/v1/models` lists all. */
 const MAX_LISTED = 50;
 
-/** The request names no model. @param path below `/v1/`: `chat/completions`. */
+/** Reports that the request names no model. @param path below `/v1/`: `chat/completions`. */
 export function missingModel(path: string, known: readonly string[]): ProxyError {
   return invalidModel(path, 'None', known);
 }
 
-/** There is no such model. @param model the requested name. */
+/** Reports that there is no such model. @param model the requested name. */
 export function unknownModel(path: string, model: string, known: readonly string[]): ProxyError {
   return invalidModel(path, quote(model), known);
 }
 
-/** The model is configured but cannot be served. @param reason from `ProxySettings.unserved`. */
+/**
+ * Reports that the model is configured but cannot be served.
+ * @param reason from `ProxySettings.unserved`.
+ */
 export function unservedModel(path: string, model: string, reason: string): ProxyError {
   return requestFault(
     `/${path}: Invalid model name passed in model=${quote(model)}. It is configured, but ${reason}.`,
@@ -35,24 +38,27 @@ function invalidModel(path: string, shown: string, known: readonly string[]): Pr
   );
 }
 
-/** `model` is not a string. */
+/** Reports that `model` is not a string. */
 export function modelNotText(path: string): ProxyError {
   return requestFault(`/${path}: Invalid type for 'model': expected a string.`, { param: 'model' });
 }
 
-/** A required parameter is missing. @param name for example `messages`. */
+/** Reports that a required parameter is missing. @param name for example `messages`. */
 export function missingParameter(path: string, name: string): ProxyError {
   return requestFault(`/${path}: Missing required parameter: '${name}'.`, { param: name });
 }
 
-/** A parameter that this proxy evaluates is invalid. @param why for example `is too long`. */
+/**
+ * Reports that a parameter that this proxy evaluates is invalid.
+ * @param why for example `is too long`.
+ */
 export function invalidParameter(name: string, why: string): ProxyError {
   return requestFault(`Invalid request: '${name}' ${why}.`, { param: name });
 }
 
 /**
- * The provider does not support parameters, and `drop_params` is off. The text is LiteLLM's,
- * because clients and users search for it.
+ * Reports that the provider does not support parameters, and `drop_params` is off. The text is
+ * LiteLLM's, because clients and users search for it.
  * @param names in the order of the request.
  */
 export function unsupportedParameters(names: readonly string[], provider: string, upstreamModel: string): ProxyError {
@@ -66,12 +72,12 @@ export function unsupportedParameters(names: readonly string[], provider: string
   );
 }
 
-/** The provider's API has no such endpoint. @param path below `/v1/`: `embeddings`. */
+/** Reports that the provider's API has no such endpoint. @param path below `/v1/`: `embeddings`. */
 export function unsupportedEndpoint(path: string, provider: string): ProxyError {
   return requestFault(`/${path}: the provider '${provider}' does not have this endpoint.`, { param: 'model' });
 }
 
-/** `/v1/models/{id}` has no such model; OpenAI's wording. */
+/** Reports that `/v1/models/{id}` has no such model; OpenAI's wording. */
 export function modelNotFound(model: string): ProxyError {
   return requestFault(`The model '${quote(model)}' does not exist.`, {
     status: 404,
@@ -80,12 +86,12 @@ export function modelNotFound(model: string): ProxyError {
   });
 }
 
-/** `general_settings.enforce_user_param` requires `user`; LiteLLM's wording. */
+/** Reports that `general_settings.enforce_user_param` requires `user`; LiteLLM's wording. */
 export function missingUser(): ProxyError {
   return requestFault("'user' param not passed in. 'enforce_user_param'=True", { param: 'user' });
 }
 
-/** All deployments of the group have reached their `rpm` in this minute. */
+/** Reports that all deployments of the group have reached their `rpm` in this minute. */
 export function deploymentLimited(rpm: number, retryAfterSeconds: number): ProxyError {
   return requestFault(
     `litellm.RateLimitError: Model rate limit exceeded. RPM limit=${rpm}. Try again in ${retryAfterSeconds} seconds.`,

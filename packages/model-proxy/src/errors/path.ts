@@ -2,7 +2,7 @@
 import { type ProxyError, quote, requestFault, typeOfStatus } from './proxy-error.js';
 
 /**
- * A header has an invalid value.
+ * Reports that a header has an invalid value.
  * @param name lower case.
  * @param expected for example `expected a number of seconds`.
  */
@@ -10,12 +10,15 @@ export function invalidHeader(name: string, expected: string): ProxyError {
   return requestFault(`Invalid header '${name}': ${expected}.`, { param: name });
 }
 
-/** There is no such path. */
+/** Reports that there is no such path. */
 export function noSuchPath(method: string, path: string): ProxyError {
   return requestFault(`There is no ${quote(method)} ${quote(path)} here.`, { status: 404 });
 }
 
-/** LiteLLM has this route, but this proxy does not. @param page URL of LiteLLM's documentation. */
+/**
+ * Reports that LiteLLM has this route, but this proxy does not.
+ * @param page URL of LiteLLM's documentation.
+ */
 export function notImplemented(method: string, path: string, page: string): ProxyError {
   return requestFault(
     `${quote(method)} ${quote(path)} is not implemented here. It is a route of LiteLLM's proxy: ${page}. GET /routes lists the routes ` +
@@ -24,7 +27,10 @@ export function notImplemented(method: string, path: string, page: string): Prox
   );
 }
 
-/** The path does not support the method. @param allow the methods that it supports: `GET, HEAD`. */
+/**
+ * Reports that the path does not support the method.
+ * @param allow the methods that it supports: `GET, HEAD`.
+ */
 export function methodNotAllowed(method: string, path: string, allow: string): ProxyError {
   return requestFault(`${quote(path)} does not support ${quote(method)}. It supports ${allow}.`, {
     status: 405,
@@ -32,7 +38,9 @@ export function methodNotAllowed(method: string, path: string, allow: string): P
   });
 }
 
-/** The path only accepts WebSockets. RFC 9110 §15.5.22 requires the header `upgrade`. */
+/**
+ * Reports that the path only accepts WebSockets. RFC 9110 §15.5.22 requires the header `upgrade`.
+ */
 export function webSocketOnly(path: string): ProxyError {
   return requestFault(`${quote(path)} only accepts WebSockets: send 'Upgrade: websocket'.`, {
     status: 426,
@@ -41,7 +49,7 @@ export function webSocketOnly(path: string): ProxyError {
 }
 
 /**
- * The WebSocket version is not supported. RFC 6455 §4.4 requires the header
+ * Reports that the WebSocket version is not supported. RFC 6455 §4.4 requires the header
  * `sec-websocket-version`.
  */
 export function webSocketVersion(): ProxyError {
@@ -51,18 +59,21 @@ export function webSocketVersion(): ProxyError {
   });
 }
 
-/** The WebSocket handshake is invalid. @param required what is missing: `HTTP/1.1`. */
+/** Reports that the WebSocket handshake is invalid. @param required what is missing: `HTTP/1.1`. */
 export function badHandshake(required: string): ProxyError {
   return requestFault(`A WebSocket handshake must have ${required}.`);
 }
 
-/** Raw pass-through has no deployment for the path. @param remedy how to configure one. */
+/**
+ * Reports that raw pass-through has no deployment for the path.
+ * @param remedy how to configure one.
+ */
 export function noDeployment(path: string, remedy: string): ProxyError {
   return requestFault(`${quote(path)}: no configured deployment can serve it: ${remedy}.`);
 }
 
 /**
- * Raw pass-through has several deployments for the path.
+ * Reports that raw pass-through has several deployments for the path.
  * @param remedy how the client or the configuration selects one.
  */
 export function unclearDeployment(path: string, remedy: string): ProxyError {
@@ -70,8 +81,8 @@ export function unclearDeployment(path: string, remedy: string): ProxyError {
 }
 
 /**
- * The form names its deployment too late: most of the form has already been sent to another
- * deployment.
+ * Reports that the form names its deployment too late: most of the form has already been sent to
+ * another deployment.
  */
 export function lateChoice(name: string): ProxyError {
   return requestFault(
@@ -81,12 +92,15 @@ export function lateChoice(name: string): ProxyError {
   );
 }
 
-/** The request is not valid HTTP. */
+/** Reports that the request is not valid HTTP. */
 export function unreadableRequest(status: number, message: string): ProxyError {
   return requestFault(message, { status, type: typeOfStatus(400) });
 }
 
-/** The Host header is missing or repeated. RFC 9112 §3.2 requires exactly one in HTTP/1.1. */
+/**
+ * Reports that the Host header is missing or repeated. RFC 9112 §3.2 requires exactly one in
+ * HTTP/1.1.
+ */
 export function wrongHost(): ProxyError {
   return requestFault('The request must have exactly one Host header.');
 }

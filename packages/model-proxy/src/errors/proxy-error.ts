@@ -101,12 +101,12 @@ export function quote(text: string): string {
   return text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
 }
 
-/** The proxy is shutting down and accepts no requests. */
+/** Reports that the proxy is shutting down and accepts no requests. */
 export function shuttingDown(): ProxyError {
   return new ProxyError({ status: 503, message: 'the proxy is shutting down', kind: 'unavailable' });
 }
 
-/** An internal fault. The client does not see its cause; the log does. */
+/** Reports an internal fault. The client does not see its cause; the log does. */
 function internalError(cause: unknown): ProxyError {
   return new ProxyError({ status: 500, kind: 'internal', message: 'Internal server error.', cause });
 }

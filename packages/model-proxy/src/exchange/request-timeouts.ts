@@ -13,7 +13,7 @@ export interface ClientTimeouts {
 
 /**
  * Reads the timeout headers of a request.
- * @returns null: the request has no timeout header, as most requests.
+ * @returns null if the request has no timeout header, like most requests.
  * @throws {ProxyError} 400: a header is invalid.
  */
 export function clientTimeoutsOf(headers: IncomingHttpHeaders): ClientTimeouts | null {

@@ -54,7 +54,7 @@ export function spliceChunks(chunks: readonly Buffer[], length: number, edits: r
 export interface MemberChanges {
   /** Members to remove, with their commas. */
   readonly removed?: ReadonlySet<JsonMember>;
-  /** New values as JSON text. For a member that is also in `removed`, the removal wins. */
+  /** New values as JSON text. A member that is also in `removed` is removed. */
   readonly replaced?: ReadonlyMap<JsonMember, string | Buffer>;
   /**
    * Members to add after the last member: name and JSON text. The caller makes sure that no member

@@ -20,7 +20,7 @@ function choosing(
   deployments: readonly Deployment[],
   environmentDeployment: Deployment | null = null,
 ): SelectionContext {
-  const unserved = new Map([['claude', 'bedrock has an API of its own']]);
+  const unserved = new Map([['claude', 'bedrock has its own API']]);
   const settings = { deployments, unserved, modelGroupAlias: new Map(), hiddenAliases: new Set<string>() };
   return { settings, router: createRouter(settings, () => 0.99), environmentDeployment };
 }
@@ -137,7 +137,7 @@ describe('the deployment of a file', () => {
       "/v1/files: it is not clear which deployment is meant: the request's models are at different upstreams; a file is at one upstream only.",
     ]);
     expect(refusal(() => of({ models: ['nobody'] }, two))[1]).toContain('Invalid model name passed in model=nobody.');
-    expect(refusal(() => of({ models: ['claude'] }, two))[1]).toContain('bedrock has an API of its own');
+    expect(refusal(() => of({ models: ['claude'] }, two))[1]).toContain('bedrock has its own API');
     expect(refusal(() => of({ provider: 'azure' }, two))).toEqual([
       400,
       '/v1/files: no configured deployment can serve it: no deployment has the provider azure; configured: openai.',

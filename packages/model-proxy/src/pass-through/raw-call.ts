@@ -14,7 +14,7 @@ import { sendHead } from './raw-answer.js';
 
 /** The body of a raw request. */
 export type RawBody =
-  /** The whole body, so that the upstream client can repeat the request. Without chunks: no body. */
+  /** The whole body, so that the upstream client can retry the request. Without chunks: no body. */
   | { readonly kind: 'buffered'; readonly chunks: readonly Buffer[] }
   /** A body that is sent while it arrives. */
   | {

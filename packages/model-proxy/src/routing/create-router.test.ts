@@ -21,7 +21,7 @@ function routerOf(
   { aliases = {}, hidden = [], unserved = [], random }: Given = {},
 ) {
   const modelGroupAlias = new Map(Object.entries(aliases));
-  const reasons = new Map(unserved.map((name) => [name, 'bedrock has an API of its own']));
+  const reasons = new Map(unserved.map((name) => [name, 'bedrock has its own API']));
   return createRouter({ deployments, modelGroupAlias, hiddenAliases: new Set(hidden), unserved: reasons }, random);
 }
 

@@ -183,7 +183,7 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
     // it.
     const { pool } = this.#context;
     if (this.#connection !== null) {
-      // An upstream may answer before it has read the whole request. After a repetition, the first
+      // An upstream may answer before it has read the whole request. After a retry, the first
       // socket may still use the body.
       this.#isBodyFree = !this.#repeated && this.#connection.hasWrittenAll;
       if (isReusable) pool.giveBack(this.#connection);
@@ -241,10 +241,10 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
 
   /**
    * Returns whether the request can be repeated. RFC 9110 §9.2.2 allows that only if the upstream
-   * certainly did not process the request. There are two such cases: the request was not written, or
-   * a reused connection ends within {@link STALE_WITHIN_MS} and without a byte. In the second case the
-   * upstream had closed the idle connection, which is the most common failure. The request is
-   * repeated only once, because it may have crashed the server. A stream cannot be repeated.
+   * certainly did not process the request. There are two such cases: the request was not written,
+   * or a reused connection ends within {@link STALE_WITHIN_MS} and without a byte. In the second
+   * case the upstream had closed the idle connection, which is the most common failure. The request
+   * is repeated only once, because it may have crashed the server. A stream cannot be repeated.
    */
   #mayRepeat(error: Error): boolean {
     if (this.#context.upload !== null || this.#repeated || this.#answerBegun || !isConnectionEnd(error)) return false;

@@ -1,6 +1,6 @@
 /**
- * The interface for all requests to upstreams, model requests and raw ones. It uses callbacks, which
- * cost less than streams (docs/decisions/009).
+ * The interface for all requests to upstreams, model requests and raw ones. It uses callbacks,
+ * which cost less than streams (docs/decisions/009).
  */
 import type { ProxyError } from '../errors/proxy-error.js';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
@@ -68,7 +68,7 @@ export interface UpstreamCall {
 export interface SentCall extends UpstreamCall {
   /**
    * After the end of the answer: whether the memory of the request's body can be reused, because no
-   * socket reads it any more.
+   * socket reads it anymore.
    */
   readonly isBodyFree: boolean;
 }

@@ -264,7 +264,7 @@ describe('the openai SDK', () => {
     });
   });
 
-  it('waits for Retry-After and repeats the request', async () => {
+  it('waits for Retry-After and retries the request', async () => {
     const limited = refusal(429, { message: 'slow down' }, { 'retry-after': '17', 'retry-after-ms': '3' });
     const error = await failure(limited);
     expect(error).toBeInstanceOf(RateLimitError);

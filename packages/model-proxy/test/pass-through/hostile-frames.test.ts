@@ -45,7 +45,7 @@ function frame(random: Random, first: number, length: number): Buffer {
   return Buffer.concat([Buffer.from([...head, ...mask]), Buffer.alloc(length, random.integer(256))]);
 }
 
-/** The chunks that a side sends. */
+/** Returns the chunks that a side sends. */
 function piecesOf(seed: number): readonly Buffer[] {
   const random = seededRandom(seed);
   const bytes = Buffer.concat(Array.from({ length: 1 + random.integer(12) }, () => random.pick(frames)(random)));

@@ -131,7 +131,7 @@ describe('a client that does not read', () => {
       () => received > 0 || undefined,
       () => 'nothing came',
     );
-    // The server cannot write any more, because all buffers are full.
+    // The server cannot write anymore, because all buffers are full.
     let before = -1;
     await waitFor(
       () => {

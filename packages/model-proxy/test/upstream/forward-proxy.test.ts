@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A real forward proxy: tunnels for CONNECT, and absolute URLs for plain HTTP. */
+/** Starts a real forward proxy: tunnels for CONNECT, and absolute URLs for plain HTTP. */
 async function startForwardProxy({
   account = null,
   secure = false,

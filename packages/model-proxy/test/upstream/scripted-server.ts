@@ -60,7 +60,7 @@ export class ScriptedServer {
     return this.visits.filter(({ socket }) => !socket.destroyed).length;
   }
 
-  /** Number of written bytes that the kernels of the peers have taken. */
+  /** Returns the number of written bytes that the kernels of the peers have accepted. */
   bytesAccepted(): number {
     return this.visits.reduce((sum, { socket }) => sum + socket.bytesWritten - socket.writableLength, 0);
   }

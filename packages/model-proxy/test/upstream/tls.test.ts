@@ -39,7 +39,7 @@ interface HttpsOptions {
   readonly maxVersion?: SecureVersion;
 }
 
-/** An HTTPS server that counts handshakes and connections. */
+/** Starts an HTTPS server that counts handshakes and connections. */
 async function startHttps({ files = certificate, clientCa, answer, maxVersion }: HttpsOptions = {}) {
   const counted = { handshakes: 0, resumed: 0, serverNames: [] as unknown[] };
   const sockets: Socket[] = [];

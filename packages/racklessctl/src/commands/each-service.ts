@@ -9,7 +9,8 @@ import type { Call } from './command.js';
  * continues with the others. The command then ends with the exit code of the failure.
  * @param limit maximum number of services at the same time.
  * @returns the results of the services that did not fail.
- * @throws {CommandFailure} if no service is left, or if the user ends the command. Then no call runs any more.
+ * @throws {CommandFailure} if no service is left, or if the user ends the command. Then no call
+ *   runs anymore.
  */
 export async function eachService<Item extends { readonly connection: Connection }, Result>(
   call: Call,

@@ -35,7 +35,10 @@ export async function readMachines(service: Service, context: string | undefined
   });
 }
 
-/** The values of a machine that tables and `--json` show. Undefined values are missing in JSON. */
+/**
+ * Returns the values of a machine that tables and `--json` show. Undefined values are missing in
+ * JSON.
+ */
 export function summaryOf({ context, name, id, uuid, uri, resource }: Machine): MachineSummary {
   return {
     context,
@@ -90,11 +93,13 @@ export const linksOf = (machine: Machine): readonly string[] => [
   ...linksAt(machine.resource, 'Links', 'Chassis'),
 ];
 
-/** All names by which a user may select a machine. */
+/** Returns all names by which a user may select a machine. */
 const namesOf = ({ name, id, uuid, resource }: Machine): readonly string[] =>
   [name, id, uuid, textAt(resource, 'HostName'), textAt(resource, 'SerialNumber')].filter((text) => text !== undefined);
 
-/** Returns the machines that a pattern selects: a name, an id, a UUID, a unique prefix, or a glob. */
+/**
+ * Returns the machines that a pattern selects: a name, an id, a UUID, a unique prefix, or a glob.
+ */
 export function selectMachines(machines: readonly Machine[], patterns: readonly string[]): readonly Machine[] {
   const selected = new Set(patterns.flatMap((pattern) => matching(machines, pattern)));
   return machines.filter((machine) => selected.has(machine));

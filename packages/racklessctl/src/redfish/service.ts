@@ -42,7 +42,7 @@ export interface WriteAnswer {
 const ROOT = '/redfish/v1/';
 const MAX_REDIRECTS = 5;
 /** Repetitions of a GET that the service answers with 503 or 429. */
-const MAX_REPETITIONS = 3;
+const MAX_RETRIES = 3;
 const MAX_PAUSE_MS = 30_000;
 /** Time to end the session when the command ends. */
 const LOGOUT_MS = 5000;
@@ -161,7 +161,10 @@ export class Service {
     return { resource: asResource(resource), etag: answer.headers.etag ?? textAt(resource, '@odata.etag') };
   }
 
-  /** Reads a resource; undefined if the service does not have it (404) or does not show it (403, 501). */
+  /**
+   * Reads a resource; undefined if the service does not have it (404) or does not show it (403,
+   * 501).
+   */
   async find(path: string): Promise<Resource | undefined> {
     const answer = await this.receive(path);
     const body = parseJson(answer.text);
@@ -175,7 +178,7 @@ export class Service {
     let current = this.pathOf(path);
     let redirects = 0;
     let isRenewed = false;
-    for (let repetition = 0; ;) {
+    for (let retries = 0; ;) {
       const answer = await this.#send('GET', current);
       const { status, headers } = answer;
       if (status >= 300 && status < 400 && headers.location !== undefined) {
@@ -194,8 +197,8 @@ export class Service {
             `reading ${path}: there are more than ${MAX_REDIRECTS} redirects`,
           );
         current = next;
-      } else if ((status === 503 || status === 429) && repetition < MAX_REPETITIONS) {
-        repetition += 1;
+      } else if ((status === 503 || status === 429) && retries < MAX_RETRIES) {
+        retries += 1;
         await wait(Math.min(retryAfterMs(headers, Date.now()) ?? 1000, MAX_PAUSE_MS), this.signal);
       } else if (status === 401 && this.#session !== undefined && !isRenewed) {
         isRenewed = true;
@@ -205,8 +208,8 @@ export class Service {
   }
 
   /**
-   * Logs in again. A command may run for longer than its session, and a service that restarts forgets it.
-   * Several requests that fail at the same time share one log-in.
+   * Logs in again. A command may run for longer than its session, and a service that restarts
+   * forgets it. Several requests that fail at the same time share one log-in.
    * @throws {CommandFailure}
    */
   async renewSession(): Promise<void> {

@@ -1,4 +1,4 @@
-/** Runs racklessctl as a user does: the built command, in a process of its own. */
+/** Runs racklessctl as a user does: the built command, in its own process. */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -68,7 +68,7 @@ export class RunningCommand {
   }
 }
 
-/** Runs commands in a folder of the test's own, with a home of its own. */
+/** Runs commands with a folder and a home that only this test uses. */
 export interface CommandFixture {
   /** Returns a path in the folder. */
   readonly at: (name: string) => string;

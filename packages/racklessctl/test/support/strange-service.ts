@@ -21,7 +21,10 @@ export class StrangeService {
     this.#server = server;
   }
 
-  /** @param answers by method and path: `GET /redfish/v1/`; `?*` stands for any query. Without an answer: 404. */
+  /**
+   * @param answers by method and path: `GET /redfish/v1/`; `?*` stands for any query. Without an
+   *   answer: 404.
+   */
   static async start(answers: Readonly<Record<string, StrangeAnswer>>): Promise<StrangeService> {
     const server = createServer((request, response) => {
       const chunks: Buffer[] = [];
@@ -67,7 +70,10 @@ export class StrangeService {
   }
 }
 
-/** Returns a function that starts services, which end after each test. Call this at the top of a suite. */
+/**
+ * Returns a function that starts services, which end after each test. Call this at the top of a
+ * suite.
+ */
 export function strangeServices(): (answers: Readonly<Record<string, StrangeAnswer>>) => Promise<StrangeService> {
   const services: StrangeService[] = [];
   afterEach(() => Promise.all(services.splice(0).map((service) => service.close())));
@@ -88,7 +94,7 @@ export function sendJson(
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 }
 
-/** A service root and a collection with one machine, as an iDRAC names them. */
+/** Returns a service root and a collection with one machine, as an iDRAC names them. */
 export function oneMachine(system: object = {}, root: object = {}): Record<string, StrangeAnswer> {
   const uri = '/redfish/v1/Systems/System.Embedded.1';
   return {

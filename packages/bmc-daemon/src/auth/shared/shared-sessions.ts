@@ -1,6 +1,6 @@
 /**
- * Sessions in the shared store: a session is valid, is listed and ends at every replica. Sessions of
- * consoles are only in the memory of this replica, because they end with its connections.
+ * Sessions in the shared store: a session is valid, is listed and ends at every replica. Sessions
+ * of consoles are only in the memory of this replica, because they end with its connections.
  */
 import { hash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
@@ -35,8 +35,9 @@ interface KnownSession {
 }
 
 /**
- * A replica stores a use of a session only if the stored use is older than this share of the idle time.
- * So that no replica ends a session too early, an idle session lives longer by the same share.
+ * A replica stores a use of a session only if the stored use is older than this share of the idle
+ * time. So that no replica ends a session too early, an idle session lives longer by the same
+ * share.
  */
 const TOUCH_SHARE = 1 / 20;
 /** Attempts to store a change of a session while other replicas change the session. */
@@ -156,7 +157,7 @@ class SharedSessions implements Sessions {
     const { id } = entry.session;
     if (time - entry.stored.usedAt < this.#options.idleMs() * TOUCH_SHARE || this.#touching.has(id)) return;
     this.#touching.add(id);
-    // A failure has no effect on the request. The next use tries again.
+    // A failure has no effect on the request. The next use retries.
     await this.#store.commit([changeOf(entry, { usedAt: time })]).catch(() => false);
     this.#touching.delete(id);
   }

@@ -20,7 +20,8 @@ interface HostChoice {
 
 /**
  * Connects, runs the command and disconnects.
- * @param command its signal is aborted by the first Ctrl-C, which ends the command after the present machine.
+ * @param command its signal is aborted by the first Ctrl-C, which ends the command after the
+ *   current machine.
  * @returns the exit code of the command; 1 for an error, 78 for a fault of the configuration.
  */
 export async function onHost(
@@ -37,7 +38,7 @@ export async function onHost(
   const interrupt = new AbortController();
   const stop = (): void => {
     interrupt.abort();
-    process.stderr.write('bmc-daemon: ending after the present machine; a second Ctrl-C ends at once\n');
+    process.stderr.write('bmc-daemon: ending after the current machine; a second Ctrl-C ends at once\n');
   };
   // Without a listener, the second signal ends the process.
   process.once('SIGINT', stop).once('SIGTERM', stop);

@@ -39,7 +39,7 @@ const fakeSystems = {
     "None, or a list of mappings such as {'uuid': '…', 'name': 'node-1', 'nics': [{'mac': '52:54:00:00:00:01'}]}",
   expectedPart:
     "as in {'uuid': '27946b59-9e44-4fa7-8e91-f3527a1ef094', 'name': 'node-1', 'power_state': 'Off', " +
-    "'nics': [{'mac': '52:54:00:00:00:01'}]}, with a uuid of its own",
+    "'nics': [{'mac': '52:54:00:00:00:01'}]}, with its own uuid",
   default: null,
   form: 'literal',
   doc: 'The machines in memory.',

@@ -119,7 +119,7 @@ describe("sushy-tools' inventory settings", () => {
     ],
     [
       `EMULATOR_CHASSIS = [{"Id": "1", "UUID": "${machine}"}, {"Id": "2", "UUID": "${machine}"}]`,
-      /^emulator\.conf:1: EMULATOR_CHASSIS must be a list of chassis .* each with a UUID of its own/,
+      /^emulator\.conf:1: EMULATOR_CHASSIS must be a list of chassis .* each with its own UUID/,
     ],
     [
       `EMULATOR_INDICATOR_LEDS = {\n  "${machine}":\n    "Dim"}`,
@@ -137,7 +137,7 @@ describe("sushy-tools' inventory settings", () => {
     ],
     [
       `EMULATOR_STORAGE = {"${machine}": [\n  {"Id": "1"},\n  {"Id": "1"}]}`,
-      /^emulator\.conf:3: .*\[1\]\['Id'\] must be .* with an Id of its own, not the string '1'$/,
+      /^emulator\.conf:3: .*\[1\]\['Id'\] must be .* with its own Id, not the string '1'$/,
     ],
     [`EMULATOR_STORAGE = {"${machine}": [\n  {"Name": "RAID"}]}`, /^emulator\.conf:2: .*\['Id'\] must be/],
   ])('names the line and the part of a fault: %j', (text, fault) => {

@@ -57,7 +57,7 @@ const chassis: SettingDefinition<readonly ConfiguredChassis[]> = {
   type: z
     .array(z.object({ ...idAndName, UUID: uuid }))
     .refine((list) => new Set(list.map(({ UUID }) => UUID)).size === list.length),
-  expected: "a list of chassis such as {'Id': 'Rack', 'Name': 'Rack 1', 'UUID': '…'}, each with a UUID of its own",
+  expected: "a list of chassis such as {'Id': 'Rack', 'Name': 'Rack 1', 'UUID': '…'}, each with its own UUID",
   expectedPart: "as in {'Id': 'Rack', 'Name': 'Rack 1', 'UUID': '2f0d6b52-53a4-4f05-9c0a-7c5f2f1b0a11'}",
   default: [],
   form: 'literal',
@@ -99,7 +99,7 @@ const storage: SettingDefinition<Readonly<Record<string, readonly ConfiguredStor
     "'StorageControllers': […], 'Drives': […]}",
   expectedPart:
     "as in {'Id': '1', 'Name': 'RAID', 'StorageControllers': [{'MemberId': '0', 'Name': '…', " +
-    "'SpeedGbps': 12}], 'Drives': ['D1']}, with an Id of its own",
+    "'SpeedGbps': 12}], 'Drives': ['D1']}, with its own Id",
   default: {},
   form: 'literal',
   doc: "The storage of machines, by the machine's UUID.",
@@ -121,7 +121,7 @@ const drives: SettingDefinition<Readonly<Record<string, readonly ConfiguredDrive
     "a mapping of tuples ('UUID', 'storage id') to lists of drives such as {'Id': 'D1', 'Name': '…', " +
     "'CapacityBytes': 899527000000, 'Protocol': 'SAS'}",
   expectedPart:
-    "as in {'Id': 'D1', 'Name': 'Drive', 'CapacityBytes': 899527000000, 'Protocol': 'SAS'}, with an Id of its own",
+    "as in {'Id': 'D1', 'Name': 'Drive', 'CapacityBytes': 899527000000, 'Protocol': 'SAS'}, with its own Id",
   default: {},
   form: 'literal',
   doc: 'The drives of a storage in `EMULATOR_STORAGE`.',
@@ -146,7 +146,7 @@ const volumes: SettingDefinition<Readonly<Record<string, readonly ConfiguredVolu
     "'VolumeType': 'Mirrored', 'CapacityBytes': 23748, 'libvirtPoolName': '…', 'libvirtVolName': '…'}",
   expectedPart:
     "as in {'Id': '1', 'Name': 'Volume', 'VolumeType': 'Mirrored', 'CapacityBytes': 23748, " +
-    "'libvirtPoolName': 'default', 'libvirtVolName': 'vol1'}, with an Id of its own",
+    "'libvirtPoolName': 'default', 'libvirtVolName': 'vol1'}, with its own Id",
   default: {},
   form: 'literal',
   doc: 'The volumes of a storage in `EMULATOR_STORAGE`.',

@@ -246,7 +246,7 @@ export class SshConnection {
     if (user === undefined) return;
     if (access.sessions.find(user.session) === undefined) this.close('the session was ended');
     else if (this.#consoles.size > 0 && !mayUse(access, user))
-      this.close('the role of the account has no privilege for consoles any more');
+      this.close('the role of the account has no privilege for consoles anymore');
   }
 
   #startIdleTimer(): void {

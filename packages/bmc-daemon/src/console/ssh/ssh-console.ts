@@ -97,7 +97,8 @@ export class SshConsole {
     const isNew = why !== this.#why;
     [this.#state, this.#why] = [state, why];
     if (before === undefined) {
-      // Reads input only from now on. Piped input arrives before the first state, and would be lost.
+      // Reads input only from now on. Piped input arrives before the first state, and would be
+      // lost.
       const { channel } = this.#options;
       channel.on('data', (bytes: Buffer) => this.#type(bytes));
       channel.on('end', () => this.#endOfInput());
@@ -134,8 +135,8 @@ export class SshConsole {
   }
 
   /**
-   * As soon as the client has caught up, shows how many bytes were dropped. Also called when the
-   * socket is empty.
+   * Shows how many bytes were dropped, as soon as the client has read all earlier ones. Also called
+   * when the socket is empty.
    */
   caughtUp(): void {
     if (this.#leftOut === 0 || this.#behindBytes() > CAUGHT_UP_BYTES) return;

@@ -127,7 +127,7 @@ export class SshLogin {
 
   /**
    * Opens a session. SSH cannot say "try again later": clients treat a rejection as a wrong
-   * password. So this method repeats a login if the service was too busy to check the password.
+   * password. So this method retries a login if the service was too busy to check the password.
    * @returns the session, or the reason for the rejection.
    */
   async #open({ user, password }: Credentials) {

@@ -23,7 +23,7 @@ async function kindOf(promise: Promise<unknown>): Promise<DriverErrorKind> {
   throw new Error('resolved');
 }
 
-/** A driver whose downloads end when the test says so. */
+/** Returns a driver whose downloads end when the test says so. */
 function slowDriver(): { driver: FakeDriver; begun: Promise<void>; finish: (error?: Error) => void } {
   let finish: (error?: Error) => void = () => undefined;
   let begin: () => void = () => undefined;

@@ -65,8 +65,8 @@ export function afterFirmwareStop({
 }
 
 /**
- * Restores Secure Boot of the present run in a running machine whose boot mode was changed to Legacy
- * and back: such changes of the definition do not affect the run.
+ * Restores Secure Boot of the present run in a running machine whose boot mode was changed to
+ * Legacy and back: such changes of the definition do not affect the run.
  * @param running Secure Boot at the start of the run; undefined: without UEFI.
  */
 export function withPresentRun(machine: CompleteSnapshot, running: boolean | undefined): CompleteSnapshot {
@@ -77,7 +77,7 @@ export function withPresentRun(machine: CompleteSnapshot, running: boolean | und
 }
 
 /**
- * Returns the machine after a change of its own order.
+ * Returns the machine with a changed boot order.
  * @throws {DriverError} invalid, for a device that it does not have.
  */
 export function afterOrderChange(

@@ -1,6 +1,6 @@
 /**
- * Carries out the planned delays and failures of machines in memory. The same calls of a machine have
- * the same results in each run, whatever other machines do.
+ * Carries out the planned delays and failures of machines in memory. The same calls of a machine
+ * have the same results in each run, whatever other machines do.
  */
 import { DriverError } from '../driver-error.js';
 import type { SystemRef } from '../snapshot/system-snapshot.js';
@@ -21,7 +21,10 @@ export interface FakeClock {
 interface FakeTimetableOptions {
   readonly plan: FakePlan;
   readonly clock: FakeClock;
-  /** Removes a machine. @returns the function that adds it again; undefined if there is no such machine. */
+  /**
+   * Removes a machine.
+   * @returns the function that adds it again; undefined if there is no such machine.
+   */
   readonly remove: (uuid: string) => (() => void) | undefined;
 }
 
@@ -62,7 +65,8 @@ export class FakeTimetable {
   /**
    * Counts a call, and returns when the operation may begin.
    * @returns undefined if it may begin at once.
-   * @throws {DriverError} the planned failure; unavailable, at the {@link close}; the reason of the signal.
+   * @throws {DriverError} the planned failure; unavailable, at the {@link close}; the reason of the
+   *   signal.
    */
   before(operation: MachineOperation, machine: SystemRef, signal?: AbortSignal): Promise<void> | undefined {
     const plan = this.#options.plan.machines.get(machine.uuid);
@@ -77,7 +81,7 @@ export class FakeTimetable {
     return this.#fail(failure, { uuid, doing, operation, call, delay }, signal);
   }
 
-  /** The same for reading the list of machines. */
+  /** Does the same before a read of the list of machines. */
   beforeList(): Promise<void> | undefined {
     const call = this.#count('', 'list');
     const failure = this.#failureOf(this.#options.plan.list, '', { operation: 'list', call, total: call });
@@ -85,7 +89,9 @@ export class FakeTimetable {
     return failure === undefined ? undefined : this.#fail(failure, listed, undefined);
   }
 
-  /** Returns how long the guest needs to shut down, after a call of {@link before} for the shutdown. */
+  /**
+   * Returns how long the guest needs to shut down, after a call of {@link before} for the shutdown.
+   */
   shutdownMs(uuid: string): number {
     const delay = this.#options.plan.machines.get(uuid)?.delays.shutdown ?? 0;
     return this.#durationOf(delay, [uuid, 'shutdown', this.#calls.get(`${uuid} shutdown`) ?? 0]);

@@ -16,7 +16,7 @@ interface HostMemberOptions extends HostRef {
   /** The machines in the state folder; undefined: the host has never been listed. */
   readonly stored: readonly StoredMachine[] | undefined;
   readonly onChange: (member: HostMember, change: MachineChange) => void;
-  /** Called after the first check, and when the host does not answer any more, or answers again. */
+  /** Called after the first check, and when the host does not answer anymore, or answers again. */
   readonly onLoss: (loss: Loss | null, wasLost: boolean) => void;
   /** Called after each list, and when the machines of the first list were read. */
   readonly onListed: () => void;
@@ -72,8 +72,8 @@ export class HostMember {
   }
 
   /**
-   * Lists the machines of the host. Waits for a short time only if the host was listed before, and not
-   * at all while it does not answer. Never rejects.
+   * Lists the machines of the host. Waits for a short time only if the host was listed before, and
+   * not at all while it does not answer. Never rejects.
    */
   async refresh(): Promise<void> {
     if (this.watch.loss !== null || this.#overdue !== undefined) return;

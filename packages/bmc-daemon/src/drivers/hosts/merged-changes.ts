@@ -1,7 +1,7 @@
 /**
- * Merges the changes of all hosts. A migration is one change, `moved`: its machine is neither removed
- * nor new, and does not stop. The events of two hosts come in any order, so the end of a machine on one
- * host waits until it may have appeared on another one.
+ * Merges the changes of all hosts. A migration is one change, `moved`: its machine is neither
+ * removed nor new, and does not stop. The events of two hosts come in any order, so the end of a
+ * machine on one host waits until it may have appeared on another one.
  */
 import { migrated, migrating, type MachineChange, type MachineChangeListener } from '../machine-change.js';
 import type { DomainState } from '../snapshot/system-snapshot.js';

@@ -29,7 +29,7 @@ interface NovaDriverOptions {
   readonly filter: ServerFilter;
   /** Architecture of servers whose image does not name one: `x86_64`. Default: unknown. */
   readonly architecture?: string;
-  /** Maximum time of one request to the cloud, with all repetitions. */
+  /** Maximum time of one request to the cloud, with all retries. */
   readonly timeoutMs: number;
   readonly media: CloudMediaSettings;
   readonly log: Log;
@@ -52,7 +52,9 @@ const OUTPUT_LIMITS = { max: 16, maxAgeMs: FRESH_MS, failureMs: FRESH_MS };
 
 const isUuid = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
-/** Creates the driver. Its start fails with a {@link CloudError} if the cloud rejects the settings. */
+/**
+ * Creates the driver. Its start fails with a {@link CloudError} if the cloud rejects the settings.
+ */
 export function createNovaDriver({
   cloud,
   filter,
@@ -172,7 +174,9 @@ async function translated<T>(result: Promise<T>): Promise<T> {
   }
 }
 
-/** Lists the servers regularly, and logs when the cloud stops answering and when it answers again. */
+/**
+ * Lists the servers regularly, and logs when the cloud stops answering and when it answers again.
+ */
 function createWatch(
   refresh: () => Promise<void>,
   { name, log }: { readonly name: string; readonly log: Log },

@@ -2,12 +2,12 @@
  * The queue of each machine, the same for every driver. An operation has two stages. Inserts,
  * ejects and actions that boot the guest wait for each other from their first step, such as a
  * download. Every change runs in an edit, which reads the machine and changes it. This includes a
- * change of a property. Edits have a queue of their own. So a change of a property does not wait
+ * change of a property. Edits have a separate queue. So a change of a property does not wait
  * for a download.
  *
  * Ironic and sushy do not wait for the task of a slow InsertMedia, so their next power-on waits
- * here. If the insert fails, the power-on fails too, so that the guest does not boot an empty drive.
- * An eject cancels the inserts of its drive that were requested before it.
+ * here. If the insert fails, the power-on fails too, so that the guest does not boot an empty
+ * drive. An eject cancels the inserts of its drive that were requested before it.
  */
 import { DriverError } from '../driver-error.js';
 import type { OperationOptions } from '../operation-options.js';
@@ -66,7 +66,8 @@ export class MachineQueue {
   /**
    * Runs an edit of a machine after all earlier edits. An operation calls it within its own stage,
    * never within another edit.
-   * @throws what the edit throws; {DriverError} unavailable, if the edit waits at the {@link close}.
+   * @throws what the edit throws; {DriverError} unavailable, if the edit waits at the
+   *   {@link close}.
    */
   edit<Result>(uuid: string, edit: (check?: TurnCheck) => Promise<Result>): Promise<Result> {
     return this.#edits.run(uuid, async (check) => {
@@ -78,7 +79,10 @@ export class MachineQueue {
     });
   }
 
-  /** Adds a listener for the ends of edits, which must not throw. It stays for the life of the queue. */
+  /**
+   * Adds a listener for the ends of edits, which must not throw. It stays for the life of the
+   * queue.
+   */
   onEdited(listener: (uuid: string) => void): void {
     this.#editListeners.push(listener);
   }

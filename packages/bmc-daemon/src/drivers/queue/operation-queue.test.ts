@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { OperationQueue } from './operation-queue.js';
 
-/** An operation that the test ends, and that records its start. */
+/** Returns an operation that the test ends, and that records its start. */
 function step(log: string[], name: string): { operation: () => Promise<string>; end: () => void; fail: () => void } {
   let end: () => void = () => undefined;
   let fail: () => void = () => undefined;

@@ -11,7 +11,7 @@ export function mergeSettings(earlier: SettingsChange, later: SettingsChange): S
   return { ...earlier, ...later, ...(Object.keys(kept).length === 0 ? {} : { kept }) };
 }
 
-/** Returns the change that reverts a change: the present values of its settings. */
+/** Returns the change that reverts a change: the current values of its settings. */
 export function resetChange(present: MachineSettings, change: SettingsChange): SettingsChange {
   const undone = Object.entries(present).filter(([name, value]) => Object.hasOwn(change, name) && value !== null);
   // These are the members of a change, without null.

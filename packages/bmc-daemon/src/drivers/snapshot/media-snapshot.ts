@@ -56,7 +56,7 @@ export interface MediaSnapshot extends MediaSettings {
 }
 
 /**
- * Returns new settings from the present ones. It may run more than once. An error cancels the
+ * Returns new settings from the current ones. It may run more than once. An error cancels the
  * change.
  */
 export type MediaChange = (present: MediaSettings) => MediaSettings;

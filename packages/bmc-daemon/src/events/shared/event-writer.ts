@@ -1,4 +1,6 @@
-/** Stores the events of a replica in Redis, in their order. While Redis does not answer, they wait. */
+/**
+ * Stores the events of a replica in Redis, in their order. While Redis does not answer, they wait.
+ */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
@@ -9,9 +11,9 @@ import { appendScript, eventKeys } from './event-scripts.js';
 
 /** The channel of the messages about new events. */
 export const EVENT_CHANNEL = 'events';
-/** The name of a log's list. */
+/** Returns the name of a log's list. */
 export const logKeyOf = (name: string): string => `log:entries:${name}`;
-/** The name of the number of a log's entries so far. */
+/** Returns the name of the number of a log's entries so far. */
 export const logNumberKeyOf = (name: string): string => `log:number:${name}`;
 /** The name of the set with the names of the logs. */
 export const LOG_NAMES = 'log:names';
@@ -35,12 +37,15 @@ interface WaitingEvent {
 
 /** Maximum length of all events that wait for Redis, as JSON, in characters. */
 const MAX_WAITING_LENGTH = 16 * 1024 * 1024;
-/** Limits of a batch. Redis runs nothing else meanwhile, and all replicas read it before it is replaced. */
+/**
+ * Limits of a batch. Redis runs nothing else meanwhile, and all replicas read it before it is
+ * replaced.
+ */
 const BATCH_EVENTS = 100;
 const BATCH_LENGTH = 1024 * 1024;
 /**
- * All replicas observe the cloud, every 10 s. In this time, a replica reports a state again only if it has
- * reported the state before itself.
+ * All replicas observe the cloud, every 10 s. In this time, a replica reports a state again only if
+ * it has reported the state before itself.
  */
 const OBSERVED_MS = 30_000;
 const failuresSchema = z.array(z.string());
@@ -64,7 +69,7 @@ export class SharedEventWriter {
     void this.write();
   }
 
-  /** Stores the waiting events. If Redis does not answer, the caller tries again later. */
+  /** Stores the waiting events. If Redis does not answer, the caller retries later. */
   write(): Promise<void> {
     this.#writing ??= this.#writeAll().finally(() => (this.#writing = undefined));
     return this.#writing;
@@ -79,7 +84,8 @@ export class SharedEventWriter {
       try {
         await this.#store(batch);
       } catch {
-        // The store reports its failure. Redis may have the events nevertheless, and then gets them twice.
+        // The store reports its failure. Redis may have the events nevertheless, and then gets them
+        // twice.
         this.#dropOldest();
         return;
       }
@@ -134,8 +140,8 @@ export class SharedEventWriter {
 }
 
 /**
- * Returns the state that an event reports, and of which part of a machine; empty for other events. All
- * replicas observe the states of machines, and one of them reports each change.
+ * Returns the state that an event reports, and of which part of a machine; empty for other events.
+ * All replicas observe the states of machines, and one of them reports each change.
  */
 function reportOf({ system, messageId, origin }: ServiceEvent): { readonly subject: string; readonly state: string } {
   if (system === null || !messageId.startsWith('ResourceEvent.') || !origin.startsWith('/redfish/v1/Systems/'))

@@ -69,11 +69,12 @@ class EventReader {
   readonly #listeners = new Set<(event: ServiceEvent, sequence: number) => void>();
   #reading: Promise<void> | undefined;
   #isStale = false;
-  /** The events before the first listener. */
+  /** Events that arrived before the first listener subscribed. */
   #stored: { readonly event: ServiceEvent; readonly sequence: number }[] = [];
   /** The digests of the latest elements that this replica has read, oldest first. */
   readonly #known = new Set<string>();
   #last = { number: 0, digest: '' };
+  /** Identifies the data in Redis. It changes if Redis loses its data. */
   #run = '';
   #newest = 0;
 
@@ -117,7 +118,7 @@ class EventReader {
       try {
         answer = await this.#options.store.run(readScript, eventKeys, [String(number), this.#run, digest]);
       } catch {
-        // The next beat tries again.
+        // The next heartbeat retries.
         return;
       }
       const [run, newest, which, ...elements] = answerSchema.parse(answer);
@@ -130,11 +131,12 @@ class EventReader {
     }
   }
 
-  /** Delivers those of all stored elements that this replica has not read before. */
+  /** Delivers the stored elements that this replica has not read before. */
   #deliverUnknown(elements: readonly string[]): void {
     const isKnown = elements.map((element) => this.#known.has(digestOf(element)));
     const [oldest] = elements;
-    // A full list without any known element has replaced elements that this replica has not read.
+    // If the list is full and has no known element, it has lost elements that this replica never
+    // read.
     if (oldest !== undefined && elements.length >= this.#options.capacity && !isKnown.includes(true)) {
       const lost = numberOf(oldest) - this.#last.number - 1;
       if (this.#last.number > 0 && lost > 0) this.#reportLoss(lost, numberOf(oldest) - 1);
@@ -157,7 +159,7 @@ class EventReader {
     try {
       this.#send(eventSchema.parse(JSON.parse(element.slice(element.indexOf(' ') + 1))), this.#last.number);
     } catch (error) {
-      log.warn('ignoring an event in the shared store with an unknown form', { error });
+      log.warn('ignoring an event of an unknown form in the shared store', { error });
     }
   }
 
@@ -169,5 +171,5 @@ class EventReader {
 }
 
 const digestOf = (element: string): string => hash('sha1', element, 'hex');
-/** As in the script: 0 for an element without a number. */
+/** Returns the number of an element, as the script does; 0 for an element without a number. */
 const numberOf = (element: string): number => Number(/^\d+/.exec(element)?.[0] ?? 0);

@@ -175,13 +175,16 @@ class StoredListeners implements SharedListeners {
         await this.#storeFailing();
       }
     } catch {
-      // The next beat tries again.
+      // The next heartbeat retries.
     } finally {
       this.#isBeating = false;
     }
   }
 
-  /** Stops all deliveries if another replica may deliver. A failed attempt must not end a subscription. */
+  /**
+   * Stops all deliveries if another replica may deliver. A failed attempt must not end a
+   * subscription.
+   */
   async #check(): Promise<void> {
     const ticket = this.#ticket;
     try {

@@ -30,7 +30,7 @@ const MAX_ANSWER_BYTES = 65_536;
  */
 const hosts = imageHosts(anyHost);
 
-/** Whether a URL has a forbidden address. A host name is checked when it is resolved. */
+/** Returns whether a URL has a forbidden address. A host name is checked when it is resolved. */
 export function isForbidden(url: URL): boolean {
   try {
     hosts.check(url);

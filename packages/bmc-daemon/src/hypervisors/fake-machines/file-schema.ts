@@ -68,7 +68,7 @@ const delays = z.strictObject({
   read: duration.optional(),
 });
 
-/** A failure of a machine, or of the whole service. */
+/** Defines a failure of a machine, or of the whole service. */
 const failureWith = <const Operation extends FailingOperation>(operations: readonly Operation[]) =>
   z
     .strictObject({

@@ -1,5 +1,5 @@
 /**
- * Limits of a body's structure. To parse and check a body costs much more than to read it. So one
+ * Limits of a body's structure. Parsing and checking a body costs much more than reading it. So one
  * pass over the bytes first rejects bodies that no resource needs.
  */
 import { RedfishError } from '../messages/errors.js';
@@ -15,8 +15,8 @@ const MAX_VALUES = 10_000;
 /** Maximum number of members of one object, or of items of one array. */
 const MAX_MEMBERS = 1_000;
 /**
- * Maximum number of bytes of a string, with its escapes. The longest accepted string is a PEM text of
- * 64 KiB with escaped line breaks.
+ * Maximum number of bytes of a string, with its escapes. The longest accepted string is a PEM text
+ * of 64 KiB with escaped line breaks.
  */
 const MAX_STRING_LENGTH = 131_072;
 

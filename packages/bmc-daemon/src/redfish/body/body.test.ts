@@ -6,8 +6,8 @@ import { messageId } from '../messages/messages.js';
 import { createBodyReader, unsharedBodyBytes, maximumBodyBytes, type ReadBody } from './body.js';
 
 /**
- * The parts of a request that readBody uses: headers and bytes. The pipeline's tests send real
- * requests.
+ * Returns the parts of a request that readBody uses: headers and bytes. The pipeline's tests send
+ * real requests.
  */
 const request = (body: string | Buffer, headers: Record<string, string> = { 'content-type': 'application/json' }) => {
   const stream = Object.assign(new PassThrough(), { headers });

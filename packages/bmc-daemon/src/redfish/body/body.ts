@@ -122,8 +122,8 @@ function collect(request: IncomingMessage, collector: Collector): Promise<Buffer
       if (fault === undefined) return;
       request.off('data', add);
       // Read and drop the rest: a client loses the answer if its connection closes while it sends.
-      // Exception: after too many chunks (`Connection: close`), read no more, because the rest could
-      // take very long.
+      // Exception: after too many chunks (`Connection: close`), read no more, because the rest
+      // could take very long.
       if (fault.headers['Connection'] === 'close') request.pause();
       else request.resume();
       reject(fault);
@@ -185,7 +185,7 @@ function strip(value: Json): Json {
   return isLink(value) ? bodyObject(Object.entries(value)) : withoutAnnotations(value);
 }
 
-/** Whether the object is a link, `{"@odata.id": uri}`, which names a resource. */
+/** Returns whether the object is a link, `{"@odata.id": uri}`, which names a resource. */
 function isLink(value: JsonObject): boolean {
   const names = Object.keys(value);
   return names.length === 1 && names[0] === '@odata.id';

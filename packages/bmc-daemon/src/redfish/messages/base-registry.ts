@@ -49,8 +49,11 @@ const s2 = ['string', 'string'] as const;
 const s3 = ['string', 'string', 'string'] as const;
 const sn = ['string', 'number'] as const;
 
-/** All messages that the service sends, by registry key: `template(status, severity, arguments, text, resolution)`. */
-// Prettier would write each argument on a line of its own.
+/**
+ * All messages that the service sends, by registry key:
+ * `template(status, severity, arguments, text, resolution)`.
+ */
+// Prettier would write each argument on its own line.
 // prettier-ignore
 export const messageTable = {
   Success: template(200, 'OK', [], 'Done.', none),
@@ -215,9 +218,9 @@ export const messageTable = {
     "The resource was not created, because it conflicts with the resource at '%1'.",
     'Change or delete that resource, or create a different resource.'),
   CreateLimitReachedForResource: template(400, 'Critical', [],
-    'There are as many of these resources as the service allows.', 'Delete one that is not needed any more.'),
+    'There are as many of these resources as the service allows.', 'Delete one that is not needed anymore.'),
   EventSubscriptionLimitExceeded: template(503, 'Critical', [],
-    'There are as many subscriptions as the service allows.', 'Delete one that is not needed any more.'),
+    'There are as many subscriptions as the service allows.', 'Delete one that is not needed anymore.'),
   SubscriptionTerminated: template(200, 'OK', [], 'The subscription has ended.', none),
   EventBufferExceeded: template(200, 'Warning', [],
     'The event buffer was full, so the service dropped events.', 'Read the missed events in the log service.'),
@@ -241,7 +244,7 @@ export const messageTable = {
     'A backend that the request needs has failed.', 'Send the request again.'),
   OperationTimeout: template(503, 'Warning', [],
     'A backend that the request needs did not answer in time.',
-    'Read the present state of the resource before you send the request again.'),
+    'Read the current state of the resource before you send the request again.'),
   CouldNotEstablishConnection: template(502, 'Critical', s1,
     "'%1' did not answer.", 'Check the URI, and that the host of this service can reach it.'),
   ResourceAtUriUnauthorized: template(400, 'Critical', s2,

@@ -54,7 +54,10 @@ export function answerClientError(parserError: NodeJS.ErrnoException, socket: Du
   return status;
 }
 
-/** Whether an earlier answer is in progress on the connection; another answer would corrupt it. */
+/**
+ * Returns whether an earlier answer is in progress on the connection; another answer would corrupt
+ * it.
+ */
 function hasStartedAnswer(socket: Duplex): boolean {
   // Node stores the current response on the socket. Its own `clientError` handler reads the same
   // two properties.

@@ -101,7 +101,7 @@ async function filterMembers(body: JsonObject, filter: Filter, reader: LinkReade
   for (const [index, member] of members.entries()) {
     const link = links[index];
     const resource = typeof link === 'string' ? resources.get(link) : member;
-    // A member never matches if it does not exist any more, or if the user may not read it.
+    // A member never matches if it does not exist anymore, or if the user may not read it.
     if (isObject(resource) && !('@Message.ExtendedInfo' in resource) && filter(resource)) passing.push(member);
     // Pauses here, because a filter may contain a thousand comparisons.
     await reader.step();

@@ -4,7 +4,7 @@ import { ExpansionBudget, type ExpansionLimits } from './expansion-budget.js';
 
 const stays = new AbortController().signal;
 
-/** A budget, and work that the test ends. */
+/** Returns a budget, and work that the test ends. */
 function open(limits: Partial<ExpansionLimits> = {}) {
   const budget = new ExpansionBudget(limits);
   const started: string[] = [];

@@ -15,7 +15,10 @@ function entryOf(local = newLocal(), replica = 'other'): StoredEntry {
   return { id: record.id, revision: 1, value: storedTask(record, { replica, isCancellable: true }) };
 }
 
-/** A store in which another replica is always faster. A loop without a bound fails at the 1000th commit. */
+/**
+ * Returns a store in which another replica is always faster. A loop without a bound fails at the
+ * 1000th commit.
+ */
 function losingStore(entries: readonly StoredEntry[]) {
   let commits = 0;
   const store: SharedStore = {

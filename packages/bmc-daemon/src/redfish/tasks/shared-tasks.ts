@@ -1,7 +1,7 @@
 /**
- * Tasks of all replicas. A replica runs and changes its own tasks, and stores them in the shared store.
- * The other replicas show these tasks, and can cancel them. If a replica is dead, the others mark its
- * running tasks as failed.
+ * Tasks of all replicas. A replica runs and changes its own tasks, and stores them in the shared
+ * store. The other replicas show these tasks, and can cancel them. If a replica is dead, the others
+ * mark its running tasks as failed.
  */
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { SharedStore, StoredEntry } from '../../replicas/shared-store.js';
@@ -15,7 +15,7 @@ import { parseTask, storedTask, TASK_KIND, type KnownTask } from './stored-task.
 /** Maximum number of attempts to store a change while other replicas change the same task. */
 const MAX_ATTEMPTS = 20;
 
-/** Returns a task store with the tasks of all replicas. Needs no close: it has no timer of its own. */
+/** Returns a task store with the tasks of all replicas. Needs no close: it has no timer. */
 export function createSharedTasks(local: LocalTaskStore, store: SharedStore, log: Pick<Log, 'warn'>): TaskStore {
   return new SharedTasks(local, store, log);
 }
@@ -172,8 +172,8 @@ class SharedTasks implements TaskStore {
   }
 
   /**
-   * Applies the change that another replica made to an own task: cancels the task, or ends it if the
-   * other replica considered this replica dead and marked the task as failed.
+   * Applies the change that another replica made to an own task: cancels the task, or ends it if
+   * the other replica considered this replica dead and marked the task as failed.
    */
   #applyRemoteChange({ record }: KnownTask): void {
     const { id, state, cancelledBy } = record;
@@ -184,7 +184,10 @@ class SharedTasks implements TaskStore {
       this.#local.cancel(id, cancelledBy);
   }
 
-  /** Stores the changes of own tasks. While the store does not answer, the changes wait for its next beat. */
+  /**
+   * Stores the changes of own tasks. While the store does not answer, the changes wait for its next
+   * beat.
+   */
   #storeAll(): Promise<void> {
     this.#storing ??= this.#storeUnstored().finally(() => (this.#storing = undefined));
     return this.#storing;
@@ -246,7 +249,7 @@ class SharedTasks implements TaskStore {
       failure,
     };
     if (await this.#replace(task, ended).catch(ignored))
-      this.#log.warn(`task failed: ${record.name}: its replica does not run any more`);
+      this.#log.warn(`task failed: ${record.name}: its replica does not run anymore`);
   }
 }
 
@@ -259,10 +262,12 @@ function mayReplace(entry: StoredEntry): boolean {
   return task !== undefined && isRunning(task.record);
 }
 
-/** Returns the failure of a task whose replica has ended. The work of the task may have succeeded. */
+/**
+ * Returns the failure of a task whose replica has ended. The work of the task may have succeeded.
+ */
 function interrupted(): RedfishError {
   const why = 'The service that executed it was interrupted. Read the resource to see the result.';
-  // Not the usual 502 of this message: many clients repeat a request after a 502.
+  // Not the usual 502 of this message: many clients retry a request after a 502.
   return new RedfishError(500, [withDetail(message('OperationFailed'), why)]);
 }
 

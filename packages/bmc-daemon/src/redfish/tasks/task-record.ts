@@ -49,7 +49,7 @@ export interface TaskRecord {
 /** Called for every change. `before` is null for a new task, `after` is null for a removed one. */
 export type TaskListener = (change: { readonly before: TaskRecord | null; readonly after: TaskRecord | null }) => void;
 
-/** Whether the work still runs. */
+/** Returns whether the work still runs. */
 export function isRunning({ state }: TaskRecord): boolean {
   return state === 'Running' || state === 'Cancelling';
 }
@@ -98,7 +98,10 @@ export class TaskRecords {
     return this.#records.get(id);
   }
 
-  /** Adds or replaces a record. Above the limit, removes the finished records that were created first. */
+  /**
+   * Adds or replaces a record. Above the limit, removes the finished records that were created
+   * first.
+   */
   put(record: TaskRecord): void {
     const before = this.#records.get(record.id) ?? null;
     // A Map keeps the position of an existing key, so the order of creation remains.

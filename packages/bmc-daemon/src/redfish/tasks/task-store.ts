@@ -57,7 +57,9 @@ export interface TaskStore {
    * @returns false if the task is unknown or still runs.
    */
   remove(id: string): Awaitable<boolean>;
-  /** Resolves when all replicas know the present state of the tasks, or the store does not answer. */
+  /**
+   * Resolves when all replicas know the current state of the tasks, or the store does not answer.
+   */
   whenStored(): Promise<void>;
   onChange(listener: TaskListener): void;
   /** How long a finished task stays, in minutes. Default: a day. */

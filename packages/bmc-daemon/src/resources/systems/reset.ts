@@ -55,7 +55,8 @@ export function supportedResets({ driver }: Pick<Services, 'driver'>): readonly 
 /**
  * Executes a reset. A slow reset becomes a task: a power-on waits for a download of an image, and
  * libvirt needs 12 s to destroy a QEMU process that hangs.
- * @throws {RedfishError} 400 if the driver does not support the type or EMULATOR_DISABLE_POWER_OFF rejects it.
+ * @throws {RedfishError} 400 if the driver does not support the type or EMULATOR_DISABLE_POWER_OFF
+ *   rejects it.
  * @throws {DriverError} the driver's error, if it comes before the request becomes a task.
  */
 export async function reset(
@@ -112,7 +113,7 @@ function switchesOff(action: PowerAction, { state }: SystemSnapshot): boolean {
   return action === 'destroy' || action === 'shutdown' || action === 'pmSuspend';
 }
 
-/** Translates driver errors of a reset that have a Redfish message of their own. */
+/** Translates errors of a reset that have a specific Redfish message. */
 function explain(error: unknown, action: PowerAction, { uuid, state }: SystemSnapshot): unknown {
   if (!(error instanceof DriverError)) return error;
   if (error.kind === 'conflict' && state === 'shutoff' && needsGuest.has(action)) {

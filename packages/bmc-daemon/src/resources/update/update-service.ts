@@ -1,6 +1,7 @@
 /**
- * Simulated firmware updates, as in sushy-tools, for tests of update tools. Clients see a whole update,
- * up to the new version after the next reset. The service downloads nothing and changes no firmware.
+ * Simulated firmware updates, as in sushy-tools, for tests of update tools. Clients see a whole
+ * update, up to the new version after the next reset. The service downloads nothing and changes no
+ * firmware.
  */
 import { z } from 'zod';
 import { DriverError } from '../../drivers/driver-error.js';
@@ -54,7 +55,8 @@ const updateService = defineResource({
       }),
       run: async (machines, { ImageURI, Targets = [], TransferProtocol }, { services, requester }) => {
         const image = imageOf(ImageURI, TransferProtocol);
-        // Targets is optional only with a single machine, so that no client updates all machines by mistake.
+        // Targets is optional only with a single machine, so that no client updates all machines by
+        // mistake.
         if (Targets.length === 0 && machines.length !== 1)
           throw redfishError('ActionParameterMissing', action, 'Targets');
         const ids = Targets.length === 0 ? machines.map(({ uuid }) => uuid) : Targets.map(machineOf);
@@ -91,7 +93,11 @@ function machineOf(uri: string): string {
   return found;
 }
 
-/** Loads the machine of a target. @throws {RedfishError} 400 for an unknown machine. @throws {DriverError} */
+/**
+ * Loads the machine of a target.
+ * @throws {RedfishError} 400 for an unknown machine.
+ * @throws {DriverError}
+ */
 async function loadTarget(id: string, uri: string, { driver }: Services): Promise<SystemSnapshot> {
   try {
     return await driver.getSystem(id);
@@ -106,7 +112,10 @@ function notATarget(uri: string): RedfishError {
   ]);
 }
 
-/** Starts an update as a task, as clients expect. The task completes when the new version waits for a reset. */
+/**
+ * Starts an update as a task, as clients expect. The task completes when the new version waits for
+ * a reset.
+ */
 function update(
   systems: ReadonlySet<SystemSnapshot>,
   image: URL,
@@ -146,8 +155,8 @@ function update(
 }
 
 /**
- * Returns the version after an update: the version in the image's file name (`bios-1.5.2.bin`), else the
- * present version with its last number incremented, as in sushy-tools.
+ * Returns the version after an update: the version in the image's file name (`bios-1.5.2.bin`),
+ * else the current version with its last number incremented, as in sushy-tools.
  * @param present null if unknown.
  */
 export function nextVersion(image: URL, present: string | null): string {

@@ -10,8 +10,9 @@ const faults: ImageFaults = {
 };
 
 /**
- * Returns the schema of a PATCH for a drive. Properties of an image need an Image in the same body. Without
- * it they must have their present values, because some clients send back everything that they read.
+ * Returns the schema of a PATCH for a drive. Properties of an image need an Image in the same body.
+ * Without it they must have their current values, because some clients send back everything that
+ * they read.
  * @param shown the drive as GET shows it.
  */
 export const driveBody = (shown: Readonly<Record<string, unknown>>) =>
@@ -33,7 +34,7 @@ type DriveBody = z.infer<ReturnType<typeof driveBody>>;
 
 /**
  * Returns the contradictions within a body and, without an Image, the image properties whose values
- * differ from the present values.
+ * differ from the current values.
  */
 function conflicts(body: DriveBody, shown: Readonly<Record<string, unknown>>): readonly Message[] {
   const { Image: image, Inserted: inserted, TransferProtocolType: claimed } = body;

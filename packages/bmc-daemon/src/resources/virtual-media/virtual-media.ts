@@ -15,9 +15,13 @@ import { driveBody, driveChange } from './virtual-media-change.js';
 
 const ejectMediaAction = 'VirtualMedia.EjectMedia';
 
-const methodOut = { upload: 'Upload', stream: 'Stream' } as const;
+const transferMethodNames = { upload: 'Upload', stream: 'Stream' } as const;
 
-/** Loads a virtual media drive. @throws {RedfishError} 404 for an unknown drive. @throws {DriverError} */
+/**
+ * Loads a virtual media drive.
+ * @throws {RedfishError} 404 for an unknown drive.
+ * @throws {DriverError}
+ */
 export async function loadMediaDrive(
   { systemId, mediaId }: { readonly systemId: string; readonly mediaId: string },
   { driver, settings }: Services,
@@ -29,9 +33,9 @@ export async function loadMediaDrive(
 }
 
 /**
- * The URIs of virtual media. Older clients and Ironic use the manager's URI, newer clients the system's.
- * Playbooks failed when sushy-tools moved the resource, so this service has both. Manager and system
- * have the same id, so `systemId` fits both templates.
+ * The URIs of virtual media. Older clients and Ironic use the manager's URI, newer clients the
+ * system's. Playbooks failed when sushy-tools moved the resource, so this service has both. Manager
+ * and system have the same id, so `systemId` fits both templates.
  */
 type CollectionUri = '/redfish/v1/Managers/{systemId}/VirtualMedia' | '/redfish/v1/Systems/{systemId}/VirtualMedia';
 
@@ -83,7 +87,7 @@ const driveAt = (uri: `${CollectionUri}/{mediaId}`) => {
           'Image@Redfish.AllowableValues': [],
           'Inserted@Redfish.AllowableValues': [],
           'WriteProtected@Redfish.AllowableValues': [],
-          'TransferMethod@Redfish.AllowableValues': drive.transferMethods.map((method) => methodOut[method]),
+          'TransferMethod@Redfish.AllowableValues': drive.transferMethods.map((method) => transferMethodNames[method]),
           'TransferProtocolType@Redfish.AllowableValues': transferProtocols,
           'UserName@Redfish.AllowableValues': [],
           'Password@Redfish.AllowableValues': [],
@@ -116,7 +120,7 @@ function renderDrive({ id, name, mediaTypes, drive }: MediaDriveEntity, verifyBy
     ImageName: drive.imageName,
     ConnectedVia: connectedVia(drive),
     WriteProtected: drive.writeProtected,
-    TransferMethod: drive.transferMethod === null ? null : methodOut[drive.transferMethod],
+    TransferMethod: drive.transferMethod === null ? null : transferMethodNames[drive.transferMethod],
     TransferProtocolType: drive.viaUri && drive.image !== null ? protocolOf(drive.image) : null,
     // Write-only: the service does not store them after the download.
     UserName: null,

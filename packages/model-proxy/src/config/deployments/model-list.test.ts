@@ -228,7 +228,7 @@ describe('a provider', () => {
   it('without an address, or with an invalid one in the environment, prevents the start', () => {
     const text = `model_list:\n${entry('m', '{model: hosted_vllm/a}')}`;
     expect(faults(text)).toEqual([
-      'config.yaml:3: model_list[0].litellm_params: api_base is missing: hosted_vllm has no address of its own, and HOSTED_VLLM_API_BASE is not set',
+      'config.yaml:3: model_list[0].litellm_params: api_base is missing: hosted_vllm has no default address, and HOSTED_VLLM_API_BASE is not set',
     ]);
     expect(faults(text, { environment: { HOSTED_VLLM_API_BASE: 'vllm:8000' } })).toEqual([
       'environment: HOSTED_VLLM_API_BASE must be a URL such as https://host/v1, without user and query',

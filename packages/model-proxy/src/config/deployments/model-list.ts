@@ -108,7 +108,7 @@ function readEntry({ node, path }: Entry, inherited: ListInherited): Deployment 
   return modelName === undefined ? undefined : read;
 }
 
-/** Adds the values of the credential that the params name. Values of the params win. */
+/** Adds the values of the credential that the params name. Values of the params have precedence. */
 function withCredential(params: FoundBlock, { credentials, findings }: ListInherited): FoundBlock {
   const name = params.node.members.get('litellm_credential_name');
   if (name?.kind !== 'scalar' || typeof name.value !== 'string') return params;

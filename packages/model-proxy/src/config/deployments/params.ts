@@ -32,7 +32,7 @@ export interface Unserved {
 interface ParamsInput {
   readonly modelName: string;
   readonly modelInfo: Readonly<Record<string, unknown>>;
-  /** `rpm` of the entry; `rpm` of the params wins. */
+  /** `rpm` of the entry; `rpm` of the params overrides it. */
   readonly entryRpm?: number | undefined;
   readonly params: FoundBlock;
   readonly inherited: Inherited;
@@ -40,8 +40,8 @@ interface ParamsInput {
 
 /**
  * Reads the whole block and adds its faults to the findings.
- * @returns undefined if the target has a fault. With other faults the result is a deployment, but the
- *   proxy does not start, because the findings contain the faults.
+ * @returns undefined if the target has a fault. With other faults the result is a deployment, but
+ *   the proxy does not start, because the findings contain the faults.
  */
 export function readParams({
   modelName,

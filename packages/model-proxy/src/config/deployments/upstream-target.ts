@@ -77,7 +77,7 @@ export function readTarget(
   if (typeof derived === 'string') return derived;
   const apiBase = derived?.apiBase ?? base ?? provider.defaultApiBase;
   if (apiBase === null) {
-    const missing = `api_base is missing: ${name} has no address of its own${unset(provider.apiBaseEnvironment)}`;
+    const missing = `api_base is missing: ${name} has no default address${unset(provider.apiBaseEnvironment)}`;
     findings.fault(params.node, params.path, missing);
     return undefined;
   }
@@ -108,8 +108,8 @@ function valueReader({ values }: Block<typeof paramsTable>, environment: Environ
 const unset = (names: readonly string[]) => (names.length === 0 ? '' : `, and ${names.join(' or ')} is not set`);
 
 /**
- * Returns the address from the provider's environment variable; undefined: no variable is set. Adds a
- * fault if the address is not a URL.
+ * Returns the address from the provider's environment variable; undefined: no variable is set. Adds
+ * a fault if the address is not a URL.
  */
 function environmentBase(provider: Provider, { environment, findings }: TargetOptions): string | undefined {
   const name = provider.apiBaseEnvironment.find((candidate) => fromEnvironment(environment, candidate) !== undefined);

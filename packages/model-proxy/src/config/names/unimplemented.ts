@@ -222,7 +222,7 @@ const environment: readonly SettingGroup[] = [
 /** The groups of each block of the file, and those of the environment. */
 export const unimplemented = { top, entry, params, settings, general, router, environment } as const;
 
-/** The group of a setting; undefined: it is not in the table. */
+/** Returns the group of a setting; undefined: it is not in the table. */
 export function groupOf(groups: readonly SettingGroup[], name: string): SettingGroup | undefined {
   return groups.find(({ names }) => names.has(name));
 }

@@ -305,7 +305,7 @@ describe('an upstream that answers while a form is still being sent', () => {
     const client = Client.chunked();
     client.sendChunk(field('model', 'public') + FILE);
     expect(await client.answer()).toEqual([200, '{"model":"hosted_vllm/served/model"}']);
-    client.sendChunk(`no form any more`);
+    client.sendChunk(`no form anymore`);
     client.send('0\r\n\r\nGET /health/liveliness HTTP/1.1\r\nHost: x\r\n\r\n');
     await waitFor(
       () => client.text.match(/HTTP\/1\.1 200/g)?.length === 2 || undefined,

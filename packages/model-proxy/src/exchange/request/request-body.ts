@@ -46,7 +46,7 @@ export interface RequestBody {
   ): readonly Buffer[] | BodyStream;
   /**
    * Frees the body's memory for reuse. Called only if the upstream's socket does not need the
-   * memory any more.
+   * memory anymore.
    */
   release?(): void;
 }

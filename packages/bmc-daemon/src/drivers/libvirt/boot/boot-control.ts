@@ -288,7 +288,7 @@ export class BootControl {
       .find(uuid)
       .then(work)
       .catch((error: unknown) => {
-        // The machine was deleted meanwhile, so it has no override any more.
+        // The machine was deleted meanwhile, so it has no override anymore.
         if (error instanceof DriverError && error.kind === 'notFound') return;
         this.#host.log.warn(`${doing} of machine ${uuid} failed`, { error });
       });

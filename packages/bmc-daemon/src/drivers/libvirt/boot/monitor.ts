@@ -64,7 +64,7 @@ async function setBootOrder(domain: Domain, indexes: readonly BootIndex[], timeo
   const set = ({ qomPath: path, name }: BootProperty, value: number): Promise<unknown> =>
     execute(domain, 'qom-set', { path, property: name, value }, timeoutMs, { optional: value < 0 });
   // Sets the numbers from the last device to the first. Two devices must not share a number, so
-  // each new number is above all present ones. A guest that restarts meanwhile still finds all its
+  // each new number is above all current ones. A guest that restarts meanwhile still finds all its
   // devices.
   const base = Math.max(0, ...present.values());
   const changes = [...wantedOrder.entries()]

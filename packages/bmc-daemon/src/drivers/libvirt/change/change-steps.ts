@@ -1,7 +1,7 @@
 /**
  * Steps of a change outside the definition: libvirt's autostart, and the image in the guest's
  * drive. The daemon records each step in the definition before the step runs, so that it can finish
- * the step after a restart of its own.
+ * the step after it restarts.
  */
 import { cdStep, type CdChange } from '../../system-change.js';
 import { attempt } from '../failure.js';

@@ -77,7 +77,8 @@ async function examineConnected(
     libvirt,
     type,
   }));
-  // Without QEMU, libvirt has no version to report. After its start, it first examines QEMU for seconds.
+  // Without QEMU, libvirt has no version to report. After its start, it first examines QEMU for
+  // seconds.
   const qemu = within(timeoutMs, hypervisor.getVersion(call)).then(
     (version) => (version === late ? null : version),
     () => null,
@@ -102,7 +103,7 @@ async function examineConnected(
   };
 }
 
-/** What libvirt reports about itself. */
+/** Libvirt's report about itself. */
 interface Libvirt {
   readonly libvirt: number;
   /** `QEMU`, `TEST`. */
@@ -119,7 +120,9 @@ async function reported(own: Promise<Libvirt>, host: ExaminedHost): Promise<Libv
   }
 }
 
-/** Runs an examination only for the driver of QEMU: the test driver has neither firmware nor KVM. */
+/**
+ * Runs an examination only for the driver of QEMU: the test driver has neither firmware nor KVM.
+ */
 async function withQemu(
   own: Promise<Libvirt>,
   capabilities: Promise<HostCapabilities>,

@@ -40,8 +40,8 @@ export class Variables {
 
   /**
    * Recreates the variables of a machine at once after a change of its definition, because the host
-   * may start the machine itself. If the machine runs or is saved, does nothing: `ColdStart` recreates
-   * the variables before the next start. Never rejects.
+   * may start the machine itself. If the machine runs or is saved, does nothing: `ColdStart`
+   * recreates the variables before the next start. Never rejects.
    */
   async recreateNow(machine: Machine): Promise<void> {
     const { queue, hypervisor, timeoutMs } = this.#options.host;
@@ -60,9 +60,9 @@ export class Variables {
 
   /**
    * Completes a change of firmware that was in progress when the daemon ended. If a client reverts
-   * this change, the new variables must not stay with the old firmware. A repetition is safe, even
-   * if the daemon ended during its upload. The first message of an upload contains all variables,
-   * so the file has either the old variables or the new ones.
+   * this change, the new variables must not stay with the old firmware. Repeating the change is
+   * safe, even if the daemon ended during its upload. The first message of an upload contains all
+   * variables, so the file has either the old variables or the new ones.
    */
   async reconcile(machine: Machine, { xml }: Definition): Promise<void> {
     if (readMetadata(xml).resetNvram) await this.recreateNow(machine);

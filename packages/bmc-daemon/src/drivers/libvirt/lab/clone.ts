@@ -111,7 +111,10 @@ function planned(source: string, identity: CloneIdentity, volumes: readonly Plan
   };
 }
 
-/** Checks that the disks of the source do not change, and that it is complete. @throws {LabError} */
+/**
+ * Checks that the disks of the source do not change, and that it is complete.
+ * @throws {LabError}
+ */
 async function checkSource({ name, machine, created }: KnownMachine, timeoutMs: number): Promise<void> {
   if (created?.complete === false) throw new LabError([`machine ${name} is incomplete: delete it, or create it again`]);
   if (await attempt(`reading the state of machine ${name}`, () => machine.domain.isActive({ timeoutMs }))) {

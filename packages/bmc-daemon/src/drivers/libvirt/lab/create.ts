@@ -26,9 +26,10 @@ export interface CreateRequest {
 }
 
 /**
- * Creates the machines that do not exist yet, and compares the others with the spec. It stops at the first
- * machine that cannot be created.
- * @throws {LabError} if something is wrong before the first change; DriverError, if libvirt does not answer.
+ * Creates the machines that do not exist yet, and compares the others with the spec. It stops at
+ * the first machine that cannot be created.
+ * @throws {LabError} if something is wrong before the first change; DriverError, if libvirt does
+ *   not answer.
  */
 export async function createMachines(host: LabHost, request: CreateRequest): Promise<void> {
   const { naming, spec, onReport } = request;

@@ -23,8 +23,10 @@ export interface Deletion {
 }
 
 /**
- * Finds the machines of names. A name is that of a machine, or of all machines that `--count` has numbered.
- * @throws {LabError} for a machine of another program, and for a disk that something else needs; DriverError.
+ * Finds the machines of names. A name is that of a machine, or of all machines that `--count` has
+ * numbered.
+ * @throws {LabError} for a machine of another program, and for a disk that something else needs;
+ *   DriverError.
  */
 export async function planDeletion(host: LabHost, names: readonly string[]): Promise<Deletion> {
   const all = await readMachines(host);

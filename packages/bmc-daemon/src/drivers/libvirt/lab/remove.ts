@@ -10,7 +10,10 @@ import { volumesOf } from './machine-volumes.js';
 
 const { MANAGED_SAVE, SNAPSHOTS_METADATA, CHECKPOINTS_METADATA, NVRAM } = DomainUndefineFlags;
 
-/** Everything that libvirt stores for a machine. Without a flag, it also removes the state of the TPM. */
+/**
+ * Everything that libvirt stores for a machine. Without a flag, it also removes the state of the
+ * TPM.
+ */
 export const UNDEFINE_FLAGS = MANAGED_SAVE | SNAPSHOTS_METADATA | CHECKPOINTS_METADATA | NVRAM;
 
 /**

@@ -161,7 +161,7 @@ export class ImageStore {
       await filling;
       return name;
     } catch {
-      // The other download of this content was aborted, or its credentials are not valid any more.
+      // The other download of this content was aborted, or its credentials are not valid anymore.
       signal.throwIfAborted();
       return await this.#fetch(wanted);
     }

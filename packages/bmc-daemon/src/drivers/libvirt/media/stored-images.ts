@@ -1,7 +1,7 @@
 /**
  * The complete images in the storage pool. All machines share them. A sweep removes the images
- * that no machine uses. The name of a volume identifies its URL and content (media/image-key.ts), so
- * no record is needed.
+ * that no machine uses. The name of a volume identifies its URL and content (media/image-key.ts),
+ * so no record is needed.
  */
 import { imageVolumePrefix, isPartVolume } from '../../../media/image-key.js';
 import type { ImageDownload } from '../../../media/image-server.js';
@@ -61,7 +61,7 @@ export class StoredImages {
    * Opens the pool. The first call removes partial downloads of an earlier run of the daemon, and
    * images that no machine uses.
    * @returns null if there is no pool and `create` is false.
-   * @throws {DriverError} if the host does not answer; the next call tries again.
+   * @throws {DriverError} if the host does not answer; the next call retries.
    */
   async open(options: { readonly create: boolean }): Promise<ImageVolumes | null> {
     for (;;) {
@@ -211,8 +211,8 @@ export class StoredImages {
   }
 
   /**
-   * Removes the images that no machine uses and no caller has leased. Removes nothing while another host
-   * that may have the same pool does not answer.
+   * Removes the images that no machine uses and no caller has leased. Removes nothing while another
+   * host that may have the same pool does not answer.
    */
   async #sweep(images: ImageVolumes, eligible: (name: string) => boolean): Promise<void> {
     const candidates = (await images.list()).filter((name) => eligible(name) && !this.#contents.leases.has(name));

@@ -1,4 +1,7 @@
-/** Records starts and restarts in a machine's metadata, so that the daemon finishes them after a restart of its own. */
+/**
+ * Records starts and restarts in a machine's metadata, so that the daemon finishes them after it
+ * restarts.
+ */
 import { editRecord, readDefinition, saveRecord } from '../machine/definition.js';
 import { isUnavailable } from '../failure.js';
 import type { Host } from '../machine/host.js';

@@ -54,7 +54,7 @@ export class CurrentReadings {
     return reading !== undefined && reading.snapshot === snapshot ? reading : undefined;
   }
 
-  /** Forgets machines that do not exist any more. */
+  /** Forgets machines that do not exist anymore. */
   retain(uuids: ReadonlySet<string>): void {
     for (const known of [this.#readings, this.#changes]) {
       for (const uuid of known.keys()) if (!uuids.has(uuid)) known.delete(uuid);

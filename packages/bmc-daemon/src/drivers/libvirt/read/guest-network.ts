@@ -74,7 +74,7 @@ export class GuestNetworkReader {
     return new Map(interfaces.map(({ mac }, index) => [mac, merge(mac, host[index], guest)]));
   }
 
-  /** Forgets machines that do not exist any more. */
+  /** Forgets machines that do not exist anymore. */
   retain(uuids: ReadonlySet<string>): void {
     const isKnown = (key: string): boolean => uuids.has(key.slice(0, 36));
     this.#guestFacts.retain(isKnown);

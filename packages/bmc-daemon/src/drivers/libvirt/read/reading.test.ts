@@ -5,7 +5,10 @@ import { machineReader } from './reading.js';
 
 const { INACTIVE, SECURE } = DomainXmlFlags;
 
-/** A machine whose access control denies the passwords of its definition with an error of this code. */
+/**
+ * Returns a machine whose access control denies the passwords of its definition with an error of
+ * this code.
+ */
 function machine(flagsSeen: number[], denial: Parameters<typeof libvirtError>[0]) {
   const domain: Pick<Domain, 'getXmlDesc' | 'getAutostart'> = {
     getXmlDesc: (given: number | undefined) => {

@@ -7,7 +7,9 @@
 interface RevalidatingCacheOptions {
   /** Maximum time that a reader waits for the first value. */
   readonly waitMs: number;
-  /** Age at which the cache refreshes a value. It returns the old value until the new one is there. */
+  /**
+   * Age at which the cache refreshes a value. It returns the old value until the new one is there.
+   */
   readonly freshMs: number;
   /** Age at which the cache drops a value. */
   readonly staleMs: number;
@@ -75,7 +77,7 @@ export class RevalidatingCache<Value> {
           entry.refreshAt = this.#now() + freshMs;
         },
         () => {
-          // A failed refresh drops the value, because an agent that does not run any more has no
+          // A failed refresh drops the value, because an agent that does not run anymore has no
           // addresses.
           entry.value = undefined;
           entry.failures += 1;

@@ -58,7 +58,7 @@ export class LibvirtStatistics implements JointStatistics {
     const known = await Promise.all(
       records.map(async (record) => [record.domain.uuid, await this.#interfaceNames(record)] as const),
     );
-    // Drops machines that do not exist any more.
+    // Drops machines that do not exist anymore.
     this.#known = new Map(known.flatMap(([uuid, names]) => (names === undefined ? [] : [[uuid, names] as const])));
     return records.map((record) => readStatistics(record, this.#known.get(record.domain.uuid)?.macs ?? []));
   }

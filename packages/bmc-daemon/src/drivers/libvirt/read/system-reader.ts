@@ -182,7 +182,7 @@ export class SystemReader {
     if (!this.#silent.has(uuid)) this.forget(uuid);
   }
 
-  /** Forgets machines that do not exist any more. */
+  /** Forgets machines that do not exist anymore. */
   retain(uuids: ReadonlySet<string>): void {
     this.current.retain(uuids);
     for (const known of [this.#cached, this.#silent]) {

@@ -16,7 +16,7 @@ import { encodeText } from '../xml/escape.js';
 import { parseXml } from '../xml/parse.js';
 import { child, textOf } from '../xml/tree.js';
 
-/** Timeout of a creation. To allocate a whole volume can take minutes. */
+/** Timeout of a creation. The allocation of a whole volume can take minutes. */
 const CREATE_TIMEOUT_MS = 600_000;
 const DELETE_TIMEOUT_MS = 60_000;
 
@@ -133,7 +133,10 @@ interface BackedVolume {
   readonly backingFile: string;
 }
 
-/** Returns the volumes of all active pools that have a backing file, as of the last refresh of each pool. */
+/**
+ * Returns the volumes of all active pools that have a backing file, as of the last refresh of each
+ * pool.
+ */
 export async function backedVolumes(hypervisor: Hypervisor, timeoutMs: number): Promise<readonly BackedVolume[]> {
   const backed: BackedVolume[] = [];
   for (const pool of await hypervisor.listAllStoragePools(ConnectListAllStoragePoolsFlags.ACTIVE, { timeoutMs })) {

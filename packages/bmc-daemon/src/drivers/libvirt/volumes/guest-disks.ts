@@ -12,7 +12,7 @@ import { diskMarkup, findDisk } from '../xml/devices/disk.js';
 const UNPLUG_TIMEOUT_MS = 10_000;
 const UNPLUG_POLL_MS = 50;
 
-/** Disks of the guests of one host. Callers have begun an edit in the queue. */
+/** The disks of the running guests of one host. Callers have begun an edit of the machine. */
 export class GuestDisks {
   readonly #host: Host;
 
@@ -23,7 +23,7 @@ export class GuestDisks {
   /**
    * Plugs a disk into the running guest.
    * @returns false if the guest gets the disk at its next power-on.
-   * @throws {DriverError} unavailable; every error for a transient machine, which has no next
+   * @throws {DriverError} unavailable. For a transient machine: every error, because it has no next
    *   power-on.
    */
   async plugIn(machine: Machine, markup: string): Promise<boolean> {
@@ -43,7 +43,10 @@ export class GuestDisks {
     }
   }
 
-  /** Plugs in a disk of the definition that the running guest does not have. @throws {DriverError} */
+  /**
+   * Plugs in a disk of the definition that the running guest does not have.
+   * @throws {DriverError}
+   */
   async plugDefined(machine: Machine, target: string): Promise<void> {
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
     const markup = diskMarkup(xml, target);

@@ -1,6 +1,6 @@
 /**
- * Volumes that are being attached or removed. The machine's metadata names them during the operation,
- * so that the daemon can finish it after a restart.
+ * Volumes that are being attached or removed. The machine's metadata names them during the
+ * operation, so that the daemon can finish it after a restart.
  */
 import { isLibvirtError, type StorageVolume } from '@rackless/libvirt';
 import { editRecord, machineTexts, readInactiveXml } from '../machine/definition.js';
@@ -46,7 +46,7 @@ export class UnattachedVolumes {
     this.#creating.delete(volume);
   }
 
-  /** Removes the record of a volume that does not exist any more. @throws {DriverError} */
+  /** Removes the record of a volume that does not exist anymore. @throws {DriverError} */
   async forget(machine: Machine, volume: UnattachedRecord): Promise<void> {
     await this.#change(machine, (known) => withoutUnattached(known, volume));
   }

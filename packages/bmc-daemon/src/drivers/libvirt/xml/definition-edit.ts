@@ -74,7 +74,10 @@ export class DefinitionEdit implements DefinitionValues {
     } else if (present === undefined) this.#addElement(root);
   }
 
-  /** Changes the record. Writes nothing if the change returns the same object. @throws as {@link setRecord}. */
+  /**
+   * Changes the record. Writes nothing if the change returns the same object.
+   * @throws as {@link setRecord}.
+   */
   editRecord(change: (record: MachineRecord) => MachineRecord): void {
     const changed = change(this.#record);
     if (changed !== this.#record) this.setRecord(changed);
@@ -82,7 +85,7 @@ export class DefinitionEdit implements DefinitionValues {
 
   /**
    * Returns the definition with all edits; the same text if nothing has changed. A changed
-   * definition has its record in the present format.
+   * definition has its record in the current format.
    */
   text(): string {
     this.#writeRecord();
@@ -118,7 +121,10 @@ export class DefinitionEdit implements DefinitionValues {
   }
 }
 
-/** Returns a definition with an edit; the same text if nothing changes. @throws what the edit throws. */
+/**
+ * Returns a definition with an edit; the same text if nothing changes.
+ * @throws what the edit throws.
+ */
 export function edited(definition: string, edit: (definition: DefinitionEdit) => void): string {
   const change = new DefinitionEdit(definition);
   edit(change);

@@ -4,7 +4,7 @@ import { parseXml } from './parse.js';
 import { attribute, textOf } from './tree.js';
 
 describe('markupLines', () => {
-  it('writes an element with its children on lines of their own', () => {
+  it('writes an element and its children on separate lines', () => {
     const root = element('disk', { type: 'file', index: 0, absent: null }, [
       element('source', { file: '/a.img' }),
       null,

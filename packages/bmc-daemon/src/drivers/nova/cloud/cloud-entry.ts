@@ -31,8 +31,8 @@ export function placeOf({ file, line }: Pick<YamlNode, 'file' | 'line'>): string
 }
 
 /**
- * Returns the entry of a cloud. Values of the entry win over those of its profile. Values of
- * `secure.yaml` win over both. Field names have the form `auth.user_domain_name`.
+ * Returns the entry of a cloud. Values of the entry override those of its profile. Values of
+ * `secure.yaml` override both. Field names have the form `auth.user_domain_name`.
  * @throws {CloudError}
  */
 export function cloudEntry(name: string, context: CloudContext): YamlMapping {
@@ -98,7 +98,7 @@ function normalized(entry: YamlMapping): YamlMapping {
     if (authFields.has(name)) outside.set(name, value);
     else if (name !== 'auth') members.set(name, value);
   }
-  // A field within `auth` wins over the same field next to `auth`.
+  // A field within `auth` overrides the same field next to `auth`.
   for (const [key, value] of outside) auth.set(key, value);
   if (given?.kind === 'mapping') for (const [key, value] of given.members) auth.set(currentName(key), value);
   const { file, line } = given ?? entry;
@@ -111,7 +111,7 @@ function currentName(key: string): string {
   return aliases[name] ?? name;
 }
 
-/** Merges two mappings at each level. Members of `over` win. */
+/** Merges two mappings at each level. Members of `over` override those of the other mapping. */
 function merged(under: YamlMapping, over: YamlMapping): YamlMapping {
   const members = new Map(under.members);
   for (const [key, value] of over.members) {

@@ -1,8 +1,8 @@
 /** The services of a cloud that the driver uses. */
 
 /**
- * The name of each service for users, and its possible types in a catalog. A cloud uses one of
- * these types.
+ * `title`: the name for users. `types`: the possible types in a catalog, one of which a cloud uses.
+ * `override`: the fields of `clouds.yaml` with a URL that replaces the catalog's.
  */
 export const cloudServices = {
   compute: { title: 'Nova', types: ['compute'], override: ['compute_endpoint_override'] },
@@ -14,5 +14,5 @@ export const cloudServices = {
   },
 } as const;
 
-/** A service by its kind. */
+/** The key of a service in {@link cloudServices}. */
 export type CloudService = keyof typeof cloudServices;

@@ -41,7 +41,7 @@ export function planAction(action: PowerAction, server: Server): PowerPlan | und
   switch (action) {
     case 'create':
       if (isStarting(server)) return { body: undefined, goal: isRunning };
-      // Nova will reject the action, because another task runs. The client may try again.
+      // Nova will reject the action, because another task runs. The client may retry.
       if (task !== null && state === 'running') return { body: { 'os-start': null }, goal: isRunning };
       return state === 'running' ? undefined : powerOn(server);
     case 'destroy':

@@ -32,7 +32,7 @@ afterEach(async () => {
 
 const listings = () => cloud.requests.filter((line) => line.includes('/servers/detail'));
 
-/** A list with a record of its events. */
+/** Returns a list with a record of its events. */
 function open(filter: ServerFilter = {}) {
   const list = new ServerList(api, filter);
   const events: string[] = [];

@@ -13,7 +13,7 @@ const overloaded: ReadonlySet<number> = new Set([429, 503]);
 const gatewayFailed: ReadonlySet<number> = new Set([502, 504]);
 
 /**
- * Sends a request, and repeats it after failures that may pass. Retry-After has precedence over the
+ * Sends a request, and retries it after temporary failures. Retry-After has precedence over the
  * usual delay. If the delay would exceed the deadline, the last answer or failure is the result.
  * @throws {CloudFailure}
  */

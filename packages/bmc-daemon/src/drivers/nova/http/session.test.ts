@@ -167,7 +167,7 @@ describe('tokens', () => {
   });
 });
 
-describe('repetitions', () => {
+describe('retries', () => {
   it.each([429, 502, 503, 504])('follow a GET with the status %d, and wait as Retry-After says', async (code) => {
     answerInTurn(status(code, { 'retry-after': '1' }), ok);
     const begin = performance.now();

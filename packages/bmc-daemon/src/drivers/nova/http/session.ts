@@ -29,8 +29,9 @@ interface UploadRequest extends Pick<CloudUpload, 'body' | 'signal'> {
 /** A session with one cloud. It requests tokens when it needs them. */
 export interface CloudSession {
   /**
-   * Sends a request to a service. After a 401 it gets another token and repeats the request once.
-   * @returns the answer with any other status below 500, and 501: the service does not have the function.
+   * Sends a request to a service. After a 401 it gets another token and retries the request once.
+   * @returns the answer with any other status below 500, and 501: the service does not have the
+   *   function.
    * @throws {CloudFailure} if the service does not answer in time, or cannot answer now.
    * @throws {RejectedCredentials} if Keystone rejects the credentials.
    * @throws {CloudError} if the settings do not fit the cloud.
@@ -43,7 +44,10 @@ export interface CloudSession {
    * @throws as {@link request}; the failure of the stream; the signal's reason.
    */
   upload(request: UploadRequest): Promise<CloudAnswer>;
-  /** Returns the id of the project; undefined if Keystone does not name it. @throws as {@link request}. */
+  /**
+   * Returns the id of the project; undefined if Keystone does not name it.
+   * @throws as {@link request}.
+   */
   projectId(): Promise<string | undefined>;
   /** Returns whether the catalog has the service. @throws as {@link CloudSession.request}. */
   offers(service: CloudService): Promise<boolean>;
@@ -61,7 +65,7 @@ const REJECTED_PAUSE_MS = 30_000;
 
 /**
  * Creates a session. It does not connect yet.
- * @param timeoutMs for a whole request, with a new token and all repetitions.
+ * @param timeoutMs time limit for a whole request, with a new token and all retries.
  */
 export function createSession(settings: CloudSettings, { timeoutMs }: { readonly timeoutMs: number }): CloudSession {
   const exchange = createExchange(settings.tls);
@@ -218,7 +222,10 @@ export function successOf(
   throw new CloudFailure('interrupted', `${what}: ${cloudServices[service].title} answers ${why}`);
 }
 
-/** Returns the body of an answer if it has the form. @throws {CloudFailure} for any other answer. */
+/**
+ * Returns the body of an answer if it has the form.
+ * @throws {CloudFailure} for any other answer.
+ */
 export function bodyOf<T>(
   schema: z.ZodType<T>,
   answer: CloudAnswer,

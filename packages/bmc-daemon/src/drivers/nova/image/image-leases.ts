@@ -6,7 +6,7 @@
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { CloudImage, ImageApi } from './image-api.js';
 
-/** A mark of this age has expired: its daemon was killed, because it no longer renews the mark. */
+/** Age at which a mark expires. Its daemon no longer renews it, so this daemon was killed. */
 const LEASE_MS = 600_000;
 /** Period in which a daemon renews its marks. */
 const RENEW_MS = 60_000;
@@ -22,8 +22,7 @@ export class ImageLeases {
   #timer: NodeJS.Timeout | undefined;
 
   /**
-   * @param daemon identifies the daemon. It stays the same after a restart, and differs from that
-   *   of all other daemons.
+   * @param daemon a text that is unique to this daemon, and the same after a restart.
    */
   constructor(api: Pick<ImageApi, 'setProperty'>, { daemon, log }: { readonly daemon: string; readonly log: Log }) {
     this.#api = api;
@@ -88,7 +87,7 @@ export class ImageLeases {
       this.#timer = undefined;
     }
     this.#api.setProperty(id, this.#name, null).catch((error: unknown) => {
-      this.#log.debug('a mark of an image stays until it expires', { image: id, error });
+      this.#log.debug('removing the mark of an image failed: the mark expires later', { image: id, error });
     });
   }
 

@@ -32,7 +32,10 @@ interface RescueBootOptions extends PowerControlOptions, EditParts {
   readonly read: (id: string) => Promise<Server>;
   /** Identifies this daemon. */
   readonly daemon: string;
-  /** Returns the id of the image that boots from the network. @throws {DriverError} if there is none. */
+  /**
+   * Returns the id of the image that boots from the network.
+   * @throws {DriverError} if there is none.
+   */
   readonly networkImage: () => Promise<string>;
 }
 
@@ -53,7 +56,7 @@ const isRescued: Goal = ({ vmState }) => vmState === 'rescued';
 const isActive: Goal = ({ vmState }) => vmState === 'active';
 
 /**
- * Returns whether an action boots the server in its present state. Other actions are rejected by
+ * Returns whether an action boots the server in its current state. Other actions are rejected by
  * Nova, or have nothing to do.
  */
 function isBoot(action: PowerAction, server: Server): boolean {

@@ -39,8 +39,8 @@ export interface Stopping {
 export const STATE_KEY = 'rackless:state';
 
 /**
- * The name of a property of an image. The property contains the state of a server that has this
- * image in its drive.
+ * Returns the name of a property of an image. The property contains the state of a server that has
+ * this image in its drive.
  */
 export const stateProperty = (serverId: string): string => `rackless_state_${serverId}`;
 
@@ -76,10 +76,13 @@ const stateSchema = z.object({
   by: z.string().max(16).optional(),
 });
 
-/** A form that this version cannot read has a version. A newer one must have it, or keep all members. */
+/**
+ * A form that this version cannot read has a version. A newer one must have it, or keep all
+ * members.
+ */
 const newerSchema = z.object({ v: z.int().min(1) });
 
-/** Returns whether a newer version of the service has stored this text, in a form of its own. */
+/** Returns whether a newer version of the service has stored this text in a newer format. */
 export function isOfNewerVersion(text: string | undefined): boolean {
   return newerSchema.safeParse(text === undefined ? undefined : parseJson(text)).success;
 }

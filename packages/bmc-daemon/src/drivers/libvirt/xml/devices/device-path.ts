@@ -70,7 +70,7 @@ function pciPath(address: DeviceAddress & { type: 'pci' }, devices: Devices): st
     nodes.unshift(`Pci(${hex(at.slot)},${hex(at.function)})`);
     if (at.bus === 0) return ['PciRoot(0x0)', ...nodes].join('/');
     const bridge = findController('pci', at.bus, devices);
-    // An expander bus is a root of its own. Its path begins with its bus number.
+    // An expander bus is a separate root. Its path begins with its bus number.
     const busNumber = bridge?.busNumber ?? null;
     if (busNumber !== null && bridge?.model?.endsWith('expander-bus') === true) {
       return [`PciRoot(${hex(busNumber)})`, ...nodes].join('/');

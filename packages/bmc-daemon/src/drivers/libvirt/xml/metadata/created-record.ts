@@ -1,4 +1,4 @@
-/** The mark of machines that `bmc-daemon machine` has created. */
+/** The part of the metadata that `bmc-daemon machine` adds to machines that it creates. */
 
 /** A volume of a storage pool. */
 export interface CreatedVolume {
@@ -9,13 +9,15 @@ export interface CreatedVolume {
 /** Everything that the command has created for a machine, and therefore may delete. */
 export interface CreatedRecord {
   /**
-   * UUID of the machine. Other programs copy metadata with a definition: the copy has another UUID, and the
-   * volumes are not its own.
+   * UUID of the machine. If another program copies the definition, the copy contains this record,
+   * but has another UUID. The volumes then belong to the original, not to the copy.
    */
   readonly uuid: string;
-  /** The name that `--count` numbers; null for a machine without a number. */
+  /** The name without the number that `--count` adds; null for a machine without a number. */
   readonly group: string | null;
-  /** False while the command creates or deletes the machine. The next command completes the work. */
+  /**
+   * False while the command creates or deletes the machine. The next command completes the work.
+   */
   readonly complete: boolean;
   /** The disks, in their order. */
   readonly volumes: readonly CreatedVolume[];

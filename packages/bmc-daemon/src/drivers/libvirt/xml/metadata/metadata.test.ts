@@ -56,13 +56,13 @@ const record: MachineRecord = {
   unknown: [],
 };
 
-/** The markup with a namespace declaration and prefixes, as libvirt stores it. */
+/** Returns the markup with a namespace declaration and prefixes, as libvirt stores it. */
 const asLibvirtStores = (markup: string): string =>
   markup
     .replaceAll(/<(\/?)(\w)/g, '<$1rackless:$2')
     .replace('<rackless:machine', `<rackless:machine xmlns:rackless="${METADATA_URI}"`);
 
-/** The markup with a default namespace, which keeps the children unchanged. */
+/** Returns the markup with a default namespace, which keeps the children unchanged. */
 const inDomain = (markup: string): string =>
   `<domain><metadata>${markup.replace('<machine', `<machine xmlns='${METADATA_URI}'`)}</metadata></domain>`;
 

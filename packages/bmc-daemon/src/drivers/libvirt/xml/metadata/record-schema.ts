@@ -112,14 +112,17 @@ function isReadable(read: () => boolean): boolean {
   try {
     return read();
   } catch {
-    // A user has edited the text, and it is not XML any more.
+    // A user has edited the text, and it is not XML anymore.
     return false;
   }
 }
 
 type Members = Omit<MachineRecord, 'later' | 'unknown'>;
 
-/** The schema of each member. Except for `settings`, an array or an object with one invalid part is invalid. */
+/**
+ * The schema of each member. Except for `settings`, an array or an object with one invalid part is
+ * invalid.
+ */
 export const memberSchemas = {
   indicator,
   boot,

@@ -4,7 +4,7 @@
  * A volume that is being attached or removed.
  * - Without `step`, the daemon creates it and no definition names it.
  * - `attach`: the definition names it, and the guest must get it.
- * - `detach`: the definition does not name it any more. The guest must release it, and the volume
+ * - `detach`: the definition does not name it anymore. The guest must release it, and the volume
  *   must be deleted.
  */
 export interface UnattachedRecord {

@@ -1,4 +1,7 @@
-/** Unknown elements inside our metadata element, as markup that does not depend on its prefix. */
+/**
+ * Converts unknown elements inside our metadata element: their markup must not depend on the prefix
+ * of our element.
+ */
 import { copyElement, markupOf, type EditedElement } from '../edited-element.js';
 import { XmlParser, type ParsedElement, type XmlDocument } from '../parse.js';
 
@@ -9,7 +12,7 @@ export function withoutPrefix({ source }: XmlDocument, own: ParsedElement, eleme
   return markupOf(copy);
 }
 
-/** Reverts {@link withoutPrefix} for a prefix, `rackless:`. */
+/** Reverts {@link withoutPrefix}. @param prefix with its colon: `rackless:`. */
 export function withPrefix(markup: string, prefix: string): string {
   const copy = copyElement(markup, new XmlParser(markup).document().root, null);
   renameTags(copy, (node) => (node.namespace === null ? prefix + node.name : node.name));

@@ -1,6 +1,6 @@
 /**
  * Reads the metadata of version 0.1, which had elements, JSON in attributes and escaped XML. The
- * next change of the machine writes the present format.
+ * next change of the machine writes the current format.
  *
  * ```xml
  * <rackless:machine xmlns:rackless='https://rackless.dev/xmlns/bmc/1' indicator='lit'>
@@ -93,7 +93,7 @@ function jsonIn<T>(element: XmlElement | undefined, name: string, schema: z.ZodT
   try {
     return schema.safeParse(JSON.parse(attribute(element, name) ?? '')).data;
   } catch {
-    // The attribute is absent, or a user has edited it and it is not JSON any more.
+    // The attribute is absent, or a user has edited it and it is not JSON anymore.
     return undefined;
   }
 }
@@ -162,7 +162,7 @@ function readIntent(element: XmlElement): Intent | null {
   }
 }
 
-/** Reads the instance of a restart, which the first definitions had as an attribute of their own. */
+/** Reads the instance of a restart, which is a separate attribute in the first definitions. */
 function restartOf(instance: string | null, force = false): RestartIntent | null {
   if (instance === null || !/^\d+$/.test(instance)) return null;
   return { kind: 'restart', instance: Number(instance), force };

@@ -18,7 +18,7 @@ const order = (xml: string): readonly string[] =>
 /** The first `<boot dev>` of the definition. A comment in the metadata contains the same text. */
 const userBoot = /(?<=before -->)<boot dev='hd'\/>/;
 
-/** The lines that differ, `-` before and `+` after. */
+/** Returns the lines that differ, `-` before and `+` after. */
 function changedLines(before: string, after: string): readonly string[] {
   const [old, now] = [before.split('\n'), after.split('\n')];
   return [
