@@ -30,6 +30,8 @@ export interface Connection {
   readonly resetAt: number | undefined;
   /** When the previous connection ended. */
   readonly closedAt: number | undefined;
+  /** Whether the machine has moved to another host since then. */
+  readonly hasMoved: boolean;
 }
 
 /** Puts a note before a text, if there is one. */

@@ -89,16 +89,21 @@ export class ConsoleLogFolder {
   async begin(boot: BootFacts): Promise<number> {
     const stored = await this.#load();
     const number = (stored.at(-1)?.number ?? 0) + 1;
-    const folder = this.#folderOf(number);
-    try {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      await writeFile(path.join(folder, 'boot.json'), `${JSON.stringify(boot)}\n`, { mode: 0o600 });
-    } catch (error) {
-      throw new StorageError(`writing ${path.join(folder, 'boot.json')}: ${fileReason(error)}`, { cause: error });
-    }
+    await this.#writeFacts(number, boot);
     stored.push({ ...boot, number, segments: [], marks: 0 });
     while (stored.length > this.#limits.boots) await this.removeOldest();
     return number;
+  }
+
+  /**
+   * Stores another instance of a boot, for a restart of the daemon; does nothing if the boot has been removed.
+   * @throws {StorageError}
+   */
+  async setInstance(number: number, instance: string): Promise<void> {
+    const boot = (await this.#load()).find((stored) => stored.number === number);
+    if (boot === undefined) return;
+    boot.instance = instance;
+    await this.#writeFacts(number, { began: boot.began, instance });
   }
 
   /**
@@ -251,6 +256,16 @@ export class ConsoleLogFolder {
     }
     this.#boots = boots;
     return boots;
+  }
+
+  async #writeFacts(number: number, boot: BootFacts): Promise<void> {
+    const folder = this.#folderOf(number);
+    try {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await writeFile(path.join(folder, 'boot.json'), `${JSON.stringify(boot)}\n`, { mode: 0o600 });
+    } catch (error) {
+      throw new StorageError(`writing ${path.join(folder, 'boot.json')}: ${fileReason(error)}`, { cause: error });
+    }
   }
 
   #folderOf(number: number): string {

@@ -4,7 +4,8 @@
  * full, or the guest floods its port, the log has a gap and a note.
  */
 import type { MachineChangeKind } from '../drivers/machine-change.js';
-import { factsOf, iso, withOpening, type Batch, type Connection, type RunningBoot } from './console-log-batch.js';
+import { factsOf, withOpening, type Batch, type RunningBoot } from './console-log-batch.js';
+import { bootOf } from './console-log-boots.js';
 import { WriteCredit } from './console-log-credit.js';
 import type { ConsoleLogFolder } from './console-log-folder.js';
 import { PendingText } from './console-log-pending.js';
@@ -41,8 +42,6 @@ interface RecordingOptions {
 
 /** Maximum number of boots that wait for a slow disk. */
 const MAX_BATCHES = 4;
-/** A port that is connected later than this after the start may have missed output. */
-const LATE_MS = 2_000;
 
 /** The recording of one machine. Calls of the folder run one after the other. */
 export class ConsoleRecording {
@@ -56,6 +55,8 @@ export class ConsoleRecording {
   #startedAt: number | undefined;
   /** When the machine was reset while its port was not connected. */
   #resetAt: number | undefined;
+  /** Whether the machine has moved to another host since its port was connected. */
+  #hasMoved = false;
   #isOpen = false;
   /** When the port was disconnected. */
   #closedAt: number | undefined;
@@ -89,15 +90,18 @@ export class ConsoleRecording {
     const instance = this.#options.instance();
     // If a connection is replaced while it is open, it was lost at some time after its last output.
     const closedAt = this.#isOpen ? this.#heardAt : this.#closedAt;
-    const connection = { time, instance, startedAt: this.#startedAt, resetAt: this.#resetAt, closedAt };
+    const [startedAt, resetAt, hasMoved] = [this.#startedAt, this.#resetAt, this.#hasMoved];
+    const connection = { time, instance, startedAt, resetAt, closedAt, hasMoved };
     this.#startedAt = this.#resetAt = this.#closedAt = undefined;
+    this.#hasMoved = false;
     this.#heardAt = time;
     this.#isOpen = true;
     const batch = this.#begin(null);
     const later: RunningBoot[] = [];
     this.#laterBoots = later;
     const decide = async (): Promise<void> => {
-      const { boot, opening } = await this.#identify(connection);
+      const { folder, onFailed } = this.#options;
+      const { boot, opening } = await bootOf(connection, { current: this.#boot, folder, onFailed });
       batch.boot = boot;
       batch.opening = opening;
       for (const other of later) other.instance = boot.instance;
@@ -132,6 +136,10 @@ export class ConsoleRecording {
       case 'started':
         this.#startedAt = time;
         this.#resetAt = undefined;
+        this.#hasMoved = false;
+        return;
+      case 'moved':
+        this.#hasMoved = true;
         return;
       case 'rebooted':
         if (this.#isOpen) this.#reboot(time);
@@ -141,6 +149,7 @@ export class ConsoleRecording {
       case 'crashed':
         this.#startedAt = undefined;
         this.#resetAt = undefined;
+        this.#hasMoved = false;
         return;
       default:
         return;
@@ -186,44 +195,6 @@ export class ConsoleRecording {
     if (this.#laterBoots === undefined) this.#boot = boot;
     else this.#laterBoots.push(boot);
     this.#begin(boot);
-  }
-
-  /**
-   * Finds the boot to which the text of a new connection belongs, and the note before this text. It
-   * is the last recorded boot if the run of the machine is the same and the machine was not reset.
-   */
-  async #identify(connection: Connection): Promise<Pick<Batch, 'opening'> & { boot: RunningBoot }> {
-    const { time, startedAt, resetAt, closedAt } = connection;
-    const { folder } = this.#options;
-    const instance = await connection.instance;
-    const last = this.#boot ?? (await this.#lastRecorded(folder));
-    const isSame = last !== undefined && instance !== null && last.instance === instance;
-    const began = isSame ? resetAt : startedAt;
-    if (began !== undefined) {
-      const opening = time - began > LATE_MS ? `connected at ${iso(time)}, after the beginning` : undefined;
-      return { boot: { began, instance, number: undefined }, opening };
-    }
-    if (!isSame) {
-      const opening = 'the log begins here: the machine was running already';
-      return { boot: { began: time, instance, number: undefined }, opening };
-    }
-    const since = closedAt ?? (last.number === undefined ? undefined : await folder.lastHeard(last.number));
-    const from = since === undefined ? 'the beginning' : iso(since);
-    return { boot: last, opening: `nothing was recorded between ${from} and ${iso(time)}` };
-  }
-
-  /** Returns the last boot in the folder, recorded before the daemon started. */
-  async #lastRecorded(folder: ConsoleLogFolder): Promise<RunningBoot | undefined> {
-    try {
-      const last = await folder.last();
-      return last === undefined
-        ? undefined
-        : { began: Date.parse(last.began), instance: last.instance, number: last.number };
-    } catch (error) {
-      // The stored log is unreadable, so the recording begins a new boot.
-      this.#options.onFailed(error);
-      return undefined;
-    }
   }
 
   #begin(boot: RunningBoot | null): Batch {

@@ -209,6 +209,34 @@ describe('the console log', () => {
     expect(await shown()).toEqual(['1:', 'before', '2:', missed, 'after']);
   });
 
+  it('continues the boot of a machine that moves to another host, also after a restart of the daemon', async () => {
+    ports.starts('left 1');
+    ports.says('before\r\n');
+    await shown();
+    ports.instance = 'right 1';
+    ports.happens('moved');
+    ports.is('closed');
+    ports.is('open');
+    ports.says('after\r\n');
+    const moved = expect.stringMatching(
+      /^\[rackless: nothing was recorded .*, while the machine moved to another host\]$/,
+    );
+    expect(await shown()).toEqual(['1:', 'before', moved, 'after']);
+    await logs.close();
+    await open();
+    ports.is('open');
+    ports.says('later\r\n');
+    const missed = expect.stringMatching(/^\[rackless: nothing was recorded between/);
+    expect(await shown()).toEqual(['1:', 'before', moved, 'after', missed, 'later']);
+    // A machine that moved while it was off begins a new boot.
+    ports.happens('stopped');
+    ports.is('closed');
+    ports.happens('moved');
+    ports.starts('left 2');
+    ports.says('again\r\n');
+    expect((await shown()).slice(-2)).toEqual(['2:', 'again']);
+  });
+
   it('notes how long another program used the console', async () => {
     ports.starts('1');
     ports.says('before\r\n');

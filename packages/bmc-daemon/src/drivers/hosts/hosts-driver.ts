@@ -5,6 +5,7 @@ import type { HypervisorDriver } from '../driver.js';
 import type { HostRef } from '../hosts-control.js';
 import { everyAction } from '../power.js';
 import { everyPart } from '../system-change.js';
+import type { HostMember } from './host-member.js';
 import { Hosts, type HostsOptions } from './hosts.js';
 
 /** A driver for several hosts, which can change. */
@@ -23,11 +24,7 @@ export function createHostsDriver(options: HostsOptions): HostsDriver {
   const on =
     <Group>(what: string, select: (driver: HypervisorDriver) => Group | undefined): OnMachine<Group> =>
     (id, call) =>
-      hosts.onHost(id, ({ name, driver }, uuid) => {
-        const group = select(driver);
-        if (group === undefined) throw new DriverError('unsupported', `host ${name} has no ${what}`);
-        return call(group, uuid);
-      });
+      hosts.onHost(id, (member, uuid) => call(partOf(member, what, select), uuid));
   const driver = byMachine<HypervisorDriver>(
     on('machines', (each) => each),
     {
@@ -52,7 +49,14 @@ export function createHostsDriver(options: HostsOptions): HostsDriver {
       ),
       console: byMachine(
         on('serial consoles', (each) => each.console),
-        {},
+        {
+          // Two hosts can have the same id for two runs.
+          instance: (id) =>
+            hosts.onHost(id, async (member, uuid) => {
+              const consoles = partOf(member, 'serial consoles', (each) => each.console);
+              return `${member.name} ${await consoles.instance(uuid)}`;
+            }),
+        },
       ),
       graphicalConsole: undefined,
       guestNetwork: { facts: (id) => hosts.facts(id) },
@@ -67,4 +71,15 @@ export function createHostsDriver(options: HostsOptions): HostsDriver {
     },
   );
   return { driver, setHosts: (next) => hosts.setHosts(next) };
+}
+
+/** Returns a part of the driver of a host. @throws {DriverError} unsupported */
+function partOf<Group>(
+  { name, driver }: HostMember,
+  what: string,
+  select: (driver: HypervisorDriver) => Group | undefined,
+): Group {
+  const part = select(driver);
+  if (part === undefined) throw new DriverError('unsupported', `host ${name} has no ${what}`);
+  return part;
 }

@@ -1,0 +1,64 @@
+/** Finds the boot to which the text of a new connection belongs. */
+import { iso, type Batch, type Connection, type RunningBoot } from './console-log-batch.js';
+import type { ConsoleLogFolder } from './console-log-folder.js';
+
+/** A port that is connected later than this after the start may have missed output. */
+const LATE_MS = 2_000;
+
+/** The recorded boots. */
+interface Recorded {
+  /** The last identified boot since the start of the daemon. */
+  readonly current: RunningBoot | undefined;
+  readonly folder: ConsoleLogFolder;
+  /** Called if the stored log is unreadable. */
+  readonly onFailed: (error: unknown) => void;
+}
+
+/**
+ * Returns the boot of a connection, and the note before its text. It is the last recorded boot if the run of the
+ * machine is the same and the machine was not reset.
+ */
+export async function bootOf(
+  connection: Connection,
+  { current, folder, onFailed }: Recorded,
+): Promise<Pick<Batch, 'opening'> & { boot: RunningBoot }> {
+  const { time, startedAt, resetAt, closedAt, hasMoved } = connection;
+  const instance = await connection.instance;
+  const last = current ?? (await lastRecorded(folder, onFailed));
+  // Another host has another id for the same run.
+  if (hasMoved && current !== undefined && instance !== null) {
+    current.instance = instance;
+    if (current.number !== undefined) await folder.setInstance(current.number, instance).catch(onFailed);
+  }
+  const isSame = last !== undefined && instance !== null && last.instance === instance;
+  const began = isSame ? resetAt : startedAt;
+  if (began !== undefined) {
+    const opening = time - began > LATE_MS ? `connected at ${iso(time)}, after the beginning` : undefined;
+    return { boot: { began, instance, number: undefined }, opening };
+  }
+  if (!isSame) {
+    const opening = 'the log begins here: the machine was running already';
+    return { boot: { began: time, instance, number: undefined }, opening };
+  }
+  const since = closedAt ?? (last.number === undefined ? undefined : await folder.lastHeard(last.number));
+  const from = since === undefined ? 'the beginning' : iso(since);
+  const why = hasMoved ? ', while the machine moved to another host' : '';
+  return { boot: last, opening: `nothing was recorded between ${from} and ${iso(time)}${why}` };
+}
+
+/** Returns the last boot in the folder, recorded before the daemon started. */
+async function lastRecorded(
+  folder: ConsoleLogFolder,
+  onFailed: Recorded['onFailed'],
+): Promise<RunningBoot | undefined> {
+  try {
+    const last = await folder.last();
+    return last === undefined
+      ? undefined
+      : { began: Date.parse(last.began), instance: last.instance, number: last.number };
+  } catch (error) {
+    // The recording begins a new boot.
+    onFailed(error);
+    return undefined;
+  }
+}
