@@ -21,7 +21,9 @@ import { createMetrics, type Metrics } from './metrics.js';
 import type { Pages } from './pages/routes.js';
 import { recordRequest } from './request-record.js';
 import { createRouter } from './routing/create-router.js';
+import { createDeploymentHealth } from './routing/deployment-health.js';
 import { createLimits } from './routing/limits.js';
+import { createRetryBudget } from './routing/retry-budget.js';
 import type { ProxySettings } from './settings.js';
 import { createTrace } from './trace.js';
 import type { Upstream } from './upstream/upstream.js';
@@ -81,12 +83,17 @@ export function createApp(options: AppOptions): App {
   const paths = createPaths(endpoints);
   const metrics = createMetrics();
   const trace = options.detailedDebug ? createTrace(log) : null;
+  // A reload must not reset counters and failures.
   const limits = createLimits();
+  const health = createDeploymentHealth();
+  const retryBudget = createRetryBudget();
   let draining = false;
   const sharedStateOf = (settings: ProxySettings): SharedState => ({
     settings,
     router: createRouter(settings, Math.random, limits),
     limits,
+    health,
+    retryBudget,
     gate: createGate(settings),
     authenticate: settings.clientKeys === null ? openToAll : requireKeys(settings.clientKeys),
     upstream,

@@ -2,6 +2,7 @@
  * The complete configuration as typed values. config/ makes it, and all other modules read it. It
  * has no defaults: these are in config/.
  */
+import type { FailureKind } from './errors/failure-kind.js';
 import type { Deployment } from './providers/deployment.js';
 
 /** Environment variables: `process.env` or a substitute. */
@@ -13,6 +14,20 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  * requested.
  */
 export type ModelNameInResponse = 'provider' | 'upstream' | 'requested';
+
+/** Settings of retries after failures of upstreams. */
+export interface RetrySettings {
+  /** `num_retries`: the maximum for each request. */
+  readonly retries: number;
+  /** `retry_policy`: other maximums for some failures. */
+  readonly policy: ReadonlyMap<FailureKind, number>;
+  /** `model_group_retry_policy`: replaces `retry_policy` for some model groups. */
+  readonly groupPolicies: ReadonlyMap<string, ReadonlyMap<FailureKind, number>>;
+  /** `retry_after`: minimum wait before a request is repeated at the same deployment. */
+  readonly minWaitMs: number;
+  /** `retry_budget`: maximum share of retries in the traffic. */
+  readonly budget: number;
+}
 
 /** Settings that a reload can change. */
 export interface ProxySettings {
@@ -31,6 +46,7 @@ export interface ProxySettings {
    * key.
    */
   readonly environmentDeployment?: Deployment | null;
+  readonly retry: RetrySettings;
   readonly modelNameInResponse: ModelNameInResponse;
   /** Whether to add missing fields to answers that are nullable in OpenAI's API. */
   readonly fillNullFields: boolean;

@@ -1,11 +1,15 @@
 /** Reads the header `Retry-After` (RFC 9110 §10.2.3). */
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** Returns the delay in milliseconds that the service asks for; undefined without the header. */
+/**
+ * Returns the delay in milliseconds that the service asks for, 0 or more; undefined without a valid
+ * header.
+ */
 export function retryAfterMs(headers: IncomingHttpHeaders, now: number): number | undefined {
   const value = headers['retry-after'];
   if (value === undefined) return undefined;
-  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
-  const time = Date.parse(value);
+  if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1000;
+  // A date begins with the name of the day. `Date.parse` would read -5 and 1.5 as dates, too.
+  const time = /^[A-Z]/i.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(time) ? undefined : Math.max(0, time - now);
 }

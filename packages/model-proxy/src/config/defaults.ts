@@ -30,4 +30,7 @@ export const defaults = {
   healthCheckTimeoutSeconds: 60,
   modelNameInResponse: 'provider',
   weight: 1,
+  /** As in LiteLLM. */
+  retries: 2,
+  retryBudget: 0.2,
 } as const;

@@ -83,6 +83,32 @@ export const groupSections = `### Groups
 Entries with the same \`model_name\` form a group. For each request, the proxy selects one of them, by its
 \`weight\`. A client can also select a deployment: it sends the deployment's id as \`model\`.
 
+### Retries
+
+If an attempt fails before the client has got a byte, the proxy tries again:
+
+1. At once, at a deployment of the group that has not failed this request. It prefers deployments whose
+   last request succeeded.
+2. If there is none, at the same deployment, after a wait.
+
+| Failure | Another deployment | The same deployment |
+| --- | --- | --- |
+| 400, 422, other faults of the request | no | no |
+| 401, 402, 403, 404 | yes | no |
+| 429, 500, 502, 503 | yes | yes |
+| no connection | yes | yes |
+| 408, 504, a timeout | yes | yes |
+| the connection ends before the whole answer | yes | no |
+
+- \`num_retries\` limits the retries of a request. Attempts at other deployments may exceed it, except
+  after a timeout or an ended connection. With 0, there are none at all.
+- The wait is random, up to 0.5 s, then 1 s, 2 s, 4 s, and 8 s at most. If the upstream sends
+  \`Retry-After\`, the proxy waits so long. If that is more than a minute, the client gets the error.
+- The proxy does not repeat a request at a server that may have crashed because of it.
+- \`retry_budget\` limits the retries of the process if all deployments fail.
+- A form that goes upstream while it arrives is not stored, so the proxy cannot repeat it.
+- Answers have the header \`x-litellm-attempted-retries\`.
+
 ### Wildcards
 
 An entry with \`model_name: openai/*\` and \`model: openai/*\` serves every name that begins with \`openai/\`. The

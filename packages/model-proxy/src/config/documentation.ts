@@ -8,7 +8,8 @@ import type { Table } from './faults.js';
 import { flagsTable } from './flags.js';
 import { foreignProviders } from './names/known-names.js';
 import { unimplemented, type Treatment } from './names/unimplemented.js';
-import { credentialTable, entryTable, generalTable, paramsTable, routerTable, settingsTable } from './settings.js';
+import { routerTable } from './routing/router-table.js';
+import { credentialTable, entryTable, generalTable, paramsTable, settingsTable } from './settings.js';
 
 /** Escapes a cell of a Markdown table. */
 const cell = (text: string) => text.replaceAll('|', '\\|');

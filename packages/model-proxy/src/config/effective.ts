@@ -2,7 +2,9 @@
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
 import { secretHeader } from '../secret-names.js';
+import type { RetrySettings } from '../settings.js';
 import type { LoadedConfig } from './load.js';
+import { retryPolicyOf } from './routing/routing-types.js';
 
 const MASK = '******';
 
@@ -63,6 +65,17 @@ function deploymentLines(deployment: Deployment): readonly string[] {
   ];
 }
 
+function retryLines({ retries, policy, groupPolicies, minWaitMs, budget }: RetrySettings): readonly string[] {
+  const groups = [...groupPolicies].map(([group, own]) => [group, retryPolicyOf(own)]);
+  return [
+    `  num_retries: ${retries}`,
+    ...(policy.size === 0 ? [] : [`  retry_policy: ${inline(retryPolicyOf(policy))}`]),
+    ...(groups.length === 0 ? [] : [`  model_group_retry_policy: ${inline(Object.fromEntries(groups))}`]),
+    ...(minWaitMs === 0 ? [] : [`  retry_after: ${minWaitMs / 1000}`]),
+    `  retry_budget: ${budget}`,
+  ];
+}
+
 /** Renders the whole text, with a newline at the end. */
 export function renderEffectiveConfig({ listen, proxy }: Pick<LoadedConfig, 'listen' | 'proxy'>): string {
   const { host, port, tls, logLevel, drainDelayMs, drainMs } = listen;
@@ -93,9 +106,9 @@ export function renderEffectiveConfig({ listen, proxy }: Pick<LoadedConfig, 'lis
     ...(proxy.forwardedPaths.size === 0 ? [] : [`  forwarded_paths: ${inline([...proxy.forwardedPaths])}`]),
     `  max_request_size_mb: ${proxy.maxRequestBytes / 2 ** 20}`,
     `  max_response_size_mb: ${proxy.maxResponseBytes / 2 ** 20}`,
-    ...(aliases.length === 0
-      ? []
-      : ['router_settings:', `  model_group_alias: ${inline(Object.fromEntries(aliases))}`]),
+    'router_settings:',
+    ...retryLines(proxy.retry),
+    ...(aliases.length === 0 ? [] : [`  model_group_alias: ${inline(Object.fromEntries(aliases))}`]),
     '',
   ].join('\n');
 }

@@ -54,6 +54,7 @@ describe('a configuration', () => {
       hiddenAliases: new Set(),
       unserved: new Map(),
       environmentDeployment: null,
+      retry: { retries: 2, policy: new Map(), groupPolicies: new Map(), minWaitMs: 0, budget: 0.2 },
       modelNameInResponse: 'provider',
       fillNullFields: false,
       alwaysIncludeStreamUsage: false,

@@ -16,7 +16,9 @@ import { readListenSettings, type Flags } from './listen-settings.js';
 import { readModelList, type Entry } from './deployments/model-list.js';
 import { noteMissingModels } from './deployments/missing-models.js';
 import { readAliases } from './deployments/model-group-alias.js';
-import { credentialTable, generalTable, routerTable, settingsTable } from './settings.js';
+import { readRetries } from './routing/retry-settings.js';
+import { routerTable } from './routing/router-table.js';
+import { credentialTable, generalTable, settingsTable } from './settings.js';
 import { singleModelDocument } from './deployments/single-model.js';
 import { TlsResolver } from './tls-settings.js';
 import {
@@ -125,6 +127,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
       hiddenAliases: aliases.hidden,
       unserved,
       environmentDeployment: readEnvironmentDeployment(inherited),
+      retry: readRetries(router.block, settings),
       modelNameInResponse: settings.values.modelNameInResponse ?? defaults.modelNameInResponse,
       fillNullFields: settings.values.fillNullFields ?? false,
       alwaysIncludeStreamUsage: general.block.values.alwaysIncludeStreamUsage ?? false,

@@ -26,7 +26,8 @@ export interface SettingDefinition<T> {
   readonly protects?: true;
 }
 
-interface Row {
+/** The texts of a row. */
+export interface Row {
   readonly name: string;
   readonly aliases?: readonly string[];
   readonly default?: string;
@@ -37,7 +38,8 @@ interface Row {
 
 const NO_DEFAULT = 'none';
 
-function row<T>(type: z.ZodType<T>, expected: string, given: Row, expectedPart?: string): SettingDefinition<T> {
+/** Makes a row for a type. */
+export function row<T>(type: z.ZodType<T>, expected: string, given: Row, expectedPart?: string): SettingDefinition<T> {
   return {
     aliases: [],
     default: NO_DEFAULT,
@@ -125,9 +127,16 @@ const numeric = (min: number, max: number) =>
     z.number().min(min).max(max),
   );
 
+/** Defines a whole number, also as a string. */
+export const wholeNumbers = (min: number, max: number) => numeric(min, max).refine((value) => Number.isInteger(value));
+
 /** Defines a number with limits. */
 export const number = (min: number, max: number, given: Row) =>
   row(numeric(min, max), `a number from ${min} to ${max}`, given);
+
+/** Defines a whole number with limits. */
+export const wholeNumber = (min: number, max: number, given: Row) =>
+  row(wholeNumbers(min, max), `a whole number from ${min} to ${max}`, given);
 
 /** Defines a time in seconds; 0 means no limit. */
 export const seconds = (given: Row) =>

@@ -6,6 +6,7 @@
  */
 import { defaults } from './defaults.js';
 import { providerRows } from './deployments/provider-rows.js';
+import { retryRows } from './routing/router-table.js';
 import {
   addresses,
   boolean,
@@ -194,6 +195,7 @@ export const settingsTable = {
     default: 'JSON, except at a terminal',
     doc: 'Whether log lines are JSON. Environment: `JSON_LOGS`.',
   }),
+  ...retryRows,
   setVerbose: boolean({ name: 'set_verbose', default: 'false', doc: 'Whether the log level is `debug`.' }),
 };
 
@@ -260,27 +262,6 @@ export const generalTable = {
     name: 'max_response_size_mb',
     default: `${defaults.maxResponseSizeMb}`,
     doc: 'Maximum size of a JSON answer, which the proxy collects in memory. For a larger answer, the client gets 502. Streams, audio and raw answers have no limit.',
-  }),
-};
-
-/**
- * The table of `router_settings`. model-group-alias.ts checks the values of `model_group_alias`,
- * which have two forms.
- */
-export const routerTable = {
-  timeout: seconds({
-    name: 'timeout',
-    default: 'request_timeout',
-    doc: 'Default for all deployments.',
-  }),
-  streamTimeout: seconds({
-    name: 'stream_timeout',
-    default: '`first_byte_timeout`, then `timeout`',
-    doc: 'Default for all deployments.',
-  }),
-  modelGroupAlias: mapping({
-    name: 'model_group_alias',
-    doc: 'Other names of model groups. Example: `{"gpt-4": "gpt-4o"}`. `/v1/models` lists them. It does not list a hidden name: `{"gpt-4": {"model": "gpt-4o", "hidden": true}}`.',
   }),
 };
 

@@ -4,6 +4,7 @@
  * answers, upstream/connection-faults.ts those of upstream connections.
  * @see https://docs.litellm.ai/docs/exception_mapping
  */
+import type { FailureKind } from './failure-kind.js';
 
 /** The body of every error answer. */
 interface ErrorBody {
@@ -32,6 +33,8 @@ interface ProxyErrorOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Groups errors in metrics and logs. */
   readonly kind: ErrorKind;
+  /** How the upstream failed; absent: another deployment would not help. */
+  readonly failure?: FailureKind;
   readonly cause?: unknown;
 }
 
@@ -56,6 +59,8 @@ export class ProxyError extends Error {
   readonly code: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly kind: ErrorKind;
+  /** How the upstream failed; null: no failure of an upstream. */
+  readonly failure: FailureKind | null;
 
   constructor(options: ProxyErrorOptions) {
     super(options.message, options.cause === undefined ? {} : { cause: options.cause });
@@ -65,6 +70,18 @@ export class ProxyError extends Error {
     this.code = options.code ?? String(options.status);
     this.headers = options.headers ?? {};
     this.kind = options.kind;
+    this.failure = options.failure ?? null;
+  }
+
+  /** Returns the same error with a text after the message. */
+  withNote(note: string): ProxyError {
+    const { status, type, param, code, headers, kind, failure, cause } = this;
+    const message = this.message + note;
+    return new ProxyError({
+      ...{ status, message, type, param, code, headers, kind },
+      ...(failure === null ? {} : { failure }),
+      ...(cause === undefined ? {} : { cause }),
+    });
   }
 
   get body(): ErrorBody {

@@ -6,7 +6,9 @@ import { acceptableId } from '@rackless/daemon/http/request-head.js';
 import type { Authenticate, Client } from '../auth/authenticate.js';
 import type { Gate } from '../auth/gate.js';
 import type { ProxyError } from '../errors/proxy-error.js';
+import type { DeploymentHealth } from '../routing/deployment-health.js';
 import type { Limits } from '../routing/limits.js';
+import type { RetryBudget } from '../routing/retry-budget.js';
 import type { Selection, Router } from '../routing/router.js';
 import type { ProxySettings } from '../settings.js';
 import type { Trace } from '../trace.js';
@@ -23,6 +25,8 @@ export interface SharedState {
   readonly router: Router;
   readonly authenticate: Authenticate;
   readonly limits: Limits;
+  readonly health: DeploymentHealth;
+  readonly retryBudget: RetryBudget;
   /** null: all client addresses and all paths are allowed. */
   readonly gate: Gate | null;
   readonly upstream: Upstream;
@@ -77,7 +81,13 @@ export class Exchange {
   /** Timeout for the upstream in milliseconds; null: no timeout, or no request to an upstream. */
   timeoutMs: number | null = null;
   /** The request to the upstream. The proxy aborts it when the client closes the connection. */
-  call: UpstreamCall | null = null;
+  call: Pick<UpstreamCall, 'abort'> | null = null;
+  /** `x-litellm-num-retries`; null: the request has no such header. */
+  requestedRetries: number | null = null;
+  /** Number of attempts after the first one. */
+  retries = 0;
+  /** The maximum of {@link retries} after the last failure; 0: no attempt has failed. */
+  maxRetries = 0;
   /**
    * Whether the connection has changed to another protocol (WebSocket). An HTTP answer is no longer
    * possible.

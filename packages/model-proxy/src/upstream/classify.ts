@@ -6,6 +6,7 @@ import { parseJson } from '@rackless/daemon/text/json.js';
 import { ProxyError } from '../errors/proxy-error.js';
 import type { Deployment } from '../providers/deployment.js';
 import type { UpstreamError } from '../providers/dialect.js';
+import { errorClassOf } from './error-class.js';
 import { inModelGroup } from './model-group.js';
 import { secretMask, type SecretMask } from './secret-mask.js';
 
@@ -75,12 +76,13 @@ function makeError(
 ): ProxyError {
   const mask = secretMask(deployment);
   const message = error.message === '' ? defaultMessage(status, headers, mask) : error.message;
-  const { head, status: clientStatus } = classOf(status, error, message);
+  const { head, status: clientStatus, failure } = errorClassOf(status, error.code, message);
   return new ProxyError({
     status: clientStatus,
     message: inModelGroup(`${head.replace('%', deployment.provider.displayName)}${message}`, modelGroup),
     param: error.param,
     kind: 'upstreamStatus',
+    failure,
     headers: retryHeaders(headers, mask),
     ...(error.code === null ? {} : { code: error.code }),
     ...(error.type === null ? {} : { type: error.type }),
@@ -101,6 +103,7 @@ export function interruptionFault(what: keyof typeof interruptions, selection: E
     status: 500,
     message: inModelGroup(`${head}${why}`, selection.modelGroup),
     kind: 'malformedAnswer',
+    failure: 'interrupted',
   });
 }
 
@@ -117,6 +120,7 @@ export function notJsonFault(status: number, body: Buffer, { deployment, modelGr
     status: 502,
     message: inModelGroup(`${head}the upstream answered ${status} with ${what}`, modelGroup),
     kind: 'malformedAnswer',
+    failure: 'badGateway',
   });
 }
 
@@ -128,6 +132,7 @@ export function untranslatableFault(cause: unknown, { deployment, modelGroup }: 
     status: 502,
     message: inModelGroup(`${head}${why}`, modelGroup),
     kind: 'malformedAnswer',
+    failure: 'badGateway',
     cause,
   });
 }
@@ -138,57 +143,6 @@ interface MaskedError {
   readonly type: string | null;
   readonly param: string | null;
   readonly code: string | null;
-}
-
-interface ErrorClass {
-  /** `%` stands for the provider's name. */
-  readonly head: string;
-  readonly status: number;
-}
-
-function classOf(status: number, error: MaskedError, message: string): ErrorClass {
-  if (status === 400 && isContextWindow(error, message)) {
-    return {
-      status,
-      head: 'litellm.ContextWindowExceededError: litellm.BadRequestError: ContextWindowExceededError: % - ',
-    };
-  }
-  switch (status) {
-    case 400:
-      return { status, head: 'litellm.BadRequestError: % - ' };
-    case 401:
-      return { status, head: 'litellm.AuthenticationError: AuthenticationError: % - ' };
-    case 403:
-      return { status, head: 'litellm.PermissionDeniedError: PermissionDeniedError: % - ' };
-    case 404:
-      return { status, head: 'litellm.NotFoundError: NotFoundError: % - ' };
-    case 408:
-    case 504:
-      return { status, head: 'litellm.Timeout: Timeout Error: % - ' };
-    case 422:
-      return { status, head: 'litellm.UnprocessableEntityError: UnprocessableEntityError: % - ' };
-    case 429:
-      return { status, head: 'litellm.RateLimitError: RateLimitError: % - ' };
-    case 500:
-      return { status, head: 'litellm.InternalServerError: InternalServerError: % - ' };
-    case 502:
-      return { status, head: 'litellm.BadGatewayError: BadGatewayError: % - ' };
-    case 503:
-      return { status, head: 'litellm.ServiceUnavailableError: ServiceUnavailableError: % - ' };
-    default:
-  }
-  // A redirect or an invalid status is the upstream's fault. Its status would mislead the client.
-  if (status < 400 || status > 599)
-    return { status: 500, head: 'litellm.InternalServerError: InternalServerError: % - ' };
-  return { status, head: 'litellm.APIError: APIError: % - ' };
-}
-
-/** Texts of model servers for a prompt that is too long. Only OpenAI sends a code for it. */
-const contextWindowWords =
-  /maximum context length|context length of|context limit|longer than the (model's )?(maximum )?(context|model) length|available context size|context window|maximum number of tokens allowed|maximum input length|prompt is too long|`inputs` tokens \+ `max_new_tokens`/i;
-
-function isContextWindow(error: MaskedError, message: string): boolean {
-  return error.code === 'context_length_exceeded' || contextWindowWords.test(message);
 }
 
 function readBody(text: string, parsed: unknown, mask: SecretMask): MaskedError {

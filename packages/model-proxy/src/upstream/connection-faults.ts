@@ -26,7 +26,12 @@ const timeoutTexts: Readonly<Record<TimeoutName, (peer: string) => string>> = {
 export function timeoutFault(name: TimeoutName, limitMs: number, takenMs: number, peer: Peer): ProxyError {
   const times = `timeout value=${pythonSeconds(limitMs)}, time taken=${(takenMs / 1000).toFixed(2)} seconds`;
   const message = `litellm.Timeout: APITimeoutError - Request timed out. ${timeoutTexts[name](authorityOf(peer))} - ${times}`;
-  return new ProxyError({ status: 408, message: inModelGroup(message, peer.deployment.modelName), kind: 'timeout' });
+  return new ProxyError({
+    status: 408,
+    message: inModelGroup(message, peer.deployment.modelName),
+    kind: 'timeout',
+    failure: name === 'connect' ? 'unreachable' : 'timeout',
+  });
 }
 
 /** The state of a request when its connection failed. */
@@ -40,9 +45,11 @@ interface Progress {
 /** Makes the error for a fault of the connection, of TLS or of the answer: 500, as in LiteLLM. */
 export function connectionFault(error: Error, progress: Progress, peer: Peer): ProxyError {
   const { kind, cause } = describe(error, progress, peer);
+  const isUnsent = error instanceof ConnectError || error instanceof UnsendableError;
+  const failure = isUnsent ? 'unreachable' : 'interrupted';
   const head = internalHead(peer.deployment.provider.displayName);
   const message = inModelGroup(`${head} Connection error. ${cause}`, peer.deployment.modelName);
-  return new ProxyError({ status: 500, message, kind, cause: error });
+  return new ProxyError({ status: 500, message, kind, failure, cause: error });
 }
 
 /**
@@ -51,7 +58,7 @@ export function connectionFault(error: Error, progress: Progress, peer: Peer): P
  */
 export function unusableDeployment({ provider, modelName }: Deployment, why: string, cause: unknown): ProxyError {
   const message = inModelGroup(`${internalHead(provider.displayName)} Connection error. ${why}`, modelName);
-  return new ProxyError({ status: 500, message, kind: 'tls', cause });
+  return new ProxyError({ status: 500, message, kind: 'tls', failure: 'unreachable', cause });
 }
 
 /**
@@ -66,6 +73,7 @@ export function unknownCodingFault(coding: string, peer: Peer): ProxyError {
     status: 500,
     message: inModelGroup(`${head} ${why}`, peer.deployment.modelName),
     kind: 'malformedAnswer',
+    failure: 'badGateway',
   });
 }
 

@@ -70,6 +70,8 @@ export function sampleConfig(
     ...params.map((line) => `      ${line}`),
     'litellm_settings:',
     `  ssl_verify: ${upstream.caFile}`,
+    // Most suites test a single attempt.
+    ...(settings.some((line) => line.startsWith('num_retries')) ? [] : ['  num_retries: 0']),
     ...settings.map((line) => `  ${line}`),
     ...more,
     '',

@@ -86,7 +86,7 @@ describe('configuration', () => {
 
   it("MP-6 litellm_settings.ssl_verify: CA certificates for upstreams. If another authority signed an upstream's certificate, the client gets 500", async () => {
     const proxy = await start(sampleConfig(upstream));
-    const untrusting = await start(sampleConfig(upstream).replace(/litellm_settings:\n.*\n/, ''));
+    const untrusting = await start(sampleConfig(upstream).replace(/\n {2}ssl_verify:.*/, ''));
     for (const stream of [false, true]) {
       expect((await ask(proxy, { stream })).status).toBe(200);
       const refused = await ask(untrusting, { stream });

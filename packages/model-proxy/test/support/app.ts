@@ -52,6 +52,7 @@ export function settingsOf(deployments: readonly Deployment[], changed: Partial<
   return {
     deployments,
     modelGroupAlias: new Map(),
+    retry: { retries: 0, policy: new Map(), groupPolicies: new Map(), minWaitMs: 0, budget: 0.2 },
     modelNameInResponse: 'provider',
     fillNullFields: false,
     alwaysIncludeStreamUsage: false,

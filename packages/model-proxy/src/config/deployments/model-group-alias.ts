@@ -2,7 +2,7 @@
 import type { Deployment } from '../../providers/deployment.js';
 import { wildcardPattern } from '../../routing/wildcard.js';
 import type { Block, Findings } from '../faults.js';
-import type { routerTable } from '../settings.js';
+import type { routerTable } from '../routing/router-table.js';
 
 /** All aliases of a configuration. */
 interface Aliases {

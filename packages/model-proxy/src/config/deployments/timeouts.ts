@@ -2,7 +2,8 @@
 import type { Timeouts } from '../../providers/deployment.js';
 import { defaults } from '../defaults.js';
 import type { Block } from '../faults.js';
-import type { paramsTable, routerTable, settingsTable } from '../settings.js';
+import type { routerTable } from '../routing/router-table.js';
+import type { paramsTable, settingsTable } from '../settings.js';
 
 /** The places in a configuration that set time limits. */
 export interface TimeoutSources {

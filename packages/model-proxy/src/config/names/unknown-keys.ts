@@ -5,7 +5,8 @@
 import { nearestName } from '@rackless/daemon/text/nearest-name.js';
 import type { Findings, Table } from '../faults.js';
 import { checkedByValue, protectiveValues } from './protective-values.js';
-import { entryTable, generalTable, paramsTable, routerTable, settingsTable } from '../settings.js';
+import { routerTable } from '../routing/router-table.js';
+import { entryTable, generalTable, paramsTable, settingsTable } from '../settings.js';
 import { groupOf, unimplemented, type SettingGroup } from './unimplemented.js';
 import { formatPath, type KeyPath, type YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 

@@ -69,14 +69,11 @@ function removeHeader(headers: string[], name: string): void {
   for (let index = headers.length - 2; index >= 0; index -= 2) if (headers[index] === name) headers.splice(index, 2);
 }
 
-/**
- * Adds the headers about retries, the timeout and the cost. The proxy has no retries and no
- * fallbacks, so their counts are zero.
- */
-function addCallHeaders(headers: string[], { selection, timeoutMs, usage }: Exchange): void {
+/** Adds the headers about retries, the timeout and the cost. */
+function addCallHeaders(headers: string[], { selection, timeoutMs, usage, retries }: Exchange): void {
   headers.push(
     'x-litellm-attempted-retries',
-    '0',
+    String(retries),
     'x-litellm-attempted-fallbacks',
     '0',
     'x-litellm-max-fallbacks',

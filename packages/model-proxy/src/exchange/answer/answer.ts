@@ -22,11 +22,24 @@ export interface Answer {
   fail(error: ProxyError): void;
 }
 
+/** The attempt that an answer belongs to. */
+export interface AttemptState {
+  /** Whether the attempt has ended. The answer must not send anything then. */
+  readonly isOver: boolean;
+  /**
+   * Ends the attempt with an error, before a byte has gone to the client: another attempt follows, or
+   * the client gets the error.
+   * @param upstream headers of the upstream's answer if the error is the upstream's.
+   */
+  reject(error: ProxyError, upstream?: readonly string[] | null): void;
+}
+
 /** The input of an {@link Answer}. */
 export interface AnswerContext {
   readonly exchange: Exchange;
   readonly endpoint: Endpoint;
   readonly call: UpstreamCall;
+  readonly attempt: AttemptState;
   readonly status: number;
   /** Headers of the upstream: name, value, name, value; names in lower case. */
   readonly headers: readonly string[];

@@ -3,7 +3,6 @@ import { performance } from 'node:perf_hooks';
 import { ChunkList } from '../../json/chunk-list.js';
 import { errorOfFailedAnswer } from '../../upstream/classify.js';
 import type { Answer, AnswerContext } from './answer.js';
-import { refuse } from './refusal.js';
 
 /** The proxy reads only the first bytes of an error's body, because a hostile body may never end. */
 const MAX_ERROR_BYTES = 1_048_576;
@@ -29,13 +28,10 @@ export class ErrorAnswer implements Answer {
   }
 
   end(): void {
-    const { exchange, status, headers } = this.#context;
+    const { exchange, status, headers, attempt } = this.#context;
     if (exchange.selection === null) return;
-    refuse(
-      exchange,
-      errorOfFailedAnswer(status, headers, Buffer.concat(this.#received.chunks), exchange.selection),
-      headers,
-    );
+    const body = Buffer.concat(this.#received.chunks);
+    attempt.reject(errorOfFailedAnswer(status, headers, body, exchange.selection), headers);
   }
 
   /** Reports the upstream's status, which says more than the fault that cut off the body. */

@@ -8,7 +8,7 @@ import { errorOfFailedAnswer, interruptionFault } from '../../upstream/classify.
 import { createEventRewriter, renderErrorEvent, type EventRewriter } from '../../sse/event-rewriter.js';
 import { bodyHeaderOf, pass, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
-import { endAnswer, refuse } from './refusal.js';
+import { endAnswer } from './refusal.js';
 import { MAX_SUCCESS_ERROR_BYTES, statusOfErrorEvent } from './error-in-success.js';
 import { findUsage } from './usage.js';
 
@@ -54,8 +54,8 @@ export class EventAnswer implements Answer {
 
   end(): void {
     this.#send(this.#rewriter.finish());
-    const { exchange } = this.#context;
-    if (exchange.error !== null) return;
+    const { exchange, attempt } = this.#context;
+    if (attempt.isOver) return;
     // A stream without a byte is also a fault: every request asks for an answer.
     const interruption = exchange.firstByteAt === 0 ? 'answer' : this.#rewriter.interruption;
     if (interruption !== null && exchange.selection !== null) {
@@ -72,10 +72,10 @@ export class EventAnswer implements Answer {
    * error.
    */
   fail(error: ProxyError): void {
-    const { exchange } = this.#context;
+    const { exchange, attempt } = this.#context;
     const { response } = exchange;
     if (!response.headersSent) {
-      refuse(exchange, error);
+      attempt.reject(error);
       return;
     }
     this.#readUsage();
@@ -90,13 +90,12 @@ export class EventAnswer implements Answer {
   #send(events: readonly Buffer[]): void {
     const [first] = events;
     if (first === undefined) return;
-    const { exchange, call } = this.#context;
+    const { exchange, attempt } = this.#context;
     if (!exchange.response.headersSent) {
-      if (exchange.error !== null) return;
+      if (attempt.isOver) return;
       const error = this.#errorIn(first);
       if (error !== undefined) {
-        call.abort();
-        refuse(exchange, error, this.#context.headers);
+        attempt.reject(error, this.#context.headers);
         return;
       }
       this.#sendHead();

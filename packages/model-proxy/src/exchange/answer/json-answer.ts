@@ -7,7 +7,7 @@ import type { ProxyError } from '../../errors/proxy-error.js';
 import { errorOfFailedAnswer, interruptionFault, notJsonFault } from '../../upstream/classify.js';
 import { bodyHeaderOf, headerOf, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
-import { endAnswer, refuse } from './refusal.js';
+import { endAnswer } from './refusal.js';
 import { statusOfErrorAnswer } from './error-in-success.js';
 import { findUsage } from './usage.js';
 
@@ -53,12 +53,12 @@ export class JsonAnswer implements Answer {
   }
 
   end(): void {
-    const { exchange, endpoint, status, headers, rename } = this.#context;
+    const { exchange, endpoint, status, headers, rename, attempt } = this.#context;
     const { response, selection } = exchange;
     const { chunks } = this.#received;
     const errorStatus = statusOfErrorAnswer(chunks, this.#length);
     if (errorStatus !== undefined && selection !== null) {
-      refuse(exchange, errorOfFailedAnswer(errorStatus, headers, Buffer.concat(chunks), selection), headers);
+      attempt.reject(errorOfFailedAnswer(errorStatus, headers, Buffer.concat(chunks), selection), headers);
       return;
     }
     if (selection !== null && this.#isCutOff()) {
@@ -103,7 +103,7 @@ export class JsonAnswer implements Answer {
   }
 
   fail(error: ProxyError): void {
-    refuse(this.#context.exchange, error);
+    this.#context.attempt.reject(error);
   }
 
   /**

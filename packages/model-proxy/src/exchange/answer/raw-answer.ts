@@ -2,7 +2,7 @@
 import type { ProxyError } from '../../errors/proxy-error.js';
 import { bodyHeaderOf, pass, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
-import { endAnswer, refuse } from './refusal.js';
+import { endAnswer } from './refusal.js';
 
 /** The upstream's headers that a client needs to use the body. */
 const bodyHeaders = ['content-type', 'content-length', 'content-disposition', 'cache-control'];
@@ -30,9 +30,9 @@ export class RawAnswer implements Answer {
    * client that the answer is incomplete.
    */
   fail(error: ProxyError): void {
-    const { exchange } = this.#context;
+    const { exchange, attempt } = this.#context;
     if (!exchange.response.headersSent) {
-      refuse(exchange, error);
+      attempt.reject(error);
       return;
     }
     exchange.error = error;

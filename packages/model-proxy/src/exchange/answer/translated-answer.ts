@@ -12,7 +12,6 @@ import { errorOfUpstreamError, interruptionFault, notJsonFault, untranslatableFa
 import type { Answer, AnswerContext } from './answer.js';
 import { EventAnswer } from './event-answer.js';
 import { JsonAnswer } from './json-answer.js';
-import { refuse } from './refusal.js';
 
 /** Makes the answer for a status of 2xx. @param type media type of the upstream's answer. */
 export function translatedAnswer(context: AnswerContext, translated: TranslatedCall, type: string): Answer {
@@ -69,7 +68,7 @@ class TranslatedJson implements Answer {
   }
 
   fail(error: ProxyError): void {
-    refuse(this.#context.exchange, error, this.#context.headers);
+    this.#context.attempt.reject(error, this.#context.headers);
   }
 }
 
@@ -106,7 +105,7 @@ class TranslatedEvents implements Answer {
   }
 
   #translate(read: () => DialectEvents): void {
-    const { exchange, call } = this.#context;
+    const { exchange, call, attempt } = this.#context;
     if (this.#isDone || this.#hasFailed || exchange.selection === null) return;
     let result;
     try {
@@ -121,8 +120,8 @@ class TranslatedEvents implements Answer {
     if (result.isDone) text += 'data: [DONE]\n\n';
     if (text !== '') this.#openai.data(Buffer.from(text));
     this.#isDone = result.isDone;
-    // EventAnswer may have refused the request.
-    if (result.error === undefined || exchange.error !== null) return;
+    // EventAnswer may have rejected the answer.
+    if (result.error === undefined || attempt.isOver) return;
     call.abort();
     this.fail(errorOf(this.#context, result.error));
   }

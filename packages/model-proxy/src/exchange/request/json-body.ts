@@ -31,6 +31,7 @@ const emptyObject: JsonObject = {
 class JsonBody implements RequestBody {
   /** A JSON object is verified to its end before the upstream gets it. */
   readonly canBeSent = false;
+  readonly canBeRepeated = true;
   readonly #scanner = new JsonObjectScanner();
   #blocks: BodyBlocks | null = null;
   #object: JsonObject = emptyObject;

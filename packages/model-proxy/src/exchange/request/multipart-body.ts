@@ -79,6 +79,11 @@ class MultipartBody implements RequestBody {
     return !this.#hasAllBytes() && this.#fieldsNamed('model').length > 0;
   }
 
+  /** False for a form that is sent while it arrives, because it is not stored. */
+  get canBeRepeated(): boolean {
+    return this.#stream === null;
+  }
+
   model(): string | undefined {
     const [field, second] = this.#fieldsNamed('model');
     if (second !== undefined) throw repeatedField('model');

@@ -23,6 +23,10 @@ export interface RequestBody {
    */
   readonly canBeSent: boolean;
   /**
+   * Whether {@link RequestBody.forUpstream} can be called again, for another attempt.
+   */
+  readonly canBeRepeated: boolean;
+  /**
    * Returns the public model name in the body; undefined: the body has none.
    * @throws {ProxyError} 400: the name is not a text, or another parser could find another name.
    */

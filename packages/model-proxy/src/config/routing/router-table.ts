@@ -1,0 +1,53 @@
+/** The tables of settings about deployments: how the proxy selects them, and what follows a failure. */
+import { defaults } from '../defaults.js';
+import { mapping, number, seconds, wholeNumber } from '../setting-types.js';
+import { retryCounts, retryCountsByGroup } from './routing-types.js';
+
+/** Rows that `litellm_settings` and `router_settings` have. */
+export const retryRows = {
+  numRetries: wholeNumber(0, 100, {
+    name: 'num_retries',
+    default: `${defaults.retries}`,
+    doc: 'Maximum number of [retries](#retries) of a request. 0: no retries. The header `x-litellm-num-retries` of a request overrides it.',
+  }),
+};
+
+/**
+ * The table of `router_settings`. model-group-alias.ts checks the values of `model_group_alias`,
+ * which have two forms.
+ */
+export const routerTable = {
+  timeout: seconds({
+    name: 'timeout',
+    default: 'request_timeout',
+    doc: 'Default for all deployments.',
+  }),
+  streamTimeout: seconds({
+    name: 'stream_timeout',
+    default: '`first_byte_timeout`, then `timeout`',
+    doc: 'Default for all deployments.',
+  }),
+  ...retryRows,
+  retryPolicy: retryCounts({
+    name: 'retry_policy',
+    doc: `Other values of \`num_retries\` for some failures. Example: \`{TimeoutErrorRetries: 0, RateLimitErrorRetries: 3}\`. The proxy never repeats a request after BadRequestError and ContentPolicyViolationError.`,
+  }),
+  modelGroupRetryPolicy: retryCountsByGroup({
+    name: 'model_group_retry_policy',
+    doc: 'Replaces `retry_policy` for some model groups. Example: `{gpt-4o: {RateLimitErrorRetries: 5}}`.',
+  }),
+  retryAfter: seconds({
+    name: 'retry_after',
+    default: '0',
+    doc: 'Minimum seconds to wait before the proxy repeats a request at the same deployment.',
+  }),
+  retryBudget: number(0, 100, {
+    name: 'retry_budget',
+    default: `${defaults.retryBudget}`,
+    doc: 'Maximum share of retries in the requests of this process. Ten retries per second are always possible. Retries at a deployment whose last request succeeded do not count. Not in LiteLLM.',
+  }),
+  modelGroupAlias: mapping({
+    name: 'model_group_alias',
+    doc: 'Other names of model groups. Example: `{"gpt-4": "gpt-4o"}`. `/v1/models` lists them. It does not list a hidden name: `{"gpt-4": {"model": "gpt-4o", "hidden": true}}`.',
+  }),
+};

@@ -1,0 +1,18 @@
+/**
+ * The kinds of failures of upstreams. upstream/ assigns the kind once, when it makes the error.
+ * Retries, cooldowns and fallbacks depend on it.
+ */
+export type FailureKind =
+  | 'badRequest' // 400, 422 and other faults of the request
+  | 'contextWindow' // the prompt is too long for the model
+  | 'contentPolicy' // the upstream refuses the content
+  | 'authentication' // 401: the key of the deployment is wrong
+  | 'permission' // 402, 403: the key of the deployment may not do this, or has no money left
+  | 'notFound' // 404: the upstream does not have the model or the path
+  | 'timeout' // 408, 504, or a timeout of the proxy
+  | 'rateLimit' // 429
+  | 'internalServer' // 500 and other statuses above it
+  | 'badGateway' // 502, or an answer that is not what the API promises
+  | 'unavailable' // 503
+  | 'unreachable' // the request was not sent: refused, unknown host, TLS
+  | 'interrupted'; // the connection ended before the whole answer arrived

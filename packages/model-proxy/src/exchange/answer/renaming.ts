@@ -1,0 +1,17 @@
+/** Names of models in answers. */
+import type { ModelNameInResponse } from '../../settings.js';
+import type { AnswerContext } from './answer.js';
+
+/** Returns how answers rename the model; null: they keep the upstream's name. */
+export function renaming(setting: ModelNameInResponse, provider: string, requested: string): AnswerContext['rename'] {
+  switch (setting) {
+    case 'upstream':
+      return null;
+    case 'requested':
+      return () => requested;
+    case 'provider': {
+      const prefix = `${provider}/`;
+      return (reported) => (reported.startsWith(prefix) ? reported : prefix + reported);
+    }
+  }
+}

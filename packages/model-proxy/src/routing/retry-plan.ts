@@ -1,0 +1,116 @@
+/** Decides what follows a failed attempt: another deployment, a wait, or the error. */
+import { retryAfterMs } from '@rackless/daemon/http/retry-after.js';
+import type { FailureKind } from '../errors/failure-kind.js';
+import type { RetrySettings } from '../settings.js';
+
+/** How a failure may be repeated. */
+type Repetition =
+  | 'never' // every deployment would give the same answer
+  | 'elsewhere' // only other deployments can help
+  | 'anywhere'; // the same deployment may succeed later
+
+const repetitions: Readonly<Record<FailureKind, Repetition>> = {
+  badRequest: 'never',
+  contextWindow: 'never',
+  contentPolicy: 'never',
+  authentication: 'elsewhere',
+  permission: 'elsewhere',
+  notFound: 'elsewhere',
+  timeout: 'anywhere',
+  rateLimit: 'anywhere',
+  internalServer: 'anywhere',
+  badGateway: 'anywhere',
+  unavailable: 'anywhere',
+  unreachable: 'anywhere',
+  // The request may have crashed the server, and would crash it again.
+  interrupted: 'elsewhere',
+};
+
+/**
+ * Failures after which an attempt at another deployment counts as a retry. After all other failures,
+ * the next deployment is free: it costs little time, and cannot crash another server.
+ */
+const counted: ReadonlySet<FailureKind> = new Set<FailureKind>(['timeout', 'interrupted']);
+
+/** Returns whether a later attempt at the same deployment may succeed. */
+export function isRepeatable(failure: FailureKind): boolean {
+  return repetitions[failure] === 'anywhere';
+}
+
+/** The state of a request after a failed attempt. */
+interface FailedAttempt {
+  readonly failure: FailureKind;
+  /** Maximum number of retries after this failure. */
+  readonly maxRetries: number;
+  /** Number of retries so far. */
+  readonly retries: number;
+}
+
+/** What the request may do next. */
+type NextAttempt =
+  | 'untried' // try a deployment that has not failed this request
+  | 'any' // if there is no such deployment, wait and repeat the request at one that has
+  | 'none'; // answer with the error
+
+/** Decides what the request may do next. */
+export function nextAttempt({ failure, maxRetries, retries }: FailedAttempt): NextAttempt {
+  if (maxRetries === 0 || repetitions[failure] === 'never') return 'none';
+  if (retries < maxRetries) return 'any';
+  return counted.has(failure) ? 'none' : 'untried';
+}
+
+/**
+ * Returns the maximum number of retries of a request after a failure.
+ * @param requested number that the client asks for; null: it asks for none.
+ */
+export function maxRetriesOf(
+  { retries, policy, groupPolicies }: RetrySettings,
+  modelGroup: string,
+  failure: FailureKind,
+  requested: number | null,
+): number {
+  const own = groupPolicies.get(modelGroup) ?? policy;
+  return own.get(failure) ?? requested ?? retries;
+}
+
+/** LiteLLM's values: the first wait, the longest wait, and the longest Retry-After to follow. */
+const FIRST_WAIT_MS = 500;
+const MAX_WAIT_MS = 8000;
+const MAX_RETRY_AFTER_MS = 60_000;
+/** Maximum share of a Retry-After that is added to it, so that clients do not return together. */
+const RETRY_AFTER_JITTER = 0.1;
+
+/** Options of {@link waitMs}. */
+interface WaitOptions {
+  /** Number of retries so far. */
+  readonly retries: number;
+  /** The upstream's Retry-After in milliseconds; null: none. */
+  readonly askedMs: number | null;
+  /** `retry_after`: the minimum. */
+  readonly minMs: number;
+  /** A random number from 0 (inclusive) to 1 (exclusive). */
+  readonly random: number;
+}
+
+/**
+ * Returns the time to wait before a request is repeated at a deployment: what the upstream asks for,
+ * or a random part of a time that doubles with each retry.
+ * @returns null: the upstream asks for more than a minute, so the client gets the error.
+ */
+export function waitMs({ retries, askedMs, minMs, random }: WaitOptions): number | null {
+  if (askedMs === null) return Math.max(minMs, random * Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** retries));
+  if (askedMs > MAX_RETRY_AFTER_MS) return null;
+  return Math.max(minMs, askedMs * (1 + RETRY_AFTER_JITTER * random));
+}
+
+/**
+ * Reads `Retry-After` (RFC 9110 §10.2.3) and OpenAI's `retry-after-ms`.
+ * @param headers of an error, in lower case.
+ * @param now milliseconds since 1970.
+ * @returns milliseconds from now, 0 or more; null: there is no valid header.
+ */
+export function retryAfterOf(headers: Readonly<Record<string, string>>, now: number): number | null {
+  const exact = headers['retry-after-ms'];
+  if (exact !== undefined && /^\d+(\.\d+)?$/.test(exact)) return Number(exact);
+  return retryAfterMs(headers, now) ?? null;
+}

@@ -1,0 +1,242 @@
+/** Deployments that fail beside a deployment that works, or alone. */
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { describe, expect, it } from '@jest/globals';
+import { listening } from '../support/app.js';
+import { passTime, stopTime } from '../harness/stopped-time.js';
+import { open } from '../harness/call.js';
+import { waitFor } from '../harness/wait.js';
+import type { Behavior } from './faulty-upstream.js';
+import { messages, statuses, useSetups } from './fixture.js';
+
+const CALLS = 300;
+const faults: Readonly<Record<string, Behavior>> = {
+  'resets connections': 'reset',
+  'sends half of its answers': 'half',
+  'answers with a text': 'garbage',
+  'answers 401': { status: 401 },
+  'answers 403': { status: 403 },
+  'answers 404': { status: 404 },
+  'answers 429': { status: 429, headers: { 'retry-after': '1000000000' } },
+  'answers 500': { status: 500 },
+  'answers 503': { status: 503, headers: { 'retry-after': '-5' } },
+  'reports an error with status 200': { status: 200, body: { error: { message: 'overloaded', code: 503 } } },
+};
+
+describe('a group with one deployment that works', () => {
+  const setUp = useSetups();
+
+  for (const [what, behavior] of Object.entries(faults)) {
+    it(`serves all requests while the other one ${what}`, async () => {
+      const { askMany, upstreams } = await setUp([{ behavior }, {}]);
+      const replies = [...(await askMany(CALLS)), ...(await askMany(CALLS, { stream: true }))];
+      expect(statuses(replies)).toEqual({ 200: 2 * CALLS });
+      expect(upstreams[0]?.count).toBeGreaterThan(0);
+    });
+  }
+
+  it('serves all requests while the other one is not running', async () => {
+    const { askMany, upstreams } = await setUp([{}, {}]);
+    await upstreams[0]?.close();
+    expect(statuses(await askMany(CALLS))).toEqual({ 200: CALLS });
+  });
+
+  it('serves all requests while the other one does not answer', async () => {
+    const { askMany, upstreams } = await setUp([{ behavior: 'hang', params: { timeout: 0.1 } }, {}]);
+    const replies = await askMany(64);
+    expect(statuses(replies)).toEqual({ 200: 64 });
+    expect(upstreams[0]?.aborted).toBe(upstreams[0]?.count);
+  });
+
+  it('serves all requests when most of the deployments fail', async () => {
+    const failing: Behavior[] = [{ status: 500 }, { status: 401 }, { status: 503 }, { status: 404 }, { status: 429 }];
+    const { askMany } = await setUp([...failing.map((behavior) => ({ behavior })), {}]);
+    expect(statuses(await askMany(CALLS))).toEqual({ 200: CALLS });
+  });
+
+  it('counts the retries in the header of the answer', async () => {
+    const { ask } = await setUp([{ behavior: { status: 500 }, params: { weight: 1 } }, { params: { weight: 0 } }]);
+    const { headers } = await ask();
+    expect([headers['x-litellm-attempted-retries'], headers['x-litellm-model-id']]).toEqual(['1', '1']);
+  });
+
+  it('does not get a request that the client must correct', async () => {
+    const { askMany, upstreams } = await setUp([{ behavior: { status: 400 } }, { behavior: { status: 422 } }]);
+    await askMany(50);
+    expect(upstreams.reduce((sum, { count }) => sum + count, 0)).toBe(50);
+  });
+
+  it('does not get requests without retries', async () => {
+    const weights = [{ behavior: { status: 500 }, params: { weight: 1 } }, { params: { weight: 0 } }];
+    const { ask } = await setUp(weights, { litellm_settings: { num_retries: 0 } });
+    expect((await ask()).status).toBe(500);
+    const more = await setUp(weights, { router_settings: { retry_policy: { InternalServerErrorRetries: 0 } } });
+    expect((await more.ask()).status).toBe(500);
+    const other = await setUp(weights);
+    expect((await other.ask({}, { 'x-litellm-num-retries': '0' })).status).toBe(500);
+    expect((await other.ask()).status).toBe(200);
+  });
+
+  it('gets a request that the provider of another deployment cannot take', async () => {
+    const { ask, upstreams } = await setUp([
+      { params: { weight: 1, drop_params: false } },
+      { params: { weight: 0, drop_params: true } },
+    ]);
+    expect((await ask({ reasoning_effort: 'low', service_tier: 'flex' })).status).toBe(200);
+    expect(upstreams.map(({ count }) => count)).toEqual([0, 1]);
+  });
+
+  it('gets a whole form again', async () => {
+    const { proxy, upstreams } = await setUp([
+      { behavior: { status: 500 }, params: { weight: 1 } },
+      { params: { weight: 0 } },
+    ]);
+    const form = new FormData();
+    form.set('model', 'chat');
+    form.set('file', new Blob(['sound'.repeat(1000)]), 'a.wav');
+    const response = await fetch(`${proxy.url}/v1/audio/transcriptions`, { method: 'POST', body: form });
+    expect(response.status).toBe(200);
+    expect(upstreams[1]?.requests[0]?.body).toContain('sound'.repeat(1000));
+  });
+
+  it('gets no request after the first byte of an answer', async () => {
+    const server = createServer((request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('data: {"choices":[{"delta":{"content":"Hel"}}]}\n\n', () => request.socket.resetAndDestroy());
+    });
+    const port = await listening(server);
+    const { proxy, upstreams } = await setUp([
+      { params: { weight: 1, api_base: `http://127.0.0.1:${port}/v1` } },
+      { params: { weight: 0 } },
+    ]);
+    const answer = await open(`${proxy.url}/v1/chat/completions`, { body: { model: 'chat', messages, stream: true } });
+    await answer.ended;
+    expect(answer.status).toBe(200);
+    expect(answer.text).toMatch(/Hel.*"error":/s);
+    expect(upstreams.map(({ count }) => count)).toEqual([0, 0]);
+    server.close();
+  });
+});
+
+describe('a deployment without another one', () => {
+  const setUp = useSetups();
+
+  it('gets a request again after a wait', async () => {
+    const { ask, upstreams } = await setUp([{ behavior: { status: 503 } }]);
+    const { status, text, headers } = await ask();
+    expect([status, upstreams[0]?.count, headers['x-litellm-attempted-retries']]).toEqual([503, 3, '2']);
+    expect(text).toContain('LiteLLM Retried: 2 times, LiteLLM Max Retries: 2');
+  });
+
+  it('gets a request as often as its model group allows', async () => {
+    const policy = { chat: { RateLimitErrorRetries: 1 } };
+    const { ask, upstreams } = await setUp([{ behavior: { status: 429, headers: { 'retry-after': '0' } } }], {
+      router_settings: { retry_policy: { RateLimitErrorRetries: 5 }, model_group_retry_policy: policy },
+    });
+    expect([(await ask()).status, upstreams[0]?.count]).toEqual([429, 2]);
+  });
+
+  it('does not get a request again that its server may have crashed on', async () => {
+    const { ask, upstreams } = await setUp([{ behavior: 'reset' }]);
+    expect([(await ask()).status, upstreams[0]?.count]).toEqual([500, 1]);
+  });
+
+  it('does not get a request again if it asks for a long wait', async () => {
+    for (const value of ['1000000000', '61', new Date(Date.now() + 3_600_000).toUTCString()]) {
+      const behavior = { status: 429, headers: { 'retry-after': value } };
+      const { ask, upstreams } = await setUp([{ behavior }]);
+      const { status, headers } = await ask();
+      expect([status, upstreams[0]?.count, headers['retry-after']]).toEqual([429, 1, value]);
+    }
+  });
+
+  it('gets a request again after an invalid or past Retry-After', async () => {
+    for (const value of ['-1000000000', 'soon', 'Mon, 23 Nov 2020 12:00:00 GMT']) {
+      const behavior = { status: 429, headers: { 'retry-after': value } };
+      const { ask, upstreams } = await setUp([{ behavior }], { litellm_settings: { num_retries: 1 } });
+      expect([(await ask()).status, upstreams[0]?.count]).toEqual([429, 2]);
+    }
+  });
+
+  it('gets a request again that never reached it', async () => {
+    const { proxy, ask, upstreams } = await setUp([{}], { litellm_settings: { num_retries: 1 } });
+    await upstreams[0]?.close();
+    const { status, headers } = await ask();
+    expect([status, headers['x-litellm-attempted-retries']]).toEqual([500, '1']);
+    expect(proxy.logged().join('\n')).toContain('refused the connection');
+  });
+
+  it('rejects a number of retries that is not a small number', async () => {
+    const { ask } = await setUp([{}]);
+    for (const value of ['-1', '11', 'two', '1.5'])
+      expect((await ask({}, { 'x-litellm-num-retries': value })).status).toBe(400);
+  });
+});
+
+describe('retries when all deployments fail', () => {
+  const setUp = useSetups();
+
+  it('add at most a fifth to the traffic', async () => {
+    const { askMany, upstreams } = await setUp([{ behavior: { status: 500 } }, { behavior: { status: 500 } }]);
+    const startedAt = performance.now();
+    expect(statuses(await askMany(1000))).toEqual({ 500: 1000 });
+    const sent = upstreams.reduce((sum, { count }) => sum + count, 0);
+    // The budget has 100 retries at the start, and grows by ten per second. The first failures of
+    // each of 16 connections are free.
+    const always = 100 + 32 + (10 * (performance.now() - startedAt)) / 1000;
+    expect(sent).toBeLessThanOrEqual(1000 + 200 + always);
+  });
+});
+
+describe('the wait for a retry', () => {
+  stopTime({ timers: 'all' });
+  const setUp = useSetups();
+  const waiting = { router_settings: { retry_after: 5 } };
+
+  it('ends when the client disconnects, and the upstream gets nothing more', async () => {
+    const { proxy, upstreams } = await setUp([{ behavior: { status: 500 } }], waiting);
+    const body = JSON.stringify({ model: 'chat', messages });
+    const socket = connect(proxy.port, '127.0.0.1');
+    socket.write(`POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    const upstream = upstreams[0];
+    await waitFor(
+      () => (upstream?.count === 1 ? true : undefined),
+      () => 'no request',
+    );
+    await passTime(1000);
+    socket.destroy();
+    await waitFor(
+      () => (proxy.logged().some((line) => line.includes('499')) ? true : undefined),
+      () => 'the request is not logged',
+    );
+    await passTime(60_000);
+    expect(upstream?.count).toBe(1);
+  });
+
+  it('does not end with a reload', async () => {
+    const { proxy, upstreams, ask } = await setUp([{ behavior: { status: 500 } }], waiting);
+    const [upstream] = upstreams;
+    const reply = ask();
+    await waitFor(
+      () => (upstream?.count === 1 ? true : undefined),
+      () => 'no request',
+    );
+    await passTime(1000);
+    const deployment = {
+      model_name: 'other',
+      litellm_params: { model: 'hosted_vllm/x', api_base: 'http://127.0.0.1:9' },
+    };
+    proxy.configure(JSON.stringify({ model_list: [deployment] }));
+    proxy.reload();
+    if (upstream !== undefined) upstream.behavior = 'works';
+    const answered = reply.then(({ status }) => status);
+    await waitFor(
+      async () => {
+        await passTime(500);
+        return upstream?.count === 2 ? true : undefined;
+      },
+      () => 'the request is not repeated',
+    );
+    expect(await answered).toBe(200);
+  });
+});

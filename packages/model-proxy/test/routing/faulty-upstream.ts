@@ -1,0 +1,105 @@
+/** An upstream whose requests all fail in the same way, or all succeed. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { listening } from '../support/app.js';
+
+/** How an upstream treats its requests. */
+export type Behavior =
+  | 'works'
+  | 'reset' // resets the connection when it has the request
+  | 'hang' // never answers
+  | 'half' // announces a long answer, sends some bytes, and resets the connection
+  | 'garbage' // answers 200 with a text
+  | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: unknown };
+
+/** A running upstream. */
+export interface FaultyUpstream {
+  /** `http://127.0.0.1:12345/v1` */
+  readonly apiBase: string;
+  /** Can be changed at any time. */
+  behavior: Behavior;
+  /** Number of requests so far. */
+  readonly count: number;
+  /** Paths, and bodies as text, of the requests so far. */
+  readonly requests: readonly { readonly url: string; readonly body: string }[];
+  /** Number of requests whose connection the proxy has closed before the answer. */
+  readonly aborted: number;
+  /** Stops listening, and closes all connections: later requests are refused. */
+  close(): Promise<void>;
+}
+
+/** The text of a working upstream's answer. */
+export const ANSWER = 'It works.';
+
+/** Starts an upstream. */
+export async function startFaultyUpstream(behavior: Behavior = 'works'): Promise<FaultyUpstream> {
+  const state = { behavior, aborted: 0 };
+  const requests: { url: string; body: string }[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    // A proxy that ends its request is part of the tests.
+    request.on('error', () => undefined);
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString('latin1');
+      requests.push({ url: request.url ?? '', body });
+      response.on('close', () => (state.aborted += response.writableFinished ? 0 : 1));
+      behave(state.behavior, request, response, body);
+    });
+  });
+  const port = await listening(server);
+  return {
+    apiBase: `http://127.0.0.1:${port}/v1`,
+    get behavior() {
+      return state.behavior;
+    },
+    set behavior(next) {
+      state.behavior = next;
+    },
+    get count() {
+      return requests.length;
+    },
+    get aborted() {
+      return state.aborted;
+    },
+    requests,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function behave(behavior: Behavior, request: IncomingMessage, response: ServerResponse, body: string): void {
+  if (behavior === 'hang') return;
+  if (behavior === 'reset') {
+    request.socket.resetAndDestroy();
+    return;
+  }
+  if (behavior === 'half') {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '9999' });
+    response.write('{"choices":[', () => request.socket.resetAndDestroy());
+    return;
+  }
+  if (behavior === 'garbage') {
+    response.writeHead(200, { 'content-type': 'application/json' }).end('Please log in.');
+    return;
+  }
+  if (typeof behavior === 'object') {
+    const {
+      status,
+      headers = {},
+      body: answer = { error: { message: `a ${status}`, type: null, code: null } },
+    } = behavior;
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(answer));
+    return;
+  }
+  if (body.includes('"stream":true')) {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(`data: {"model":"m","choices":[{"delta":{"content":"${ANSWER}"}}]}\n\ndata: [DONE]\n\n`);
+    return;
+  }
+  const usage = { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 };
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.end(JSON.stringify({ model: 'm', choices: [{ message: { content: ANSWER } }], usage }));
+}

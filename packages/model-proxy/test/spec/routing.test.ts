@@ -1,0 +1,27 @@
+/** The rows of the contract about deployment groups. */
+import { describe, expect, it } from '@jest/globals';
+import { ANSWER } from '../routing/faulty-upstream.js';
+import { useSetups } from '../routing/fixture.js';
+
+describe('retries', () => {
+  const setUp = useSetups();
+
+  it('MP-59 another deployment of the group answers if the first one fails', async () => {
+    const { ask } = await setUp([{ behavior: { status: 500 }, params: { weight: 1 } }, { params: { weight: 0 } }]);
+    const { status, text } = await ask();
+    expect([status, text]).toEqual([200, expect.stringContaining(ANSWER)]);
+  });
+
+  it('MP-60 a request is sent num_retries times more, then the client gets the error', async () => {
+    const { ask, upstreams } = await setUp([{ behavior: { status: 503 } }], { litellm_settings: { num_retries: 1 } });
+    expect([(await ask()).status, upstreams[0]?.count]).toEqual([503, 2]);
+  });
+
+  it('MP-61 the answer has the number of retries', async () => {
+    const { ask } = await setUp([{ behavior: { status: 503 } }, { behavior: 'works' }]);
+    const { headers } = await ask({}, { 'x-litellm-num-retries': '1' });
+    expect(headers['x-litellm-attempted-retries']).toMatch(/^[01]$/);
+    const failing = await setUp([{ behavior: { status: 503 } }], { router_settings: { num_retries: 1 } });
+    expect((await failing.ask()).headers['x-litellm-attempted-retries']).toBe('1');
+  });
+});
