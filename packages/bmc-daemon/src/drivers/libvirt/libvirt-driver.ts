@@ -13,7 +13,7 @@ import type { MachineChangeListener } from '../machine-change.js';
 import type { StatisticsControl } from '../statistics-control.js';
 import { everyPart, type SystemChange } from '../system-change.js';
 import type { VolumeControl } from '../volume-control.js';
-import { connectionRefusal, isDisconnected } from './connection-fault.js';
+import { connectionFault, connectionRefusal, isDisconnected } from './connection-fault.js';
 import { LibvirtConsole } from './console.js';
 import { attempt, isUnavailable } from './failure.js';
 import type { Host } from './machine/host.js';
@@ -213,9 +213,8 @@ class LibvirtDriver implements CompleteDriver {
   #assertReachable(): void {
     const { hypervisor } = this.#host;
     if (!isDisconnected(hypervisor)) return;
-    const { lastError } = hypervisor;
-    const reason = connectionRefusal(lastError, this.#uri) ?? 'there is no connection to the host';
-    throw new DriverError('unavailable', `asking libvirt: ${reason}`, { cause: lastError });
+    const reason = `asking libvirt: ${connectionFault(hypervisor, this.#uri)}`;
+    throw new DriverError('unavailable', reason, { cause: hypervisor.lastError });
   }
 
   #reportNoConnection(error: unknown): void {

@@ -9,8 +9,8 @@ import type {
   HostsControl,
   HostSnapshot,
 } from '../../hosts-control.js';
-import { connectionRefusal, isDisconnected } from '../connection-fault.js';
-import { attempt, isUnavailable, oneLine } from '../failure.js';
+import { connectionFault, isDisconnected } from '../connection-fault.js';
+import { attempt, isUnavailable } from '../failure.js';
 import type { Host } from '../machine/host.js';
 import { CpuLoad } from './cpu-load.js';
 
@@ -102,8 +102,7 @@ export class HostReader implements HostsControl {
 
   #connectionFault(): string {
     const { host, uri } = this.#options;
-    const { lastError } = host.hypervisor;
-    return connectionRefusal(lastError, uri) ?? oneLine(lastError?.message ?? 'the connection is closed');
+    return connectionFault(host.hypervisor, uri);
   }
 
   #snapshot(reason: string | null): HostSnapshot {
