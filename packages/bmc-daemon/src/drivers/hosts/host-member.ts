@@ -105,22 +105,24 @@ export class HostMember {
    * @throws {DriverError} notFound; unavailable, if nothing is known.
    */
   async read(uuid: string, shown?: readonly (keyof SystemDetails)[]): Promise<SystemSnapshot> {
-    if (this.watch.loss === null) {
-      try {
-        const snapshot = await this.watch.whileReachable(() => this.driver.getSystem(uuid, shown));
-        this.known.remember(snapshot);
-        return snapshot;
-      } catch (error) {
-        if (isNotFound(error)) this.known.remove(uuid);
-        if (!isUnavailable(error)) throw error;
-        if (!this.#isLost) await this.watch.check();
-        if (!this.#isLost) throw error;
-      }
+    const { watch, known } = this;
+    try {
+      const snapshot = await watch.whileReachable(() => this.driver.getSystem(uuid, shown));
+      known.remember(snapshot);
+      return snapshot;
+    } catch (error) {
+      if (isNotFound(error)) known.remove(uuid);
+      if (!isUnavailable(error)) throw error;
+      const last = this.#last(uuid);
+      if (last !== undefined) return last;
+      // Without known data, the read waits for the end of the check.
+      const { silence } = watch;
+      if (watch.loss === null) await watch.check();
+      const next = this.#last(uuid);
+      if (next !== undefined) return next;
+      watch.assertReachable();
+      if (silence === null) throw error;
     }
-    const { loss } = this.watch;
-    const last = loss === null ? undefined : this.known.last(uuid, loss);
-    if (last !== undefined) return last;
-    this.watch.assertReachable();
     return await this.read(uuid, shown);
   }
 
@@ -152,6 +154,12 @@ export class HostMember {
       if (isUnavailable(error)) void this.watch.check();
       throw error;
     }
+  }
+
+  /** Returns the last known data of a machine if the host does not answer. */
+  #last(uuid: string): SystemSnapshot | undefined {
+    const { silence } = this.watch;
+    return silence === null ? undefined : this.known.last(uuid, silence);
   }
 
   get #isLost(): boolean {

@@ -3,6 +3,8 @@ import { DriverError } from '../driver-error.js';
 
 /** Time after which a call without an answer causes a check of its host. */
 const SLOW_MS = 500;
+/** Time after which a check without an answer ends all reads of the host. */
+const SILENT_MS = 1_000;
 /** Pause between two checks of a host that answers. */
 const PAUSE_MS = 5_000;
 /** Pause between two checks of a host that does not answer. */
@@ -13,6 +15,9 @@ export interface Loss {
   readonly reason: string;
   readonly since: Date;
 }
+
+/** A host that does not answer. Without a reason, the time limit of its check has not passed yet. */
+export type Silence = Loss | { readonly reason: null; readonly since: Date };
 
 /** Options of {@link HostWatch}. */
 interface HostWatchOptions {
@@ -31,7 +36,9 @@ export class HostWatch {
   #checking: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
-  /** The calls that a loss ends. */
+  /** Set while a check takes long. */
+  #unanswered: Silence | null = null;
+  /** The calls that a silence ends. */
   readonly #waiting = new Set<(error: DriverError) => void>();
 
   constructor(options: HostWatchOptions) {
@@ -41,6 +48,11 @@ export class HostWatch {
   /** Null while the host answers, and before the first check. */
   get loss(): Loss | null {
     return this.#loss ?? null;
+  }
+
+  /** Null while the host answers. A silence begins before the host counts as lost. */
+  get silence(): Silence | null {
+    return this.loss ?? this.#unanswered;
   }
 
   /** False before the first check. */
@@ -63,11 +75,11 @@ export class HostWatch {
   }
 
   /**
-   * Runs a read. It ends when the host is found not to answer; nothing waits longer than a check.
+   * Runs a read. It ends when the host is silent, long before the time limit of the read.
    * @throws {DriverError} unavailable
    */
   async whileReachable<Result>(read: () => Promise<Result>): Promise<Result> {
-    this.assertReachable();
+    if (this.silence !== null) throw this.#unavailable(this.silence);
     let leave: ((error: DriverError) => void) | undefined;
     const lost = new Promise<never>((_resolve, reject) => {
       leave = reject;
@@ -90,11 +102,18 @@ export class HostWatch {
   async #check(): Promise<void> {
     clearTimeout(this.#timer);
     let reason: string | null = null;
+    const since = new Date();
+    const silent = setTimeout(() => {
+      this.#unanswered = { reason: null, since };
+      this.#endReads(this.#unanswered);
+    }, SILENT_MS);
     try {
       await this.#options.ping();
     } catch (error) {
       reason = error instanceof Error ? error.message : String(error);
     }
+    clearTimeout(silent);
+    this.#unanswered = null;
     if (this.#closed) return;
     this.#set(reason);
     this.#timer = setTimeout(() => void this.check(), reason === null ? PAUSE_MS : RETRY_MS).unref();
@@ -114,11 +133,16 @@ export class HostWatch {
     this.#loss = loss;
     if (before !== null) return;
     this.#options.onChange(loss, false);
-    for (const leave of [...this.#waiting]) leave(this.#unavailable(loss));
+    this.#endReads(loss);
+  }
+
+  #endReads(silence: Silence): void {
+    for (const leave of [...this.#waiting]) leave(this.#unavailable(silence));
     this.#waiting.clear();
   }
 
-  #unavailable({ reason }: Loss): DriverError {
-    return new DriverError('unavailable', `host ${this.#options.name} does not answer: ${reason}`);
+  #unavailable({ reason }: Silence): DriverError {
+    const why = reason ?? `no answer within ${SILENT_MS} ms`;
+    return new DriverError('unavailable', `host ${this.#options.name} does not answer: ${why}`);
   }
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { stateAfter, type MachineChange } from '../machine-change.js';
 import type { DomainState, SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
-import type { Loss } from './host-watch.js';
+import type { Silence } from './host-watch.js';
 
 // prettier-ignore
 const states = [
@@ -34,8 +34,8 @@ export class KnownMachines {
   #refs: ReadonlyMap<string, SystemRef>;
   readonly #snapshots = new Map<string, SystemSnapshot>();
   readonly #states = new Map<string, DomainState>();
-  /** The shown snapshots of one loss, so that two reads return the same object. */
-  #lost: { readonly loss: Loss; readonly shown: Map<string, SystemSnapshot> } | undefined;
+  /** The shown snapshots of one silence, so that two reads return the same object. */
+  #last: { readonly silence: Silence; readonly shown: Map<string, SystemSnapshot> } | undefined;
   #isListed: boolean;
   #version = nextVersion();
 
@@ -127,15 +127,17 @@ export class KnownMachines {
   }
 
   /** Returns the last known data of a machine of a host that does not answer; undefined without any. */
-  last(uuid: string, loss: Loss): SystemSnapshot | undefined {
-    if (this.#lost?.loss !== loss) this.#lost = { loss, shown: new Map() };
-    const { shown } = this.#lost;
+  last(uuid: string, silence: Silence): SystemSnapshot | undefined {
+    if (this.#last?.silence !== silence) this.#last = { silence, shown: new Map() };
+    const { shown } = this.#last;
     const known = shown.get(uuid);
     if (known !== undefined) return known;
     const snapshot = this.#snapshots.get(uuid);
     if (snapshot === undefined) return undefined;
     const state = this.#states.get(uuid) ?? snapshot.state;
-    const last = { ...snapshot, state, host: this.#host, unreachable: loss };
+    const { reason, since } = silence;
+    const why = reason === null ? { unansweredSince: since } : { unreachable: { reason, since } };
+    const last = { ...snapshot, state, host: this.#host, ...why };
     shown.set(uuid, last);
     return last;
   }
