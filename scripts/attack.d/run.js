@@ -26,7 +26,7 @@ import { secrets } from './proxy/secrets.js';
 import { upstreams } from './proxy/upstreams.js';
 
 /**
- * The attacks by daemon. `name` states what an attack tries, and `holds` what must hold.
+ * The attacks by daemon. `name` states what an attack tries, and `expected` what the daemon must do.
  * `run(arena)` throws if it does not hold. `seconds` is the limit of a short run on a busy host; a
  * long run has ten times as much.
  */
@@ -154,9 +154,9 @@ function openArena(target) {
 
 /**
  * Runs one attack and prints its line.
- * @returns whether it holds.
+ * @returns whether the daemon behaved as expected.
  */
-async function run({ target, name, holds, seconds }, attack) {
+async function run({ target, name, expected, seconds }, attack) {
   const started = Date.now();
   const limit = seconds * (flags.long ? 10 : 1);
   const late = delay(limit * 1000, undefined, { ref: false }).then(() => {
@@ -167,11 +167,11 @@ async function run({ target, name, holds, seconds }, attack) {
     const note = await Promise.race([attack(), late]);
     const skipped = typeof note === 'string' ? note : undefined;
     const time = `${((Date.now() - started) / 1000).toFixed(1)} s`;
-    console.log(`${skipped ? 'skip' : 'ok  '}  ${head}  ${name}: ${skipped ?? holds} (${time})`);
+    console.log(`${skipped ? 'skip' : 'ok  '}  ${head}  ${name}: ${skipped ?? expected} (${time})`);
     return skipped === undefined || process.env.CI !== 'true';
   } catch (error) {
     console.log(`FAIL  ${head}  ${name}: ${error.message.slice(0, 2000)}`);
-    console.log(`      must hold: ${holds}; again: scripts/attack ${target} --only '${name}' --seed ${seed}`);
+    console.log(`      expected: ${expected}; to repeat: scripts/attack ${target} --only '${name}' --seed ${seed}`);
     return false;
   } finally {
     late.catch(() => undefined);
@@ -182,20 +182,20 @@ async function runAll(target) {
   const arena = openArena(target);
   let failed = 0;
   for (const attack of chosen.filter((candidate) => candidate.target === target)) {
-    const holds = await run(attack, async () => {
+    const passed = await run(attack, async () => {
       const note = await attack.run(arena.of(attack.name));
       await arena.check();
       return note;
     });
     await arena.endOwn();
-    if (holds) continue;
+    if (passed) continue;
     failed += 1;
     await arena.drop();
   }
   const end = {
     target,
     name: 'SIGTERM after all attacks',
-    holds: 'every daemon ends with exit code 0, and logged no key',
+    expected: 'every daemon ends with exit code 0, and logged no key',
     seconds: 180,
   };
   if (!(await run(end, () => arena.close()))) failed += 1;
@@ -203,7 +203,7 @@ async function runAll(target) {
 }
 
 if (flags.list) {
-  for (const { target, name, holds } of chosen) console.log(`${target.padEnd(5)}  ${name}: ${holds}`);
+  for (const { target, name, expected } of chosen) console.log(`${target.padEnd(5)}  ${name}: ${expected}`);
 } else {
   console.log(`seed ${seed}, ${chosen.length} attacks`);
   // Both daemons in parallel, because most attacks wait.

@@ -95,7 +95,7 @@ class Machine:
     def wait_for_power(self, state, seconds=120):
         return wait_for(f"{self.name}'s power state", lambda: self.power, state, seconds)
 
-    def put_at_rest(self):
+    def reset_machine(self):
         """Resets the machine to the initial state of each client: off, no media, no override."""
         if self.power != 'Off':
             self.reset('ForceOff')

@@ -95,7 +95,7 @@ def main():
             with steps.client(name):
                 client.run(lab)
         for machine in machines:
-            machine.put_at_rest()
+            machine.reset_machine()
     finally:
         images.close()
     sys.exit(0 if steps.summary() else 1)

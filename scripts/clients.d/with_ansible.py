@@ -50,7 +50,7 @@ def play(lab, machine, text, suffix, name, **more):
 
 def run(lab):
     for machine in lab.machines:
-        machine.put_at_rest()
+        machine.reset_machine()
         suffix, console = lab.suffix(machine), lab.console(machine)
         console.forget()
         play(lab, machine, block('ansible'), suffix, 'the playbook of the page')
@@ -61,7 +61,7 @@ def run(lab):
             expect('inserted', machine.drive()['Inserted'], False)
         if lab.quick:
             continue
-        machine.put_at_rest()
+        machine.reset_machine()
         order = machine.body()['Boot'].get('BootOrder', ['none'])
         play(lab, machine, (Path(__file__).parent / 'ansible-all.yml').read_text(), suffix, 'all else',
              BOOT_ORDER=','.join(reversed(order)), IS_UEFI='yes' if machine.is_uefi else 'no')

@@ -8,7 +8,7 @@ NEEDS_HTTPS = False
 
 def run(lab):
     for machine in lab.machines:
-        machine.put_at_rest()
+        machine.reset_machine()
         console = lab.console(machine)
         suffix, env = lab.suffix(machine), lab.environment(machine)
 

@@ -32,7 +32,7 @@ def run(lab):
         with lab.steps.step(NAME, f'builds-{version}'):
             program = build(lab.new_folder(NAME), SOURCE, *flags)
         for machine in lab.machines if program else ():
-            walk(lab, program, machine, f'[{version}]' + lab.suffix(machine))
+            run_program(lab, program, machine, f'[{version}]' + lab.suffix(machine))
     with lab.steps.step(NAME, 'the-page'):
         folder = lab.new_folder(NAME)
         for name in ('go.mod', 'go.sum'):
@@ -40,17 +40,17 @@ def run(lab):
         (folder / 'main.go').write_text(block('gofish'))
         program = build(folder, folder)
         for machine in lab.machines:
-            machine.put_at_rest()
+            machine.reset_machine()
             done = subprocess.run([program], env=lab.environment(machine), capture_output=True, text=True, timeout=600)
             if done.returncode != 0:
                 raise Unexpected(done.stdout + done.stderr)
             machine.wait_for_power('On')
-            machine.put_at_rest()
+            machine.reset_machine()
 
 
-def walk(lab, program, machine, suffix):
+def run_program(lab, program, machine, suffix):
     """Turns each line of the program into a step."""
-    machine.put_at_rest()
+    machine.reset_machine()
     done = subprocess.run([program], env=lab.environment(machine), capture_output=True, text=True, timeout=600)
     lines = done.stdout.splitlines()
     for line in lines:

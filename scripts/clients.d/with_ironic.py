@@ -223,7 +223,7 @@ def run(lab):
         with lab.steps.step(NAME, 'starts'):
             ironic.start()
         for machine in lab.machines:
-            machine.put_at_rest()
+            machine.reset_machine()
             Machine(lab, ironic, machine).run()
     finally:
         ironic.stop()

@@ -48,7 +48,7 @@ def checks(lab, machine):
 
 def run(lab):
     for machine in lab.machines:
-        machine.put_at_rest()
+        machine.reset_machine()
         lab.console(machine).forget()
         run_block(lab.steps, NAME, 'redfishtool', lab.environment(machine), checks(lab, machine), lab.suffix(machine),
                   but=() if machine is lab.machines[0] else OF_THE_SERVICE)

@@ -35,7 +35,7 @@ def run(lab):
     # It also logs each failure.
     logging.disable()
     for machine in lab.machines:
-        machine.put_at_rest()
+        machine.reset_machine()
         with lab.steps.step(NAME, 'snippet' + lab.suffix(machine)):
             # Runs the block of the page unchanged.
             lab.console(machine).forget()
@@ -43,9 +43,9 @@ def run(lab):
                                lab.environment(machine, PYTHONPATH=str(python_path)))
             expect('what it printed', said.strip(), f'{machine.name} On')
             lab.console(machine).expect_boot('ISO')
-        machine.put_at_rest()
+        machine.reset_machine()
         session = Session(lab, sushy, machine)
         for part in Session.__bases__:
             run_steps(lab, session, part, machine.is_uefi, lab.suffix(machine))
-        machine.put_at_rest()
+        machine.reset_machine()
     run_steps(lab, Service(lab, sushy, lab.machines[0]), Service, True, '')

@@ -256,7 +256,7 @@ async function listen(
       handle: app.handler,
       onClientError: app.clientError,
       onPlainHttp: app.redirect,
-      onError: (error) => log.error('accepting a connection', { error }),
+      onError: (error) => log.error('accepting a connection failed', { error }),
     });
   } catch (error) {
     await features.stop();

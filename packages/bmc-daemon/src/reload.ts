@@ -37,10 +37,10 @@ export function reloadSettings(options: ReloadOptions): TlsOptions | undefined {
   try {
     const tls = loadTls(tlsFiles);
     setTls(tls);
-    log.info('certificate and key read again', { certificate: tlsFiles.sslCert });
+    log.info('certificate and key reloaded', { certificate: tlsFiles.sslCert });
     return tls;
   } catch (error) {
-    log.error('reading certificate and key again: the old ones stay', { error });
+    log.error('reloading certificate and key failed: the old pair stays in use', { error });
     return undefined;
   }
 }
@@ -57,9 +57,9 @@ function readAgain(reread: ReloadOptions['reread'], log: Log): Settings | undefi
     for (const warning of warnings) log.warn(warning);
     for (const fault of faults) log.error(fault);
     if (faults.length === 0) return settings;
-    log.error('reading the configuration again: the old configuration stays');
+    log.error('reloading the configuration failed: the old one stays in use');
   } catch (error) {
-    log.error('reading the configuration again: the old configuration stays', { error });
+    log.error('reloading the configuration failed: the old one stays in use', { error });
   }
   return undefined;
 }
@@ -80,8 +80,8 @@ function applyReloadable(next: Settings, { live, setHosts, log }: ReloadOptions)
   const names = (keys: readonly SettingKey[]): string => keys.map((key) => settingsTable[key].name).join(', ');
   const waiting = changed.filter((key) => !taken.includes(key));
   if (taken.includes('libvirtUri')) {
-    setHosts?.(next.libvirtUri).catch((error: unknown) => log.error('changing the hosts', { error }));
+    setHosts?.(next.libvirtUri).catch((error: unknown) => log.error('changing the hosts failed', { error }));
   }
-  log.info(`configuration read again: ${taken.length === 0 ? 'nothing new' : names(taken)}`);
-  if (waiting.length > 0) log.warn(`changed, and used after the next start of the daemon: ${names(waiting)}`);
+  log.info(`configuration reloaded: ${taken.length === 0 ? 'nothing new' : names(taken)}`);
+  if (waiting.length > 0) log.warn(`these changes need a restart of the daemon: ${names(waiting)}`);
 }

@@ -116,7 +116,7 @@ async function open(listen: ListenSettings, app: App, log: Log): Promise<Listene
       onClientError: app.clientError,
       onUpgrade: app.upgrade,
       onExpectContinue: app.expectContinue,
-      onError: (error) => log.error('accepting a connection', { error }),
+      onError: (error) => log.error('accepting a connection failed', { error }),
       // No time limit for a whole request, because a large prompt over a slow connection takes long.
       // exchange/stalled-uploads.ts ends requests whose bytes stop arriving.
       server: { requestTimeout: 0 },
@@ -160,7 +160,7 @@ function replaceConfig({ running, load, log, listener, upstream, app, watch }: R
     // A failed reload must never end a working proxy, whatever the error.
     if (error instanceof ConfigError) for (const fault of error.faults) log.error(`reloading: ${fault}`);
     else log.error('reloading', { error });
-    log.error('reloading: the configuration cannot be used, the old one stays in use');
+    log.error('reloading the configuration failed: the old one stays in use');
     // The fault may lie in a file that only the faulty configuration names, so watch that file as
     // well.
     const faultyFiles = error instanceof ConfigError ? error.watchedFiles : [];

@@ -19,7 +19,7 @@ const wrap = ({ within }, members) => {
 
 const typeAttack = {
   name: 'wrong types for every property of every writable resource',
-  holds: 'no request body is answered with 500',
+  expected: 'no request body is answered with 500',
   seconds: 300,
   run: async (arena) => {
     // Uses its own daemon, because some of the writes succeed.
@@ -80,7 +80,7 @@ const CPU_MS = 300;
 
 const cpuAttack = {
   name: `${Object.keys(bodies).length} bodies of up to 1 MiB that cost work`,
-  holds: `4xx, at most ${CPU_MS} ms of processor time each, before and after authentication`,
+  expected: `4xx, at most ${CPU_MS} ms of processor time each, before and after authentication`,
   seconds: 120,
   run: async (arena) => {
     const daemon = await arena.bmc();
@@ -103,7 +103,7 @@ const cpuAttack = {
 
 const unreadAttack = {
   name: '10 bodies of a million chunks of one byte, which no handler reads',
-  holds: `an answer and a close, at most ${CPU_MS} ms of processor time each`,
+  expected: `an answer and a close, at most ${CPU_MS} ms of processor time each`,
   seconds: 120,
   run: async (arena) => {
     const daemon = await arena.bmc();

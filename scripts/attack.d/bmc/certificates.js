@@ -84,7 +84,7 @@ async function startSecure(arena, folder) {
 
 const certificateAttack = {
   name: `certificates with ${Object.keys(unusable).join(', ')}`,
-  holds: '400 with CertificateString, and the old certificate stays',
+  expected: '400 with CertificateString, and the old certificate stays',
   seconds: 90,
   run: async (arena) => {
     if (!hasOpenssl()) return 'there is no openssl command';
@@ -101,7 +101,7 @@ const certificateAttack = {
 
 const handshakeAttack = {
   name: 'TLS connections with nothing or half a handshake, replaced certificates and reloads, during requests',
-  holds: 'every request is answered, and new connections get the new certificate',
+  expected: 'every request is answered, and new connections get the new certificate',
   seconds: 120,
   run: async (arena) => {
     if (!hasOpenssl()) return 'there is no openssl command';

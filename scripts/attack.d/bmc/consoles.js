@@ -25,7 +25,7 @@ async function startWithConsoles(arena) {
 
 const packetAttack = {
   name: 'SSH clients whose packets hold no byte, or one byte',
-  holds: 'the channel is closed, and GETs meanwhile are answered',
+  expected: 'the channel is closed, and GETs meanwhile are answered',
   seconds: 120,
   run: async (arena) => {
     const { daemon, port } = await startWithConsoles(arena);
@@ -45,7 +45,7 @@ const packetAttack = {
 
 const unreadAttack = {
   name: 'an SSH client that offers a window of 4 GiB and reads nothing, while a machine prints',
-  holds: 'memory grows by less than 64 MiB, and the client learns how much is missing',
+  expected: 'memory grows by less than 64 MiB, and the client learns how much is missing',
   seconds: 180,
   run: async (arena) => {
     const { daemon, port } = await startWithConsoles(arena);

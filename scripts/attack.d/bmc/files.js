@@ -45,7 +45,7 @@ async function storeSomething(arena, folder) {
 
 const damagedFiles = {
   name: 'damaged state files',
-  holds: 'the daemon starts, and stores the damaged file under another name',
+  expected: 'the daemon starts, and stores the damaged file under another name',
   seconds: 120,
   run: async (arena) => {
     const folder = makeFolder();
@@ -88,7 +88,7 @@ function fill(folder) {
 
 const fullDisk = {
   name: 'a full disk',
-  holds: '507 that names the file, nothing changes, and the write works when space is free',
+  expected: '507 that names the file, nothing changes, and the write works when space is free',
   seconds: 60,
   run: async (arena) => {
     if (process.getuid() !== 0) return 'only root can mount its own file system';
@@ -131,7 +131,7 @@ async function writeUntilKilled(daemon, milliseconds) {
 
 const killedWriter = {
   name: 'SIGKILL at random moments of writes',
-  holds: 'the daemon starts, has every acknowledged write, and leaves no incomplete file',
+  expected: 'the daemon starts, has every acknowledged write, and leaves no incomplete file',
   seconds: 120,
   run: async (arena) => {
     const folder = makeFolder();

@@ -67,7 +67,7 @@ const mayTake = (name) => name.includes('body');
 
 const serverAttacks = Object.entries(servers).map(([name, serve]) => ({
   name: `image server ${name}`,
-  holds: 'the insert ends within its limits, and power-on and eject work',
+  expected: 'the insert ends within its limits, and power-on and eject work',
   seconds: 60,
   run: async (arena) => {
     const daemon = await limited(arena);
@@ -99,7 +99,7 @@ const serverAttacks = Object.entries(servers).map(([name, serve]) => ({
 
 const endAttacks = ['answers 101', 'sends its head byte by byte'].map((name) => ({
   name: `SIGTERM while an image server ${name}`,
-  holds: 'the daemon ends with exit code 0',
+  expected: 'the daemon ends with exit code 0',
   seconds: 60,
   run: async (arena) => {
     const daemon = await arena.startBmc({
@@ -164,7 +164,7 @@ const isForbidden = ({ status, text }) => status >= 400 && status < 500 && text.
 
 const hostAttack = {
   name: `forbidden image hosts in ${forbidden.length} notations`,
-  holds: 'each is rejected by the rule, before a connection',
+  expected: 'each is rejected by the rule, before a connection',
   seconds: 60,
   run: async (arena) => {
     const daemon = await limited(arena);
@@ -183,7 +183,7 @@ const hostAttack = {
 
 const redirectAttack = {
   name: 'image server redirects to a forbidden host',
-  holds: 'the insert fails by the rule, before a connection',
+  expected: 'the insert fails by the rule, before a connection',
   seconds: 60,
   run: async (arena) => {
     const daemon = await limited(arena);
@@ -209,7 +209,7 @@ const redirectAttack = {
 
 const schemeAttack = {
   name: 'images from files, sockets and other schemes',
-  holds: 'each is rejected with 400 or 404, and no file is read',
+  expected: 'each is rejected with 400 or 404, and no file is read',
   seconds: 60,
   run: async (arena) => {
     const daemon = await limited(arena);

@@ -55,7 +55,7 @@ function checkLog(daemon) {
 
 const machineAttack = {
   name: `${names.length} hostile names of machines`,
-  holds: 'no 500, no markup, header, metric or log line of its own, and no control character anywhere',
+  expected: 'no 500, no markup, header, metric or log line of its own, and no control character anywhere',
   seconds: 120,
   run: async (arena) => {
     const systems = names.map((name, index) => ({ uuid: uuidOf(index), name, nics: [] }));
@@ -90,7 +90,7 @@ const machineAttack = {
 /** Names in requests, which the log contains as the client sent them. */
 const loggedAttack = {
   name: 'control characters in paths, users and headers of requests',
-  holds: 'every line of the log is one JSON object without a control character',
+  expected: 'every line of the log is one JSON object without a control character',
   seconds: 60,
   run: async (arena) => {
     const daemon = await arena.startBmc({ users: ['admin'] });

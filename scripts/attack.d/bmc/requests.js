@@ -5,7 +5,7 @@ import { mutate } from '../random.js';
 
 const nameAttack = {
   name: '__proto__ and other names of JavaScript as ids, keys and parameters',
-  holds: '4xx, never 500, and they find no resource',
+  expected: '4xx, never 500, and they find no resource',
   seconds: 60,
   run: async (arena) => {
     const daemon = await arena.bmc();
@@ -44,7 +44,7 @@ const nameAttack = {
 
 const preconditionAttack = {
   name: 'If-Match of another resource on POST, PATCH and DELETE',
-  holds: 'POST ignores it, PATCH and DELETE answer 412, and nothing happens twice',
+  expected: 'POST ignores it, PATCH and DELETE answer 412, and nothing happens twice',
   seconds: 60,
   run: async (arena) => {
     const daemon = await arena.bmc();
@@ -71,7 +71,7 @@ const preconditionAttack = {
 
 const atomicAttack = {
   name: 'a PATCH with one impossible property',
-  holds: '4xx or 502, and no property changes',
+  expected: '4xx or 502, and no property changes',
   seconds: 60,
   run: async (arena) => {
     const daemon = await arena.bmc();
@@ -103,7 +103,7 @@ const get = `GET ${root} HTTP/1.1\r\nHost: x\r\n`;
 const offer = 'Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n';
 const upgradeAttack = {
   name: 'malformed bytes behind Connection: Upgrade',
-  holds: 'an error and a close; pipelined requests get their answers',
+  expected: 'an error and a close; pipelined requests get their answers',
   seconds: 60,
   run: async (arena) => {
     const { port } = await arena.bmc();
@@ -131,7 +131,7 @@ const upgradeAttack = {
 
 const mutationAttack = {
   name: 'mutated requests',
-  holds: 'an answer below 500 (or 501, 505) or a close, and the daemon continues',
+  expected: 'an answer below 500 (or 501, 505) or a close, and the daemon continues',
   seconds: 60,
   run: async (arena) => {
     const daemon = await arena.bmc();

@@ -23,7 +23,7 @@ const isOpen = (path) => [root, '/redfish', `${root}/`, `${root}/$metadata`, `${
 
 const noCredentials = {
   name: 'every resource and every write, without credentials or with wrong ones',
-  holds: '401 for all but the service root and the log-in',
+  expected: '401 for all but the service root and the log-in',
   seconds: 90,
   run: async (arena) => {
     const daemon = await withAccounts(arena);
@@ -48,7 +48,7 @@ const noCredentials = {
 
 const smallRole = {
   name: 'every write by an account with the role ReadOnly',
-  holds: '403 for everything except its own account',
+  expected: '403 for everything except its own account',
   seconds: 90,
   run: async (arena) => {
     const daemon = await withAccounts(arena);
@@ -102,7 +102,7 @@ async function logIn(daemon, user, from, seconds) {
 
 const guessers = {
   name: 'guessers at one address and at many, while users log in for the first time',
-  holds: 'every user logs in (the promise is 10 s, the limit here 60 s), and no correct password gets a 401',
+  expected: 'every user logs in (the promise is 10 s, the limit here 60 s), and no correct password gets a 401',
   seconds: 120,
   run: async (arena) => {
     const daemon = await withAccounts(arena);

@@ -52,7 +52,7 @@ async function openStream(daemon, user, from) {
 
 const rightsAttack = {
   name: 'accounts that give themselves rights, and names that hide an account',
-  holds: '403 and 400; a stream of events ends when the password of its account changes',
+  expected: '403 and 400; a stream of events ends when the password of its account changes',
   seconds: 120,
   run: async (arena) => {
     const daemon = await startGuarded(arena);
@@ -81,7 +81,7 @@ const rightsAttack = {
 
 const streamAttack = {
   name: 'one account opens as many event streams as possible',
-  holds: 'it gets 50 of 200 places, then 503 with Retry-After; others still get places',
+  expected: 'it gets 50 of 200 places, then 503 with Retry-After; others still get places',
   seconds: 120,
   run: async (arena) => {
     const daemon = await startGuarded(arena);
@@ -116,7 +116,7 @@ const streamAttack = {
 
 const folderAttack = {
   name: 'a second daemon in the state folder of the first one, and SIGKILL of the first one',
-  holds: 'the second one ends with exit code 1, and a third one starts after the SIGKILL',
+  expected: 'the second one ends with exit code 1, and a third one starts after the SIGKILL',
   seconds: 120,
   run: async (arena) => {
     const folder = makeFolder();
@@ -150,7 +150,7 @@ async function greeting(port, from, held) {
 
 const consoleAttack = {
   name: 'three addresses occupy all connections of SSH clients without a login',
-  holds: 'clients at another address get a greeting',
+  expected: 'clients at another address get a greeting',
   seconds: 90,
   run: async (arena) => {
     const daemon = await startGuarded(arena, { settings: { EMULATOR_CONSOLE_SSH_PORT: 0 } });
@@ -179,7 +179,7 @@ const pages = {
 
 const pageAttack = {
   name: 'web pages of other sites that write with the password in the browser, and DNS rebinding',
-  holds: '403 without a change, with accounts and without',
+  expected: '403 without a change, with accounts and without',
   seconds: 60,
   run: async (arena) => {
     const guarded = await startGuarded(arena);
@@ -217,7 +217,7 @@ const pageAttack = {
 
 const storedAttack = {
   name: 'an Operator fills all places with subscriptions of up to 1 MiB, an administrator creates many roles',
-  holds: '413 and 400; the state folder stays below 8 MiB, and memory grows by less than 150 MiB',
+  expected: '413 and 400; the state folder stays below 8 MiB, and memory grows by less than 150 MiB',
   seconds: 180,
   run: async (arena) => {
     const folder = makeFolder();

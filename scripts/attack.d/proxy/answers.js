@@ -20,7 +20,7 @@ const kinds = {
 
 const bombAttack = {
   name: `${PLAIN_MIB} MiB of an upstream in 400 KB of gzip`,
-  holds: `each kind of answer has its status, and the process stays below ${MAX_MIB} MiB`,
+  expected: `each kind of answer has its status, and the process stays below ${MAX_MIB} MiB`,
   seconds: 90,
   run: async (arena) => {
     const start = Buffer.from('{"model":"m","a":"');

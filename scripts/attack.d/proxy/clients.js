@@ -51,7 +51,7 @@ const unlisted = [
 
 const pathAttack = {
   name: 'administrative paths of a model server, with an existing model',
-  holds: '4xx or 501, and nothing reaches the upstream',
+  expected: '4xx or 501, and nothing reaches the upstream',
   seconds: 60,
   run: async (arena) => {
     const { daemon, reached } = await withKey(arena);
@@ -66,7 +66,7 @@ const pathAttack = {
 
 const keyAttack = {
   name: 'requests without the key, or with another key',
-  holds: '401 for all but the probes, and nothing reaches the upstream',
+  expected: '401 for all but the probes, and nothing reaches the upstream',
   seconds: 60,
   run: async (arena) => {
     const { daemon, reached } = await withKey(arena);
@@ -126,7 +126,7 @@ const malformed = {
 
 const bodyAttack = {
   name: 'malformed bodies of requests for a model',
-  holds: '4xx, and nothing reaches the upstream',
+  expected: '4xx, and nothing reaches the upstream',
   seconds: 60,
   run: async (arena) => {
     const { daemon, reached } = await withKey(arena);
@@ -142,7 +142,7 @@ const bodyAttack = {
 
 const steeringAttack = {
   name: 'bodies and headers that choose an address or a key',
-  holds: 'only the configured upstream gets requests',
+  expected: 'only the configured upstream gets requests',
   seconds: 60,
   run: async (arena) => {
     const { daemon } = await withKey(arena);
@@ -198,7 +198,7 @@ const steeringAttack = {
 
 const mutatedRequests = {
   name: 'mutated requests of clients',
-  holds: 'an answer or a close, never 500, and the process continues',
+  expected: 'an answer or a close, never 500, and the process continues',
   seconds: 60,
   run: async (arena) => {
     const { daemon } = await withKey(arena);
@@ -231,7 +231,7 @@ const mutatedRequests = {
 /** Opens connections for a while, during the requests of another client. */
 const crowd = (name, count, bytes) => ({
   name,
-  holds: 'another client is answered within 30 s',
+  expected: 'another client is answered within 30 s',
   seconds: 60,
   run: async (arena) => {
     const { daemon } = await withKey(arena);

@@ -15,7 +15,7 @@ const guessedKeys = [
 
 const vendorAttack = {
   name: 'models without a provider, with a key of a vendor',
-  holds: 'no key goes to a guessed vendor: the file is rejected, or the entry is not served',
+  expected: 'no key goes to a guessed vendor: the file is rejected, or the entry is not served',
   seconds: 90,
   run: async (arena) => {
     const { tree } = arena;
@@ -42,7 +42,7 @@ const restricting = [
 
 const settingsAttack = {
   name: 'settings that restrict access and are not implemented, or misspelled',
-  holds: 'each prevents the start, and names its line',
+  expected: 'each prevents the start, and names its line',
   seconds: 90,
   run: async (arena) => {
     const chosen = arena.isLong ? restricting : arena.random.shuffle(restricting).slice(0, 6);
@@ -56,7 +56,7 @@ const settingsAttack = {
 
 const reloadAttack = {
   name: 'reloads of files without models, of damaged files and of random bytes',
-  holds: 'the old models stay, and the log has the reason',
+  expected: 'the old models stay, and the log has the reason',
   seconds: 90,
   run: async (arena) => {
     const good = oneModel(9);
@@ -116,7 +116,7 @@ const longReads = () => {
 
 const longReadAttack = {
   name: 'configurations that take long to read: misspelled entries, merges, long names, corrections',
-  holds: 'the old models stay, and another client is answered within 20 s',
+  expected: 'the old models stay, and another client is answered within 20 s',
   seconds: 120,
   run: async (arena) => {
     const daemon = await arena.startProxy(oneModel(9));
@@ -169,7 +169,7 @@ const streamingUpstream = async () => {
 
 const trafficAttack = {
   name: '200 streams, while the configuration becomes a folder, a pipe, a device, 70 MB, and nothing',
-  holds: 'every stream is complete, the old models stay, and another client is answered within 20 s',
+  expected: 'every stream is complete, the old models stay, and another client is answered within 20 s',
   seconds: 120,
   run: async (arena) => {
     const upstream = await streamingUpstream();
@@ -210,7 +210,7 @@ const trafficAttack = {
 const escape = '\x1b[31m\nforged line\r\u202e';
 const namesAttack = {
   name: '1,000 models, and 1,000 names, paths, users and ids of clients with escapes, line ends and letters of all kinds',
-  holds: 'metrics and memory do not grow with them, and no line of the log is forged',
+  expected: 'metrics and memory do not grow with them, and no line of the log is forged',
   seconds: 120,
   run: async (arena) => {
     const server = await listen((socket) =>

@@ -45,7 +45,7 @@ const chat = (more = '', text = body) =>
 
 const pipelineAttack = {
   name: '400 chats on one connection at once',
-  holds: '60 requests run one at a time and are answered in order; 400 close the connection',
+  expected: '60 requests run one at a time and are answered in order; 400 close the connection',
   seconds: 60,
   run: async (arena) => {
     const { daemon, state } = await withSlowUpstream(arena);
@@ -82,7 +82,7 @@ const handshakes = {
 
 const handshakeAttack = {
   name: 'WebSocket handshakes with missing or extra parts',
-  holds: '400 or 426, and nothing reaches the upstream',
+  expected: '400 or 426, and nothing reaches the upstream',
   seconds: 60,
   run: async (arena) => {
     const { daemon, state } = await withSlowUpstream(arena);
@@ -142,7 +142,7 @@ const requests = {
 
 const headAttack = {
   name: `${Object.keys(requests).length} odd requests: floods of headers, lengths, trailers, expectations, HTTP/2, gzip`,
-  holds: 'each gets an expected answer, and the next client gets its own answer',
+  expected: 'each gets an expected answer, and the next client gets its own answer',
   seconds: 90,
   run: async (arena) => {
     const { daemon, state } = await withSlowUpstream(arena);
@@ -175,7 +175,7 @@ async function sendSlowly(port, path, type, first, piece, count) {
 
 const singleBytesAttack = {
   name: 'bodies, forms and events in chunks of one byte, with a heap of 200 MB',
-  holds: 'the process lives, and another client is answered within 30 s',
+  expected: 'the process lives, and another client is answered within 30 s',
   seconds: 120,
   run: async (arena) => {
     const event =
@@ -242,7 +242,7 @@ function selfSigned() {
 
 const tlsAttack = {
   name: '500 TLS handshakes that stop, 300 connections idle on TLS, plain HTTP on the port',
-  holds: 'another client is answered within 30 s',
+  expected: 'another client is answered within 30 s',
   seconds: 90,
   run: async (arena) => {
     const { cert, key } = selfSigned();

@@ -49,7 +49,7 @@ async function request(port, first, second) {
 
 const descriptorAttack = {
   name: `connections that take all of ${LIMIT} file descriptors, and requests that need another`,
-  holds: 'each request gets an answer, and all succeed after the connections are closed',
+  expected: 'each request gets an answer, and all succeed after the connections are closed',
   seconds: 120,
   run: async (arena) => {
     const server = await listen((socket) =>

@@ -51,7 +51,7 @@ const ways = {
 
 const echoAttack = {
   name: 'an upstream that repeats its key in errors and headers',
-  holds: 'no error and no head for a client contains the key',
+  expected: 'no error and no head for a client contains the key',
   seconds: 60,
   run: async (arena) => {
     let answer = '';

@@ -108,7 +108,7 @@ const statusLines = [
 
 const statusAttack = {
   name: 'invalid status lines of an upstream',
-  holds: 'the process lives, clients get HTTP or a close, and the next client gets its own answer',
+  expected: 'the process lives, clients get HTTP or a close, and the next client gets its own answer',
   seconds: 90,
   run: async (arena) => {
     const upstream = await withUpstream(arena);
@@ -138,7 +138,7 @@ const seeds = [
 
 const mutationAttack = {
   name: 'mutated answers of an upstream to every kind of request',
-  holds: 'the process lives, clients get HTTP or a close, and the next client gets its own answer',
+  expected: 'the process lives, clients get HTTP or a close, and the next client gets its own answer',
   seconds: 90,
   run: async (arena) => {
     const upstream = await withUpstream(arena);
@@ -171,7 +171,7 @@ const floods = {
 };
 const floodAttack = {
   name: 'floods of headers, and 5,000 early hints, from an upstream',
-  holds: `no client gets a head of more than ${MAX_HEAD_BYTES} bytes`,
+  expected: `no client gets a head of more than ${MAX_HEAD_BYTES} bytes`,
   seconds: 90,
   run: async (arena) => {
     const upstream = await withUpstream(arena);
@@ -190,7 +190,7 @@ const floodAttack = {
 
 const emptyAttack = {
   name: '200 of an upstream with an empty body, a page, or half of a JSON text',
-  holds: '500 or 502, never a success',
+  expected: '500 or 502, never a success',
   seconds: 60,
   run: async (arena) => {
     const { daemon, answers } = await withUpstream(arena);
@@ -209,7 +209,7 @@ const emptyAttack = {
 
 const lateAttack = {
   name: 'unsolicited second answers on reused connections',
-  holds: 'no client gets an answer that belongs to another',
+  expected: 'no client gets an answer that belongs to another',
   seconds: 60,
   run: async (arena) => {
     const upstream = await withUpstream(arena);
@@ -241,7 +241,7 @@ const lateAttack = {
 
 const silentAttack = {
   name: 'silent and slow upstreams',
-  holds: 'each request ends within its time limit, and other models answer meanwhile',
+  expected: 'each request ends within its time limit, and other models answer meanwhile',
   seconds: 60,
   run: async (arena) => {
     const upstream = await withUpstream(arena);

@@ -328,7 +328,7 @@ describe('a password file that changes', () => {
     expect(await ask('admin:old')).toEqual({ refused: 'wrong password', attemptedUser: 'admin', promised: true });
     expect(await ask('other:same')).toEqual({ refused: 'unknown user', attemptedUser: 'other', promised: true });
     expect(await ask('admin:new')).toEqual({ user: 'admin', promised: true });
-    expect(logged).toEqual(['info password file read again']);
+    expect(logged).toEqual(['info password file reloaded']);
   });
 
   it('is noticed after any kind of replacement: in place with the same size and time, or by renaming', async () => {
@@ -361,7 +361,7 @@ describe('a password file that changes', () => {
     expect(await ask('gone:secret')).toEqual({ refused: 'unknown user', attemptedUser: 'gone', promised: true });
     expect(logged).toEqual([
       `error ${file}:1: the password is plain text or hashed with crypt (htpasswd -p, -d), which is not accepted; make a bcrypt hash with: bmc-daemon htpasswd FILE USER; this line is ignored`,
-      'info password file read again',
+      'info password file reloaded',
     ]);
   });
 
@@ -380,7 +380,7 @@ describe('a password file that changes', () => {
     expect(await ask('admin:secret')).toEqual({ user: 'admin', promised: false });
     expect(logged).toEqual([
       'error no user can log in until the password file is readable',
-      'info password file read again',
+      'info password file reloaded',
     ]);
   });
 });

@@ -40,7 +40,7 @@ describe('a restricted driver', () => {
         some.media?.eject(id, 'cdrom'),
       ];
       for (const attempt of attempts)
-        await expect(attempt).rejects.toEqual(new DriverError('notFound', `looking up machine ${id}: there is none`));
+        await expect(attempt).rejects.toEqual(new DriverError('notFound', `looking up machine ${id}: no such machine`));
     }
   });
 

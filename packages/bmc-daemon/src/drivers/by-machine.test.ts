@@ -23,7 +23,9 @@ describe('looking up a machine', () => {
   });
 
   it('rejects an unknown name', () => {
-    expect(() => onlyMachine([one], 'db')).toThrow(new DriverError('notFound', 'looking up machine db: there is none'));
+    expect(() => onlyMachine([one], 'db')).toThrow(
+      new DriverError('notFound', 'looking up machine db: no such machine'),
+    );
   });
 });
 

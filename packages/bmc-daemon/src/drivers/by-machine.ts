@@ -21,7 +21,7 @@ export function matching<Ref extends SystemRef>(machines: readonly Ref[], id: st
  */
 export function onlyMachine<Ref extends SystemRef>(machines: readonly Ref[], id: string): Ref {
   const [found, ...others] = matching(machines, id);
-  if (found === undefined) throw new DriverError('notFound', `looking up machine ${id}: there is none`);
+  if (found === undefined) throw new DriverError('notFound', `looking up machine ${id}: no such machine`);
   if (others.length === 0) return found;
   const uuids = [found, ...others].map(({ uuid }) => uuid).join(', ');
   throw new DriverError('notFound', `looking up machine ${id}: several machines have this name, use a UUID: ${uuids}`);

@@ -100,7 +100,7 @@ export function openPasswordFile(path: string, options: PasswordFileOptions): Pa
       entries = contents.entries;
       for (const fault of contents.faults) log.error(`${fault}; this line is ignored`);
       for (const warning of contents.warnings) log.warn(warning);
-      log.info('password file read again', { file: path, users: entries.size });
+      log.info('password file reloaded', { file: path, users: entries.size });
     } catch (error) {
       entries = new Map();
       log.error('no user can log in until the password file is readable', { error });

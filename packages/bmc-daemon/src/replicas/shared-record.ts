@@ -144,7 +144,7 @@ export class SharedRecord<Value extends object> {
     }
     if (this.#isLost && this.#seeding === undefined)
       this.#seeding = this.seed()
-        .catch((error: unknown) => log.error(`storing ${what} again`, { error }))
+        .catch((error: unknown) => log.error(`restoring ${what} to the shared store failed`, { error }))
         .finally(() => (this.#seeding = undefined));
   }
 }

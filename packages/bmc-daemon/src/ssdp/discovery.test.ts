@@ -108,7 +108,7 @@ describe('discovery', () => {
   it('is off with a warning if the port is unavailable, and a client that enables it gets an error', async () => {
     // Neither a multicast group nor an address of this host.
     const discovery = await start(true, '192.0.2.99');
-    expect(warnings).toEqual(['the service will not be found by SSDP']);
+    expect(warnings).toEqual(['clients cannot find the service by SSDP']);
     expect(discovery.settings.enabled).toBe(false);
     await expect(discovery.change({ enabled: true })).rejects.toThrow(/^listening at UDP port \d+: /);
     expect(discovery.settings.enabled).toBe(false);

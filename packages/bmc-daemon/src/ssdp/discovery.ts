@@ -86,9 +86,9 @@ class SsdpDiscovery implements Discovery {
       this.#service = service;
       try {
         await this.#apply();
-        if (this.#responder !== undefined) log.info(`found by SSDP, at UDP port ${this.port}`);
+        if (this.#responder !== undefined) log.info(`clients can find the service by SSDP, at UDP port ${this.port}`);
       } catch (error) {
-        log.warn('the service will not be found by SSDP', { error });
+        log.warn('clients cannot find the service by SSDP', { error });
       }
     });
   }
@@ -113,7 +113,7 @@ class SsdpDiscovery implements Discovery {
     try {
       this.#store(wanted);
     } catch (error) {
-      log.warn('storing whether the service is found by SSDP', { error });
+      log.warn('storing the settings of SSDP failed', { error });
     }
     return wanted;
   }

@@ -88,9 +88,9 @@ export function createTelemetry(options: TelemetryOptions & { readonly definitio
     clock,
     waitMs: WAIT_MS,
     onHealth: (failure) => {
-      if (failure === null && !isHealthy) log.info('metric reports are made again');
+      if (failure === null && !isHealthy) log.info('creating metric reports works again');
       // Log once, not every few seconds while the host is down.
-      if (failure !== null && isHealthy) log.warn('metric reports cannot be made', { error: failure });
+      if (failure !== null && isHealthy) log.warn('creating metric reports failed', { error: failure });
       isHealthy = failure === null;
     },
   });
@@ -111,7 +111,7 @@ export function createTelemetry(options: TelemetryOptions & { readonly definitio
       if (driver.isListIncomplete?.() !== true) await definitions.retain(uuids);
     } catch (error) {
       // If the host does not answer, the next removal cleans up.
-      if (!(error instanceof DriverError)) log.warn('forgetting the metric reports of a machine failed', { error });
+      if (!(error instanceof DriverError)) log.warn('removing the metric reports of a machine failed', { error });
     }
   };
 

@@ -122,13 +122,13 @@ async function becomes<T>(look: () => T, wanted: T): Promise<void> {
 /** With a terminal, and without OpenSSH's own escapes. */
 const terminal = ['-tt', '-e', 'none'];
 const admin = { answers: [USERS.admin] };
-const greeting = 'escape is ~. (at the start of a line) or Ctrl-] and a dot, ~? helps';
+const greeting = 'To leave: ~. at the start of a line, or Ctrl-] and a dot. Help: ~?';
 
 describe('selecting a console', () => {
   it('works with account and machine in the user name; the client asks for the password', async () => {
     await start();
     const client = ssh('admin/node-2', { ...admin, options: terminal });
-    await client.waitFor(`Connected to node-2, ${greeting}]\r\n`);
+    await client.waitFor(`Connected to node-2. ${greeting}]\r\n`);
     client.type('hi\r');
     await client.waitFor('hi\r\nnode-2 login: ');
     client.type('~.');
@@ -211,7 +211,7 @@ describe('selecting a console', () => {
   it('needs no account without a password file', async () => {
     await start({ open: true });
     const client = ssh('node-2', { options: ['-T'] });
-    await client.waitFor(`Connected to node-2, ${greeting}\n`);
+    await client.waitFor(`Connected to node-2. ${greeting}\n`);
     expect(access.sessions.list()).toEqual([expect.objectContaining({ user: null, type: 'HostConsole' })]);
     const other = ssh('whoever', { command: ['node-2'] });
     await other.waitFor('Connected to node-2');
@@ -276,7 +276,7 @@ describe('a console', () => {
   it('waits for a machine that is off, continues with its next start, and ends with the machine', async () => {
     await start();
     const client = ssh('admin/node-1', { ...admin, options: terminal });
-    await client.waitFor('[node-1: the machine is off; waiting for the console, escape is');
+    await client.waitFor('[node-1: the machine is off; waiting for the console. To leave');
     await driver.power('node-1', 'create');
     await client.waitFor('[connected to node-1]');
     await client.waitFor('Rackless simulated firmware');
@@ -352,7 +352,7 @@ describe('a console', () => {
     lost.endOfInput();
     expect(await lost.exit()).toBe(1);
     expect(lost.stderr.split('\n')).toEqual([
-      expect.stringMatching(/^node-1: the machine is off; waiting for the console, escape/),
+      expect.stringMatching(/^node-1: the machine is off; waiting for the console\. To leave/),
       '6 bytes of input were lost: the console was not open',
       '',
     ]);

@@ -26,7 +26,7 @@ function minimalDriver(): HypervisorDriver {
       const name = nameOf(uuid);
       if (id.toLowerCase() === uuid || id === name) return { uuid, name, state };
     }
-    throw new DriverError('notFound', `looking up machine ${id}: there is none`);
+    throw new DriverError('notFound', `looking up machine ${id}: no such machine`);
   };
   const after: Partial<Record<PowerAction, DomainState>> = { create: 'running', destroy: 'shutoff' };
   return defineDriver({

@@ -177,7 +177,7 @@ describe('stored accounts', () => {
     expect(await curl('--insecure', '--header', token, systems)).toBe(200);
     makeCertificate('one');
     daemon.signal('SIGHUP');
-    await daemon.logged(/certificate and key read again/);
+    await daemon.logged(/certificate and key reloaded/);
     expect(await curl('--insecure', '--header', token, systems)).toBe(200);
     expect(await curl('--insecure', '--header', `${token}0`, systems)).toBe(401);
   });

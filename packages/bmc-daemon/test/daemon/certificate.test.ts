@@ -79,7 +79,7 @@ describe('a certificate that a client requests and replaces over Redfish', () =>
     });
     expect(JSON.stringify(again)).toContain('The text contains no private key');
     first.signal('SIGHUP');
-    await first.logged(/^certificate and key read again$/);
+    await first.logged(/^certificate and key reloaded$/);
     expect(await shown(address, authority.rootFile)).toBe('CN=bmc.example.org');
     first.signal('SIGTERM');
     expect((await first.finished()).code).toBe(0);

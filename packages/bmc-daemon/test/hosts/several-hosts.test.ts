@@ -45,7 +45,7 @@ describe('several hosts', () => {
     expect(await lab.driver.getSystem('web')).toBe(await lab.driver.getSystem(first));
     await expect(lab.driver.getSystem('mail')).rejects.toMatchObject({
       kind: 'notFound',
-      message: 'looking up machine mail: there is none',
+      message: 'looking up machine mail: no such machine',
     });
   });
 

@@ -191,7 +191,7 @@ describe('several hosts', () => {
     const { accepted } = left.relay;
     lines(left, other);
     daemon.signal('SIGHUP');
-    await daemon.logged(/^configuration read again: EMULATOR_LIBVIRT_URI$/);
+    await daemon.logged(/^configuration reloaded: EMULATOR_LIBVIRT_URI$/);
     await daemon.logged(/^host other was added$/);
     await daemon.logged(/^host right was removed$/);
     await until('the machines of the new host', async () => (await members()).includes(far));

@@ -230,7 +230,7 @@ class Upstreams implements PooledUpstream {
     } catch (error) {
       const failed = error instanceof Error ? error : new Error(String(error));
       if (former === undefined || former instanceof Error) return failed;
-      this.#log.error('certificates cannot be read again: the former ones stay in use', { why: failed.message });
+      this.#log.error('reloading certificates failed: the old ones stay in use', { why: failed.message });
       return former;
     }
   }

@@ -98,7 +98,7 @@ describe('a broken configuration', () => {
     await proxy.said(/the old one stays/);
     expect(messages(proxy.output, 'error')).toEqual([
       `reloading: ${file}:5: litellm_settings.ssl_verify: the CA bundle ${at('later.pem')} cannot be used: there is no such file`,
-      'reloading: the configuration cannot be used, the old one stays in use',
+      'reloading the configuration failed: the old one stays in use',
     ]);
     expect(await models(url)).toEqual(['good']);
     // Only the missing file is added.

@@ -402,7 +402,7 @@ describe('a reload', () => {
     upstream.reload([deployment]);
     expect((await ask(upstream, deployment)).error).toBeUndefined();
     expect(upstream).toHaveProperty('logged', [
-      `certificates cannot be read again: the former ones stay in use {"why":"reading ${bundle}: the file has no PEM block of a certificate"}`,
+      `reloading certificates failed: the old ones stay in use {"why":"reading ${bundle}: the file has no PEM block of a certificate"}`,
     ]);
   });
 

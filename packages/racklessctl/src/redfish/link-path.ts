@@ -6,11 +6,11 @@ import { CommandFailure, exitCode } from '../failure.js';
  * named. The path starts with exactly one slash, because `//host/` is the beginning of a host in a
  * relative URL.
  * @param base the absolute URL to which the link is relative.
- * @throws {CommandFailure} if the text is no link.
+ * @throws {CommandFailure} if the text is not a link.
  */
 export function linkPath(link: string, base: URL): string {
   const target = URL.canParse(link, base.href) ? new URL(link, base) : undefined;
   if (target === undefined || !['http:', 'https:'].includes(target.protocol))
-    throw new CommandFailure(exitCode.unavailable, `'${link}' is no link`);
+    throw new CommandFailure(exitCode.unavailable, `'${link}' is not a link`);
   return `/${target.pathname.replace(/^\/+/, '')}${target.search}`;
 }

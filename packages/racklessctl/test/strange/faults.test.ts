@@ -108,7 +108,11 @@ describe('a service with a fault', () => {
   it.each(['http://[', 'javascript:x', 'mailto:root@192.0.2.1'])('is named if it links to %s', async (link) => {
     const service = await serve(oneMachine({}, { Systems: { '@odata.id': link } }));
     const { code, stdout, stderr } = await run(['list', '--url', service.url]);
-    expect({ code, stdout, stderr }).toEqual({ code: 69, stdout: '', stderr: `racklessctl: '${link}' is no link\n` });
+    expect({ code, stdout, stderr }).toEqual({
+      code: 69,
+      stdout: '',
+      stderr: `racklessctl: '${link}' is not a link\n`,
+    });
   });
 
   it('is named if it redirects to an invalid URL', async () => {
@@ -116,7 +120,7 @@ describe('a service with a fault', () => {
       'GET /redfish/v1/': (_, response) => void response.writeHead(302, { location: 'http://[' }).end(),
     });
     const { code, stderr } = await run(['list', '--url', service.url]);
-    expect({ code, stderr }).toEqual({ code: 69, stderr: "racklessctl: 'http://[' is no link\n" });
+    expect({ code, stderr }).toEqual({ code: 69, stderr: "racklessctl: 'http://[' is not a link\n" });
   });
 
   it('gets the request again if it is busy', async () => {

@@ -107,7 +107,7 @@ export class SshConsole {
           state === 'open'
             ? `Connected to ${name}`
             : `${name}: ${why}${state === 'absent' ? '' : '; waiting for the console'}`,
-          state === 'absent' ? '' : ', escape is ~. (at the start of a line) or Ctrl-] and a dot, ~? helps',
+          state === 'absent' ? '' : '. To leave: ~. at the start of a line, or Ctrl-] and a dot. Help: ~?',
         ].join(''),
       );
     } else if (isNew) {

@@ -134,7 +134,7 @@ class ConsoleServer implements SshServer {
   async #openListener(ip: string): Promise<Server> {
     const server = createServer((socket) => this.#accept(socket));
     await listen(server, ip, this.#port);
-    server.on('error', (error) => this.#options.log.error('accepting an SSH connection', { error }));
+    server.on('error', (error) => this.#options.log.error('accepting an SSH connection failed', { error }));
     this.#listeners.add(server);
     return server;
   }

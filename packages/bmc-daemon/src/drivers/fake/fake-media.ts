@@ -73,7 +73,7 @@ export class FakeMedia implements MediaControl {
   drive(uuid: string, device: MediaDevice): MediaSnapshot {
     const drive = this.#options.find(uuid).media.find((candidate) => candidate.device === device);
     if (drive === undefined) {
-      throw new DriverError('unsupported', `looking up the drive ${device}: the machine has none`);
+      throw new DriverError('unsupported', `looking up the drive ${device}: the machine has no such drive`);
     }
     return drive;
   }

@@ -90,7 +90,8 @@ export class FakeVolumes implements VolumeControl {
   #disk(id: string, target: string): DiskSnapshot {
     const { name, disks } = this.#options.find(id);
     const disk = disks.find((candidate) => candidate.target === target);
-    if (disk === undefined) throw new DriverError('notFound', `looking up disk ${target} of machine ${name}: none`);
+    if (disk === undefined)
+      throw new DriverError('notFound', `looking up disk ${target} of machine ${name}: no such disk`);
     return disk;
   }
 }

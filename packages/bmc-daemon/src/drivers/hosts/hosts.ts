@@ -83,7 +83,7 @@ export class Hosts {
       list: () => this.#members.map(({ name, uri }) => ({ name, uri })),
       read: async (name) => {
         const member = this.#members.find((each) => each.name === name);
-        if (member === undefined) throw new DriverError('notFound', `looking up host ${name}: there is none`);
+        if (member === undefined) throw new DriverError('notFound', `looking up host ${name}: no such host`);
         return await member.readHost();
       },
       onChange: (listener) => {
@@ -270,4 +270,4 @@ export class Hosts {
   }
 }
 
-const notFound = (id: string): DriverError => new DriverError('notFound', `looking up machine ${id}: there is none`);
+const notFound = (id: string): DriverError => new DriverError('notFound', `looking up machine ${id}: no such machine`);

@@ -79,7 +79,7 @@ class LibvirtDriver implements CompleteDriver {
     });
     const reboot = hypervisor.events.on('reboot', ({ domain }) => this.#parts.boot.onReboot(domain.uuid));
     for (const { ready } of [lifecycle, reboot]) {
-      ready.catch((error: unknown) => log.debug('libvirt sends no such events', { error }));
+      ready.catch((error: unknown) => log.debug('registering for events of libvirt failed', { error }));
     }
     hypervisor.onStateChange((state) => {
       this.#parts.reader.current.connectionChanged();

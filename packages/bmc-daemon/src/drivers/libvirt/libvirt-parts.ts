@@ -35,7 +35,7 @@ function openHost(options: LibvirtDriverOptions) {
   const { uri, timeoutMs, log, hostName = hostNameOf(uri) } = options;
   const hypervisor = Hypervisor.connect(uri, {
     callTimeoutMs: timeoutMs,
-    onWarning: (error) => log.warn('libvirt connection', { error }),
+    onWarning: (error) => log.warn('warning of the libvirt connection', { error }),
   });
   const inventory = new Inventory(hypervisor, timeoutMs, hostName);
   const current = new CurrentReadings();

@@ -90,7 +90,7 @@ export function createNovaDriver({
     const reading = await reader.read(uuid);
     const known = list.find(uuid);
     if (reading === undefined || known === undefined) {
-      throw new DriverError('notFound', `looking up server ${id}: there is none`);
+      throw new DriverError('notFound', `looking up server ${id}: no such server`);
     }
     const snapshot = await media.complete(reading.snapshot, known.server);
     return await inventory.complete(snapshot, known.server, { shown, isAlone: reading.isAlone });
@@ -145,7 +145,7 @@ function createLookup(list: ServerList) {
     if (isUuid.test(lower)) return lower;
     const named = (await listSystems()).filter(({ name }) => name === id);
     const [found] = named;
-    if (found === undefined) throw new DriverError('notFound', `looking up server ${id}: there is none`);
+    if (found === undefined) throw new DriverError('notFound', `looking up server ${id}: no such server`);
     if (named.length === 1) return found.uuid;
     throw new DriverError(
       'notFound',

@@ -152,7 +152,7 @@ export async function readServer(id: string, { api, list }: Parts): Promise<Serv
   const server = await api.getServer(id);
   const snapshot = list.record(id, server, { readAt });
   if (server === undefined || snapshot === undefined) {
-    throw new DriverError('notFound', `looking up server ${id}: there is none`);
+    throw new DriverError('notFound', `looking up server ${id}: no such server`);
   }
   if (!isKnown(server)) throw new DriverError('unavailable', `reading server ${id}: its cell does not answer`);
   return server;

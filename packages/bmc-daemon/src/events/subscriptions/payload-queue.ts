@@ -89,7 +89,7 @@ export class ReportQueue implements PayloadQueue {
 
   take(): Payload {
     const [message] = this.#waiting.values();
-    if (message === undefined) throw new Error('taking a report: none waits');
+    if (message === undefined) throw new Error('taking a report: there is no waiting report');
     this.#waiting.delete(message.key);
     return {
       render: (context) => renderReportMessage(message, context),

@@ -72,7 +72,7 @@ describe('createSharedTasks', () => {
     const tasks = createSharedTasks(local, store, { warn: (text) => void warnings.push(text) });
     tasks.setProgress(entry.id, 10);
     await tasks.whenStored();
-    expect(warnings).toEqual([expect.stringContaining('storing tasks at the next beat')]);
+    expect(warnings).toEqual([expect.stringContaining('storing tasks failed')]);
     const before = commits();
     expect(before).toBeLessThan(100);
     await tasks.whenStored();

@@ -199,7 +199,9 @@ class SharedTasks implements TaskStore {
     let failedAttempts = 0;
     while (this.#unstored.size > 0) {
       if (failedAttempts === MAX_ATTEMPTS) {
-        this.#log.warn(`storing tasks at the next beat: other replicas changed them ${MAX_ATTEMPTS} times meanwhile`);
+        this.#log.warn(
+          `storing tasks failed ${MAX_ATTEMPTS} times, because other replicas changed them: the next heartbeat retries`,
+        );
         return;
       }
       const [[id, record] = ['', null]] = this.#unstored;

@@ -54,7 +54,10 @@ export class Variables {
     };
     // `ColdStart` retries before the next start.
     await queue.edit(machine.uuid, recreateIfNeeded).catch((error: unknown) => {
-      this.#options.host.log.debug(`the UEFI variables of machine ${machine.name} wait for its start`, { error });
+      this.#options.host.log.debug(
+        `replacing the UEFI variables of machine ${machine.name} failed: the next start retries`,
+        { error },
+      );
     });
   }
 

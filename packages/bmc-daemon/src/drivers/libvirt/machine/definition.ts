@@ -109,7 +109,7 @@ export async function forgetDone(
   edit: (record: MachineRecord) => MachineRecord,
 ): Promise<void> {
   await editRecord(host, machine, edit).catch((error: unknown) => {
-    host.log.warn(`the record of machine ${machine.name} still names an operation that is done`, { error });
+    host.log.warn(`removing a complete operation from the record of machine ${machine.name} failed`, { error });
   });
 }
 

@@ -162,7 +162,7 @@ describe('ImageStore', () => {
     answer = () => Promise.reject(new Error('the host does not answer'));
     await store.removeUnused();
     expect(pool.files.size).toBe(1);
-    expect(warnings).toEqual(['removing unused images']);
+    expect(warnings).toEqual(['removing unused images failed']);
   });
 
   it('downloads an image again if another program has deleted it', async () => {

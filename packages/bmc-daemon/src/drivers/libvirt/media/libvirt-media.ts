@@ -244,7 +244,7 @@ export class LibvirtMedia {
     const done = new DefinitionEdit(present.xml);
     done.editRecord((record) => ({ ...record, intents: withoutIntent(record.intents, intent) }));
     await save({ from: present.xml, to: done.text() }).catch((error: unknown) => {
-      this.#host.log.warn(`the record of machine ${machine.name} still names a change that is done`, { error });
+      this.#host.log.warn(`removing a complete change from the record of machine ${machine.name} failed`, { error });
     });
     if (present.instance !== null) await this.#options.boot.applyOrderIfRunning(machine, present.instance, done);
   }

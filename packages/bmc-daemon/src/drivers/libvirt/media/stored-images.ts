@@ -170,7 +170,7 @@ export class StoredImages {
       const images = await this.open({ create: false });
       if (images !== null) await this.#sweep(images, (name) => this.#contents.complete.has(name));
     } catch (error) {
-      this.#options.warn('removing unused images', error);
+      this.#options.warn('removing unused images failed', error);
     }
   }
 
@@ -206,7 +206,7 @@ export class StoredImages {
       const images = await this.open({ create: false });
       if (images !== null) await this.#sweep(images, (name) => !this.#isBeingFilled(name));
     } catch (error) {
-      this.#options.warn('removing unused images', error);
+      this.#options.warn('removing unused images failed', error);
     }
   }
 
@@ -231,7 +231,7 @@ export class StoredImages {
       this.#contents.complete.delete(name);
       const removal = images
         .remove(name)
-        .catch((error: unknown) => this.#options.warn(`removing image ${name}`, error))
+        .catch((error: unknown) => this.#options.warn(`removing image ${name} failed`, error))
         .finally(() => this.#contents.removals.delete(name));
       this.#contents.removals.set(name, removal);
       await removal;

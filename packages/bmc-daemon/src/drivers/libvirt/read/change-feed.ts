@@ -104,7 +104,7 @@ export class ChangeFeed {
       }),
     ];
     for (const { ready } of subscriptions) {
-      ready.catch((error: unknown) => log.debug('libvirt sends no such events', { error }));
+      ready.catch((error: unknown) => log.debug('registering for events of libvirt failed', { error }));
     }
   }
 

@@ -55,7 +55,7 @@ export class HostReader implements HostsControl {
   }
 
   async read(name: string): Promise<HostSnapshot> {
-    if (name !== this.#options.name) throw new DriverError('notFound', `looking up host ${name}: there is none`);
+    if (name !== this.#options.name) throw new DriverError('notFound', `looking up host ${name}: no such host`);
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
     });

@@ -103,7 +103,7 @@ export function createExchange(tls: CloudTls): Exchange {
       }
       const left = deadline - performance.now();
       if (left <= 0) {
-        reject(new CloudFailure('timeout', `${doing}: no time is left for it`));
+        reject(new CloudFailure('timeout', `${doing}: its time limit has passed`));
         return;
       }
       const sent = open(request);
@@ -178,7 +178,7 @@ function createConnections({ verify, ...certificates }: CloudTls) {
 async function sendStream(sent: ClientRequest, { body, signal, ...request }: CloudUpload): Promise<CloudAnswer> {
   const doing = describe(request);
   sent.setTimeout(MAX_SILENCE_MS, () => {
-    sent.destroy(new CloudFailure('timeout', `${doing}: no byte moved for ${MAX_SILENCE_MS / 1000} s`));
+    sent.destroy(new CloudFailure('timeout', `${doing}: no data was sent or received for ${MAX_SILENCE_MS / 1000} s`));
   });
   let failure: { readonly error: unknown } | undefined;
   const stop = (error: unknown): void => {

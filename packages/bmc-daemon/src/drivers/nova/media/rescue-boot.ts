@@ -147,7 +147,7 @@ export class RescueBoot {
       return;
     }
     if (await states.isHalfStopped(server, stopping)) {
-      log.info('completing the power-off of a daemon that was killed', { server: id });
+      log.info('completing the power-off that an interrupted daemon began', { server: id });
       // A shutdown does not wait for the guest, so the caller can continue with other servers.
       await executeAction(id, 'shutdown', {}, this.#options);
     }

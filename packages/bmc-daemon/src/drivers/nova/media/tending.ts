@@ -69,7 +69,7 @@ export function createTending({ list, begin, complete, sweep, log }: TendingOpti
     for (const id of marks.keys()) if (!ids.has(id)) marks.delete(id);
     for (const server of marked) await tendServer(server).catch(failed);
   };
-  const failed = (error: unknown): void => log.debug('tending virtual media failed', { error });
+  const failed = (error: unknown): void => log.debug('completing interrupted work on virtual media failed', { error });
   let running: Promise<void> | undefined;
   return () => {
     running ??= tend()
