@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DriverError } from '../../src/drivers/driver-error.js';
 import type { CompleteDriver } from '../../src/drivers/driver.js';
 import { ColdStart } from '../../src/drivers/libvirt/power/cold-start.js';
-import { TestHost } from './host.js';
+import { TestHost, until } from './host.js';
 
 let host: TestHost;
 let driver: CompleteDriver;
@@ -160,5 +160,35 @@ describe('a host without a monitor', () => {
       .catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(DriverError);
     expect((error as DriverError).kind).toBe('unsupported');
+  });
+});
+
+describe('the list of machines', () => {
+  it('is read again only after a machine appeared or disappeared', async () => {
+    const { hypervisor, inventory } = host.parts();
+    const seen: string[] = [];
+    inventory.start();
+    await hypervisor.events.on('lifecycle', ({ domain, event }) => seen.push(`${domain.name} ${event}`)).ready;
+    let lists = 0;
+    const list = hypervisor.listAllDomains.bind(hypervisor);
+    hypervisor.listAllDomains = (...words) => {
+      lists += 1;
+      return list(...words);
+    };
+    const after = async (...words: readonly string[]): Promise<readonly string[]> => {
+      const before = seen.length;
+      await host.virsh(...words);
+      await until('the event', () => Promise.resolve(seen.length > before));
+      return (await inventory.list()).map(({ name }) => name).toSorted();
+    };
+    expect(await after('start', 'dummy')).toEqual(['dummy', 'test']);
+    const first = lists;
+    expect(await after('destroy', 'dummy')).toEqual(['dummy', 'test']);
+    expect(lists).toBe(first);
+    await writeFile(host.file('guest.xml'), xml.replaceAll('dummy', 'guest').replace(uuid, uuid.replace('aa', 'bb')));
+    expect(await after('create', host.file('guest.xml'))).toEqual(['dummy', 'guest', 'test']);
+    expect(await after('destroy', 'guest')).toEqual(['dummy', 'test']);
+    expect(await after('define', host.file('guest.xml'))).toEqual(['dummy', 'guest', 'test']);
+    expect(await after('undefine', 'guest')).toEqual(['dummy', 'test']);
   });
 });

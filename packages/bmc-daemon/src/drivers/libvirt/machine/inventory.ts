@@ -1,6 +1,6 @@
 /**
  * Lists the machines and their states. libvirt reports every change of the list and of the states
- * by a lifecycle event. So both are cached until an event or a new connection. Other data of a
+ * by a lifecycle event. So both are cached until such an event or a new connection. Other data of a
  * machine may change without an event.
  */
 import {
@@ -54,15 +54,21 @@ interface Cached<Value> {
   readonly promise: Promise<Value>;
 }
 
+/** The list of machines that was read, or is being read. */
+interface CachedListing extends Cached<Listing> {
+  /** Machines that had an event while the list was read. */
+  readonly changedMeanwhile: Set<string>;
+  /** UUIDs of the persistent machines; undefined while the list is being read. */
+  persistent?: ReadonlySet<string>;
+}
+
 /** The machines of one host and their states. */
 export class Inventory {
   readonly #hypervisor: Hypervisor;
   readonly #timeoutMs: number;
   readonly #hostName: string | undefined;
   readonly #states = new Map<string, Cached<Condition>>();
-  #listing: Cached<Listing> | undefined;
-  /** UUIDs of the persistent machines in the last list. */
-  #persistent: ReadonlySet<string> = new Set();
+  #listing: CachedListing | undefined;
   /** False if libvirtd sends no events: then nothing is cached. */
   #hasEvents = true;
 
@@ -79,13 +85,14 @@ export class Inventory {
   /** Subscribes to events. On a host without events nothing is cached. */
   start(): void {
     const subscription = this.#hypervisor.events.on('lifecycle', ({ domain, event, detail }) => {
-      // Ignores a new definition of a persistent machine, which changes neither the list nor the
-      // state. Each change by this daemon causes such an event.
+      // Ignores a new definition of a persistent machine, which does not change the state. Each change
+      // by this daemon causes such an event.
       const isUpdate = event === DomainEventType.DEFINED && detail === DomainEventDefinedDetail.UPDATED;
-      if (isUpdate && this.#persistent.has(domain.uuid)) return;
+      if (isUpdate && this.#listing?.persistent?.has(domain.uuid) === true) return;
       this.forgetState(domain.uuid);
-      // The event may mean a new or removed machine.
-      this.#listing = undefined;
+      const changesList = event === DomainEventType.UNDEFINED || (event === DomainEventType.DEFINED && !isUpdate);
+      if (changesList) this.#listing = undefined;
+      else this.#forgetListUnlessPersistent(domain.uuid);
     });
     subscription.ready.catch(() => {
       this.#hasEvents = false;
@@ -148,6 +155,17 @@ export class Inventory {
     return reading;
   }
 
+  /**
+   * Forgets the list after the start or the end of a transient machine. All other machines stay in the
+   * list, so that the start of many machines does not cause as many lists.
+   */
+  #forgetListUnlessPersistent(uuid: string): void {
+    const listing = this.#listing;
+    if (listing === undefined) return;
+    if (listing.persistent === undefined) listing.changedMeanwhile.add(uuid);
+    else if (!listing.persistent.has(uuid)) this.#listing = undefined;
+  }
+
   #mayCache(): boolean {
     return this.#hasEvents && this.#hypervisor.state === 'connected';
   }
@@ -161,10 +179,13 @@ export class Inventory {
         this.#hypervisor.listAllDomains(ConnectListAllDomainsFlags.TRANSIENT, options),
       ]);
       const listed = listing(all, new Set(transient.map(({ uuid }) => uuid)), this.#hostName);
-      this.#persistent = new Set(listed.machines.filter(({ persistent }) => persistent).map(({ uuid }) => uuid));
+      const persistent = new Set(listed.machines.filter((machine) => machine.persistent).map(({ uuid }) => uuid));
+      cached.persistent = persistent;
+      const isOutdated = [...cached.changedMeanwhile].some((uuid) => !persistent.has(uuid));
+      if (isOutdated && this.#listing === cached) this.#listing = undefined;
       return listed;
     });
-    const cached = { promise: reading };
+    const cached: CachedListing = { promise: reading, changedMeanwhile: new Set() };
     this.#listing = cached;
     reading.catch(() => {
       if (this.#listing === cached) this.#listing = undefined;
