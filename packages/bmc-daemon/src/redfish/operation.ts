@@ -5,6 +5,7 @@ import type { ReadBody } from './body/body.js';
 import type { ChangeListener, Exchange } from './exchange.js';
 import type { View } from './rendering.js';
 import type { Awaitable, Params } from './resource.js';
+import type { WriteTurns } from './write-turns.js';
 
 /** Handles one method at one path. */
 export type Operation = (exchange: Exchange, params: Params) => Awaitable<Answer>;
@@ -16,6 +17,8 @@ export interface EndpointOptions<Services> extends AnnotateOptions {
   /** Answers a GET of another resource without conditions, for the body of a 200, 201 or 202. */
   readonly read: (uri: string, exchange: Exchange) => Awaitable<Answer>;
   readonly readBody: ReadBody;
+  /** Starts the writes one after another. */
+  readonly writeTurns: WriteTurns;
   /** Called after every successful write. */
   readonly onChange?: ChangeListener;
   /** Whether a path has a resource. */

@@ -14,6 +14,7 @@ import type { View } from './rendering.js';
 import type { Awaitable, Resource } from './resource.js';
 import { createRouter, type Match } from './router.js';
 import type { StreamDefinition } from './stream.js';
+import { WriteTurns } from './write-turns.js';
 
 /** The resources of a tree and their options. */
 interface TreeOptions<Services> extends AnnotateOptions {
@@ -57,6 +58,7 @@ export function createTree<Services>(options: TreeOptions<Services>): Tree {
     get(match(uri, 'GET'), uri, { ...exchange, preconditions: unconditional });
   const isServed = (path: string): boolean => match(path, 'GET')?.target.operations.has('GET') === true;
   const readBody = createBodyReader();
+  const writeTurns = new WriteTurns();
   const router = createRouter<Endpoint>([
     ...createDocuments(resources).map(documentEndpoint),
     ...resources.flatMap((resource) =>
@@ -66,6 +68,7 @@ export function createTree<Services>(options: TreeOptions<Services>): Tree {
         currentUri,
         read,
         readBody,
+        writeTurns,
         isServed,
         ...(onChange === undefined ? {} : { onChange }),
       }),

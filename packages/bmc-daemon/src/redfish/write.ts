@@ -5,7 +5,6 @@
 import { OperationQueue } from '../drivers/queue/operation-queue.js';
 import { emptyAnswer, jsonAnswer, stringify, type Answer } from './answer.js';
 import { forbidden } from './authorize.js';
-import { unsharedBodyBytes, type ReadBody } from './body/body.js';
 import { bodyFaults, type BodyTarget } from './body/body-faults.js';
 import { ifMatchHolds, ifNoneMatchHolds, type Preconditions } from './conditions.js';
 import { toRedfishError, type ErrorContext } from './messages/driver-errors.js';
@@ -14,6 +13,7 @@ import { RedfishError, redfishError } from './messages/errors.js';
 import type { Exchange } from './exchange.js';
 import { isObject, type JsonObject } from './json.js';
 import { renderMessage, type Message } from './messages/messages.js';
+import { inTurn, withoutTurn, type Received } from './received-write.js';
 import type { Renderer } from './rendering.js';
 import type { ActionDefinition, Params, PatchDefinition, Resource, WriteResult } from './resource.js';
 
@@ -74,8 +74,7 @@ function patchOperation<Services>(
   // One queue per resource: of two requests with the same ETag, the second must see the change of
   // the first.
   const queue = new OperationQueue();
-  return async (incoming, params) => {
-    const { exchange, received } = await receive(incoming, options.readBody);
+  return inTurn(options, async (exchange, params, received) => {
     const request = { params, services: viewOf(exchange).services, requester: exchange.requester };
     const entity = await resource.load(request);
     const self = renderer.self(entity, params);
@@ -83,7 +82,7 @@ function patchOperation<Services>(
     return queue.run(self, async () =>
       change(isAlone ? entity : await resource.load(request), exchange, params, received),
     );
-  };
+  });
 }
 
 function postOperation<Services>(
@@ -93,9 +92,8 @@ function postOperation<Services>(
   target: BodyTarget,
   options: EndpointOptions<Services>,
 ): Operation {
-  return async (incoming, params) => {
-    const limit = post.open === true ? unsharedBodyBytes : undefined;
-    const { exchange, received } = await receive(incoming, options.readBody, limit);
+  const begin = post.open === true ? withoutTurn : inTurn;
+  return begin(options, async (exchange, params, received) => {
     const view = options.viewOf(exchange);
     const request = { params, services: view.services, requester: exchange.requester };
     const entity = await resource.load(request);
@@ -119,7 +117,7 @@ function postOperation<Services>(
       }
       return writeAnswer(result, exchange, options);
     });
-  };
+  });
 }
 
 /**
@@ -141,7 +139,7 @@ function deleteOperation<Services>(
   renderer: Renderer<Services>,
   options: EndpointOptions<Services>,
 ): Operation {
-  return async (exchange, params) => {
+  const write = async (exchange: Exchange, params: Params): Promise<Answer> => {
     const view = options.viewOf(exchange);
     const request = { params, services: view.services, requester: exchange.requester };
     const entity = await resource.load(request);
@@ -152,6 +150,8 @@ function deleteOperation<Services>(
     if (result?.task === undefined) options.onChange?.({ kind: 'removed', uri, requester: exchange.requester });
     return writeAnswer(result, exchange, options);
   };
+  // A DELETE has no body.
+  return inTurn({ ...options, readBody: () => Promise.resolve(undefined) }, write);
 }
 
 /**
@@ -160,30 +160,6 @@ function deleteOperation<Services>(
  */
 function checkPatchable(body: JsonObject, { patchable, identity }: Exchange): void {
   if (patchable !== null && !Object.keys(body).every((name) => patchable.has(name))) throw forbidden(identity);
-}
-
-/** Returns the body; undefined if the request has none. Throws the fault of an invalid body. */
-type Received = () => JsonObject | undefined;
-
-/**
- * Reads the body before the entity is loaded, because the entity would be outdated when a slow body
- * has arrived. The faults of the body are thrown later by `received`, because a failed condition
- * comes first.
- * @throws {RedfishError} 401, 403, 503: the body arrived late, and the client has lost its rights.
- */
-async function receive(
-  incoming: Exchange,
-  readBody: ReadBody,
-  limit?: number,
-): Promise<{ readonly exchange: Exchange; readonly received: Received }> {
-  const isLate = !incoming.request.complete;
-  const received = await readBody(incoming.request, limit).then<Received, Received>(
-    (body) => () => body,
-    (error: unknown) => () => {
-      throw error;
-    },
-  );
-  return { exchange: isLate ? await incoming.reauthorize() : incoming, received };
 }
 
 /**

@@ -1,0 +1,57 @@
+/** The steps of a write before its resource is loaded: the body, and the turn of the write. */
+import type { Answer } from './answer.js';
+import { unsharedBodyBytes } from './body/body.js';
+import type { Exchange } from './exchange.js';
+import type { JsonObject } from './json.js';
+import { redfishError } from './messages/errors.js';
+import type { EndpointOptions, Operation } from './operation.js';
+import type { Params } from './resource.js';
+
+/** Returns the body; undefined if the request has none. Throws the fault of an invalid body. */
+export type Received = () => JsonObject | undefined;
+
+/**
+ * A write whose turn has come. The body arrives before it loads the entity, because the entity would
+ * be outdated when a slow body has arrived. The write throws the faults of the body with `received`,
+ * because a failed condition comes first.
+ */
+export type ReceivedWrite = (exchange: Exchange, params: Params, received: Received) => Promise<Answer>;
+
+type Options = Pick<EndpointOptions<never>, 'readBody' | 'writeTurns'>;
+
+/**
+ * Returns the operation that reads the body and waits for the turn of the write. A write whose client
+ * disconnects meanwhile does not run.
+ */
+export function inTurn(options: Options, write: ReceivedWrite): Operation {
+  const { readBody, writeTurns } = options;
+  return async (incoming, params) => {
+    const isLate = !incoming.request.complete;
+    const received = await receive(readBody(incoming.request));
+    const { requester } = incoming;
+    const client = `${requester.user ?? ''} ${requester.address}`;
+    const run = async (waited: boolean): Promise<Answer> =>
+      write(isLate || waited ? await incoming.reauthorize() : incoming, params, received);
+    const answer = await writeTurns.run(client, () => requester.signal.aborted, run);
+    if (answer === undefined) throw redfishError('OperationFailed');
+    return answer;
+  };
+}
+
+/** Returns the operation of a write without log-in. It has no turn: log-ins have a queue of their own. */
+export function withoutTurn({ readBody }: Options, write: ReceivedWrite): Operation {
+  return async (incoming, params) => {
+    const isLate = !incoming.request.complete;
+    const received = await receive(readBody(incoming.request, unsharedBodyBytes));
+    return write(isLate ? await incoming.reauthorize() : incoming, params, received);
+  };
+}
+
+async function receive(body: Promise<JsonObject | undefined>): Promise<Received> {
+  return await body.then<Received, Received>(
+    (received) => () => received,
+    (error: unknown) => () => {
+      throw error;
+    },
+  );
+}

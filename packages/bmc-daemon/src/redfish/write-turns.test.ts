@@ -1,0 +1,121 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { WriteTurns } from './write-turns.js';
+
+const here = (): boolean => false;
+
+/** A write that runs until `end`. */
+function openWrite() {
+  let end = (): void => undefined;
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  return { run: () => ended, end };
+}
+
+/** Waits for several turns of the event loop. */
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await nextTurn();
+}
+
+describe('the turns of writes', () => {
+  it('start a single write at once', async () => {
+    const started = new WriteTurns().run('a', here, (waited) => Promise.resolve(waited));
+    await expect(started).resolves.toBe(false);
+  });
+
+  it('start one write in a turn of the event loop, so that reads run in between', async () => {
+    const writes = new WriteTurns({ running: 100, shortTurnMs: Infinity });
+    const order: string[] = [];
+    const all = Array.from({ length: 20 }, () =>
+      writes.run('a', here, () => {
+        order.push('write');
+        return Promise.resolve();
+      }),
+    );
+    const read = nextTurn().then(() => order.push('read'));
+    await Promise.all([...all, read]);
+    expect(order.indexOf('read')).toBeLessThan(5);
+    expect(order).toHaveLength(21);
+  });
+
+  it('start no write after a long turn until the pause is too long', async () => {
+    let now = 0;
+    const writes = new WriteTurns({ shortTurnMs: 8, maxPauseMs: 40 }, () => (now += 9));
+    let started = 0;
+    const count = (): Promise<number> => Promise.resolve((started += 1));
+    const all = Promise.all([writes.run('a', here, count), writes.run('a', here, count)]);
+    await turns(2);
+    expect(started).toBe(1);
+    await all;
+    expect(now).toBeGreaterThan(40);
+  });
+
+  it('limit the running writes, and start the next when one ends', async () => {
+    const writes = new WriteTurns({ running: 2, slowMs: 1_000_000, shortTurnMs: Infinity });
+    const open = Array.from({ length: 5 }, openWrite);
+    let running = 0;
+    const all = open.map(({ run }) =>
+      writes.run('a', here, async () => {
+        running += 1;
+        await run();
+        running -= 1;
+      }),
+    );
+    await turns(10);
+    expect(running).toBe(2);
+    open[0]?.end();
+    await turns(10);
+    expect(running).toBe(2);
+    for (const { end } of open) end();
+    await Promise.all(all);
+    expect(running).toBe(0);
+  });
+
+  it('do not wait for a slow write', async () => {
+    const writes = new WriteTurns({ running: 1, slowMs: 1 });
+    const slow = openWrite();
+    const first = writes.run('a', here, slow.run);
+    await expect(writes.run('a', here, () => Promise.resolve('done'))).resolves.toBe('done');
+    slow.end();
+    await first;
+  });
+
+  it('alternate between clients', async () => {
+    const writes = new WriteTurns({ running: 1, slowMs: 1_000_000, shortTurnMs: Infinity });
+    const order: string[] = [];
+    const write = (client: string): Promise<unknown> =>
+      writes.run(client, here, () => {
+        order.push(client);
+        return nextTurn();
+      });
+    await Promise.all([...Array.from({ length: 6 }, () => write('storm')), write('other'), write('other')]);
+    expect(order.slice(0, 5)).toEqual(['storm', 'storm', 'other', 'storm', 'other']);
+  });
+
+  it('start the next write after one that fails', async () => {
+    const writes = new WriteTurns({ running: 1 });
+    const failing = writes.run('a', here, () => Promise.reject(new Error('no')));
+    const next = writes.run('a', here, () => Promise.resolve('done'));
+    await expect(failing).rejects.toThrow('no');
+    await expect(next).resolves.toBe('done');
+  });
+
+  it('do not start the write of a client that disconnected while it waited', async () => {
+    const writes = new WriteTurns({ running: 1 });
+    const first = openWrite();
+    const running = writes.run('a', here, first.run);
+    let isGone = false;
+    let ran = false;
+    const waiting = writes.run(
+      'b',
+      () => isGone,
+      () => Promise.resolve((ran = true)),
+    );
+    isGone = true;
+    first.end();
+    await running;
+    await expect(waiting).resolves.toBeUndefined();
+    expect(ran).toBe(false);
+  });
+});

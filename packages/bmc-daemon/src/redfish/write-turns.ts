@@ -1,0 +1,138 @@
+/**
+ * Starts writes so that reads do not wait for them. A write of a machine has dozens of steps in the
+ * event loop and in libvirt. If a client sends thousands of writes at once, each read would wait for a
+ * step of each write.
+ */
+
+/** The limits of one process. */
+interface WriteTurnLimits {
+  /** Maximum number of running writes. Slow writes do not count. */
+  readonly running: number;
+  /**
+   * A write that runs longer does not count any more, in milliseconds: it waits for a guest, a download,
+   * or a host that hangs.
+   */
+  readonly slowMs: number;
+  /** A write starts only after a turn of the event loop that was not longer, in milliseconds. */
+  readonly shortTurnMs: number;
+  /** After a pause of this length, a write starts also after a long turn, in milliseconds. */
+  readonly maxPauseMs: number;
+}
+
+/** libvirt executes four changes of a host at the same time, and a read needs about six turns. */
+const writeTurnLimits: WriteTurnLimits = { running: 8, slowMs: 250, shortTurnMs: 8, maxPauseMs: 40 };
+
+interface Waiting {
+  readonly isGone: () => boolean;
+  /** @param starts false if the client has disconnected. */
+  readonly settle: (starts: boolean) => void;
+}
+
+/** The turns of all writes. Clients take turns, and the writes of a client start in their order. */
+export class WriteTurns {
+  readonly #limits: WriteTurnLimits;
+  readonly #now: () => number;
+  /** The waiting writes by client. The client whose turn is next comes first. */
+  readonly #waiting = new Map<string, Waiting[]>();
+  #running = 0;
+  /** When the present turn of the event loop began; undefined while turns are not measured. */
+  #turnBegan: number | undefined;
+  #lastStart = -Infinity;
+
+  /** @param now a monotonic clock in milliseconds. */
+  constructor(limits: Partial<WriteTurnLimits> = {}, now = (): number => performance.now()) {
+    this.#limits = { ...writeTurnLimits, ...limits };
+    this.#now = now;
+  }
+
+  /**
+   * Waits until the write may start, and runs it. A write has no time limit while it waits.
+   * @param client its user and address.
+   * @param write gets whether it waited.
+   * @returns the result; undefined if the client has disconnected before the start.
+   */
+  async run<Result>(
+    client: string,
+    isGone: () => boolean,
+    write: (waited: boolean) => Promise<Result>,
+  ): Promise<Result | undefined> {
+    const waits = this.#turnBegan !== undefined || this.#waiting.size > 0 || !this.#hasRoom();
+    if (waits) {
+      if (!(await this.#wait(client, isGone))) return undefined;
+    } else {
+      this.#started();
+      this.#measureTurn();
+    }
+    const leave = this.#enter();
+    try {
+      return await write(waits);
+    } finally {
+      leave();
+    }
+  }
+
+  #hasRoom(): boolean {
+    return this.#running < this.#limits.running;
+  }
+
+  #wait(client: string, isGone: () => boolean): Promise<boolean> {
+    return new Promise((settle) => {
+      const line = this.#waiting.get(client);
+      if (line === undefined) this.#waiting.set(client, [{ isGone, settle }]);
+      else line.push({ isGone, settle });
+    });
+  }
+
+  #started(): void {
+    this.#running += 1;
+    this.#lastStart = this.#now();
+  }
+
+  /** Counts a write that has started until it is slow or ends. @returns the function for its end. */
+  #enter(): () => void {
+    let isCounted = true;
+    const leave = (): void => {
+      clearTimeout(slow);
+      if (!isCounted) return;
+      isCounted = false;
+      this.#running -= 1;
+      if (this.#waiting.size > 0 && this.#turnBegan === undefined) this.#measureTurn();
+    };
+    const slow = setTimeout(leave, this.#limits.slowMs).unref();
+    return leave;
+  }
+
+  /**
+   * Measures a turn of the event loop, and then starts the next write. Continues while writes wait and
+   * there is room: the event loop does not sleep during this time.
+   */
+  #measureTurn(): void {
+    this.#turnBegan = this.#now();
+    setImmediate(() => {
+      const now = this.#now();
+      const isShort = now - (this.#turnBegan ?? now) <= this.#limits.shortTurnMs;
+      this.#turnBegan = undefined;
+      if (this.#waiting.size === 0 || !this.#hasRoom()) return;
+      if (isShort || now - this.#lastStart >= this.#limits.maxPauseMs) this.#startNext();
+      this.#measureTurn();
+    });
+  }
+
+  /** Starts the oldest write of the next client. */
+  #startNext(): void {
+    for (const [client, line] of this.#waiting) {
+      const next = line.shift();
+      // The client moves to the end.
+      this.#waiting.delete(client);
+      if (line.length > 0) this.#waiting.set(client, line);
+      if (next === undefined) continue;
+      if (next.isGone()) {
+        next.settle(false);
+        continue;
+      }
+      this.#started();
+      next.settle(true);
+      return;
+    }
+  }
+}
