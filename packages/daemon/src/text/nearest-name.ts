@@ -6,17 +6,24 @@
  */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return Infinity;
-  let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
+  // One row of the matrix, changed in place: a file may need millions of distances.
+  const distances = Uint32Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row += 1) {
-    const current = [row];
+    let diagonal = row - 1;
+    let left = row;
+    let least = row;
+    distances[0] = row;
     for (let column = 1; column <= b.length; column += 1) {
-      const replaced = (previous[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
-      current.push(Math.min(replaced, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
+      const above = distances[column] ?? 0;
+      const replaced = diagonal + (a.charCodeAt(row - 1) === b.charCodeAt(column - 1) ? 0 : 1);
+      left = Math.min(replaced, above + 1, left + 1);
+      distances[column] = left;
+      diagonal = above;
+      if (left < least) least = left;
     }
-    if (Math.min(...current) > limit) return Infinity;
-    previous = current;
+    if (least > limit) return Infinity;
   }
-  return previous[b.length] ?? 0;
+  return distances[b.length] ?? 0;
 }
 
 /** Shorter prefixes match too many names. */

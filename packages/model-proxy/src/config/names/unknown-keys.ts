@@ -214,6 +214,20 @@ function reportUnknownKey(
   else findings.warn(node, path, `is not known; the nearest known name is ${near}`);
 }
 
+/** The results of {@link namesNear}: a file may have 10,000 blocks. */
+const nearNames = new Map<BlockNames, readonly string[]>();
+
+/** Returns the names that a misspelled name in a block may mean. */
+function namesNear(names: BlockNames): readonly string[] {
+  const found = nearNames.get(names);
+  if (found !== undefined) return found;
+  const unimplementedNames = names.groups.flatMap((group) => (group.treatment === 'fulfilled' ? [] : [...group.names]));
+  const isParams = names.canonical === paramsNames.canonical;
+  const all = [...names.settings, ...unimplementedNames, ...(isParams ? [] : checkedByValue)];
+  nearNames.set(names, all);
+  return all;
+}
+
 /**
  * Reports the keys that are not in a block's table.
  * @returns the keys that no block knows and that are not similar to a known name.
@@ -226,12 +240,11 @@ export function reportUnknownKeys(
 ): readonly (readonly [string, YamlNode])[] {
   const { findings, parameters = [] } = notes;
   const isParams = names.canonical === paramsNames.canonical;
-  const known = names.groups.flatMap((group) => (group.treatment === 'fulfilled' ? [] : [...group.names]));
   const unknown: (readonly [string, YamlNode])[] = [];
   for (const [key, node] of rest) {
     const at = [...path, key];
     if (noteUnimplemented(key, node, at, names, notes)) continue;
-    const near = nearestName(key, [...names.settings, ...known, ...(isParams ? [] : checkedByValue), ...parameters]);
+    const near = nearestName(key, [...namesNear(names), ...parameters]);
     const isElsewhere = allBlocks.some((block) => block !== names && block.settings.includes(key));
     if (near !== undefined || isElsewhere || protectedBlock(key) !== undefined)
       reportUnknownKey(key, node, at, names, notes, near);
