@@ -1,9 +1,10 @@
 /**
- * Compares docs/reference/contract.md with the tests. Reports rows without a test whose title begins with the row's id,
- * and ids in titles and pages that have no row.
+ * Compares docs/reference/contract.md with the tests. Reports rows without a test whose title
+ * begins with the row's id, and ids in titles and pages that have no row.
  *
- * `--page FILE` reads another page. `--spec PACKAGE FILE` also reports rows of the tables in a source document that the
- * page lacks: a row is found by the heading and the first cells of its table. `<…>` and `{…}` in FILE match any text.
+ * `--page FILE` reads another page. `--spec PACKAGE FILE` also reports rows of the tables in a
+ * source document that the page lacks: a row is found by the heading and the first cells of its
+ * table. `<…>` and `{…}` in FILE match any text.
  */
 import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -37,7 +38,10 @@ function filesBelow(folder, ending) {
     .map((name) => join(folder, name));
 }
 
-/** Returns the ids that the files cite, each with one of its files. `pattern` has the id as its first group. */
+/**
+ * Returns the ids that the files cite, each with one of its files. `pattern` has the id as its
+ * first group.
+ */
 function readIds(files, pattern) {
   const citations = files.flatMap((file) =>
     [...readFileSync(join(root, file), 'utf8').matchAll(pattern)].map(([, id]) => [id, file]),
@@ -74,7 +78,10 @@ function readSourceTables(text) {
   });
 }
 
-/** Names a row by its first cell. A transition is a state and a trigger, an endpoint a method and a path. */
+/**
+ * Names a row by its first cell. A transition is a state and a trigger, an endpoint a method and a
+ * path.
+ */
 function subjectOf(chapter, [first, second]) {
   if (chapter === '3') return `${first}, ${second}`;
   return chapter === '4' && /^[A-Z]+$/.test(first) ? `${first} ${second}` : first;

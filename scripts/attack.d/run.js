@@ -26,9 +26,9 @@ import { secrets } from './proxy/secrets.js';
 import { upstreams } from './proxy/upstreams.js';
 
 /**
- * The attacks by daemon. `name` states what an attack tries, and `expected` what the daemon must do.
- * `run(arena)` throws if it does not hold. `seconds` is the limit of a short run on a busy host; a
- * long run has ten times as much.
+ * The attacks by daemon. `name` states what an attack tries, and `expected` what the daemon must
+ * do. `run(arena)` throws if it does not hold. `seconds` is the limit of a short run on a busy
+ * host; a long run has ten times as much.
  */
 const attacks = {
   bmc: [

@@ -35,7 +35,9 @@ export function checkForm(page) {
   });
 }
 
-/** Checks that each comment before a block is a known mark, and that each mark is before a block. */
+/**
+ * Checks that each comment before a block is a known mark, and that each mark is before a block.
+ */
 export function checkMarks(page) {
   return page.wrongMarks.map(({ line, text, reason }) => `${page.path}:${line}: ${text.split('\n')[0]} ${reason}`);
 }

@@ -1,7 +1,7 @@
 /**
  * Follows the recipes of docs/internals/how-to/ as a reader would, each in its own copy of the
- * repository: makes the changes, runs the commands of the page, and checks format and lint. Fails if
- * other files changed than the page names.
+ * repository: makes the changes, runs the commands of the page, and checks format and lint. Fails
+ * if other files changed than the page names.
  *
  * `node how-to.js [--keep FOLDER] [RECIPE]...`: see scripts/how-to, which first installs what is
  * missing.

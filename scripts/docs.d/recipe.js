@@ -1,17 +1,18 @@
 /**
  * Reads the recipes of docs/internals/how-to/ and makes their changes.
  *
- * A heading `## 1. \`path\`` starts a step: the file at this path changes. Blocks of `diff` below it
- * are the change; a line `@@` separates two places of the file. A heading that ends with `(new)` has
- * the whole file in its block of `ts`. A heading that ends with `(generated)` has no code. Blocks of
- * `sh` are the commands of the reader after the changes.
+ * A heading `## 1. \`path\`` starts a step: the file at this path changes. Blocks of `diff` below
+ * it are the change; a line `@@` separates two places of the file. A heading that ends with `(new)`
+ * has the whole file in its block of `ts`. A heading that ends with `(generated)` has no code.
+ * Blocks of `sh` are the commands of the reader after the changes.
  */
 
 const heading = /^#{2,3} .*`([\w./-]+)`(?: \((new|generated)\))?$/;
 
 /**
  * Returns `{stated, steps, commands}` of a page. `stated` is the number of files in its text, `**3
- * files**`. Each step is `{path, kind, blocks}`; kind is `new`, `generated` or undefined for an edit.
+ * files**`. Each step is `{path, kind, blocks}`; kind is `new`, `generated` or undefined for an
+ * edit.
  */
 export function readRecipe(text) {
   const steps = [];

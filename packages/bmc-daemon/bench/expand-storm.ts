@@ -5,7 +5,8 @@
  *
  *     npm run bench:storm -w @rackless/bmc-daemon [-- --machines N] [--connections N] [--seconds N]
  *
- * Needs libvirtd, and `npm run build` first; starts a private libvirtd with its test driver. Exits 1 over a goal.
+ * Needs libvirtd, and `npm run build` first; starts a private libvirtd with its test driver. Exits
+ * 1 over a goal.
  */
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';

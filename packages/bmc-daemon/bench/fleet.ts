@@ -5,10 +5,10 @@
  *     npm run bench:fleet -w @rackless/bmc-daemon [-- --machines N] [--few N] [--storms N]
  *       [--connections N] [--gets N] [--fake]
  *
- * Needs libvirtd, and `npm run build` first. Starts a private libvirtd with its test driver, or uses
- * machines in memory (--fake). Compares with a bare server that sends the same bytes, and with a
- * daemon that has few machines. Times without waits for a CPU decide, because other processes use the
- * CPUs too: those of the benchmark are libvirtd and two clients. Exits 1 above a goal.
+ * Needs libvirtd, and `npm run build` first. Starts a private libvirtd with its test driver, or
+ * uses machines in memory (--fake). Compares with a bare server that sends the same bytes, and with
+ * a daemon that has few machines. Times without waits for a CPU decide, because other processes use
+ * the CPUs too: those of the benchmark are libvirtd and two clients. Exits 1 above a goal.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

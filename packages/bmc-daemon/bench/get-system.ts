@@ -1,7 +1,7 @@
 /**
- * Measures GET of a system, of its manager and of the collection, without authentication, with Basic and with a
- * session's token, against a bare `node:http` server that sends the same bytes. They take turns
- * within one run, so that a busy host slows them alike. The medians are compared.
+ * Measures GET of a system, of its manager and of the collection, without authentication, with
+ * Basic and with a session's token, against a bare `node:http` server that sends the same bytes.
+ * They take turns within one run, so that a busy host slows them alike. The medians are compared.
  *
  *     npm run bench -w @rackless/bmc-daemon [-- --libvirt-uri URI] [--seconds N] [--rounds N]
  *

@@ -77,7 +77,10 @@ export class Machines {
     return new Machines(hypervisor);
   }
 
-  /** Defines `count` machines, or changes their definitions. @param first the number of the first one. */
+  /**
+   * Defines `count` machines, or changes their definitions.
+   * @param first the number of the first one.
+   */
   async define(count: number, title: string, first = 1): Promise<void> {
     for (let index = first; index < first + count; index += 1) {
       await this.#hypervisor.domainDefineXml(machineXml(index, title), 0, { timeoutMs: 60_000 });

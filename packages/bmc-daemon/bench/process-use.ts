@@ -1,4 +1,4 @@
-/** What a process uses, from /proc. */
+/** Reads the CPU time and the memory of a process from /proc. */
 import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 

@@ -1,3 +1,4 @@
 #!/usr/bin/env node
-// The name that scripts and units of sushy-tools start. Flags, configuration and environment are the same.
+// The name that scripts and units of sushy-tools start. Flags, configuration and environment are
+// the same.
 import './bmc-daemon.js';

@@ -1,4 +1,6 @@
-/** Defines the command line and runs its commands. Loads the code of a command only when it runs. */
+/**
+ * Defines the command line and runs its commands. Loads the code of a command only when it runs.
+ */
 import path from 'node:path';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { exitCode as exitCodes } from '@rackless/daemon/process/exit-code.js';

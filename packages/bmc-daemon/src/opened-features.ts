@@ -12,7 +12,10 @@ export interface OpenedFeatures {
   /** Returns the features' services that show only one machine. */
   readonly forMachine: (uuid: string) => Partial<AllServices>;
   readonly onWrite: ChangeListener;
-  /** Starts the features, one after the other. @param redfish listens at another address with Redfish. */
+  /**
+   * Starts the features, one after the other.
+   * @param redfish listens at another address with Redfish.
+   */
   start(redfish: Listening): Promise<void>;
   reload(tls: TlsOptions | undefined): void;
   /** Stops all features at the same time. */

@@ -1,6 +1,6 @@
 /**
- * The UUID of the service root. It is the same after every restart if the host has a machine id or the
- * state folder is writable, and different for every host and every service of a host.
+ * The UUID of the service root. It is the same after every restart if the host has a machine id or
+ * the state folder is writable, and different for every host and every service of a host.
  */
 import { createHmac, randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync } from 'node:fs';
@@ -34,9 +34,9 @@ function readTrimmed(file: string): string {
 }
 
 /**
- * Returns the UUID of the service, in lower case. It is derived from the machine id. On a host without a
- * machine id, such as a container, it is stored in the state folder. If that fails, the UUID is new after
- * each start, and a warning is logged. Never throws.
+ * Returns the UUID of the service, in lower case. It is derived from the machine id. On a host
+ * without a machine id, such as a container, it is stored in the state folder. If that fails, the
+ * UUID is new after each start, and a warning is logged. Never throws.
  */
 export function serviceUuid(options: ServiceUuidOptions): string {
   const { service, stateDir, log, machineIdFile = '/etc/machine-id' } = options;

@@ -17,15 +17,17 @@ export class StartError extends Error {
   }
 }
 
-/** Temporary errors: no space, handles or memory, or a device or file server that does not answer. */
+/**
+ * Temporary errors: no space, handles or memory, or a device or file server that does not answer.
+ */
 const temporary: ReadonlySet<string | undefined> = new Set([
   ...['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EBUSY', 'EINTR'],
   ...['EIO', 'ESTALE', 'ETIMEDOUT', 'EHOSTDOWN', 'ENETDOWN', 'ENETUNREACH', 'ENOTCONN'],
 ]);
 
 /**
- * Returns whether a cause is temporary: a port or folder in use, a missing address, a full disk. A damaged
- * file is not.
+ * Returns whether a cause is temporary: a port or folder in use, a missing address, a full disk. A
+ * damaged file is not.
  */
 function isTemporary(error: unknown): boolean {
   if (error instanceof ListenError || error instanceof FolderInUseError) return true;

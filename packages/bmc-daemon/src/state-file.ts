@@ -1,6 +1,7 @@
 /**
  * Stores the service's own data (roles, subscriptions) as JSON in EMULATOR_STATE_DIR. A file is
- * read at the start, and again before a change if another program has written it. Each change replaces the whole state, in memory and on the disk, one after another.
+ * read at the start, and again before a change if another program has written it. Each change
+ * replaces the whole state, in memory and on the disk, one after another.
  */
 import { mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -36,8 +37,8 @@ interface StateFileOptions<State> {
   /** `accounts`: the file is `accounts.json`. */
   readonly name: string;
   /**
-   * The schema of the file. Unknown properties of a `z.object` are dropped, or stored again if it is
-   * loose, so the daemon can read a newer daemon's file.
+   * The schema of the file. Unknown properties of a `z.object` are dropped, or stored again if it
+   * is loose, so the daemon can read a newer daemon's file.
    */
   readonly schema: z.ZodType<State>;
   /** The state without a file. */
@@ -71,7 +72,8 @@ export function openStateFile<State>(options: StateFileOptions<State>): StateFil
       const found = fingerprint(file);
       let present = state;
       if (found !== seen) {
-        // Another process wrote the file: an administrator's editor, or a second daemon. Keeps its changes.
+        // Another process wrote the file: an administrator's editor, or a second daemon. Keeps its
+        // changes.
         log.warn(`${file} was changed by another program and is read again`);
         present = read(file, options) ?? initial;
       }

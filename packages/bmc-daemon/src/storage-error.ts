@@ -1,7 +1,10 @@
 /** Errors of writing data that the daemon must store. */
 import { errorCode } from '@rackless/daemon/error-code.js';
 
-/** A file cannot be written or read. The message contains the file and the reason; `cause` is the error of node:fs. */
+/**
+ * A file cannot be written or read. The message contains the file and the reason; `cause` is the
+ * error of node:fs.
+ */
 export class StorageError extends Error {
   override readonly name: string = 'StorageError';
 }

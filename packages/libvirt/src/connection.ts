@@ -269,8 +269,8 @@ export class Connection implements Caller {
       send: (status, payload, written) => this.#outbox.stream(procedure, serial, status, payload, written),
       pause: () => {
         paused = true;
-        // Without reading, the client sees no PONG and would close the connection. libvirtd sends no
-        // PINGs on stream connections, so the client need not answer any.
+        // Without reading, the client sees no PONG and would close the connection. libvirtd sends
+        // no PINGs on stream connections, so the client need not answer any.
         this.#keepalive.stop();
         this.#transport?.pause();
       },

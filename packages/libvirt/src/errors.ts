@@ -7,8 +7,8 @@ import type { ErrorLevel, RemoteErrorCode, RemoteErrorDomain } from './enums.js'
  * - `CALL_TIMEOUT`: no reply before the timeout. libvirtd may still execute the call: read the
  *   state again before you retry. `mayHaveRun` is true if the call was sent.
  * - `CALL_ABORTED`: the caller aborted its AbortSignal. libvirtd may still execute the call.
- * - `NOT_CONNECTED`: there was no connection before the timeout, or the only attempt failed (`retry`
- *   is false). `cause` is the error of the last attempt.
+ * - `NOT_CONNECTED`: there was no connection before the timeout, or the only attempt failed
+ *   (`retry` is false). `cause` is the error of the last attempt.
  * - `CONNECTION_LOST`: the connection ended (libvirtd closed it or keepalive failed) during the
  *   call or stream.
  * - `LINK_CLOSED`: the caller called `close()`.

@@ -1,7 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { toError } from './errors.js';
 
-/** Reads a file; undefined if there is no such file. @throws {Error} with the path of an unreadable file. */
+/**
+ * Reads a file; undefined if there is no such file.
+ * @throws {Error} with the path of an unreadable file.
+ */
 export async function readIfPresent(path: string): Promise<Buffer | undefined> {
   try {
     return await readFile(path);

@@ -128,7 +128,10 @@ function decoded(what: string, text: string): string {
   return value;
 }
 
-/** Returns the socket name of a driver's own daemon. Every daemon has the test driver; virtqemud is the most common. */
+/**
+ * Returns the socket name of a driver's own daemon. Every daemon has the test driver; virtqemud is
+ * the most common.
+ */
 export const daemonSocket = (driver: string): string => `virt${driver === 'test' ? 'qemu' : driver}d-sock`;
 
 /** Properties of this process that determine the socket paths. */
@@ -152,8 +155,8 @@ interface SocketCandidates {
 
 /**
  * Returns the sockets of the URI's daemon. The socket of `?socket=` is the only candidate, because
- * another socket may belong to another daemon. Without `?socket=`, the candidates are the sockets of
- * libvirtd and of the modular daemon, in /run/libvirt or in the user's runtime directory.
+ * another socket may belong to another daemon. Without `?socket=`, the candidates are the sockets
+ * of libvirtd and of the modular daemon, in /run/libvirt or in the user's runtime directory.
  */
 export function socketCandidates(uri: LibvirtUri, environment: SocketEnvironment): SocketCandidates {
   const { socket, mode } = uri.parameters;

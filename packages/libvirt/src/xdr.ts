@@ -1,6 +1,6 @@
 /**
- * XDR encoding (RFC 4506) of libvirt's messages. Integers are big-endian; all values are padded to a
- * multiple of four bytes.
+ * XDR encoding (RFC 4506) of libvirt's messages. Integers are big-endian; all values are padded to
+ * a multiple of four bytes.
  */
 
 /**

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// An older Node stops at the first import or newer syntax with an error that does not name the cause. So this file imports nothing
-// before it knows the version, and Node 10 can parse it. A test compares the version with package.json.
+// An older Node stops at the first import or newer syntax with an error that does not name the
+// cause. So this file imports nothing before it knows the version, and Node 10 can parse it. A test
+// compares the version with package.json.
 const [major, minor] = process.versions.node.split('.').map(Number);
 // EX_CONFIG of sysexits.h: the systemd unit does not restart after it.
 const unusable = 78;

@@ -19,7 +19,9 @@ export function readSamples(file) {
     .map((line) => JSON.parse(line));
 }
 
-/** Texts in angle brackets, and words instead of an address: the reader of the sample replaces them. */
+/**
+ * Texts in angle brackets, and words instead of an address: the reader of the sample replaces them.
+ */
 const withoutPlaceholders = (yaml) =>
   yaml
     .replace(/(https?:\/\/[^\s"'<]*)<[^<>\n]*>/g, '$1placeholder')
@@ -120,7 +122,7 @@ function list(samples) {
 
 /** Renders docs/reference/litellm-samples.md. */
 export function renderPage({ valid, invalid, served, refused, unserved }) {
-  return `<!-- Made by \`npm run generate\` from packages/model-proxy/scripts/litellm-samples.js: change that, not this. -->
+  return `<!-- Made by \`npm run generate\` from packages/model-proxy/scripts/litellm-samples.js. Change the source, not this page. -->
 
 # Samples of LiteLLM's documentation
 

@@ -71,8 +71,8 @@ export function curlLine(request: TracedRequest): string {
   const { method, url, headers, body } = request;
   const excerpt = new Excerpt();
   for (const chunk of body) excerpt.add(chunk);
-  // In JSON, a line end is only white space, so a space means the same. A form is shown in one line,
-  // although it needs its line ends.
+  // In JSON, a line end is only white space, so a space means the same. A form is shown in one
+  // line, although it needs its line ends.
   const data = masked(excerpt.text.replaceAll(/\r?\n/g, ' '), secretsOf(request));
   const options = pairs(headers).map(([name, value]) => `-H ${quoted(`${name}: ${maskedHeader(name, value)}`)}`);
   return [`curl -X ${method}`, quoted(maskUrl(url)), ...options, `-d ${quoted(data)}`].join(' ');
@@ -117,7 +117,9 @@ function secretOfHeader(name: string, value: string): string | null {
   return secretHeader.test(name) ? value.replace(/^(?:Bearer|Basic) /i, '') : null;
 }
 
-/** A shorter key is a placeholder, such as `EMPTY`, `none` or `ollama`, and may occur in any text. */
+/**
+ * A shorter key is a placeholder, such as `EMPTY`, `none` or `ollama`, and may occur in any text.
+ */
 const MIN_SECRET_LENGTH = 7;
 
 /**

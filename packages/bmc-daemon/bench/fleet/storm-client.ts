@@ -1,5 +1,5 @@
 /**
- * Sends the same reset to many machines at once, in a process of its own, so that it does not delay the
+ * Sends the same reset to many machines at once, in its own process, so that it does not delay the
  * GETs of the benchmark. Reads the URLs of the resets from standard input, one in a line.
  *
  *     node storm-client.js RESET_TYPE CONNECTIONS

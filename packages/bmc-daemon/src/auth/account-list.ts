@@ -1,6 +1,6 @@
 /**
- * Combines the password file (users and hashes) and the state file (roles, locks, whether an account
- * is enabled or must change its password) into the list of accounts.
+ * Combines the password file (users and hashes) and the state file (roles, locks, whether an
+ * account is enabled or must change its password) into the list of accounts.
  */
 import type { HtpasswdEntry } from '../password-file/htpasswd.js';
 import type { PasswordFile } from '../password-file/password-file.js';

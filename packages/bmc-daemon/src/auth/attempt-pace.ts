@@ -14,7 +14,10 @@ export interface PaceLimits {
   readonly maxGapMs: number;
 }
 
-/** Counts the attempts of one address, or of one user name from one address, and returns when the next may begin. */
+/**
+ * Counts the attempts of one address, or of one user name from one address, and returns when the
+ * next may begin.
+ */
 export class Pace {
   readonly #limits: PaceLimits;
   #count = 0;

@@ -31,7 +31,10 @@ export interface AttemptLimits {
   readonly maxWaitingOfAddress: number;
   /** Maximum number of addresses in memory; the same maximum for pairs and for accounts. */
   readonly keys: number;
-  /** After this time without attempts, the queue resets the counts of an address, pair or account; milliseconds. */
+  /**
+   * After this time without attempts, the queue resets the counts of an address, pair or account;
+   * milliseconds.
+   */
   readonly forgetAfterMs: number;
 }
 
@@ -142,8 +145,8 @@ export class AttemptQueue {
   /**
    * Drops the newest attempt of the address or pair with the most waiting attempts.
    * @param countsOf returns the counts to compare; undefined for an attempt that must stay.
-   * @param own the counts of the new attempt. If other counts are equally high, the address or pair of
-   *   the new attempt loses an attempt.
+   * @param own the counts of the new attempt. If other counts are equally high, the address or pair
+   *   of the new attempt loses an attempt.
    */
   #dropFrom(countsOf: (queued: QueuedAttempt) => AttemptCounts | undefined, own: AttemptCounts): void {
     let longest = own;

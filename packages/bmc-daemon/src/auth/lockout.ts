@@ -27,8 +27,8 @@ export function createLockout(state: StateFile<AccessState>, { log, clock }: Loc
 
   const lock = (user: string): void => {
     const { lockoutSeconds, lockoutResets: locksEnd } = state.state.settings;
-    // DMTF's schema: if AccountLockoutCounterResetEnabled is false, only an administrator unlocks the
-    // account.
+    // DMTF's schema: if AccountLockoutCounterResetEnabled is false, only an administrator unlocks
+    // the account.
     const lockedUntil = locksEnd ? clock() + lockoutSeconds * 1000 : null;
     try {
       state.update((old) => {

@@ -8,14 +8,14 @@ import { RecentMap } from './recent-map.js';
 const MAX_KNOWN_WRONG = 10_000;
 
 /**
- * The password cache of one process. It has one digest for each user who has logged in, and a limited
- * number of wrong passwords. A digest is useless without the process's key.
+ * The password cache of one process. It has one digest for each user who has logged in, and a
+ * limited number of wrong passwords. A digest is useless without the process's key.
  */
 export class PasswordMemory {
   readonly #key = randomBytes(32);
   /**
-   * Digests by user. A digest stays when its account is removed or changed: the hash of the account is
-   * part of the digest, so the digest matches no later password.
+   * Digests by user. A digest stays when its account is removed or changed: the hash of the account
+   * is part of the digest, so the digest matches no later password.
    */
   readonly #right = new Map<string, Buffer>();
   /** Reasons by digest and address. */

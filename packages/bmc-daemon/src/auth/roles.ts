@@ -16,8 +16,8 @@ export interface Role {
 }
 
 /**
- * The role of a user who is only in the password file. A program that can write that file can also set the
- * password of an administrator, so a lower role would protect nothing.
+ * The role of a user who is only in the password file. A program that can write that file can also
+ * set the password of an administrator, so a lower role would protect nothing.
  */
 export const administrator = 'Administrator';
 

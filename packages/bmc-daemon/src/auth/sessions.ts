@@ -14,8 +14,9 @@ export interface SessionsOptions {
   readonly now: () => number;
   readonly idleMs: () => number;
   /**
-   * Returns the password hash of an account; undefined if the account does not exist or is disabled.
-   * A locked account keeps its sessions. When the hash changes, the account's sessions end.
+   * Returns the password hash of an account; undefined if the account does not exist or is
+   * disabled. A locked account keeps its sessions. When the hash changes, the account's sessions
+   * end.
    */
   readonly hashOf: (user: string | null) => string | undefined;
   /** Maximum number of sessions of one user; another session ends the least recently used one. */
@@ -25,8 +26,8 @@ export interface SessionsOptions {
 }
 
 /**
- * The sessions of the service. Sessions in memory end with the process; sessions in the shared store
- * do not.
+ * The sessions of the service. Sessions in memory end with the process; sessions in the shared
+ * store do not.
  * @see DSP0266, Redfish session login authentication
  */
 export interface Sessions {
@@ -51,7 +52,10 @@ export interface Sessions {
   end(id: string): Awaitable<boolean>;
   /** Ends all sessions of a user, so that they stay closed even if the account is enabled again. */
   endAll(user: string): Awaitable<void>;
-  /** Makes a session valid for the new password hash, after a request of this session changed the password. */
+  /**
+   * Makes a session valid for the new password hash, after a request of this session changed the
+   * password.
+   */
   adoptNewHash(id: string): Awaitable<void>;
 }
 

@@ -22,8 +22,9 @@ export interface CertificateDetails {
 /**
  * Extensions that clients process:
  *
- * - Required by RFC 5280 §4.2: key usage 15, subjectAltName 17, basic constraints 19, name constraints
- *   30, certificate policies 32, policy constraints 36, extended key usage 37, inhibit anyPolicy 54.
+ * - Required by RFC 5280 §4.2: key usage 15, subjectAltName 17, basic constraints 19, name
+ *   constraints 30, certificate policies 32, policy constraints 36, extended key usage 37, inhibit
+ *   anyPolicy 54.
  * - Recommended by RFC 5280 §4.2: policy mappings 33.
  * - Not required, but processed by OpenSSL, Go and browsers: CRL distribution points 31.
  */

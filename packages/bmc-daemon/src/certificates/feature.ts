@@ -16,7 +16,9 @@ import {
 
 const ownResources = [...httpsCertificateResources, ...certificateServiceResources];
 
-/** The feature certificates. Without it, the service still uses the files of the settings for HTTPS. */
+/**
+ * The feature certificates. Without it, the service still uses the files of the settings for HTTPS.
+ */
 export const certificates: Feature<CertificateServices> = {
   resources: [...ownResources, ...driveCertificateResources],
   resourcesOf: ({ media }) => (media === undefined ? ownResources : [...ownResources, ...driveCertificateResources]),

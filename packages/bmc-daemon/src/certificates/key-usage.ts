@@ -65,8 +65,8 @@ export function purposesOf({ keyUsage }: { readonly keyUsage?: readonly string[]
 }
 
 /**
- * Returns whether the extension KeyUsage lets a TLS server use the key (RFC 5280 §4.2.1.3, as OpenSSL
- * checks it). Without the extension there are no bits, and every use is allowed.
+ * Returns whether the extension KeyUsage lets a TLS server use the key (RFC 5280 §4.2.1.3, as
+ * OpenSSL checks it). Without the extension there are no bits, and every use is allowed.
  */
 export function keyUsageAllowsTlsServer(usages: readonly KeyUsage[]): boolean {
   const setBits = bits.filter((bit) => usages.includes(bit));

@@ -13,8 +13,8 @@ import { createSigningRequest, generateKey, type SigningRequest } from './signin
 import { writeTlsFiles } from './tls-file-writer.js';
 
 /**
- * The error for a rejected certificate or signing request; the current certificate stays in use. The
- * message gives the reason and quotes no key.
+ * The error for a rejected certificate or signing request; the current certificate stays in use.
+ * The message gives the reason and quotes no key.
  */
 export class ServerCertificateError extends Error {
   override readonly name = 'ServerCertificateError';
@@ -44,8 +44,8 @@ export const noRequestedKeys: RequestedKeys = { keys: [] };
 const MAX_STORED_KEYS = 8;
 /**
  * Maximum number of signing requests that wait for their key. The value must not exceed
- * {@link MAX_STORED_KEYS}. Otherwise a new key could remove the key of a signing request that the client
- * has not received yet.
+ * {@link MAX_STORED_KEYS}. Otherwise a new key could remove the key of a signing request that the
+ * client has not received yet.
  */
 const MAX_WAITING = 8;
 
@@ -57,8 +57,8 @@ export interface ServerCertificate {
   readonly chain: readonly X509Certificate[];
   /**
    * Generates a key, and stores it until a client sends its certificate, or until newer requests
-   * replace it. Generates one key at a time, because an RSA key occupies one of the few threads that
-   * also verify passwords.
+   * replace it. Generates one key at a time, because an RSA key occupies one of the few threads
+   * that also verify passwords.
    * @returns the signing request as PEM.
    * @throws {ServerCertificateError} `busy`.
    * @throws {StateFileError}

@@ -10,7 +10,9 @@ import { keyPem, pemOf } from './pem.js';
 
 /** Clocks of the authority and of this host may differ. */
 const CLOCK_SKEW_MS = 5 * 60_000;
-/** Minimum length of an RSA key. Today's clients require it (OpenSSL's security level 2, browsers). */
+/**
+ * Minimum length of an RSA key. Today's clients require it (OpenSSL's security level 2, browsers).
+ */
 const MIN_RSA_BITS = 2048;
 /** Curves for certificates in TLS 1.3 (RFC 8446 §4.2.3), with OpenSSL's names. */
 const tlsCurves = ['prime256v1', 'secp384r1', 'secp521r1'];
@@ -86,9 +88,9 @@ function keyFault({ publicKey }: X509Certificate): string | undefined {
 }
 
 /**
- * Returns why the server cannot use a certificate with its key, or undefined. Tries a TLS handshake in
- * memory, because OpenSSL accepts some pairs (such as an RSA-PSS key for SHA-1) that fail in every
- * handshake.
+ * Returns why the server cannot use a certificate with its key, or undefined. Tries a TLS handshake
+ * in memory, because OpenSSL accepts some pairs (such as an RSA-PSS key for SHA-1) that fail in
+ * every handshake.
  */
 export async function pairFault(certificates: readonly X509Certificate[], key: KeyObject): Promise<string | undefined> {
   try {

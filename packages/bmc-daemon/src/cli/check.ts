@@ -1,4 +1,7 @@
-/** `bmc-daemon check`: faults and warnings on standard error, the effective settings on standard output. */
+/**
+ * `bmc-daemon check`: faults and warnings on standard error, the effective settings on standard
+ * output.
+ */
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import { printStartReport } from '@rackless/daemon/process/start-report.js';
 import { renderEffectiveSettings } from '../config/effective.js';

@@ -88,8 +88,8 @@ function lineToWrite(name: string | undefined): string {
 }
 
 /**
- * Adds an assignment of a setting. EMULATOR_* has precedence over its alias. Of two equal names, the
- * later one applies, as in Python.
+ * Adds an assignment of a setting. EMULATOR_* has precedence over its alias. Of two equal names,
+ * the later one applies, as in Python.
  */
 function addSetting(
   settings: Map<SettingKey, FileSetting>,

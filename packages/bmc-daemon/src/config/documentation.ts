@@ -118,7 +118,7 @@ export function renderConfigurationPage(): string {
   ].join('\n\n')}\n`;
 }
 
-const introduction = `<!-- Made by \`npm run generate\` from packages/bmc-daemon/src/config: change that, not this. -->
+const introduction = `<!-- Made by \`npm run generate\` from packages/bmc-daemon/src/config. Change the source, not this page. -->
 
 # Configuration of bmc-daemon
 

@@ -61,8 +61,8 @@ describe('the inspection of settings', () => {
     expect(inspect("EMULATOR_OS_CLOUD = 'lab'").faults).toEqual([]);
     const others = "EMULATOR_LIBVIRT_URI = 'qemu:///system'\nEMULATOR_FAKE_DRIVER = True\n";
     expect(inspect(`${others}EMULATOR_OS_CLOUD = 'lab'`).faults).toEqual([
-      'bmc.conf:2: EMULATOR_LIBVIRT_URI is set beside EMULATOR_OS_CLOUD: a daemon serves only one of them',
-      'bmc.conf:3: EMULATOR_FAKE_DRIVER is set beside EMULATOR_OS_CLOUD: a daemon serves only one of them',
+      'bmc.conf:2: EMULATOR_LIBVIRT_URI is set together with EMULATOR_OS_CLOUD: a daemon serves only one of them',
+      'bmc.conf:3: EMULATOR_FAKE_DRIVER is set together with EMULATOR_OS_CLOUD: a daemon serves only one of them',
     ]);
   });
 

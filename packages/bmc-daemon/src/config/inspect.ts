@@ -125,7 +125,7 @@ function cloudFaults({ settings, origins }: Inspected, environment: Environment,
     ...(fakeDriver ? (['fakeDriver'] as const) : []),
   ];
   const faults = otherHypervisors.map((key) =>
-    messageFor(key, 'is set beside EMULATOR_OS_CLOUD: a daemon serves only one of them'),
+    messageFor(key, 'is set together with EMULATOR_OS_CLOUD: a daemon serves only one of them'),
   );
   try {
     readCloud(osCloud, { environment, directory: process.cwd() });

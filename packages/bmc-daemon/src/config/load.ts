@@ -20,7 +20,9 @@ export interface LoadOptions {
   readonly file?: string | undefined;
   readonly flags?: Flags;
   readonly environment?: Environment;
-  /** Base folder for relative paths of flags and of the environment. Default: the current folder. */
+  /**
+   * Base folder for relative paths of flags and of the environment. Default: the current folder.
+   */
   readonly workingDirectory?: string;
 }
 

@@ -30,5 +30,7 @@ export type Settings = {
   readonly [Key in SettingKey]: (typeof settingsTable)[Key] extends { readonly type: z.ZodType<infer T> } ? T : never;
 };
 
-/** Every key of the table, in its order. Object.keys returns string[], but the table is a literal. */
+/**
+ * Every key of the table, in its order. Object.keys returns string[], but the table is a literal.
+ */
 export const settingKeys = Object.keys(settingsTable) as SettingKey[];

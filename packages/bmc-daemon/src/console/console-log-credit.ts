@@ -9,8 +9,8 @@ interface WriteRate {
 }
 
 /**
- * Number of bytes that may be written now. An urgent write may exceed this number; later writes then
- * wait longer.
+ * Number of bytes that may be written now. An urgent write may exceed this number; later writes
+ * then wait longer.
  */
 export class WriteCredit {
   readonly #rate: WriteRate;

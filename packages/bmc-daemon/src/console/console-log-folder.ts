@@ -96,7 +96,8 @@ export class ConsoleLogFolder {
   }
 
   /**
-   * Stores another instance of a boot, for a restart of the daemon; does nothing if the boot has been removed.
+   * Stores another instance of a boot, for a restart of the daemon; does nothing if the boot has
+   * been removed.
    * @throws {StorageError}
    */
   async setInstance(number: number, instance: string): Promise<void> {
@@ -214,7 +215,10 @@ export class ConsoleLogFolder {
     this.#boots = undefined;
   }
 
-  /** Returns the file to append to. A new file above the limits replaces one in the middle of the boot. */
+  /**
+   * Returns the file to append to. A new file above the limits replaces one in the middle of the
+   * boot.
+   */
   async #segment(boot: StoredBoot): Promise<Segment> {
     const { segmentBytes, firstSegments, lastSegments } = this.#limits;
     const last = boot.segments.at(-1);

@@ -49,7 +49,10 @@ export class ConsoleRecording {
   #batches: Batch[] = [];
   /** The last identified boot. */
   #boot: RunningBoot | undefined;
-  /** Boots that began since the last connection, until the first boot of that connection is identified. */
+  /**
+   * Boots that began since the last connection, until the first boot of that connection is
+   * identified.
+   */
   #laterBoots: RunningBoot[] | undefined;
   /** When the machine was started, until its port is connected. */
   #startedAt: number | undefined;

@@ -3,7 +3,9 @@ import type { ConsoleLogFolder, Boot } from './console-log-folder.js';
 import { lastLines, type PrintedLine } from './console-log-lines.js';
 import type { ConsoleRecording } from './console-log-recording.js';
 
-/** A boot, or a line of one. Times are null if the hypervisor recorded the output, without times. */
+/**
+ * A boot, or a line of one. Times are null if the hypervisor recorded the output, without times.
+ */
 export type ConsoleLogRecord =
   | { readonly kind: 'boot'; readonly boot: Pick<Boot, 'number' | 'size'> & { readonly began: string | null } }
   | {
@@ -27,8 +29,8 @@ export class ConsoleLogRecords {
   }
 
   /**
-   * Returns the stored boots, oldest first. After each boot come its lines, of which only the newest
-   * fit into the maximum number of records. Returns the same array until something changes.
+   * Returns the stored boots, oldest first. After each boot come its lines, of which only the
+   * newest fit into the maximum number of records. Returns the same array until something changes.
    */
   async read(uuid: string, recording: ConsoleRecording): Promise<readonly ConsoleLogRecord[]> {
     return await recording.read(async (folder) => {

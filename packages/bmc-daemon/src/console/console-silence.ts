@@ -37,7 +37,9 @@ export class SilenceWatch {
   #pauseMs: number;
   #isUrgent = false;
 
-  /** @param onDue called once when a check is due; urgent after input, or a change of the machine. */
+  /**
+   * @param onDue called once when a check is due; urgent after input, or a change of the machine.
+   */
   constructor(pace: SilencePace, onDue: (isUrgent: boolean) => void) {
     this.#pace = pace;
     this.#onDue = onDue;
@@ -55,8 +57,8 @@ export class SilenceWatch {
   }
 
   /**
-   * Begins with a new stream. Silence is only measured after its first output, because libvirtd loses
-   * streams only while it sends output.
+   * Begins with a new stream. Silence is only measured after its first output, because libvirtd
+   * loses streams only while it sends output.
    */
   start(): void {
     this.stop();

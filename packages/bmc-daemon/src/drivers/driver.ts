@@ -90,7 +90,7 @@ export interface HypervisorDriver extends MinimalDriver {
   readonly volumes?: VolumeControl;
   /** The hosts of the machines; absent if the driver does not know them. */
   readonly hosts?: HostsControl;
-  /** Logs that the hypervisor keeps; absent if it keeps none. */
+  /** Logs that the hypervisor stores; absent if it stores none. */
   readonly logs?: HypervisorLogs;
   /** CPU time, memory, disk and network statistics; absent if the hypervisor has none. */
   readonly statistics?: StatisticsControl;

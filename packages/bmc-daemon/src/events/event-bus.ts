@@ -26,7 +26,10 @@ export interface ServiceEvent {
   /** Null if no Redfish client caused it: a guest that shut itself down, a `virsh destroy`. */
   readonly actor: Actor | null;
   readonly time: Date;
-  /** A sentence after the message's own text, for people: `ComputerSystem.Reset ForceOff.` Never a secret. */
+  /**
+   * A sentence after the message's own text, for people: `ComputerSystem.Reset ForceOff.` Never a
+   * secret.
+   */
   readonly detail?: string;
   /**
    * For a test event of a client: `text` replaces the registry's text, and `testId` replaces the

@@ -21,7 +21,9 @@ export interface Replay {
   readonly missed: number;
 }
 
-/** Numbers the events of the event bus, stores the latest ones, and delivers them to subscribers. */
+/**
+ * Numbers the events of the event bus, stores the latest ones, and delivers them to subscribers.
+ */
 export interface EventFeed {
   /**
    * Adds a subscriber.

@@ -41,7 +41,9 @@ interface EventServicesOptions {
   /** The resources of the service. */
   readonly resources: TypedResources;
   readonly stateDir: string;
-  /** Distinguishes the subscriptions and logs from those of another service that used the folder. */
+  /**
+   * Distinguishes the subscriptions and logs from those of another service that used the folder.
+   */
   readonly serviceUuid: string;
   /** Resolves the host names of listeners. Default: the host's resolver. */
   readonly lookup?: NameLookup;
@@ -53,7 +55,10 @@ interface OpenEventServices {
   readonly logs: EventLogs;
   /** The types of all resources. */
   readonly resourceTypes: readonly string[];
-  /** Closes the streams, stops all deliveries, and resolves when the logs are written, or writing has failed. */
+  /**
+   * Closes the streams, stops all deliveries, and resolves when the logs are written, or writing
+   * has failed.
+   */
   close(): Promise<void>;
 }
 

@@ -31,7 +31,9 @@ export interface PresentAddress extends DeviceAddress {
 export interface HostRoute extends DeviceAddress {
   /** Address of the next hop; null: the destination is on the link. */
   readonly gateway: string | null;
-  /** Whether it is a connected route: the kernel adds and removes it with an address of the device. */
+  /**
+   * Whether it is a connected route: the kernel adds and removes it with an address of the device.
+   */
   readonly isConnected: boolean;
 }
 
@@ -47,7 +49,10 @@ export class HostAddressError extends Error {
   }
 }
 
-/** The addresses and routes of a host. If `ip` fails, a method rejects with a {@link HostAddressError}. */
+/**
+ * The addresses and routes of a host. If `ip` fails, a method rejects with a
+ * {@link HostAddressError}.
+ */
 export interface HostAddresses {
   /** Returns the addresses of all interfaces. */
   list(): Promise<readonly PresentAddress[]>;
@@ -58,8 +63,8 @@ export interface HostAddresses {
   /** Removes an address. Succeeds if the interface does not have it. */
   remove(address: DeviceAddress): Promise<void>;
   /**
-   * Returns whether another host of the link answers ARP for an IPv4 address; false for IPv6. Without
-   * an answer it takes a little more than 0.5 s.
+   * Returns whether another host of the link answers ARP for an IPv4 address; false for IPv6.
+   * Without an answer it takes a little more than 0.5 s.
    */
   isAnswered(address: DeviceAddress): Promise<boolean>;
 }
@@ -153,12 +158,16 @@ function routesOf(route: z.infer<typeof routesJson>[number], isFour: boolean): r
   });
 }
 
-/** Sends a datagram, so that the kernel requests the neighbor's hardware address. It needs no privilege. */
+/**
+ * Sends a datagram, so that the kernel requests the neighbor's hardware address. It needs no
+ * privilege.
+ */
 function requestArp(address: string): Promise<void> {
   return new Promise((resolve) => {
     const socket = createSocket('udp4');
     const done = (): void => void socket.close(() => resolve());
-    // Without a route, or behind a firewall, the kernel sends no request. The address then counts as free.
+    // Without a route, or behind a firewall, the kernel sends no request. The address then counts
+    // as free.
     socket.once('error', done);
     socket.send('', DISCARD, address, done);
   });
@@ -170,7 +179,10 @@ async function ipJson(args: readonly string[]): Promise<unknown> {
   return text.trim() === '' ? [] : (JSON.parse(text) as unknown);
 }
 
-/** Runs a change. @param alreadyDone matches the error text of a change that is already in effect. */
+/**
+ * Runs a change.
+ * @param alreadyDone matches the error text of a change that is already in effect.
+ */
 async function change(what: string, alreadyDone: RegExp, args: readonly string[]): Promise<void> {
   try {
     await ip(what, args);

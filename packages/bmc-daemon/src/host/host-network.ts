@@ -1,5 +1,6 @@
 /**
- * Reads the network of this host from the kernel. Redfish shows it as the network ports of the managers.
+ * Reads the network of this host from the kernel. Redfish shows it as the network ports of the
+ * managers.
  * @see proc(5), https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-class-net
  */
 import { readFileSync } from 'node:fs';
@@ -46,8 +47,8 @@ export interface HostNetwork {
 }
 
 /**
- * The suffix of the label of a manager's address: `eth0:bmc`. Node lists such an address under its label
- * instead of the interface. All services of the host use this suffix.
+ * The suffix of the label of a manager's address: `eth0:bmc`. Node lists such an address under its
+ * label instead of the interface. All services of the host use this suffix.
  */
 export const managerLabel = ':bmc';
 
@@ -130,8 +131,8 @@ function positive(text: string | null): number | null {
 }
 
 /**
- * Returns the gateways of default routes by interface. Addresses in the table are hexadecimal numbers in
- * the byte order of a little-endian machine.
+ * Returns the gateways of default routes by interface. Addresses in the table are hexadecimal
+ * numbers in the byte order of a little-endian machine.
  */
 function defaultRoutes4(table: string): ReadonlyMap<string, string> {
   const routes = table.split('\n').flatMap((line): [string, string][] => {

@@ -1,7 +1,7 @@
 /**
- * Sends changes of fake systems to a fake deploy agent, as sushy-tools does: PUT, with the system as JSON.
- * A power action causes two notifications, with the pending state and with the final state, because
- * agents act on `pending_power`.
+ * Sends changes of fake systems to a fake deploy agent, as sushy-tools does: PUT, with the system
+ * as JSON. A power action causes two notifications, with the pending state and with the final
+ * state, because agents act on `pending_power`.
  * @see https://docs.openstack.org/sushy-tools/latest/user/dynamic-emulator.html
  */
 import { setMaxListeners } from 'node:events';
@@ -47,8 +47,8 @@ const pendingPower: Readonly<Partial<Record<MachineChangeKind, PendingPower['pow
 };
 
 /**
- * Starts the notifications for systems with `external_notifier`. Logs failures, because an absent agent
- * must not affect a machine.
+ * Starts the notifications for systems with `external_notifier`. Logs failures, because an absent
+ * agent must not affect a machine.
  * @returns a function that ends them.
  */
 export function startNotifications(
@@ -62,7 +62,9 @@ export function startNotifications(
   );
   if (notified.size === 0) return () => undefined;
   const put = createPut(target);
-  /** The last notification of each machine. The next one waits for it, so that they arrive in order. */
+  /**
+   * The last notification of each machine. The next one waits for it, so that they arrive in order.
+   */
   const lastSent = new Map<string, Promise<void>>();
   let waiting = 0;
   let dropped = false;
@@ -94,7 +96,8 @@ export function startNotifications(
     const system = notified.get(uuid);
     // sushy-tools cannot remove a system, so it has no notification for that.
     if (system === undefined || kind === 'undefined') return;
-    // Reads the machine now, because a power action can cause several events in one turn of the event loop.
+    // Reads the machine now, because a power action can cause several events in one turn of the
+    // event loop.
     const machine = machines.find(uuid);
     const bootedFrom = machines.bootedFrom(uuid);
     const pendingState = pendingPower[kind];

@@ -1,4 +1,7 @@
-/** Translates between EMULATOR_FAKE_SYSTEMS, with the names of sushy-tools, and the machines of the fake driver. */
+/**
+ * Translates between EMULATOR_FAKE_SYSTEMS, with the names of sushy-tools, and the machines of the
+ * fake driver.
+ */
 import type { FakeSystem } from '../config/rows/fake-systems.js';
 import type { CompleteSnapshot } from '../drivers/snapshot/system-snapshot.js';
 import type { BootChoice } from '../drivers/rules/boot-override.js';
@@ -56,8 +59,8 @@ export interface PendingPower {
 }
 
 /**
- * A system as the fake driver of sushy-tools stores it. `boot_image` has for each drive: the URL, whether
- * it is write-protected, whether an image is inserted.
+ * A system as the fake driver of sushy-tools stores it. `boot_image` has for each drive: the URL,
+ * whether it is write-protected, whether an image is inserted.
  */
 export interface SystemNotification extends Omit<FakeSystem, 'boot_device'> {
   readonly boot_device: string;
@@ -77,7 +80,8 @@ const driveNames = { cdrom: 'Cd', floppy: 'Floppy', usb: 'UsbStick' } as const;
 /**
  * Returns the body of a notification.
  * @param configured the system in EMULATOR_FAKE_SYSTEMS.
- * @param bootedFrom the boot device of the current run; undefined if the machine has not started yet.
+ * @param bootedFrom the boot device of the current run; undefined if the machine has not started
+ *   yet.
  */
 export function notificationOf(
   configured: FakeSystem,

@@ -1,4 +1,7 @@
-/** Creates the driver of the hypervisor that the settings select. Loads only the code of this driver. */
+/**
+ * Creates the driver of the hypervisor that the settings select. Loads only the code of this
+ * driver.
+ */
 import type { Settings } from '../config/settings.js';
 import { allowSystems } from '../drivers/allowed-systems.js';
 import type { NameLookup } from '../host/name-lookup.js';

@@ -10,7 +10,9 @@ import { SharedPools } from '../drivers/libvirt/media/shared-pools.js';
 import { StateFileError } from '../state-file.js';
 import type { DriverContext, OpenedDriver } from './driver-context.js';
 
-/** Creates the driver of the libvirt hosts. This is the driver if the settings select no other one. */
+/**
+ * Creates the driver of the libvirt hosts. This is the driver if the settings select no other one.
+ */
 export function libvirt(context: DriverContext): OpenedDriver {
   const { settings, environment, log } = context;
   const { libvirtUri: uris } = settings;

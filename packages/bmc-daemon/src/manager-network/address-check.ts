@@ -1,8 +1,8 @@
 /**
- * Checks whether a manager can have an address, and how to set it. The address of a manager must not
- * change the existing routes of the host. Within a network of the host, the address gets no route.
- * Outside these networks, the address adds a route to its own network, and is rejected if another
- * route of the host overlaps that network.
+ * Checks whether a manager can have an address, and how to set it. The address of a manager must
+ * not change the existing routes of the host. Within a network of the host, the address gets no
+ * route. Outside these networks, the address adds a route to its own network, and is rejected if
+ * another route of the host overlaps that network.
  */
 import { isIPv4 } from 'node:net';
 import type { DeviceAddress, HostRoute } from '../host/host-addresses.js';
@@ -74,7 +74,10 @@ export function checkAddress(
   };
 }
 
-/** Returns whether a route is the connected route of this network, which another manager's address added. */
+/**
+ * Returns whether a route is the connected route of this network, which another manager's address
+ * added.
+ */
 function isSame(route: HostRoute, { address, prefix, device }: DeviceAddress): boolean {
   return route.isConnected && route.device === device && route.prefix === prefix && overlap(route, { address, prefix });
 }
@@ -85,7 +88,9 @@ function loopbackFault(address: string): string | undefined {
   return fits ? undefined : 'the loopback interface accepts only addresses of 127.0.0.0/8';
 }
 
-/** Returns the fault of an address that an interface other than `lo` cannot have; undefined: none. */
+/**
+ * Returns the fault of an address that an interface other than `lo` cannot have; undefined: none.
+ */
 function ordinaryFault(address: string): string | undefined {
   const bits = addressBits(address);
   return forbiddenNetworks.find(([network]) => {

@@ -1,4 +1,7 @@
-/** The body of an image: counts its bytes, limits them, and rejects a server that is silent or too slow. */
+/**
+ * The body of an image: counts its bytes, limits them, and rejects a server that is silent or too
+ * slow.
+ */
 import type { IncomingMessage } from 'node:http';
 import { Transform, type Readable } from 'node:stream';
 import { ImageError } from './image-error.js';
@@ -53,7 +56,9 @@ export function countedBody(
   const minBytes = (MIN_BYTES_PER_SECOND * limits.idleTimeoutMs) / 1000;
   /** Time since the start of the current period. */
   let slowMs = 0;
-  /** Number of bytes at the start of the current period, in which the server must send `minBytes`. */
+  /**
+   * Number of bytes at the start of the current period, in which the server must send `minBytes`.
+   */
   let periodStart = 0;
   const watch = setInterval(() => {
     // While bytes wait for a slow disk, the server is not too slow.

@@ -22,8 +22,8 @@ interface ExchangeOptions {
 /**
  * Sends one request and waits for the response head. The caller reads or destroys the body, and
  * limits the total time by `signal`.
- * @throws {ImageError} the signal's reason, if the signal aborted with an ImageError; else an error for
- *   the cause.
+ * @throws {ImageError} the signal's reason, if the signal aborted with an ImageError; else an error
+ *   for the cause.
  * @see RFC 9110 §15.2 (interim responses), §15.2.2 (101)
  */
 export function exchange(
@@ -46,7 +46,8 @@ export function exchange(
     const cancelConnectLimit = limitSilence(request, url, options);
     request.once('error', fail);
     limitInterimAnswers(request, () => tooManyInterimAnswers(url));
-    // Without a listener, Node.js closes the connection and reports neither a response nor an error.
+    // Without a listener, Node.js closes the connection and reports neither a response nor an
+    // error.
     request.once('upgrade', (_response, socket) => {
       socket.destroy();
       fail(new ImageError('mediaUnreachable', `${reading(url)}: the server answered 101 to a request without Upgrade`));

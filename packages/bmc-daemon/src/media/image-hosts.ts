@@ -68,7 +68,8 @@ export const anyHost: HostRules = { allowed: null, ipFamily: null };
 export function isHostRule(rule: string): boolean {
   if (readNetwork(rule) !== null) return true;
   if (!/^(\*\.)?[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?\.?$/i.test(rule)) return false;
-  // Rejects `010.0.0.1` and `0x7f.1`: in a URL they are addresses, so as names they would never match.
+  // Rejects `010.0.0.1` and `0x7f.1`: in a URL they are addresses, so as names they would never
+  // match.
   const url = `http://${rule.replace(/^\*\./, '')}`;
   return URL.canParse(url) && isIP(new URL(url).hostname) === 0;
 }

@@ -78,8 +78,8 @@ export async function openImage(
 }
 
 /**
- * Reads the validator of an image without its body. Returns null if the HEAD request fails, whatever
- * the reason: a pre-signed URL is for GET only, and some servers do not support HEAD.
+ * Reads the validator of an image without its body. Returns null if the HEAD request fails,
+ * whatever the reason: a pre-signed URL is for GET only, and some servers do not support HEAD.
  * @throws {ImageError} `aborted` if the signal aborts.
  */
 export async function inspectImage(

@@ -1,14 +1,21 @@
-/** The part of the manager-network feature that finds the machine of a request or a console by its address. */
+/**
+ * The part of the manager-network feature that finds the machine of a request or a console by its
+ * address.
+ */
 import type { IncomingMessage } from 'node:http';
 
 /** Finds machines by the names and addresses of their managers. */
 export interface MachineAddresses {
   /**
-   * Returns the UUID of the machine whose manager received a request, by the name in the `Host` header
-   * or by the address of the socket. Returns null if the request used a name or an address of the host.
+   * Returns the UUID of the machine whose manager received a request, by the name in the `Host`
+   * header or by the address of the socket. Returns null if the request used a name or an address
+   * of the host.
    */
   readonly scopeOf: (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string | null;
-  /** Returns the UUID of the machine whose manager has this address; null for an address of the host. */
+  /**
+   * Returns the UUID of the machine whose manager has this address; null for an address of the
+   * host.
+   */
   machineAt(address: string): string | null;
   /**
    * Returns whether an address belongs to a manager. The address may be absent from the host's

@@ -85,8 +85,8 @@ export function createPages(
   app.use((request: Request) => {
     throw redfishError('ResourceMissingAtURI', request.path);
   });
-  // Express recognizes an error handler by its four parameters. This handler never calls _next, because
-  // Express's default handler answers with HTML and writes to standard error.
+  // Express recognizes an error handler by its four parameters. This handler never calls _next,
+  // because Express's default handler answers with HTML and writes to standard error.
   app.use((error: unknown, request: Request, response: Reply, _next: NextFunction) => {
     if (!response.headersSent) {
       fail(toRedfishError(error, { path: request.path }), response);
@@ -103,8 +103,8 @@ export function createPages(
       response.setHeader('X-Request-Id', requestId);
       response.once('close', () => resolve({ ...notes, status: response.statusCode }));
       const reply = Object.assign(response, { locals: notes });
-      // A URL without a slash at its start is `*` or invalid. Express does not get it, because its old
-      // URL parser would print a warning.
+      // A URL without a slash at its start is `*` or invalid. Express does not get it, because its
+      // old URL parser would print a warning.
       if (request.url?.startsWith('/') === true) app(request, reply);
       else fail(redfishError('ResourceMissingAtURI', maskUrl(request.url ?? '')), reply);
     });
@@ -153,8 +153,8 @@ async function machinesPage(driver: PagesDriver, version: string, response: Repl
 
 /**
  * Reads all machines, sorted by name. If reading a machine fails, its row has no state. If a whole
- * batch of parallel reads is unavailable, the rest is not read, because each batch would cost another
- * timeout.
+ * batch of parallel reads is unavailable, the rest is not read, because each batch would cost
+ * another timeout.
  * @throws {DriverError} the error of `listSystems`; unavailable if a whole batch fails before any
  *   machine could be read.
  */

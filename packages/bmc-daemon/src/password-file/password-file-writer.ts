@@ -54,7 +54,8 @@ export function checkUser(user: string): void {
   if (user.startsWith('\uFEFF')) throw new CredentialsError('user', 'a user name cannot begin with a byte order mark');
   if (user === '.' || user === '..')
     throw new CredentialsError('user', "a user name cannot be . or ..: clients remove them from the account's URI");
-  // POST to Accounts/Members creates an account, so no client could read or delete an account at that URI.
+  // POST to Accounts/Members creates an account, so no client could read or delete an account at
+  // that URI.
   if (user === 'Members')
     throw new CredentialsError('user', 'a user name cannot be Members: that URI belongs to the collection of accounts');
 }
@@ -129,7 +130,8 @@ interface PasswordFileEdit {
 /**
  * Prepares a change of the file's text. The file is replaced atomically, so a reader sees the old
  * or the new file. A new file is readable for its owner only; an existing file keeps its mode and
- * owner. A concurrent change by `htpasswd` or an editor is preserved, because the edit is applied again.
+ * owner. A concurrent change by `htpasswd` or an editor is preserved, because the edit is applied
+ * again.
  * @throws {PasswordFileWriteError}
  */
 export function preparePasswordFile(file: string, edit: (text: string) => string): PasswordFileEdit {

@@ -1,8 +1,8 @@
 /**
- * The current password file. Any fault prevents the start of the daemon. After a later change, faulty
- * lines are ignored and the valid lines apply. The daemon never uses an older copy: a removed user
- * cannot log in even if the same edit damaged another line, and without the file no user can log
- * in.
+ * The current password file. Any fault prevents the start of the daemon. After a later change,
+ * faulty lines are ignored and the valid lines apply. The daemon never uses an older copy: a
+ * removed user cannot log in even if the same edit damaged another line, and without the file no
+ * user can log in.
  */
 import { statSync } from 'node:fs';
 import type { Log } from '@rackless/daemon/log/log.js';

@@ -6,9 +6,9 @@ const MAX_READS = 3;
 const PAUSE_MS = 20;
 
 /**
- * Reads the file. Apache's htpasswd empties the file before it writes: a reader in between would see
- * no users, and a writer would lose them. So the function reads a file again if it is empty or its
- * last line has no end. It then blocks the process for up to 40 ms.
+ * Reads the file. Apache's htpasswd empties the file before it writes: a reader in between would
+ * see no users, and a writer would lose them. So the function reads a file again if it is empty or
+ * its last line has no end. It then blocks the process for up to 40 ms.
  * @param pause waits between two reads.
  * @throws the errors of node:fs.
  */

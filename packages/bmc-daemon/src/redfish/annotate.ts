@@ -82,8 +82,8 @@ function without(resource: JsonObject, path: string): JsonObject {
 
 /**
  * Returns the properties of a manager that rows RF-46 and RF-49 of the contract require: an empty
- * list of chassis, and a null UUID. Strict mode omits the null UUID, because DMTF's protocol validator
- * accepts only the service root's UUID.
+ * list of chassis, and a null UUID. Strict mode omits the null UUID, because DMTF's protocol
+ * validator accepts only the service root's UUID.
  */
 function managerByContract({ Links: links }: JsonObject): JsonObject {
   return {

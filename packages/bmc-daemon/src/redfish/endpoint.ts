@@ -1,4 +1,7 @@
-/** Creates the endpoints of resources, documents and streams: the operation of each method of a path. */
+/**
+ * Creates the endpoints of resources, documents and streams: the operation of each method of a
+ * path.
+ */
 import { bytesAnswer, emptyAnswer, streamAnswer } from './answer.js';
 import { guardOf, type Guard } from './authorize.js';
 import { ifMatchHolds, ifNoneMatchHolds } from './conditions.js';

@@ -46,7 +46,10 @@ export interface Change {
 /** Called after every successful write; it must not throw. */
 export type ChangeListener = (change: Change) => void;
 
-/** The client of one request. Creates `signal` on its first use, because most requests do not use it. */
+/**
+ * The client of one request. Creates `signal` on its first use, because most requests do not use
+ * it.
+ */
 export class RequestClient implements Requester {
   readonly user: string | null;
   readonly session: string | null;

@@ -2,8 +2,9 @@
 import type { TaskRecord } from './tasks/task-record.js';
 
 /**
- * Returns the UUID of the machine of a canonical URI: the segment in `/redfish/v1/Systems/{uuid}/…`, and likewise
- * below Managers and Chassis. Returns null for any other URI.
+ * Returns the UUID of the machine of a canonical URI: the segment in
+ * `/redfish/v1/Systems/{uuid}/…`, and likewise below Managers and Chassis. Returns null for any
+ * other URI.
  */
 export function machineUuidOf(uri: string): string | null {
   return /^\/redfish\/v1\/(?:Systems|Managers|Chassis)\/([^/]+)/.exec(uri)?.[1] ?? null;

@@ -13,9 +13,9 @@ import { message, withDetail } from './messages/messages.js';
 const readMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Rejects a write by a page of another site. A browser names the page's site in `Origin` (RFC 6454);
- * other clients send no such header. Pages cannot have the schemes of browser extensions, so an extension
- * may write.
+ * Rejects a write by a page of another site. A browser names the page's site in `Origin` (RFC
+ * 6454); other clients send no such header. Pages cannot have the schemes of browser extensions, so
+ * an extension may write.
  * @throws {RedfishError} 403.
  */
 export function checkOrigin({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): void {
@@ -35,8 +35,8 @@ export function checkOrigin({ method, headers }: Pick<IncomingMessage, 'method' 
  * For a service without login: rejects a write by a page whose host name is not a name of this
  * host. A page can point its own name to this service (DNS rebinding), and the browser then sees
  * one site. Names of this host are `localhost`, the names below it, its host name and every IP
- * address: a page cannot point an address to another host. The host name must match exactly, because
- * anyone can register a longer domain that begins with it.
+ * address: a page cannot point an address to another host. The host name must match exactly,
+ * because anyone can register a longer domain that begins with it.
  * @throws {RedfishError} 403.
  */
 export function checkOpenOrigin({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): void {

@@ -715,6 +715,6 @@ describe('a request that the HTTP parser rejects', () => {
 
   it('reports too many headers, not a large body', async () => {
     const answer = await client.raw(`GET /redfish/v1 HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(70_000)}\r\n\r\n`);
-    expect(answer).toContain('Not the body is too large, but the URI and the headers.');
+    expect(answer).toContain('The URI and the headers are too large, not the body.');
   });
 });

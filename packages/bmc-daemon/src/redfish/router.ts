@@ -33,8 +33,8 @@ interface Node<Target> {
 }
 
 /**
- * Maximum number of paths in the cache. Clients repeat a few paths. A full cache is cleared, so that
- * guessed paths cannot fill the memory.
+ * Maximum number of paths in the cache. Clients repeat a few paths. A full cache is cleared, so
+ * that guessed paths cannot fill the memory.
  */
 const cachedPaths = 4096;
 /**

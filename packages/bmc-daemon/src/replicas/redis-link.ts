@@ -12,7 +12,9 @@ export interface RedisLink {
    * @throws {StoreUnavailable} at once without a connection, and after the deadline.
    */
   command(words: readonly string[]): Promise<unknown>;
-  /** Calls the listener for each message of a channel. Messages may get lost without a connection. */
+  /**
+   * Calls the listener for each message of a channel. Messages may get lost without a connection.
+   */
   subscribe(channel: string, listener: (message: string) => void): Promise<void>;
   /** Calls the listener after each reconnection of the connection for commands. */
   onReconnect(listener: () => void): void;

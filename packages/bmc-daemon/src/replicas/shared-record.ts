@@ -76,8 +76,8 @@ export class SharedRecord<Value extends object> {
   }
 
   /**
-   * Runs one change at a time, and stores its {@link update}s. If another replica was faster, runs it again
-   * on the new value.
+   * Runs one change at a time, and stores its {@link update}s. If another replica was faster, runs
+   * it again on the new value.
    * @throws {StoreUnavailable}; what the change throws. Then the value stays unchanged.
    */
   change<Result>(work: () => Result | Promise<Result>): Promise<Result> {

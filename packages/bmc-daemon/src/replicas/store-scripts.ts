@@ -11,15 +11,18 @@
 /** The names of the keys. */
 export const keyNames = ['entries', 'changed', 'revision', 'epoch', 'floor'] as const;
 
-/** Returns the key of a name. All keys have the same hash tag, so that they are on one node of a cluster. */
+/**
+ * Returns the key of a name. All keys have the same hash tag, so that they are on one node of a
+ * cluster.
+ */
 export const keyOf = (name: string): string => `{bmc-daemon}:${name}`;
 
 /**
  * Returns what changed after a revision.
- * ARGV: the revision, its epoch, a name for a new epoch. A revision that Redis has not reached means that
- * Redis returned to an older state: a lagging copy took over, or a backup was restored.
- * Answer: epoch, revision, time in ms, whether it is everything, then key, revision and value of each
- * entry. The value of a deleted entry is null.
+ * ARGV: the revision, its epoch, a name for a new epoch. A revision that Redis has not reached
+ * means that Redis returned to an older state: a lagging copy took over, or a backup was restored.
+ * Answer: epoch, revision, time in ms, whether it is everything, then key, revision and value of
+ * each entry. The value of a deleted entry is null.
  */
 export const readScript = `
 local epoch = redis.call('GET', KEYS[4])
@@ -44,9 +47,8 @@ return answer`;
 
 /**
  * Changes entries, if none of them has changed meanwhile.
- * ARGV: the channel, then for each entry: key, expected revision (0: there must be none; empty: any),
- * 1 and its value or 0 and nothing.
- * Answer: 1, or 0 if another replica was faster.
+ * ARGV: the channel, then for each entry: key, expected revision (0: there must be none; empty:
+ * any), 1 and its value or 0 and nothing. Answer: 1, or 0 if another replica was faster.
  */
 export const writeScript = `
 for i = 2, #ARGV, 4 do

@@ -3,7 +3,10 @@ export class StoreUnavailable extends Error {
   override readonly name: string = 'StoreUnavailable';
 }
 
-/** The shared store answers, but this replica cannot make the change now. The message is for clients. */
+/**
+ * The shared store answers, but this replica cannot make the change now. The message is for
+ * clients.
+ */
 export class ChangeRefused extends StoreUnavailable {
   override readonly name = 'ChangeRefused';
 }

@@ -1,13 +1,13 @@
 /**
- * Maps deprecated URIs to their successors. DMTF moved some resources; clients still use the old URIs.
- * Both URIs work, and annotate.ts selects the URI for links.
+ * Maps deprecated URIs to their successors. DMTF moved some resources; clients still use the old
+ * URIs. Both URIs work, and annotate.ts selects the URI for links.
  */
 import { encodeSegment } from '../redfish/rendering.js';
 import type { ResourceSettings } from './services.js';
 
 /**
- * Returns the id of a drive in its chassis. The id includes the storage, because drive ids are unique
- * within a storage only. In a shared chassis it also includes the machine.
+ * Returns the id of a drive in its chassis. The id includes the storage, because drive ids are
+ * unique within a storage only. In a shared chassis it also includes the machine.
  */
 export function chassisDriveId(
   systemUuid: string,

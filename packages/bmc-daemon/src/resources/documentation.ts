@@ -25,7 +25,10 @@ const areas: readonly (readonly [segment: string, title: string])[] = [
 const code = (text: string) => `\`${text}\``;
 const segmentOf = (uri: string) => uri.split('/')[3] ?? '';
 
-/** Returns the privileges of a method, such as `ConfigureManager or ConfigureSelf`; `none` for an open method. */
+/**
+ * Returns the privileges of a method, such as `ConfigureManager or ConfigureSelf`; `none` for an
+ * open method.
+ */
 function privilegeOf(entity: string, uri: string, method: string, isOpen: boolean): string {
   if (isOpen) return 'none';
   const { any, properties = {} } = requirementOf(entity, uri, method);

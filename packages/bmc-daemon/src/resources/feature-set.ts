@@ -1,11 +1,13 @@
-/** EMULATOR_FEATURE_SET: a subset of the resources, without links to resources outside the subset. */
+/**
+ * EMULATOR_FEATURE_SET: a subset of the resources, without links to resources outside the subset.
+ */
 import { isArray, isObject, type Json, type JsonObject } from '../redfish/json.js';
 import type { Resource } from '../redfish/resource.js';
 import { createRouter } from '../redfish/router.js';
 
 /**
- * `minimum`: Systems; `vmedia`: also Managers, virtual media and Ethernet interfaces; `full`: everything.
- * The names are those of sushy-tools.
+ * `minimum`: Systems; `vmedia`: also Managers, virtual media and Ethernet interfaces; `full`:
+ * everything. The names are those of sushy-tools.
  */
 export const featureSets = ['full', 'vmedia', 'minimum'] as const;
 
@@ -82,7 +84,7 @@ function prune(object: JsonObject, isServed: (path: string) => boolean): JsonObj
   );
 }
 
-/** Returns undefined if nothing is left of the value. */
+/** Returns undefined if no part of the value remains. */
 function pruneValue(value: Json | undefined, isServed: (path: string) => boolean): Json | undefined {
   if (isDead(value, isServed)) return undefined;
   if (isObject(value)) return prune(value, isServed);

@@ -17,7 +17,9 @@ interface MachineCollection<Detail extends keyof SystemDetails> {
   readonly ids: (system: SystemWith<Detail>, services: Services) => readonly string[];
 }
 
-/** Returns a collection whose members follow from one snapshot of the machine. It accepts no POST. */
+/**
+ * Returns a collection whose members follow from one snapshot of the machine. It accepts no POST.
+ */
 export function machineCollection<Detail extends keyof SystemDetails>({
   memberType,
   name,

@@ -9,8 +9,8 @@ const sorted = {
 } as const satisfies Readonly<Record<Order, unknown>>;
 
 /**
- * Returns the machines sorted by UUID. The same list gives the same result object, so that its cached
- * rendering stays valid: a driver returns the same list until a machine is added or removed.
+ * Returns the machines sorted by UUID. The same list gives the same result object, so that its
+ * cached rendering stays valid: a driver returns the same list until a machine is added or removed.
  */
 export function inOrder(machines: readonly SystemRef[], order: Order): readonly SystemRef[] {
   const known = sorted[order].get(machines);

@@ -6,7 +6,10 @@ export function reference(uri: string): { readonly '@odata.id': string } {
   return { '@odata.id': uri };
 }
 
-/** Renders the property `name` with a link; empty if the URI is not served, because its feature is absent. */
+/**
+ * Renders the property `name` with a link; empty if the URI is not served, because its feature is
+ * absent.
+ */
 export function linkIfServed(name: string, uri: string, isServed: (path: string) => boolean): JsonObject {
   return isServed(uri) ? { [name]: reference(uri) } : {};
 }

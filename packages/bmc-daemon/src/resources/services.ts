@@ -27,7 +27,8 @@ export interface ResourceSettings extends InventorySettings {
 
 /**
  * The services of features that other features and all resources can use; null if the feature is
- * absent. The resources of a feature also use its other services (`<feature>/resources/services.ts`).
+ * absent. The resources of a feature also use its other services
+ * (`<feature>/resources/services.ts`).
  */
 export interface Offers {
   readonly access: Logins | null;

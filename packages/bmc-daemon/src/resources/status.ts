@@ -4,7 +4,9 @@ import type { MachineFault, SystemSnapshot } from '../drivers/snapshot/system-sn
 import type { JsonObject } from '../redfish/resource.js';
 import { resourceEventRegistry, resourceEventTable } from '../redfish/messages/resource-event-registry.js';
 
-/** Status of a present resource without subordinate resources, which therefore has no HealthRollup. */
+/**
+ * Status of a present resource without subordinate resources, which therefore has no HealthRollup.
+ */
 export const enabled: JsonObject = { State: 'Enabled', Health: 'OK' };
 
 /** Status of a resource that a virtual machine does not have. It has no Health. */
@@ -26,10 +28,10 @@ type Condition = Pick<
 >;
 
 /**
- * Returns the status of a machine, which is Enabled even while the machine is off. It is UnavailableOffline
- * while its host does not answer. Health is Critical after a failure of the guest, its process or a disk,
- * until the next start. It is Warning while the hypervisor does not answer, and if several hosts have a
- * machine with its UUID.
+ * Returns the status of a machine, which is Enabled even while the machine is off. It is
+ * UnavailableOffline while its host does not answer. Health is Critical after a failure of the
+ * guest, its process or a disk, until the next start. It is Warning while the hypervisor does not
+ * answer, and if several hosts have a machine with its UUID.
  * @see DSP2046, Status
  */
 export function systemStatus(condition: Condition): JsonObject {
@@ -119,9 +121,10 @@ function warning(name: string, detail: string, resolution: string): JsonObject {
 }
 
 /**
- * Returns the power state of a machine. On: it has a QEMU process, even if the guest sleeps or crashed.
- * PoweringOff: the guest stopped and its process ends soon. A guest that received a shutdown request is
- * On, because it can ignore the request. PoweringOn: the start of the guest is not complete.
+ * Returns the power state of a machine. On: it has a QEMU process, even if the guest sleeps or
+ * crashed. PoweringOff: the guest stopped and its process ends soon. A guest that received a
+ * shutdown request is On, because it can ignore the request. PoweringOn: the start of the guest is
+ * not complete.
  * @see DSP2046, PowerState; https://libvirt.org/html/libvirt-libvirt-domain.html#virDomainState
  */
 export function powerState({

@@ -1,6 +1,6 @@
 /**
- * Manages discovery by SSDP. Clients change its settings over Redfish, and a state file stores them.
- * The socket is open while discovery is enabled.
+ * Manages discovery by SSDP. Clients change its settings over Redfish, and a state file stores
+ * them. The socket is open while discovery is enabled.
  */
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
@@ -125,8 +125,8 @@ class SsdpDiscovery implements Discovery {
   async #change(change: Partial<DiscoverySettings>): Promise<void> {
     const before = this.#wanted;
     const next = settingsOf({ ...before, ...change }, change.enabled ?? before.enabled);
-    // Compares with the active and the requested settings: if the port was not available, a client may
-    // now disable discovery.
+    // Compares with the active and the requested settings: if the port was not available, a client
+    // may now disable discovery.
     if (sameSettings(next, this.#active) && sameSettings(next, before)) return;
     this.#store(next);
     this.#wanted = next;

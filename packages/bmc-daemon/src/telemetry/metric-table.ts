@@ -130,7 +130,9 @@ const total = (
   read: ({ now }) => readingOf(sum(read(now))),
 });
 
-/** Returns a metric for the rate of all disks or interfaces: the growth of their total per second. */
+/**
+ * Returns a metric for the rate of all disks or interfaces: the growth of their total per second.
+ */
 const rate = (id: string, name: string, what: string, read: (machine: MachineStatistics) => Devices): Metric => ({
   id,
   name,

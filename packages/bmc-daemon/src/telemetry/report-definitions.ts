@@ -1,4 +1,6 @@
-/** Stores the report definitions that clients have changed: whether and how often a report is made. */
+/**
+ * Stores the report definitions that clients have changed: whether and how often a report is made.
+ */
 import { z } from 'zod';
 import type { Awaitable } from '../redfish/resource.js';
 import type { StateFile } from '../state-file.js';

@@ -15,7 +15,10 @@ let machines: readonly SystemRef[];
 /** The running machines. */
 let running: Set<string>;
 let samples: number;
-/** Whether the host answers the next samples: at once, with an error, or when `answerSlow` is called. */
+/**
+ * Whether the host answers the next samples: at once, with an error, or when `answerSlow` is
+ * called.
+ */
 let host: 'up' | 'down' | 'slow';
 let answerSlow: () => void;
 let health: unknown[];

@@ -1,6 +1,6 @@
 /**
- * Samples the hypervisor's counters, however many clients ask: one sample for all machines, or one for
- * each machine if the hypervisor has to be asked for each.
+ * Samples the hypervisor's counters, however many clients ask: one sample for all machines, or one
+ * for each machine if the hypervisor has to be asked for each.
  */
 import { DriverError } from '../drivers/driver-error.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
@@ -131,7 +131,10 @@ class Sampler {
     return { sample: this.#latest, before: this.#previous };
   }
 
-  /** Returns the latest sample if it is younger than `minAgeMs`, else a new one. Concurrent callers share one query. */
+  /**
+   * Returns the latest sample if it is younger than `minAgeMs`, else a new one. Concurrent callers
+   * share one query.
+   */
   sample(): Promise<Sample> {
     const { clock, minAgeMs } = this.#options;
     if (this.#latest !== undefined && clock() - this.#latest.clockMs < minAgeMs) return Promise.resolve(this.#latest);

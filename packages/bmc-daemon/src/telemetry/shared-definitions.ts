@@ -1,4 +1,7 @@
-/** The report definitions of all replicas, in the shared store: an entry for each machine, and one for the service. */
+/**
+ * The report definitions of all replicas, in the shared store: an entry for each machine, and one
+ * for the service.
+ */
 import { z } from 'zod';
 import { readEntry, repeatUntilStored } from '../replicas/entry-changes.js';
 import type { SharedStore, StoredEntry } from '../replicas/shared-store.js';

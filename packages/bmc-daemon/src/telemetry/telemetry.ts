@@ -50,7 +50,9 @@ interface TelemetryOptions {
 
 interface OpenTelemetryOptions extends TelemetryOptions {
   readonly stateDir: string;
-  /** Distinguishes the definitions of this service from those of another one that used the folder. */
+  /**
+   * Distinguishes the definitions of this service from those of another one that used the folder.
+   */
   readonly serviceUuid: string;
   /** The definitions of all replicas. Default: those in EMULATOR_STATE_DIR. */
   readonly definitions?: ReportDefinitions | undefined;
@@ -58,7 +60,10 @@ interface OpenTelemetryOptions extends TelemetryOptions {
 
 /** A reader of a slow host receives the stored report after this time. */
 const WAIT_MS = 4_000;
-/** Maximum age of a reused sample: slightly below the shortest interval, because timers are not exact. */
+/**
+ * Maximum age of a reused sample: slightly below the shortest interval, because timers are not
+ * exact.
+ */
 const SAMPLE_MAX_AGE_MS = 900;
 
 /**

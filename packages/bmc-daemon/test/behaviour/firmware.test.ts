@@ -98,7 +98,8 @@ describeSpec('BIOS attributes', (spec) => {
     const [location] = (own?.['Location'] ?? []) as readonly { Uri: string }[]; // every member has a location
     const registry = await spec().get(location?.Uri ?? '');
     const { Attributes } = spec().objectAt(registry, 'RegistryEntries') as { Attributes?: readonly Body[] };
-    // The registry describes the machines of all hypervisors. Only servers of OpenStack have MachineType.
+    // The registry describes the machines of all hypervisors. Only servers of OpenStack have
+    // MachineType.
     const described = Attributes?.map(({ AttributeName }) => AttributeName);
     expect(described?.filter((name) => name !== 'MachineType')).toEqual(Object.keys(first));
   });

@@ -180,7 +180,7 @@ describe('selecting a console', () => {
   it('gives no access to files, commands, forwarding or environment', async () => {
     await start();
     const copy = ssh('admin/node-2', { ...admin, command: ['scp', '-t', '/tmp'] });
-    expect([await copy.exit(), copy.stderr]).toEqual([1, 'this is a serial console: it takes no files\n']);
+    expect([await copy.exit(), copy.stderr]).toEqual([1, 'this is a serial console: it does not accept files\n']);
     const command = ssh('admin/node-2', { ...admin, command: ['reboot'] });
     expect([await command.exit(), command.stderr]).toEqual([
       1,
@@ -334,7 +334,7 @@ describe('a console', () => {
     const killed = ssh('admin/node-2', { ...admin, options: terminal });
     await killed.waitFor('Connected');
     await killed.dispose();
-    await becomes(() => logged.filter((line) => line.includes('the client has gone')).length, 2);
+    await becomes(() => logged.filter((line) => line.includes('the client has disconnected')).length, 2);
     await becomes(() => access.sessions.list().length, 0);
     // The port is free again.
     await expect(driver.console.open('node-2')).resolves.toBeDefined();

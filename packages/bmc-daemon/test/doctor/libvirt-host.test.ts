@@ -220,7 +220,7 @@ describe('the socket', () => {
   const nobody = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
 
   asRoot.each([
-    [0o600, 0, 'the socket admits no group', 'unix_sock_group = "libvirt"'],
+    [0o600, 0, 'the socket allows no group', 'unix_sock_group = "libvirt"'],
     [0o660, 'libvirt', 'it is not in the group libvirt', 'usermod -aG libvirt nobody'],
   ])('with mode %o rejects an account, and the command permits it', async (mode, group, why, fix) => {
     const gid =

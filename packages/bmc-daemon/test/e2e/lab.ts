@@ -70,7 +70,10 @@ export class Guest extends Machine {
     return Array.from(this.serial.output.matchAll(new RegExp(REPORT, 'g')), ([report]) => report.trim());
   }
 
-  /** Returns the next boot, medium, button or NMI that the guest reports, including unexpected boots. */
+  /**
+   * Returns the next boot, medium, button or NMI that the guest reports, including unexpected
+   * boots.
+   */
   async nextEvent(timeoutMs = BOOT_MS): Promise<string> {
     return (await this.serial.waitFor(REPORT, timeoutMs)).trim();
   }
@@ -86,7 +89,8 @@ export class Guest extends Machine {
   }
 
   /**
-   * Types a command at the current or the next prompt. {@link nextEvent} still returns earlier reports.
+   * Types a command at the current or the next prompt. {@link nextEvent} still returns earlier
+   * reports.
    */
   async type(command: string): Promise<void> {
     const prompted = (): boolean => {

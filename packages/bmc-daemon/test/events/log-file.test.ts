@@ -6,7 +6,9 @@ import { newFolder } from './event-lab.js';
 
 const module = join(import.meta.dirname, '../../dist/events/log-file.js');
 
-/** Appends one record, then ten at once. The file has no room for all of the ten. Prints the ids. */
+/**
+ * Appends one record, then ten at once. The file has no room for all of the ten. Prints the ids.
+ */
 const script = `
   const { LogFile } = await import(process.argv[1]);
   const file = new LogFile({ path: process.argv[2], limit: 100, log: { warn: () => console.error('failed') } });

@@ -6,8 +6,8 @@ export interface GuestMachine {
   readonly uuid?: string;
   readonly firmware: 'bios' | 'efi';
   /**
-   * The CD drive is on IDE for `pc` and on SATA for `q35`. The kernel of the Linux guests has no SATA
-   * driver, so a Linux guest on `q35` needs `cdromBus: 'scsi'`.
+   * The CD drive is on IDE for `pc` and on SATA for `q35`. The kernel of the Linux guests has no
+   * SATA driver, so a Linux guest on `q35` needs `cdromBus: 'scsi'`.
    */
   readonly machine: 'pc' | 'q35';
   /** Raw image that the guest may write to. */
@@ -28,7 +28,9 @@ const NETWORK =
   `<interface type='user'><model type='virtio'/></interface>` +
   `<rng model='virtio'><backend model='random'>/dev/urandom</backend></rng>`;
 
-/** Returns the domain XML of an emulated guest (TCG) that boots its disk and uses its serial line. */
+/**
+ * Returns the domain XML of an emulated guest (TCG) that boots its disk and uses its serial line.
+ */
 export function guestMachineXml(options: GuestMachine): string {
   const { name, uuid, firmware, machine, disk, cdrom, serial, network = false } = options;
   const bus = options.cdromBus ?? (machine === 'pc' ? 'ide' : 'sata');

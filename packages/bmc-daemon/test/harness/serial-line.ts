@@ -6,8 +6,8 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 const ESCAPES = /\x1b(\[[0-9;?=]*[A-Za-z]|[()][A-Z0-9])|\r/g;
 
 /**
- * The peer of a guest's serial line. Each QEMU process connects to it (`mode='connect'`), so it collects
- * the output of all boots. It does not use virtlogd, which can lose output.
+ * The peer of a guest's serial line. Each QEMU process connects to it (`mode='connect'`), so it
+ * collects the output of all boots. It does not use virtlogd, which can lose output.
  */
 export class SerialLine {
   readonly #server: Server;
@@ -22,7 +22,8 @@ export class SerialLine {
     server.on('connection', (socket) => {
       this.#socket = socket;
       socket.setEncoding('latin1');
-      // An escape sequence can arrive in two chunks, so an incomplete sequence waits for the next chunk.
+      // An escape sequence can arrive in two chunks, so an incomplete sequence waits for the next
+      // chunk.
       let rest = '';
       socket.on('data', (chunk) => {
         const text = (rest + chunk.toString()).replaceAll(ESCAPES, '');
@@ -59,8 +60,8 @@ export class SerialLine {
   }
 
   /**
-   * Waits for output that matches, after the match of the last call. The match need not end with a line,
-   * because a prompt has no line end.
+   * Waits for output that matches, after the match of the last call. The match need not end with a
+   * line, because a prompt has no line end.
    * @returns the match.
    * @throws {Error} after `timeoutMs`, with the output since the last match.
    */

@@ -1,4 +1,7 @@
-/** Kills a daemon process before a chosen call to libvirtd, and reads the state of the host afterwards. */
+/**
+ * Kills a daemon process before a chosen call to libvirtd, and reads the state of the host
+ * afterwards.
+ */
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -191,7 +194,10 @@ export class KillLab {
     await this.serial.reaches(before + 2, 600_000);
   }
 
-  /** Changes the machine to UEFI and starts it once, so that it has a variable file with a boot entry. */
+  /**
+   * Changes the machine to UEFI and starts it once, so that it has a variable file with a boot
+   * entry.
+   */
   async makeUefi(): Promise<void> {
     await this.virsh('define', this.file('uefi.xml'));
     await this.virsh('start', name);

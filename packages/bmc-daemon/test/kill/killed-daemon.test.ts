@@ -24,7 +24,9 @@ beforeAll(async () => {
 });
 afterAll(() => lab.stop());
 
-/** Returns the indexes of the define that removes the name of a finished change, the second define. */
+/**
+ * Returns the indexes of the define that removes the name of a finished change, the second define.
+ */
 function secondDefine(calls: readonly string[]): readonly number[] {
   return calls.flatMap((call, index) => (call === 'domainDefineXmlFlags' ? [index] : [])).slice(1, 2);
 }

@@ -62,7 +62,10 @@ describe('a definition that another program changes', () => {
 });
 
 describe('a machine that a client switches off while it starts', () => {
-  /** Starts a machine, and switches it off just before libvirt starts it. Returns the error of the start. */
+  /**
+   * Starts a machine, and switches it off just before libvirt starts it. Returns the error of the
+   * start.
+   */
   async function switchedOffAtStart(parts: Host, machine: Machine): Promise<unknown> {
     const [boot, coldStart] = [new BootControl({ host: parts, bootLoaderMap: {} }), new ColdStart(parts)];
     const power = new PowerControl({ host: parts, boot, coldStart, gracefulRestartWaitMs: 600_000 });

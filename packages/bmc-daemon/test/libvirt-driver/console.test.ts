@@ -162,7 +162,8 @@ describe('the console log of a libvirt machine', () => {
 
   it('records each boot from the start of the firmware, also over a restart of the service', async () => {
     // The definition makes SeaBIOS use the serial port.
-    // It ignores the power button, because the end of QEMU can discard output that libvirtd has not read.
+    // It ignores the power button, because the end of QEMU can discard output that libvirtd has not
+    // read.
     await guest('logged', `<bios useserial='yes'/>`, { ignoresPowerButton: true });
     const { uuid } = await driver.getSystem('logged');
     let consoles = open();
@@ -172,8 +173,8 @@ describe('the console log of a libvirt machine', () => {
         (await log?.read())?.flatMap((record) => (record.kind === 'boot' ? record.boot.number : [])) ?? [];
       return await Promise.all(numbers.map(async (number) => String(await log?.text(number))));
     };
-    // SeaBIOS prints the end of `Hard Disk...` and its line end when its timer ticks: within the guest's
-    // output, after it, or never if a reset comes first.
+    // SeaBIOS prints the end of `Hard Disk...` and its line end when its timer ticks: within the
+    // guest's output, after it, or never if a reset comes first.
     const boots = async () => (await raw()).map((text) => text.replace(/[.\r\n]/g, ''));
     const said = (count: number) =>
       until(`boot ${count}`, async () => {
@@ -271,7 +272,8 @@ describe('a console stream that libvirt loses', () => {
       log,
       silence: { ...never, ...silence },
     });
-    // Stores everything: on a busy host, the guest prints more than the default bounds before the test ends.
+    // Stores everything: on a busy host, the guest prints more than the default bounds before the
+    // test ends.
     const bounds = { ...consoleLogBounds, lastSegments: 10_000, burstBytes: 2 ** 30 };
     const logs = openConsoleLogs({ driver, hub, folder: host.file(`consoles-${uuid}`), log, bounds });
     hub.attach(uuid, {
@@ -296,7 +298,8 @@ describe('a console stream that libvirt loses', () => {
     const written = async () => /wchar: (\d+)/.exec(await readFile(`/proc/${pid}/io`, 'utf8'))?.[1];
     stream.pause();
     let [before, equal] = ['', 0];
-    // libvirtd then has a message that it cannot send, so it does not notice that virsh ends the stream.
+    // libvirtd then has a message that it cannot send, so it does not notice that virsh ends the
+    // stream.
     await until('the guest to be stuck', async () => {
       const now = String(await written());
       equal = now === before ? equal + 1 : 0;

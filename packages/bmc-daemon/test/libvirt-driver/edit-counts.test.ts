@@ -24,7 +24,10 @@ interface Counts {
 /** The counts of the running change. Reads after events of libvirt do not belong to it. */
 const counting = new AsyncLocalStorage<Counts>();
 
-/** Calls a function with the counts of the running change, and the result, whenever a method has returned. */
+/**
+ * Calls a function with the counts of the running change, and the result, whenever a method has
+ * returned.
+ */
 function onCall<Target extends object>(
   target: Target,
   name: keyof Target & string,
@@ -106,7 +109,10 @@ const continuous = { enabled: 'continuous', target: 'cdrom' } as const;
 const settings = change({ settings: { memoryMiB: 8 } });
 const start: Operation = (uuid) => driver.power(uuid, 'create');
 
-/** Fails if a change parses or makes more texts. A background read may parse a text before it, so fewer are allowed. */
+/**
+ * Fails if a change parses or makes more texts. A background read may parse a text before it, so
+ * fewer are allowed.
+ */
 function expectAtMost(counts: Omit<Counts, 'uuid'>, parses: number, texts: number): void {
   const grown = { parses: Math.max(counts.parses, parses), texts: Math.max(counts.texts, texts) };
   expect(grown).toEqual({ parses, texts });

@@ -242,8 +242,8 @@ export async function reaches(driver: CompleteDriver, { uuid }: Guest, state: Do
 }
 
 /**
- * Boots a machine once from a device, and then resets it. Expects that the monitor of QEMU has the machine's own order
- * again at the reset. Switches the machine off.
+ * Boots a machine once from a device, and then resets it. Expects that the monitor of QEMU has the
+ * machine's own order again at the reset. Switches the machine off.
  * @param line the output of the device's program.
  */
 export async function expectBootOnce(

@@ -3,7 +3,10 @@ import { createGlance, type Glance } from '../support/glance.js';
 import type { ServedCloud } from '../support/served-cloud.js';
 import { iso, startImages, type Images } from './media-lab.js';
 
-/** Adds a server and an empty Glance to a cloud, and starts an image server with `/boot.iso`. The caller closes it. */
+/**
+ * Adds a server and an empty Glance to a cloud, and starts an image server with `/boot.iso`. The
+ * caller closes it.
+ */
 export async function startImageCloud({
   cloud,
   servers,

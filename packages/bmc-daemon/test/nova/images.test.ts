@@ -139,7 +139,8 @@ it('deletes no image that another daemon has inserted during the sweep, and swee
   test.cloud.others.set('image', (request, response, path) => {
     const id = path.split('/')[3] ?? '';
     const image = glance.images.get(id);
-    // The servers have been read. The other daemon has marked the image, changed its server and released the mark.
+    // The servers have been read. The other daemon has marked the image, changed its server and
+    // released the mark.
     if (image !== undefined && request.method === 'GET' && !changed.has(id)) {
       changed.add(id);
       glance.images.set(id, { ...image, updated_at: '2026-11-23T02:00:00Z' });

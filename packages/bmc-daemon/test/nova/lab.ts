@@ -1,7 +1,8 @@
 /**
- * The OpenStack of `scripts/openstack-lab`, for tests. Its cloud `lab` has the servers `lab-1`, with a
- * network interface, and `lab-2`, without. RACKLESS_OPENSTACK_LAB is the clouds.yaml of a running lab,
- * which `up` prints. Without it the tests start a lab, with guests of a private libvirtd.
+ * The OpenStack of `scripts/openstack-lab`, for tests. Its cloud `lab` has the servers `lab-1`,
+ * with a network interface, and `lab-2`, without. RACKLESS_OPENSTACK_LAB is the clouds.yaml of a
+ * running lab, which `up` prints. Without it the tests start a lab, with guests of a private
+ * libvirtd.
  */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -30,7 +31,10 @@ function hindrance(): string | undefined {
 
 const reason = hindrance();
 
-/** Declares a suite that needs the lab. It is skipped, with the reason in its title, where no lab can run. */
+/**
+ * Declares a suite that needs the lab. It is skipped, with the reason in its title, where no lab
+ * can run.
+ */
 export function describeLab(title: string, suite: () => void): void {
   if (reason === undefined) describe(title, suite);
   else describe.skip(`${title} (${reason})`, suite);

@@ -28,7 +28,11 @@ describeLab('virtual media before a cloud', () => {
     relay = undefined;
   });
 
-  /** Starts a daemon. @param state its state folder. @param variables further ones of its environment. */
+  /**
+   * Starts a daemon.
+   * @param state its state folder.
+   * @param variables further ones of its environment.
+   */
   const serve = (state = 'state', file = labFile(), variables: Readonly<Record<string, string>> = {}): DaemonProcess =>
     start(['--os-cloud', 'lab', '-i', '127.0.0.1', '-p', '0'], {
       env: {

@@ -9,7 +9,9 @@ import type { Body, Served } from '../support/served-resources.js';
 
 const test = servedCloud();
 const reports = '/redfish/v1/TelemetryService/MetricReports';
-/** Reads a report. On a busy host, a reader gets 503 after 4 s, and the request to Nova continues. */
+/**
+ * Reads a report. On a busy host, a reader gets 503 after 4 s, and the request to Nova continues.
+ */
 const reportOf = (served: Served, index: number): Promise<Body> =>
   waitFor(
     async () => {

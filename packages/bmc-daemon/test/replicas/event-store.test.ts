@@ -1,4 +1,7 @@
-/** The events of replicas in a real Redis: bursts, rejections, and a Redis that loses its last events. */
+/**
+ * The events of replicas in a real Redis: bursts, rejections, and a Redis that loses its last
+ * events.
+ */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createEventBus, type EventBus } from '../../src/events/event-bus.js';
 import { createEventFeed, type EventFeed } from '../../src/events/event-feed.js';

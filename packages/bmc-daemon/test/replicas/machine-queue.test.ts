@@ -123,8 +123,8 @@ it('removes an aborted operation from the queue', async () => {
   const aborting = new AbortController();
   const second = rejection(b.power(machine, () => Promise.resolve(), { signal: aborting.signal }));
   await queued(2);
-  aborting.abort(new DriverError('unavailable', 'the client has gone'));
-  expect(await second).toEqual(['unavailable', 'the client has gone']);
+  aborting.abort(new DriverError('unavailable', 'the client has disconnected'));
+  expect(await second).toEqual(['unavailable', 'the client has disconnected']);
   await queued(1);
   first.end();
   await edit;

@@ -148,7 +148,7 @@ describe('configuration', () => {
       );
       const { faults } = await folder.start(...lines, "EMULATOR_LIBVIRT_URI = 'qemu:///session'");
       expect(faults).toEqual([
-        expect.stringMatching(/emulator\.conf:8: EMULATOR_LIBVIRT_URI is set beside EMULATOR_OS_CLOUD/),
+        expect.stringMatching(/emulator\.conf:8: EMULATOR_LIBVIRT_URI is set together with EMULATOR_OS_CLOUD/),
       ]);
     } finally {
       await cloud.close();

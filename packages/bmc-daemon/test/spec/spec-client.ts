@@ -19,8 +19,8 @@ export interface Answer {
 const agent = new Agent({ keepAlive: true });
 
 /**
- * Sends a request. A string is sent unchanged as the body. The suites send tens of thousands of requests, and
- * `fetch` needs three times the CPU time of `node:http`.
+ * Sends a request. A string is sent unchanged as the body. The suites send tens of thousands of
+ * requests, and `fetch` needs three times the CPU time of `node:http`.
  */
 export async function request(
   url: string,

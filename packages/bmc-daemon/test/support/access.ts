@@ -1,4 +1,7 @@
-/** A service with machines in memory, for tests of sessions, accounts, roles and privileges over HTTP. */
+/**
+ * A service with machines in memory, for tests of sessions, accounts, roles and privileges over
+ * HTTP.
+ */
 import { afterEach, beforeEach } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,6 @@
-/** An HTTP client for tests. It shows responses unchanged: no redirects, no decoding, all headers. */
+/**
+ * An HTTP client for tests. It shows responses unchanged: no redirects, no decoding, all headers.
+ */
 import { once } from 'node:events';
 import { createServer, request, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
 import { connect } from 'node:net';
@@ -24,7 +26,9 @@ export interface Client {
   readonly port: number;
   send(method: string, path: string, sent?: Sent): Promise<Received>;
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Received>;
-  /** Writes bytes to a new connection and returns everything received until the connection closes. */
+  /**
+   * Writes bytes to a new connection and returns everything received until the connection closes.
+   */
   raw(bytes: string): Promise<string>;
   close(): Promise<void>;
 }
@@ -80,7 +84,8 @@ function exchange(port: number, method: string, path: string, { headers = {}, bo
       });
     });
     outgoing.on('error', reject);
-    // Node sets no length for a body of GET and DELETE, so the server would parse it as a second request.
+    // Node sets no length for a body of GET and DELETE, so the server would parse it as a second
+    // request.
     if (text !== undefined) outgoing.setHeader('Content-Length', Buffer.byteLength(text));
     if (typeof body === 'object') outgoing.setHeader('Content-Type', 'application/json');
     for (const [name, value] of Object.entries(headers)) outgoing.setHeader(name, value);

@@ -21,7 +21,10 @@ export interface CloudServer {
   /** Replaces the answer to requests for a token. */
   keystone: NovaHandler;
   nova: NovaHandler;
-  /** Other services of the catalog by type, for example `image`, with the answers below `/<type>`. Default: none. */
+  /**
+   * Other services of the catalog by type, for example `image`, with the answers below `/<type>`.
+   * Default: none.
+   */
   readonly others: Map<string, NovaHandler>;
   close(): Promise<void>;
 }

@@ -1,4 +1,6 @@
-/** A service in strict mode on a driver of the test, and everything that clients can read from it. */
+/**
+ * A service in strict mode on a driver of the test, and everything that clients can read from it.
+ */
 import { expect, it } from '@jest/globals';
 import { createTestLog } from '../../../daemon/test/support/log.js';
 import { createApp } from '../../src/app.js';

@@ -1,6 +1,6 @@
 /**
- * Replaces small files atomically. A reader, or the next start after a crash, finds either the whole
- * old text or the whole new text.
+ * Replaces small files atomically. A reader, or the next start after a crash, finds either the
+ * whole old text or the whole new text.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -212,7 +212,9 @@ function replaceIfUnchanged(temporary: string, target: string, basedOn: string, 
   }
 }
 
-/** A process holds the lock for microseconds. A lock older than this belongs to a crashed process. */
+/**
+ * A process holds the lock for microseconds. A lock older than this belongs to a crashed process.
+ */
 const MAX_LOCK_AGE_MS = 10_000;
 
 /**

@@ -37,7 +37,10 @@ const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 /** Returns the bodies of the responses, which are the request paths. */
 const pathsOf = (answers: string) => [...answers.matchAll(/\r\n\r\n(\/[a-z]+)/g)].map(([, path]) => path);
 
-/** Sends requests on other connections. After their responses the server has read what arrived before. */
+/**
+ * Sends requests on other connections. After their responses the server has read what arrived
+ * before.
+ */
 async function probe(port: number, rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round += 1) {
     const [answer] = (await once(get({ port, path: '/probe', agent: false }), 'response')) as [IncomingMessage]; // documented for this event

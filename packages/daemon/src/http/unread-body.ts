@@ -23,7 +23,9 @@ export function limitUnreadBodies(handle: RequestListener): RequestListener {
   };
 }
 
-/** Reads and discards a body. Closes the connection if the body arrives in too many small chunks. */
+/**
+ * Reads and discards a body. Closes the connection if the body arrives in too many small chunks.
+ */
 export function limitChunks(request: IncomingMessage): void {
   const allowance = new ChunkAllowance(LIMITS);
   const count = (chunk: Buffer): void => {
@@ -36,6 +38,7 @@ export function limitChunks(request: IncomingMessage): void {
   request.on('data', count);
   // A handler may have paused the request. The connection would then stay open without end.
   request.resume();
-  // Marks the body as read. Without this call, Node discards the chunks and skips the listener above.
+  // Marks the body as read. Without this call, Node discards the chunks and skips the listener
+  // above.
   request.read(0);
 }

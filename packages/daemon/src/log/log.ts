@@ -140,7 +140,8 @@ class Sink {
       level: this.#options.level,
       format: format.printf((info) => render(info as unknown as LogRecord)), // `add` passed it
     });
-    // A pipe instead of a transport: winston's stream transport schedules a callback for every line.
+    // A pipe instead of a transport: winston's stream transport schedules a callback for every
+    // line.
     this.#logger.pipe(this.#lines);
     for (const record of this.#early.splice(0)) this.add(record);
   }

@@ -174,7 +174,8 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
       await listen(extra, address, actualPort);
       extra.on('error', onError);
       extraServers.add(extra);
-      // The server stays in the set until its last connection has ended, because `drain` waits for that.
+      // The server stays in the set until its last connection has ended, because `drain` waits for
+      // that.
       extra.once('close', () => extraServers.delete(extra));
       return () => void extra.close();
     },
@@ -253,8 +254,8 @@ function reachableAddresses(ip: string, interfaces: NetworkInterfaces): readonly
  */
 function trackSockets(server: Server): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
-  // With TLS each connection appears twice. Only the decrypted socket shows whether HTTP bytes came:
-  // the encrypted one also counts the handshake.
+  // With TLS each connection appears twice. Only the decrypted socket shows whether HTTP bytes
+  // came: the encrypted one also counts the handshake.
   for (const event of ['connection', 'secureConnection']) {
     server.on(event, (socket: Socket) => {
       sockets.add(socket);

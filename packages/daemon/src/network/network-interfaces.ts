@@ -5,8 +5,8 @@ import { networkInterfaces } from 'node:os';
 export type NetworkInterfaces = ReturnType<typeof networkInterfaces>;
 
 /**
- * Returns the interfaces; empty in a sandbox that forbids netlink (systemd's RestrictAddressFamilies).
- * Never throws.
+ * Returns the interfaces; empty in a sandbox that forbids netlink (systemd's
+ * RestrictAddressFamilies). Never throws.
  * @param read replaces `os.networkInterfaces` in tests.
  */
 export function listInterfaces(read: () => NetworkInterfaces = networkInterfaces): NetworkInterfaces {

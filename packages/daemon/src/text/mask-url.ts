@@ -4,7 +4,9 @@
  */
 const userInfo = /^(\s*[a-z][a-z0-9+.-]*:[\\/]*)[^\\/?#]*@/i;
 
-/** A port, and an at sign after it. Possibly the beginning of a password, as in `http://u:12/34@h`. */
+/**
+ * A port, and an at sign after it. Possibly the beginning of a password, as in `http://u:12/34@h`.
+ */
 const passwordAsPort = /^\s*[a-z][a-z0-9+.-]*:[\\/]*[^\\/?#@]*:\d*[\\/?#].*@/i;
 
 /**
@@ -13,11 +15,11 @@ const passwordAsPort = /^\s*[a-z][a-z0-9+.-]*:[\\/]*[^\\/?#@]*:\d*[\\/?#].*@/i;
  * error messages contain them.
  */
 export function maskUrl(url: string | URL): string {
-  // The URL parser ignores line feeds and tabs. Remove them first. A tab in the scheme would otherwise
-  // prevent the match of `userInfo`, and the password would stay in the text.
+  // The URL parser ignores line feeds and tabs. Remove them first. A tab in the scheme would
+  // otherwise prevent the match of `userInfo`, and the password would stay in the text.
   const text = String(url).replace(/\p{Cc}/gu, '');
-  // An unescaped slash or question mark in the password makes the URL invalid, or makes the beginning
-  // of the password a port. The end of the password is then unknown.
+  // An unescaped slash or question mark in the password makes the URL invalid, or makes the
+  // beginning of the password a port. The end of the password is then unknown.
   const unclear = text.includes('@') && (!URL.canParse(text) || passwordAsPort.test(text));
   if (unclear) return `${/^[a-z][a-z0-9+.-]*:\/\//i.exec(text)?.[0] ?? ''}******`;
   const pathEnd = text.search(/[?#]/);
@@ -26,9 +28,9 @@ export function maskUrl(url: string | URL): string {
 }
 
 /**
- * Replaces the password of a URL by `******`. For addresses whose user and query must stay readable, such as
- * `qemu+ssh://root@host/system?keyfile=/key`. The password may have an unescaped `/`, `?`, `#` or `@`: it ends at the
- * last `@`.
+ * Replaces the password of a URL by `******`. For addresses whose user and query must stay
+ * readable, such as `qemu+ssh://root@host/system?keyfile=/key`. The password may have an unescaped
+ * `/`, `?`, `#` or `@`: it ends at the last `@`.
  */
 export function maskPassword(url: string): string {
   return url.replace(/(:\/\/[^/?#@:]*?(?::|%3a)).*@/is, '$1******@');

@@ -1,8 +1,8 @@
 /** Makes texts of services harmless for a terminal. */
 
 /**
- * Control characters, and characters that reorder or hide text. A service may send names with escape
- * sequences, which could write to the clipboard or change earlier lines of the terminal.
+ * Control characters, and characters that reorder or hide text. A service may send names with
+ * escape sequences, which could write to the clipboard or change earlier lines of the terminal.
  */
 const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|\p{Cs}/gu;
 

@@ -27,7 +27,10 @@ const booleanTag = defineScalarTag(boolYaml11Tag.tagName, {
     /^[yn]$/i.test(source) ? NOT_RESOLVED : boolYaml11Tag.resolve(source, isExplicit, tagName),
 });
 
-/** Accepts the texts that Python's `float` accepts after an explicit tag: `!!float 5`, `!!float 1e3`. */
+/**
+ * Accepts the texts that Python's `float` accepts after an explicit tag: `!!float 5`,
+ * `!!float 1e3`.
+ */
 const floatTag = defineScalarTag(floatYaml11Tag.tagName, {
   ...floatYaml11Tag,
   resolve: (source, isExplicit, tagName) => {
@@ -45,8 +48,8 @@ const schema = new Schema(YAML11_SCHEMA.tags.filter(({ tagName }) => !UNWANTED_T
 
 /**
  * Constructs the values of all scalars of a document as one list. js-yaml constructs whole
- * documents, without the places of their values, so `yaml-document.ts` builds the document. One call
- * for all scalars is faster than a call for each.
+ * documents, without the places of their values, so `yaml-document.ts` builds the document. One
+ * call for all scalars is faster than a call for each.
  */
 export function scalarValues(text: string, file: string, events: readonly Event[]): readonly unknown[] {
   const end = { type: EVENT_ID.POP };

@@ -1,4 +1,7 @@
-/** Compares the recipes of docs/internals/how-to with the source code. `scripts/how-to` also follows them. */
+/**
+ * Compares the recipes of docs/internals/how-to with the source code. `scripts/how-to` also follows
+ * them.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

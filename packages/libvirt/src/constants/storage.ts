@@ -59,5 +59,8 @@ export const StorageVolDeleteFlags = { NORMAL: 0, ZEROED: 1, WITH_SNAPSHOTS: 2 }
 /** GET_PHYSICAL: the file size instead of the allocation. @see virStorageVolInfoFlags */
 export const StorageVolInfoFlags = { USE_ALLOCATION: 0, GET_PHYSICAL: 1 } as const;
 
-/** DELTA: add the size to the current size. SHRINK: required for a smaller size. @see virStorageVolResizeFlags */
+/**
+ * DELTA: add the size to the current size. SHRINK: required for a smaller size.
+ * @see virStorageVolResizeFlags
+ */
 export const StorageVolResizeFlags = { ALLOCATE: 1, DELTA: 2, SHRINK: 4 } as const;

@@ -87,15 +87,15 @@ export interface Link extends Caller {
    * Sends a call that may wait for a domain (power, devices, metadata, full statistics) on the work
    * connection. At most four calls run in parallel. Calls to the same domain run in order, one at a
    * time. After a timeout or an abort, the next call may run beside the one that libvirtd still
-   * executes. If the connection ends, queued calls are rejected too, with `mayHaveRun` false. Read the
-   * state again before the next change.
+   * executes. If the connection ends, queued calls are rejected too, with `mayHaveRun` false. Read
+   * the state again before the next change.
    * @param domainUuid UUID of the domain; null for a call without a domain.
    */
   work<A, R>(domainUuid: string | null, procedure: Procedure<A, R>, args: A, options?: CallOptions): Promise<R>;
   /**
-   * Sends a read that may wait for a hung QEMU on the query connection. Example: the XML of a domain
-   * can wait for QEMU since libvirt 11.3. At most four calls run in parallel, one per domain. After a
-   * timeout, further calls to that domain wait until libvirtd answers.
+   * Sends a read that may wait for a hung QEMU on the query connection. Example: the XML of a
+   * domain can wait for QEMU since libvirt 11.3. At most four calls run in parallel, one per
+   * domain. After a timeout, further calls to that domain wait until libvirtd answers.
    * @param domainUuid UUID of the domain.
    */
   query<A, R>(domainUuid: string, procedure: Procedure<A, R>, args: A, options?: CallOptions): Promise<R>;

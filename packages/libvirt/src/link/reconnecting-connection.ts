@@ -130,7 +130,10 @@ export class ReconnectingConnection {
     });
   }
 
-  /** Removes the current connection from this object without closing it. The next caller gets a new connection. */
+  /**
+   * Removes the current connection from this object without closing it. The next caller gets a new
+   * connection.
+   */
   release(): void {
     this.#current = null;
     this.#ensure();

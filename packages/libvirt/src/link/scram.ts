@@ -38,7 +38,8 @@ export class ScramExchange {
     const [, nonce = '', salt = '', count = ''] =
       /^r=([\x21-\x2b\x2d-\x7e]+),s=([A-Za-z0-9+/]+={0,2}),i=(\d{1,9})(?:,.*)?$/.exec(serverFirst) ?? [];
     const iterations = Number(count);
-    // RFC 5802 §5.1: the nonce must start with that of the client, and a mandatory extension must end the exchange.
+    // RFC 5802 §5.1: the nonce must start with that of the client, and a mandatory extension must
+    // end the exchange.
     if (!nonce.startsWith(this.#nonce) || nonce.length <= this.#nonce.length) {
       throw new Error('SCRAM-SHA-256: the first message of libvirtd is invalid');
     }

@@ -44,8 +44,9 @@ const MAX_PARALLEL_CALLS = 4;
 
 /**
  * Queue of calls that libvirtd may delay while a domain is busy. At most {@link MAX_PARALLEL_CALLS}
- * run in parallel. Calls to the same domain run in order, one at a time. With `nextCallAfter: 'settled'`,
- * a call may run beside one that timed out or was aborted and that libvirtd still executes.
+ * run in parallel. Calls to the same domain run in order, one at a time. With
+ * `nextCallAfter: 'settled'`, a call may run beside one that timed out or was aborted and that
+ * libvirtd still executes.
  *
  * libvirtd continues a call that timed out, and the call still counts for the limit. If such calls
  * use up the limit and another call is ready, the queue retires the connection: new calls use a new

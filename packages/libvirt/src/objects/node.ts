@@ -45,7 +45,9 @@ export function nodeMemoryStats(link: Link, cellNum: number, options?: CallOptio
   return stats((nparams) => link.call(nodeProcedures.getMemoryStats, { nparams, cellNum, flags: 0 }, options));
 }
 
-/** libvirt rejects a number of fields other than its own, so the first call asks for this number. */
+/**
+ * libvirt rejects a number of fields other than its own, so the first call asks for this number.
+ */
 async function stats(read: (nparams: number) => Promise<Fields>): Promise<NodeStats> {
   const { nparams } = await read(0);
   const { params } = await read(nparams);

@@ -120,9 +120,9 @@ export class StoragePool implements StoragePoolRef {
   }
 
   /**
-   * Creates a volume with the content of another one, which may be in another pool. libvirt converts
-   * between formats, and resolves backing files. Set `timeoutMs` for large volumes. libvirtd continues
-   * to copy after an aborted call.
+   * Creates a volume with the content of another one, which may be in another pool. libvirt
+   * converts between formats, and resolves backing files. Set `timeoutMs` for large volumes.
+   * libvirtd continues to copy after an aborted call.
    * @param xml name, capacity and format of the new volume. A smaller capacity is ignored.
    * @param flags `StorageVolCreateFlags`.
    * @throws {LibvirtError} INTERNAL_ERROR if the name is in use.

@@ -37,7 +37,8 @@ export const nodeProcedures = procedures(PROGRAM.remote, 'node', {
       threads: int,
     }),
   },
-  // The arguments of the two calls have different orders. With `nparams` 0, both return only the number of fields.
+  // The arguments of the two calls have different orders. With `nparams` 0, both return only the
+  // number of fields.
   getCpuStats: {
     number: 227,
     args: struct({ cpuNum: int, nparams: int, flags }),

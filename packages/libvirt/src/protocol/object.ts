@@ -1,6 +1,6 @@
 /**
- * Encodings of references to libvirt's objects. A reference identifies an object. It is no handle, so
- * there is nothing to free.
+ * Encodings of references to libvirt's objects. A reference identifies an object. It is no handle,
+ * so there is nothing to free.
  */
 import { XdrError } from '../xdr.js';
 import { type Codec, int, string, struct } from '../codec.js';

@@ -21,10 +21,11 @@ export function sshCommand(uri: LibvirtUri): CommandLine {
       // A service cannot answer questions. Without a terminal and without the escape character, all
       // bytes pass unchanged.
       ...['-T', '-e', 'none', '-o', 'BatchMode=yes'],
-      // A process that shares its connection could not be stopped alone. It may use the connection of
-      // another process (ControlPath).
+      // A process that shares its connection could not be stopped alone. It may use the connection
+      // of another process (ControlPath).
       ...['-o', 'ControlMaster=no'],
-      // Ends an ssh whose client was killed while a host did not answer. Such an ssh would wait forever.
+      // Ends an ssh whose client was killed while a host did not answer. Such an ssh would wait
+      // forever.
       ...['-o', `ConnectTimeout=${CONNECT_TIMEOUT_SECONDS}`],
       ...(port === null ? [] : ['-p', String(port)]),
       ...(user === null ? [] : ['-l', user]),
@@ -76,7 +77,9 @@ function withSocket(serverName: string, socket: string): string {
   return `${serverName}${serverName.includes('?') ? '&' : '?'}socket=${encodeURIComponent(socket)}`;
 }
 
-/** Debian's netcat needs `-q0` to end when the client closes the connection. Others do not know it. */
+/**
+ * Debian's netcat needs `-q0` to end when the client closes the connection. Others do not know it.
+ */
 function netcat({ parameters }: LibvirtUri, socket: string): string {
   const program = quoted(parameters.netcat ?? 'nc');
   const target = `-U ${quoted(socket)}`;

@@ -58,7 +58,10 @@ export function openTls(uri: LibvirtUri, environment?: TlsEnvironment): OpenTran
   };
 }
 
-/** Shortens an error of OpenSSL to its reason. Its message has source files, numbers and line breaks. */
+/**
+ * Shortens an error of OpenSSL to its reason. Its message has source files, numbers and line
+ * breaks.
+ */
 function handshakeError(thrown: unknown): Error {
   const error = toError(thrown);
   const reason: unknown = 'reason' in error ? error.reason : undefined;

@@ -247,7 +247,8 @@ describe('a connection hook', () => {
     const register = async (connection: Caller): Promise<void> => {
       await connection.call(callbackRegisterAny, { eventId: 0, domain: null });
     };
-    // Several promise callbacks run between the end of the first hook and `connected`. Adds a hook in each.
+    // Several promise callbacks run between the end of the first hook and `connected`. Adds a hook
+    // in each.
     for (let turns = 0; turns < 30; turns += 1) {
       const link = open();
       await link.onConnected(register).ready;

@@ -38,7 +38,10 @@ export async function expectStreams(hypervisor: Hypervisor, folder: string): Pro
   expect((await buffer(await volume.download())).equals(bytes)).toBe(true);
 }
 
-/** Cuts all connections, and expects a new connection with the same events. @param hypervisor is {@link persistent}. */
+/**
+ * Cuts all connections, and expects a new connection with the same events.
+ * @param hypervisor is {@link persistent}.
+ */
 export async function expectReconnect(hypervisor: Hypervisor, relay: Relay, how: 'end' | 'reset'): Promise<void> {
   const domain = await hypervisor.domainLookupByName('test');
   const seen: number[] = [];

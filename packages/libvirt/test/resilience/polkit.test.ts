@@ -31,7 +31,8 @@ describe('a libvirtd with polkit', () => {
     // In a user namespace the test cannot become another user.
     const { output } = programs.run('session', [daemon.uri], process.getuid?.() === 0 ? { uid: UNPRIVILEGED_ID } : {});
     const answer = await output.catch(String);
-    // Both errors show that libvirtd received the polkit call: polkit is missing, or it denies access.
+    // Both errors show that libvirtd received the polkit call: polkit is missing, or it denies
+    // access.
     expect(answer).toMatch(process.getuid?.() === 0 ? /procedure: 'authPolkit'/ : /"type":"TEST"/);
   });
 });

@@ -4,7 +4,7 @@
  */
 
 /** The page up to the first table. */
-export const introduction = `<!-- Made by \`npm run generate\` from packages/model-proxy/src/config/settings.ts: change that, not this. -->
+export const introduction = `<!-- Made by \`npm run generate\` from packages/model-proxy/src/config/settings.ts. Change the source, not this page. -->
 
 # Configuration of model-proxy
 

@@ -6,7 +6,8 @@ const MODE = 'forwarded';
 
 /**
  * Makes the endpoint of a configured path. It accepts a POST with a JSON object that has `model`,
- * and forwards the object to the same path of the upstream. The proxy does not check the parameters.
+ * and forwards the object to the same path of the upstream. The proxy does not check the
+ * parameters.
  * @param path result of {@link parseForwardedPath}.
  */
 export function forwardedEndpoint(path: string): Endpoint {

@@ -13,8 +13,8 @@ const BACKSLASH = 0x5c;
  *
  * Reading backwards is as reliable as reading forwards: the end of the text is outside of strings,
  * and a quote closes a string. The nearest earlier quote that directly follows zero or another even
- * number of backslashes opens that string. Limit: if the end of the text is missing and the rest ends
- * with an inner object, the function reads that object.
+ * number of backslashes opens that string. Limit: if the end of the text is missing and the rest
+ * ends with an inner object, the function reads that object.
  * @param bytes the end of the text; the beginning may be missing.
  * @param name ASCII; a name that is spelled with escapes is not found.
  * @returns position of the value in `bytes`; undefined if the member is not in `bytes` or they do

@@ -75,8 +75,8 @@ function visit<Context>(pruning: Visit<Context>, at: number, context: Context): 
       if (runStart === -1) runStart = lastEnd === -1 ? start : lastEnd;
       runEnd = i;
     } else {
-      // Removes a run together with the comma before it; at the beginning of the list, with the comma
-      // after it.
+      // Removes a run together with the comma before it; at the beginning of the list, with the
+      // comma after it.
       if (runStart !== -1) edits.push({ start: runStart, end: lastEnd === -1 ? start : runEnd, replacement: nothing });
       runStart = -1;
       lastEnd = i;

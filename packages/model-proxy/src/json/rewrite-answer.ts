@@ -1,6 +1,6 @@
 /**
- * Replaces the model's name in an answer, and adds missing fields that are nullable in OpenAI's API.
- * All other bytes stay. Answers are not verified: text that is not JSON is returned unchanged.
+ * Replaces the model's name in an answer, and adds missing fields that are nullable in OpenAI's
+ * API. All other bytes stay. Answers are not verified: text that is not JSON is returned unchanged.
  */
 import { findLastMember } from './last-member.js';
 import { arrayElements, findValue, nextKey, objectMembers, skipSpace, type Span } from './navigate.js';

@@ -50,8 +50,8 @@ export function valueOf(object: JsonObject, member: JsonMember): unknown {
 }
 
 /**
- * Returns whether a key differs from a name only in letter case. Go's `encoding/json` accepts such a
- * key as the name, and uses the last of several.
+ * Returns whether a key differs from a name only in letter case. Go's `encoding/json` accepts such
+ * a key as the name, and uses the last of several.
  * @param name lower case.
  */
 export function isInOtherCase(key: string, name: string): boolean {
@@ -60,8 +60,8 @@ export function isInOtherCase(key: string, name: string): boolean {
 
 /**
  * Returns the last member with a name, as `JSON.parse` does. Other JSON parsers may use another
- * duplicate, or read an escaped name differently. Check for these cases if the upstream must read the
- * same value.
+ * duplicate, or read an escaped name differently. Check for these cases if the upstream must read
+ * the same value.
  */
 export function memberNamed(object: JsonObject, key: string): JsonMember | undefined {
   return object.members.findLast((member) => member.key === key);

@@ -34,7 +34,9 @@ export interface HealthReport {
   readonly unhealthy_count: number;
 }
 
-/** Number of concurrent checks of a report, limited so that they do not slow down clients' requests. */
+/**
+ * Number of concurrent checks of a report, limited so that they do not slow down clients' requests.
+ */
 const CONCURRENT_CHECKS = 8;
 /** Token limit of a check's answer: enough for one word. */
 const MAX_TOKENS = 5;

@@ -1,4 +1,6 @@
-/** Clients that stop in the middle of their upload, on the routes of models and raw pass-through. */
+/**
+ * Clients that stop in the middle of their upload, on the routes of models and raw pass-through.
+ */
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { bothProviders, useRawProxy } from '../pass-through/fixture.js';

@@ -1,4 +1,6 @@
-/** Contract, objects: a test for each field of both objects, plain and streamed, over real HTTPS. */
+/**
+ * Contract, objects: a test for each field of both objects, plain and streamed, over real HTTPS.
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { done, event } from '../harness/script.js';
 import { call, eventData, type Answer } from '../harness/call.js';

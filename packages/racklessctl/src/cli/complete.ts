@@ -36,7 +36,10 @@ interface Position {
 /** Removes the quotes that the user has typed around a word. */
 const unquoted = (word: string): string => word.replace(/^(['"])([^]*)\1$/, '$2').replace(/^['"]/, '');
 
-/** Words with other characters would need quotes, which differ in each shell. A service may choose names. */
+/**
+ * Words with other characters would need quotes, which differ in each shell. A service may choose
+ * names.
+ */
 const isSafe = ({ value }: Candidate): boolean => /^[\p{L}\p{N}_@%+=:,./-]+$/u.test(value);
 
 /** Returns an option that a word names: `--context`, `--context=…`, `-c`. */

@@ -54,7 +54,10 @@ const camelCase = (name: string): string => name.replace(/-(.)/g, (_, letter: st
 const textsOf = (value: unknown): readonly string[] =>
   (Array.isArray(value) ? (value as readonly unknown[]) : [value]).filter((each) => typeof each === 'string');
 
-/** Returns the parser. It calls `run` for the command of a command line, and throws commander's errors. */
+/**
+ * Returns the parser. It calls `run` for the command of a command line, and throws commander's
+ * errors.
+ */
 export function createParser(
   commands: readonly CommandDefinition[],
   run: (call: ParsedCall) => Promise<void>,

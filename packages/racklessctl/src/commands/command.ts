@@ -1,4 +1,6 @@
-/** Definitions of commands. Parser, help, completion, man pages and the reference come from them. */
+/**
+ * Definitions of commands. Parser, help, completion, man pages and the reference come from them.
+ */
 import type { Terminal } from '../output/terminal.js';
 import { CommandFailure, commonCode, usageFailure } from '../failure.js';
 

@@ -19,7 +19,9 @@ interface MachineResult {
 /** Maximum number of machines at the same time. */
 const CONCURRENCY = 8;
 
-/** Returns the name of a machine as messages show it: `rack1/node-1` if there are several services. */
+/**
+ * Returns the name of a machine as messages show it: `rack1/node-1` if there are several services.
+ */
 export function labelsOf(machines: readonly Machine[]): (machine: Machine) => string {
   const several = new Set(machines.map(({ service }) => service)).size > 1;
   return ({ context, name }) => (several && context !== undefined ? `${context}/${name}` : name);
@@ -33,8 +35,8 @@ interface Outcome<Result> {
 }
 
 /**
- * Calls a function for each machine, for several at the same time. A failure of one machine does not affect
- * the others.
+ * Calls a function for each machine, for several at the same time. A failure of one machine does
+ * not affect the others.
  * @param onFailure is called at once, with the name of the machine as {@link labelsOf} returns it.
  */
 export async function attemptEach<Result>(
@@ -58,7 +60,8 @@ export async function attemptEach<Result>(
 }
 
 /**
- * Changes each machine. Prints the results as they arrive, or all of them as JSON. Shows the progress of tasks.
+ * Changes each machine. Prints the results as they arrive, or all of them as JSON. Shows the
+ * progress of tasks.
  * @param change gets the options for the task of the machine.
  * @throws {CommandFailure} if a machine failed.
  */

@@ -1,4 +1,6 @@
-/** Options of all commands that connect to services, and the services and machines that they select. */
+/**
+ * Options of all commands that connect to services, and the services and machines that they select.
+ */
 import { contextFilePath } from '../contexts/context-file.js';
 import { findConnections, readAuthorities, type Connection } from '../contexts/connection.js';
 import { getPassword } from '../contexts/password.js';

@@ -41,8 +41,8 @@ export type PasswordSource =
   | { readonly kind: 'command'; readonly command: string };
 
 /**
- * Returns the services of a command. An option has precedence over the context. Environment variables
- * for user, password and authorities apply if neither has them.
+ * Returns the services of a command. An option has precedence over the context. Environment
+ * variables for user, password and authorities apply if neither has them.
  * @param matches tells whether a glob matches a name.
  * @throws {CommandFailure}
  */

@@ -27,7 +27,10 @@ export interface Contexts {
   readonly contexts: ReadonlyMap<string, Context>;
 }
 
-/** Returns the path of the file: `RACKLESSCTL_CONFIG`, or `racklessctl/contexts.yaml` of the user's configuration. */
+/**
+ * Returns the path of the file: `RACKLESSCTL_CONFIG`, or `racklessctl/contexts.yaml` of the user's
+ * configuration.
+ */
 export function contextFilePath(environment: NodeJS.ProcessEnv): string {
   const given = environment['RACKLESSCTL_CONFIG'];
   if (given !== undefined && given !== '') return given;
@@ -39,7 +42,10 @@ export function contextFilePath(environment: NodeJS.ProcessEnv): string {
 const fault = (file: string, line: number | undefined, text: string): CommandFailure =>
   new CommandFailure(exitCode.configuration, `${file}${line === undefined || line === 0 ? '' : `:${line}`}: ${text}`);
 
-/** Reads the file. A missing file has no contexts. @throws {CommandFailure} with the file and the line. */
+/**
+ * Reads the file. A missing file has no contexts.
+ * @throws {CommandFailure} with the file and the line.
+ */
 export function readContexts(file: string): Contexts {
   return parseContexts(file, textOf(file));
 }
@@ -108,13 +114,16 @@ function checkMode(file: string): void {
     throw fault(file, undefined, `the file has a password, and other users may read it. Run: chmod 600 '${file}'`);
 }
 
-/** Longer than the lock of a killed command is valid (10 s). A command holds the lock for microseconds. */
+/**
+ * Longer than the lock of a killed command is valid (10 s). A command holds the lock for
+ * microseconds.
+ */
 const MAX_ATTEMPTS = 700;
 const PAUSE_MS = 20;
 
 /**
- * Changes the file, with mode 0600 if it is new. Comments are lost. Calls the function again if another
- * command has changed the file meanwhile.
+ * Changes the file, with mode 0600 if it is new. Comments are lost. Calls the function again if
+ * another command has changed the file meanwhile.
  * @throws {CommandFailure}
  */
 export async function changeContexts(

@@ -66,8 +66,8 @@ function readPasswordFile(file: string): string {
 }
 
 /**
- * Runs the command in a shell, as a user would. A password manager may ask the user, so it has the terminal:
- * standard input and standard error of racklessctl.
+ * Runs the command in a shell, as a user would. A password manager may ask the user, so it has the
+ * terminal: standard input and standard error of racklessctl.
  */
 async function runCommand(command: string, signal: AbortSignal): Promise<string> {
   const late = AbortSignal.timeout(COMMAND_MS);

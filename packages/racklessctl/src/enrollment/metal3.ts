@@ -12,7 +12,7 @@ function hostOf({ name, facts, insecure }: EnrollmentNode): object {
     kind: 'BareMetalHost',
     metadata: { name },
     spec: defined({
-      // Uses the present power state, because the enrollment must not switch off a running machine.
+      // Uses the current power state, because the enrollment must not switch off a running machine.
       online: power === 'On',
       architecture,
       bootMACAddress: interfaces[0]?.mac,

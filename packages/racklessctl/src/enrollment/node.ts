@@ -31,8 +31,8 @@ const label = (text: string): string =>
     .replace(/-+$/, '');
 
 /**
- * Returns a unique name for each machine. BMCs of real servers often call their machine `System`, so
- * the host name, the context, the serial number and the id come next.
+ * Returns a unique name for each machine. BMCs of real servers often call their machine `System`,
+ * so the host name, the context, the serial number and the id come next.
  */
 export function enrollmentNames(machines: readonly MachineFacts[]): readonly string[] {
   const candidates = (facts: MachineFacts): readonly (string | undefined)[] => [

@@ -17,7 +17,10 @@ interface SshConsole {
 
 const DEFAULT_PORT = 22;
 
-/** Finds the console of a machine that `ssh` can open. @throws {CommandFailure} that names other consoles. */
+/**
+ * Finds the console of a machine that `ssh` can open.
+ * @throws {CommandFailure} that names other consoles.
+ */
 export async function findConsole(machine: Machine): Promise<SshConsole> {
   const { service, resource } = machine;
   const serial = objectAt(resource, 'SerialConsole');
@@ -62,7 +65,10 @@ function explanation({ resource, service }: Machine, offers: readonly string[], 
   return `the service offers no serial console over SSH for it.${hint}`;
 }
 
-/** Returns the arguments of `ssh` for a console. @param isTerminal whether the user has a terminal. */
+/**
+ * Returns the arguments of `ssh` for a console.
+ * @param isTerminal whether the user has a terminal.
+ */
 export function sshArguments({ host, port, user, entryCommand }: SshConsole, isTerminal: boolean): readonly string[] {
   return [
     // With a command, ssh asks the server for a terminal only with -t.

@@ -16,7 +16,10 @@ export interface MachineEvent {
   readonly message: string;
 }
 
-/** Returns the events in an object of a stream of events. Other objects, such as metric reports, have none. */
+/**
+ * Returns the events in an object of a stream of events. Other objects, such as metric reports,
+ * have none.
+ */
 export function eventsIn(body: Resource, machines: readonly Machine[]): readonly MachineEvent[] {
   return listAt(body, 'Events').map((record) => {
     const origin = linkAt(record, 'OriginOfCondition');
@@ -44,7 +47,10 @@ const shownChanges: readonly (readonly [key: keyof MachineSummary, name: string]
   ['name', 'name'],
 ];
 
-/** Returns the differences between two reads of a service's machines. @param time of the second read. */
+/**
+ * Returns the differences between two reads of a service's machines.
+ * @param time of the second read.
+ */
 export function eventsBetween(
   before: readonly Machine[],
   after: readonly Machine[],

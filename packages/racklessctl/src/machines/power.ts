@@ -6,7 +6,10 @@ import { completeTask, type TaskOptions } from '../redfish/task.js';
 import { wait } from '../redfish/wait.js';
 import type { Machine } from './machine.js';
 
-/** A power command: Redfish's reset types in the order of preference, and the state that it leads to. */
+/**
+ * A power command: Redfish's reset types in the order of preference, and the state that it leads
+ * to.
+ */
 export interface PowerCommand {
   readonly summary: string;
   /** racklessctl sends the first of these that the machine allows. */

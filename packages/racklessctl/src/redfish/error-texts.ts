@@ -56,7 +56,10 @@ export function messageText({ property, text }: ServiceMessage): string {
   return shown.length > MAX_TEXT ? `${shown.slice(0, MAX_TEXT)}…` : shown;
 }
 
-/** Returns the reason of a failed answer: the service's messages, or the status and the title of a page. */
+/**
+ * Returns the reason of a failed answer: the service's messages, or the status and the title of a
+ * page.
+ */
 export function reasonOf(status: number, text: string): string {
   const body = asResource(parseJson(text));
   const messages = [...new Set(messagesOf(body).map(messageText))];

@@ -31,7 +31,8 @@ const PROBE_MS = 30_000;
  * Yields the objects of a stream, until the signal ends it. Connects again after an interruption,
  * and asks for the events that it has missed.
  * @throws {NoEventStream} if the first connection shows that there is no stream.
- * @throws {CommandFailure} if the service cannot be reached or does not answer at first, or rejects the credentials.
+ * @throws {CommandFailure} if the service cannot be reached or does not answer at first, or rejects
+ *   the credentials.
  */
 export async function* readEvents(
   service: Service,

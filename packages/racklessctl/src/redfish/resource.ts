@@ -1,6 +1,6 @@
 /**
- * Reads the JSON of a service. Services differ and have faults, so a value with an unexpected type is
- * the same as a missing one.
+ * Reads the JSON of a service. Services differ and have faults, so a value with an unexpected type
+ * is the same as a missing one.
  */
 
 /** An object that a service sent. Its members can have any type. */

@@ -1,4 +1,7 @@
-/** Enrollment files from a real bmc-daemon and from hostile services, read by programs that are not ours. */
+/**
+ * Enrollment files from a real bmc-daemon and from hostile services, read by programs that are not
+ * ours.
+ */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';

@@ -9,7 +9,10 @@ const serve = strangeServices();
 
 const bin = new URL('../../bin/racklessctl.js', import.meta.url).pathname;
 
-/** Runs a command in a terminal of 80 columns. @param typed what the user types after the prompt `Password`. */
+/**
+ * Runs a command in a terminal of 80 columns.
+ * @param typed what the user types after the prompt `Password`.
+ */
 function inTerminal(args: string, typed = ''): Promise<{ readonly code: number; readonly output: string }> {
   const line = `stty cols 80 rows 24 && exec '${process.execPath}' '${bin}' ${args}`;
   return new Promise((resolve) => {

@@ -38,7 +38,10 @@ function checkLength(password: string | undefined, { access }: Services): void {
   ]);
 }
 
-/** Schema of AccountTypes. The role of an account decides about console access, so the value has no effect. */
+/**
+ * Schema of AccountTypes. The role of an account decides about console access, so the value has no
+ * effect.
+ */
 const accountTypes = z
   .array(z.enum(['Redfish', 'HostConsole']))
   .refine((types) => types.includes('Redfish') && new Set(types).size === types.length)
@@ -125,8 +128,8 @@ const managerAccount = defineResource({
         if (enabled === false || name !== user) await services.access.sessions.endAll(user);
         // The URI contains the user name.
         if (name !== user) return { changed: { location: accountUri(name) } };
-        // Each session of the account has the hash of the old password and is therefore invalid now. The
-        // session of this request gets the new hash.
+        // Each session of the account has the hash of the old password and is therefore invalid
+        // now. The session of this request gets the new hash.
         if (password !== undefined && requester.user === user && requester.session !== null)
           await services.access.sessions.adoptNewHash(requester.session);
         return undefined;

@@ -1,6 +1,6 @@
 /**
- * Sessions: a client logs in once with user and password and gets a token. POST of a session is the only
- * write without credentials.
+ * Sessions: a client logs in once with user and password and gets a token. POST of a session is the
+ * only write without credentials.
  */
 import { z } from 'zod';
 import type { Session } from '../../offers/logins.js';

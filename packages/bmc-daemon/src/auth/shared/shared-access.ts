@@ -1,6 +1,6 @@
 /**
- * Accounts, roles and settings in the shared store. All of them are one entry, so that a change of a
- * password and a role is atomic. A replica reads its own files only to fill an empty store.
+ * Accounts, roles and settings in the shared store. All of them are one entry, so that a change of
+ * a password and a role is atomic. A replica reads its own files only to fill an empty store.
  */
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
@@ -21,11 +21,13 @@ export interface SharedAccess {
   readonly lockState: StateFile<AccessState>;
   readonly passwordFile: PasswordFile;
   readonly preparePasswordEdit: PreparePasswordEdit;
-  /** @throws {ChangeRefused} if another version has stored accounts that this replica cannot read. */
+  /**
+   * @throws {ChangeRefused} if another version has stored accounts that this replica cannot read.
+   */
   checkReadable(): void;
   /**
-   * Runs a change of the state and the passwords, and stores it. If another replica was faster, runs it
-   * again on the new content.
+   * Runs a change of the state and the passwords, and stores it. If another replica was faster,
+   * runs it again on the new content.
    * @throws {StoreUnavailable}; what the change throws.
    */
   change<Result>(work: () => Result | Promise<Result>): Promise<Result>;

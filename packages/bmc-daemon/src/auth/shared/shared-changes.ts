@@ -35,8 +35,8 @@ export function shareRoles(roles: Roles, shared: SharedAccess | undefined): Role
 }
 
 /**
- * Returns an `authenticate` that first reads what the other replicas have changed. While the store does
- * not answer, requests with a token fail with 503: the session may have ended. Requests with a
+ * Returns an `authenticate` that first reads what the other replicas have changed. While the store
+ * does not answer, requests with a token fail with 503: the session may have ended. Requests with a
  * user and a password continue with the last known accounts. While this replica cannot read the
  * accounts of another version, all these requests fail with 503.
  */
@@ -52,8 +52,9 @@ export function syncBeforeAuthentication(authenticate: Authenticate, shared: Sha
 }
 
 /**
- * Reads what the other replicas have changed, before a login. While the store does not answer, a login
- * fails, because its session could not be stored. The login of a console uses the last known accounts.
+ * Reads what the other replicas have changed, before a login. While the store does not answer, a
+ * login fails, because its session could not be stored. The login of a console uses the last known
+ * accounts.
  */
 export async function syncBeforeLogin(
   { type = 'Redfish' }: SessionRequest,

@@ -42,7 +42,10 @@ export function renderCertificate({ chain, extensions }: CertificateView): JsonO
   };
 }
 
-/** DMTF's property for each attribute of a distinguished name; `more` is the list for further values. */
+/**
+ * DMTF's property for each attribute of a distinguished name; `more` is the list for further
+ * values.
+ */
 const nameProperties: Readonly<Record<string, readonly [first: string, more?: string]>> = {
   CN: ['CommonName', 'AdditionalCommonNames'],
   O: ['Organization'],

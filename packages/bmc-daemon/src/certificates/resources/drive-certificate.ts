@@ -108,10 +108,10 @@ const member = defineResource({
  * Replaces a certificate of a drive.
  * @param uri of the certificate to replace, without a trailing slash.
  * @param action name of the action, for error messages.
- * @returns canonical URI of the certificate; null if `uri` has another form, or the drive has no such
- *   certificate.
- * @throws {RedfishError} 404 for an unknown system or drive; 400 if the new text is not a certificate or
- *   too long.
+ * @returns canonical URI of the certificate; null if `uri` has another form, or the drive has no
+ *   such certificate.
+ * @throws {RedfishError} 404 for an unknown system or drive; 400 if the new text is not a
+ *   certificate or too long.
  */
 export async function replaceDriveCertificate(
   uri: string,

@@ -1,4 +1,6 @@
-/** The HTTPS certificate of this service, which all managers share. With plain HTTP there is none. */
+/**
+ * The HTTPS certificate of this service, which all managers share. With plain HTTP there is none.
+ */
 import { z } from 'zod';
 import { ServerCertificateError, type ServerCertificate } from '../server-certificate.js';
 import { RedfishError, redfishError } from '../../redfish/messages/errors.js';
@@ -26,7 +28,10 @@ export function httpsCertificateUri(uuid: string): string {
   return `${httpsCertificatesUri(uuid)}/${ID}`;
 }
 
-/** Properties of a sent certificate. It can contain a private key, so error messages do not quote it. */
+/**
+ * Properties of a sent certificate. It can contain a private key, so error messages do not quote
+ * it.
+ */
 export const sentCertificate = {
   CertificateString: z.string().superRefine((pem, context) => {
     if (pem.length <= MAX_PEM_LENGTH) return;
@@ -45,7 +50,8 @@ interface SentCertificate {
 
 /**
  * Replaces the certificate of HTTPS.
- * @param action name for error messages, `CertificateService.ReplaceCertificate`; absent for a POST.
+ * @param action name for error messages, `CertificateService.ReplaceCertificate`; absent for a
+ *   POST.
  * @throws {RedfishError} 400 for an invalid certificate.
  */
 export async function replaceHttpsCertificate(

@@ -8,13 +8,16 @@ import { withPointers, message, withDetail } from '../../redfish/messages/messag
 
 const action = 'CertificateService.GenerateCSR';
 
-/** Names of the Trusted Computing Group, as the schema requires. The curves have the order of `curves`. */
+/**
+ * Names of the Trusted Computing Group, as the schema requires. The curves have the order of
+ * `curves`.
+ */
 const algorithms = ['TPM_ALG_RSA', 'TPM_ALG_ECDSA'] as const;
 const curveIds = ['TPM_ECC_NIST_P256', 'TPM_ECC_NIST_P384', 'TPM_ECC_NIST_P521'] as const;
 
 /**
- * Returns the schema of an optional text with a maximum length of RFC 5280, appendix A. An empty text
- * means absent, because clients send empty form fields.
+ * Returns the schema of an optional text with a maximum length of RFC 5280, appendix A. An empty
+ * text means absent, because clients send empty form fields.
  */
 const text = (max: number) =>
   z
@@ -76,7 +79,10 @@ export const signingRequestAnnotations = {
   'KeyUsage@Redfish.AllowableValues': keyUsages,
 };
 
-/** Returns the signing request. @throws {RedfishError} 400 if two parameters contradict each other. */
+/**
+ * Returns the signing request.
+ * @throws {RedfishError} 400 if two parameters contradict each other.
+ */
 export function signingRequestOf(body: Body): SigningRequest {
   const key = keyKindOf(body);
   // Clients check alternative names only, so the common name becomes one of them (RFC 9525 §4.1).
@@ -103,14 +109,18 @@ export function signingRequestOf(body: Body): SigningRequest {
   };
 }
 
-/** Returns the default usages of a server key. Old TLS clients also encrypt keys with an RSA key. */
+/**
+ * Returns the default usages of a server key. Old TLS clients also encrypt keys with an RSA key.
+ */
 function usualUsages({ kind }: KeyKind): readonly KeyUsage[] {
   return kind === 'rsa'
     ? ['DigitalSignature', 'KeyEncipherment', 'ServerAuthentication']
     : ['DigitalSignature', 'ServerAuthentication'];
 }
 
-/** Returns the kind of key. The default is an elliptic curve, because its keys are generated fast. */
+/**
+ * Returns the kind of key. The default is an elliptic curve, because its keys are generated fast.
+ */
 function keyKindOf({ KeyPairAlgorithm, KeyBitLength, KeyCurveId }: Body): KeyKind {
   const algorithm = KeyPairAlgorithm ?? (KeyBitLength === undefined ? 'TPM_ALG_ECDSA' : 'TPM_ALG_RSA');
   if (algorithm === 'TPM_ALG_RSA') {

@@ -40,7 +40,9 @@ export class Cursor {
     this.tokens = tokenize(text);
   }
 
-  /** Returns the current token, or a later or earlier one. At the limits, the last or first token. */
+  /**
+   * Returns the current token, or a later or earlier one. At the limits, the last or first token.
+   */
   protected peek(offset = 0): Token {
     const token = this.tokens[Math.max(0, Math.min(this.index + offset, this.tokens.length - 1))];
     if (token === undefined) throw new Error('bug: the token list is empty');
@@ -67,7 +69,10 @@ export class Cursor {
     return token.kind === 'name' && token.column === 0 && isOperator(this.peek(1), '=');
   }
 
-  /** Returns the error for a token that cannot be here: a {@link CodeFault} if it continues an expression. */
+  /**
+   * Returns the error for a token that cannot be here: a {@link CodeFault} if it continues an
+   * expression.
+   */
   protected unexpected(token: Token): LiteralFault {
     if (token.kind === 'fault') return faultOf(token);
     const previous = this.peek(-1);

@@ -197,7 +197,10 @@ export class ExpressionReader extends Cursor {
     );
   }
 
-  /** Runs a call of the configuration. @param callText the call in the error: `'os.path.join(…)'`. */
+  /**
+   * Runs a call of the configuration.
+   * @param callText the call in the error: `'os.path.join(…)'`.
+   */
   private runCall({ line }: Token, callText: string, call: () => PythonValue | undefined): PythonValue | undefined {
     try {
       return call();

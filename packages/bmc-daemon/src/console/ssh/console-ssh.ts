@@ -20,7 +20,10 @@ interface ConsoleSshOptions {
   /** Null without the feature accounts: SSH cannot check logins then. */
   readonly access: Logins | null;
   readonly driver: Pick<HypervisorDriver, 'listSystems'>;
-  /** Returns the UUID of the machine whose manager has this address; null for an address of the host. */
+  /**
+   * Returns the UUID of the machine whose manager has this address; null for an address of the
+   * host.
+   */
   readonly machineAt: (address: string) => string | null;
   readonly stateDir: string;
   readonly log: Pick<Log, 'info' | 'warn' | 'error' | 'debug'>;

@@ -44,8 +44,8 @@ export class SshAdmission {
       return false;
     }
     const peer = peerKey(address, remotePort);
-    // One client port can connect to two addresses of this service. The library could not tell these
-    // connections apart, but the service's address decides which machines the client sees.
+    // One client port can connect to two addresses of this service. The library could not tell
+    // these connections apart, but the service's address decides which machines the client sees.
     if (this.#sockets.has(peer)) {
       this.#log.debug('an SSH connection was refused: the same port of the client has one already', { address });
       socket.destroy();

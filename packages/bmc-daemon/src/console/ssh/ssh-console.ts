@@ -83,7 +83,7 @@ export class SshConsole {
 
   /** Cleans up after a client that disconnected. */
   gone(): void {
-    this.#cleanUp('the client has gone');
+    this.#cleanUp('the client has disconnected');
   }
 
   /** Ends the console, and shows the reason to the client. */

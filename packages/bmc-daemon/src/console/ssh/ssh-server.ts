@@ -22,7 +22,10 @@ export interface SshServerOptions {
   readonly access: Pick<Logins, 'accounts' | 'openSession' | 'sessions'>;
   readonly hub: ConsoleHub;
   readonly driver: Pick<HypervisorDriver, 'listSystems'>;
-  /** Returns the UUID of the machine whose manager has this address; null for an address of the host. */
+  /**
+   * Returns the UUID of the machine whose manager has this address; null for an address of the
+   * host.
+   */
   readonly machineAt: (address: string) => string | null;
   readonly log: Pick<Log, 'info' | 'warn' | 'error' | 'debug'>;
   /** Default: {@link sshLimits}. */
@@ -178,7 +181,10 @@ class ConsoleServer implements SshServer {
     return this.#machines;
   }
 
-  /** Reserves a console. @returns the function that releases it; undefined if there are too many. */
+  /**
+   * Reserves a console.
+   * @returns the function that releases it; undefined if there are too many.
+   */
   #reserveConsole(): (() => void) | undefined {
     if (this.#consoles >= this.maxConsoles) return undefined;
     this.#consoles += 1;

@@ -22,7 +22,7 @@ describe('the request of an SSH client', () => {
   });
 
   it('is refused if it is anything else', () => {
-    const noFiles = { kind: 'refused', why: 'this is a serial console: it takes no files' };
+    const noFiles = { kind: 'refused', why: 'this is a serial console: it does not accept files' };
     expect(readRequest(target('node-1'), 'admin', 'scp -t /tmp')).toEqual(noFiles);
     expect(readRequest(target('admin'), 'admin', '/usr/lib/openssh/sftp-server')).toEqual(noFiles);
     expect(readRequest(target('node-1'), 'admin', 'reboot')).toEqual({

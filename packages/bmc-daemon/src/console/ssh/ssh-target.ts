@@ -39,7 +39,7 @@ const TRANSFER = /^(?:scp|sftp-server|sftp|rsync)(?:\s|$)|\/sftp-server/;
 export function readRequest({ machine }: Target, account: string | null, command: string | null): ConsoleRequest {
   const word = command?.trim() ?? '';
   if (word === '') return machine === null ? { kind: 'which' } : { kind: 'console', machine };
-  if (TRANSFER.test(word)) return { kind: 'refused', why: 'this is a serial console: it takes no files' };
+  if (TRANSFER.test(word)) return { kind: 'refused', why: 'this is a serial console: it does not accept files' };
   // In `ssh admin@host NAME`, `admin` is the account, even if a machine has the same name.
   if (machine === null || machine === account) return { kind: 'console', machine: word };
   return { kind: 'refused', why: `this is the serial console of ${machine}: it runs no commands` };

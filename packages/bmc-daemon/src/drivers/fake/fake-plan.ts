@@ -33,7 +33,7 @@ export interface PlannedFailure {
   readonly operation: FailingOperation | undefined;
   /** Time from the start of the driver. */
   readonly afterMs: number;
-  /** Infinity: without an end. */
+  /** Infinity: the failure never ends. */
   readonly forMs: number;
   /** Numbers of the calls, from 1; undefined: every call. */
   readonly calls: readonly number[] | undefined;

@@ -28,7 +28,7 @@ interface HostWatchOptions {
   readonly onChange: (loss: Loss | null, wasLost: boolean) => void;
 }
 
-/** Whether one host answers. A call that takes long, and a timer, check it. */
+/** Tracks whether one host answers. A slow call and a timer cause a check. */
 export class HostWatch {
   readonly #options: HostWatchOptions;
   /** Undefined before the first check. */

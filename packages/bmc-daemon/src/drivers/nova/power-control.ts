@@ -113,7 +113,7 @@ async function begin(id: string, action: PowerAction, parts: Parts): Promise<Beg
   if (known === undefined) return attempt(await readServer(id, parts));
   try {
     const begun = await attempt(known);
-    // The plan says that nothing is to do. Another client may have changed the server meanwhile.
+    // The plan says that no action is necessary. Another client may have changed the server meanwhile.
     return begun.plan === undefined ? await attempt(await readServer(id, parts)) : begun;
   } catch (error) {
     if (!(error instanceof DriverError) || error.kind !== 'conflict') throw error;

@@ -115,7 +115,10 @@ const eventService = defineResource({
   },
 });
 
-/** Replaces machine names in the URIs of report definitions by UUIDs. Leaves unknown and ambiguous names unchanged. */
+/**
+ * Replaces machine names in the URIs of report definitions by UUIDs. Leaves unknown and ambiguous
+ * names unchanged.
+ */
 async function withUuids(text: string | null, services: Services): Promise<string | null> {
   if (text?.includes('/MetricReportDefinitions/') !== true) return text;
   const machines = await services.driver.listSystems();
@@ -155,9 +158,9 @@ export const eventStream = streamDefiner<Services>()({
       actor: { user: requester.user, address: requester.address },
       hasConfigureManager: requester.privileges.has('ConfigureManager'),
       peer,
-      // DSP0266, Server-Sent Events: the end of a session does not end the stream. The stream ends when
-      // the account can no longer open it with the same password. Without this check, a client with an
-      // old password could read events indefinitely.
+      // DSP0266, Server-Sent Events: the end of a session does not end the stream. The stream ends
+      // when the account can no longer open it with the same password. Without this check, a client
+      // with an old password could read events indefinitely.
       isAuthorized: () => {
         if (accounts === null || requester.user === null) return true;
         const account = currentAccount();

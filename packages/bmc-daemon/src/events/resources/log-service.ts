@@ -37,7 +37,8 @@ const logDefinitions: readonly LogDefinition[] = [
     collectionUri: '/redfish/v1/Managers/{ownerId}/LogServices',
     id: 'ManagerLog',
     name: 'Log of the Management Service',
-    // One service manages all machines, so every manager shows the same sessions, accounts and settings.
+    // One service manages all machines, so every manager shows the same sessions, accounts and
+    // settings.
     purposes: ['Security', 'Operations'],
     log: ({ logs }) => logs.ofService,
   },
@@ -45,7 +46,10 @@ const logDefinitions: readonly LogDefinition[] = [
 
 const entryType = '#LogEntry.v1_21_0.LogEntry';
 
-/** The collection of a manager's logs. Another file defines that of a system, which may have a console log. */
+/**
+ * The collection of a manager's logs. Another file defines that of a system, which may have a
+ * console log.
+ */
 const managerLogServices = defineResource({
   entity: 'LogServiceCollection',
   odataType: '#LogServiceCollection.LogServiceCollection',
@@ -110,7 +114,8 @@ function logEntries(definition: LogDefinition) {
       return listed(uuid, await log(services, uuid).read());
     },
     canonicalParams: ({ uuid }, params) => ({ ...params, ownerId: uuid }),
-    // Expanded entries instead of links, as the schema requires (OData.AutoExpand). Clients rely on it.
+    // Expanded entries instead of links, as the schema requires (OData.AutoExpand). Clients rely on
+    // it.
     render: ({ records }, { self }): JsonObject => ({
       Name: 'Log Entry Collection',
       'Members@odata.count': records.length,
@@ -148,7 +153,9 @@ function logEntry(definition: LogDefinition) {
 const lists = new WeakMap<readonly LogRecord[], { readonly uuid: string; readonly records: readonly LogRecord[] }>();
 const singles = new WeakMap<LogRecord, { readonly uuid: string; readonly record: LogRecord }>();
 
-/** Returns the entity of a list. All managers share one log, so the entity depends on the machine. */
+/**
+ * Returns the entity of a list. All managers share one log, so the entity depends on the machine.
+ */
 function listed(uuid: string, records: readonly LogRecord[]) {
   const known = lists.get(records);
   if (known?.uuid === uuid) return known;

@@ -91,7 +91,8 @@ export const newSubscription = z.strictObject({
     .array(z.object({ '@odata.id': text.startsWith(`${telemetryUri}/MetricReportDefinitions/`) }))
     .max(MAX_ITEMS)
     .optional(),
-  // Deprecated, but Ironic sends it. Scripts older than EventFormatType ask for reports by MetricReport.
+  // Deprecated, but Ironic sends it. Scripts older than EventFormatType ask for reports by
+  // MetricReport.
   EventTypes: z
     .array(z.enum([...eventTypes, 'MetricReport']))
     .max(MAX_ITEMS)
@@ -116,7 +117,10 @@ export const newSubscription = z.strictObject({
 /** The body that creates a subscription, after its check. */
 type NewSubscriptionBody = z.infer<typeof newSubscription>;
 
-/** Filters for events. They would have no effect on metric reports, so a subscription to reports rejects them. */
+/**
+ * Filters for events. They would have no effect on metric reports, so a subscription to reports
+ * rejects them.
+ */
 const eventFilters = [
   'RegistryPrefixes',
   'MessageIds',
@@ -127,7 +131,10 @@ const eventFilters = [
   'Severities',
 ] as const;
 
-/** Returns the format of a new subscription. @throws {RedfishError} 400 if a filter contradicts the format. */
+/**
+ * Returns the format of a new subscription.
+ * @throws {RedfishError} 400 if a filter contradicts the format.
+ */
 export function formatOf(body: NewSubscriptionBody, { telemetry }: { readonly telemetry: object | null }): EventFormat {
   const isByType = body.EventTypes?.length === 1 && body.EventTypes[0] === 'MetricReport';
   const format = body.EventFormatType ?? (isByType ? 'MetricReport' : 'Event');

@@ -8,8 +8,8 @@ import type { PushSubscription, StreamSubscription } from '../subscriptions/subs
 const maskedSubscriptions = new WeakMap<PushSubscription, PushSubscription>();
 
 /**
- * Masks the Destination for accounts that cannot change the subscription, because the query of the URL
- * can contain a token.
+ * Masks the Destination for accounts that cannot change the subscription, because the query of the
+ * URL can contain a token.
  */
 export function masked(found: PushSubscription): PushSubscription {
   const known = maskedSubscriptions.get(found);

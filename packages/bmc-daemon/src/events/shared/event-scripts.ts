@@ -1,8 +1,9 @@
 /**
- * The scripts of the events and logs that all replicas share. Each is atomic. The first keys are the same:
+ * The scripts of the events and logs that all replicas share. Each is atomic. The first keys are
+ * the same:
  *
- * - KEYS[1]: a list of the latest events, oldest first. An element is the number of the event, a space, and
- *   the event. The numbers grow, and may have gaps.
+ * - KEYS[1]: a list of the latest events, oldest first. An element is the number of the event, a
+ *   space, and the event. The numbers grow, and may have gaps.
  * - KEYS[2]: the newest number.
  * - KEYS[3]: a random name, which is created with the first event. If the name changes, Redis has
  *   lost its data.
@@ -11,18 +12,21 @@
 /** The names of these keys. */
 export const eventKeys = ['events:numbered', 'events:number', 'events:run'] as const;
 
-/** Numbers that Redis skips after it has lost events. No replica knows so many events that Redis has lost. */
+/**
+ * Numbers that Redis skips after it has lost events. No replica knows so many events that Redis has
+ * lost.
+ */
 const SKIPPED_NUMBERS = 1000;
 
 /**
  * Adds events, and their entries to logs.
- * KEYS[4]: the channel; [5]: the names of all logs; then for each event: the last state that was reported for
- * the machine; the log; the number of its entries so far.
- * ARGV: the maximum number of events; a name for new data; the replica; the time in ms for which other
- * replicas do not report the same state; the maximum number of entries of a log; then for each event: the
- * event; the reported state, or nothing; 1 if the replica has only observed it; the name of the log, or
- * nothing; the entry, or nothing: it removes the log.
- * Answer: a text for each log that Redis has rejected to change. Its event is stored nevertheless.
+ * KEYS[4]: the channel; [5]: the names of all logs; then for each event: the last state that was
+ * reported for the machine; the log; the number of its entries so far. ARGV: the maximum number of
+ * events; a name for new data; the replica; the time in ms for which other replicas do not report
+ * the same state; the maximum number of entries of a log; then for each event: the event; the
+ * reported state, or nothing; 1 if the replica has only observed it; the name of the log, or
+ * nothing; the entry, or nothing: it removes the log. Answer: a text for each log that Redis has
+ * rejected to change. Its event is stored nevertheless.
  */
 export const appendScript = `
 local failures = {}
@@ -68,9 +72,9 @@ return failures`;
 /**
  * Returns the events after an event that the replica knows.
  * ARGV: its number, the name of its data, the SHA-1 of its element.
- * Answer: the name of the data; the newest number; `some` if the known event was found, `all` if not; then the
- * elements, oldest first: those after it, or all. If Redis has lost the known event, the next number is one
- * that no replica has seen.
+ * Answer: the name of the data; the newest number; `some` if the known event was found, `all` if
+ * not; then the elements, oldest first: those after it, or all. If Redis has lost the known event,
+ * the next number is one that no replica has seen.
  */
 export const readScript = `
 local run = redis.call('GET', KEYS[3]) or ''

@@ -10,8 +10,8 @@ import { LOG_NAMES, logKeyOf, logNumberKeyOf } from './event-writer.js';
 import { z } from 'zod';
 
 /**
- * Returns the number of the newest entry and the entries. ARGV: the number that the caller knows, so that it
- * does not get the same entries again. An empty list has been cleared.
+ * Returns the number of the newest entry and the entries. ARGV: the number that the caller knows,
+ * so that it does not get the same entries again. An empty list has been cleared.
  */
 const readLogScript = `
 local number = redis.call('GET', KEYS[2]) or '0'

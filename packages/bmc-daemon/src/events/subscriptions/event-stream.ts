@@ -1,4 +1,7 @@
-/** Server-Sent Events to one client (HTML Living Standard, server-sent events; DSP0266, Server-Sent Events). */
+/**
+ * Server-Sent Events to one client (HTML Living Standard, server-sent events; DSP0266, Server-Sent
+ * Events).
+ */
 import type { Writable } from 'node:stream';
 import type { ReportMessage } from '../../offers/report-source.js';
 import { EventBacklog } from '../event-backlog.js';

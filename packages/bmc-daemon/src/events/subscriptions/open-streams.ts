@@ -141,8 +141,8 @@ export class OpenStreams {
       wants.reports === null ? undefined : reports?.subscribe({ wants: wants.reports, deliver });
     this.#streams.set(id, { subscription, close: () => stream.close() });
     onChange();
-    // The stream also gets this event, unless its filter excludes it. So the client sees at once that
-    // the stream is open.
+    // The stream also gets this event, unless its filter excludes it. So the client sees at once
+    // that the stream is open.
     publish('ResourceCreated', id, actor);
     // The client may have disconnected before the stream listened to `output`.
     if (output.destroyed) stream.close();

@@ -59,7 +59,10 @@ export class PushDelivery {
     this.#pump();
   }
 
-  /** Stops sending after the current payload. The queue continues to store new payloads, up to its limit. */
+  /**
+   * Stops sending after the current payload. The queue continues to store new payloads, up to its
+   * limit.
+   */
   suspend(): void {
     this.#suspended = true;
     this.#stopWaiting();

@@ -30,7 +30,10 @@ interface PushListenersOptions {
   readonly state: StateFile<SubscriptionsState>;
   readonly post: EventPost;
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** Whether several replicas have these listeners. One of them delivers, after {@link PushListeners.deliver}. */
+  /**
+   * Whether several replicas have these listeners. One of them delivers, after
+   * {@link PushListeners.deliver}.
+   */
   readonly isShared: boolean;
   /** Maximum number of events that wait for one listener. */
   readonly backlog: number;

@@ -13,7 +13,10 @@ export interface Place {
 
 /** A client that requests another place. */
 export interface PlaceRequest extends Place {
-  /** Whether it may delete the subscriptions of others (ConfigureManager). Without accounts, every client may. */
+  /**
+   * Whether it may delete the subscriptions of others (ConfigureManager). Without accounts, every
+   * client may.
+   */
   readonly hasConfigureManager: boolean;
 }
 
@@ -26,8 +29,8 @@ const RESERVED_SHARE = 1 / 10;
 
 /**
  * Returns whether there is a place for one more subscription. An account or an address may have any
- * number of listeners: their clients have ConfigureComponents, and a tool such as Ironic creates one
- * for each machine.
+ * number of listeners: their clients have ConfigureComponents, and a tool such as Ironic creates
+ * one for each machine.
  */
 export function hasPlace(request: PlaceRequest, taken: readonly Place[], limit: number): boolean {
   const { kind, owner, address, hasConfigureManager } = request;

@@ -36,7 +36,10 @@ const pushRecord = z.object({
   format: z.enum(eventFormats).default('Event'),
   /** Canonical URIs; empty: reports of all definitions. */
   reportDefinitions: strings.default([]),
-  /** UUID of the only machine whose events the listener receives; null: all. Old files lack this property. */
+  /**
+   * UUID of the only machine whose events the listener receives; null: all. Old files lack this
+   * property.
+   */
   machine: z.string().nullable().default(null),
   /** The id of the last event before the subscription, if several replicas deliver. */
   after: z.string().exactOptional(),
@@ -96,9 +99,9 @@ export type NewSubscription = Omit<PushRecord, 'id' | 'suspended' | 'machine' | 
 export const subscriptionUri = (id: string): string => `/redfish/v1/EventService/Subscriptions/${id}`;
 
 /**
- * Maximum length of the JSON of a subscription, in characters. A change of one subscription writes all of them
- * before the answer. 200 subscriptions of this size take some milliseconds; 200 subscriptions of
- * 1 MiB took seconds.
+ * Maximum length of the JSON of a subscription, in characters. A change of one subscription writes
+ * all of them before the answer. 200 subscriptions of this size take some milliseconds; 200
+ * subscriptions of 1 MiB took seconds.
  */
 const MAX_RECORD_LENGTH = 16 * 1024;
 

@@ -46,7 +46,8 @@ export interface Subscriptions {
   find(id: string): Subscription | undefined;
   /**
    * @param hasConfigureManager see {@link PlaceRequest}.
-   * @throws {RedfishError} EventSubscriptionLimitExceeded, PayloadTooLarge. @throws {StateFileError}
+   * @throws {RedfishError} EventSubscriptionLimitExceeded, PayloadTooLarge. @throws
+   *   {StateFileError}
    */
   create(record: NewSubscription, requester: { readonly hasConfigureManager: boolean }): Awaitable<PushSubscription>;
   /** @throws {RedfishError} PayloadTooLarge. @throws {StateFileError} */

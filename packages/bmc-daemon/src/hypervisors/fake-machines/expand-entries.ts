@@ -122,7 +122,10 @@ function hardwareOf(machine: FileMachine, number: number): Parameters<typeof mac
   };
 }
 
-/** Returns the schedule of an entry or an override: its delays replace others, its failures come first. */
+/**
+ * Returns the schedule of an entry or an override: its delays replace others, its failures come
+ * first.
+ */
 function extended(schedule: Schedule, { delays, failures = [] }: FileMachine, path: EntryPath): Schedule {
   return {
     delays: { ...schedule.delays, ...delays },

@@ -1,6 +1,7 @@
 /**
- * The Ethernet interfaces of a manager: the host's interfaces at which the service listens. A manager
- * can get its own names and addresses (docs/guides/manager-network.md). Those of the host never change.
+ * The Ethernet interfaces of a manager: the host's interfaces at which the service listens. A
+ * manager can get its own names and addresses (docs/guides/manager-network.md). Those of the host
+ * never change.
  */
 import type { ManagerAddress, ManagerInterface, ManagerView } from '../manager-view.js';
 import { NetworkChangeError } from '../network-plan.js';

@@ -214,7 +214,7 @@ function requestedList(
   furtherFault: (index: number) => Message | undefined = () => undefined,
 ): readonly RequestedAddress[] | undefined {
   const requested: RequestedAddress[] = [];
-  // Without own addresses of the manager, the present list shows the addresses of the host.
+  // Without own addresses of the manager, the current list shows the addresses of the host.
   const hosts = present.filter(({ isOwn }) => !isOwn).map(({ address }) => address);
   const hostAddressFault = (index: number, address: string): Message => {
     const why = `${address} is the address of the host, which this service does not change.`;

@@ -24,8 +24,8 @@ interface ProtocolEntity extends Pick<HostNetwork, 'hostName' | 'fqdn'> {
 }
 
 /**
- * The network protocols. A PATCH changes SSDP for all managers, because they are one service. Port and
- * TLS are in the configuration file.
+ * The network protocols. A PATCH changes SSDP for all managers, because they are one service. Port
+ * and TLS are in the configuration file.
  */
 export const networkProtocol = defineResource({
   entity: 'ManagerNetworkProtocol',
@@ -103,7 +103,10 @@ function renderSsdp({ enabled: isEnabled, port, notifyIntervalSeconds, notifyTtl
   };
 }
 
-/** Renders HTTP, HTTPS or SSH. A TLS port redirects plain HTTP requests, so HTTP counts as disabled there. */
+/**
+ * Renders HTTP, HTTPS or SSH. A TLS port redirects plain HTTP requests, so HTTP counts as disabled
+ * there.
+ */
 function renderProtocol(isServed: boolean, port: number): JsonObject {
   return { ProtocolEnabled: isServed, Port: isServed ? port : null };
 }

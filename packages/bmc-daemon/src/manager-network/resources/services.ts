@@ -1,4 +1,7 @@
-/** The services that the resources of the manager network use, and `defineResource` for these services. */
+/**
+ * The services that the resources of the manager network use, and `defineResource` for these
+ * services.
+ */
 import type { NetworkOfManagers } from '../manager-network.js';
 import { resourceDefiner } from '../../redfish/resource.js';
 import type { ServicesWith } from '../../resources/services.js';

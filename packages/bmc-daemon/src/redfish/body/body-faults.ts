@@ -11,8 +11,8 @@ type Path = readonly PropertyKey[];
 /** The resource or the action that receives a body. */
 export type BodyTarget =
   /**
-   * A PATCH, or a POST to a collection. `rendered` returns the resource as GET sends it: a property in
-   * it that the schema does not accept is read-only.
+   * A PATCH, or a POST to a collection. `rendered` returns the resource as GET sends it: a property
+   * in it that the schema does not accept is read-only.
    */
   | {
       readonly kind: 'resource';
@@ -49,8 +49,8 @@ function* describeAll(
   for (const issue of issues) {
     const path = [...prefix, ...issue.path];
     const branch = issue.code === 'invalid_union' ? likeliestBranch(issue.errors) : undefined;
-    // If a value has the wrong type, zod reports the type and also checks the length of the value. The
-    // origin `unknown` marks this second issue.
+    // If a value has the wrong type, zod reports the type and also checks the length of the value.
+    // The origin `unknown` marks this second issue.
     if ((issue.code === 'too_big' || issue.code === 'too_small') && issue.origin === 'unknown') continue;
     if (issue.code === 'unrecognized_keys') for (const key of issue.keys) yield unknownProperty([...path, key], target);
     else if (branch !== undefined) yield* describeAll(branch, path, body, target);

@@ -198,7 +198,7 @@ export const messageTable = {
   RestrictedPrivilege: template(403, 'Warning', s1,
     "The privilege '%1' cannot be assigned or removed in this way.", 'Choose other privileges.'),
   ServiceDisabled: template(503, 'Warning', s1,
-    "The service at '%1' is switched off.", 'Set its ServiceEnabled to true and send the request again.'),
+    "The service at '%1' is disabled.", 'Set its ServiceEnabled to true and send the request again.'),
 
   // Resources
   ResourceMissingAtURI: template(404, 'Critical', s1,

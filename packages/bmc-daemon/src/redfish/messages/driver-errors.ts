@@ -93,8 +93,8 @@ function status(error: DriverError, fault: Message): number {
   if (fault.key === 'GeneralError') return 501;
   // 404 would mean that the drive does not exist; the missing resource is the image.
   if (error.kind === 'mediaNotFound') return 400;
-  // The usual 502 is wrong here: many clients retry after a 502, and the repeated power-on would boot
-  // with an empty drive.
+  // The usual 502 is wrong here: many clients retry after a 502, and the repeated power-on would
+  // boot with an empty drive.
   if (error.kind === 'insertFailed') return 409;
   return messageStatus(fault);
 }

@@ -18,7 +18,7 @@ const statusOf: Readonly<
     431,
     'Request Header Fields Too Large',
     'PayloadTooLarge',
-    'Not the body is too large, but the URI and the headers.',
+    'The URI and the headers are too large, not the body.',
   ),
   ERR_HTTP_REQUEST_TIMEOUT: raw(408, 'Request Timeout', 'OperationTimeout', 'The request did not arrive completely.'),
 };

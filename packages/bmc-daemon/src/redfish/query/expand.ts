@@ -82,7 +82,8 @@ export class LinkReader {
   async #readOne(uri: string): Promise<JsonObject | undefined> {
     if (this.#known.has(uri)) return this.#known.get(uri);
     const resource = await this.#read(uri).catch((error: unknown): JsonObject => {
-      // Only this link shows the error: a machine that disappears must not make its collection a 404.
+      // Only this link shows the error: a machine that disappears must not make its collection a
+      // 404.
       const failure = toRedfishError(error, { path: uri });
       if (failure.status !== 403 && failure.status !== 404) throw error;
       return { '@odata.id': uri, '@Message.ExtendedInfo': failure.messages.map(renderMessage) };

@@ -24,7 +24,10 @@ type Token =
   | { readonly kind: 'literal'; readonly value: Literal }
   | { readonly kind: 'path'; readonly names: readonly string[] };
 
-/** Maximum nesting of brackets and `not`. A URI of 16 KiB could otherwise exhaust the parser's stack. */
+/**
+ * Maximum nesting of brackets and `not`. A URI of 16 KiB could otherwise exhaust the parser's
+ * stack.
+ */
 const maxDepth = 50;
 
 /**
@@ -109,7 +112,10 @@ class Parser {
     return branches.length === 1 && only !== undefined ? only : (member) => branches.every((branch) => branch(member));
   }
 
-  /** Parses a negation. `not` binds tighter than a comparison, so its operand is a group or a negation. */
+  /**
+   * Parses a negation. `not` binds tighter than a comparison, so its operand is a group or a
+   * negation.
+   */
   #negation(depth: number): Filter {
     if (depth > maxDepth) throw new FilterSyntaxError('it is nested too deeply');
     if (this.#take('not')) {
@@ -186,8 +192,8 @@ function test(operator: Operator, literal: Literal): (value: Json) => boolean {
 }
 
 /**
- * Compares two values: negative, 0 or positive; undefined if they differ and are not both numbers or
- * both strings.
+ * Compares two values: negative, 0 or positive; undefined if they differ and are not both numbers
+ * or both strings.
  */
 function order(value: Json, literal: Literal): number | undefined {
   if (value === literal) return 0;

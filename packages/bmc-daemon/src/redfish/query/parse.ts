@@ -38,9 +38,9 @@ export interface Query {
 const supported = ['$expand', '$filter', '$select', '$skip', '$top', 'only'];
 
 /**
- * Parses a query. A parameter that begins with `$` belongs to the protocol. An unsupported parameter
- * of the protocol is an error: the client could mistake the whole resource for the part that it
- * requested. Ignores all other parameters except `only`.
+ * Parses a query. A parameter that begins with `$` belongs to the protocol. An unsupported
+ * parameter of the protocol is an error: the client could mistake the whole resource for the part
+ * that it requested. Ignores all other parameters except `only`.
  * @param query without its `?`.
  * @param own parameters that the resource reads itself.
  * @returns undefined if the query has no parameter that this function parses.

@@ -1,6 +1,7 @@
 /**
- * The table of BIOS attributes: name, values, and the machine setting behind each of them. The names
- * are those of sushy-tools and of the servers that it models, so settings files for both work.
+ * The table of BIOS attributes: name, values, and the machine setting behind each of them. The
+ * names are those of sushy-tools and of the servers that it models, so settings files for both
+ * work.
  */
 import { z } from 'zod';
 import type { HypervisorDriver } from '../../drivers/driver.js';
@@ -35,8 +36,8 @@ type Kind =
 interface Meaning {
   readonly read: (system: BiosMachine) => StoredValue | null;
   /**
-   * Absent: clients cannot change the attribute, or the service accepts the value and does not store
-   * it.
+   * Absent: clients cannot change the attribute, or the service accepts the value and does not
+   * store it.
    */
   readonly change?: (value: StoredValue) => SettingsChange;
   /** Value after ResetBios, for attributes that have no setting behind them. */
@@ -185,7 +186,8 @@ export function renderAttributes(
 }
 
 /**
- * Returns the schema of `Attributes` in a PATCH for a machine. The schema lacks read-only attributes.
+ * Returns the schema of `Attributes` in a PATCH for a machine. The schema lacks read-only
+ * attributes.
  */
 export function attributesBody(system: BiosMachine) {
   const writable = biosAttributes.filter(({ readOnly }) => readOnly !== true);
@@ -218,7 +220,9 @@ export function settingsChange(attributes: Readonly<Record<string, StoredValue |
   };
 }
 
-/** Path of the property in a PATCH body, for each setting of the machine. Error messages name it. */
+/**
+ * Path of the property in a PATCH body, for each setting of the machine. Error messages name it.
+ */
 export const attributeProperties = {
   firmware: 'Attributes/BootMode',
   secureBoot: 'Attributes/SecureBootStatus',

@@ -1,6 +1,6 @@
 /**
- * The firmware settings of a machine: now, and after the next start. The alias `BIOS` is the spelling
- * of sushy-tools, which older clients use.
+ * The firmware settings of a machine: now, and after the next start. The alias `BIOS` is the
+ * spelling of sushy-tools, which older clients use.
  */
 import { z } from 'zod';
 import { message, renderMessage, sentence, withDetail } from '../../redfish/messages/messages.js';

@@ -23,8 +23,9 @@ interface WantedBoot {
 }
 
 /**
- * Returns the change for a body. The image of an HTTP boot is inserted into the machine's CD drive and
- * ejected when the URI is removed. With EMULATOR_IGNORE_BOOT_DEVICE, only the boot mode changes.
+ * Returns the change for a body. The image of an HTTP boot is inserted into the machine's CD drive
+ * and ejected when the URI is removed. With EMULATOR_IGNORE_BOOT_DEVICE, only the boot mode
+ * changes.
  */
 export function wantedBoot(system: SystemWith<'boot'>, body: BootBody, { settings, log }: Services): WantedBoot {
   const ignored = settings.ignoreBootDevice ? ignoredProperties(body) : [];
@@ -49,8 +50,8 @@ export function wantedBoot(system: SystemWith<'boot'>, body: BootBody, { setting
 }
 
 /**
- * Makes a change. A change of the CD drive can become a task, because it downloads an image or waits
- * for another insert.
+ * Makes a change. A change of the CD drive can become a task, because it downloads an image or
+ * waits for another insert.
  * @param context translates errors of the task.
  */
 export async function applyChange(
@@ -87,8 +88,8 @@ export async function applyChange(
 }
 
 /**
- * Returns the change of the CD drive: inserts the image of the HTTP boot, or ejects the image of the
- * previous HTTP boot. Returns undefined if the drive keeps its image.
+ * Returns the change of the CD drive: inserts the image of the HTTP boot, or ejects the image of
+ * the previous HTTP boot. Returns undefined if the drive keeps its image.
  */
 function wantedImage(
   system: SystemWith<'boot'>,

@@ -19,8 +19,8 @@ export const bootSource = {
 
 /**
  * Returns the `BootOptionReference`, which is also the last segment of the option's URI: `Hdd.vda`,
- * `Pxe.525400123456`. It is not UEFI's `Boot####`: the firmware assigns those numbers inside the guest,
- * so a number from this service could belong to another device there.
+ * `Pxe.525400123456`. It is not UEFI's `Boot####`: the firmware assigns those numbers inside the
+ * guest, so a number from this service could belong to another device there.
  */
 export function bootReference({ key, kind }: BootOptionSnapshot): string {
   const device = key.slice(key.indexOf(':') + 1);
@@ -33,7 +33,9 @@ export function firmwareName({ firmware }: { readonly firmware: BootSnapshot['fi
   return firmware === 'efi' ? 'UEFI firmware' : 'Legacy BIOS firmware';
 }
 
-/** Returns the device of a boot option; undefined for an unknown name. Ignores the case of the name. */
+/**
+ * Returns the device of a boot option; undefined for an unknown name. Ignores the case of the name.
+ */
 export function optionOf(options: ReadonlyMap<string, DeviceKey>, name: string): DeviceKey | undefined {
   const wanted = name.toLowerCase();
   return options.get(name) ?? [...options].find(([known]) => known.toLowerCase() === wanted)?.[1];

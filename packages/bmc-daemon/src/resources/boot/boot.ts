@@ -60,7 +60,10 @@ function allowableModes(architecture: string | undefined): readonly (keyof typeo
   return architecture === undefined || /^(x86_64|i686)$/.test(architecture) ? ['UEFI', 'Legacy'] : ['UEFI'];
 }
 
-/** Returns the schema of `Boot`. It checks each property separately; {@link conflicts} checks combinations. */
+/**
+ * Returns the schema of `Boot`. It checks each property separately; {@link conflicts} checks
+ * combinations.
+ */
 const bootShape = ({ boot, architecture }: Bootable) =>
   z.strictObject({
     BootSourceOverrideTarget: z
@@ -111,8 +114,8 @@ function notOffered(text: string, values: readonly string[], why: string): Messa
 }
 
 /**
- * Returns the schema of `Boot` in a PATCH for a machine. If the machine lacks the device of a target or
- * of a boot option, the error lists the valid values.
+ * Returns the schema of `Boot` in a PATCH for a machine. If the machine lacks the device of a
+ * target or of a boot option, the error lists the valid values.
  * @param changeable parts that the driver can change.
  */
 export function bootBody(system: Bootable, changeable: ReadonlySet<SystemChangePart> = everyPart): z.ZodType<BootBody> {
@@ -210,8 +213,8 @@ function allowableTargets(boot: BootSnapshot): readonly string[] {
 }
 
 /**
- * Returns the change of override and mode for the driver. The caller applies `BootOrder` itself. The
- * HTTP URI loses its credentials, because it is stored and shown.
+ * Returns the change of override and mode for the driver. The caller applies `BootOrder` itself.
+ * The HTTP URI loses its credentials, because it is stored and shown.
  */
 export function bootChange(body: BootBody, boot: BootSnapshot): BootChange {
   const { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled, BootSourceOverrideMode: mode } = body;
@@ -271,7 +274,10 @@ const overrideProperties = [
   'BootOrder',
 ] as const satisfies readonly (keyof BootBody)[];
 
-/** Returns the properties of a PATCH that EMULATOR_IGNORE_BOOT_DEVICE ignores. It applies the boot mode. */
+/**
+ * Returns the properties of a PATCH that EMULATOR_IGNORE_BOOT_DEVICE ignores. It applies the boot
+ * mode.
+ */
 export function ignoredProperties(body: BootBody): readonly (keyof BootBody)[] {
   return overrideProperties.filter((name) => body[name] !== undefined);
 }

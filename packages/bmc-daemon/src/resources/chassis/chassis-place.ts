@@ -1,6 +1,6 @@
 /**
- * Finds the chassis of a machine. Without EMULATOR_CHASSIS each machine has its own chassis. With it,
- * all machines share the first configured chassis.
+ * Finds the chassis of a machine. Without EMULATOR_CHASSIS each machine has its own chassis. With
+ * it, all machines share the first configured chassis.
  */
 import type { IndicatorState } from '../../drivers/snapshot/hardware-snapshot.js';
 import type { SystemDetails, SystemRef, SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
@@ -29,8 +29,8 @@ export function chassisReference(uuid: string, { chassis }: Pick<ResourceSetting
 }
 
 /**
- * Lists the chassis of EMULATOR_CHASSIS or of the machines. Without EMULATOR_CHASSIS, returns the same
- * array until a machine is added or removed.
+ * Lists the chassis of EMULATOR_CHASSIS or of the machines. Without EMULATOR_CHASSIS, returns the
+ * same array until a machine is added or removed.
  */
 export async function listChassis({ driver, settings }: Services): Promise<readonly Pick<SystemRef, 'uuid'>[]> {
   if (settings.chassis.length > 0) return settings.chassis.map(({ UUID }) => ({ uuid: UUID }));
@@ -82,7 +82,8 @@ async function loadShared(id: string, { driver, settings, indicators }: Services
 /**
  * Changes a chassis. A machine's own chassis has the UUID of the machine, so the driver makes the
  * change. A shared chassis has an indicator only, which the service stores.
- * @throws {DriverError} of the driver. @throws {StateFileError} if the service cannot store the indicator.
+ * @throws {DriverError} of the driver. @throws {StateFileError} if the service cannot store the
+ *   indicator.
  */
 export async function changeChassis(
   { uuid, system }: ChassisEntity,

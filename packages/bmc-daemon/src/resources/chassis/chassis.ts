@@ -1,4 +1,7 @@
-/** The chassis of the machines, or those of EMULATOR_CHASSIS, and those of the hosts. See chassis-place.ts. */
+/**
+ * The chassis of the machines, or those of EMULATOR_CHASSIS, and those of the hosts. See
+ * chassis-place.ts.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { vendor, version } from '../../version.js';
@@ -20,7 +23,10 @@ import {
 } from './host-chassis.js';
 import { indicatorBody, indicatorProperties, renderIndicator, wantedIndicator } from './indicator.js';
 
-/** The members of the collection. The same chassis and hosts give the same object, for its cached rendering. */
+/**
+ * The members of the collection. The same chassis and hosts give the same object, for its cached
+ * rendering.
+ */
 const membersByChassis = new WeakMap<Awaited<ReturnType<typeof listChassis>>, { readonly uris: readonly string[] }>();
 
 function membersOf(chassis: Awaited<ReturnType<typeof listChassis>>, { driver }: Services) {

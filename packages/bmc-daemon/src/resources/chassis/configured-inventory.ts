@@ -1,6 +1,6 @@
 /**
- * Types of the configured inventory, with the setting names and members of sushy-tools. A setting for a
- * machine replaces the inventory that the hypervisor reports.
+ * Types of the configured inventory, with the setting names and members of sushy-tools. A setting
+ * for a machine replaces the inventory that the hypervisor reports.
  * @see https://docs.openstack.org/sushy-tools/latest/admin/index.html
  */
 

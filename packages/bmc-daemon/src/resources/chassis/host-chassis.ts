@@ -29,8 +29,8 @@ export function hostReferences({ hosts }: Services['driver']): readonly JsonObje
 }
 
 /**
- * Returns the chassis of a machine, and that of its host if the configuration has a list of hosts. With
- * one host, clients of sushy-tools find one chassis, as always.
+ * Returns the chassis of a machine, and that of its host if the configuration has a list of hosts.
+ * With one host, clients of sushy-tools find one chassis, as always.
  */
 export function systemChassis({ uuid, host }: SystemRef, { driver, settings }: Pick<Services, 'driver' | 'settings'>) {
   const isHostShown = host !== undefined && driver.hosts?.isList === true;
@@ -49,7 +49,11 @@ async function findHostChassis(id: string, { driver }: Services): Promise<HostCh
   return { host, machines };
 }
 
-/** Loads a host by its name. @throws {RedfishError} 404 for an unknown name. @throws {DriverError} */
+/**
+ * Loads a host by its name.
+ * @throws {RedfishError} 404 for an unknown name.
+ * @throws {DriverError}
+ */
 export async function loadHostChassis(id: string, services: Services): Promise<HostChassis> {
   const found = await findHostChassis(id, services);
   if (found === null) throw redfishError('ResourceNotFound', 'Chassis', id);
@@ -57,8 +61,8 @@ export async function loadHostChassis(id: string, services: Services): Promise<H
 }
 
 /**
- * Loads the chassis of a host, or another chassis as {@link loadChassis} does. A host has precedence over
- * a machine with the same name.
+ * Loads the chassis of a host, or another chassis as {@link loadChassis} does. A host has
+ * precedence over a machine with the same name.
  */
 export async function loadAnyChassis(
   id: string,
@@ -81,7 +85,9 @@ async function machinesOf(name: string, driver: Services['driver']): Promise<Hos
   }
 }
 
-/** Renders the properties of a host's chassis. libvirt reports no manufacturer and no serial number. */
+/**
+ * Renders the properties of a host's chassis. libvirt reports no manufacturer and no serial number.
+ */
 export function renderHostChassis(
   { host, machines }: HostChassis,
   { self, settings }: { readonly self: string; readonly settings: ResourceSettings },

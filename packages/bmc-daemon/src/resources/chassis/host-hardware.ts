@@ -12,7 +12,10 @@ interface KnownHost extends HostChassis {
   readonly facts: HostFacts;
 }
 
-/** @throws {RedfishError} 404 for an unknown host, and for one that has never answered. @throws {DriverError} */
+/**
+ * @throws {RedfishError} 404 for an unknown host, and for one that has never answered.
+ * @throws {DriverError}
+ */
 async function loadKnown(name: string, what: string, services: Services): Promise<KnownHost> {
   const chassis = await loadHostChassis(name, services);
   const { facts } = chassis.host;

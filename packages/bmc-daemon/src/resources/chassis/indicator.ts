@@ -22,7 +22,10 @@ export function indicatorOf(
   return indicator ?? configuredIndicator(uuid, settings) ?? 'lit';
 }
 
-/** Returns the indicator from EMULATOR_INDICATOR_LEDS; undefined if the setting does not name the UUID. */
+/**
+ * Returns the indicator from EMULATOR_INDICATOR_LEDS; undefined if the setting does not name the
+ * UUID.
+ */
 export function configuredIndicator(
   uuid: string,
   { indicatorLeds }: Pick<InventorySettings, 'indicatorLeds'>,
@@ -32,8 +35,8 @@ export function configuredIndicator(
 }
 
 /**
- * Renders both properties of an indicator. Only blinking is an active location indicator: every machine
- * starts with a steady light, so that light does not help to find a machine in a rack.
+ * Renders both properties of an indicator. Only blinking is an active location indicator: every
+ * machine starts with a steady light, so that light does not help to find a machine in a rack.
  * @see DSP2046, ComputerSystem, IndicatorLED, LocationIndicatorActive
  */
 export function renderIndicator(state: IndicatorState): JsonObject {

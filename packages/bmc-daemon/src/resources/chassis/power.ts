@@ -53,7 +53,10 @@ const powerSubsystem = defineResource({
   }),
 });
 
-/** Returns links to the machines of a chassis, for RelatedItem of its power, temperatures and sensors. */
+/**
+ * Returns links to the machines of a chassis, for RelatedItem of its power, temperatures and
+ * sensors.
+ */
 export function relatedItems({ machines }: ChassisEntity): readonly JsonObject[] {
   return machines.map(({ uuid }) => reference(`/redfish/v1/Systems/${uuid}`));
 }

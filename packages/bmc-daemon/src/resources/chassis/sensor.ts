@@ -1,6 +1,6 @@
 /**
- * The sensors that the profiles of Ironic and OCP require. A virtual machine has no sensors, so each is
- * `Absent` with a null reading.
+ * The sensors that the profiles of Ironic and OCP require. A virtual machine has no sensors, so
+ * each is `Absent` with a null reading.
  */
 import { redfishError } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';

@@ -1,4 +1,7 @@
-/** The manager (management controller) of a machine. This daemon acts as the manager of every machine. */
+/**
+ * The manager (management controller) of a machine. This daemon acts as the manager of every
+ * machine.
+ */
 import { z } from 'zod';
 import type { SysinfoSnapshot } from '../../drivers/snapshot/hardware-snapshot.js';
 import type { JsonObject } from '../../redfish/resource.js';
@@ -68,7 +71,8 @@ const manager = defineResource({
     apply: () => undefined,
   },
   actions: {
-    // All managers are this service. A reset of any of them reads the configuration again, as SIGHUP does.
+    // All managers are this service. A reset of any of them reloads the configuration, as SIGHUP
+    // does.
     '#Manager.Reset': {
       body: z.strictObject({ ResetType: z.enum(['ForceRestart', 'GracefulRestart']).optional() }),
       bodyOptional: true,
@@ -82,8 +86,9 @@ const manager = defineResource({
 });
 
 /**
- * Renders manufacturer, model and firmware version of a manager: those of the machine's SMBIOS if set,
- * else those of this service. A lab that imitates a vendor's server expects the vendor's manager, too.
+ * Renders manufacturer, model and firmware version of a manager: those of the machine's SMBIOS if
+ * set, else those of this service. A lab that imitates a vendor's server expects the vendor's
+ * manager, too.
  */
 export function renderIdentity({ manufacturer, product: model, biosVersion }: Partial<SysinfoSnapshot> = {}) {
   return {

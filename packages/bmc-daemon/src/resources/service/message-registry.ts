@@ -1,4 +1,6 @@
-/** Message registries: a file with the message texts, and a member with the location of the file. */
+/**
+ * Message registries: a file with the message texts, and a member with the location of the file.
+ */
 import { baseRegistry, messageTable } from '../../redfish/messages/base-registry.js';
 import { redfishError } from '../../redfish/messages/errors.js';
 import type { EventTemplate } from '../../redfish/messages/event-message.js';

@@ -1,4 +1,7 @@
-/** The service root, from which every client starts. It links to the services that this daemon serves. */
+/**
+ * The service root, from which every client starts. It links to the services that this daemon
+ * serves.
+ */
 import { protocolFeatures } from '../../redfish/query/features.js';
 import { product, redfishVersion, vendor } from '../../version.js';
 import { reference } from '../reference.js';

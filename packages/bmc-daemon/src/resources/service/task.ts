@@ -1,4 +1,6 @@
-/** Tasks for long operations: the task service, the tasks, and the task monitors that clients poll. */
+/**
+ * Tasks for long operations: the task service, the tasks, and the task monitors that clients poll.
+ */
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Severity } from '../../redfish/messages/base-registry.js';
@@ -14,7 +16,10 @@ import { enabled } from '../status.js';
 /** Retry-After of a task monitor, in seconds. */
 const pollSeconds = 1;
 
-/** Time that a DELETE waits for the operation to stop. The shortest timeout of a known client is 15 s. */
+/**
+ * Time that a DELETE waits for the operation to stop. The shortest timeout of a known client is 15
+ * s.
+ */
 const stopWithinMs = 5_000;
 
 const taskService = defineResource({
@@ -93,7 +98,8 @@ function renderTask(record: TaskRecord): JsonObject {
 
 /**
  * Cancels a running task.
- * @returns the task if its operation does not stop in time; undefined if it has stopped or was not running.
+ * @returns the task if its operation does not stop in time; undefined if it has stopped or was not
+ *   running.
  * @throws {RedfishError} 409 ResourceInUse if the operation cannot be cancelled.
  */
 async function stop({ id, name }: TaskRecord, tasks: TaskStore, by: Requester): Promise<WriteResult | undefined> {
@@ -138,8 +144,8 @@ const taskMonitor = defineResource({
   uri: '/redfish/v1/TaskService/TaskMonitors/{taskId}',
   load: ({ params, services, requester }) => {
     const record = findTask(services, params.taskId);
-    // The response can contain a secret, such as the challenge password of a signing request, so only
-    // the user of the original request can read it.
+    // The response can contain a secret, such as the challenge password of a signing request, so
+    // only the user of the original request can read it.
     if (record.response !== undefined && record.owner?.user !== requester.user)
       throw redfishError('InsufficientPrivilege');
     if (record.failure !== null) throw record.failure;

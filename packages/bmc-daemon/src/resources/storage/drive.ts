@@ -1,6 +1,6 @@
 /**
- * Drives: the disks of a machine, or those of EMULATOR_DRIVES. Clients find them under their storage.
- * DMTF moved them to the chassis. Both URIs work.
+ * Drives: the disks of a machine, or those of EMULATOR_DRIVES. Clients find them under their
+ * storage. DMTF moved them to the chassis. Both URIs work.
  */
 import { z } from 'zod';
 import { DriverError } from '../../drivers/driver-error.js';
@@ -143,7 +143,9 @@ const chassisDrive = defineResource({
   },
 });
 
-/** Returns the drives of the machines in a chassis. Ignores machines that were removed meanwhile. */
+/**
+ * Returns the drives of the machines in a chassis. Ignores machines that were removed meanwhile.
+ */
 async function drivesIn(
   { system: onlySystem, machines }: Pick<ChassisEntity, 'system' | 'machines'>,
   services: Services,

@@ -1,4 +1,7 @@
-/** Creates missing libvirt volumes of EMULATOR_VOLUMES when a client reads them, as sushy-tools does. */
+/**
+ * Creates missing libvirt volumes of EMULATOR_VOLUMES when a client reads them, as sushy-tools
+ * does.
+ */
 import type { VolumeControl } from '../../drivers/volume-control.js';
 import type { SystemRef } from '../../drivers/snapshot/system-snapshot.js';
 import type { Services } from '../services.js';
@@ -16,7 +19,8 @@ interface Provision {
 const provisions = new WeakMap<VolumeControl, Map<string, Provision>>();
 
 /**
- * Creates the missing libvirt volumes of a machine's configured volumes, on its host. Logs a failure once; the next call retries.
+ * Creates the missing libvirt volumes of a machine's configured volumes, on its host. Logs a
+ * failure once; the next call retries.
  * @returns true if libvirt has all configured volumes, or if none is configured.
  */
 export async function provideConfigured(

@@ -1,6 +1,6 @@
 /**
- * The model behind Storage, Drive and Volume. A machine has one storage for each bus with disks, or the
- * storages of EMULATOR_STORAGE.
+ * The model behind Storage, Drive and Volume. A machine has one storage for each bus with disks, or
+ * the storages of EMULATOR_STORAGE.
  */
 import type { DiskSnapshot, IndicatorState } from '../../drivers/snapshot/hardware-snapshot.js';
 import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
@@ -75,7 +75,10 @@ export function hasStorage({ uuid, disks }: SystemSnapshot, { storage }: Pick<In
   return disks !== undefined || storage[uuid] !== undefined;
 }
 
-/** Returns the storages of a machine. If the driver can create volumes, a machine without disks has a default bus. */
+/**
+ * Returns the storages of a machine. If the driver can create volumes, a machine without disks has
+ * a default bus.
+ */
 export function storageUnits(
   system: SystemSnapshot,
   { settings, driver }: Pick<Services, 'driver' | 'settings'>,

@@ -1,4 +1,7 @@
-/** Storage and its controllers. storage-unit.ts lists the storages; drive.ts and volume.ts render the rest. */
+/**
+ * Storage and its controllers. storage-unit.ts lists the storages; drive.ts and volume.ts render
+ * the rest.
+ */
 import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { redfishError } from '../../redfish/messages/errors.js';
 import { chassisReference } from '../chassis/chassis-place.js';

@@ -1,7 +1,7 @@
 /**
- * Volumes of a storage: a volume without redundancy for each disk, and the volumes of EMULATOR_VOLUMES.
- * Ironic looks here first for its installation disk. A new volume is created in a storage pool of the
- * host and attached to the machine.
+ * Volumes of a storage: a volume without redundancy for each disk, and the volumes of
+ * EMULATOR_VOLUMES. Ironic looks here first for its installation disk. A new volume is created in a
+ * storage pool of the host and attached to the machine.
  */
 import { z } from 'zod';
 import { DriverError } from '../../drivers/driver-error.js';
@@ -18,7 +18,10 @@ import { loadStorage, type StorageEntity, type VolumeUnit } from './storage-unit
 
 /** Size of a sector. Capacities are multiples of it. */
 const SECTOR_BYTES = 512;
-/** Maximum capacity: the last multiple of a sector up to which JSON numbers represent every integer exactly. */
+/**
+ * Maximum capacity: the last multiple of a sector up to which JSON numbers represent every integer
+ * exactly.
+ */
 const MAX_BYTES = 2 ** 53 - SECTOR_BYTES;
 
 /** DMTF's values for a volume without redundancy, in the deprecated and in the current property. */
@@ -148,7 +151,10 @@ async function createVolume(
   return target === undefined || result?.task !== undefined ? result : { created: { location: `${path}/${target}` } };
 }
 
-/** Deletes a volume. @throws {RedfishError} 409 for a configured volume, or if the driver cannot delete it. */
+/**
+ * Deletes a volume.
+ * @throws {RedfishError} 409 for a configured volume, or if the driver cannot delete it.
+ */
 async function deleteVolume(
   { system, storage, volume: { id, disk } }: VolumeEntity,
   { services: { driver, operations }, requester }: VolumeRequest,
@@ -177,7 +183,10 @@ async function deleteVolume(
   );
 }
 
-/** Returns a 409 error. The message's usual 405 does not fit, because DELETE works for other volumes. */
+/**
+ * Returns a 409 error. The message's usual 405 does not fit, because DELETE works for other
+ * volumes.
+ */
 function undeletable(detail: string, cause?: unknown): RedfishError {
   return new RedfishError(409, [withDetail(message('ResourceCannotBeDeleted'), detail)], {}, cause);
 }

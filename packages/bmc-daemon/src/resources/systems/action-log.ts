@@ -1,4 +1,7 @@
-/** The log of the actions that clients of the hypervisor requested, for example Nova's instance actions. */
+/**
+ * The log of the actions that clients of the hypervisor requested, for example Nova's instance
+ * actions.
+ */
 import type { ActionRecord } from '../../drivers/hypervisor-logs.js';
 import type { MachineFault } from '../../drivers/snapshot/system-snapshot.js';
 import { redfishError } from '../../redfish/messages/errors.js';

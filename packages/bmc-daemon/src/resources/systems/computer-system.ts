@@ -200,8 +200,8 @@ function renderSummaries({ processors, memoryKiB }: SystemSnapshot, metrics: Ren
       ? {}
       : {
           ProcessorSummary: {
-            // Count follows the contract, which counts CPUs of the guest. DMTF counts packages, as the
-            // members of Processors do.
+            // Count follows the contract, which counts CPUs of the guest. DMTF counts packages, as
+            // the members of Processors do.
             Count: processors.count,
             LogicalProcessorCount: processors.count,
             Model: processors.model,

@@ -1,6 +1,6 @@
 /**
- * Graphical consoles in a browser, for example noVNC. DMTF's GraphicalConsole has no property for a URL,
- * and the URL holds a secret that expires. So an OEM action creates it for one client.
+ * Graphical consoles in a browser, for example noVNC. DMTF's GraphicalConsole has no property for a
+ * URL, and the URL holds a secret that expires. So an OEM action creates it for one client.
  */
 import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { redfishError } from '../../redfish/messages/errors.js';

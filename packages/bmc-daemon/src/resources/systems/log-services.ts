@@ -2,7 +2,10 @@
 import { renderCollection } from '../reference.js';
 import { defineResource } from '../services.js';
 
-/** The logs of a system: its events, the output of its serial port, and the actions of the hypervisor's clients. */
+/**
+ * The logs of a system: its events, the output of its serial port, and the actions of the
+ * hypervisor's clients.
+ */
 export const systemLogServices = defineResource({
   entity: 'LogServiceCollection',
   odataType: '#LogServiceCollection.LogServiceCollection',

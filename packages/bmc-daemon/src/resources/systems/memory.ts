@@ -8,8 +8,8 @@ import { defineResource } from '../services.js';
 import { absent, enabled } from '../status.js';
 
 /**
- * Size of a module. In the SMBIOS tables (type 17) of QEMU's machine types up to 9.0, the initial memory
- * is split into modules of this size.
+ * Size of a module. In the SMBIOS tables (type 17) of QEMU's machine types up to 9.0, the initial
+ * memory is split into modules of this size.
  */
 const moduleMiB = 16 * 1024;
 
@@ -24,8 +24,9 @@ interface Module {
 
 /**
  * Returns the memory modules of a machine: at least one for the initial memory, one for each memory
- * device, and one for each empty slot. The capacity of a virtio-mem device is the size that the guest
- * has now. The built-in memory is the machine's memory without the maximum sizes of all devices.
+ * device, and one for each empty slot. The capacity of a virtio-mem device is the size that the
+ * guest has now. The built-in memory is the machine's memory without the maximum sizes of all
+ * devices.
  */
 export function memoryModules({
   memoryKiB,

@@ -16,8 +16,8 @@ export interface Socket {
 }
 
 /**
- * Distributes the online vCPUs over the sockets, one socket after the other. Omits empty sockets and
- * cores: they do not exist for the guest, and Ironic adds up the threads.
+ * Distributes the online vCPUs over the sockets, one socket after the other. Omits empty sockets
+ * and cores: they do not exist for the guest, and Ironic adds up the threads.
  */
 export function processorSockets({
   count,
@@ -31,7 +31,10 @@ export function processorSockets({
   });
 }
 
-/** DMTF's values for libvirt's architectures. DMTF has none for some, for example s390x: those are OEM. */
+/**
+ * DMTF's values for libvirt's architectures. DMTF has none for some, for example s390x: those are
+ * OEM.
+ */
 const architectures: Readonly<Record<string, readonly [architecture: string, instructionSet: string]>> = {
   x86_64: ['x86', 'x86-64'],
   i686: ['x86', 'x86'],

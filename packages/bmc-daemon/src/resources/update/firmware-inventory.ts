@@ -20,8 +20,8 @@ export const firmwareUri = (uuid: string): string => `${inventoryUri}/${firmware
 const firmwareId = (uuid: string): string => `BIOS-${uuid}`;
 
 /**
- * Returns the firmware version of a machine: that of the last update over Redfish, else the version in
- * its SMBIOS configuration, else null.
+ * Returns the firmware version of a machine: that of the last update over Redfish, else the version
+ * in its SMBIOS configuration, else null.
  */
 export function firmwareVersion({ firmwareUpdate, sysinfo }: SystemSnapshot): string | null {
   return firmwareUpdate?.installed ?? sysinfo?.biosVersion ?? null;
@@ -86,7 +86,8 @@ function renderFirmware(system: SystemSnapshot, { driver }: Services): JsonObjec
     Id: firmwareId(uuid),
     Name: `Firmware of ${name}`,
     ...(firmware === undefined ? {} : { Description: firmwareName(firmware.settings) }),
-    // Null if the definition names no vendor. The service does not read the host's firmware packages.
+    // Null if the definition names no vendor. The service does not read the host's firmware
+    // packages.
     Manufacturer: sysinfo?.biosVendor ?? null,
     SoftwareId: 'BIOS',
     Version: firmwareVersion(system),

@@ -57,14 +57,16 @@ export function insertImage(
       name: `Insert an image into ${id} of ${system.name}`,
       requester,
       cancellable: true,
-      // The task stores this body, so it has no password, only the values that messages of the task quote.
+      // The task stores this body, so it has no password, only the values that messages of the task
+      // quote.
       context: { ...context, body: { Image: image.url.href, TransferMethod: body.TransferMethod } },
       run: async ({ progress: onProgress, signal }) => {
         await prepare();
         await mediaOf(services).insert(system.uuid, drive.device, image, { onProgress, signal });
         const { WriteProtected: requested } = body;
         if (requested === undefined) return undefined;
-        // A CD is always write-protected. If that differs from the request, a 200 with a message tells the client.
+        // A CD is always write-protected. If that differs from the request, a 200 with a message
+        // tells the client.
         const { media = [] } = await driver.getSystem(system.uuid);
         const protectedNow = media.find(({ device }) => device === drive.device)?.writeProtected;
         if (protectedNow === undefined || requested === protectedNow) return undefined;
@@ -77,7 +79,10 @@ export function insertImage(
   );
 }
 
-/** Ejects the image, and cancels a running insert. Answers with a task if it takes long. @throws {DriverError} */
+/**
+ * Ejects the image, and cancels a running insert. Answers with a task if it takes long.
+ * @throws {DriverError}
+ */
 export function ejectImage(
   { system, id, drive }: MediaDriveEntity,
   services: Services,
@@ -97,7 +102,10 @@ export function ejectImage(
   );
 }
 
-/** Checks TransferMethod. @throws {RedfishError} 400 if the drive or the image does not support it. */
+/**
+ * Checks TransferMethod.
+ * @throws {RedfishError} 400 if the drive or the image does not support it.
+ */
 function checkMethod(
   { TransferMethod: method }: ImageBody,
   { userName, password }: ImageRequest,

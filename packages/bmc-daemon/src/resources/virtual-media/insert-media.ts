@@ -8,7 +8,10 @@ import { parseUrl } from '../parse-url.js';
 /** Name of the action, for its URI and its messages. */
 export const insertMediaAction = 'VirtualMedia.InsertMedia';
 
-/** Transfer methods: `Upload` stores the image on the host; with `Stream` QEMU reads it from its server. */
+/**
+ * Transfer methods: `Upload` stores the image on the host; with `Stream` QEMU reads it from its
+ * server.
+ */
 const transferMethods = ['Upload', 'Stream'] as const;
 /** DMTF's TransferProtocolType values that the service supports. */
 export const transferProtocols = ['HTTP', 'HTTPS'] as const;
@@ -50,8 +53,8 @@ function protocolOf(image: string): string {
 }
 
 /**
- * Maximum length of an image URL. Signed URLs of object stores have about 2,000 characters. A longer URL
- * would fill the machine's metadata and the events.
+ * Maximum length of an image URL. Signed URLs of object stores have about 2,000 characters. A
+ * longer URL would fill the machine's metadata and the events.
  */
 export const MAX_URL_LENGTH = 4_096;
 const MAX_CREDENTIAL_LENGTH = 1_000;
@@ -66,7 +69,9 @@ export const imageUrl = (faults: ImageFaults) =>
       if (fault !== undefined) context.addIssue({ code: 'custom', params: { message: fault } });
     });
 
-/** Properties of an image other than its URL. Except for WriteProtected, null is the same as absent. */
+/**
+ * Properties of an image other than its URL. Except for WriteProtected, null is the same as absent.
+ */
 export const imageOptions = {
   WriteProtected: z.boolean().optional(),
   TransferMethod: z.enum(transferMethods).nullish(),
@@ -76,8 +81,9 @@ export const imageOptions = {
 };
 
 /**
- * Schema of the InsertMedia parameters. UserName and Password can be null, because some clients send
- * all parameters. Errors of values are zod issues, so one response reports all errors of a body.
+ * Schema of the InsertMedia parameters. UserName and Password can be null, because some clients
+ * send all parameters. Errors of values are zod issues, so one response reports all errors of a
+ * body.
  */
 export const insertMediaBody = z
   .strictObject({
@@ -114,8 +120,8 @@ export interface ImageTrust {
 }
 
 /**
- * Returns the image request of a body. Removes credentials from the URL, so that they are never stored
- * or shown. UserName and Password override them.
+ * Returns the image request of a body. Removes credentials from the URL, so that they are never
+ * stored or shown. UserName and Password override them.
  * @param body that {@link insertMediaBody} or the schema of PATCH validated.
  */
 export function imageRequest(body: ImageBody, { verifyCertificate, authorities }: ImageTrust): ImageRequest {

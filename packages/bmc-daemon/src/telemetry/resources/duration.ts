@@ -1,4 +1,7 @@
-/** Parses and formats Redfish durations (DSP0266: ISO 8601 without years, months and weeks): `P1DT2H3M4.5S`. */
+/**
+ * Parses and formats Redfish durations (DSP0266: ISO 8601 without years, months and weeks):
+ * `P1DT2H3M4.5S`.
+ */
 
 const form = /^P(?=.)(?:(\d+)D)?(?:T(?=.)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/;
 

@@ -1,4 +1,6 @@
-/** Metric report definitions: when the service creates the report of a machine. Their ids are UUIDs. */
+/**
+ * Metric report definitions: when the service creates the report of a machine. Their ids are UUIDs.
+ */
 import { z } from 'zod';
 import { matching } from '../../drivers/by-machine.js';
 import type { SystemRef } from '../../drivers/snapshot/system-snapshot.js';

@@ -1,4 +1,7 @@
-/** Metric reports: one for each machine, under its UUID. `$expand` of the collection returns all reports. */
+/**
+ * Metric reports: one for each machine, under its UUID. `$expand` of the collection returns all
+ * reports.
+ */
 import { DriverError } from '../../drivers/driver-error.js';
 import { metricReportType, renderReport, reportUri, type Report } from '../report.js';
 import { findMachine } from './metric-report-definition.js';

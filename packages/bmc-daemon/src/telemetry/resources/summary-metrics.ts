@@ -1,4 +1,7 @@
-/** CPU and memory utilization from the metric report of a machine, under its ProcessorSummary and MemorySummary. */
+/**
+ * CPU and memory utilization from the metric report of a machine, under its ProcessorSummary and
+ * MemorySummary.
+ */
 import type { Report } from '../report.js';
 import { loadReport } from './metric-report.js';
 import { defineResource } from './services.js';

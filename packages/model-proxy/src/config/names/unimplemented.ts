@@ -120,7 +120,7 @@ const settings: readonly SettingGroup[] = [
     global_prompt_directory check_provider_endpoint add_user_information_to_llm_headers forward_llm_provider_auth_headers cors`,
   ),
   fulfilled(
-    'there are no keys but `master_key`',
+    'there are no keys except `master_key`',
     `upperbound_key_generate_params default_key_generate_params key_generation_settings default_internal_user_params
     default_team_params max_ui_session_budget enable_key_alias_format_validation key_alias_pattern`,
   ),
@@ -177,7 +177,7 @@ const general: readonly SettingGroup[] = [
     UI_PASSWORD fail_closed_rate_limit_enforcement cancel_on_disconnect`,
   ),
   fulfilled(
-    'there are no keys but `master_key`, and no admin pages',
+    'there are no keys except `master_key`, and no admin pages',
     'ui_access_mode default_team_disabled mcp_internal_ip_ranges',
   ),
   fulfilled('tags of clients have no effect', 'reject_clientside_metadata_tags'),

@@ -1,4 +1,6 @@
-/** Translates chat streams, which have the events `said` (text), `over` (end) and `trouble` (error). */
+/**
+ * Translates chat streams, which have the events `said` (text), `over` (end) and `trouble` (error).
+ */
 import type { DialectEvents, DialectStream } from '../../../src/providers/dialect.js';
 import { EventReader, type ServerSentEvent } from '../../../src/sse/event-reader.js';
 import { errorIn } from './errors.js';

@@ -1,4 +1,7 @@
-/** Streams of binary frames: four bytes with the length of a text, then the text. Length 0 ends the stream. */
+/**
+ * Streams of binary frames: four bytes with the length of a text, then the text. Length 0 ends the
+ * stream.
+ */
 import type { DialectEvents, DialectStream } from '../../../src/providers/dialect.js';
 
 export class FrameStream implements DialectStream {

@@ -91,7 +91,7 @@ async function setBootOrder(domain: Domain, indexes: readonly BootIndex[], timeo
 interface BootProperty {
   readonly qomPath: string;
   readonly name: string;
-  /** The present boot number; -1: none. */
+  /** The current boot number; -1: none. */
   readonly wanted: number;
 }
 

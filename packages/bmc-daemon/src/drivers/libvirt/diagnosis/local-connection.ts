@@ -56,7 +56,7 @@ function rejectedBySocket(socket: string, host: ExaminedHost): Finding {
   if (!admitsGroup || group === undefined) {
     const settings = 'unix_sock_group = "libvirt"\\nunix_sock_rw_perms = "0770"\\n';
     const append = `printf '${settings}' >> /etc/libvirt/libvirtd.conf && systemctl restart libvirtd`;
-    return problem(SUBJECT, message('the socket admits no group'), host.asRoot(commandLine('sh', '-c', append)));
+    return problem(SUBJECT, message('the socket allows no group'), host.asRoot(commandLine('sh', '-c', append)));
   }
   if (group.members.includes(name)) {
     const why = `this process started before ${name} became a member of the group ${group.name}`;

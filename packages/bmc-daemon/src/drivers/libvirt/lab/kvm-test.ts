@@ -15,7 +15,7 @@ const PATIENCE_MS = 60_000;
 
 /**
  * Starts two transient guests without disks, one with KVM and one emulated, and returns whether the BIOS of
- * the first one gets to its end at about the same time.
+ * the first one finishes at about the same time.
  */
 export async function runsWithKvm(hypervisor: Hypervisor, timeoutMs: number): Promise<boolean> {
   const stop = new AbortController();

@@ -87,7 +87,7 @@ export function isStarting({ xml }: Pick<Instance, 'xml'>): boolean {
 /**
  * Returns the markup for virDomainSetMetadata. It keeps members that a newer version of the daemon
  * has added.
- * @param instance the running machine, with its present record.
+ * @param instance the running machine, with its current record.
  * @throws {DriverError} conflict, if a newer version of the daemon has written the record in a
  *   newer format.
  */

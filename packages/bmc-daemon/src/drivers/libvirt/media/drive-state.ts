@@ -6,7 +6,7 @@ import { readDomain } from '../xml/domain.js';
 import { findDrive } from '../xml/devices/removable-drive.js';
 import type { MediaRecord } from '../xml/metadata/media-record.js';
 
-/** A drive of a machine, and its present image. */
+/** A drive of a machine, and its current image. */
 interface DriveState {
   readonly defined: Disk | null;
   readonly running: Disk | null;

@@ -109,7 +109,7 @@ function ownership(
   };
 }
 
-/** The definition without the boot order of an override, and the present definition. */
+/** The definition without the boot order of an override, and the current definition. */
 interface OwnDefinition {
   readonly root: XmlElement;
   readonly own: Domain;

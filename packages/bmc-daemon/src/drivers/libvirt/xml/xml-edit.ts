@@ -73,7 +73,7 @@ export class XmlEdit {
   }
 
   /**
-   * Sets an attribute with its present quotes. A new attribute goes after the last one, with the
+   * Sets an attribute, and keeps its quotes. A new attribute goes after the last one, with the
    * quotes of that one.
    */
   setAttribute(element: XmlElement, name: string, value: string): void {

@@ -38,7 +38,7 @@ const states = {
 } as const;
 
 /**
- * Returns Nova's action; `-` if nothing is to do; `join` if the driver only waits; or the kind of
+ * Returns Nova's action; `-` if no action is necessary; `join` if the driver only waits; or the kind of
  * the error.
  */
 function planned(action: PowerAction, state: keyof typeof states): string {

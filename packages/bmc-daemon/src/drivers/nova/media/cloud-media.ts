@@ -101,7 +101,7 @@ export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
   const parts = { api, list, closing, queue, states, partsOf, find, read, daemon, log };
   const boot = new RescueBoot({ ...parts, networkImage: () => network.find() });
   const offersImages = () => session.offers('image');
-  // The store repeats a failed sweep itself, so a failure must not delay the other work.
+  // The store retries a failed sweep itself, so a failure must not delay the other work.
   const sweep = async (): Promise<void> => {
     if (await offersImages()) store.sweepSoon();
   };

@@ -106,7 +106,7 @@ export class RescueBoot {
       throw new DriverError('unsupported', `changing the boot mode of machine ${name}: ${why}`, { field: 'firmware' });
     }
     if (assetTag !== undefined && !fitsItem(assetTag)) {
-      const why = `the metadata of the server have place for ${MAX_ASSET_TAG} characters`;
+      const why = `the metadata of the server has room for ${MAX_ASSET_TAG} characters`;
       throw new DriverError('invalid', `changing the asset tag of machine ${name}: ${why}`, { field: 'assetTag' });
     }
     await queue.edit(uuid, async (check) => {

@@ -5,7 +5,7 @@
 import { attribute, child, childElements, type XmlElement } from '../tree.js';
 
 /**
- * Types of a character device that libvirt gives out as a stream. Other types have their data
+ * Types of a character device that libvirt offers as a stream. Other types have their data
  * elsewhere (a file, a TCP socket).
  */
 const CONNECTABLE: ReadonlySet<string | null> = new Set(['pty', 'unix']);

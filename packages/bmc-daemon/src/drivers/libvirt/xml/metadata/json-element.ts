@@ -28,7 +28,7 @@ export function findInMetadata<E extends XmlElementOf<E>>(root: E, namespace: st
 }
 
 /**
- * Throws if this version of the daemon cannot read the present data, so that it does not overwrite
+ * Throws if this version of the daemon cannot read the current data, so that it does not overwrite
  * them.
  * @param what names the data, `its metadata`.
  * @throws {DriverError} conflict.
