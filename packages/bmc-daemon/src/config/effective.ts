@@ -8,7 +8,7 @@ import { settingKeys, settingsTable } from './settings.js';
 function masked(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(masked);
   if (typeof value === 'object' && value !== null) {
-    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, masked(member)]));
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [maskPassword(key), masked(member)]));
   }
   return typeof value === 'string' ? maskPassword(value) : value;
 }

@@ -1,7 +1,7 @@
 /** Checks the values of settings, and collects the faults and warnings. */
 import path from 'node:path';
 import type { z } from 'zod';
-import { describeValue, formatLiteral } from './python/format.js';
+import { describeValue, formatKey } from './python/format.js';
 import type { SettingDefinition } from './rows/row.js';
 
 /** A value before its check. */
@@ -69,9 +69,7 @@ export class Findings {
       Object.entries(value).map(([key, member]): [string, unknown] => {
         const meant = keys.find((known) => known.toLowerCase() === key.toLowerCase());
         if (meant === undefined || meant === key || Object.hasOwn(value, meant)) return [key, member];
-        this.warnings.push(
-          `${candidate.place([key])}: ${name}: ${formatLiteral(key)} is read as ${formatLiteral(meant)}`,
-        );
+        this.warnings.push(`${candidate.place([key])}: ${name}: ${formatKey(key)} is read as ${formatKey(meant)}`);
         return [meant, member];
       }),
     );
@@ -105,10 +103,10 @@ function describeIssue(row: SettingDefinition<unknown>, issue: z.core.$ZodIssue,
   const { name, value } = candidate;
   if (issue.code === 'unrecognized_keys' || issue.code === 'invalid_key') {
     const keys = issue.code === 'unrecognized_keys' ? issue.keys : [String(issue.path.at(-1))];
-    return `${name} has no key ${keys.map(formatLiteral).join(', ')}; it must be ${row.expected}`;
+    return `${name} has no key ${keys.map(formatKey).join(', ')}; it must be ${row.expected}`;
   }
   const faulty = issue.path.reduce<unknown>((part, step) => (part as Record<PropertyKey, unknown>)[step], value);
   const expected = issue.path.length === 0 ? row.expected : (row.expectedPart ?? row.expected);
-  const part = issue.path.map((step) => `[${formatLiteral(step)}]`).join('');
+  const part = issue.path.map((step) => `[${formatKey(step)}]`).join('');
   return `${name}${part} must be ${expected}, not ${describeValue(faulty)}`;
 }

@@ -17,7 +17,7 @@ import { readCloud } from '../drivers/nova/cloud/cloud-settings.js';
 import { storageKey } from '../resources/chassis/configured-inventory.js';
 import type { Environment } from './environment.js';
 import type { LoadedSettings } from './load.js';
-import { formatLiteral } from './python/format.js';
+import { formatKey } from './python/format.js';
 import type { BootLoaderMap } from './rows/contract.js';
 import { settingsTable, type SettingKey, type Settings } from './settings.js';
 
@@ -109,7 +109,7 @@ export function startOfMessage({ origins }: Pick<LoadedSettings, 'origins'>, key
 /** Returns the faults of EMULATOR_LIBVIRT_URI, one line each. */
 export function libvirtUriFaults(loaded: Pick<LoadedSettings, 'settings' | 'origins'>): string[] {
   return hostFaults(loaded.settings.libvirtUri).map(({ key, fault }) => {
-    const part = key === null ? ' ' : `[${formatLiteral(key)}] `;
+    const part = key === null ? ' ' : `[${formatKey(key)}] `;
     return `${startOfMessage(loaded, 'libvirtUri')}${part}${fault}`;
   });
 }

@@ -156,6 +156,10 @@ describe('the effective settings', () => {
     expect(renderEffectiveSettings(hosts)).toContain(
       "EMULATOR_LIBVIRT_URI = {'a': 'qemu+tcp://user:******@host/system', 'b': 'qemu:///system'}",
     );
+    const swapped = load("EMULATOR_LIBVIRT_URI = {'qemu+tcp://user:secret@host/system': 'a'}");
+    expect(renderEffectiveSettings(swapped)).toContain("{'qemu+tcp://user:******@host/system': 'a'}");
+    const wrong = load("EMULATOR_LIBVIRT_URI = {'qemu+tcp://user:secret@host/system': 5}");
+    expect(wrong.faults.join()).toContain("EMULATOR_LIBVIRT_URI['qemu+tcp://user:******@host/system'] must be");
     const escaped = load("EMULATOR_LIBVIRT_URI = 'qemu+tcp://user%3Asecret@host/system'");
     expect(renderEffectiveSettings(escaped)).not.toContain('secret');
   });

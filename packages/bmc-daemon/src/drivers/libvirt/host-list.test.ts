@@ -30,6 +30,8 @@ describe('the hosts of a setting', () => {
       { key: 'c', fault: expect.stringMatching(/^cannot be used: reading .*a password in a URI is not/) as unknown },
     ]);
     expect(JSON.stringify(hostFaults({ c: 'qemu+tcp://u:secret@host/system' }))).not.toContain('secret');
+    const swapped = hostFaults({ 'qemu+tcp://u:secret@host/system': 'qemu:///system', b: 'qemu:///system' });
+    expect(swapped[1]?.fault).toBe("cannot be used: entry 'qemu+tcp://u:******@host/system' has the same URI");
   });
 
   it('have a fault for a name that cannot be an id', () => {

@@ -1,4 +1,5 @@
 /** The hosts of EMULATOR_LIBVIRT_URI. */
+import { maskPassword } from '@rackless/daemon/text/mask-url.js';
 import type { HostRef } from '../hosts-control.js';
 import { connectionUriFault, hostNameOf } from './connection-uri.js';
 
@@ -64,4 +65,5 @@ function entriesOf(uris: LibvirtUris): readonly Entry[] {
 // Array.isArray does not narrow a readonly array.
 const isList = (uris: Exclude<LibvirtUris, string>): uris is readonly string[] => Array.isArray(uris);
 
-const at = ({ key }: Entry): string => (typeof key === 'number' ? `entry ${key}` : `entry '${key ?? ''}'`);
+const at = ({ key }: Entry): string =>
+  typeof key === 'number' ? `entry ${key}` : `entry '${maskPassword(key ?? '')}'`;
