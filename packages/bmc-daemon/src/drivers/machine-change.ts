@@ -28,6 +28,8 @@ export type MachineChangeKind =
 
 /** The reason of `paused` for a machine that is about to leave its host. */
 export const migrating = 'migrating';
+/** The reason of `started` for a machine that is on its way from another host, and does not run here yet. */
+export const arriving = 'migrated to this host';
 /** The reason of `stopped` for a machine that has left its host. */
 export const migrated = 'migrated to another host';
 

@@ -67,6 +67,31 @@ describe('a machine that moves to another host', () => {
     expect(await right.virsh('domstate', 'guest')).toContain('shut off');
   });
 
+  it('does not move if it is powered off during its live migration', async () => {
+    const uuid = uuidOf(6);
+    await left.define({ uuid, name: 'stays' });
+    await lab.driver.power(uuid, 'create');
+    await until('the start', () => Promise.resolve(kinds(uuid).includes('started')));
+    lab.changes.length = 0;
+    const flags = ['--live', '--migrateuri', 'tcp://127.0.0.1', '--bandwidth', '1'];
+    const migration = migrate('stays', ...flags).then(
+      () => 'complete',
+      () => 'failed',
+    );
+    const isThere = async (): Promise<boolean> => (await right.virsh('list', '--all', '--name')).includes('stays');
+    await until('the arrival', isThere);
+    // The migration cannot end now.
+    const pid = await right.libvirtd.daemon.guestPid('stays');
+    process.kill(pid, 'SIGSTOP');
+    await lab.driver.power(uuid, 'destroy');
+    process.kill(pid, 'SIGCONT');
+    expect(await migration).toBe('failed');
+    await until('the end', async () => !(await isThere()));
+    await until('the power-off', () => Promise.resolve(kinds(uuid).includes('stopped')));
+    expect(kinds(uuid).filter((kind) => kind !== 'changed' && kind !== 'shuttingDown')).toEqual(['stopped']);
+    expect(await hostOf(uuid)).toBe('left');
+  });
+
   it('stays the same machine in an offline migration', async () => {
     const uuid = uuidOf(2);
     await left.define({ uuid, name: 'offline' });

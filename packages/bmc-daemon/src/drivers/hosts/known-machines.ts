@@ -95,6 +95,12 @@ export class KnownMachines {
     this.#setRefs(new Map(this.#refs).set(uuid, { uuid, name, host: this.#host }));
   }
 
+  /** Adds a machine that is on its way from another host. It has no state before it runs. */
+  arrive(machine: SystemRef): void {
+    this.add(machine);
+    this.#states.delete(machine.uuid);
+  }
+
   /** Removes a machine. */
   remove(uuid: string): void {
     this.#snapshots.delete(uuid);

@@ -3,7 +3,7 @@
  * removed nor new, and does not stop. The events of two hosts come in any order, so the end of a
  * machine on one host waits until it may have appeared on another one.
  */
-import { migrated, migrating, type MachineChange, type MachineChangeListener } from '../machine-change.js';
+import { arriving, migrated, migrating, type MachineChange, type MachineChangeListener } from '../machine-change.js';
 import type { DomainState } from '../snapshot/system-snapshot.js';
 import type { HostMember } from './host-member.js';
 import { MOVE_WAIT_MS, type MachineIndex } from './machine-index.js';
@@ -73,11 +73,18 @@ export class MergedChanges {
     const { uuid, kind, reason } = change;
     const former = this.#index.formerOwner(uuid);
     const before = former?.known.stateOf(uuid);
+    const others = this.#index.holders(uuid).filter((holder) => holder !== member);
     // The machine runs on its new host, or will continue on its old one.
     const isHandover =
-      (kind === 'paused' && reason === migrating && this.#index.holders(uuid).length > 1) ||
+      (kind === 'paused' && reason === migrating && others.length > 0) ||
       (kind === 'resumed' && member.known.stateOf(uuid) === 'running');
-    if (!isHandover) member.known.note(change);
+    // If the migration fails, the machine never runs here. Without a state, its old host still serves it.
+    if (kind === 'started' && reason === arriving && others.length > 0) member.known.arrive(change);
+    else if (!isHandover) member.known.note(change);
+    if (kind === 'stopped' && reason === migrated) {
+      // The event of its new host may arrive later.
+      for (const { known } of others) if (known.stateOf(uuid) === undefined) known.note({ ...change, kind: 'resumed' });
+    }
     if (this.#isEnd(member, change)) {
       this.#hold(member, change, { before, untilListed: false });
       this.#options.look(uuid);

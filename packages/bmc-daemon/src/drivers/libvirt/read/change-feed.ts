@@ -17,6 +17,7 @@ import { DriverError } from '../../driver-error.js';
 import type { DomainState, SystemRef } from '../../snapshot/system-snapshot.js';
 import {
   changeOfState,
+  arriving,
   migrated,
   migrating,
   stateAfter,
@@ -266,7 +267,7 @@ function withReason(kind: MachineChangeKind, reason: string | undefined): Lifecy
 type Reasons = Readonly<Record<number, string>>;
 
 const startedReasons: Reasons = {
-  [DomainEventStartedDetail.MIGRATED]: 'migrated to this host',
+  [DomainEventStartedDetail.MIGRATED]: arriving,
   [DomainEventStartedDetail.RESTORED]: 'restored from a saved state',
   [DomainEventStartedDetail.FROM_SNAPSHOT]: 'restored from a snapshot',
 };
