@@ -21,9 +21,7 @@ import { createMetrics, type Metrics } from './metrics.js';
 import type { Pages } from './pages/routes.js';
 import { recordRequest } from './request-record.js';
 import { createRouter } from './routing/create-router.js';
-import { createDeploymentHealth } from './routing/deployment-health.js';
-import { createLimits } from './routing/limits.js';
-import { createRetryBudget } from './routing/retry-budget.js';
+import { createRoutingState } from './routing/routing-state.js';
 import type { ProxySettings } from './settings.js';
 import { createTrace } from './trace.js';
 import type { Upstream } from './upstream/upstream.js';
@@ -83,17 +81,12 @@ export function createApp(options: AppOptions): App {
   const paths = createPaths(endpoints);
   const metrics = createMetrics();
   const trace = options.detailedDebug ? createTrace(log) : null;
-  // A reload must not reset counters and failures.
-  const limits = createLimits();
-  const health = createDeploymentHealth();
-  const retryBudget = createRetryBudget();
+  const routing = createRoutingState(log);
   let draining = false;
   const sharedStateOf = (settings: ProxySettings): SharedState => ({
     settings,
-    router: createRouter(settings, Math.random, limits),
-    limits,
-    health,
-    retryBudget,
+    router: createRouter(settings, Math.random, routing.limits, routing.health),
+    ...routing,
     gate: createGate(settings),
     authenticate: settings.clientKeys === null ? openToAll : requireKeys(settings.clientKeys),
     upstream,

@@ -29,6 +29,18 @@ export interface RetrySettings {
   readonly budget: number;
 }
 
+/** Settings of cooldowns after failures of deployments. */
+export interface CooldownSettings {
+  /** `disable_cooldowns`. */
+  readonly isDisabled: boolean;
+  /** `cooldown_time`. */
+  readonly cooldownMs: number;
+  /** `allowed_fails`: failures of a deployment in a minute without a cooldown; null: not set. */
+  readonly allowedFails: number | null;
+  /** `allowed_fails_policy`: other values for some failures. */
+  readonly policy: ReadonlyMap<FailureKind, number>;
+}
+
 /** Settings that a reload can change. */
 export interface ProxySettings {
   readonly deployments: readonly Deployment[];
@@ -47,6 +59,7 @@ export interface ProxySettings {
    */
   readonly environmentDeployment?: Deployment | null;
   readonly retry: RetrySettings;
+  readonly cooldown: CooldownSettings;
   readonly modelNameInResponse: ModelNameInResponse;
   /** Whether to add missing fields to answers that are nullable in OpenAI's API. */
   readonly fillNullFields: boolean;

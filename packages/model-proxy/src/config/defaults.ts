@@ -33,4 +33,6 @@ export const defaults = {
   /** As in LiteLLM. */
   retries: 2,
   retryBudget: 0.2,
+  /** As in LiteLLM. */
+  cooldownSeconds: 5,
 } as const;

@@ -109,6 +109,19 @@ If an attempt fails before the client has got a byte, the proxy tries again:
 - A form that goes upstream while it arrives is not stored, so the proxy cannot repeat it.
 - Answers have the header \`x-litellm-attempted-retries\`.
 
+### Cooldowns
+
+A deployment that fails gets no requests for \`cooldown_time\`, if its group has another deployment:
+
+- After 429, 401 or 402, at once. After 403 or 404, only if another deployment served the same request.
+- After other failures, if at least five requests in a minute went to it, and more than half failed.
+- With \`allowed_fails\`: after more failures in a minute, also without another deployment.
+- 400 and 422 do not count, nor a timeout that the client asked for.
+
+If the upstream sent \`Retry-After\`, the cooldown takes so long, but at most five minutes. After a
+cooldown, a single request tries the deployment. If it fails, the next cooldown begins. If all
+deployments of a group cool down, clients get 429 with \`Retry-After\`. A reload does not end cooldowns.
+
 ### Wildcards
 
 An entry with \`model_name: openai/*\` and \`model: openai/*\` serves every name that begins with \`openai/\`. The

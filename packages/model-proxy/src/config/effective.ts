@@ -2,9 +2,9 @@
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
 import { secretHeader } from '../secret-names.js';
-import type { RetrySettings } from '../settings.js';
+import type { CooldownSettings, RetrySettings } from '../settings.js';
 import type { LoadedConfig } from './load.js';
-import { retryPolicyOf } from './routing/routing-types.js';
+import { allowedFailsPolicyOf, retryPolicyOf } from './routing/routing-types.js';
 
 const MASK = '******';
 
@@ -53,6 +53,7 @@ function deploymentLines(deployment: Deployment): readonly string[] {
     ...(Object.keys(extraHeaders).length === 0 ? [] : [`extra_headers: ${inline(masked(extraHeaders))}`]),
     ...(Object.keys(extraBody).length === 0 ? [] : [`extra_body: ${inline(masked(extraBody))}`]),
     ...(deployment.rpm === null ? [] : [`rpm: ${deployment.rpm}`]),
+    ...(deployment.cooldownMs === null ? [] : [`cooldown_time: ${deployment.cooldownMs / 1000}`]),
     `weight: ${deployment.weight}`,
     ...(deployment.useInPassThrough ? ['use_in_pass_through: true'] : []),
     ...Object.entries(deployment.defaults).map(([name, value]) => `${name}: ${inline(value)}`),
@@ -73,6 +74,15 @@ function retryLines({ retries, policy, groupPolicies, minWaitMs, budget }: Retry
     ...(groups.length === 0 ? [] : [`  model_group_retry_policy: ${inline(Object.fromEntries(groups))}`]),
     ...(minWaitMs === 0 ? [] : [`  retry_after: ${minWaitMs / 1000}`]),
     `  retry_budget: ${budget}`,
+  ];
+}
+
+function cooldownLines({ isDisabled, cooldownMs, allowedFails, policy }: CooldownSettings): readonly string[] {
+  if (isDisabled) return ['  disable_cooldowns: true'];
+  return [
+    `  cooldown_time: ${cooldownMs / 1000}`,
+    ...(allowedFails === null ? [] : [`  allowed_fails: ${allowedFails}`]),
+    ...(policy.size === 0 ? [] : [`  allowed_fails_policy: ${inline(allowedFailsPolicyOf(policy))}`]),
   ];
 }
 
@@ -108,6 +118,7 @@ export function renderEffectiveConfig({ listen, proxy }: Pick<LoadedConfig, 'lis
     `  max_response_size_mb: ${proxy.maxResponseBytes / 2 ** 20}`,
     'router_settings:',
     ...retryLines(proxy.retry),
+    ...cooldownLines(proxy.cooldown),
     ...(aliases.length === 0 ? [] : [`  model_group_alias: ${inline(Object.fromEntries(aliases))}`]),
     '',
   ].join('\n');

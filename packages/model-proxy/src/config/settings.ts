@@ -6,7 +6,7 @@
  */
 import { defaults } from './defaults.js';
 import { providerRows } from './deployments/provider-rows.js';
-import { retryRows } from './routing/router-table.js';
+import { cooldownRows, failureRows } from './routing/router-table.js';
 import {
   addresses,
   boolean,
@@ -148,6 +148,7 @@ export const paramsTable = {
     doc: 'Members to add to the body of each request. They replace members with the same name.',
   }),
   ...rpmRow,
+  ...cooldownRows,
   weight: number(0, 1_000_000, {
     name: 'weight',
     default: `${defaults.weight}`,
@@ -195,7 +196,7 @@ export const settingsTable = {
     default: 'JSON, except at a terminal',
     doc: 'Whether log lines are JSON. Environment: `JSON_LOGS`.',
   }),
-  ...retryRows,
+  ...failureRows,
   setVerbose: boolean({ name: 'set_verbose', default: 'false', doc: 'Whether the log level is `debug`.' }),
 };
 

@@ -1,5 +1,5 @@
 /** Errors of models and parameters. */
-import { type ProxyError, quote, requestFault } from './proxy-error.js';
+import { ProxyError, quote, requestFault } from './proxy-error.js';
 
 /** Number of model names that an error lists. `/v1/models` lists all. */
 const MAX_LISTED = 50;
@@ -97,4 +97,23 @@ export function deploymentLimited(rpm: number, retryAfterSeconds: number): Proxy
     `litellm.RateLimitError: Model rate limit exceeded. RPM limit=${rpm}. Try again in ${retryAfterSeconds} seconds.`,
     { status: 429, headers: { 'retry-after': String(retryAfterSeconds) } },
   );
+}
+
+/**
+ * Makes the error for a group whose deployments all cool down after failures. The text is LiteLLM's,
+ * because clients search for it.
+ * @param ids of the deployments.
+ */
+export function allCoolingDown(model: string, ids: readonly string[], retryAfterSeconds: number): ProxyError {
+  const list = ids.slice(0, MAX_LISTED).map((id) => `'${id}'`);
+  return new ProxyError({
+    status: 429,
+    kind: 'unavailable',
+    failure: 'rateLimit',
+    message:
+      `No deployments available for selected model, Try again in ${retryAfterSeconds} seconds. ` +
+      'All deployments for selected model are in cooldown. ' +
+      `Passed model=${quote(model)}. pre-call-checks=False, cooldown_list=[${list.join(', ')}]`,
+    headers: { 'retry-after': String(retryAfterSeconds) },
+  });
 }

@@ -47,7 +47,7 @@ export type ErrorKind =
   | 'tls'
   | 'timeout'
   | 'malformedAnswer' // not HTTP, not JSON, too large, or incomplete
-  | 'unavailable' // this proxy is shutting down
+  | 'unavailable' // this proxy is shutting down, or all deployments cool down
   | 'internal'; // a fault of this proxy
 
 /** An error that becomes an answer. */

@@ -6,9 +6,7 @@ import { acceptableId } from '@rackless/daemon/http/request-head.js';
 import type { Authenticate, Client } from '../auth/authenticate.js';
 import type { Gate } from '../auth/gate.js';
 import type { ProxyError } from '../errors/proxy-error.js';
-import type { DeploymentHealth } from '../routing/deployment-health.js';
-import type { Limits } from '../routing/limits.js';
-import type { RetryBudget } from '../routing/retry-budget.js';
+import type { RoutingState } from '../routing/routing-state.js';
 import type { Selection, Router } from '../routing/router.js';
 import type { ProxySettings } from '../settings.js';
 import type { Trace } from '../trace.js';
@@ -20,13 +18,10 @@ import type { Usage } from './answer/usage.js';
  * Everything that requests share. A reload makes a new object; requests in flight keep the object
  * that they started with.
  */
-export interface SharedState {
+export interface SharedState extends RoutingState {
   readonly settings: ProxySettings;
   readonly router: Router;
   readonly authenticate: Authenticate;
-  readonly limits: Limits;
-  readonly health: DeploymentHealth;
-  readonly retryBudget: RetryBudget;
   /** null: all client addresses and all paths are allowed. */
   readonly gate: Gate | null;
   readonly upstream: Upstream;

@@ -71,6 +71,8 @@ export interface Deployment {
   readonly modelInfo: Readonly<Record<string, unknown>>;
   /** Maximum number of requests per minute; null: unlimited. */
   readonly rpm: number | null;
+  /** `cooldown_time` of the params; null: that of the router. */
+  readonly cooldownMs: number | null;
   /** Whether raw pass-through (`/openai/…`) may use its key (`use_in_pass_through`). */
   readonly useInPassThrough: boolean;
   /** Share of the requests of its model group; default 1. */

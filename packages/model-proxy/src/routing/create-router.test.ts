@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Deployment } from '../providers/deployment.js';
 import { makeDeployment } from '../../test/support/deployment.js';
-import { createRouter, type Random } from './create-router.js';
+import type { Random } from './choice.js';
+import { createRouter } from './create-router.js';
 
 let made = 0;
 function deployment(modelName: string, upstreamModel: string, more: Partial<Deployment> = {}): Deployment {

@@ -2,23 +2,23 @@
 import type { Deployment } from '../providers/deployment.js';
 import { OTHER_NAMES, providerOfModel } from '../providers/model-names.js';
 import type { ProxySettings } from '../settings.js';
+import { choose, alwaysAvailable, unlimited, type Availability, type Random } from './choice.js';
 import type { Limits } from './limits.js';
 import type { Selection, Router } from './router.js';
 import { bySpecificity, fillStars, wildcardPattern, type WildcardGroup } from './wildcard.js';
-
-/** Returns a random number from 0 (inclusive) to 1 (exclusive). */
-export type Random = () => number;
 
 /**
  * Creates the router of a configuration.
  * @param limits excludes deployments at their limit, unless all deployments of the group are at
  * their limit.
+ * @param health excludes deployments that cool down, unless all do.
  * @param random selects among the deployments of a name by weight (LiteLLM's simple-shuffle).
  */
 export function createRouter(
   settings: Pick<ProxySettings, 'deployments' | 'modelGroupAlias' | 'hiddenAliases' | 'unserved'>,
   random: Random = Math.random,
   limits: Pick<Limits, 'hasRoom'> = unlimited,
+  health: Availability = alwaysAvailable,
 ): Router {
   const { deployments, modelGroupAlias, hiddenAliases, unserved } = settings;
   const byName = new Map<string, Deployment[]>();
@@ -78,7 +78,7 @@ export function createRouter(
     select(model, accepts) {
       const all = candidates(model);
       const accepted = accepts === undefined ? all : all.filter(accepts);
-      return accepted.length < 2 ? accepted[0] : pickByWeight(withRoom(accepted, limits), random);
+      return accepted.length < 2 ? accepted[0] : choose(accepted, { random, limits, health });
     },
     candidates,
     modelNames: [
@@ -115,29 +115,4 @@ function byProvider(selection: Selection): Selection | undefined {
 
 function selectionOf(deployment: Deployment): Selection {
   return { deployment, modelGroup: deployment.modelName, upstreamModel: deployment.upstreamModel };
-}
-
-/** Limits that never exclude a deployment. */
-const unlimited: Pick<Limits, 'hasRoom'> = { hasRoom: () => true };
-
-/** Returns the selections below their limit, or all selections if all have reached it. */
-function withRoom(selections: readonly Selection[], { hasRoom }: Pick<Limits, 'hasRoom'>): readonly Selection[] {
-  const belowLimit = selections.filter(({ deployment }) => hasRoom(deployment));
-  return belowLimit.length === 0 ? selections : belowLimit;
-}
-
-/**
- * Picks a selection with a probability proportional to the weight of its deployment; uniformly if all
- * weights are 0.
- */
-function pickByWeight(selections: readonly Selection[], random: Random): Selection {
-  const total = selections.reduce((sum, { deployment }) => sum + deployment.weight, 0);
-  let rest = random() * (total === 0 ? selections.length : total);
-  for (const selection of selections) {
-    rest -= total === 0 ? 1 : selection.deployment.weight;
-    if (rest < 0) return selection;
-  }
-  const last = selections.at(-1);
-  if (last === undefined) throw new Error('choosing a deployment: the group is empty');
-  return last;
 }

@@ -45,7 +45,7 @@ describe('the budget for retries', () => {
       return taken;
     };
     expect(takeAll()).toBe(100);
-    for (let request = 0; request < 50; request += 1) budget.add(0.2);
+    for (let request = 0; request < 51; request += 1) budget.add(0.2);
     expect(takeAll()).toBe(10);
     now += 1000;
     expect(takeAll()).toBe(10);

@@ -177,7 +177,9 @@ describe('retries when all deployments fail', () => {
   const setUp = useSetups();
 
   it('add at most a fifth to the traffic', async () => {
-    const { askMany, upstreams } = await setUp([{ behavior: { status: 500 } }, { behavior: { status: 500 } }]);
+    const { askMany, upstreams } = await setUp([{ behavior: { status: 500 } }, { behavior: { status: 500 } }], {
+      router_settings: { disable_cooldowns: true },
+    });
     const startedAt = performance.now();
     expect(statuses(await askMany(1000))).toEqual({ 500: 1000 });
     const sent = upstreams.reduce((sum, { count }) => sum + count, 0);

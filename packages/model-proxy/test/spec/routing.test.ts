@@ -17,6 +17,16 @@ describe('retries', () => {
     expect([(await ask()).status, upstreams[0]?.count]).toEqual([503, 2]);
   });
 
+  it('MP-62 deployments that fail get no requests for cooldown_time; if all fail, the client gets 429', async () => {
+    const { ask, upstreams } = await setUp([{ behavior: { status: 429 } }, { behavior: { status: 429 } }], {
+      router_settings: { cooldown_time: 60 },
+    });
+    await ask();
+    const { status, text } = await ask();
+    expect([status, text]).toEqual([429, expect.stringContaining('No deployments available for selected model')]);
+    expect(upstreams.map(({ count }) => count)).toEqual([1, 1]);
+  });
+
   it('MP-61 the answer has the number of retries', async () => {
     const { ask } = await setUp([{ behavior: { status: 503 } }, { behavior: 'works' }]);
     const { headers } = await ask({}, { 'x-litellm-num-retries': '1' });

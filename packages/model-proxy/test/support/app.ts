@@ -53,6 +53,7 @@ export function settingsOf(deployments: readonly Deployment[], changed: Partial<
     deployments,
     modelGroupAlias: new Map(),
     retry: { retries: 0, policy: new Map(), groupPolicies: new Map(), minWaitMs: 0, budget: 0.2 },
+    cooldown: { isDisabled: false, cooldownMs: 5000, allowedFails: null, policy: new Map() },
     modelNameInResponse: 'provider',
     fillNullFields: false,
     alwaysIncludeStreamUsage: false,

@@ -25,6 +25,7 @@ export function makeDeployment(given: Partial<Deployment> = {}): Deployment {
     extraHeaders: {},
     modelInfo: {},
     rpm: null,
+    cooldownMs: null,
     useInPassThrough: false,
     weight: 1,
     ...given,

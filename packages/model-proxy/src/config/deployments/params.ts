@@ -83,6 +83,7 @@ export function readParams({
     extraHeaders,
     modelInfo,
     rpm: values.rpm ?? entryRpm ?? null,
+    cooldownMs: values.cooldownTime === undefined ? null : values.cooldownTime * 1000,
     useInPassThrough: values.useInPassThrough ?? false,
     weight: values.weight ?? defaults.weight,
   };

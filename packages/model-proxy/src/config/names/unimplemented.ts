@@ -59,7 +59,7 @@ const params: readonly SettingGroup[] = [
   ),
   refused(BUDGETS, 'max_budget budget_duration'),
   refused(GUARDS, 'guardrails'),
-  ignored(RETRIES, 'order max_retries num_retries cooldown_time fallbacks retry_policy allowed_fails_policy'),
+  ignored(RETRIES, 'order max_retries num_retries fallbacks retry_policy allowed_fails_policy'),
   ignored(
     'is for a provider that is not implemented',
     `api_version region_name aws_access_key_id aws_secret_access_key aws_session_token aws_region_name aws_session_name
@@ -100,7 +100,7 @@ const settings: readonly SettingGroup[] = [
   refused(GUARDS, 'llm_guard_mode output_parse_pii presidio_ad_hoc_recognizers azure_content_safety_params'),
   ignored(
     RETRIES,
-    `fallbacks context_window_fallbacks content_policy_fallbacks default_fallbacks allowed_fails cooldown_time retry
+    `fallbacks context_window_fallbacks content_policy_fallbacks default_fallbacks retry
     max_fallbacks num_retries_per_request model_fallbacks`,
   ),
   ignored(
@@ -196,8 +196,7 @@ const router: readonly SettingGroup[] = [
   refused('reserves deployments for some clients', 'enable_tag_filtering tag_filtering_match_any'),
   ignored(
     RETRIES,
-    `routing_strategy routing_strategy_args max_retries allowed_fails cooldown_time disable_cooldowns
-    allowed_fails_policy fallbacks default_fallbacks context_window_fallbacks content_policy_fallbacks
+    `routing_strategy routing_strategy_args max_retries fallbacks default_fallbacks context_window_fallbacks content_policy_fallbacks
     max_fallbacks enable_pre_call_checks enable_health_check_routing health_check_staleness_threshold
     ignore_invalid_deployments deployment_affinity_ttl_seconds model_group_affinity_config default_priority polling_interval`,
   ),

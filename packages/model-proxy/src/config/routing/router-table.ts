@@ -1,15 +1,30 @@
 /** The tables of settings about deployments: how the proxy selects them, and what follows a failure. */
 import { defaults } from '../defaults.js';
-import { mapping, number, seconds, wholeNumber } from '../setting-types.js';
-import { retryCounts, retryCountsByGroup } from './routing-types.js';
+import { boolean, mapping, number, seconds, wholeNumber } from '../setting-types.js';
+import { allowedFails, retryCounts, retryCountsByGroup } from './routing-types.js';
+
+/** The row that all blocks with cooldowns have. */
+export const cooldownRows = {
+  cooldownTime: number(0, 2_000_000, {
+    name: 'cooldown_time',
+    default: `${defaults.cooldownSeconds}`,
+    doc: 'Seconds of a [cooldown](#cooldowns). 0: no cooldown.',
+  }),
+};
 
 /** Rows that `litellm_settings` and `router_settings` have. */
-export const retryRows = {
+export const failureRows = {
   numRetries: wholeNumber(0, 100, {
     name: 'num_retries',
     default: `${defaults.retries}`,
     doc: 'Maximum number of [retries](#retries) of a request. 0: no retries. The header `x-litellm-num-retries` of a request overrides it.',
   }),
+  allowedFails: wholeNumber(0, 1_000_000, {
+    name: 'allowed_fails',
+    default: 'see [cooldowns](#cooldowns)',
+    doc: 'Number of failures of a deployment in a minute that cause no [cooldown](#cooldowns).',
+  }),
+  ...cooldownRows,
 };
 
 /**
@@ -27,7 +42,7 @@ export const routerTable = {
     default: '`first_byte_timeout`, then `timeout`',
     doc: 'Default for all deployments.',
   }),
-  ...retryRows,
+  ...failureRows,
   retryPolicy: retryCounts({
     name: 'retry_policy',
     doc: `Other values of \`num_retries\` for some failures. Example: \`{TimeoutErrorRetries: 0, RateLimitErrorRetries: 3}\`. The proxy never repeats a request after BadRequestError and ContentPolicyViolationError.`,
@@ -45,6 +60,15 @@ export const routerTable = {
     name: 'retry_budget',
     default: `${defaults.retryBudget}`,
     doc: 'Maximum share of retries in the requests of this process. Ten retries per second are always possible. Retries at a deployment whose last request succeeded do not count. Not in LiteLLM.',
+  }),
+  disableCooldowns: boolean({
+    name: 'disable_cooldowns',
+    default: 'false',
+    doc: 'Whether deployments that fail stay in use. There are no [cooldowns](#cooldowns) then.',
+  }),
+  allowedFailsPolicy: allowedFails({
+    name: 'allowed_fails_policy',
+    doc: 'Other values of `allowed_fails` for some failures. Example: `{TimeoutErrorAllowedFails: 10}`.',
   }),
   modelGroupAlias: mapping({
     name: 'model_group_alias',

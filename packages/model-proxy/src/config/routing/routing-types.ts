@@ -12,53 +12,93 @@ const errorNames: Readonly<Record<string, readonly FailureKind[]>> = {
   ContentPolicyViolationError: ['contentPolicy'],
   InternalServerError: ['internalServer', 'unreachable', 'interrupted'],
   ServiceUnavailableError: ['unavailable'],
+  BadGatewayError: ['badGateway'],
   NotFoundError: ['notFound'],
 };
 
-/** Failures without a name of their own, which `DefaultRetries` covers. */
-const allFailures: readonly FailureKind[] = [
-  ...new Set<FailureKind>([...Object.values(errorNames).flat(), 'permission', 'badGateway']),
-];
-
-const MAX_RETRIES = 100;
-const counts = wholeNumbers(0, MAX_RETRIES).nullish();
-const names = [...Object.keys(errorNames).map((name) => `${name}Retries`), 'DefaultRetries'];
-
-/** LiteLLM's `RetryPolicy`. Converts it to a number for each failure. */
-const retryPolicy = z
-  .strictObject(Object.fromEntries(names.map((name) => [name, counts])))
-  .transform((policy): ReadonlyMap<FailureKind, number> => {
-    const result = new Map<FailureKind, number>();
-    const common = policy['DefaultRetries'] ?? null;
-    if (common !== null) for (const failure of allFailures) result.set(failure, common);
-    for (const [name, failures] of Object.entries(errorNames)) {
-      const retries = policy[`${name}Retries`] ?? null;
-      if (retries !== null) for (const failure of failures) result.set(failure, retries);
-    }
-    return result;
-  });
-
-const expectedPolicy = `a mapping of ${names.join(', ')} to whole numbers from 0 to ${MAX_RETRIES}`;
-
-/** Converts a policy back to LiteLLM's names. */
-export function retryPolicyOf(policy: ReadonlyMap<FailureKind, number>): Readonly<Record<string, number>> {
-  const named = Object.entries(errorNames).flatMap(([name, [first]]) => {
-    const retries = first === undefined ? undefined : policy.get(first);
-    return retries === undefined ? [] : [[`${name}Retries`, retries] as const];
-  });
-  const common = policy.get('badGateway');
-  return Object.fromEntries([...named, ...(common === undefined ? [] : [['DefaultRetries', common] as const])]);
+/** A table of numbers by LiteLLM's names of errors. */
+interface CountTable {
+  /** The end of each name: `Retries`. */
+  readonly suffix: string;
+  /** Errors without such a name. */
+  readonly without: readonly string[];
+  /** The name of the number for all other failures; null: there is none. */
+  readonly common: string | null;
+  readonly max: number;
 }
 
-/** A number of retries for each of LiteLLM's errors. */
-export const retryCounts = (given: Row) =>
-  row(retryPolicy, expectedPolicy, given, `a whole number from 0 to ${MAX_RETRIES}`);
+const retriesTable: CountTable = {
+  suffix: 'Retries',
+  without: ['BadGatewayError'],
+  common: 'DefaultRetries',
+  max: 100,
+};
+const allowedFailsTable: CountTable = { suffix: 'AllowedFails', without: [], common: null, max: 1_000_000 };
 
-/** A policy for each model group. */
+const namesOf = ({ without }: CountTable) => Object.keys(errorNames).filter((name) => !without.includes(name));
+const expectedTable = (table: CountTable) => {
+  const names = namesOf(table).map((name) => name + table.suffix);
+  const all = table.common === null ? names : [...names, table.common];
+  return `a mapping of ${all.join(', ')} to whole numbers from 0 to ${table.max}`;
+};
+const expectedCount = ({ max }: CountTable) => `a whole number from 0 to ${max}`;
+
+/** Failures that have no name in LiteLLM's policy of retries. */
+const unnamed: readonly FailureKind[] = ['permission', 'badGateway'];
+
+/** Makes the type of a table. Converts it to a number for each failure. */
+function countsOf(table: CountTable) {
+  const { suffix, common, max } = table;
+  const count = wholeNumbers(0, max).nullish();
+  const keys = [...namesOf(table).map((name) => name + suffix), ...(common === null ? [] : [common])];
+  return z
+    .strictObject(Object.fromEntries(keys.map((key) => [key, count])))
+    .transform((given): ReadonlyMap<FailureKind, number> => {
+      const result = new Map<FailureKind, number>();
+      const otherwise = common === null ? null : (given[common] ?? null);
+      if (otherwise !== null)
+        for (const failure of [...unnamed, ...Object.values(errorNames).flat()]) result.set(failure, otherwise);
+      for (const name of namesOf(table)) {
+        const own = given[name + suffix] ?? null;
+        if (own !== null) for (const failure of errorNames[name] ?? []) result.set(failure, own);
+      }
+      return result;
+    });
+}
+
+/** Converts numbers back to LiteLLM's names. */
+function tableOf(table: CountTable, counts: ReadonlyMap<FailureKind, number>): Readonly<Record<string, number>> {
+  const { suffix, common } = table;
+  const named = namesOf(table).flatMap((name) => {
+    const [first] = errorNames[name] ?? [];
+    const count = first === undefined ? undefined : counts.get(first);
+    return count === undefined ? [] : [[name + suffix, count] as const];
+  });
+  const otherwise = common === null ? undefined : counts.get('permission');
+  return Object.fromEntries([
+    ...named,
+    ...(common === null || otherwise === undefined ? [] : [[common, otherwise] as const]),
+  ]);
+}
+
+/** Converts a retry policy back to LiteLLM's names. */
+export const retryPolicyOf = (policy: ReadonlyMap<FailureKind, number>) => tableOf(retriesTable, policy);
+/** Converts a policy of cooldowns back to LiteLLM's names. */
+export const allowedFailsPolicyOf = (policy: ReadonlyMap<FailureKind, number>) => tableOf(allowedFailsTable, policy);
+
+/** Defines LiteLLM's `AllowedFailsPolicy`: a number of failures for each of its errors. */
+export const allowedFails = (given: Row) =>
+  row(countsOf(allowedFailsTable), expectedTable(allowedFailsTable), given, expectedCount(allowedFailsTable));
+
+/** Defines LiteLLM's `RetryPolicy`: a number of retries for each of its errors. */
+export const retryCounts = (given: Row) =>
+  row(countsOf(retriesTable), expectedTable(retriesTable), given, expectedCount(retriesTable));
+
+/** Defines a retry policy for each model group. */
 export const retryCountsByGroup = (given: Row) =>
   row(
-    z.record(z.string(), retryPolicy).transform((policies) => new Map(Object.entries(policies))),
+    z.record(z.string(), countsOf(retriesTable)).transform((policies) => new Map(Object.entries(policies))),
     'a mapping of model groups to retry policies',
     given,
-    expectedPolicy,
+    expectedTable(retriesTable),
   );

@@ -3,11 +3,12 @@
  * client, the next attempt follows: at once at another deployment, or later at the same one.
  */
 import { performance } from 'node:perf_hooks';
-import { missingModel, missingParameter, missingUser } from '../../errors/model.js';
+import { allCoolingDown, missingModel, missingParameter, missingUser } from '../../errors/model.js';
 import { ProxyError, toProxyError } from '../../errors/proxy-error.js';
 import type { FailureKind } from '../../errors/failure-kind.js';
 import type { Target } from '../../endpoints/paths.js';
 import { translationOf } from '../../providers/translation.js';
+import { isDoubtful } from '../../routing/cooldown-rule.js';
 import { noDeploymentFor } from '../../routing/no-deployment.js';
 import { isRepeatable, maxRetriesOf, nextAttempt, retryAfterOf, waitMs } from '../../routing/retry-plan.js';
 import type { Selection } from '../../routing/router.js';
@@ -29,6 +30,8 @@ interface Failed {
   readonly isRepeatable: boolean;
   /** The upstream's Retry-After in milliseconds; null: none. */
   readonly askedMs: number | null;
+  /** null: the request was not sent. */
+  readonly error: ProxyError | null;
 }
 
 /** The error of the last attempt. */
@@ -73,6 +76,8 @@ export class Attempts implements AttemptOwner {
     const selection = router.select(requested);
     if (selection === undefined) throw noDeploymentFor(requested, endpoint.path, serving);
     this.#exchange.selection = selection;
+    const coolingMs = serving.health.isCalm ? 0 : serving.health.coolingMs(selection.deployment.id);
+    if (coolingMs > 0) throw this.#allCoolingDown();
     const { requiredParameter } = endpoint;
     if (requiredParameter !== null && !this.#body.has(requiredParameter))
       throw missingParameter(endpoint.path, requiredParameter);
@@ -90,12 +95,17 @@ export class Attempts implements AttemptOwner {
 
   onSuccess(): void {
     const { serving, selection } = this.#exchange;
-    if (selection !== null) serving.health.succeeded(selection.deployment.id);
+    if (selection === null) return;
+    serving.health.succeeded(selection.deployment.id);
+    if (this.#failed === null) return;
+    // Only now is it certain that these failures were not the client's fault.
+    for (const { selection: former, error } of this.#failed.values())
+      if (error !== null && isDoubtful(error.failure)) this.#blame(former, error);
   }
 
-  onBreak(): void {
-    const { serving, selection } = this.#exchange;
-    if (selection !== null) serving.health.failed(selection.deployment.id);
+  onBreak(error: ProxyError): void {
+    const { selection } = this.#exchange;
+    if (selection !== null) this.#blame(selection, error);
   }
 
   onEnd(isBodyFree: boolean): void {
@@ -112,6 +122,28 @@ export class Attempts implements AttemptOwner {
     } catch (thrown) {
       breakOff(exchange, toProxyError(thrown));
     }
+  }
+
+  /** Counts a failure against its deployment. */
+  #blame({ deployment }: Selection, { failure, kind, headers }: ProxyError): void {
+    const { serving, clientTimeouts } = this.#exchange;
+    // A client may ask for a timeout that no deployment can keep.
+    if (failure === null || (kind === 'timeout' && clientTimeouts !== null)) return;
+    serving.health.failed(deployment.id, {
+      failure,
+      retryAfterMs: retryAfterOf(headers, Date.now()),
+      hasSiblings: serving.router.candidates(this.#model).length > 1,
+      settings: serving.settings.cooldown,
+      ownCooldownMs: deployment.cooldownMs,
+    });
+  }
+
+  /** Makes the error for a model whose deployments all cool down. */
+  #allCoolingDown(): ProxyError {
+    const { router, health } = this.#exchange.serving;
+    const ids = router.candidates(this.#model).map(({ deployment }) => deployment.id);
+    const coolingMs = Math.min(...ids.map((id) => health.coolingMs(id)));
+    return allCoolingDown(this.#model, ids, Math.max(1, Math.ceil(coolingMs / 1000)));
   }
 
   /** Answers with the error of the last attempt. */
@@ -132,12 +164,9 @@ export class Attempts implements AttemptOwner {
     const { selection, serving, retries } = exchange;
     if (selection === null) return false;
     const { id } = selection.deployment;
-    (this.#failed ??= new Map()).set(id, {
-      selection,
-      isRepeatable: isRepeatable(failure),
-      askedMs: retryAfterOf(error.headers, Date.now()),
-    });
-    serving.health.failed(id);
+    const askedMs = retryAfterOf(error.headers, Date.now());
+    (this.#failed ??= new Map()).set(id, { selection, isRepeatable: isRepeatable(failure), askedMs, error });
+    if (!isDoubtful(failure)) this.#blame(selection, error);
     if (!this.#body.canBeRepeated) return false;
     const { retry } = serving.settings;
     const maxRetries = maxRetriesOf(retry, selection.modelGroup, failure, exchange.requestedRetries);
@@ -154,7 +183,9 @@ export class Attempts implements AttemptOwner {
   #tryUntried(): boolean {
     const { router, health, limits, retryBudget } = this.#exchange.serving;
     const isUntried = ({ deployment }: Selection) =>
-      this.#failed?.has(deployment.id) !== true && limits.hasRoom(deployment);
+      this.#failed?.has(deployment.id) !== true &&
+      limits.hasRoom(deployment) &&
+      (health.isCalm || health.coolingMs(deployment.id) === 0);
     for (;;) {
       const healthy = router.select(this.#model, (one) => isUntried(one) && !health.isSuspect(one.deployment.id));
       const selection = healthy ?? router.select(this.#model, isUntried);
@@ -166,10 +197,12 @@ export class Attempts implements AttemptOwner {
   /** Waits, and then sends the request again to a deployment that has failed it. */
   #waitForRepetition(): boolean {
     const exchange = this.#exchange;
-    const { retry } = exchange.serving.settings;
+    const { settings, health } = exchange.serving;
+    const { retry } = settings;
     let first: Failed | undefined;
     for (const failed of this.#failed?.values() ?? [])
-      if (failed.isRepeatable && (first === undefined || (failed.askedMs ?? 0) < (first.askedMs ?? 0))) first = failed;
+      if (failed.isRepeatable && health.coolingMs(failed.selection.deployment.id) === 0)
+        if (first === undefined || (failed.askedMs ?? 0) < (first.askedMs ?? 0)) first = failed;
     if (first === undefined) return false;
     const { selection, askedMs } = first;
     const wait = waitMs({ retries: exchange.retries, askedMs, minMs: retry.minWaitMs, random: Math.random() });
@@ -220,7 +253,7 @@ export class Attempts implements AttemptOwner {
       if (limited !== undefined) throw limited;
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error;
-      (this.#failed ??= new Map()).set(deployment.id, { selection, isRepeatable: false, askedMs: null });
+      (this.#failed ??= new Map()).set(deployment.id, { selection, isRepeatable: false, askedMs: null, error: null });
       return error;
     }
     exchange.timeoutMs = shownTimeout(outgoing.timeouts, this.#body.streams);
@@ -230,6 +263,7 @@ export class Attempts implements AttemptOwner {
     if (exchange.sentAt === 0) exchange.sentAt = performance.now();
     this.#attempt = attempt;
     exchange.call = this;
+    serving.health.began(deployment.id);
     attempt.call = serving.upstream.send(outgoing, attempt);
     return undefined;
   }

@@ -1,0 +1,84 @@
+/** Decides whether a deployment cools down after a failure, and for how long. */
+import type { FailureKind } from '../errors/failure-kind.js';
+import type { CooldownSettings } from '../settings.js';
+
+/** A failed request. */
+export interface Failure {
+  readonly failure: FailureKind;
+  /** The upstream's Retry-After in milliseconds; null: none. */
+  readonly retryAfterMs: number | null;
+  /** Whether the model group has other deployments. */
+  readonly hasSiblings: boolean;
+  readonly settings: CooldownSettings;
+  /** `cooldown_time` of the deployment; null: none. */
+  readonly ownCooldownMs: number | null;
+}
+
+/** The requests of a deployment in a minute. */
+export interface Minute {
+  /** The minute since 1970. */
+  number: number;
+  successes: number;
+  failures: number;
+}
+
+/** Failures that do not show anything about the deployment: the client's request is the reason. */
+const clientsFault: ReadonlySet<FailureKind> = new Set<FailureKind>(['badRequest', 'contextWindow', 'contentPolicy']);
+
+/** Failures after which later requests fail as well. */
+const certain: ReadonlySet<FailureKind> = new Set<FailureKind>([
+  'rateLimit',
+  'authentication',
+  'permission',
+  'notFound',
+]);
+
+/** As in LiteLLM: more than this share of at least this number of requests. */
+const FAILED_SHARE = 0.5;
+const MIN_REQUESTS = 5;
+
+/** The longest Retry-After that is followed: the upstream may work again, and a trial costs one request. */
+const MAX_RETRY_AFTER_MS = 300_000;
+
+/** Failures that may be the client's fault, unless another deployment can serve the request. */
+const doubtful: ReadonlySet<FailureKind | null> = new Set<FailureKind>(['permission', 'notFound']);
+
+/** Returns whether only a success of another deployment proves that the client is not at fault. */
+export function isDoubtful(failure: FailureKind | null): boolean {
+  return doubtful.has(failure);
+}
+
+/** Returns whether a failure counts against its deployment. */
+export function isBlamed(failure: FailureKind): boolean {
+  return !clientsFault.has(failure);
+}
+
+/**
+ * Returns whether a deployment cools down.
+ * @param minute with the failure.
+ * @param isOnProbation whether no request has succeeded since the last cooldown.
+ */
+export function coolsDown(
+  { failure, hasSiblings, settings }: Pick<Failure, 'failure' | 'hasSiblings' | 'settings'>,
+  { successes, failures }: Minute,
+  isOnProbation: boolean,
+): boolean {
+  if (settings.isDisabled) return false;
+  const allowedFails = settings.policy.get(failure) ?? settings.allowedFails;
+  if (allowedFails !== null) return isOnProbation || failures > allowedFails;
+  // Without another deployment, a cooldown would reject requests that might succeed.
+  if (!hasSiblings) return false;
+  if (isOnProbation || certain.has(failure)) return true;
+  const requests = successes + failures;
+  return requests >= MIN_REQUESTS && failures > requests * FAILED_SHARE;
+}
+
+/** Returns the length of a cooldown in milliseconds; 0: none. */
+export function cooldownMsOf({
+  retryAfterMs,
+  ownCooldownMs,
+  settings,
+}: Pick<Failure, 'retryAfterMs' | 'ownCooldownMs' | 'settings'>): number {
+  if (ownCooldownMs !== null) return ownCooldownMs;
+  return retryAfterMs === null ? settings.cooldownMs : Math.min(MAX_RETRY_AFTER_MS, retryAfterMs);
+}

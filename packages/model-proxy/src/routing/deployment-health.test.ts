@@ -1,0 +1,117 @@
+import { describe, expect, it } from '@jest/globals';
+import { makeDeployment } from '../../test/support/deployment.js';
+import type { FailureKind } from '../errors/failure-kind.js';
+import type { CooldownSettings } from '../settings.js';
+import type { Failure } from './cooldown-rule.js';
+import { createRouter } from './create-router.js';
+import { createDeploymentHealth } from './deployment-health.js';
+
+const defaults: CooldownSettings = { isDisabled: false, cooldownMs: 5000, allowedFails: null, policy: new Map() };
+const failureOf = (failure: FailureKind, more: Partial<Failure> = {}): Failure => ({
+  failure,
+  retryAfterMs: null,
+  hasSiblings: true,
+  settings: defaults,
+  ownCooldownMs: null,
+  ...more,
+});
+
+/** Makes health with a clock, and returns the cooldown after some failures. */
+function setUp() {
+  const clock = { now: 600_000 };
+  const cooled: string[] = [];
+  const health = createDeploymentHealth(
+    (id, ms) => cooled.push(`${id} ${ms}`),
+    () => clock.now,
+  );
+  const fail = (failure: FailureKind, more: Partial<Failure> = {}, id = 'a') => {
+    health.failed(id, failureOf(failure, more));
+    return health.coolingMs(id);
+  };
+  return { clock, cooled, health, fail };
+}
+
+describe('a deployment cools down', () => {
+  it('at once after failures that will not end soon', () => {
+    for (const failure of ['rateLimit', 'authentication', 'permission', 'notFound'] as const)
+      expect(setUp().fail(failure)).toBe(5000);
+  });
+
+  it('after five requests of a minute if more than half of them failed', () => {
+    const { clock, fail, health, cooled } = setUp();
+    expect(Array.from({ length: 5 }, () => fail('internalServer'))).toEqual([0, 0, 0, 0, 5000]);
+    expect([fail('internalServer'), cooled]).toEqual([5000, ['a 5000']]);
+    for (let count = 0; count < 6; count += 1) health.succeeded('b');
+    expect(Array.from({ length: 7 }, () => fail('timeout', {}, 'b')).at(-2)).toBe(0);
+    expect(health.coolingMs('b')).toBe(5000);
+    clock.now += 60_000;
+    expect(Array.from({ length: 4 }, () => fail('timeout', {}, 'c'))).toEqual([0, 0, 0, 0]);
+    clock.now += 60_000;
+    expect(fail('timeout', {}, 'c')).toBe(0);
+  });
+
+  it('for the time that it asks for, its own time, or five minutes at most', () => {
+    expect(setUp().fail('rateLimit', { retryAfterMs: 7000 })).toBe(7000);
+    expect(setUp().fail('rateLimit', { retryAfterMs: 1e12 })).toBe(300_000);
+    expect(setUp().fail('rateLimit', { retryAfterMs: 7000, ownCooldownMs: 1000 })).toBe(1000);
+    expect(setUp().fail('rateLimit', { retryAfterMs: 0 })).toBe(0);
+  });
+
+  it('after more failures than allowed_fails, also without another deployment', () => {
+    const settings = { ...defaults, allowedFails: 2, policy: new Map([['timeout', 0] as const]) };
+    const alone = { settings, hasSiblings: false };
+    const { fail } = setUp();
+    expect([fail('internalServer', alone), fail('rateLimit', alone), fail('rateLimit', alone)]).toEqual([0, 0, 5000]);
+    expect(setUp().fail('timeout', alone)).toBe(5000);
+  });
+
+  it('never because of the client, without another deployment, or with disable_cooldowns', () => {
+    const { fail, health } = setUp();
+    for (let count = 0; count < 100; count += 1) {
+      expect(fail('badRequest') + fail('contextWindow') + fail('contentPolicy')).toBe(0);
+      expect(fail('rateLimit', { hasSiblings: false }, 'b')).toBe(0);
+      expect(fail('rateLimit', { settings: { ...defaults, isDisabled: true } }, 'c')).toBe(0);
+    }
+    expect([health.isSuspect('a'), health.isSuspect('b'), health.isCalm]).toEqual([false, true, true]);
+  });
+});
+
+describe('after a cooldown', () => {
+  it('a single request tries the deployment, and its failure begins the next cooldown', () => {
+    const { clock, fail, health } = setUp();
+    const deployments = [makeDeployment({ id: 'a', weight: 1000 }), makeDeployment({ id: 'b' })];
+    const router = createRouter({ deployments, modelGroupAlias: new Map() }, () => 0, undefined, health);
+    const select = () => {
+      const id = router.select('public')?.deployment.id ?? '';
+      health.began(id);
+      return id;
+    };
+    fail('rateLimit');
+    expect([select(), health.isCalm]).toEqual(['b', false]);
+    clock.now += 5000;
+    expect([select(), select(), select()]).toEqual(['a', 'b', 'b']);
+    fail('internalServer');
+    expect([health.coolingMs('a'), select()]).toEqual([5000, 'b']);
+    clock.now += 5000;
+    expect([select(), select()]).toEqual(['a', 'b']);
+    health.succeeded('a');
+    expect([health.isCalm, select(), select()]).toEqual([true, 'a', 'a']);
+  });
+
+  it('a request that never ends does not prevent the next trial', () => {
+    const { clock, fail, health } = setUp();
+    fail('rateLimit');
+    clock.now += 5000;
+    health.began('a');
+    expect(health.isOnTrial('a')).toBe(true);
+    clock.now += 30_000;
+    expect(health.isOnTrial('a')).toBe(false);
+  });
+
+  it('a request that began before it does not end it', () => {
+    const { fail, health } = setUp();
+    fail('rateLimit');
+    health.succeeded('a');
+    expect(health.coolingMs('a')).toBe(5000);
+  });
+});

@@ -1,0 +1,23 @@
+/** The state of routing, which all requests share. It survives reloads, and lives as long as the process. */
+import type { Log } from '@rackless/daemon/log/log.js';
+import { createDeploymentHealth, type DeploymentHealth } from './deployment-health.js';
+import { createLimits, type Limits } from './limits.js';
+import { createRetryBudget, type RetryBudget } from './retry-budget.js';
+
+/** Counters and results of requests, by deployment id. */
+export interface RoutingState {
+  readonly limits: Limits;
+  readonly health: DeploymentHealth;
+  readonly retryBudget: RetryBudget;
+}
+
+/** Creates the state of a process without requests. Logs cooldowns. */
+export function createRoutingState(log: Pick<Log, 'warn'>): RoutingState {
+  return {
+    limits: createLimits(),
+    health: createDeploymentHealth((id, cooldownMs, failure) =>
+      log.warn('a deployment cools down', { deployment: id, seconds: cooldownMs / 1000, failure }),
+    ),
+    retryBudget: createRetryBudget(),
+  };
+}

@@ -1,0 +1,87 @@
+/** Deployments that get no requests for some time after failures. */
+import { describe, expect, it } from '@jest/globals';
+import { waitFor } from '../harness/wait.js';
+import { statuses, useSetups } from './fixture.js';
+
+describe('a cooldown', () => {
+  const setUp = useSetups();
+  const long = { router_settings: { cooldown_time: 3600 } };
+
+  it('begins after some failures, and the deployment gets no more requests', async () => {
+    const { askMany, upstreams, proxy } = await setUp([{ behavior: { status: 500 } }, {}], long);
+    expect(statuses(await askMany(200))).toEqual({ 200: 200 });
+    const first = upstreams[0]?.count ?? 0;
+    // Five failures, and the requests that 16 connections had sent by then.
+    expect(first).toBeLessThanOrEqual(5 + 16);
+    expect(statuses(await askMany(100))).toEqual({ 200: 100 });
+    expect(upstreams[0]?.count).toBe(first);
+    expect(proxy.logged().filter((line) => line.includes('a deployment cools down'))).toHaveLength(1);
+  });
+
+  it('begins at once after a 429, for the time of its Retry-After', async () => {
+    const { ask, askMany, upstreams } = await setUp([
+      { behavior: { status: 429, headers: { 'retry-after': '3600' } }, params: { weight: 1 } },
+      { params: { weight: 0 } },
+    ]);
+    expect((await ask()).status).toBe(200);
+    expect(statuses(await askMany(50))).toEqual({ 200: 50 });
+    expect(upstreams[0]?.count).toBe(1);
+  });
+
+  it('of all deployments is a 429 that says how long', async () => {
+    const behavior = { status: 429 };
+    const { ask, upstreams } = await setUp([{ behavior }, { behavior }], long);
+    expect((await ask()).status).toBe(429);
+    const { status, text, headers } = await ask();
+    expect([status, headers['retry-after']]).toEqual([429, '3600']);
+    expect(text).toContain('No deployments available for selected model, Try again in 3600 seconds.');
+    expect(text).toContain("Passed model=chat. pre-call-checks=False, cooldown_list=['0', '1']");
+    expect(upstreams.map(({ count }) => count)).toEqual([1, 1]);
+  });
+
+  it('ends: the deployment gets requests again', async () => {
+    const { ask, upstreams } = await setUp([{ behavior: { status: 429 } }, { behavior: { status: 429 } }], {
+      router_settings: { cooldown_time: 0.1 },
+    });
+    await ask();
+    for (const upstream of upstreams) upstream.behavior = 'works';
+    await waitFor(
+      async () => ((await ask()).status === 200 ? true : undefined),
+      () => 'the deployments stay in their cooldown',
+    );
+  });
+
+  it('stays over a reload', async () => {
+    const { ask, askMany, proxy, upstreams } = await setUp(
+      [{ behavior: { status: 429 }, params: { weight: 1 } }, { params: { weight: 0 } }],
+      long,
+    );
+    await ask();
+    proxy.reload();
+    await askMany(20);
+    expect(upstreams[0]?.count).toBe(1);
+  });
+
+  it('does not begin with disable_cooldowns, or without another deployment', async () => {
+    const behavior = { status: 429 };
+    const disabled = await setUp([{ behavior, params: { weight: 1 } }, { params: { weight: 0 } }], {
+      router_settings: { disable_cooldowns: true },
+    });
+    expect(statuses(await disabled.askMany(20))).toEqual({ 200: 20 });
+    expect(disabled.upstreams[0]?.count).toBe(20);
+    const alone = await setUp([{ behavior }], { router_settings: { num_retries: 0 } });
+    await alone.askMany(20);
+    expect(alone.upstreams[0]?.count).toBe(20);
+  });
+
+  it('does not begin because of a client: a missing path, or a short timeout', async () => {
+    const { ask, proxy, upstreams } = await setUp([{ behavior: { status: 404 } }, { behavior: { status: 404 } }], long);
+    for (let count = 0; count < 10; count += 1) expect((await ask()).status).toBe(404);
+    for (const upstream of upstreams) upstream.behavior = 'hang';
+    for (let count = 0; count < 10; count += 1)
+      expect((await ask({}, { 'x-litellm-timeout': '0.001', 'x-litellm-num-retries': '0' })).status).toBe(408);
+    for (const upstream of upstreams) upstream.behavior = 'works';
+    expect((await ask()).status).toBe(200);
+    expect(proxy.logged().join('\n')).not.toContain('cools down');
+  });
+});
