@@ -90,7 +90,7 @@ def main():
         for name in arguments.clients.split(','):
             client = importlib.import_module(f'with_{name}')
             if client.NEEDS_HTTPS and not (bmc.is_https and bmc.user):
-                steps.skip(name, 'all', 'speaks HTTPS with a password only')
+                steps.skip(name, 'all', 'needs HTTPS and a password')
                 continue
             with steps.client(name):
                 client.run(lab)

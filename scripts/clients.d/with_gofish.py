@@ -6,7 +6,7 @@ from page import block
 from steps import Unexpected
 
 NAME = 'gofish'
-# The program manages accounts. The lab has a password file, and so accounts, only with HTTPS.
+# The program manages accounts, so it runs only if the service has HTTPS and a password.
 NEEDS_HTTPS = True
 
 SOURCE = Path(__file__).parent / 'gofish'

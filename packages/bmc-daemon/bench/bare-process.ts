@@ -36,7 +36,7 @@ export function fetchWhole(url: string, headers: Readonly<Record<string, string>
 
 /**
  * Starts a bare server that sends this answer for each request.
- * @param folder for a file with the answer.
+ * @param folder the folder for a file with the answer.
  */
 export async function startBareServer(folder: string, answer: WholeAnswer): Promise<BareServer> {
   // node:http adds these headers by itself, in both servers.

@@ -74,7 +74,7 @@ function patches(system: string, port: string): readonly Shape[] {
   ];
 }
 
-/** @param id of a machine. */
+/** @param id the id of a machine. */
 function posts(id: string): readonly Shape[] {
   const post = (name: string, path: string, body: string): Shape => ({
     name,

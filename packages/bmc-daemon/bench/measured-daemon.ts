@@ -94,7 +94,7 @@ export class Machines {
 
 /**
  * Starts a daemon, and waits until it is connected to libvirt.
- * @param folder for its configuration and state.
+ * @param folder the folder for its configuration and state.
  * @param lines more lines of its configuration.
  */
 export function startDaemon(folder: string, libvirtUri: string, lines = ''): Promise<MeasuredDaemon> {

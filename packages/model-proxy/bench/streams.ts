@@ -30,7 +30,7 @@ export class StreamRig {
 
   /**
    * Runs a load.
-   * @param url of a target.
+   * @param url the URL of a target.
    */
   async run(url: string, order: Omit<StreamOrder, 'port' | 'key'>): Promise<StreamResult> {
     const answered = once(this.#process, 'message');

@@ -28,7 +28,7 @@ export type TargetName = (typeof targetNames)[number];
 
 /**
  * Starts a target in front of a plain upstream.
- * @param folder for its files.
+ * @param folder the folder for its files.
  */
 export function startTarget(name: TargetName, folder: string, upstreamPort: number): Promise<Target> {
   switch (name) {

@@ -35,7 +35,7 @@ export interface TracedRequest {
 
 /** The trace of all upstream calls. */
 export interface Trace {
-  /** Logs a request and returns the trace of its answer. @param id of the client's request. */
+  /** Logs a request and returns the trace of its answer. @param id the id of the client's request. */
   sending(id: string, request: TracedRequest): TracedCall;
 }
 

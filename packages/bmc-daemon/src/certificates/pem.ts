@@ -23,7 +23,7 @@ const PARAMETERS = 'EC PARAMETERS';
 
 /**
  * Reads all blocks and ignores text between them (RFC 7468 §2).
- * @param passphrase for encrypted keys.
+ * @param passphrase the passphrase of encrypted keys.
  * @throws {PemError}
  */
 export function readPem(text: string, passphrase?: string): PemContents {

@@ -20,7 +20,7 @@ const tlsCurves = ['prime256v1', 'secp384r1', 'secp521r1'];
 /**
  * Returns why a server cannot use the certificates, or undefined. The server's certificate comes
  * first, and each following one is the issuer of the one before it.
- * @param extensions of each certificate.
+ * @param extensions the extensions of each certificate.
  */
 export function chainFault(
   certificates: readonly X509Certificate[],

@@ -49,7 +49,7 @@ export function factsOf({ began, instance }: Pick<RunningBoot, 'began' | 'instan
   return { began: iso(began), instance };
 }
 
-/** Returns a time as ISO 8601. @param time in milliseconds since 1970. */
+/** Returns a time as ISO 8601. @param time milliseconds since 1970. */
 export function iso(time: number): string {
   return new Date(time).toISOString();
 }

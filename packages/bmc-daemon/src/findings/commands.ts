@@ -7,7 +7,7 @@ export const commandLine = (...words: readonly string[]): string => words.map(qu
 
 /**
  * Returns a command that root must run: with sudo for other accounts.
- * @param uid of the account that will run it.
+ * @param uid the user id of the account that will run it.
  */
 export const asRoot = (command: string, uid = process.getuid?.() ?? 0): string =>
   uid === 0 ? command : `sudo ${command}`;

@@ -72,7 +72,7 @@ export class LeaseQueues {
 
   /**
    * Joins the queue of a key.
-   * @param label for {@link cancelWaiting}, without `|`.
+   * @param label a label for {@link cancelWaiting}, without `|`.
    */
   join(key: string, label: string): Ticket {
     this.#count += 1;

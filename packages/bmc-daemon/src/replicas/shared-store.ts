@@ -84,7 +84,7 @@ const head = z
 
 /**
  * Connects to the store.
- * @param url of Redis. Its path is the database. Replicas of another service need another database.
+ * @param url the URL of Redis. Its path is the database. Replicas of another service need another database.
  * @throws {StoreUnavailable} if it does not answer.
  */
 export async function openSharedStore(url: string, log: Pick<Log, 'info' | 'warn' | 'error'>): Promise<SharedStore> {

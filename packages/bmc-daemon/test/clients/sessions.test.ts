@@ -23,7 +23,7 @@ async function openSessions(): Promise<readonly string[]> {
 }
 
 describe('sessions', () => {
-  it('of sushy are opened, renewed after their end, and closed', async () => {
+  it('are opened by sushy, renewed after their end, and closed', async () => {
     const { user, password } = credentials();
     const script = join(import.meta.dirname, 'sushy_auth.py');
     const python = environment({ PYTHONPATH: await wholeSushy(served.folder) });

@@ -16,7 +16,7 @@ const atOnce = 16;
 /**
  * Returns every resource that is reachable by `@odata.id` or by the `Uri` of a registry's file, by
  * path.
- * @param headers of every request, for example credentials.
+ * @param headers headers of every request, for example credentials.
  */
 export async function crawl(
   port: number,

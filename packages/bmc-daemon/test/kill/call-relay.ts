@@ -72,7 +72,7 @@ export class CallRelay {
 
   /**
    * Starts a relay.
-   * @param path of the socket for the daemon.
+   * @param path the path of the socket for the daemon.
    * @param target socket of libvirtd.
    */
   static async listen(path: string, target: string): Promise<CallRelay> {

@@ -28,7 +28,7 @@ export interface ServedCloud {
    * Serves the resources. Each call starts one more daemon. The cloud must have its servers and
    * services already.
    * @param options.media replaces settings of virtual media.
-   * @param options.timeoutMs of a request to the cloud. Default: two minutes.
+   * @param options.timeoutMs time limit of a request to the cloud. Default: two minutes.
    */
   serve(options?: { readonly media?: Partial<typeof mediaSettings>; readonly timeoutMs?: number }): Promise<Served>;
 }

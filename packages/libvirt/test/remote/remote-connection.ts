@@ -25,7 +25,7 @@ export async function expectEvent(hypervisor: Hypervisor): Promise<void> {
   await domain.resume();
 }
 
-/** Writes a volume and reads it. @param folder of a new pool; it must exist. */
+/** Writes a volume and reads it. @param folder the folder of a new pool; it must exist. */
 export async function expectStreams(hypervisor: Hypervisor, folder: string): Promise<void> {
   const pool = await hypervisor.storagePoolCreateXml(
     `<pool type='dir'><name>${basename(folder)}</name><target><path>${folder}</path></target></pool>`,

@@ -16,7 +16,7 @@ export function unknownModel(path: string, model: string, known: readonly string
 
 /**
  * Reports that the model is configured but cannot be served.
- * @param reason from `ProxySettings.unserved`.
+ * @param reason the reason in `ProxySettings.unserved`.
  */
 export function unservedModel(path: string, model: string, reason: string): ProxyError {
   return requestFault(

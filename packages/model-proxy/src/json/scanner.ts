@@ -414,7 +414,7 @@ export class JsonObjectScanner {
     });
   }
 
-  /** @param end of the name within the chunk. */
+  /** @param end the end of the name within the chunk. */
   #sketchKey(chunk: Buffer, end: number, base: number): void {
     const start = this.#innerKeyStart - base;
     // The name has escapes or is cut between chunks: decoding it costs more than the search that

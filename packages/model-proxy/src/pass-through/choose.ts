@@ -25,7 +25,7 @@ const families: Readonly<Record<'openai' | 'vllm', readonly string[]>> = {
  * LiteLLM. A `model` that is a public name of that provider selects its deployment. All other
  * requests go to the first eligible deployment of the provider. If there is none, requests for OpenAI
  * go to `environmentDeployment`.
- * @param path for errors.
+ * @param path the path, for errors.
  * @returns `upstreamModel` replaces the model in the request.
  * @throws {ProxyError} 400: no deployment of that provider is eligible.
  */

@@ -82,7 +82,7 @@ export function staysBelow(rest: string): boolean {
 
 /**
  * Returns the absolute URL of a request to an upstream, without query.
- * @param apiBase of a deployment: `https://host/v1`.
+ * @param apiBase the `api_base` of a deployment: `https://host/v1`.
  */
 export function upstreamUrl(apiBase: string, target: RawTarget): string {
   const versioned = apiBase.endsWith('/v1');

@@ -105,7 +105,7 @@ export function waitMs({ retries, askedMs, minMs, random }: WaitOptions): number
 
 /**
  * Reads `Retry-After` (RFC 9110 §10.2.3) and OpenAI's `retry-after-ms`.
- * @param headers of an error, in lower case.
+ * @param headers the headers of an error, in lower case.
  * @param now milliseconds since 1970.
  * @returns milliseconds from now, 0 or more; null: there is no valid header.
  */

@@ -13,8 +13,8 @@ interface ErrorClass {
 /**
  * Returns the class of a failed answer.
  * @param status as received.
- * @param code of the upstream's error; null: none.
- * @param message of the upstream's error.
+ * @param code the code of the upstream's error; null: none.
+ * @param message the message of the upstream's error.
  */
 export function errorClassOf(status: number, code: string | null, message: string): ErrorClass {
   if (status === 400 && isContextWindow(code, message)) return contextWindow;

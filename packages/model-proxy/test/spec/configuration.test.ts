@@ -151,7 +151,7 @@ describe('configuration', () => {
     expect((await ask(await start(byAddress))).status).toBe(200);
   });
 
-  describe('of the command', () => {
+  describe('with the command', () => {
     let folder: string;
     let running: ProxyProcess | undefined;
     beforeEach(() => {

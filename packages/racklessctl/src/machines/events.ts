@@ -49,7 +49,7 @@ const shownChanges: readonly (readonly [key: keyof MachineSummary, name: string]
 
 /**
  * Returns the differences between two reads of a service's machines.
- * @param time of the second read.
+ * @param time the time of the second read.
  */
 export function eventsBetween(
   before: readonly Machine[],

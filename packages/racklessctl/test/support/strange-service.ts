@@ -22,7 +22,7 @@ export class StrangeService {
   }
 
   /**
-   * @param answers by method and path: `GET /redfish/v1/`; `?*` stands for any query. Without an
+   * @param answers answers by method and path: `GET /redfish/v1/`; `?*` stands for any query. Without an
    *   answer: 404.
    */
   static async start(answers: Readonly<Record<string, StrangeAnswer>>): Promise<StrangeService> {

@@ -106,7 +106,7 @@ const member = defineResource({
 
 /**
  * Replaces a certificate of a drive.
- * @param uri of the certificate to replace, without a trailing slash.
+ * @param uri the URI of the certificate to replace, without a trailing slash.
  * @param action name of the action, for error messages.
  * @returns canonical URI of the certificate; null if `uri` has another form, or the drive has no
  *   such certificate.

@@ -18,12 +18,15 @@ const MAX_PEM_LENGTH = 65_536;
 /** Delay, in seconds, after which a client can retry while the service generates another key. */
 const RETRY_AFTER_S = '5';
 
-/** Returns the URI of a manager's HTTPS certificate collection. @param uuid of its machine. */
+/**
+ * Returns the URI of a manager's HTTPS certificate collection.
+ * @param uuid the UUID of its machine.
+ */
 export function httpsCertificatesUri(uuid: string): string {
   return uri.replace('{managerId}', uuid);
 }
 
-/** Returns the URI of a manager's HTTPS certificate. @param uuid of its machine. */
+/** Returns the URI of a manager's HTTPS certificate. @param uuid the UUID of its machine. */
 export function httpsCertificateUri(uuid: string): string {
   return `${httpsCertificatesUri(uuid)}/${ID}`;
 }

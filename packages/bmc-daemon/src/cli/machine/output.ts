@@ -12,7 +12,7 @@ export class ReportPrinter {
   readonly #nameColumns: number;
   readonly #expected: number;
 
-  /** @param names of all machines of the command. */
+  /** @param names the names of all machines of the command. */
   constructor({ json, names }: { readonly json: boolean; readonly names: readonly string[] }) {
     this.#json = json;
     this.#expected = names.length;

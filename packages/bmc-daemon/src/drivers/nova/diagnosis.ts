@@ -25,7 +25,7 @@ const limitsSchema = z.object({
 
 /**
  * Reads from a cloud with its own credentials. Never rejects, and ends within the time limit.
- * @param timeoutMs for all requests together.
+ * @param timeoutMs time limit for all requests together.
  */
 export async function diagnoseCloud(cloud: CloudSettings, timeoutMs: number): Promise<readonly Finding[]> {
   const session = createSession(cloud, { timeoutMs });
@@ -92,7 +92,7 @@ async function compute(session: CloudSession, run: Run): Promise<readonly Findin
   return findings;
 }
 
-/** @param path of a small list; null: the catalog decides. */
+/** @param path the path of a small list; null: the catalog decides. */
 async function service(
   session: CloudSession,
   name: CloudService,

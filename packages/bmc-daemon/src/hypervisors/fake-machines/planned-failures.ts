@@ -8,7 +8,7 @@ const HANGS_MS = 3_600_000;
 
 /**
  * Returns the failures of a list.
- * @param path of the list in the file.
+ * @param path the path of the list in the file.
  */
 export function failuresOf(failures: readonly FileFailure[], path: readonly PropertyKey[]): readonly PlannedFailure[] {
   return failures.map((failure, index) => {

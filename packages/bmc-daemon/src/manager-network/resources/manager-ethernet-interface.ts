@@ -90,7 +90,10 @@ const managerInterface = defineResource({
   },
 });
 
-/** Renders an address. @param gateway for the first address only, as the schema requires. */
+/**
+ * Renders an address.
+ * @param gateway the gateway; only the first address has one, as the schema requires.
+ */
 function renderIpv4({ address, prefix, isOwn }: ManagerAddress, gateway: string | null | undefined): JsonObject {
   const isLinkLocal = address.startsWith('169.254.');
   return {

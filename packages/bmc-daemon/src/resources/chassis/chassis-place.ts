@@ -23,7 +23,7 @@ export interface ChassisEntity {
   readonly indicator: IndicatorState;
 }
 
-/** Returns a link to the chassis of a machine. @param uuid of the machine. */
+/** Returns a link to the chassis of a machine. @param uuid the UUID of the machine. */
 export function chassisReference(uuid: string, { chassis }: Pick<ResourceSettings, 'chassis'>) {
   return reference(`/redfish/v1/Chassis/${chassis[0]?.UUID ?? uuid}`);
 }

@@ -15,7 +15,7 @@ const inventoryUri = '/redfish/v1/UpdateService/FirmwareInventory';
 /** Id of this service in the inventory. */
 const controllerId = 'BMC';
 
-/** Returns the inventory URI of a machine's firmware. @param uuid of the machine. */
+/** Returns the inventory URI of a machine's firmware. @param uuid the UUID of the machine. */
 export const firmwareUri = (uuid: string): string => `${inventoryUri}/${firmwareId(uuid)}`;
 const firmwareId = (uuid: string): string => `BIOS-${uuid}`;
 

@@ -37,7 +37,7 @@ const rules: Readonly<Record<string, (item: YamlNode) => string | undefined>> = 
 /** Settings whose values the rules check. Values that no rule rejects are ignored with a warning. */
 export const checkedByValue: ReadonlySet<string> = new Set(Object.keys(rules));
 
-/** Returns the rejected parts of a setting. @param name of the setting. */
+/** Returns the rejected parts of a setting. @param name the name of the setting. */
 export function protectiveValues(name: string, node: YamlNode): readonly ProtectiveValue[] {
   const rule = rules[name];
   if (rule === undefined) return [];

@@ -87,7 +87,7 @@ export class IgnoredSettings {
   readonly #byFile = new Map<string, string[]>();
   #allowed: ReadonlySet<string> = new Set();
 
-  /** Allows to ignore restrictions. @param names of `general_settings.start_without`. */
+  /** Allows to ignore restrictions. @param names the names in `general_settings.start_without`. */
   allowIgnoring(names: readonly string[]): void {
     this.#allowed = new Set(names);
   }

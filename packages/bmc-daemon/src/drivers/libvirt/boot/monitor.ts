@@ -20,7 +20,7 @@ const noMonitor = ['NO_SUPPORT', 'OPERATION_DENIED', 'ACCESS_DENIED', 'OPERATION
  * Sets the boot order in QEMU. QEMU builds the firmware's list only at a machine reset, so a guest
  * that was started paused still boots by the order of its start. Changes nothing if QEMU has that
  * order already.
- * @param indexes of `bootIndexes`: every bootable device, with -1 for devices that are not in the
+ * @param indexes the result of `bootIndexes`: every bootable device, with -1 for devices that are not in the
  *   order.
  * @returns false without a monitor, or without access to it.
  * @throws {DriverError} unavailable, if QEMU does not answer in time; internal, with QEMU's

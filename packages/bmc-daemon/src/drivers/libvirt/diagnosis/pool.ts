@@ -125,7 +125,7 @@ function manualPool(host: ExaminedHost, name: string): Finding {
   return warning(SUBJECT, message, host.virsh('pool-autostart', name));
 }
 
-/** @param directory of a pool that does not exist yet. */
+/** @param directory the directory of a pool that does not exist yet. */
 function spaceFindings(host: ExaminedHost, name: string, bytes: number, directory?: string): readonly Finding[] {
   if (bytes >= LOW_BYTES) return [];
   const free = `The storage pool ${name} has ${sizeText(bytes)} free`;

@@ -47,7 +47,7 @@ export class LibvirtStatistics implements JointStatistics {
   readonly #timeoutMs: number;
   #known: ReadonlyMap<string, Known> = new Map();
 
-  /** @param timeoutMs of the call. Default 12 s. */
+  /** @param timeoutMs timeout of the call. Default: 12 s. */
   constructor(host: Pick<Host, 'hypervisor' | 'timeoutMs'>, timeoutMs = TIMEOUT_MS) {
     this.#host = host;
     this.#timeoutMs = timeoutMs;
@@ -127,7 +127,7 @@ type Parameters = DomainStats['parameters'];
 
 /**
  * Translates the record of one machine.
- * @param macs of its interfaces, in the order of the definition.
+ * @param macs the MAC addresses of its interfaces, in the order of the definition.
  * @see https://libvirt.org/html/libvirt-libvirt-domain.html#virConnectGetAllDomainStats
  */
 function readStatistics({ domain, parameters }: DomainStats, macs: readonly string[]): MachineStatistics {
