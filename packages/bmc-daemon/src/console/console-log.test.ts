@@ -7,7 +7,8 @@ import type { MachineChange, MachineChangeKind, MachineChangeListener } from '..
 import type { ConsoleState } from './console-condition.js';
 import type { ConsoleListener } from './console-line.js';
 import { ConsoleLogFolder } from './console-log-folder.js';
-import { consoleLogBounds, openConsoleLogs, type ConsoleLogBounds, type ConsoleLogs } from './console-log.js';
+import { consoleLogBounds, type ConsoleLogBounds } from './console-log-bounds.js';
+import { openConsoleLogs, type ConsoleLogs } from './console-log.js';
 
 const uuid = '5ac4fa6e-0000-4000-8000-000000000001';
 const other = '5ac4fa6e-0000-4000-8000-000000000002';

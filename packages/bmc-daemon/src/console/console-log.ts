@@ -6,9 +6,11 @@ import path from 'node:path';
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { ConsoleHub } from './console-hub.js';
-import { ConsoleLogFolder, folderName, type ConsoleLogLimits } from './console-log-folder.js';
+import { consoleLogBounds, type ConsoleLogBounds } from './console-log-bounds.js';
+import { ConsoleLogFolder, folderName } from './console-log-folder.js';
 import { ConsoleLogRecords, type ConsoleLogRecord } from './console-log-records.js';
-import { ConsoleRecording, type RecordingPace } from './console-log-recording.js';
+import { ConsoleRecording } from './console-log-recording.js';
+import { ConsoleLogSizes } from './console-log-sizes.js';
 import { OldFolders } from './old-folders.js';
 
 export type { Boot } from './console-log-folder.js';
@@ -40,41 +42,6 @@ export interface ConsoleLogs {
   /** Detaches from all consoles, and resolves when everything is on the disk. */
   close(): Promise<void>;
 }
-
-/** How much is stored, and how much is written at a time. */
-export interface ConsoleLogBounds extends ConsoleLogLimits, RecordingPace {
-  /** Maximum number of records of a machine, lines and boots. */
-  readonly records: number;
-  /**
-   * Maximum size on the disk, for all machines. Above it, the oldest boots are removed, but never
-   * the last boot of a machine.
-   */
-  readonly totalBytes: number;
-  /** The minimum time between two warnings about failed writes. */
-  readonly warnEveryMs: number;
-  /** The pause after a failure to list the machines, and after the first failure to remove an old folder. */
-  readonly lookEveryMs: number;
-}
-
-const KIB = 1024;
-
-/** The default limits: at least the first and the last 256 KiB of a boot. */
-export const consoleLogBounds: ConsoleLogBounds = {
-  segmentBytes: 64 * KIB,
-  firstSegments: 4,
-  lastSegments: 5,
-  boots: 8,
-  records: 1_000,
-  totalBytes: 512 * KIB * KIB,
-  flushMs: 1_000,
-  flushBytes: 32 * KIB,
-  maxPending: 64 * KIB,
-  bytesPerSecond: 16 * KIB,
-  burstBytes: 512 * KIB,
-  retryMs: 10_000,
-  warnEveryMs: 600_000,
-  lookEveryMs: 5_000,
-};
 
 /** Options of {@link openConsoleLogs}. */
 interface ConsoleLogsOptions {
@@ -119,6 +86,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
    */
   #isFailing = false;
   #warnedAt = -Infinity;
+  readonly #sizes = new ConsoleLogSizes();
   #makingRoom = false;
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
@@ -188,7 +156,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
         instance: () => this.#instanceOf(uuid),
         now,
         pace: this.#bounds,
-        onWritten: () => this.#onWritten(),
+        onWritten: () => this.#onWritten(uuid),
         onFailed,
       },
       this.#removals.get(uuid),
@@ -200,7 +168,10 @@ class RecordedConsoleLogs implements ConsoleLogs {
     const recorded = { recording, folder, detach: () => attachment.detach() };
     this.#machines.set(uuid, recorded);
     // Reads the folder, so that its files count for `totalBytes`.
-    recording.read((own) => own.boots()).catch(onFailed);
+    recording
+      .read((own) => own.boots())
+      .then(() => this.#count(uuid))
+      .catch(onFailed);
     return recorded;
   }
 
@@ -223,6 +194,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
     if (known === undefined) return;
     known.detach();
     this.#machines.delete(uuid);
+    this.#sizes.remove(uuid);
     this.#records.forget(uuid);
     const removal = known.recording
       .remove()
@@ -242,11 +214,12 @@ class RecordedConsoleLogs implements ConsoleLogs {
     else this.#timer = setTimeout(() => void this.#listMachines(), this.#bounds.lookEveryMs).unref();
   }
 
-  #onWritten(): void {
+  #onWritten(uuid: string): void {
     const { log, folder } = this.#options;
     if (this.#isFailing) log.info(`writing console logs works again in ${folder}`);
     this.#isFailing = false;
-    if (this.#totalBytes() > this.#bounds.totalBytes) void this.#makeRoom();
+    this.#count(uuid);
+    if (this.#sizes.total > this.#bounds.totalBytes) void this.#makeRoom();
   }
 
   #onFailed(error: unknown): void {
@@ -260,8 +233,16 @@ class RecordedConsoleLogs implements ConsoleLogs {
     log.warn(`writing console logs to ${folder} failed: new output is not stored`, { error });
   }
 
+  /** Counts the folder of a machine again. A machine that is removed meanwhile does not count. */
+  #count(uuid: string): void {
+    const recorded = this.#machines.get(uuid);
+    if (recorded !== undefined) this.#sizes.set(uuid, recorded.folder.size);
+  }
+
+  /** Counts all folders again. @returns their sum. */
   #totalBytes(): number {
-    return [...this.#machines.values()].reduce((sum, { folder }) => sum + folder.size, 0);
+    for (const uuid of this.#machines.keys()) this.#count(uuid);
+    return this.#sizes.total;
   }
 
   /** Removes the oldest boots of all machines, until the rest fits or each machine has one boot. */

@@ -1,0 +1,38 @@
+/** Limits of the console logs. */
+import type { ConsoleLogLimits } from './console-log-folder.js';
+import type { RecordingPace } from './console-log-recording.js';
+
+/** How much is stored, and how much is written at a time. */
+export interface ConsoleLogBounds extends ConsoleLogLimits, RecordingPace {
+  /** Maximum number of records of a machine, lines and boots. */
+  readonly records: number;
+  /**
+   * Maximum size on the disk, for all machines. Above it, the oldest boots are removed, but never
+   * the last boot of a machine.
+   */
+  readonly totalBytes: number;
+  /** The minimum time between two warnings about failed writes. */
+  readonly warnEveryMs: number;
+  /** The pause after a failure to list the machines, and after the first failure to remove an old folder. */
+  readonly lookEveryMs: number;
+}
+
+const KIB = 1024;
+
+/** The default limits: at least the first and the last 256 KiB of a boot. */
+export const consoleLogBounds: ConsoleLogBounds = {
+  segmentBytes: 64 * KIB,
+  firstSegments: 4,
+  lastSegments: 5,
+  boots: 8,
+  records: 1_000,
+  totalBytes: 512 * KIB * KIB,
+  flushMs: 1_000,
+  flushBytes: 32 * KIB,
+  maxPending: 64 * KIB,
+  bytesPerSecond: 16 * KIB,
+  burstBytes: 512 * KIB,
+  retryMs: 10_000,
+  warnEveryMs: 600_000,
+  lookEveryMs: 5_000,
+};
