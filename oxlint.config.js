@@ -92,7 +92,7 @@ const libvirtLayers = [
   ['boot/', 'read/'],
   ['firmware/'],
   ['machine/'],
-  ['firmware-catalog.ts', 'host-files.ts', 'xml/'],
+  ['firmware-catalog.ts', 'guest-capabilities.ts', 'host-capabilities.ts', 'host-files.ts', 'xml/'],
   ['access-hint.ts', 'connection-fault.ts', 'connection-uri.ts', 'failure.ts'],
 ];
 

@@ -1,6 +1,6 @@
-/** The facts of libvirt's capabilities that examinations use. */
-import { parseXml } from '../xml/parse.js';
-import { attribute, child, childElements, textOf } from '../xml/tree.js';
+/** libvirt's capabilities of a host: `<capabilities>`. */
+import { parseXml } from './xml/parse.js';
+import { attribute, child, childElements, textOf } from './xml/tree.js';
 
 /** Capabilities of a host. */
 export interface HostCapabilities {

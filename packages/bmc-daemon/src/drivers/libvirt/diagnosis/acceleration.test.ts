@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { examineAcceleration } from './acceleration.js';
-import type { HostCapabilities } from './capabilities.js';
+import type { HostCapabilities } from '../host-capabilities.js';
 import { examinedHost } from './examined-host.js';
 
 const local = examinedHost('qemu:///system', { uid: 1000, name: 'ada' }, 1000);

@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { installCommand } from '../../../findings/commands.js';
 import { problem, warning, type Finding } from '../../../findings/finding.js';
-import type { HostCapabilities } from './capabilities.js';
+import type { HostCapabilities } from '../host-capabilities.js';
 import type { ExaminedHost } from './examined-host.js';
 
 const SUBJECT = 'kvm';

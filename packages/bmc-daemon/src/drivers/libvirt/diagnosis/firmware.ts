@@ -1,17 +1,14 @@
 /** Examines whether machines of a host can use UEFI and Secure Boot. */
 import { existsSync } from 'node:fs';
-import { isLibvirtError, type Hypervisor } from '@rackless/libvirt';
+import type { Hypervisor } from '@rackless/libvirt';
 import { commandLine, installCommand } from '../../../findings/commands.js';
 import { problem, warning, type Finding } from '../../../findings/finding.js';
 import { readFirmwareImages, type FirmwareImage, type SecureBootTemplates } from '../firmware-catalog.js';
-import { parseXml } from '../xml/parse.js';
-import { attribute, child, childElements, textOf } from '../xml/tree.js';
-import type { HostCapabilities } from './capabilities.js';
+import { guestCapabilities, MACHINE_TYPES } from '../guest-capabilities.js';
+import type { HostCapabilities } from '../host-capabilities.js';
 import type { ExaminedHost } from './examined-host.js';
 
 const SUBJECT = 'firmware';
-/** Machine types for which libvirt reports firmware. Secure Boot on x86 needs q35, and not the default type. */
-const MACHINES: Readonly<Record<string, string>> = { x86_64: 'q35', i686: 'q35', aarch64: 'virt', riscv64: 'virt' };
 
 /** Files and capabilities that decide about firmware. */
 interface FirmwareOptions {
@@ -62,29 +59,14 @@ async function offeredFirmware(
   { timeoutMs }: ExaminedHost,
   { architecture, hasKvm }: HostCapabilities,
 ): Promise<{ readonly hasUefi: boolean; readonly hasSecureBoot: boolean } | null> {
-  const machine = MACHINES[architecture];
-  const query = {
-    arch: architecture,
-    virtType: hasKvm ? 'kvm' : 'qemu',
-    ...(machine === undefined ? {} : { machine }),
-  };
-  let xml: string;
-  try {
-    xml = await hypervisor.getDomainCapabilities(query, { timeoutMs });
-  } catch (error) {
-    if (isLibvirtError(error, 'NO_SUPPORT', 'INVALID_ARG', 'CONFIG_UNSUPPORTED')) return null;
-    throw error;
-  }
-  const os = child(parseXml(xml).root, 'os');
-  const valuesOf = (element: Parameters<typeof childElements>[0], name: string): readonly (string | null)[] =>
-    childElements(
-      childElements(element, 'enum').find((each) => attribute(each, 'name') === name),
-      'value',
-    ).map(textOf);
+  const machine = MACHINE_TYPES[architecture];
+  const kind = { arch: architecture, virtType: hasKvm ? 'kvm' : 'qemu', ...(machine === undefined ? {} : { machine }) };
+  const found = await guestCapabilities(hypervisor, kind, timeoutMs);
+  if (found === null) return null;
   return {
-    hasUefi: valuesOf(os, 'firmware').includes('efi'),
+    hasUefi: found.firmware.includes('efi'),
     // libvirt reports for other architectures only whether SMM protects the variables, which they do not need.
-    hasSecureBoot: machine !== 'q35' || valuesOf(child(os, 'loader'), 'secure').includes('yes'),
+    hasSecureBoot: machine !== 'q35' || found.hasProtectedVariables,
   };
 }
 

@@ -5,7 +5,7 @@ import { late, within } from '../../../findings/within.js';
 import type { Account } from '../../../host/account.js';
 import type { SecureBootTemplates } from '../firmware-catalog.js';
 import { examineAcceleration, examineDevice } from './acceleration.js';
-import { readCapabilities, type HostCapabilities } from './capabilities.js';
+import { readCapabilities, type HostCapabilities } from '../host-capabilities.js';
 import { examinedHost, type ExaminedHost } from './examined-host.js';
 import { examineFirmware } from './firmware.js';
 import { libvirtService, localConnectionFinding } from './local-connection.js';

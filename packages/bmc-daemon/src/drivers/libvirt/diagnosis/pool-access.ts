@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import { commandLine } from '../../../findings/commands.js';
 import { problem, type Finding } from '../../../findings/finding.js';
-import type { HostCapabilities } from './capabilities.js';
+import type { HostCapabilities } from '../host-capabilities.js';
 import type { ExaminedHost } from './examined-host.js';
 
 /**

@@ -6,7 +6,7 @@ import { problem, warning, type Finding } from '../../../findings/finding.js';
 import { DEFAULT_POOL, defaultPoolDirectory } from '../media/open-pool.js';
 import { parseXml } from '../xml/parse.js';
 import { attribute, child, textOf } from '../xml/tree.js';
-import type { HostCapabilities } from './capabilities.js';
+import type { HostCapabilities } from '../host-capabilities.js';
 import type { ExaminedHost } from './examined-host.js';
 import { examinePoolAccess } from './pool-access.js';
 

@@ -15,11 +15,10 @@ import {
   type FirmwareCatalog,
   type SecureBootTemplates,
 } from '../firmware-catalog.js';
+import { readGuestCapabilities } from '../guest-capabilities.js';
 import { localFiles, type HostFiles } from '../host-files.js';
 import { readDomain } from '../xml/domain.js';
 import type { FirmwareChoice } from '../xml/os/firmware.js';
-import { parseXml } from '../xml/parse.js';
-import { attribute, child, childElements, textOf } from '../xml/tree.js';
 import type { SecureBootMode } from '../../system-change.js';
 import type { SecureBootFiles } from '../xml/os/secure-boot.js';
 
@@ -154,9 +153,7 @@ export class FirmwareChooser {
         { timeoutMs },
       ),
     );
-    const loader = child(parseXml(text).root, 'os', 'loader');
-    const secure = childElements(loader, 'enum').find((candidate) => attribute(candidate, 'name') === 'secure');
-    if (childElements(secure, 'value').some((value) => textOf(value) === 'yes')) return;
+    if (readGuestCapabilities(text).hasProtectedVariables) return;
     throw refusal('firmware with Secure Boot');
   }
 
