@@ -1,5 +1,6 @@
 /** Examines the certificate of the service, and the certificates that it uses for others. */
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { readTextFile } from '@rackless/daemon/files/text-file.js';
 import { isWildcardAddress } from '@rackless/daemon/network/listener.js';
@@ -68,16 +69,33 @@ export const clientCertificates: Probe = {
     }),
 };
 
-/** Returns the command that creates a key and a certificate which signs itself. */
+/**
+ * Returns the command that creates a certificate which signs itself. It uses the present key if there is one, and
+ * copies each file that it replaces.
+ */
 export function renewCertificate({ loaded: { settings } }: Examined): string {
   const { sslCert, sslKey, listenIp } = settings;
+  const [certificate, key] = [sslCert ?? 'server.pem', sslKey ?? 'server.key'];
   const name = hostname();
   const address = isWildcardAddress(listenIp) || isIP(listenIp) === 0 ? [] : [`IP:${listenIp}`];
-  return commandLine(
-    ...['openssl', 'req', '-x509', '-newkey', 'rsa:3072', '-nodes', '-days', '365', '-subj', `/CN=${name}`],
-    ...['-addext', `subjectAltName=${[`DNS:${name}`, ...address].join(',')}`],
-    ...['-keyout', sslKey ?? 'server.key', '-out', sslCert ?? 'server.pem'],
+  const isUsable = isKey(textOf(key));
+  const keyOptions = isUsable ? ['-key', key] : ['-newkey', 'rsa:3072', '-nodes', '-keyout', key];
+  const create = commandLine(
+    ...['openssl', 'req', '-x509', ...keyOptions, '-days', '365', '-subj', `/CN=${name}`],
+    ...['-addext', `subjectAltName=${[`DNS:${name}`, ...address].join(',')}`, '-out', certificate],
   );
+  const replaced = [certificate, ...(isUsable ? [] : [key])].filter((file) => existsSync(file));
+  return [...replaced.map((file) => commandLine('cp', '-p', file, `${file}.old`)), create].join(' && ');
+}
+
+/** Returns whether openssl can use a private key without a passphrase. */
+function isKey(text: string): boolean {
+  try {
+    createPrivateKey(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function validity(certificate: X509Certificate, title: string, effect: string, fix: string): readonly Finding[] {

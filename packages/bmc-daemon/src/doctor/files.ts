@@ -130,7 +130,8 @@ async function secret(
   { account }: Examined,
 ): Promise<readonly Finding[]> {
   const found = await statOf(file);
-  if (found === null || (found.mode & 0o007) === 0) return [];
+  // Other programs need the permissions of a device such as /dev/null.
+  if (found?.isFile() !== true || (found.mode & 0o007) === 0) return [];
   const chmod = asRoot(commandLine('chmod', 'o-rwx', file), account.uid);
   if ((found.mode & 0o002) !== 0)
     return [problem(subject, `Every account may change ${file}, and with it ${content}.`, chmod)];

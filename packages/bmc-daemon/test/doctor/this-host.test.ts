@@ -200,6 +200,33 @@ describe('the certificate', () => {
     expect(about(await examine({ certificate: pem ?? '', key: key ?? '' }), 'certificate', 'settings')).toEqual([]);
   });
 
+  it('is a problem if it is not valid yet, and the command keeps the key and a copy of the certificate', async () => {
+    const issued = createAuthority(at('')).issue('bmc', { extensions: names, notYetValid: true });
+    const [finding] = about(await examine(issued), 'certificate');
+    expect(finding).toMatchObject({
+      severity: 'problem',
+      message: `The certificate ${at('server.pem')} is valid only from 2100-01-01, or the clock of this host is slow, so clients reject HTTPS connections.`,
+    });
+    if (finding !== undefined) applyFix(finding);
+    const read = (name: string) => readFileSync(at(name), 'utf8');
+    expect([read('server.key'), read('server.pem.old')]).toEqual([issued.key, issued.certificate]);
+    expect(about(await examine({ certificate: read('server.pem'), key: issued.key }), 'certificate')).toEqual([]);
+  });
+
+  it('needs a key, which the command creates', async () => {
+    writeFileSync(at('server.pem'), createAuthority(at('')).issue('bmc').certificate);
+    const look = () =>
+      doctor(['--fake', '--ssl-certificate', at('server.pem'), '--ssl-key', at('server.key')], { cwd: at('') });
+    for (const key of [undefined, 'no key']) {
+      if (key !== undefined) writeFileSync(at('server.key'), key, { mode: 0o600 });
+      const [finding] = about(await look(), 'settings');
+      expect(finding?.severity).toBe('problem');
+      if (finding !== undefined) applyFix(finding);
+      expect(about(await look(), 'settings', 'certificate')).toEqual([]);
+    }
+    expect(readFileSync(at('server.key.old'), 'utf8')).toBe('no key');
+  });
+
   it('is a warning if it expires soon', async () => {
     const issued = createAuthority(at('')).issue('bmc', { extensions: names });
     const soon = new Date(new X509Certificate(issued.certificate).validTo).toISOString().slice(0, 10);
@@ -229,7 +256,9 @@ describe('the certificate', () => {
       expect.objectContaining({
         severity: 'problem',
         message: expect.stringContaining('it is not the key of the certificate'),
-        fix: expect.stringMatching(/^openssl req -x509 .*server\.key -out .*server\.pem$/),
+        fix: expect.stringMatching(
+          /^cp -p (\S+)server\.pem \1server\.pem\.old && openssl req -x509 -key \1server\.key .* -out \1server\.pem$/,
+        ),
       }),
     ]);
   });
@@ -249,6 +278,11 @@ describe('files', () => {
     expect(about(await look(), 'password')).toEqual([]);
     chmodSync(at('users'), 0o602);
     expect(about(await look(), 'password')).toEqual([expect.objectContaining({ severity: 'problem' })]);
+  });
+
+  it('keep their permissions if they are devices, which other programs need', async () => {
+    const report = await doctor(['--fake'], { env: { EMULATOR_AUTH_FILE: '/dev/null' } });
+    expect(about(report, 'password')).toEqual([]);
   });
 
   it('in the state folder are examined: the folder is only for its owner', async () => {

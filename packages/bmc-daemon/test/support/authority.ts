@@ -21,6 +21,7 @@ export interface Authority {
       readonly kind?: readonly string[];
       readonly extensions?: readonly string[];
       readonly expired?: boolean;
+      readonly notYetValid?: boolean;
     },
   ) => { readonly certificate: string; readonly key: string };
   /**
@@ -58,7 +59,7 @@ function authorityOf(folder: string, certificate: string, key: string): Authorit
   let made = 0;
   const file = (suffix: string): string => path.join(folder, `${path.basename(certificate)}-${(made += 1)}.${suffix}`);
   // `x509 -days` takes no negative number from OpenSSL 3.5 on, and `ca` takes dates in every version.
-  const signExpired = (request: string, extensions: readonly string[]): string => {
+  const signFor = (year: number, request: string, extensions: readonly string[]): string => {
     const [config, requestFile, signed] = [file('conf'), file('csr'), file('signed')];
     writeFileSync(requestFile, request);
     const index = file('index');
@@ -67,7 +68,7 @@ function authorityOf(folder: string, certificate: string, key: string): Authorit
     const folders = [`database = ${index}`, `new_certs_dir = ${folder}`, 'x509_extensions = extensions'];
     const policy = ['[policy]', 'commonName = supplied'];
     writeFileSync(config, ['[signer]', ...ca, ...folders, ...policy, '[extensions]', ...extensions].join('\n'));
-    const dates = ['-startdate', '20200101000000Z', '-enddate', '20200102000000Z'];
+    const dates = ['-startdate', `${year}0101000000Z`, '-enddate', `${year}0102000000Z`];
     const by = ['-config', config, '-name', 'signer', '-cert', certificate, '-keyfile', key];
     openssl(['ca', '-batch', '-notext', ...by, ...dates, '-in', requestFile, '-out', signed]);
     return readFileSync(signed, 'utf8');
@@ -84,10 +85,19 @@ function authorityOf(folder: string, certificate: string, key: string): Authorit
     root: readFileSync(certificate, 'utf8'),
     rootFile: certificate,
     sign: (request, { days = 2 } = {}) => sign(request, days, undefined),
-    issue: (name, { kind = EC, extensions = ['subjectAltName=DNS:localhost,IP:127.0.0.1'], expired = false } = {}) => {
+    issue: (
+      name,
+      {
+        kind = EC,
+        extensions = ['subjectAltName=DNS:localhost,IP:127.0.0.1'],
+        expired = false,
+        notYetValid = false,
+      } = {},
+    ) => {
       const keyFile = file('key');
       const request = requestOf(name, kind, keyFile);
-      const signed = expired ? signExpired(request, extensions) : sign(request, 2, extensions);
+      const year = expired ? 2020 : notYetValid ? 2100 : null;
+      const signed = year === null ? sign(request, 2, extensions) : signFor(year, request, extensions);
       return { certificate: signed, key: readFileSync(keyFile, 'utf8') };
     },
     subordinate: (name, extensions = ['basicConstraints=critical,CA:TRUE', 'keyUsage=critical,keyCertSign']) => {

@@ -55,7 +55,8 @@ function rejectedBySocket(socket: string, host: ExaminedHost): Finding {
   const admitsGroup = (found.mode & 0o060) === 0o060 && found.gid !== 0;
   if (!admitsGroup || group === undefined) {
     const settings = 'unix_sock_group = "libvirt"\\nunix_sock_rw_perms = "0770"\\n';
-    const append = `printf '${settings}' >> /etc/libvirt/libvirtd.conf && systemctl restart libvirtd`;
+    const daemon = DAEMONS.find((each) => path.basename(socket).startsWith(each)) ?? 'libvirtd';
+    const append = `printf '${settings}' >> /etc/libvirt/${daemon}.conf && systemctl restart ${daemon}`;
     return problem(SUBJECT, message('the socket allows no group'), host.asRoot(commandLine('sh', '-c', append)));
   }
   if (group.members.includes(name)) {
