@@ -13,6 +13,7 @@ import type { HypervisorDriver } from './drivers/driver.js';
 import { resourcesOf, streams, type AllServices } from './features.js';
 import { createNameServers } from './host/name-lookup.js';
 import type { OpenedDriver } from './hypervisors/driver-context.js';
+import type { MachineFile } from './hypervisors/fake-machines/machine-file.js';
 import { createDriver } from './hypervisors/index.js';
 import { machineScoping } from './machine-scope.js';
 import { openFeatures, type OpenedFeatures } from './opened-features.js';
@@ -35,6 +36,8 @@ interface DaemonOptions {
   readonly origins: Readonly<Record<SettingKey, string>>;
   readonly environment: Environment;
   readonly log: Log;
+  /** The contents of EMULATOR_FAKE_MACHINES, if the check of the settings has read them. */
+  readonly machineFile?: MachineFile | null;
   /** Reads the configuration again. Default: a reload reads the certificate only. */
   readonly reread?: () => CheckedSettings;
 }
@@ -182,22 +185,23 @@ async function openStore({ settings: { sharedStore }, log }: DaemonOptions): Pro
  */
 async function openService(
   { stateDir, store, tls }: Opening,
-  { settings, origins, environment, log }: DaemonOptions,
+  { settings, origins, environment, log, machineFile = null }: DaemonOptions,
   present: ListeningState,
 ): Promise<Service> {
   const nameServers = createNameServers();
   const settingError = (key: SettingKey, sentence: string, cause: unknown) =>
     new StartError(`${origins[key]}: ${sentence}`, { cause });
   const { lookup } = nameServers;
-  const { driver, setHosts } = await createDriver({ settings, environment, store, lookup, log, settingError });
+  const context = { settings, environment, store, lookup, log, machineFile, settingError };
+  const { driver, setHosts } = await createDriver(context);
   const served = selectFeatures(resourcesOf(driver), settings.featureSet);
   let features: OpenedFeatures | undefined;
   try {
     const serviceUuid = await uuidOf({ stateDir, store }, { settings, log });
     const core = createCoreServices({ settings, stateDir, serviceUuid, store, driver, controller: present, log });
     const setTls = (next: TlsOptions): void => present.setTls(next);
-    const context = { settings, origins, stateDir, store, log, nameServers, tls, setTls, resources: served };
-    features = await openFeatures(context, core);
+    const shared = { settings, origins, stateDir, store, log, nameServers, tls, setTls, resources: served };
+    features = await openFeatures(shared, core);
     const authenticate = authenticationOf(features.services, { settings, origins });
     return { driver, setHosts, store, features, app: openApp(served, features, authenticate, { settings, log }) };
   } catch (error) {

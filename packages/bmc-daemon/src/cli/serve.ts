@@ -4,7 +4,7 @@ import { createLog, outputFormat } from '@rackless/daemon/log/log.js';
 import { handleSignals } from '@rackless/daemon/process/signals.js';
 import { printStartReport } from '@rackless/daemon/process/start-report.js';
 import { createNotify, startWatchdog } from '@rackless/daemon/process/systemd-notify.js';
-import { inspectSettings } from '../config/inspect.js';
+import { inspectSettings, type Inspection } from '../config/inspect.js';
 import type { LoadedSettings } from '../config/load.js';
 import type { Daemon } from '../daemon.js';
 import type { CheckedSettings } from '../reload.js';
@@ -19,7 +19,7 @@ import { StartError } from '../start-error.js';
 export async function serve(load: () => LoadedSettings): Promise<number> {
   const loaded = load();
   const { settings } = loaded;
-  const { faults, warnings } = inspected(loaded);
+  const { faults, warnings, machineFile } = inspected(loaded);
   if (faults.length > 0) {
     // Writes faults to standard error, because the settings of the log may have a fault too.
     printStartReport({ faults, warnings });
@@ -33,7 +33,8 @@ export async function serve(load: () => LoadedSettings): Promise<number> {
   const { startDaemon } = await import('../daemon.js');
   let daemon: Daemon;
   try {
-    daemon = await startDaemon({ ...loaded, environment: process.env, log, reread: () => inspected(load()) });
+    const reread = (): CheckedSettings => inspected(load());
+    daemon = await startDaemon({ ...loaded, environment: process.env, log, machineFile, reread });
   } catch (error) {
     log.flush();
     if (!(error instanceof StartError)) throw error;
@@ -52,10 +53,11 @@ export async function serve(load: () => LoadedSettings): Promise<number> {
 }
 
 /** Returns the settings with their faults and warnings, and those of the files that they name. */
-function inspected(loaded: LoadedSettings): CheckedSettings {
+function inspected(loaded: LoadedSettings): CheckedSettings & Pick<Inspection, 'machineFile'> {
   const inspection = inspectSettings(loaded, process.env);
   return {
     settings: loaded.settings,
+    machineFile: inspection.machineFile,
     faults: [...loaded.faults, ...inspection.faults],
     warnings: [...loaded.warnings, ...inspection.warnings],
   };

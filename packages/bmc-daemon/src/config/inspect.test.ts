@@ -208,6 +208,6 @@ describe('the inspection of settings', () => {
     const mapIsUnknown = text === undefined || text.includes('BOOT_LOADER');
     const bootLoaderMap = mapIsUnknown ? { UEFI: { x86_64: '/none/firmware' } } : {};
     const settings = { ...loaded.settings, bootLoaderMap };
-    expect(inspectSettings({ ...loaded, settings })).toEqual({ faults: [], warnings: [] });
+    expect(inspectSettings({ ...loaded, settings })).toMatchObject({ faults: [], warnings: [] });
   });
 });

@@ -9,7 +9,7 @@ import { isLoopback } from '@rackless/daemon/network/loopback.js';
 import { fileReason, readTextFile } from '@rackless/daemon/files/text-file.js';
 import { loadTls, TlsFilesError } from '@rackless/daemon/network/tls.js';
 import { PasswordFileError, readPasswordFile } from '../password-file/password-file.js';
-import { MachineFileError, readMachineFile } from '../hypervisors/fake-machines/machine-file.js';
+import { MachineFileError, readMachineFile, type MachineFile } from '../hypervisors/fake-machines/machine-file.js';
 import { isOnThisHost } from '../drivers/libvirt/connection-uri.js';
 import { hostFaults, urisOf } from '../drivers/libvirt/host-list.js';
 import { CloudError } from '../drivers/nova/cloud/cloud-error.js';
@@ -25,9 +25,11 @@ import { settingsTable, type SettingKey, type Settings } from './settings.js';
  * One line for each fault and warning. A line begins with its place if it has one, as in
  * {@link LoadedSettings}.
  */
-interface Inspection {
+export interface Inspection {
   readonly faults: readonly string[];
   readonly warnings: readonly string[];
+  /** The contents of EMULATOR_FAKE_MACHINES, so that the driver need not read them again; null: no file, or faults. */
+  readonly machineFile: MachineFile | null;
 }
 
 /** The loaded settings that the check uses. */
@@ -76,7 +78,7 @@ export function inspectSettings(loaded: Inspected, environment = noVariables): I
     for (const key of unusedKeys)
       warnings.push(messageFor(key, 'has no effect without EMULATOR_FAKE_DRIVER or --fake'));
   }
-  faults.push(...machineFileFaults(settings, messageFor));
+  const machineFile = inspectMachineFile(settings, messageFor, faults);
   const storeFault = settings.sharedStore === null ? undefined : storeUrlFault(settings.sharedStore);
   if (storeFault !== undefined) faults.push(messageFor('sharedStore', `cannot be used: ${storeFault}`));
   if (settings.osFilter !== null && settings.osCloud === null && areKnown('osCloud'))
@@ -98,7 +100,7 @@ export function inspectSettings(loaded: Inspected, environment = noVariables): I
     for (const sentence of missingBootLoaders(settings.bootLoaderMap))
       warnings.push(messageFor('bootLoaderMap', sentence));
   }
-  return { faults, warnings };
+  return { faults, warnings, machineFile };
 }
 
 /** Returns the first words of each message about a setting: its place and its name. */
@@ -136,17 +138,24 @@ function cloudFaults({ settings, origins }: Inspected, environment: Environment,
   return faults;
 }
 
-/** Checks the file of machines in memory. */
-function machineFileFaults({ fakeMachines, fakeSystems }: Settings, messageFor: MessageFor): string[] {
-  if (fakeMachines === null) return [];
-  if (fakeSystems !== null)
-    return [messageFor('fakeMachines', 'is set beside EMULATOR_FAKE_SYSTEMS: only one of them can name the machines')];
+/** Reads the file of machines in memory. Returns null without a file, and after a fault. */
+function inspectMachineFile(
+  { fakeMachines, fakeSystems }: Settings,
+  messageFor: MessageFor,
+  faults: string[],
+): MachineFile | null {
+  if (fakeMachines === null) return null;
+  if (fakeSystems !== null) {
+    const sentence = 'is set beside EMULATOR_FAKE_SYSTEMS: only one of them can name the machines';
+    faults.push(messageFor('fakeMachines', sentence));
+    return null;
+  }
   try {
-    readMachineFile(fakeMachines);
-    return [];
+    return readMachineFile(fakeMachines);
   } catch (error) {
     if (!(error instanceof MachineFileError)) throw error;
-    return error.faults.map((fault) => messageFor('fakeMachines', `cannot be used: ${fault}`));
+    faults.push(...error.faults.map((fault) => messageFor('fakeMachines', `cannot be used: ${fault}`)));
+    return null;
   }
 }
 

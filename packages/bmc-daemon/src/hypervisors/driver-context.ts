@@ -5,6 +5,7 @@ import type { SettingKey, Settings } from '../config/settings.js';
 import type { ImageServerLimits } from '../media/image-server.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { LibvirtUris } from '../drivers/libvirt/host-list.js';
+import type { MachineFile } from './fake-machines/machine-file.js';
 import type { SharedStore } from '../replicas/shared-store.js';
 
 /** A driver, and the settings that it can change while it runs. */
@@ -24,6 +25,8 @@ export interface DriverContext {
   /** The state that all replicas share; null: there are no other replicas. */
   readonly store: SharedStore | null;
   readonly log: Log;
+  /** The contents of EMULATOR_FAKE_MACHINES; null: the driver reads the file. */
+  readonly machineFile: MachineFile | null;
   /** Returns the error for a setting that cannot be used. */
   readonly settingError: (key: SettingKey, sentence: string, cause: unknown) => Error;
 }

@@ -31,9 +31,10 @@ export function fake(context: DriverContext): HypervisorDriver {
  * Returns the machines of the settings; undefined: the sample machines.
  * @throws the error of `settingError` for an unusable file.
  */
-function givenMachines({ settings, settingError }: DriverContext): FakeMachines | undefined {
+function givenMachines({ settings, machineFile, settingError }: DriverContext): FakeMachines | undefined {
   const { fakeSystems: systems, fakeMachines: file } = settings;
   if (file === null) return systems === null ? undefined : { systems, machines: machinesOf(systems) };
+  if (machineFile !== null) return machineFile;
   try {
     return readMachineFile(file);
   } catch (error) {

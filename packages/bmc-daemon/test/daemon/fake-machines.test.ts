@@ -24,6 +24,13 @@ describe('machines of a file', () => {
     });
   });
 
+  it('may come from a pipe, because the start reads the file only once', async () => {
+    writeFileSync(fixture.at('lab.yaml'), 'machines: [{name: piped}]');
+    const through = ['bash', '-c', `exec "$@" --fake-machines <(cat '${fixture.at('lab.yaml')}')`, 'bash'];
+    const base = await fixture.start(FAKE, { through }).address();
+    expect((await fetch(`${base}/redfish/v1/Systems/piped`)).status).toBe(200);
+  });
+
   it('fail as planned: 503 with Retry-After, 500, and a missing image server', async () => {
     const base = await serve(`
 machines:

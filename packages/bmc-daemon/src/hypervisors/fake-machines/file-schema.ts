@@ -37,6 +37,12 @@ const duration = value(
 const time = value(seconds, `seconds from 0 to ${MAX_SECONDS}`);
 const share = value(z.number().gt(0).max(1), 'a number above 0, up to 1');
 
+/** As libvirt's names of domains. A URI has room for 255 characters. */
+const name = value(
+  z.string().regex(/^[^/\p{Cc}]{1,255}$/u),
+  'a text of 1 to 255 characters, without slashes and control characters',
+);
+
 /** YAML 1.1 reads `On` and `Off` without quotes as booleans. */
 const powerState = value(
   z.union([z.enum(['On', 'Off']), z.boolean()]).transform((state) => (state === true || state === 'On' ? 'On' : 'Off')),
@@ -129,7 +135,7 @@ const machine = {
 const uuid = value(z.string().regex(UUID), 'a UUID').optional();
 
 const entry = z.strictObject({
-  name: text,
+  name,
   uuid,
   count: integer(1, MAX_MACHINES).optional(),
   first: integer(0, 1_000_000_000).optional(),

@@ -143,6 +143,8 @@ machines:
       - 5
       - {effect: error, operation: list}
   - count: 2
+  - {name: a/b}
+  - {name: "a\\nb"}
 `;
     expect(faultsOf(text)).toEqual([
       'lab.yaml:1: seed must be an integer from 0 to 2147483648, not the number -1',
@@ -157,6 +159,9 @@ machines:
       'lab.yaml:13: machines[1].failures[4].operation must be one of power_on, power_off, shutdown, reset, insert, ' +
         'eject, change, read, any, not the string "list"',
       'lab.yaml:14: machines[2].name is missing',
+      'lab.yaml:15: machines[3].name must be a text of 1 to 255 characters, without slashes and control characters, ' +
+        'not the string "a/b"',
+      expect.stringMatching(/^lab\.yaml:16: machines\[4\]\.name must be a text of 1 to 255 characters, /),
     ]);
   });
 

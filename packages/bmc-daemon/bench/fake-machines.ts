@@ -1,0 +1,171 @@
+/**
+ * Measures machines in memory that a file describes: the start, the memory, the collection, and the power-on of
+ * all machines, some of which fail.
+ *
+ *     npm run bench:fake -w @rackless/bmc-daemon [-- --machines N] [--rounds N] [--clients N]
+ *
+ * Needs `npm run build` first. The start is compared with that of the three sample machines, a request with that of
+ * a bare `node:http` server with the same bytes, both by CPU time. Exits 1 above a goal.
+ */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { fetchWhole, startBareServer } from './bare-process.js';
+import { costOf, fetchOnce, median, rest, startMeasured, until, type MeasuredDaemon } from './measured-daemon.js';
+
+const { values: flags } = parseArgs({
+  options: {
+    machines: { type: 'string', default: '10000' },
+    rounds: { type: 'string', default: '3' },
+    clients: { type: 'string', default: '200' },
+  },
+});
+const machineCount = Number(flags.machines);
+const rounds = Number(flags.rounds);
+const clients = Number(flags.clients);
+
+/** CPU time of a start for each machine in milliseconds, memory for each machine in KiB, and ratios of CPU time. */
+const goals = { startMs: 0.5, memoryKiB: 24, collection: 2 };
+
+/** Every machine as an entry of its own, as a lab that is exported from an inventory. */
+function entry(index: number): string {
+  const mac = (index * 2)
+    .toString(16)
+    .padStart(8, '0')
+    .replace(/..(?=.)/g, '$&:');
+  return `- {name: node-${index}, cpus: 32, memory_mib: 131072, disks_gib: [480, 960], nics: [{mac: "52:54:${mac}"}]}`;
+}
+
+/** One power-on of twenty fails. */
+const schedule = `delays: {power_on: [0.5, 3]}
+failures:
+- {effect: error, operation: power_on, share: 0.05}
+`;
+
+const folder = await mkdtemp(join(tmpdir(), 'bmc-bench-'));
+const lab = join(folder, 'lab.yaml');
+const entries = Array.from({ length: machineCount }, (_, index) => entry(index + 1));
+await writeFile(lab, `${schedule}machines:\n${entries.join('\n')}\n`);
+const samples = 'EMULATOR_FAKE_DRIVER = True\n';
+const many = `${samples}EMULATOR_FAKE_MACHINES = ${JSON.stringify(lab)}\nEMULATOR_TASK_AFTER_SECONDS = 60\n`;
+
+function report(what: string, value: number, unit: string, goal = Infinity): boolean {
+  const held = value <= goal;
+  const limit = goal === Infinity ? '' : `  goal ${goal}${unit}${held ? '' : '  MISSED'}`;
+  console.log(`  ${what.padEnd(58)} ${value.toFixed(2).padStart(9)}${unit}${limit}`);
+  return held;
+}
+
+/** Returns the resident memory of a process in KiB. */
+async function memoryKiB({ pid }: MeasuredDaemon): Promise<number> {
+  return Number(/^VmRSS:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]);
+}
+
+/** Starts a daemon. @returns its CPU time until it is idle, the time until it answers, and its memory. */
+async function start(lines: string) {
+  const begin = performance.now();
+  const daemon = await startMeasured(folder, { arguments: [], lines });
+  const answersMs = performance.now() - begin;
+  return { daemon, answersMs, cpuMs: await rest(daemon), memory: await memoryKiB(daemon) };
+}
+
+async function measureStart(): Promise<boolean> {
+  const found = { small: [] as number[], large: [] as number[], answers: [] as number[], memory: [] as number[] };
+  for (let round = 0; round < rounds; round += 1) {
+    const small = await start(samples);
+    await small.daemon.stop();
+    const large = await start(many);
+    await large.daemon.stop();
+    found.small.push(small.cpuMs);
+    found.large.push(large.cpuMs);
+    found.answers.push(large.answersMs);
+    found.memory.push(large.memory - small.memory);
+  }
+  console.log(`a start with ${machineCount} machines`);
+  report('time until it answers, in seconds', median(found.answers) / 1000, ' s');
+  report('CPU time relative to three sample machines', median(found.large) / median(found.small), '');
+  const startMs = (median(found.large) - median(found.small)) / machineCount;
+  const cost = report('CPU time of a machine', startMs, ' ms', goals.startMs);
+  return report('memory of a machine', median(found.memory) / machineCount, ' KiB', goals.memoryKiB) && cost;
+}
+
+/** Compares GETs of the collection with a bare server. */
+async function measureCollection(daemon: MeasuredDaemon): Promise<boolean> {
+  const url = `${daemon.url}/redfish/v1/Systems`;
+  const answer = await fetchWhole(url);
+  const bare = await startBareServer(folder, answer);
+  try {
+    const times = async (server: { readonly pid: number }, address: string): Promise<number> => {
+      const { ms } = await costOf({ ...server, url: address, stop: () => Promise.resolve() }, async () => {
+        for (let count = 0; count < 100; count += 1) await fetchOnce(address);
+      });
+      return ms;
+    };
+    const ratios: number[] = [];
+    for (let round = 0; round < rounds + 1; round += 1)
+      ratios.push((await times(daemon, url)) / (await times(bare, bare.url)));
+    console.log(`GET of the collection, ${(answer.body.length / 1024).toFixed(0)} KiB`);
+    // The first round compiles the code.
+    return report('CPU time relative to bare node:http', median(ratios.slice(1)), '', goals.collection);
+  } finally {
+    await bare.stop();
+  }
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: clients });
+
+/** Sends a reset. @returns the status. */
+function reset(url: string): Promise<number> {
+  const body = JSON.stringify({ ResetType: 'On' });
+  return new Promise((resolve, reject) => {
+    request(
+      `${url}/Actions/ComputerSystem.Reset`,
+      { agent, method: 'POST', headers: { 'Content-Type': 'application/json', 'Content-Length': body.length } },
+      (response) => response.resume().on('end', () => resolve(response.statusCode ?? 0)),
+    )
+      .on('error', reject)
+      .end(body);
+  });
+}
+
+/** Powers all machines on. Some power-ons fail, as the file says. */
+async function measurePower(daemon: MeasuredDaemon): Promise<boolean> {
+  const list = JSON.parse((await fetchOnce(`${daemon.url}/redfish/v1/Systems`)).body) as {
+    readonly Members: readonly { readonly '@odata.id': string }[];
+  }; // The service's own.
+  const waiting = list.Members.map((member) => `${daemon.url}${member['@odata.id']}`);
+  const statuses = new Map<number, number>();
+  const client = async (): Promise<void> => {
+    for (let url = waiting.pop(); url !== undefined; url = waiting.pop()) {
+      const status = await reset(url);
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+  };
+  const begin = performance.now();
+  const { ms } = await costOf(daemon, () => Promise.all(Array.from({ length: clients }, client)));
+  const seconds = (performance.now() - begin) / 1000;
+  console.log(`power-on of ${machineCount} machines by ${clients} clients, each 0.5 to 3 s`);
+  for (const [status, count] of [...statuses].sort()) report(`answers with ${status}`, count, '');
+  report('time relative to the sum of the delays for each client', seconds / ((machineCount * 1.75) / clients), '');
+  report('CPU time of a power-on', ms / machineCount, ' ms');
+  const failed = statuses.get(500) ?? 0;
+  const share = failed / machineCount;
+  return [...statuses.keys()].every((status) => [200, 204, 500].includes(status)) && share > 0.03 && share < 0.07;
+}
+
+try {
+  const held = [await measureStart()];
+  const { daemon } = await start(many);
+  try {
+    await until('machines', async () => (await fetchOnce(`${daemon.url}/redfish/v1/Systems`)).status === 200);
+    held.push(await measureCollection(daemon));
+    held.push(await measurePower(daemon));
+  } finally {
+    await daemon.stop();
+  }
+  process.exitCode = held.every(Boolean) ? 0 : 1;
+} finally {
+  await rm(folder, { recursive: true });
+}
