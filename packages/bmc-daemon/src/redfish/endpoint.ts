@@ -14,7 +14,7 @@ import { createRenderer, type Renderer } from './rendering.js';
 import { actionUri, type Awaitable, type Params, type Resource, type ResourceRequest } from './resource.js';
 import { accepts, type StreamDefinition } from './stream.js';
 import type { EndpointOptions, Operation } from './operation.js';
-import { actionOperation, writeOperations } from './write.js';
+import { actionOperation, writeOperations } from './write/write.js';
 
 /** A resource as an object, to which a query ($filter, $expand, …) is applied. */
 interface LoadedResource {

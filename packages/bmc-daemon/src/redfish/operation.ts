@@ -5,7 +5,7 @@ import type { ReadBody } from './body/body.js';
 import type { ChangeListener, Exchange } from './exchange.js';
 import type { View } from './rendering.js';
 import type { Awaitable, Params } from './resource.js';
-import type { WriteTurns } from './write-turns.js';
+import type { WriteTurns } from './write/write-turns.js';
 
 /** Handles one method at one path. */
 export type Operation = (exchange: Exchange, params: Params) => Awaitable<Answer>;

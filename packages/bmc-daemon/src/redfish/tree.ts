@@ -14,7 +14,7 @@ import type { View } from './rendering.js';
 import type { Awaitable, Resource } from './resource.js';
 import { createRouter, type Match } from './router.js';
 import type { StreamDefinition } from './stream.js';
-import { WriteTurns } from './write-turns.js';
+import { WriteTurns } from './write/write-turns.js';
 
 /** The resources of a tree and their options. */
 interface TreeOptions<Services> extends AnnotateOptions {

@@ -2,20 +2,20 @@
  * Implements POST, PATCH and DELETE: conditions, the body and its faults, the resource's own work,
  * and the answer.
  */
-import { OperationQueue } from '../drivers/queue/operation-queue.js';
-import { emptyAnswer, jsonAnswer, stringify, type Answer } from './answer.js';
-import { forbidden } from './authorize.js';
-import { bodyFaults, type BodyTarget } from './body/body-faults.js';
-import { ifMatchHolds, ifNoneMatchHolds, type Preconditions } from './conditions.js';
-import { toRedfishError, type ErrorContext } from './messages/driver-errors.js';
-import type { EndpointOptions, Operation } from './operation.js';
-import { RedfishError, redfishError } from './messages/errors.js';
-import type { Exchange } from './exchange.js';
-import { isObject, type JsonObject } from './json.js';
-import { renderMessage, type Message } from './messages/messages.js';
+import { OperationQueue } from '../../drivers/queue/operation-queue.js';
+import { emptyAnswer, jsonAnswer, stringify, type Answer } from '../answer.js';
+import { forbidden } from '../authorize.js';
+import { bodyFaults, type BodyTarget } from '../body/body-faults.js';
+import { ifMatchHolds, ifNoneMatchHolds, type Preconditions } from '../conditions.js';
+import { toRedfishError, type ErrorContext } from '../messages/driver-errors.js';
+import type { EndpointOptions, Operation } from '../operation.js';
+import { RedfishError, redfishError } from '../messages/errors.js';
+import type { Exchange } from '../exchange.js';
+import { isObject, type JsonObject } from '../json.js';
+import { renderMessage, type Message } from '../messages/messages.js';
 import { inTurn, withoutTurn, type Received } from './received-write.js';
-import type { Renderer } from './rendering.js';
-import type { ActionDefinition, Params, PatchDefinition, Resource, WriteResult } from './resource.js';
+import type { Renderer } from '../rendering.js';
+import type { ActionDefinition, Params, PatchDefinition, Resource, WriteResult } from '../resource.js';
 
 /** Returns the POST, PATCH and DELETE operations of a resource, by method. */
 export function writeOperations<Services>(

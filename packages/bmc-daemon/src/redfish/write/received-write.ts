@@ -1,11 +1,11 @@
 /** The steps of a write before its resource is loaded: the body, and the turn of the write. */
-import type { Answer } from './answer.js';
-import { unsharedBodyBytes } from './body/body.js';
-import type { Exchange } from './exchange.js';
-import type { JsonObject } from './json.js';
-import { redfishError } from './messages/errors.js';
-import type { EndpointOptions, Operation } from './operation.js';
-import type { Params } from './resource.js';
+import type { Answer } from '../answer.js';
+import { unsharedBodyBytes } from '../body/body.js';
+import type { Exchange } from '../exchange.js';
+import type { JsonObject } from '../json.js';
+import { redfishError } from '../messages/errors.js';
+import type { EndpointOptions, Operation } from '../operation.js';
+import type { Params } from '../resource.js';
 
 /** Returns the body; undefined if the request has none. Throws the fault of an invalid body. */
 export type Received = () => JsonObject | undefined;
@@ -15,7 +15,7 @@ export type Received = () => JsonObject | undefined;
  * be outdated when a slow body has arrived. The write throws the faults of the body with `received`,
  * because a failed condition comes first.
  */
-export type ReceivedWrite = (exchange: Exchange, params: Params, received: Received) => Promise<Answer>;
+type ReceivedWrite = (exchange: Exchange, params: Params, received: Received) => Promise<Answer>;
 
 type Options = Pick<EndpointOptions<never>, 'readBody' | 'writeTurns'>;
 
