@@ -11,6 +11,7 @@ import { attempt } from '../failure.js';
 import { catalogOfFileNames, type FirmwareCatalog } from '../firmware-catalog.js';
 import type { Condition, Inventory, Machine } from '../machine/inventory.js';
 import { readDomain } from '../xml/domain.js';
+import { parseXml } from '../xml/parse.js';
 import type { Disk } from '../xml/devices/device.js';
 import { CurrentReadings } from './current-readings.js';
 import { machineReader, sameReading, type Reading } from './reading.js';
@@ -210,7 +211,12 @@ export class SystemReader {
       return snapshot;
     };
     const unchanged = last !== undefined && sameReading(last, reading);
-    const disks = unchanged ? last.disks : readDomain(reading.liveXml ?? reading.inactiveXml).devices.disks;
+    // Parses each text once, because this is the most expensive part of a first reading.
+    const documents = lazy(() => ({
+      inactive: parseXml(reading.inactiveXml),
+      live: reading.liveXml === null ? null : parseXml(reading.liveXml),
+    }));
+    const disks = unchanged ? last.disks : readDomain(documents().live ?? documents().inactive).devices.disks;
     const capacities = await this.#capacity.read(machine.domain, disks);
     if (unchanged && last.capacities === capacities) {
       if (!last.awaitsHostCpu || (await this.#hostCpuModel()) === undefined) return stored(last.snapshot);
@@ -227,7 +233,7 @@ export class SystemReader {
       streams: reading.streams,
     };
     const read = (hostCpuModel: string | null): CompleteSnapshot => ({
-      ...readSnapshot(reading.inactiveXml, reading.liveXml, { ...extras, hostCpuModel }),
+      ...readSnapshot(documents().inactive, documents().live, { ...extras, hostCpuModel }),
       ...(host === undefined ? {} : { host }),
     });
     const plain = read(null);
@@ -268,6 +274,12 @@ export class SystemReader {
       },
     };
   }
+}
+
+/** Returns a function that creates a value at its first call. */
+function lazy<Value>(create: () => Value): () => Value {
+  let created: { readonly value: Value } | undefined;
+  return () => (created ??= { value: create() }).value;
 }
 
 /** Returns whether libvirt did not answer in time on an open connection. */

@@ -55,13 +55,17 @@ interface SnapshotExtras {
  * Returns the snapshot. Boot, firmware and metadata are from the definition, which the next boot
  * uses. If the machine runs, processors, memory, disks and interfaces are from its running
  * instance.
- * @param inactiveXml the persistent definition; for a transient machine its live XML.
- * @param liveXml null if the machine is off.
+ * @param inactive the persistent definition; for a transient machine its live XML.
+ * @param live null if the machine is off.
  */
-export function readSnapshot(inactiveXml: string, liveXml: string | null, extras: SnapshotExtras): CompleteSnapshot {
-  const document = parseXml(inactiveXml);
+export function readSnapshot(
+  inactive: string | XmlDocument,
+  live: string | XmlDocument | null,
+  extras: SnapshotExtras,
+): CompleteSnapshot {
+  const document = typeof inactive === 'string' ? parseXml(inactive) : inactive;
   const defined = readDomain(document);
-  const present = liveXml === null ? defined : readDomain(liveXml);
+  const present = live === null ? defined : readDomain(live);
   const record = readMetadata(document);
   const own = { ...readOwn(document, record), defined };
   return {
