@@ -104,9 +104,11 @@ export class HostWatch {
     let reason: string | null = null;
     const since = new Date();
     const silent = setTimeout(() => {
+      // A first connection takes longer, for example over ssh, and there may be no known data yet.
+      if (this.#loss !== null || this.#closed) return;
       this.#unanswered = { reason: null, since };
       this.#endReads(this.#unanswered);
-    }, SILENT_MS);
+    }, SILENT_MS).unref();
     try {
       await this.#options.ping();
     } catch (error) {
