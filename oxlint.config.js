@@ -55,6 +55,7 @@ const layers = {
     ['request-record.ts'],
     ['auth/', 'exchange/'],
     ['routing/'],
+    ['store/'],
     ['upstream/'],
     ['settings.ts'],
     ['providers/'],

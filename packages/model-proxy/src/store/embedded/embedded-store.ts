@@ -1,0 +1,263 @@
+/**
+ * The store of a single proxy: files in a folder. `keys.journal` has the keys and what they have
+ * spent, `usage-2026-11-23.journal` has the usage of a day.
+ */
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { FolderInUseError, lockFolder, type FolderLock } from '@rackless/daemon/files/folder-lock.js';
+import { fileReason } from '@rackless/daemon/files/text-file.js';
+import type { Log } from '@rackless/daemon/log/log.js';
+import { StoreError, StoreUnavailable, type Store } from '../store.js';
+import { dayOf, type RequestUsage, type UsageRow } from '../usage.js';
+import type { Entry } from './journal-lines.js';
+import { Journal, JournalError } from './journal.js';
+import { readJournal } from './journal-reader.js';
+import { KeyTable } from './key-table.js';
+import { UsageDay } from './usage-day.js';
+
+/** Options of {@link openEmbeddedStore}. */
+export interface EmbeddedStoreOptions {
+  /** Created if it is missing. */
+  readonly folder: string;
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
+  /** How many days the usage is stored, with the present day; null: without end. */
+  readonly keepDays: number | null;
+  /** Returns milliseconds since 1970. */
+  readonly now?: () => number;
+  /** Time between two writes of usage, in milliseconds. */
+  readonly flushMs?: number;
+  /** How long to wait for a proxy that uses the folder and is stopping, in milliseconds. */
+  readonly lockWaitMs?: number;
+}
+
+/** Half of the time whose usage a crash may lose. */
+const FLUSH_MS = 500;
+/** Entries of one write. More would block requests for longer. */
+const ENTRIES_AT_ONCE = 500;
+const KEYS_FILE = 'keys.journal';
+const usageFile = (day: string) => `usage-${day}.journal`;
+const usagePattern = /^usage-(\d{4}-\d\d-\d\d)\.journal$/;
+
+/**
+ * Opens the store in a folder.
+ * @throws {StoreError} the folder is in use, or a file cannot be used.
+ */
+export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
+  const { folder, log } = options;
+  let lock: FolderLock | undefined;
+  try {
+    const waitMs = options.lockWaitMs;
+    lock = await lockFolder(folder, {
+      setting: 'general_settings.store',
+      log,
+      ...(waitMs === undefined ? {} : { waitMs }),
+    });
+    return await EmbeddedStore.open(options, lock);
+  } catch (error) {
+    await lock?.release();
+    if (error instanceof FolderInUseError || error instanceof JournalError)
+      throw new StoreError(error.message, { cause: error });
+    throw new StoreError(`the store in ${folder} cannot be opened: ${fileReason(error)}`, { cause: error });
+  }
+}
+
+class EmbeddedStore implements Store {
+  readonly #options: EmbeddedStoreOptions;
+  readonly #now: () => number;
+  readonly #lock: FolderLock;
+  readonly #table: KeyTable;
+  readonly #keysJournal: Journal;
+  #day: UsageDay;
+  #dayJournal: Journal;
+  readonly #closing = new AbortController();
+  readonly #flushing: Promise<void>;
+  #hasFailed = false;
+
+  private constructor(
+    options: EmbeddedStoreOptions,
+    lock: FolderLock,
+    files: {
+      readonly table: KeyTable;
+      readonly keysJournal: Journal;
+      readonly day: UsageDay;
+      readonly dayJournal: Journal;
+    },
+  ) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+    this.#lock = lock;
+    this.#table = files.table;
+    this.#keysJournal = files.keysJournal;
+    this.#day = files.day;
+    this.#dayJournal = files.dayJournal;
+    this.#flushing = this.#flushAlways();
+  }
+
+  static async open(options: EmbeddedStoreOptions, lock: FolderLock): Promise<EmbeddedStore> {
+    const { folder, log, now = Date.now } = options;
+    const table = new KeyTable();
+    const keysJournal = await Journal.open({
+      file: path.join(folder, KEYS_FILE),
+      log,
+      load: (entry) => table.load(entry),
+      entries: () => table.entries(),
+    });
+    const [day, dayJournal] = await openDay(options, dayOf(now()));
+    removeOldDays(options, dayOf(now()));
+    return new EmbeddedStore(options, lock, { table, keysJournal, day, dayJournal });
+  }
+
+  get keys(): Store['keys'] {
+    return this.#table.keys;
+  }
+
+  get keysRevision(): number {
+    return this.#table.revision;
+  }
+
+  changeKeys: Store['changeKeys'] = (change) =>
+    this.#table.change(change, async (entries) => {
+      try {
+        await this.#keysJournal.append(entries, { sync: true });
+      } catch (error) {
+        throw new StoreUnavailable(`the keys cannot be stored: ${fileReason(error)}`, { cause: error });
+      }
+    });
+
+  spendOf: Store['spendOf'] = (digest) => this.#table.spendOf(digest, this.#now());
+
+  setSpend(digest: string, spend: number): void {
+    this.#table.setSpend(digest, { ...this.spendOf(digest), spend });
+  }
+
+  addUsage(usage: RequestUsage): void {
+    this.#day.add(usage);
+    const { key, cost } = usage;
+    if (key === null || cost === 0) return;
+    const period = this.spendOf(key);
+    this.#table.setSpend(key, { ...period, spend: period.spend + cost });
+  }
+
+  async readUsage(from: string, to: string): Promise<readonly UsageRow[]> {
+    const { folder } = this.#options;
+    const rows: UsageRow[] = [];
+    try {
+      for (const day of storedDays(folder)) {
+        if (day < from || day > to) continue;
+        rows.push(...(day === this.#day.day ? this.#day.rows() : readDay(folder, day)));
+        // Reading a file blocks requests, so let them continue after each.
+        await delay(0);
+      }
+    } catch (error) {
+      throw new StoreUnavailable(`reading the usage: ${fileReason(error)}`, { cause: error });
+    }
+    return rows;
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#flushing;
+    await this.#flush();
+    await this.#keysJournal.close();
+    await this.#dayJournal.close();
+    await this.#lock.release();
+  }
+
+  async #flushAlways(): Promise<void> {
+    const { flushMs = FLUSH_MS } = this.#options;
+    const { signal } = this.#closing;
+    for (;;) {
+      await delay(flushMs, undefined, { ref: false, signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      await this.#flush();
+    }
+  }
+
+  /** Writes what has changed. A failure is logged once. The next flush tries again. */
+  async #flush(): Promise<void> {
+    try {
+      await this.#writeSpends();
+      await writeChanged(this.#dayJournal, this.#day);
+      await this.#changeDay();
+      for (const journal of [this.#keysJournal, this.#dayJournal]) if (journal.isLong) await journal.compact();
+      if (this.#hasFailed) this.#options.log.info('the usage can be stored again');
+      this.#hasFailed = false;
+    } catch (error) {
+      if (!this.#hasFailed)
+        this.#options.log.error(`the usage cannot be stored, and stays in memory: ${fileReason(error)}`);
+      this.#hasFailed = true;
+    }
+  }
+
+  async #writeSpends(): Promise<void> {
+    const entries = this.#table.takeChangedSpends();
+    await writeInParts(this.#keysJournal, entries, (rest) => this.#table.markSpends(rest));
+  }
+
+  /** Begins a new day. If the clock goes back, the day stays. */
+  async #changeDay(): Promise<void> {
+    const today = dayOf(this.#now());
+    if (today <= this.#day.day) return;
+    const ended = { day: this.#day, journal: this.#dayJournal };
+    [this.#day, this.#dayJournal] = await openDay(this.#options, today);
+    // Requests have continued while the file was opened.
+    await writeChanged(ended.journal, ended.day);
+    if (ended.journal.isLong) await ended.journal.compact();
+    await ended.journal.close();
+    removeOldDays(this.#options, today);
+  }
+}
+
+async function openDay({ folder, log }: EmbeddedStoreOptions, date: string): Promise<[UsageDay, Journal]> {
+  const day = new UsageDay(date);
+  const file = path.join(folder, usageFile(date));
+  const journal = await Journal.open({
+    file,
+    log,
+    load: (entry) => day.load(entry),
+    entries: () => day.entries(),
+  });
+  return [day, journal];
+}
+
+async function writeChanged(journal: Journal, day: UsageDay): Promise<void> {
+  await writeInParts(journal, day.takeChanged(), (rest) => day.mark(rest));
+}
+
+/** @param onFault gets the entries that are not stored. */
+async function writeInParts(
+  journal: Journal,
+  entries: readonly Entry[],
+  onFault: (rest: readonly Entry[]) => void,
+): Promise<void> {
+  for (let from = 0; from < entries.length; from += ENTRIES_AT_ONCE) {
+    try {
+      await journal.append(entries.slice(from, from + ENTRIES_AT_ONCE), { sync: false });
+    } catch (error) {
+      onFault(entries.slice(from));
+      throw error;
+    }
+  }
+}
+
+/** Returns the days with usage, the oldest first. */
+function storedDays(folder: string): string[] {
+  return readdirSync(folder)
+    .flatMap((name) => usagePattern.exec(name)?.[1] ?? [])
+    .sort();
+}
+
+function readDay(folder: string, date: string): UsageRow[] {
+  const file = path.join(folder, usageFile(date));
+  if (!existsSync(file)) return [];
+  const day = new UsageDay(date);
+  readJournal(file, (entry) => day.load(entry));
+  return day.rows();
+}
+
+function removeOldDays({ folder, keepDays }: EmbeddedStoreOptions, today: string): void {
+  if (keepDays === null) return;
+  const oldest = dayOf(Date.parse(today) - (keepDays - 1) * 86_400_000);
+  for (const day of storedDays(folder)) if (day < oldest) rmSync(path.join(folder, usageFile(day)), { force: true });
+}

@@ -1,0 +1,161 @@
+/** The keys in memory, with their changes and what they have spent. */
+import { z } from 'zod';
+import { periodAt, type Period } from '../budget-periods.js';
+import { storedKey, type StoredKey } from '../keys.js';
+import type { KeyChanges, KeysInChange } from '../store.js';
+import type { Entry } from './journal-lines.js';
+
+const KEY = 'key';
+const SPEND = 'spend';
+const storedPeriod = z.object({ spend: z.number(), resetAt: z.number().nullable() });
+
+/** A waiting change. */
+interface Waiting {
+  /** Makes the change from the keys, and adds it to `changes`. */
+  readonly run: (keys: KeysInChange, changes: Map<string, StoredKey | null>) => void;
+  readonly done: () => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** The table of keys. */
+export class KeyTable {
+  readonly keys = new Map<string, StoredKey>();
+  /** Grows with each change. */
+  revision = 0;
+  readonly #digests = new Map<string, string>();
+  readonly #spends = new Map<string, Period>();
+  readonly #changedSpends = new Set<string>();
+  readonly #waiting: Waiting[] = [];
+  #isWriting = false;
+
+  /** Takes an entry of the journal. @returns false if its form is unknown. */
+  load([kind, id, value]: Entry): boolean {
+    if (kind === SPEND) {
+      const { data } = storedPeriod.safeParse(value);
+      if (data !== undefined) this.#spends.set(id, data);
+      return data !== undefined;
+    }
+    if (kind !== KEY) return false;
+    const { data } = storedKey.safeParse(value);
+    if (value !== null && data === undefined) return false;
+    this.apply(new Map([[id, data ?? null]]));
+    return true;
+  }
+
+  /** Returns all entries for the journal. */
+  *entries(): Iterable<Entry> {
+    for (const [digest, key] of this.keys) yield [KEY, digest, key];
+    for (const [digest, period] of this.#spends) yield [SPEND, digest, period];
+  }
+
+  /**
+   * Runs a change as `Store.changeKeys` does. Changes that wait at the same time share one write.
+   * @param write stores entries on the disk.
+   */
+  change<Result>(
+    change: (keys: KeysInChange) => { readonly changes: KeyChanges; readonly result: Result },
+    write: (entries: readonly Entry[]) => Promise<void>,
+  ): Promise<Result> {
+    return new Promise<Result>((resolve, reject) => {
+      let outcome: { readonly result: Result } | undefined;
+      const run: Waiting['run'] = (keys, changes) => {
+        const made = change(keys);
+        outcome = made;
+        for (const [digest, key] of made.changes) changes.set(digest, key);
+      };
+      const done = () => outcome !== undefined && resolve(outcome.result);
+      this.#waiting.push({ run, done, fail: reject });
+      if (!this.#isWriting) void this.#writeAll(write);
+    });
+  }
+
+  async #writeAll(write: (entries: readonly Entry[]) => Promise<void>): Promise<void> {
+    this.#isWriting = true;
+    while (this.#waiting.length > 0) {
+      const changes = new Map<string, StoredKey | null>();
+      const accepted = this.#waiting.splice(0).filter((waiting) => this.#accepts(waiting, changes));
+      try {
+        if (changes.size > 0) await write([...changes].map(([digest, key]): Entry => [KEY, digest, key]));
+        this.apply(changes);
+        for (const { done } of accepted) done();
+      } catch (error) {
+        for (const { fail } of accepted) fail(error);
+      }
+    }
+    this.#isWriting = false;
+  }
+
+  #accepts({ run, fail }: Waiting, changes: Map<string, StoredKey | null>): boolean {
+    try {
+      run(this.#viewOf(changes), changes);
+      return true;
+    } catch (error) {
+      fail(error);
+      return false;
+    }
+  }
+
+  #viewOf(changes: KeyChanges): KeysInChange {
+    const get = (digest: string) => {
+      const changed = changes.get(digest);
+      return changed === undefined ? this.keys.get(digest) : (changed ?? undefined);
+    };
+    return {
+      get,
+      withAlias: (alias) => {
+        for (const [digest, key] of changes) if (key?.alias === alias) return digest;
+        const digest = this.#digests.get(alias);
+        return digest !== undefined && get(digest)?.alias === alias ? digest : undefined;
+      },
+    };
+  }
+
+  /** Applies stored changes. */
+  apply(changes: KeyChanges): void {
+    this.revision += 1;
+    for (const [digest, key] of changes) {
+      const alias = this.keys.get(digest)?.alias ?? null;
+      if (alias !== null && this.#digests.get(alias) === digest) this.#digests.delete(alias);
+      if (key === null) {
+        this.keys.delete(digest);
+        this.#spends.delete(digest);
+        this.#changedSpends.delete(digest);
+        continue;
+      }
+      this.keys.set(digest, key);
+      if (key.alias !== null) this.#digests.set(key.alias, digest);
+    }
+  }
+
+  /** Returns what a key has spent in the period of its budget. */
+  spendOf(digest: string, nowMs: number): Period {
+    const key = this.keys.get(digest);
+    const period = this.#spends.get(digest) ?? UNSPENT;
+    return key === undefined ? period : periodAt(period, key.budgetDuration, nowMs);
+  }
+
+  /** Sets the spend, and marks it for {@link takeChangedSpends}. Ignores a key that was deleted. */
+  setSpend(digest: string, period: Period): void {
+    if (!this.keys.has(digest)) return;
+    this.#spends.set(digest, period);
+    this.#changedSpends.add(digest);
+  }
+
+  /** Returns the spends that changed since the last call. */
+  takeChangedSpends(): Entry[] {
+    const entries = [...this.#changedSpends].map((digest): Entry => [
+      SPEND,
+      digest,
+      this.#spends.get(digest) ?? UNSPENT,
+    ]);
+    this.#changedSpends.clear();
+    return entries;
+  }
+
+  /** Marks spends again, because they could not be stored. */
+  markSpends(entries: readonly Entry[]): void {
+    for (const [, digest] of entries) if (this.#spends.has(digest)) this.#changedSpends.add(digest);
+  }
+}
+
+const UNSPENT: Period = { spend: 0, resetAt: null };

@@ -1,0 +1,59 @@
+/**
+ * The store of virtual keys and usage. Requests only read memory, and add to numbers in memory. The
+ * store writes them a moment later.
+ */
+import type { Period } from './budget-periods.js';
+import type { StoredKey } from './keys.js';
+import type { RequestUsage, UsageRow } from './usage.js';
+
+/** The keys as a change sees them, including earlier changes that are not stored yet. */
+export interface KeysInChange {
+  /** @param digest of the key. */
+  get(digest: string): StoredKey | undefined;
+  /** Returns the digest of the key with an alias. */
+  withAlias(alias: string): string | undefined;
+}
+
+/** New values of keys, by digest. null deletes a key. */
+export type KeyChanges = ReadonlyMap<string, StoredKey | null>;
+
+/** A store. */
+export interface Store {
+  /** All keys by digest. The map changes when a change is stored. */
+  readonly keys: ReadonlyMap<string, StoredKey>;
+  /** Grows with each change of the keys. */
+  readonly keysRevision: number;
+  /**
+   * Changes keys. Changes run one after the other. A change is on the disk when the promise
+   * resolves, and requests see it from then on.
+   * @param change makes the change from the present keys. It may run more than once.
+   * @throws what `change` throws; {@link StoreUnavailable}: the change may not be stored.
+   */
+  changeKeys<Result>(
+    change: (keys: KeysInChange) => { readonly changes: KeyChanges; readonly result: Result },
+  ): Promise<Result>;
+  /** Returns what a key has spent in the current period of its budget. */
+  spendOf(digest: string): Period;
+  /** Sets what a key has spent, for a change by an administrator. */
+  setSpend(digest: string, spend: number): void;
+  /** Adds a request. A crash loses at most the last second. */
+  addUsage(usage: RequestUsage): void;
+  /**
+   * Reads the rows of some days.
+   * @param from first day: `2026-11-01`; @param to last day.
+   * @throws {StoreUnavailable}
+   */
+  readUsage(from: string, to: string): Promise<readonly UsageRow[]>;
+  /** Writes everything and closes the store. */
+  close(): Promise<void>;
+}
+
+/** The store cannot be read or written now. The message has the reason. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+}
+
+/** The store cannot be opened. The message is one line for the operator. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError';
+}

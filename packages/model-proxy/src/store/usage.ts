@@ -1,0 +1,63 @@
+/** Usage of models: one row for each day, kind of subject, subject and model. */
+import { z } from 'zod';
+
+/** The numbers of a row. */
+export const usageNumbers = z.object({
+  requests: z.number(),
+  failed: z.number(),
+  inputTokens: z.number(),
+  outputTokens: z.number(),
+  totalTokens: z.number(),
+  cost: z.number(),
+});
+type UsageNumbers = z.infer<typeof usageNumbers>;
+
+/** What a row counts: the requests of a key, or the requests with a tag. */
+export type UsageSubject = 'key' | 'tag';
+
+/** A row of a report. */
+export interface UsageRow extends Readonly<UsageNumbers> {
+  /** Date in UTC: `2026-11-23`. */
+  readonly day: string;
+  readonly subject: UsageSubject;
+  /** Digest of the key, or the tag. {@link NO_KEY} for requests without a virtual key. */
+  readonly name: string;
+  /** Public name of the model group. */
+  readonly model: string;
+}
+
+/** Stands for the master key, and for clients without a key. */
+export const NO_KEY = '';
+
+/** The usage of a finished request. */
+export interface RequestUsage {
+  /** Digest of the virtual key; null: the request had none. */
+  readonly key: string | null;
+  readonly model: string;
+  readonly tags: readonly string[];
+  readonly failed: boolean;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly totalTokens: number;
+  readonly cost: number;
+}
+
+/** A row without numbers. */
+export function emptyUsage(): UsageNumbers {
+  return { requests: 0, failed: 0, inputTokens: 0, outputTokens: 0, totalTokens: 0, cost: 0 };
+}
+
+/** Adds a request to a row. */
+export function addRequest(row: UsageNumbers, request: RequestUsage): void {
+  row.requests += 1;
+  if (request.failed) row.failed += 1;
+  row.inputTokens += request.inputTokens;
+  row.outputTokens += request.outputTokens;
+  row.totalTokens += request.totalTokens;
+  row.cost += request.cost;
+}
+
+/** Returns the date of a time, in UTC. */
+export function dayOf(timeMs: number): string {
+  return new Date(timeMs).toISOString().slice(0, 10);
+}
