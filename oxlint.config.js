@@ -51,7 +51,7 @@ const layers = {
   'model-proxy': [
     ['cli.ts', 'cli/'],
     ['proxy.ts'],
-    ['app.ts', 'dispatch.ts', 'upgrade.ts', 'pages/', 'pass-through/', 'config/'],
+    ['app.ts', 'dispatch.ts', 'upgrade.ts', 'management/', 'pages/', 'pass-through/', 'config/'],
     ['request-record.ts'],
     ['auth/', 'exchange/'],
     ['routing/'],

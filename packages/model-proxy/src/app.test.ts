@@ -9,6 +9,7 @@ import { waitFor } from '../test/harness/wait.js';
 import { deploymentAt, json, serveApp, settingsOf, type ServedApp } from '../test/support/app.js';
 import { endpoints } from './endpoints/index.js';
 import { createPaths } from './endpoints/paths.js';
+import { managementPaths } from './management/paths.js';
 import { pagePaths } from './pages/paths.js';
 import { polledPage } from './pages/polled.js';
 import { acceptsPath } from './pass-through/paths.js';
@@ -82,7 +83,7 @@ describe('paths', () => {
 
 describe('routes of LiteLLM that are not implemented', () => {
   it.each([
-    ['POST', '/key/generate', 'proxy/virtual_keys'],
+    ['POST', '/team/new', 'proxy/access_control'],
     ['GET', '/v1/fine_tuning/jobs', 'fine_tuning'],
     ['POST', '/v1beta/models/m:generateContent', 'generateContent'],
     ['DELETE', '/v1/responses/resp_1', 'response_api'],
@@ -526,7 +527,11 @@ describe('the list of routes', () => {
     const strangers = routes
       .map(({ path }) => path.replaceAll(/[{]\w+[}]/g, 'openai'))
       .filter(
-        (path) => !pagePaths.has(path) && !acceptsPath(path) && (paths.match(path) ?? polledPage(path)) === undefined,
+        (path) =>
+          !managementPaths.has(path) &&
+          !pagePaths.has(path) &&
+          !acceptsPath(path) &&
+          (paths.match(path) ?? polledPage(path)) === undefined,
       );
     expect(strangers).toEqual([]);
   });

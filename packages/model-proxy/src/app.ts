@@ -9,6 +9,8 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import { openToAll } from './auth/authenticate.js';
 import { requireKeys } from './auth/client-keys.js';
 import { createGate } from './auth/gate.js';
+import { createKeyLimits } from './auth/key-limits.js';
+import { virtualClients } from './auth/virtual-clients.js';
 import { Exchange, type SharedState } from './exchange/exchange.js';
 import { forward } from './exchange/forward.js';
 import { endpoints } from './endpoints/index.js';
@@ -23,6 +25,7 @@ import { recordRequest } from './request-record.js';
 import { createRouter } from './routing/create-router.js';
 import { createRoutingState } from './routing/routing-state.js';
 import type { ProxySettings } from './settings.js';
+import type { Store } from './store/store.js';
 import { createTrace } from './trace.js';
 import type { Upstream } from './upstream/upstream.js';
 import { createUpgrade } from './upgrade.js';
@@ -39,6 +42,8 @@ export interface AppOptions {
   readonly detailedDebug: boolean;
   /** Raw pass-through (`/openai/…`, WebSockets); absent in tests without it. */
   readonly passThrough?: PassThrough;
+  /** The store of virtual keys. The caller closes it. Absent: there are no virtual keys. */
+  readonly store?: Store | undefined;
 }
 
 /** A running application. */
@@ -82,13 +87,15 @@ export function createApp(options: AppOptions): App {
   const metrics = createMetrics();
   const trace = options.detailedDebug ? createTrace(log) : null;
   const routing = createRoutingState(log);
+  const { keys, authenticationOf } = accessOf(options.store);
   let draining = false;
   const sharedStateOf = (settings: ProxySettings): SharedState => ({
     settings,
     router: createRouter(settings, Math.random, routing.limits, routing.health),
     ...routing,
     gate: createGate(settings),
-    authenticate: settings.clientKeys === null ? openToAll : requireKeys(settings.clientKeys),
+    keys,
+    authenticate: authenticationOf(settings),
     upstream,
     trace,
     version,
@@ -149,6 +156,16 @@ export function createApp(options: AppOptions): App {
     },
     closeWebSockets: () => passThrough?.closeWebSockets(),
     close: () => metrics.close(),
+  };
+}
+
+/** Makes what requests need to authenticate. @param store undefined: there are no virtual keys. */
+function accessOf(store: Store | undefined) {
+  const findClient = store === undefined ? [] : [virtualClients(store)];
+  return {
+    keys: store === undefined ? null : { store, limits: createKeyLimits() },
+    authenticationOf: ({ clientKeys }: ProxySettings) =>
+      clientKeys === null ? openToAll : requireKeys(clientKeys, ...findClient),
   };
 }
 

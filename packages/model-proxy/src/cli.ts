@@ -16,6 +16,7 @@ function createProgram(): Command {
   const program = new Command('model-proxy')
     .description('One OpenAI-style address in front of many models.')
     .version(version, '-v, --version', 'print the version')
+    .addHelpText('after', '\nCommands:\n  key  create, list and revoke virtual keys: model-proxy key --help')
     // Additional arguments are an error, as unknown flags are.
     .allowExcessArguments(false)
     .exitOverride();
@@ -34,6 +35,8 @@ function createProgram(): Command {
  * @returns the exit code.
  */
 export async function main(argv: readonly string[]): Promise<number> {
+  const [, , command] = argv;
+  if (command === 'key') return (await import('./cli/key-command.js')).keyCommand(argv.slice(3), process.env);
   const program = createProgram();
   try {
     program.parse([...argv]);

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { hasOneHost } from '@rackless/daemon/http/request-head.js';
-import { userParamUncheckable } from './errors/access.js';
+import { adminOnly, userParamUncheckable } from './errors/access.js';
 import { methodNotAllowed, noSuchPath, notImplemented, unreadableRequest, wrongHost } from './errors/path.js';
 import { ProxyError } from './errors/proxy-error.js';
 import { litellmRoutePage } from './endpoints/litellm-routes.js';
@@ -10,8 +10,11 @@ import { forwardedTarget, type Paths } from './endpoints/paths.js';
 import { answerJson } from './exchange/answer/answer-json.js';
 import { refuse } from './exchange/answer/refusal.js';
 import { answerOptions } from './exchange/cors.js';
+import { admitClient, pathFault, uncheckedModelFault } from './exchange/admission.js';
 import type { Exchange } from './exchange/exchange.js';
 import { forward } from './exchange/forward.js';
+import { handleManagement } from './management/handle.js';
+import { isManagementPath, managementPaths } from './management/paths.js';
 import { pagePaths } from './pages/paths.js';
 import { polledPage } from './pages/polled.js';
 import { rawMethods } from './pass-through/paths.js';
@@ -65,15 +68,22 @@ export function createDispatch({ paths, passThrough, showPage }: DispatchOptions
       else otherMethod(exchange, path, 'POST');
       return;
     }
+    if (isManagementPath(path)) {
+      exchange.routeLabel = path;
+      const allowed = managementPaths.get(path) ?? '';
+      if (method !== allowed) otherMethod(exchange, path, allowed);
+      else if (authorize(exchange, false)) handleManagement(exchange, path);
+      return;
+    }
     const polled = polledPage(path);
     const page = polled ?? pagePaths.get(path);
     if (page !== undefined) {
       exchange.routeLabel = polled?.label ?? path;
       if (method !== 'GET' && method !== 'HEAD') otherMethod(exchange, path, 'GET, HEAD');
-      else if (!authorize(exchange, page.open && !exchange.serving.settings.closedPages.has(path))) return;
+      else if (!authorizePage(exchange, path, page.open)) return;
       else if (polled === undefined) showPage(exchange);
       else {
-        const result = polled.answer(exchange.serving);
+        const result = polled.answer(exchange);
         if (result instanceof ProxyError) refuse(exchange, result);
         else answerJson(exchange, result.status, result.value);
       }
@@ -84,7 +94,11 @@ export function createDispatch({ paths, passThrough, showPage }: DispatchOptions
       if (method === 'OPTIONS') answerOptions(exchange, rawMethods.join(', '));
       else if (exchange.serving.settings.enforceUserParam && !modelFree.has(method))
         refuse(exchange, userParamUncheckable(path));
-      else if (authorize(exchange, false)) passThrough.handle(exchange);
+      else if (authorize(exchange, false)) {
+        const fault = uncheckedModelFault(exchange);
+        if (fault === undefined) admitClient(exchange, () => passThrough.handle(exchange));
+        else refuse(exchange, fault);
+      }
       return;
     }
     const documentation = litellmRoutePage(path);
@@ -122,6 +136,19 @@ export function authorize(exchange: Exchange, open: boolean, offered?: readonly 
   }
   exchange.client = client;
   return true;
+}
+
+/** Pages that a virtual key may request by default. */
+const pagesOfKeys: ReadonlySet<string> = new Set(['/v1/models', '/v1/models/{id}', '/model/info', '/v1/model/info']);
+
+/** Authenticates a client for a page, as {@link authorize}. Pages that the configuration closes need the master key. */
+function authorizePage(exchange: Exchange, path: string, open: boolean): boolean {
+  const isClosed = exchange.serving.settings.closedPages.has(path);
+  if (!authorize(exchange, open && !isClosed)) return false;
+  const isForKeys = open || pagesOfKeys.has(exchange.routeLabel);
+  const fault = isClosed && exchange.client?.key !== undefined ? adminOnly(path) : pathFault(exchange, isForKeys);
+  if (fault !== undefined) refuse(exchange, fault);
+  return fault === undefined;
 }
 
 function otherMethod(exchange: Exchange, path: string, allow: string): void {

@@ -8,6 +8,7 @@ import { watchFiles, type FileWatch } from './config/file-watch.js';
 import { ConfigError, type LoadedConfig } from './config/load.js';
 import { createPassThrough } from './pass-through/index.js';
 import type { ListenSettings } from './settings.js';
+import { StoreError, type Store } from './store/store.js';
 import { createUpstream } from './upstream/send.js';
 import type { Upstream } from './upstream/upstream.js';
 import { version } from './version.js';
@@ -52,20 +53,23 @@ export class StartError extends Error {
 /**
  * Starts the service. It does not contact the upstreams: an upstream that is down does not prevent
  * the start.
- * @throws {StartError} if the address or the TLS files cannot be used.
+ * @throws {StartError} if the address, the TLS files or the store cannot be used.
  */
 export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOptions): Promise<Proxy> {
   const { listen, proxy: settings, environment } = config;
+  const store = await openStore(listen, log);
   const upstream = createUpstream({ deployments: settings.deployments, environment, log });
   const running = { config };
   const passThrough = createPassThrough({ upstream });
-  const app = createApp({ settings, upstream, log, version, detailedDebug: listen.detailedDebug, passThrough });
+  const { detailedDebug } = listen;
+  const app = createApp({ settings, upstream, log, version, detailedDebug, passThrough, store });
   let listener: Listener;
   try {
     listener = await open(listen, app, log);
   } catch (error) {
     app.close();
     await upstream.close();
+    await store?.close();
     throw error;
   }
   const modules = app.loadModules().catch((error: unknown) => log.error('loading modules', { error }));
@@ -99,6 +103,19 @@ export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOp
     await modules;
     await upstream.close();
     app.close();
+    await store?.close();
+  }
+}
+
+/** @throws {StartError} the store cannot be used. */
+async function openStore({ store }: ListenSettings, log: Log): Promise<Store | undefined> {
+  if (store === null) return undefined;
+  const { openEmbeddedStore } = await import('./store/embedded/embedded-store.js');
+  try {
+    return await openEmbeddedStore({ ...store, log });
+  } catch (error) {
+    if (error instanceof StoreError) throw new StartError(error.message, { cause: error.cause });
+    throw error;
   }
 }
 

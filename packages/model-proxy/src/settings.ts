@@ -98,8 +98,18 @@ export interface ProxySettings {
   readonly clientKeys: ReadonlySet<string> | null;
 }
 
+/** Where virtual keys and usage are stored. */
+interface StoreSettings {
+  /** Absolute path. */
+  readonly folder: string;
+  /** How many days the usage is stored; null: without end. */
+  readonly keepDays: number | null;
+}
+
 /** Settings that only a restart can change. */
 export interface ListenSettings {
+  /** null: there are no virtual keys. */
+  readonly store: StoreSettings | null;
   readonly host: string;
   readonly port: number;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;

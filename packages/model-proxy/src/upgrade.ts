@@ -8,6 +8,7 @@ import { plainPath } from './endpoints/paths.js';
 import { userParamUncheckable } from './errors/access.js';
 import { noSuchPath } from './errors/path.js';
 import { toProxyError } from './errors/proxy-error.js';
+import { admitClient } from './exchange/admission.js';
 import { breakOff, refuse } from './exchange/answer/refusal.js';
 import type { Exchange } from './exchange/exchange.js';
 import { handshakeFault } from './pass-through/handshake.js';
@@ -52,7 +53,8 @@ export function createUpgrade(begin: Begin, passThrough: PassThrough | undefined
         if (fault !== undefined) refuse(exchange, fault);
         // A session may name its user only in its events, after it has opened.
         else if (exchange.serving.settings.enforceUserParam) refuse(exchange, userParamUncheckable(path));
-        else if (authorize(exchange, false, subprotocols(request.headers))) passThrough.upgrade(exchange, socket, head);
+        else if (authorize(exchange, false, subprotocols(request.headers)))
+          admitClient(exchange, () => passThrough.upgrade(exchange, socket, head));
       }
     } catch (error) {
       breakOff(exchange, toProxyError(error));

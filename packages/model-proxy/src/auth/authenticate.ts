@@ -1,11 +1,14 @@
-/** The interface of authentication. Keys per user, with limits, will be added here. */
+/** The interface of authentication. */
 import type { IncomingMessage } from 'node:http';
 import type { ProxyError } from '../errors/proxy-error.js';
+import type { VirtualKey } from './virtual-key.js';
 
 /** An authenticated client. */
 export interface Client {
   /** Name for logs and metrics, never the key; null if the client has no name. */
   readonly alias: string | null;
+  /** Absent for the master key, and without keys. */
+  readonly key?: VirtualKey;
 }
 
 /**

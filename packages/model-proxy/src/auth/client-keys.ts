@@ -2,7 +2,11 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { noKeyPassed, wrongKeyPassed } from '../errors/access.js';
+import type { ProxyError } from '../errors/proxy-error.js';
 import type { Authenticate, Client } from './authenticate.js';
+
+/** Finds the client of a virtual key. @returns undefined: there is no such key; an error: it is not valid now. */
+export type FindClient = (key: string) => Client | ProxyError | undefined;
 
 /**
  * Headers for keys besides Authorization: LiteLLM's, Azure's and Anthropic's clients use one each.
@@ -12,8 +16,9 @@ const keyHeaders = ['x-litellm-api-key', 'api-key', 'x-api-key'];
 /**
  * Creates the authentication for a list of keys.
  * @param keys at least one; no key is empty.
+ * @param findClient finds other keys. Default: there are no others.
  */
-export function requireKeys(keys: ReadonlySet<string>): Authenticate {
+export function requireKeys(keys: ReadonlySet<string>, findClient?: FindClient): Authenticate {
   // timingSafeEqual needs equal lengths, and all digests have the same length. The time of a
   // comparison reveals nothing about the key.
   const keyDigests = [...keys].map(digestOf);
@@ -25,6 +30,8 @@ export function requireKeys(keys: ReadonlySet<string>): Authenticate {
     const key = presentedKey(headers) ?? offeredKey(offered);
     if (key === undefined) return noKeyPassed();
     if (accepted.has(key)) return keyHolder;
+    const other = findClient?.(key);
+    if (other !== undefined) return other;
     const presented = digestOf(key);
     let found = false;
     for (const digest of keyDigests) found = timingSafeEqual(digest, presented) || found;

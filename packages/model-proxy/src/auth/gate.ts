@@ -24,7 +24,7 @@ export function createGate({
   useXForwardedFor,
 }: Pick<ProxySettings, 'allowedRoutes' | 'allowedIps' | 'useXForwardedFor'>): Gate | null {
   if (allowedRoutes === null && allowedIps === null) return null;
-  const isOpenRoute = allowedRoutes === null ? () => true : routeTest(allowedRoutes);
+  const isOpenRoute = allowedRoutes === null ? () => true : pathTest(allowedRoutes);
   const isAllowed = allowedIps === null ? null : networkTest(allowedIps);
   return (request, path) => {
     if (probes.has(path)) return undefined;
@@ -40,7 +40,7 @@ export function createGate({
  * Makes a test of paths: `/v1/models` matches that path, `/vllm/*` every path that begins with
  * `/vllm/`.
  */
-function routeTest(routes: readonly string[]): (path: string) => boolean {
+export function pathTest(routes: readonly string[]): (path: string) => boolean {
   const exact = new Set(routes);
   const prefixes = routes.filter((route) => route.endsWith('*')).map((route) => route.slice(0, -1));
   return (path) => exact.has(path) || prefixes.some((prefix) => path.startsWith(prefix));

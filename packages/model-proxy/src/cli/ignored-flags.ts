@@ -10,7 +10,7 @@ export const ignoredFlags: Readonly<Record<string, string>> = {
   temperature: 'set it in litellm_params of a model',
   max_tokens: 'set it in litellm_params of a model',
   add_function_to_prompt: 'functions are never added to prompts',
-  max_budget: 'budgets are not implemented',
+  max_budget: 'only virtual keys have budgets',
   add_key: 'keys come from the configuration and the environment',
   save: 'nothing is saved',
   telemetry: 'there is no telemetry',

@@ -1,4 +1,5 @@
 /** The command `model-proxy`: runs the proxy until a signal ends it. */
+import { FolderInUseError } from '@rackless/daemon/files/folder-lock.js';
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import { ListenError } from '@rackless/daemon/network/listener.js';
 import { createLog, outputFormat } from '@rackless/daemon/log/log.js';
@@ -37,9 +38,11 @@ export async function serve({ warnings, ...options }: StartOptions): Promise<num
     log.flush();
     if (!(error instanceof StartError)) throw error;
     printStartReport({ faults: [error.message], warnings: [] });
-    // Code 1 makes systemd retry: a port or an address may become available. Damaged files need a
+    // Code 1 makes systemd retry: a port, an address or the store's folder may become available. Damaged files need a
     // person.
-    return error.cause instanceof ListenError ? exitCode.failed : exitCode.configuration;
+    return error.cause instanceof ListenError || error.cause instanceof FolderInUseError
+      ? exitCode.failed
+      : exitCode.configuration;
   }
   const notify = createNotify({ environment: options.environment, log });
   startWatchdog({ environment: options.environment, notify, pid: process.pid });

@@ -37,6 +37,7 @@ export function readAccess({ general, settings, hasMasterKey, findings }: Access
   if (settings.values.requireAuthForMetrics === true) closedPages.add('/metrics');
   const needKey = [
     adminOnlyRoutes === undefined ? undefined : routesPlace,
+    general.places.get('store'),
     settings.values.requireAuthForMetrics === true ? settings.places.get('requireAuthForMetrics') : undefined,
   ];
   if (!hasMasterKey)

@@ -28,6 +28,7 @@ describe('flags and environment', () => {
       host: 'localhost',
       port: 0,
       tls: null,
+      store: null,
       logLevel: 'info',
       detailedDebug: false,
       jsonLogs: null,

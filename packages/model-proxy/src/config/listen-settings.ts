@@ -9,7 +9,7 @@ import { defaults } from './defaults.js';
 import { fromEnvironment, readNumber, readSeconds, type GivenText } from './given-text.js';
 import { COMMAND_LINE, ENVIRONMENT, type Block, type Findings } from './faults.js';
 import { booleanWord } from './setting-types.js';
-import type { settingsTable } from './settings.js';
+import type { generalTable, settingsTable } from './settings.js';
 
 /** The flags by name: strings as given, switches as true. */
 export interface Flags {
@@ -35,6 +35,7 @@ interface ListenInput {
   readonly flags: Flags;
   readonly environment: Environment;
   readonly settings: Block<typeof settingsTable>;
+  readonly general: Block<typeof generalTable>;
   readonly workingDirectory: string;
   readonly findings: Findings;
 }
@@ -52,7 +53,12 @@ export function readListenSettings(input: ListenInput): ListenSettings {
   const debug = detailedDebug || flags.debug === true || word('DEBUG') || settings.values.setVerbose === true;
   const host = given(flags.host, '--host', 'HOST');
   if (host?.text === '') findings.faultAt(host.origin, `${host.place} must be an address`);
+  const { store, keepUsageDays } = input.general.values;
   return {
+    store:
+      store === undefined
+        ? null
+        : { folder: path.resolve(input.workingDirectory, store), keepDays: keepUsageDays ?? null },
     host: host?.text ?? defaults.host,
     port:
       readNumber(given(flags.port, '--port', 'PORT'), {

@@ -75,6 +75,7 @@ describe('a configuration', () => {
       host: '127.0.0.1',
       port: 4000,
       tls: null,
+      store: null,
       logLevel: 'info',
       detailedDebug: false,
       jsonLogs: null,

@@ -112,9 +112,10 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   if (entries.length === 0) noteMissingModels(roots, file, isKnownTopKey, findings);
   const { deployments, unserved } = readModelList(entries, inherited);
   const aliases = readAliases(router.block, deployments, findings);
-  const listen = readListenSettings({ flags, environment, settings, workingDirectory, findings });
+  const block = { general: general.block };
+  const listen = readListenSettings({ flags, environment, settings, workingDirectory, findings, ...block });
   const masterKey = readMasterKey(general.block, variables, findings);
-  const access = readAccess({ general: general.block, settings, hasMasterKey: masterKey !== null, findings });
+  const access = readAccess({ ...block, settings, hasMasterKey: masterKey !== null, findings });
   if (findings.faultCount > 0) throw failed(findings, ignoredSettings);
 
   if (deployments.length === 0) warnOfNoModel(file, findings);

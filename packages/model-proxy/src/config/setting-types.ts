@@ -142,6 +142,19 @@ export const wholeNumber = (min: number, max: number, given: Row) =>
 export const seconds = (given: Row) =>
   row(numeric(0, MAX_TIMEOUT_SECONDS), `a number of seconds from 0 (no limit) to ${MAX_TIMEOUT_SECONDS}`, given);
 
+/** A time such as `30d`, in days. LiteLLM also has shorter times; they are one day here. */
+export const period = (given: Row) =>
+  row(
+    z
+      .string()
+      .regex(/^[1-9]\d{0,5}(?:s|m|h|d|w|mo|y)$/)
+      .transform((value) => Math.ceil(Number.parseInt(value, 10) * (DAYS[value.replace(/\d+/, '')] ?? 0))),
+    'a time such as 30d',
+    given,
+  );
+
+const DAYS: Readonly<Record<string, number>> = { s: 1 / 86_400, m: 1 / 1440, h: 1 / 24, d: 1, w: 7, mo: 31, y: 366 };
+
 /** Defines one of several words. */
 export const oneOf = <const T extends string>(values: readonly T[], given: Row) =>
   row(z.enum(values), `one of ${values.join(', ')}`, given);

@@ -5,6 +5,7 @@
  * @see https://docs.litellm.ai/docs/proxy/config_settings
  */
 import { defaults } from './defaults.js';
+import { storeRows } from './store-rows.js';
 import { providerRows } from './deployments/provider-rows.js';
 import { cooldownRows, failureRows } from './routing/router-table.js';
 import {
@@ -234,6 +235,7 @@ export const generalTable = {
     protects: true,
     doc: 'The only paths to serve, as clients spell them. Example: `[/v1/chat/completions, /vllm/*]`. Other paths answer 403. The setting does not restrict the health probes.',
   }),
+  ...storeRows,
   adminOnlyRoutes: plainRoutes({
     name: 'admin_only_routes',
     protects: true,

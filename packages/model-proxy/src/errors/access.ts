@@ -27,6 +27,117 @@ export function wrongKeyPassed(): ProxyError {
   });
 }
 
+/** The key has expired; LiteLLM's wording. @param times as LiteLLM writes them, in UTC. */
+export function expiredKey(expiresAt: number, now: number): ProxyError {
+  return new ProxyError({
+    status: 401,
+    kind: 'authentication',
+    type: 'expired_key',
+    message: `Authentication Error - Expired Key. Key Expiry time ${pythonTime(expiresAt)} and current time ${pythonTime(now)}`,
+    headers: challenge,
+  });
+}
+
+const pythonTime = (ms: number) => new Date(ms).toISOString().replace('T', ' ').replace('Z', '+00:00');
+
+/** An administrator has blocked the key; LiteLLM's wording. */
+export function blockedKey(): ProxyError {
+  return new ProxyError({
+    status: 401,
+    kind: 'authentication',
+    type: 'auth_error',
+    message: "Authentication Error, Key is blocked. Update via `/key/unblock` if you're an admin.",
+    headers: challenge,
+  });
+}
+
+/** The path needs the master key; LiteLLM's wording. */
+export function adminOnly(path: string): ProxyError {
+  return new ProxyError({
+    status: 401,
+    kind: 'authentication',
+    type: 'auth_error',
+    message:
+      'Authentication Error, Only proxy admin can be used to generate, delete, update info for new keys/users/teams. ' +
+      `Route=${quote(path)}. Your role=unknown. Your user_id=unknown`,
+    headers: challenge,
+  });
+}
+
+/** The key may not request the path; LiteLLM's wording. */
+export function pathNotAllowed(path: string, allowed: readonly string[]): ProxyError {
+  const list = `[${allowed.map((route) => `'${route}'`).join(', ')}]`;
+  return forbidden(
+    `Virtual key is not allowed to call this route. Only allowed to call routes: ${quote(list)}. Tried to call route: ${quote(path)}`,
+  );
+}
+
+/** The key may not use the model; LiteLLM's wording. */
+export function modelNotAllowed(model: string): ProxyError {
+  return new ProxyError({
+    status: 403,
+    kind: 'authentication',
+    type: 'key_model_access_denied',
+    param: 'model',
+    message:
+      `The requested model '${quote(model)}' is not available for this API key, or the model name is invalid. ` +
+      'Check the models available to you and try again.',
+  });
+}
+
+/** The model of a request is not known, so it cannot be compared with the models of the key. */
+export function modelUnchecked(path: string): ProxyError {
+  return forbidden(
+    `This API key can only use some models, and the model of a request to ${quote(path)} is not known. ` +
+      'Use a key without a list of models.',
+  );
+}
+
+/**
+ * The key has spent its budget; LiteLLM's wording.
+ * @param retryAfterSeconds time until the next period; null: there is none.
+ */
+export function budgetExceeded(
+  key: string,
+  { spend, maxBudget, retryAfterSeconds }: { spend: number; maxBudget: number; retryAfterSeconds: number | null },
+): ProxyError {
+  return new ProxyError({
+    status: 429,
+    kind: 'request',
+    type: 'budget_exceeded',
+    message: `Budget has been exceeded! Key=${key} Current cost: ${spend}, Max budget: ${maxBudget}`,
+    // OpenAI's SDKs would otherwise repeat the request at once.
+    headers: {
+      'x-should-retry': 'false',
+      ...(retryAfterSeconds === null ? {} : { 'retry-after': String(retryAfterSeconds) }),
+    },
+  });
+}
+
+/** What a limit of a key counts, in LiteLLM's words. */
+export type LimitType = 'requests' | 'tokens' | 'max_parallel_requests';
+
+/** The key is at a limit; LiteLLM's wording. @param resetAt milliseconds since 1970. */
+export function keyLimited(
+  digest: string,
+  {
+    type,
+    limit,
+    resetAt,
+    retryAfterSeconds,
+  }: { type: LimitType; limit: number; resetAt: number; retryAfterSeconds: number },
+): ProxyError {
+  const reset = `${new Date(resetAt).toISOString().replace('T', ' ').slice(0, 19)} UTC`;
+  return new ProxyError({
+    status: 429,
+    kind: 'request',
+    message:
+      `Rate limit exceeded for api_key: ${digest}. Limit type: ${type}. ` +
+      `Current limit: ${limit}, Remaining: 0. Limit resets at: ${reset}`,
+    headers: { 'retry-after': String(retryAfterSeconds), rate_limit_type: type, reset_at: reset },
+  });
+}
+
 /** Reports that `general_settings.allowed_ips` excludes the client; LiteLLM's wording. */
 export function addressNotAllowed(address: string): ProxyError {
   return forbidden(`Access forbidden: IP address ${quote(address)} not allowed.`);

@@ -5,6 +5,8 @@ import { performance } from 'node:perf_hooks';
 import { acceptableId } from '@rackless/daemon/http/request-head.js';
 import type { Authenticate, Client } from '../auth/authenticate.js';
 import type { Gate } from '../auth/gate.js';
+import type { KeyServices } from '../auth/key-limits.js';
+import type { VirtualKey } from '../auth/virtual-key.js';
 import type { ProxyError } from '../errors/proxy-error.js';
 import type { RoutingState } from '../routing/routing-state.js';
 import type { Selection, Router } from '../routing/router.js';
@@ -22,6 +24,8 @@ export interface SharedState extends RoutingState {
   readonly settings: ProxySettings;
   readonly router: Router;
   readonly authenticate: Authenticate;
+  /** The store and the limits of virtual keys; null: there is no store. */
+  readonly keys: KeyServices | null;
   /** null: all client addresses and all paths are allowed. */
   readonly gate: Gate | null;
   readonly upstream: Upstream;
@@ -70,6 +74,8 @@ export class Exchange {
    */
   routeLabel = 'unmatched';
   client: Client | null = null;
+  /** The virtual key whose limits count this request; null: none does. */
+  admittedKey: VirtualKey | null = null;
   selection: Selection | null = null;
   /** Timeouts that the client asks for; null: the request has no such header. */
   clientTimeouts: ClientTimeouts | null = null;

@@ -15,6 +15,7 @@ import { Attempts } from './attempts/attempts.js';
 import { requestedRetriesOf } from './client-retries.js';
 import type { Exchange } from './exchange.js';
 import type { RequestBody } from './request/request-body.js';
+import { admitClient } from './admission.js';
 import { announcedBody } from './request/request-head.js';
 import { clientTimeoutsOf, requestTimeouts, shownTimeout } from './request-timeouts.js';
 import { watchUpload } from './stalled-uploads.js';
@@ -39,11 +40,13 @@ export function forward(exchange: Exchange, target: Target): void {
     refuse(exchange, toProxyError(error));
     return;
   }
-  if (exchange.holdsBodyBack) {
-    exchange.holdsBodyBack = false;
-    response.writeContinue();
-  }
-  receive(exchange, target, body);
+  admitClient(exchange, () => {
+    if (exchange.holdsBodyBack) {
+      exchange.holdsBodyBack = false;
+      response.writeContinue();
+    }
+    receive(exchange, target, body);
+  });
 }
 
 function receive(exchange: Exchange, target: Target, body: RequestBody): void {

@@ -1,6 +1,7 @@
 /** Lists models without secrets: `/v1/models` in OpenAI's format, `/model/info` in LiteLLM's. */
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import type { Deployment } from '../providers/deployment.js';
+import type { VirtualKey } from '../auth/virtual-key.js';
 import type { Router } from '../routing/router.js';
 import { secretParameter } from '../secret-names.js';
 
@@ -25,17 +26,22 @@ function listed(id: string): Model {
 }
 
 /** Returns the answer of `/v1/models`. */
-export function listModels({ modelNames }: Router): { readonly data: readonly Model[]; readonly object: 'list' } {
+export function listModels(modelNames: readonly string[]): {
+  readonly data: readonly Model[];
+  readonly object: 'list';
+} {
   return { data: modelNames.map(listed), object: 'list' };
 }
 
 /**
  * Returns the answer of `/v1/models/{id}`, also for names that match a wildcard.
- * @returns undefined if there is no such model.
+ * @param key the client's virtual key.
+ * @returns undefined if there is no such model, or if the key may not use it.
  */
-export function describeModel(router: Router, id: string): Model | undefined {
+export function describeModel(router: Router, id: string, key: VirtualKey | undefined): Model | undefined {
   const selection = router.select(id);
   if (selection === undefined) return undefined;
+  if (key !== undefined && !key.allowsModel(id) && !key.allowsModel(selection.modelGroup)) return undefined;
   const { modelInfo } = selection.deployment;
   return Object.keys(modelInfo).length === 0 ? listed(id) : { ...listed(id), model_info: withoutSecrets(modelInfo) };
 }

@@ -4,7 +4,8 @@
  */
 import { modelNotFound } from '../errors/model.js';
 import type { ProxyError } from '../errors/proxy-error.js';
-import type { SharedState } from '../exchange/exchange.js';
+import { visibleModels } from '../exchange/admission.js';
+import type { Exchange } from '../exchange/exchange.js';
 import { decode } from '../endpoints/paths.js';
 import { describeModel, listModels } from './models.js';
 
@@ -15,7 +16,7 @@ interface PolledPage {
   /** Whether the page is available without a key, unless the configuration closes it. Probes have no key. */
   readonly open: boolean;
   /** Returns the status and the value to send as JSON. */
-  readonly answer: (serving: SharedState) => { readonly status: number; readonly value: unknown } | ProxyError;
+  readonly answer: (exchange: Exchange) => { readonly status: number; readonly value: unknown } | ProxyError;
 }
 
 /** Answers with LiteLLM's text, encoded as a JSON string. */
@@ -31,7 +32,7 @@ const alive: PolledPage = {
 const readiness: PolledPage = {
   label: '/health/readiness',
   open: true,
-  answer: ({ isDraining, settings, version }) => ({
+  answer: ({ serving: { isDraining, settings, version } }) => ({
     status: isDraining() || settings.deployments.length === 0 ? 503 : 200,
     value: {
       status: isDraining() ? 'draining' : settings.deployments.length === 0 ? 'no models' : 'healthy',
@@ -48,7 +49,7 @@ const readiness: PolledPage = {
 const models: PolledPage = {
   label: '/v1/models',
   open: false,
-  answer: ({ router }) => ({ status: 200, value: listModels(router) }),
+  answer: (exchange) => ({ status: 200, value: listModels(visibleModels(exchange)) }),
 };
 
 const table: ReadonlyMap<string, PolledPage> = new Map([
@@ -78,9 +79,9 @@ function modelPage(path: string): PolledPage | undefined {
   return {
     label: '/v1/models/{id}',
     open: false,
-    answer: ({ router }) => {
+    answer: ({ serving, client }) => {
       const name = decode(id) ?? id;
-      const value = describeModel(router, name);
+      const value = describeModel(serving.router, name, client?.key);
       return value === undefined ? modelNotFound(name) : { status: 200, value };
     },
   };

@@ -10,6 +10,7 @@ import { endpointPaths, plainPath } from '../endpoints/paths.js';
 import { refuse } from '../exchange/answer/refusal.js';
 import { noSuchPath } from '../errors/path.js';
 import { toProxyError } from '../errors/proxy-error.js';
+import { managementPaths } from '../management/paths.js';
 import type { Metrics } from '../metrics.js';
 import type { ProxySettings } from '../settings.js';
 import { rawPaths } from '../pass-through/paths.js';
@@ -48,7 +49,9 @@ export function createPages(metrics: Pick<Metrics, 'expose'>): Pages {
   });
   app.get(['/model/info', '/v1/model/info'], (request: Request, { locals: { exchange } }: Reply) => {
     const id = request.query['litellm_model_id'];
-    const { deployments } = exchange.serving.settings;
+    const key = exchange.client?.key;
+    const { deployments: all } = exchange.serving.settings;
+    const deployments = key === undefined ? all : all.filter(({ modelName }) => key.allowsModel(modelName));
     answerJson(
       exchange,
       200,
@@ -111,6 +114,7 @@ function allRoutes({
     ...opened.map((path) => ({ path, methods: ['POST'] })),
     ...endpointPaths(endpoints).map((path) => ({ path, methods: ['POST'] })),
     ...[...polledPaths, ...pagePaths.keys()].map((path) => ({ path, methods: ['GET', 'HEAD'] })),
+    ...[...managementPaths].map(([path, method]) => ({ path, methods: [method] })),
     ...[...rawPaths].map(([path, methods]) => ({ path, methods })),
   ];
 }

@@ -121,7 +121,7 @@ export function hasOneAccount({ settings, environmentDeployment }: SelectionCont
 function selectNamed(model: string, path: string, { settings, router }: SelectionContext): Selection {
   const candidates = router.candidates(model);
   const selection = candidates.find(({ deployment }) => deployment.useInPassThrough) ?? candidates[0];
-  if (selection === undefined) throw noDeploymentFor(model, path.replace(/^\//, ''), { settings, router });
+  if (selection === undefined) throw noDeploymentFor(model, path.replace(/^\//, ''), settings, router.modelNames);
   return selection;
 }
 

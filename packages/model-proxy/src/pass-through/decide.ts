@@ -1,4 +1,5 @@
 /** Selects the deployment of a raw request by names in its head, or in the body if necessary. */
+import { checkModel, uncheckedModelFault, visibleModels } from '../exchange/admission.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { mediaType } from '../exchange/request/request-head.js';
 import { noSuchPath } from '../errors/path.js';
@@ -133,20 +134,25 @@ function byModel(
 export function decideWebSocket(task: RawTask): Decision {
   const { exchange, target, path, query, selectionContext } = task;
   const { router } = exchange.serving;
+  const key = exchange.client?.key;
+  const known = visibleModels(exchange);
   if (target.kind === 'files') throw noSuchPath('WebSocket', path);
-  if (target.kind === 'provider') return streamedDecision(exchange, byModel(task));
   const model = valueIn(query, 'model');
+  const unchecked = target.kind === 'provider' || model === undefined ? uncheckedModelFault(exchange) : undefined;
+  if (unchecked !== undefined) throw unchecked;
+  if (target.kind === 'provider') return streamedDecision(exchange, byModel(task));
   if (model === undefined) {
     // OpenAI requires no model for a transcription session (`intent`), or to join an existing Realtime
     // call (`call_id`).
-    if (valueIn(query, 'intent', 'call_id') === undefined) throw missingModel(target.rest, router.modelNames);
+    if (valueIn(query, 'intent', 'call_id') === undefined) throw missingModel(target.rest, known);
     return streamedDecision(exchange, {
       selection: chooseForFiles({ models: [], provider: null }, path, selectionContext),
       query,
     });
   }
-  const selection = router.select(model);
-  if (selection === undefined) throw noDeploymentFor(model, target.rest, exchange.serving);
+  const selection = router.select(key?.modelOf(model) ?? model);
+  checkModel(key, model, selection?.modelGroup);
+  if (selection === undefined) throw noDeploymentFor(model, target.rest, exchange.serving.settings, known);
   return streamedDecision(exchange, { selection, query: withValue(query, 'model', selection.upstreamModel) });
 }
 

@@ -13,7 +13,7 @@ export const usageNumbers = z.object({
 type UsageNumbers = z.infer<typeof usageNumbers>;
 
 /** What a row counts: the requests of a key, or the requests with a tag. */
-export type UsageSubject = 'key' | 'tag';
+type UsageSubject = 'key' | 'tag';
 
 /** A row of a report. */
 export interface UsageRow extends Readonly<UsageNumbers> {

@@ -83,7 +83,7 @@ export function json(value: unknown, status = 200, headers: Readonly<Record<stri
 export interface ServeOptions {
   readonly settings?: Partial<ProxySettings>;
   readonly deployment?: Partial<Deployment>;
-  readonly app?: Partial<Pick<AppOptions, 'detailedDebug' | 'passThrough'>>;
+  readonly app?: Partial<Pick<AppOptions, 'detailedDebug' | 'passThrough' | 'store'>>;
 }
 
 /** Starts the app and its upstream. */

@@ -119,10 +119,14 @@ const settings: readonly SettingGroup[] = [
     default_team_settings vertex_project vertex_location vertex_ai_safety_settings model_group_settings enable_azure_ad_token_refresh
     global_prompt_directory check_provider_endpoint add_user_information_to_llm_headers forward_llm_provider_auth_headers cors`,
   ),
+  ignored(
+    'sets defaults and limits of new keys',
+    `upperbound_key_generate_params default_key_generate_params key_generation_settings enable_key_alias_format_validation
+    key_alias_pattern`,
+  ),
   fulfilled(
-    'there are no keys except `master_key`',
-    `upperbound_key_generate_params default_key_generate_params key_generation_settings default_internal_user_params
-    default_team_params max_ui_session_budget enable_key_alias_format_validation key_alias_pattern`,
+    'there are no users, teams and admin pages',
+    'default_internal_user_params default_team_params max_ui_session_budget',
   ),
   fulfilled(
     'no content of requests is logged, reported or billed',
@@ -149,7 +153,7 @@ const general: readonly SettingGroup[] = [
   ignored(
     'stores keys, users and models in a database',
     `database_url database_connection_pool_limit database_connection_timeout database_type database_args store_model_in_db
-    store_prompts_in_spend_logs maximum_spend_logs_retention_period maximum_spend_logs_retention_interval
+    store_prompts_in_spend_logs maximum_spend_logs_retention_interval
     allow_requests_on_db_unavailable supported_db_objects proxy_batch_write_at proxy_batch_polling_interval
     proxy_budget_rescheduler_min_time proxy_budget_rescheduler_max_time use_redis_transaction_buffer spend_report_frequency
     coordination_redis user_api_key_cache_ttl`,
@@ -176,10 +180,7 @@ const general: readonly SettingGroup[] = [
     custom_ui_sso_sign_in_handler control_plane_url search_api service_account_settings token_rate_limit_type UI_USERNAME
     UI_PASSWORD fail_closed_rate_limit_enforcement cancel_on_disconnect`,
   ),
-  fulfilled(
-    'there are no keys except `master_key`, and no admin pages',
-    'ui_access_mode default_team_disabled mcp_internal_ip_ranges',
-  ),
+  fulfilled('there are no teams and no admin pages', 'ui_access_mode default_team_disabled mcp_internal_ip_ranges'),
   fulfilled('tags of clients have no effect', 'reject_clientside_metadata_tags'),
   fulfilled(
     'there is nothing to switch off',

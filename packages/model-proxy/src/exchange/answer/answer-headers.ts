@@ -5,6 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
+import type { VirtualKey } from '../../auth/virtual-key.js';
 import type { Deployment } from '../../providers/deployment.js';
 import type { Selection } from '../../routing/router.js';
 import { pythonSeconds } from '../../upstream/connection-faults.js';
@@ -27,6 +28,7 @@ export function answerHeaders(exchange: Exchange, upstream: readonly string[] | 
     addDurations(headers, exchange);
     addCallHeaders(headers, exchange);
   }
+  if (exchange.client?.key !== undefined) addKeyHeaders(headers, exchange, exchange.client.key);
   if (upstream !== null) {
     const from = headers.length;
     addUpstreamHeaders(headers, upstream, selection?.deployment ?? null);
@@ -83,6 +85,26 @@ function addCallHeaders(headers: string[], { selection, timeoutMs, usage, retrie
   // The usage of a stream is known only at its end, after its head.
   const cost = usage === null || selection === null ? null : costOf(selection.deployment, usage);
   if (cost !== null) headers.push('x-litellm-response-cost', String(cost));
+}
+
+/** Adds what is left of the limits of a virtual key, and its budget. */
+function addKeyHeaders(headers: string[], { serving: { keys } }: Exchange, key: VirtualKey): void {
+  if (keys === null) return;
+  const { digest, stored } = key;
+  const { rpmLimit, tpmLimit, maxBudget } = stored;
+  headers.push('x-litellm-key-spend', String(keys.store.spendOf(digest).spend));
+  if (maxBudget !== null) headers.push('x-litellm-key-max-budget', String(maxBudget));
+  if (rpmLimit === null && tpmLimit === null) return;
+  const { requests, tokens } = keys.limits.remaining(key);
+  for (const [what, name, limit, remaining] of [
+    ['requests', 'rpm', rpmLimit, requests],
+    ['tokens', 'tpm', tpmLimit, tokens],
+  ] as const) {
+    if (limit === null || remaining === null) continue;
+    headers.push(`x-litellm-key-${name}-limit`, String(limit));
+    headers.push(`x-ratelimit-api_key-limit-${what}`, String(limit));
+    headers.push(`x-ratelimit-api_key-remaining-${what}`, String(remaining));
+  }
 }
 
 function addDurations(headers: string[], exchange: Exchange): void {

@@ -17,6 +17,7 @@ import { BodyStream } from '../../upstream/body-stream.js';
 import type { UpstreamRequest } from '../../upstream/upstream.js';
 import { breakOff, refuse } from '../answer/refusal.js';
 import { renaming } from '../answer/renaming.js';
+import { checkModel, visibleModels } from '../admission.js';
 import type { Exchange } from '../exchange.js';
 import type { RequestBody } from '../request/request-body.js';
 import { upstreamRequest } from '../request/upstream-request.js';
@@ -46,7 +47,9 @@ export class Attempts implements AttemptOwner {
   readonly #exchange: Exchange;
   readonly #target: Target;
   readonly #body: RequestBody;
-  /** The public name that the client requests. */
+  /** The name that the client sent. */
+  #requested = '';
+  /** The public name that it means. */
   #model = '';
   #attempt: Attempt | null = null;
   /** Ends the wait for a repetition. */
@@ -71,10 +74,14 @@ export class Attempts implements AttemptOwner {
     const { router, settings } = serving;
     const { endpoint, model } = this.#target;
     const requested = model ?? this.#body.model(endpoint);
-    if (requested === undefined || requested === '') throw missingModel(endpoint.path, router.modelNames);
-    this.#model = requested;
-    const selection = router.select(requested);
-    if (selection === undefined) throw noDeploymentFor(requested, endpoint.path, serving);
+    if (requested === undefined || requested === '') throw missingModel(endpoint.path, visibleModels(this.#exchange));
+    const key = this.#exchange.client?.key;
+    this.#requested = requested;
+    this.#model = key?.modelOf(requested) ?? requested;
+    const selection = router.select(this.#model);
+    checkModel(key, requested, selection?.modelGroup);
+    if (selection === undefined)
+      throw noDeploymentFor(requested, endpoint.path, settings, visibleModels(this.#exchange));
     this.#exchange.selection = selection;
     const coolingMs = serving.health.isCalm ? 0 : serving.health.coolingMs(selection.deployment.id);
     if (coolingMs > 0) throw this.#allCoolingDown();
@@ -257,7 +264,7 @@ export class Attempts implements AttemptOwner {
       return error;
     }
     exchange.timeoutMs = shownTimeout(outgoing.timeouts, this.#body.streams);
-    const rename = renaming(settings.modelNameInResponse, deployment.provider.name, this.#model);
+    const rename = renaming(settings.modelNameInResponse, deployment.provider.name, this.#requested);
     const traced = trace === null ? null : trace.sending(id, tracedRequest(outgoing));
     const attempt = new Attempt({ exchange, endpoint, rename, translated }, traced, this);
     if (exchange.sentAt === 0) exchange.sentAt = performance.now();

@@ -1,0 +1,15 @@
+/** The settings of the store, in `general_settings`. */
+import { period, text } from './setting-types.js';
+
+/** The rows of `generalTable` about the store. */
+export const storeRows = {
+  store: text({
+    name: 'store',
+    doc: 'Folder for [virtual keys](../guides/keys.md), budgets and usage. The proxy creates it. Without it, `master_key` is the only key. A change needs a restart. Not in LiteLLM.',
+  }),
+  keepUsageDays: period({
+    name: 'maximum_spend_logs_retention_period',
+    doc: 'How long the usage of a day is stored: `30d`, `1y`. The present day counts.',
+    default: 'without end',
+  }),
+};

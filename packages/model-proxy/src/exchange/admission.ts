@@ -1,0 +1,99 @@
+/** Checks what the virtual key of a request may do, before the request is forwarded. */
+import type { VirtualKey } from '../auth/virtual-key.js';
+import { budgetExceeded, modelNotAllowed, modelUnchecked, pathNotAllowed } from '../errors/access.js';
+import type { ProxyError } from '../errors/proxy-error.js';
+import { plainPath } from '../endpoints/paths.js';
+import type { Store } from '../store/store.js';
+import { refuse } from './answer/refusal.js';
+import type { Exchange } from './exchange.js';
+
+/**
+ * Checks the path, the budget and the limits of the client's key. A request without a virtual key
+ * proceeds at once.
+ * @param proceed continues the request. It is not called if the client gets an error.
+ */
+export function admitClient(exchange: Exchange, proceed: () => void): void {
+  const key = exchange.client?.key;
+  const { keys } = exchange.serving;
+  if (key === undefined || keys === null) {
+    proceed();
+    return;
+  }
+  const fault = pathFault(exchange, true) ?? budgetFault(key, keys.store);
+  if (fault !== undefined) {
+    refuse(exchange, fault);
+    return;
+  }
+  keys.limits.admit(key, (limited) => {
+    if (limited !== undefined) refuse(exchange, limited);
+    else if (exchange.response.closed) keys.limits.release(key, 0);
+    else {
+      exchange.admittedKey = key;
+      proceed();
+    }
+  });
+}
+
+/**
+ * Returns the error if the client's key may not request the path.
+ * @param byDefault whether virtual keys without allowed routes may request it.
+ */
+export function pathFault({ request, client }: Exchange, byDefault: boolean): ProxyError | undefined {
+  const key = client?.key;
+  const path = plainPath(request.url ?? '/');
+  if (key === undefined || key.allowsPath(path, byDefault)) return undefined;
+  return pathNotAllowed(path, key.stored.allowedRoutes);
+}
+
+function budgetFault(key: VirtualKey, store: Store): ProxyError | undefined {
+  const { maxBudget, alias, name } = key.stored;
+  if (maxBudget === null) return undefined;
+  const { spend, resetAt } = store.spendOf(key.digest);
+  if (spend < maxBudget) return undefined;
+  const retryAfterSeconds = resetAt === null ? null : Math.max(1, Math.ceil((resetAt - Date.now()) / 1000));
+  return budgetExceeded(`${alias ?? 'key'} (${name})`, { spend, maxBudget, retryAfterSeconds });
+}
+
+/**
+ * Checks a model.
+ * @param requested the name that the client sent. @param group the model group; undefined: there is none.
+ * @throws {ProxyError} 403: the key may not use it.
+ */
+export function checkModel(key: VirtualKey | undefined, requested: string, group: string | undefined): void {
+  if (key === undefined || key.allowsModel(requested) || (group !== undefined && key.allowsModel(group))) return;
+  throw modelNotAllowed(requested);
+}
+
+/**
+ * Returns the error for a raw request whose model the proxy does not check: a key with a list of models
+ * could use others.
+ */
+export function uncheckedModelFault({ request, client }: Exchange): ProxyError | undefined {
+  return client?.key?.isRestricted === true ? modelUnchecked(plainPath(request.url ?? '/')) : undefined;
+}
+
+/** Returns the public names that a client may use. */
+export function visibleModels(exchange: Exchange): readonly string[] {
+  const key = exchange.client?.key;
+  const { modelNames } = exchange.serving.router;
+  return key === undefined ? modelNames : modelNames.filter((name) => key.allowsModel(name));
+}
+
+/** Ends the request for its key: frees its place, and counts its usage. Call it once. */
+export function settle(exchange: Exchange, cost: number, tags: readonly string[]): void {
+  const { selection, usage, admittedKey, serving, error, response } = exchange;
+  const { keys } = serving;
+  if (keys === null) return;
+  if (admittedKey !== null) keys.limits.release(admittedKey, usage?.totalTokens ?? 0);
+  if (selection === null) return;
+  keys.store.addUsage({
+    key: exchange.client?.key?.digest ?? null,
+    model: selection.modelGroup,
+    tags,
+    failed: error !== null || response.statusCode >= 400,
+    inputTokens: usage?.inputTokens ?? 0,
+    outputTokens: usage?.outputTokens ?? 0,
+    totalTokens: usage?.totalTokens ?? 0,
+    cost,
+  });
+}

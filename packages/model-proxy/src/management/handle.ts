@@ -1,0 +1,64 @@
+/** Handles management requests: authorization, body, answer. */
+import { adminOnly } from '../errors/access.js';
+import { ProxyError, requestFault, toProxyError } from '../errors/proxy-error.js';
+import { answerJson } from '../exchange/answer/answer-json.js';
+import { refuse } from '../exchange/answer/refusal.js';
+import type { Exchange } from '../exchange/exchange.js';
+import { readWhole } from '../pass-through/body-reader.js';
+import { StoreUnavailable } from '../store/store.js';
+import { managementPaths, pathsOfKeys, type ManagementPath } from './paths.js';
+import type { ManagementRequest } from './request.js';
+
+const MAX_BODY_BYTES = 1_048_576;
+
+/** Answers the request of an authenticated client. */
+export function handleManagement(exchange: Exchange, path: ManagementPath): void {
+  const { keys } = exchange.serving;
+  const key = exchange.client?.key;
+  if (key !== undefined && !pathsOfKeys.has(path)) refuse(exchange, adminOnly(path));
+  else if (keys === null) refuse(exchange, noStore(path));
+  else {
+    const url = exchange.request.url ?? '';
+    const query = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?')) : '');
+    const request = { store: keys.store, query, key, now: Date.now() };
+    if (managementPaths.get(path) === 'GET') void answer(exchange, path, () => ({ ...request, body: {} }));
+    else
+      readWhole(exchange, MAX_BODY_BYTES, (chunks) => {
+        void answer(exchange, path, ({ parseBody }) => ({ ...request, body: parseBody(chunks) }));
+      });
+  }
+}
+
+type Routes = typeof import('./routes.js');
+
+/** Never rejects: an error becomes the answer. */
+async function answer(
+  exchange: Exchange,
+  path: ManagementPath,
+  request: (routes: Routes) => ManagementRequest,
+): Promise<void> {
+  try {
+    const routes = await import('./routes.js');
+    const value = await routes.managementRoutes[path](request(routes));
+    if (!exchange.response.destroyed) answerJson(exchange, 200, value);
+  } catch (error) {
+    refuse(exchange, error instanceof StoreUnavailable ? storeUnavailable(error) : toProxyError(error));
+  }
+}
+
+function storeUnavailable(error: StoreUnavailable): ProxyError {
+  return new ProxyError({
+    status: 503,
+    kind: 'internal',
+    message: 'The store of the proxy cannot be used now. The log has the reason.',
+    headers: { 'retry-after': '1' },
+    cause: error,
+  });
+}
+
+function noStore(path: string): ProxyError {
+  return requestFault(`${path} needs a store: set general_settings.store in the configuration of the proxy.`, {
+    status: 501,
+    type: 'not_implemented_error',
+  });
+}

@@ -1,0 +1,161 @@
+/**
+ * LiteLLM's requests about virtual keys.
+ * @see https://docs.litellm.ai/docs/proxy/virtual_keys
+ */
+import { randomBytes } from 'node:crypto';
+import { invalidParameter } from '../errors/model.js';
+import { requestFault } from '../errors/proxy-error.js';
+import { digestOf, digestPattern, type StoredKey } from '../store/keys.js';
+import type { KeysInChange } from '../store/store.js';
+import { changedKey, newKey, parseKeyInput } from './key-input.js';
+import { fullKey, shownKey, statusOf } from './key-output.js';
+import { integerIn, type ManagementRequest } from './request.js';
+
+/** LiteLLM's keys have 16 random bytes. */
+const SECRET_BYTES = 24;
+const MIN_CUSTOM_LENGTH = 16;
+const MAX_CUSTOM_LENGTH = 256;
+
+/** `POST /key/generate`. @returns the only answer that contains the key itself. */
+export async function generateKey({ store, body, now }: ManagementRequest): Promise<object> {
+  const input = parseKeyInput(body);
+  const secret = secretOf(body['key']);
+  const digest = digestOf(secret);
+  const key = changedKey(newKey(maskedName(secret), now), input, now);
+  await store.changeKeys((keys) => {
+    if (keys.get(digest) !== undefined) throw requestFault('This key already exists.', { param: 'key' });
+    checkAlias(keys, digest, key);
+    return { changes: new Map([[digest, key]]), result: undefined };
+  });
+  if (typeof input.spend === 'number' && input.spend > 0) store.setSpend(digest, input.spend);
+  const { status: _status, ...shown } = shownKey(key, store.spendOf(digest), now);
+  return { ...shown, key: secret, token: digest, token_id: digest, duration: input.duration ?? null };
+}
+
+function secretOf(given: unknown): string {
+  if (given === undefined || given === null || given === '')
+    return `sk-${randomBytes(SECRET_BYTES).toString('base64url')}`;
+  if (typeof given !== 'string' || !given.startsWith('sk-'))
+    throw invalidParameter('key', "has an invalid format: a virtual key must start with 'sk-'");
+  if (given.length < MIN_CUSTOM_LENGTH || given.length > MAX_CUSTOM_LENGTH || !/^[\x21-\x7e]*$/.test(given))
+    throw invalidParameter(
+      'key',
+      `has an invalid format: a virtual key has ${MIN_CUSTOM_LENGTH} to ${MAX_CUSTOM_LENGTH} characters, without spaces`,
+    );
+  return given;
+}
+
+/** Shows the end of a key, as LiteLLM does. */
+const maskedName = (secret: string) => `sk-...${secret.slice(-4)}`;
+
+function checkAlias(keys: KeysInChange, digest: string, { alias }: StoredKey): void {
+  const other = alias === null ? undefined : keys.withAlias(alias);
+  if (other === undefined || other === digest) return;
+  throw requestFault(
+    `Key with alias '${alias ?? ''}' already exists. Unique key aliases across all keys are required.`,
+    { type: 'bad_request_error', param: 'key_alias' },
+  );
+}
+
+/** `POST /key/update`. */
+export async function updateKey(request: ManagementRequest): Promise<object> {
+  return change(request, parseKeyInput(request.body));
+}
+
+/** `POST /key/block` and `POST /key/unblock`. */
+export function blockKey(blocked: boolean) {
+  return (request: ManagementRequest): Promise<object> => change(request, { blocked });
+}
+
+async function change(
+  { store, body, now }: ManagementRequest,
+  input: ReturnType<typeof parseKeyInput>,
+): Promise<object> {
+  const { key: given } = body;
+  if (typeof given !== 'string') throw invalidParameter('key', 'is required');
+  const digest = digestOfGiven(given);
+  const key = await store.changeKeys((keys) => {
+    const before = keys.get(digest);
+    if (before === undefined) throw keyNotFound();
+    const next = changedKey(before, input, now);
+    checkAlias(keys, digest, next);
+    return { changes: new Map([[digest, next]]), result: next };
+  });
+  if (typeof input.spend === 'number') store.setSpend(digest, input.spend);
+  return { key: given, ...fullKey(store, digest, key, now) };
+}
+
+/** `POST /key/delete`. */
+export async function deleteKeys({ store, body }: ManagementRequest): Promise<object> {
+  const given = listIn(body, 'keys');
+  const aliases = listIn(body, 'key_aliases');
+  if (given.length + aliases.length === 0) throw invalidParameter('keys', 'or key_aliases is required');
+  const deleted = await store.changeKeys((keys) => {
+    const found = [
+      ...given.map((name) => ({ name, digest: digestOfGiven(name) })),
+      ...aliases.map((name) => ({ name, digest: keys.withAlias(name) })),
+    ].flatMap(({ name, digest }) => (digest !== undefined && keys.get(digest) !== undefined ? [{ name, digest }] : []));
+    if (found.length === 0) throw keyNotFound();
+    return { changes: new Map(found.map(({ digest }) => [digest, null])), result: found.map(({ name }) => name) };
+  });
+  return { deleted_keys: deleted };
+}
+
+function listIn(body: Readonly<Record<string, unknown>>, member: string): string[] {
+  const value = body[member] ?? [];
+  if (Array.isArray(value) && value.every((each): each is string => typeof each === 'string')) return value;
+  throw invalidParameter(member, 'must be a list of strings');
+}
+
+/** `GET /key/info`. A virtual key may read itself. */
+export function keyInfo({ store, query, now, key: own }: ManagementRequest): object {
+  const given = query.get('key') ?? own?.digest;
+  if (given === undefined) throw invalidParameter('key', 'is required');
+  const digest = digestOfGiven(given);
+  if (own !== undefined && own.digest !== digest)
+    throw requestFault("You are not allowed to access this key's info. Your role=unknown", { status: 403 });
+  const key = store.keys.get(digest);
+  if (key === undefined) throw keyNotFound();
+  return { key: given, info: shownKey(key, store.spendOf(digest), now) };
+}
+
+const MAX_PAGE_SIZE = 100;
+
+/** `GET /key/list`. */
+export function listKeys({ store, query, now }: ManagementRequest): object {
+  const page = integerIn(query, 'page', { default: 1, max: 1_000_000 });
+  const size = integerIn(query, 'size', { default: 10, max: MAX_PAGE_SIZE });
+  const found = [...store.keys].filter(([digest, key]) => isListed(query, digest, key, now)).sort(newestFirst);
+  const shown = found.slice((page - 1) * size, page * size);
+  const isFull = query.get('return_full_object') === 'true';
+  return {
+    keys: shown.map(([digest, key]) => (isFull ? fullKey(store, digest, key, now) : digest)),
+    total_count: found.length,
+    current_page: page,
+    total_pages: Math.ceil(found.length / size),
+  };
+}
+
+type KeyEntry = readonly [digest: string, key: StoredKey];
+const newestFirst = ([, left]: KeyEntry, [, right]: KeyEntry) => right.createdAt - left.createdAt;
+
+function isListed(query: URLSearchParams, digest: string, key: StoredKey, now: number): boolean {
+  const matches = (name: string, value: string | null) => !query.has(name) || query.get(name) === value;
+  const search = query.get('search')?.toLowerCase();
+  return (
+    matches('key_alias', key.alias) &&
+    matches('key_hash', digest) &&
+    matches('user_id', key.userId) &&
+    matches('team_id', key.teamId) &&
+    matches('status', statusOf(key, now)) &&
+    (search === undefined || digest === search || key.alias?.toLowerCase().includes(search) === true)
+  );
+}
+
+function digestOfGiven(given: string): string {
+  return digestPattern.test(given) ? given : digestOf(given);
+}
+
+function keyNotFound() {
+  return requestFault('Key not found in database', { status: 404, type: 'not_found_error', param: 'key' });
+}

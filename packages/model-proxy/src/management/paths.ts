@@ -1,0 +1,26 @@
+/** The paths of the management routes, listed separately so that a lookup does not load their code. */
+
+/** Path → method. */
+const methods = {
+  '/key/generate': 'POST',
+  '/key/update': 'POST',
+  '/key/delete': 'POST',
+  '/key/block': 'POST',
+  '/key/unblock': 'POST',
+  '/key/info': 'GET',
+  '/key/list': 'GET',
+} as const;
+
+/** A path of the management routes. */
+export type ManagementPath = keyof typeof methods;
+
+/** All paths with their methods. */
+export const managementPaths: ReadonlyMap<string, 'GET' | 'POST'> = new Map(Object.entries(methods));
+
+/** Paths that a virtual key may request: it gets only what belongs to it. */
+export const pathsOfKeys: ReadonlySet<string> = new Set<ManagementPath>(['/key/info']);
+
+/** Returns whether a path is a management route. */
+export function isManagementPath(path: string): path is ManagementPath {
+  return managementPaths.has(path);
+}

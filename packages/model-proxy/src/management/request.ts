@@ -1,0 +1,29 @@
+/** A management request, with everything that its function needs. */
+import type { VirtualKey } from '../auth/virtual-key.js';
+import { invalidParameter } from '../errors/model.js';
+import type { Store } from '../store/store.js';
+
+/** A management request. */
+export interface ManagementRequest {
+  readonly store: Store;
+  readonly query: URLSearchParams;
+  /** The JSON object of a POST; empty for a GET. */
+  readonly body: Readonly<Record<string, unknown>>;
+  /** The virtual key of the client; undefined: the master key. */
+  readonly key: VirtualKey | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** Reads an integer of the query. @throws {ProxyError} 400: it is not between 1 and `max`. */
+export function integerIn(
+  query: URLSearchParams,
+  name: string,
+  options: { readonly default: number; readonly max: number },
+): number {
+  const text = query.get(name);
+  if (text === null) return options.default;
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (value < 1 || value > options.max) throw invalidParameter(name, `must be a number from 1 to ${options.max}`);
+  return value;
+}

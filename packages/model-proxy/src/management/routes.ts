@@ -1,0 +1,29 @@
+/** The management routes: paths, methods and who may use them. Loaded with the first such request. */
+import { parseJson } from '@rackless/daemon/text/json.js';
+import { requestFault } from '../errors/proxy-error.js';
+import type { ManagementPath } from './paths.js';
+import { blockKey, deleteKeys, generateKey, keyInfo, listKeys, updateKey } from './key-routes.js';
+import type { ManagementRequest } from './request.js';
+
+type Handle = (request: ManagementRequest) => object | Promise<object>;
+
+/** The function of each path. */
+export const managementRoutes: Readonly<Record<ManagementPath, Handle>> = {
+  '/key/generate': generateKey,
+  '/key/update': updateKey,
+  '/key/delete': deleteKeys,
+  '/key/block': blockKey(true),
+  '/key/unblock': blockKey(false),
+  '/key/info': keyInfo,
+  '/key/list': listKeys,
+};
+
+/** Parses the body of a POST; an empty body is an empty object. @throws {ProxyError} 400. */
+export function parseBody(chunks: readonly Buffer[]): Readonly<Record<string, unknown>> {
+  const text = Buffer.concat(chunks).toString();
+  if (text.trim() === '') return {};
+  const value = parseJson(text);
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw requestFault('Invalid JSON payload: expected an object.');
+  return { ...value };
+}

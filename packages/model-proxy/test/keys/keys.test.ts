@@ -1,0 +1,408 @@
+/** Virtual keys over HTTP: LiteLLM's requests about keys, and what a key may do. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { digestOf } from '../../src/store/keys.js';
+import { StoreUnavailable } from '../../src/store/store.js';
+import { open } from '../harness/call.js';
+import { deploymentAt, json } from '../support/app.js';
+import { MASTER, serveKeys, type KeyedApp } from './fixture.js';
+
+let app: KeyedApp;
+beforeEach(async () => {
+  app = await serveKeys();
+});
+afterEach(() => app.close());
+
+const errorOf = (answer: { json(): unknown }) => (answer.json() as { error: Record<string, unknown> }).error; // an error
+
+describe('POST /key/generate', () => {
+  it("answers with LiteLLM's members, and stores only the digest", async () => {
+    const answer = await app.manage('POST', '/key/generate', {
+      key_alias: 'team-a',
+      models: ['public'],
+      rpm_limit: 10,
+      max_budget: 2.5,
+      budget_duration: '30d',
+      duration: '1h',
+      metadata: { team: 'core', __proto__: { polluted: true } },
+    });
+    expect(answer.status).toBe(200);
+    const { key, ...made } = answer.json() as Record<string, unknown>; // LiteLLM's answer
+    expect(key).toMatch(/^sk-[\w-]{32}$/);
+    const digest = digestOf(String(key));
+    expect(made).toMatchObject({
+      token: digest,
+      token_id: digest,
+      key_name: `sk-...${String(key).slice(-4)}`,
+      key_alias: 'team-a',
+      models: ['public'],
+      rpm_limit: 10,
+      tpm_limit: null,
+      max_budget: 2.5,
+      budget_duration: '30d',
+      duration: '1h',
+      spend: 0,
+      user_id: null,
+      metadata: { team: 'core' },
+      aliases: {},
+      config: {},
+      permissions: {},
+    });
+    expect(Date.parse(String(made['expires'])) - Date.now()).toBeGreaterThan(3_500_000);
+    expect(JSON.stringify([...app.store.keys])).not.toContain(String(key));
+    expect((await app.chat(String(key))).status).toBe(200);
+  });
+
+  it.each([
+    [{ key: 'not-a-key-but-long-enough' }, /must start with 'sk-'/],
+    [{ key: 'sk-short' }, /16 to 256 characters/],
+    [{ key_alias: 'a\nb' }, /key_alias/],
+    [{ key_alias: 'x'.repeat(257) }, /key_alias/],
+    [{ rpm_limit: -1 }, /rpm_limit/],
+    [{ rpm_limit: 1.5 }, /rpm_limit/],
+    [{ max_budget: 'much' }, /max_budget/],
+    [{ budget_duration: '30 days' }, /budget_duration/],
+    [{ duration: 'x' }, /duration/],
+    [{ rpm_limt: 5 }, /rpm_limt' is unknown: did you mean 'rpm_limit'/],
+    [{ model_max_budget: { a: 1 } }, /'model_max_budget' is not implemented here/],
+    [{ metadata: { text: 'x'.repeat(20_000) } }, /metadata' is too long/],
+    [{ models: Array.from({ length: 1001 }, (_, n) => `m${n}`) }, /models/],
+    [{ metadata: ['a'] }, /metadata/],
+  ])('rejects %j', async (body, message) => {
+    const answer = await app.manage('POST', '/key/generate', body);
+    expect(answer.status).toBe(400);
+    expect(errorOf(answer)['message']).toMatch(message);
+    expect(app.store.keys.size).toBe(0);
+  });
+
+  it('rejects a body that is not a JSON object', async () => {
+    for (const body of ['{', '[]', '"x"', '5'])
+      expect([body, (await app.manage('POST', '/key/generate', body as unknown as object)).status]).toEqual([
+        body,
+        400,
+      ]);
+  });
+
+  it('rejects an alias and a key that exist', async () => {
+    const key = await app.create({ key_alias: 'a' });
+    const alias = await app.manage('POST', '/key/generate', { key_alias: 'a' });
+    expect([alias.status, errorOf(alias)['message']]).toEqual([
+      400,
+      "Key with alias 'a' already exists. Unique key aliases across all keys are required.",
+    ]);
+    expect((await app.manage('POST', '/key/generate', { key })).status).toBe(400);
+    expect(app.store.keys.size).toBe(1);
+  });
+
+  it('gives an alias to one of two administrators who request it at the same time', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => app.manage('POST', '/key/generate', { key_alias: 'a' })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 9 }, () => 400)]);
+  });
+
+  it('answers 503 if the key cannot be stored', async () => {
+    const changeKeys = () => Promise.reject(new StoreUnavailable('no room'));
+    Object.assign(app.store, { changeKeys });
+    const answer = await app.manage('POST', '/key/generate', {});
+    expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1']);
+    expect(answer.text).not.toContain('no room');
+  });
+});
+
+describe('management requests', () => {
+  it.each(['/key/generate', '/key/update', '/key/delete', '/key/block', '/key/unblock'])(
+    'POST %s needs the master key',
+    async (path) => {
+      const key = await app.create();
+      const answer = await app.manage('POST', path, { key, keys: [key] }, key);
+      expect([answer.status, errorOf(answer)['message']]).toEqual([
+        401,
+        `Authentication Error, Only proxy admin can be used to generate, delete, update info for new keys/users/teams. Route=${path}. Your role=unknown. Your user_id=unknown`,
+      ]);
+      expect((await app.manage('POST', path, {}, 'sk-wrong-0123456789')).status).toBe(401);
+      expect(app.store.keys.size).toBe(1);
+    },
+  );
+
+  it('answer 405 for other methods, and 501 without a store', async () => {
+    const get = await app.manage('GET', '/key/generate');
+    expect([get.status, get.headers.allow]).toEqual([405, 'POST']);
+    const { serveApp } = await import('../support/app.js');
+    const bare = await serveApp();
+    const answer = await open(`${bare.url}/key/generate`, { body: {} });
+    expect(answer.status).toBe(501);
+    await answer.ended;
+    expect(answer.text).toContain('general_settings.store');
+    await bare.close();
+  });
+
+  it('change a key, and each change has an effect on the next request', async () => {
+    const key = await app.create({ models: ['public'], rpm_limit: 5, metadata: { a: 1 } });
+    const update = (body: object) => app.manage('POST', '/key/update', { key, ...body });
+    expect((await update({ models: ['other'] })).json()).toMatchObject({ key, models: ['other'], rpm_limit: 5 });
+    expect((await app.chat(key)).status).toBe(403);
+    await update({ models: [], rpm_limit: null, metadata: null });
+    expect((await app.chat(key)).status).toBe(200);
+    expect([...app.store.keys.values()][0]).toMatchObject({ rpmLimit: null, metadata: {}, models: [] });
+    await app.manage('POST', '/key/block', { key });
+    const blocked = await app.chat(key);
+    expect([blocked.status, errorOf(blocked)['message']]).toEqual([
+      401,
+      "Authentication Error, Key is blocked. Update via `/key/unblock` if you're an admin.",
+    ]);
+    await app.manage('POST', '/key/unblock', { key: digestOf(key) });
+    expect((await app.chat(key)).status).toBe(200);
+    expect((await app.manage('POST', '/key/delete', { keys: [key] })).json()).toEqual({ deleted_keys: [key] });
+    expect((await app.chat(key)).status).toBe(401);
+    expect((await update({})).status).toBe(404);
+    expect((await app.manage('POST', '/key/delete', { keys: [key] })).status).toBe(404);
+  });
+
+  it('keep the changes that two administrators make to one key at the same time', async () => {
+    const key = await app.create();
+    await Promise.all([
+      app.manage('POST', '/key/update', { key, rpm_limit: 7 }),
+      app.manage('POST', '/key/update', { key, tpm_limit: 8 }),
+      app.manage('POST', '/key/update', { key, max_budget: 9 }),
+    ]);
+    expect([...app.store.keys.values()][0]).toMatchObject({ rpmLimit: 7, tpmLimit: 8, maxBudget: 9 });
+  });
+
+  it('delete by alias', async () => {
+    await app.create({ key_alias: 'a' });
+    await app.create({ key_alias: 'b' });
+    expect((await app.manage('POST', '/key/delete', { key_aliases: ['a', 'x'] })).json()).toEqual({
+      deleted_keys: ['a'],
+    });
+    expect(app.store.keys.size).toBe(1);
+  });
+});
+
+describe('GET /key/info', () => {
+  it('shows a key by itself, by its digest, and to its owner', async () => {
+    const key = await app.create({ key_alias: 'a' });
+    const digest = digestOf(key);
+    for (const [query, by, name] of [
+      [`?key=${key}`, MASTER, key],
+      [`?key=${digest}`, MASTER, digest],
+      ['', key, digest],
+    ] as const) {
+      const answer = await app.manage('GET', `/key/info${query}`, undefined, by);
+      expect(answer.json()).toMatchObject({ key: name, info: { key_alias: 'a', spend: 0, blocked: false } });
+      expect(answer.text.includes(`"token"`)).toBe(false);
+    }
+  });
+
+  it('does not show other keys to a virtual key, and answers 404 for an unknown key', async () => {
+    const [one, two] = [await app.create(), await app.create()];
+    expect((await app.manage('GET', `/key/info?key=${two}`, undefined, one)).status).toBe(403);
+    const unknown = await app.manage('GET', '/key/info?key=sk-unknown');
+    expect([unknown.status, errorOf(unknown)['message']]).toEqual([404, 'Key not found in database']);
+  });
+});
+
+describe('GET /key/list', () => {
+  it('has pages, filters and full objects', async () => {
+    for (let n = 0; n < 12; n += 1) await app.create({ key_alias: `k${n}`, user_id: n < 3 ? 'u' : 'v' });
+    const list = async (query: string) => (await app.manage('GET', `/key/list${query}`)).json();
+    expect(await list('')).toMatchObject({ total_count: 12, current_page: 1, total_pages: 2 });
+    expect(await list('?page=2&size=5&return_full_object=true')).toMatchObject({ current_page: 2, total_pages: 3 });
+    const found = (await list('?user_id=u&return_full_object=true')) as {
+      keys: { key_alias: string; token: string }[];
+    };
+    expect(found.keys.map(({ key_alias: alias }) => alias).sort()).toEqual(['k0', 'k1', 'k2']);
+    expect(await list(`?key_hash=${found.keys[0]?.token ?? ''}`)).toMatchObject({ total_count: 1 });
+    expect(await list('?status=revoked')).toMatchObject({ total_count: 0, keys: [] });
+    expect((await app.manage('GET', '/key/list?size=101')).status).toBe(400);
+    expect((await app.manage('GET', '/key/list?page=-1')).status).toBe(400);
+  });
+});
+
+describe('a virtual key', () => {
+  it('is rejected when it has expired', async () => {
+    const key = await app.create({ duration: '1s' });
+    const digest = digestOf(key);
+    const stored = app.store.keys.get(digest);
+    if (stored === undefined) throw new Error('no key');
+    await app.store.changeKeys(() => ({
+      changes: new Map([[digest, { ...stored, expiresAt: Date.now() - 1 }]]),
+      result: 0,
+    }));
+    const answer = await app.chat(key);
+    expect([answer.status, errorOf(answer)['type'], errorOf(answer)['code']]).toEqual([401, 'expired_key', '401']);
+    expect(errorOf(answer)['message']).toMatch(/^Authentication Error - Expired Key\. Key Expiry time \d{4}-/);
+  });
+
+  it('is not the digest of a key, and not a key with another case or a space', async () => {
+    const key = await app.create();
+    for (const wrong of [digestOf(key), key.toUpperCase(), `${key} x`, key.slice(0, -1)])
+      expect((await app.chat(wrong)).status).toBe(401);
+  });
+
+  it('may only use its models, sees only them, and learns no other names', async () => {
+    await app.close();
+    app = await serveKeys({
+      settings: { deployments: [] },
+    });
+    const at = (modelName: string) =>
+      deploymentAt(`http://127.0.0.1:${app.upstreamPort}/v1`, { modelName, id: modelName });
+    const { settingsOf } = await import('../support/app.js');
+    app.app.replaceSettings(settingsOf([at('public'), at('secret'), at('open/*')], { clientKeys: new Set([MASTER]) }));
+    const key = await app.create({ models: ['public', 'open/*'], aliases: { mine: 'secret' } });
+    expect((await app.chat(key)).status).toBe(200);
+    expect((await app.chat(key, { model: 'open/x' })).status).toBe(200);
+    for (const model of ['secret', 'unknown', 'mine']) {
+      const answer = await app.chat(key, { model });
+      expect([model, answer.status, errorOf(answer)['type'], errorOf(answer)['param']]).toEqual([
+        ...[model, 403],
+        'key_model_access_denied',
+        'model',
+      ]);
+      expect(errorOf(answer)['message']).toBe(
+        `The requested model '${model}' is not available for this API key, or the model name is invalid. Check the models available to you and try again.`,
+      );
+    }
+    const missing = await app.chat(key, { model: undefined });
+    expect(missing.text).not.toContain('secret');
+    const models = await app.manage('GET', '/v1/models', undefined, key);
+    expect((models.json() as { data: { id: string }[] }).data.map(({ id }) => id)).toEqual(['public', 'open/*']);
+    expect((await app.manage('GET', '/v1/models/secret', undefined, key)).status).toBe(404);
+    expect((await app.manage('GET', '/model/info', undefined, key)).text).not.toContain('secret');
+    const other = await app.create({ models: ['mine', 'public'], aliases: { mine: 'secret' } });
+    expect((await app.chat(other, { model: 'mine' })).status).toBe(200);
+    expect(JSON.parse(app.asked.at(-1)?.body.toString() ?? '')).toMatchObject({ model: 'served/model' });
+  });
+
+  it('may only request its paths, and needs the master key for closed pages', async () => {
+    const key = await app.create({ allowed_routes: ['/v1/embeddings', '/health'] });
+    const chat = await app.chat(key);
+    expect([chat.status, errorOf(chat)['message']]).toEqual([
+      403,
+      "Virtual key is not allowed to call this route. Only allowed to call routes: ['/v1/embeddings', '/health']. Tried to call route: /v1/chat/completions",
+    ]);
+    expect((await app.manage('GET', '/v1/models', undefined, key)).status).toBe(403);
+    expect((await app.manage('GET', '/health', undefined, key)).status).toBe(200);
+    const plain = await app.create();
+    expect((await app.manage('GET', '/health', undefined, plain)).status).toBe(403);
+    const reader = await app.create({ key_type: 'management' });
+    expect((await app.chat(reader)).status).toBe(403);
+  });
+
+  it('has a budget, which a new period resets', async () => {
+    await app.close();
+    app = await serveKeys({ deployment: { modelInfo: { input_cost_per_token: 0.01, output_cost_per_token: 0.02 } } });
+    const key = await app.create({ max_budget: 0.3, budget_duration: '1d', key_alias: 'spender' });
+    const first = await app.chat(key);
+    expect([first.status, first.headers['x-litellm-key-spend'], first.headers['x-litellm-key-max-budget']]).toEqual([
+      200,
+      '0',
+      '0.3',
+    ]);
+    expect((await app.chat(key)).headers['x-litellm-key-spend']).toBe('0.2');
+    const refused = await app.chat(key);
+    expect([refused.status, errorOf(refused)['type'], refused.headers['x-should-retry']]).toEqual([
+      429,
+      'budget_exceeded',
+      'false',
+    ]);
+    expect(errorOf(refused)['message']).toBe(
+      `Budget has been exceeded! Key=spender (sk-...${key.slice(-4)}) Current cost: 0.4, Max budget: 0.3`,
+    );
+    expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(86_400);
+    expect(app.asked).toHaveLength(2);
+    app.clock.ms += 86_400_000;
+    expect((await app.chat(key)).status).toBe(200);
+    await app.manage('POST', '/key/update', { key, spend: 5 });
+    expect((await app.chat(key)).status).toBe(429);
+  });
+
+  it('has limits for requests and tokens, and reports what is left', async () => {
+    const key = await app.create({ rpm_limit: 2, tpm_limit: 20 });
+    const [first, second, third] = [await app.chat(key), await app.chat(key), await app.chat(key)];
+    expect([
+      first.status,
+      first.headers['x-ratelimit-api_key-remaining-requests'],
+      first.headers['x-litellm-key-rpm-limit'],
+    ]).toEqual([...[200, '1'], '2']);
+    expect([second.status, second.headers['x-ratelimit-api_key-remaining-tokens']]).toEqual([200, '5']);
+    expect(third.status).toBe(429);
+    expect(errorOf(third)).toMatchObject({ type: 'rate_limit_error', code: '429' });
+    expect(errorOf(third)['message']).toMatch(
+      new RegExp(
+        `^Rate limit exceeded for api_key: ${digestOf(key)}\\. Limit type: requests\\. Current limit: 2, Remaining: 0\\. Limit resets at: `,
+      ),
+    );
+    expect(Number(third.headers['retry-after'])).toBeGreaterThan(50);
+    const tokens = await app.create({ tpm_limit: 15 });
+    expect((await app.chat(tokens)).status).toBe(200);
+    expect(errorOf(await app.chat(tokens))['message']).toContain('Limit type: tokens');
+    expect(app.asked).toHaveLength(3);
+  });
+
+  it('has a limit for parallel requests, which also counts clients that disconnect', async () => {
+    const key = await app.create({ max_parallel_requests: 2 });
+    const waiting: (() => void)[] = [];
+    app.answering = (asked, response) => void waiting.push(() => json({ model: 'x' })(asked, response));
+    const send = () =>
+      open(`${app.url}/v1/chat/completions`, {
+        headers: { authorization: `Bearer ${key}` },
+        body: { model: 'public', messages: [] },
+      });
+    const gone = connect(app.port, '127.0.0.1');
+    const body = JSON.stringify({ model: 'public', messages: [] });
+    gone.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    const first = send();
+    const { waitFor } = await import('../harness/wait.js');
+    await waitFor(
+      () => (waiting.length === 2 ? true : undefined),
+      () => 'two requests',
+    );
+    const refused = await send();
+    expect(refused.status).toBe(429);
+    await refused.ended;
+    expect(refused.text).toContain('Limit type: max_parallel_requests');
+    gone.destroy();
+    await once(gone, 'close');
+    await waitFor(
+      async () => {
+        const next = send();
+        const count = waiting.length;
+        const answer = await Promise.race([
+          next,
+          waitFor(
+            () => (waiting.length > count ? true : undefined),
+            () => 'a request',
+          ),
+        ]);
+        return answer === true ? true : undefined;
+      },
+      () => 'a free place',
+    );
+    for (const reply of waiting) reply();
+    expect((await first).status).toBe(200);
+  });
+
+  it('cannot use raw requests if it has a list of models, because the proxy does not read their model', async () => {
+    await app.close();
+    app = await serveKeys({
+      deployment: { useInPassThrough: true },
+      app: {
+        passThrough: {
+          accepts: () => true,
+          handle: ({ response }) => response.end('raw'),
+          loadModules: () => Promise.resolve(),
+          upgrade: () => undefined,
+          closeWebSockets: () => undefined,
+        },
+      },
+    });
+    const restricted = await app.create({ models: ['public'] });
+    expect((await app.manage('GET', '/openai/v1/files', undefined, restricted)).status).toBe(403);
+    const open = await app.create();
+    expect((await app.manage('GET', '/openai/v1/files', undefined, open)).text).toBe('raw');
+  });
+});
