@@ -67,7 +67,7 @@ export class Daemon {
 
   /**
    * Waits until it serves.
-   * @throws {Error} it ended or took too long.
+   * @throws {Error} if it ended or took too long.
    */
   async serving() {
     const [, port] = await this.said(/serving .*?https?:\/\/[^\s"]*?:(\d+)/);
@@ -106,7 +106,7 @@ export class Daemon {
 
   /**
    * Checks that the process lives and answers.
-   * @throws {Error} it does not.
+   * @throws {Error} if it does not.
    */
   async check(seconds = PATIENCE) {
     if (!this.isAlive) throw new Error(`the process ended: ${this.output.slice(-1000)}`);
@@ -116,7 +116,7 @@ export class Daemon {
 
   /**
    * Runs an attack while another client sends GET requests.
-   * @throws {Error} an answer is not 200, or takes longer than `seconds`.
+   * @throws {Error} if an answer is not 200, or takes longer than `seconds`.
    */
   async beside(seconds, attack) {
     let isOver = false;
@@ -142,7 +142,7 @@ export class Daemon {
   /**
    * Stops it.
    * @returns its exit code, or the signal that ended it.
-   * @throws {Error} it does not end.
+   * @throws {Error} if it does not end.
    */
   async stop(signal = 'SIGTERM') {
     this.#child.kill(signal);

@@ -120,7 +120,7 @@ function openArena(target) {
     },
     /**
      * Checks the shared daemons.
-     * @throws {Error} one of them does not work.
+     * @throws {Error} if one of them does not work.
      */
     check: async () => {
       for (const { daemon, ...rest } of await Promise.all(shared.values())) {

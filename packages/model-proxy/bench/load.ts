@@ -38,7 +38,7 @@ interface Summary {
 
 /**
  * Repeats a POST over a number of connections.
- * @throws {Error} an answer was not 200.
+ * @throws {Error} if an answer was not 200.
  */
 export async function load(folder: string, options: LoadOptions): Promise<Loaded> {
   const { url, body, connections, seconds, pid } = options;

@@ -30,7 +30,7 @@ export async function stop(child: ChildProcess): Promise<void> {
 
 /**
  * Returns the process id.
- * @throws {Error} the command could not be started.
+ * @throws {Error} if the command could not be started.
  */
 export function pidOf(child: ChildProcess): number {
   if (child.pid === undefined) throw new Error(`starting ${child.spawnfile}: there is no process`);

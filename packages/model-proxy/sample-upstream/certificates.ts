@@ -38,7 +38,7 @@ export interface Authority {
  * Makes an authority.
  * @param folder the folder for its files; it must exist.
  * @param name the name of its files, so that authorities can share a folder.
- * @throws {Error} openssl 3 is missing, or the folder is not writable.
+ * @throws {Error} if openssl 3 is missing, or the folder is not writable.
  */
 export async function createAuthority(folder: string, name = 'ca'): Promise<Authority> {
   const [caFile, caKey] = [join(folder, `${name}.pem`), join(folder, `${name}.key`)];

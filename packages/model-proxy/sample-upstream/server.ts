@@ -90,7 +90,7 @@ const routes: Readonly<Record<string, Route>> = {
 
 /**
  * Starts a sample upstream.
- * @throws {Error} the port is in use, or the certificate is unreadable.
+ * @throws {Error} if the port is in use, or the certificate is unreadable.
  */
 export async function startSampleUpstream(options: SampleUpstreamOptions): Promise<SampleUpstream> {
   const { tls, clientCaFile, host = '127.0.0.1', port = 0 } = options;

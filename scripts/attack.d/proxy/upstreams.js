@@ -70,7 +70,7 @@ const MAX_HEAD_BYTES = 8192;
 
 /**
  * Makes the upstream answer once, then sends a probe.
- * @throws {Error} one of the answers is wrong.
+ * @throws {Error} if one of the answers is wrong.
  */
 async function tryAnswer({ daemon, answers }, id, way, serve) {
   answers.set(String(id), serve);

@@ -62,7 +62,7 @@ const unlockable: ReadonlySet<string> = new Set([
  * no lock either. Logs a warning in both cases.
  * @throws {FolderInUseError} another daemon uses it for longer than the wait, or the lock belongs
  *   to another user.
- * @throws {Error} the host lacks room or handles, or the path is unusable. The cause is the error
+ * @throws {Error} if the host lacks room or handles, or the path is unusable. The cause is the error
  *   of node:fs or node:net.
  */
 export async function lockFolder(

@@ -83,7 +83,7 @@ export function forwardedTarget(path: string, forwarded: ReadonlySet<string>): T
   return forwarded.has(relativePath) ? { endpoint: forwardedEndpoint(relativePath), model: null } : undefined;
 }
 
-/** Decodes percent escapes. @returns undefined: an escape is invalid. */
+/** Decodes percent escapes. @returns undefined if an escape is invalid. */
 export function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text);

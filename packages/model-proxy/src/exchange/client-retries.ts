@@ -7,7 +7,7 @@ const MAX_REQUESTED = 10;
 
 /**
  * Reads `x-litellm-num-retries`.
- * @returns null: the request has no such header, like most requests.
+ * @returns null if the request has no such header, like most requests.
  * @throws {ProxyError} 400: the header is invalid.
  */
 export function requestedRetriesOf(headers: IncomingHttpHeaders): number | null {

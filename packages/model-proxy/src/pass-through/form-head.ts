@@ -44,7 +44,7 @@ export class FormHeadReader {
   /** The end of the headers or of the value does not start before this offset. */
   #searchFrom = 0;
 
-  /** Makes the reader. @returns undefined: the content type is not a form, or has no boundary. */
+  /** Makes the reader. @returns undefined if the content type is not a form, or has no boundary. */
   static of(contentType: string, wanted: ReadonlySet<string>): FormHeadReader | undefined {
     const boundary = /^\s*multipart\/form-data\s*;/i.test(contentType) ? boundaryOf(contentType) : undefined;
     return boundary === undefined ? undefined : new FormHeadReader(boundary, wanted);
@@ -56,7 +56,7 @@ export class FormHeadReader {
     this.#wanted = wanted;
   }
 
-  /** Reads the next chunk. @returns undefined: more bytes are needed. */
+  /** Reads the next chunk. @returns undefined if more bytes are needed. */
   push(chunk: Buffer): FormHead | undefined {
     const length = this.#length + chunk.length;
     if (length > this.#memory.length) {
@@ -81,7 +81,7 @@ export class FormHeadReader {
 
   /**
    * Reads the parts that have arrived, from where the previous call stopped.
-   * @returns true: the reader needs no more bytes, because no wanted field can follow.
+   * @returns true if the reader needs no more bytes, because no wanted field can follow.
    */
   #readParts(): boolean {
     const bytes = this.#memory.subarray(0, this.#length);
@@ -126,7 +126,7 @@ export class FormHeadReader {
 
 /**
  * Reads the Content-Disposition.
- * @returns undefined: it is ambiguous, and the upstream must decide.
+ * @returns undefined if it is ambiguous, and the upstream must decide.
  */
 function readableDisposition(headers: string): Disposition | undefined {
   try {

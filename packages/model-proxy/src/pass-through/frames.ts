@@ -75,7 +75,7 @@ export function maskedGoingAway(reason: string): Buffer {
   return Buffer.concat([Buffer.from([0x80 | OPCODE_CLOSE, MASKED | payload.length]), key, masked]);
 }
 
-/** @throws {RangeError} the reason is too long for a control frame (§5.5). */
+/** @throws {RangeError} if the reason is too long for a control frame (§5.5). */
 function closePayload(reason: string): Buffer {
   const text = Buffer.from(reason);
   if (text.length > 123) throw new RangeError(`a close frame has no room for ${text.length} bytes`);

@@ -9,7 +9,7 @@ const key = /^[A-Za-z0-9+/]{21}[AQgw]==$/;
 /**
  * Checks a request for a WebSocket. If an upstream accepted an invalid request, the upstream would
  * read the client's next bytes as frames, while the client would read the answer as HTTP.
- * @returns undefined: the request is valid, or its method is not GET.
+ * @returns undefined if the request is valid, or its method is not GET.
  */
 export function handshakeFault({ headers, httpVersion, method }: IncomingMessage): ProxyError | undefined {
   // The handler of WebSockets answers 405 to other methods.

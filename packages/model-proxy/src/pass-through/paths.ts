@@ -33,7 +33,7 @@ export function acceptsPath(path: string): boolean {
 
 /**
  * Parses the URL of a request. Ignores the host of an absolute URL (RFC 9112 §3.2.2).
- * @returns undefined: the path is not raw, or could mean another path to the upstream.
+ * @returns undefined if the path is not raw, or could mean another path to the upstream.
  */
 export function rawTarget(url: string): RawTarget | undefined {
   const path = plainPath(url);

@@ -39,7 +39,7 @@ export function answerHead(exchange: Exchange, upstream: readonly string[]): str
 /**
  * Checks the status of an answer (RFC 9110 §15). Node's client accepts every number, but Node's
  * server throws for 099, and 600 has no meaning. The upstream client rejects both, too.
- * @returns null: the status is valid.
+ * @returns null if the status is valid.
  */
 export function statusFault({ statusCode = 0 }: IncomingMessage): AnswerFault | null {
   if (statusCode >= 200 && statusCode <= 599) return null;

@@ -129,7 +129,7 @@ function send(task: RawTask, { selection, query, body, streams }: Decision): voi
 
 /**
  * Prepares the handshake with the upstream.
- * @throws {ProxyError} the deployment cannot be used; 429: a limit is reached.
+ * @throws {ProxyError} if the deployment cannot be used; 429: a limit is reached.
  */
 function upgradePlan(
   task: RawTask,

@@ -47,7 +47,7 @@ export interface DialectEvents {
 export interface DialectStream {
   /**
    * Reads the next bytes, which may begin and end anywhere (sse/event-reader.ts finds events).
-   * @throws {Error} the bytes are not what the dialect expects. The client gets a 502.
+   * @throws {Error} if the bytes are not what the dialect expects. The client gets a 502.
    */
   push(chunk: Buffer): DialectEvents;
   /**
@@ -72,7 +72,7 @@ export interface DialectEndpoint {
   /**
    * Translates an answer with a status of 2xx.
    * @param value the parsed body. Check its shape: an upstream may send anything.
-   * @throws {Error} the answer is not what the dialect expects. The client gets a 502.
+   * @throws {Error} if the answer is not what the dialect expects. The client gets a 502.
    */
   answer(value: unknown, call: DialectCall): DialectAnswer;
   /** Absent: the endpoint has no streams. */
@@ -104,7 +104,7 @@ export interface Dialect {
   /**
    * Translates the body of an answer outside of 2xx.
    * @param body the parsed JSON; undefined: the body is not JSON.
-   * @returns undefined: the body has another shape, such as OpenAI's or a page of a load balancer.
+   * @returns undefined if the body has another shape, such as OpenAI's or a page of a load balancer.
    */
   error(status: number, body: unknown): UpstreamError | undefined;
   /**

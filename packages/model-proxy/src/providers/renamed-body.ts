@@ -10,7 +10,7 @@ import { checkedParameters, isConsumed } from './parameters.js';
 
 /**
  * Returns the body with the upstream's model name.
- * @returns undefined: the request may need other changes.
+ * @returns undefined if the request may need other changes.
  */
 export function renamedBody(object: JsonObject, options: RequestBodyOptions): Buffer[] | undefined {
   const { deployment, endpoint, upstreamModel, alwaysIncludeStreamUsage } = options;

@@ -14,7 +14,7 @@ export interface TranslatedCall {
  * @param path OpenAI's path below `/v1/`: `chat/completions`.
  * @param model the upstream's name.
  * @param streams whether the client asks for events.
- * @returns null: the bytes pass through unchanged.
+ * @returns null if the bytes pass through unchanged.
  * @throws {ProxyError} 400: the dialect does not have the endpoint.
  */
 export function translationOf(

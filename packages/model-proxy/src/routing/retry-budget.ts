@@ -7,7 +7,7 @@
 export interface RetryBudget {
   /** Adds the share of a request. @param share for example 0.2. */
   add(share: number): void;
-  /** Takes a retry from the budget. @returns false: the budget is empty. */
+  /** Takes a retry from the budget. @returns false if the budget is empty. */
   take(): boolean;
 }
 

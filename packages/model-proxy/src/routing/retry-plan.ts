@@ -95,7 +95,7 @@ interface WaitOptions {
 /**
  * Returns the time to wait before a request is repeated at a deployment: what the upstream asks for,
  * or a random part of a time that doubles with each retry.
- * @returns null: the upstream asks for more than a minute, so the client gets the error.
+ * @returns null if the upstream asks for more than a minute, so the client gets the error.
  */
 export function waitMs({ retries, askedMs, minMs, random }: WaitOptions): number | null {
   if (askedMs === null) return Math.max(minMs, random * Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** retries));

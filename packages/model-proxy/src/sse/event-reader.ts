@@ -22,7 +22,7 @@ export class EventReader {
   /**
    * Reads a chunk.
    * @returns the complete events with data; without comments.
-   * @throws {Error} an event is too large.
+   * @throws {Error} if an event is too large.
    */
   push(chunk: Buffer): ServerSentEvent[] {
     const events: ServerSentEvent[] = [];

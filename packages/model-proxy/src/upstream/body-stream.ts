@@ -35,7 +35,7 @@ export class BodyStream extends Readable {
     for (const piece of beginning) this.push(piece);
   }
 
-  /** Adds a chunk. @returns false: the caller must wait for `onRoom`. */
+  /** Adds a chunk. @returns false if the caller must wait for `onRoom`. */
   add(piece: Buffer): boolean {
     return this.destroyed || this.push(piece);
   }

@@ -7,7 +7,7 @@ import { constants, createBrotliDecompress, createGunzip, createInflate } from '
 
 /** Decompresses chunks and gives the result to its {@link DecodedSink}. */
 export interface Decoder {
-  /** @returns false: the caller must wait for `sink.onDrain`. */
+  /** @returns false if the caller must wait for `sink.onDrain`. */
   write(chunk: Buffer): boolean;
   end(): void;
   pause(): void;
@@ -43,7 +43,7 @@ export function takeContentEncoding(headers: string[]): string | null {
 
 /**
  * Makes the decoder for a Content-Encoding.
- * @returns null: the coding is empty or `identity`. `unknown`: an unsupported coding, or a list of
+ * @returns null if the coding is empty or `identity`. `unknown`: an unsupported coding, or a list of
  *   codings.
  */
 export function decoderOf(contentEncoding: string, sink: DecodedSink): Decoder | null | 'unknown' {

@@ -17,7 +17,7 @@ export interface ForwardProxy {
 
 /**
  * Returns the forward proxy for an upstream's origin; null: connect directly.
- * @throws {Error} the variable's value is not an http or https URL. The message names the variable,
+ * @throws {Error} if the variable's value is not an http or https URL. The message names the variable,
  *   never its value.
  */
 export function proxyOf(origin: URL, environment: Environment): ForwardProxy | null {

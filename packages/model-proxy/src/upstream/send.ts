@@ -215,7 +215,7 @@ class Upstreams implements PooledUpstream {
     return { hostname, port, tls, tunnel: { proxy, tls: proxyTls } };
   }
 
-  /** @throws {Error} a file cannot be read, now or since the last reload. */
+  /** @throws {Error} if a file cannot be read, now or since the last reload. */
   #readIdentity(tls: UpstreamTls, former?: ReadonlyMap<string, TlsIdentity | Error>): TlsIdentity {
     const key = JSON.stringify(tls);
     const identity = this.#identities.get(key) ?? this.#read(tls, former?.get(key));

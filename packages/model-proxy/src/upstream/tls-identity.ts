@@ -26,7 +26,7 @@ export interface TlsIdentity {
  * Reads the files of TLS settings and makes the context. This takes some milliseconds for a large
  * bundle. With `ssl_verify: true`, the file of SSL_CERT_FILE replaces the built-in roots, as in
  * OpenSSL and LiteLLM.
- * @throws {Error} a file cannot be read or contains no PEM. The message names the file.
+ * @throws {Error} if a file cannot be read or contains no PEM. The message names the file.
  */
 export function readTlsIdentity(tls: UpstreamTls, environment: Environment): TlsIdentity {
   const fromEnvironment = tls.verify === true ? (environment['SSL_CERT_FILE'] ?? '') : '';

@@ -50,7 +50,7 @@ export function useProxy(config: SampleConfigOptions = {}, options: TestUpstream
   return () => fixture;
 }
 
-/** Returns the error in a body. @throws {Error} the body does not have OpenAI's shape. */
+/** Returns the error in a body. @throws {Error} if the body does not have OpenAI's shape. */
 export function errorOf(text: string): { message: string; type: string; param: string | null; code: string } {
   const { error, ...more } = JSON.parse(text) as { error: Readonly<Record<string, unknown>> }; // checked below
   const { message, type, param, code, ...rest } = error;

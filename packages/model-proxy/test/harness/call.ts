@@ -8,7 +8,7 @@ export interface Answer {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
   readonly text: string;
-  /** Parses the body. @throws {SyntaxError} the body is not JSON. */
+  /** Parses the body. @throws {SyntaxError} if the body is not JSON. */
   json(): unknown;
 }
 
@@ -35,7 +35,7 @@ export interface OpenAnswer {
 
 /**
  * Sends a request on a new connection, and waits for the head of the answer.
- * @throws {Error} the connection fails before the head.
+ * @throws {Error} if the connection fails before the head.
  */
 export function open(url: string, { method = 'POST', headers = {}, body }: CallOptions = {}): Promise<OpenAnswer> {
   const bytes =
@@ -78,7 +78,7 @@ export function open(url: string, { method = 'POST', headers = {}, body }: CallO
   });
 }
 
-/** Sends a request, and waits for the whole answer. @throws {Error} the answer breaks off. */
+/** Sends a request, and waits for the whole answer. @throws {Error} if the answer breaks off. */
 export async function call(url: string, options: CallOptions = {}): Promise<Answer> {
   const { status, headers, pieces, ended } = await open(url, options);
   if ((await ended) === 'cut')

@@ -51,7 +51,7 @@ export class ProxyProcess {
     return address ?? '';
   }
 
-  /** Waits until the output matches. @throws {Error} the process ended, or the time is over. */
+  /** Waits until the output matches. @throws {Error} if the process ended, or the time is over. */
   said(pattern: RegExp): Promise<RegExpExecArray> {
     return waitFor(
       () => {

@@ -80,7 +80,7 @@ export function sampleConfig(
 
 /**
  * Starts a proxy on a free port of the loopback address.
- * @throws {Error} the proxy does not start.
+ * @throws {Error} if the proxy does not start.
  */
 export async function startTestProxy(yaml: string, options: TestProxyOptions = {}): Promise<TestProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'rackless-proxy-'));

@@ -128,7 +128,7 @@ export class TestUpstream {
     return this.authority.caFile;
   }
 
-  /** Returns the last request. @throws {Error} there was no request. */
+  /** Returns the last request. @throws {Error} if there was no request. */
   get last(): Received {
     const last = this.received.at(-1);
     if (last === undefined) throw new Error('the upstream has received nothing');

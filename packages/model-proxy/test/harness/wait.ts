@@ -6,7 +6,7 @@ const PATIENCE_MS = 120_000;
 
 /**
  * Calls `ask` until it returns a value.
- * @throws {Error} the time is over; with the text of `complaint`.
+ * @throws {Error} if the time is over; with the text of `complaint`.
  */
 export async function waitFor<T>(
   ask: () => T | undefined | Promise<T | undefined>,
@@ -30,7 +30,7 @@ const EQUAL_COUNTS = 40;
 
 /**
  * Waits until a count stops changing because of backpressure.
- * @throws {Error} the time is over; with the text of `complaint`.
+ * @throws {Error} if the time is over; with the text of `complaint`.
  */
 export async function settled(count: () => number, complaint: () => string): Promise<number> {
   let [before, equal] = [0, 0];

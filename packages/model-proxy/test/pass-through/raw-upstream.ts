@@ -139,7 +139,7 @@ export class RawUpstream {
 
   /**
    * Returns the last request.
-   * @throws {Error} there was no request.
+   * @throws {Error} if there was no request.
    */
   get last(): Seen {
     const last = this.seen.at(-1);

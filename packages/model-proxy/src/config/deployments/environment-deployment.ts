@@ -11,7 +11,7 @@ import { mapping, scalar } from './single-model.js';
 /**
  * Creates the deployment like an entry of `model_list`, so the general TLS settings and timeouts
  * apply to it.
- * @returns null: the environment has no key or no usable address. This is not a fault, because
+ * @returns null if the environment has no key or no usable address. This is not a fault, because
  *   clients may never use the deployment.
  */
 export function readEnvironmentDeployment(inherited: Inherited): Deployment | null {

@@ -16,7 +16,7 @@ const cachedPrices = new WeakMap<Deployment, Prices | null>();
 
 /**
  * Returns the cost of an answer. If only a single price is set, the other is 0.
- * @returns null: the deployment has no prices.
+ * @returns null if the deployment has no prices.
  */
 export function costOf(deployment: Deployment, { inputTokens, outputTokens }: Usage): number | null {
   let prices = cachedPrices.get(deployment);

@@ -19,7 +19,7 @@ const MAX_USAGE_BYTES = 2048;
  * Finds `usage` at the end of an answer or of a stream's last event, without parsing the rest. The
  * search cannot match inside a JSON string, because quotes are escaped there.
  * @param end the last bytes of the answer. Only the last 8 KiB are searched.
- * @returns null: there is no `usage`, or its members have unknown names.
+ * @returns null if there is no `usage`, or its members have unknown names.
  */
 export function findUsage(end: Buffer): Usage | null {
   const tail = end.length > MAX_TAIL_BYTES ? end.subarray(end.length - MAX_TAIL_BYTES) : end;

@@ -165,7 +165,7 @@ export class Attempts implements AttemptOwner {
     refuse(exchange, exchange.retries === 0 ? error : error.withNote(note), upstream);
   }
 
-  /** Starts the next attempt, now or later. @returns false: there is none. */
+  /** Starts the next attempt, now or later. @returns false if there is none. */
   #tryAgain(error: ProxyError, failure: FailureKind): boolean {
     const exchange = this.#exchange;
     const { selection, serving, retries } = exchange;
@@ -228,7 +228,7 @@ export class Attempts implements AttemptOwner {
     return true;
   }
 
-  /** Sends the request again. @returns false: the deployment cannot take it. */
+  /** Sends the request again. @returns false if the deployment cannot take it. */
   #repeatAt(selection: Selection): boolean {
     const exchange = this.#exchange;
     if (this.#send(selection) !== undefined) return false;

@@ -92,7 +92,7 @@ export class MultipartScanner {
 
   /**
    * Ends the form.
-   * @throws {MultipartError} the closing delimiter is missing.
+   * @throws {MultipartError} if the closing delimiter is missing.
    */
   finish(): Form {
     if (this.#state !== 'done' || this.#start === undefined)
@@ -100,7 +100,7 @@ export class MultipartScanner {
     return { fields: this.#fields, start: this.#start };
   }
 
-  /** Processes the next element of the form. @returns false: needs more bytes. */
+  /** Processes the next element of the form. @returns false if it needs more bytes. */
   #step(): boolean {
     switch (this.#state) {
       case 'content':
@@ -198,7 +198,7 @@ const parameters = /;\s*([^\s;="]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/g;
 /**
  * Reads the Content-Disposition of a part (RFC 7578 §4.2).
  * @param headers all headers of the part.
- * @throws {MultipartError} the part has two names: another parser could use the other.
+ * @throws {MultipartError} if the part has two names: another parser could use the other.
  */
 export function dispositionOf(headers: string): Disposition {
   const dispositions = headers.split('\r\n').filter((line) => /^content-disposition\s*:/i.test(line));

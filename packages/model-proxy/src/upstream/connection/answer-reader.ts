@@ -11,9 +11,9 @@ import { checkTrailer, MAX_HEAD_BYTES, parseAnswerHead, type AnswerHead } from '
 export interface AnswerSink {
   /** The first byte of the answer, or of an interim answer, has arrived. */
   onAnswerBegun(): void;
-  /** @returns false: the reader must pause. */
+  /** @returns false if the reader must pause. */
   onHead(head: AnswerHead): boolean;
-  /** @param bytes never empty. @returns false: the reader must pause. */
+  /** @param bytes never empty. @returns false if the reader must pause. */
   onData(bytes: Buffer): boolean;
   /** The answer is complete. @param isFollowed bytes follow that belong to no request. */
   onAnswerEnd(isFollowed: boolean): void;
@@ -125,7 +125,7 @@ export class AnswerReader {
 
   /**
    * Handles the end of the connection.
-   * @throws {AnswerFault} the answer is incomplete.
+   * @throws {AnswerFault} if the answer is incomplete.
    */
   finish(): void {
     if (this.isIdle) return;
@@ -290,7 +290,7 @@ function hexDigit(byte: number): number {
 /**
  * Checks an incomplete head. Without it, a server of another protocol could wait without end.
  * @param from offset of the new bytes.
- * @throws {AnswerFault} the bytes are not the beginning of a head.
+ * @throws {AnswerFault} if the bytes are not the beginning of a head.
  */
 function checkPartial(bytes: Buffer, start: number, from: number): void {
   const length = Math.min(bytes.length - start, BEGINNING.length);

@@ -20,9 +20,9 @@ export interface AnswerListener {
   onRequestSent(): void;
   /** The first byte of an answer has arrived. */
   onAnswerBegun(): void;
-  /** @returns false: the connection must pause. */
+  /** @returns false if the connection must pause. */
   onHead(head: AnswerHead): boolean;
-  /** @returns false: the connection must pause. */
+  /** @returns false if the connection must pause. */
   onData(bytes: Buffer): boolean;
   /**
    * @param isReusable whether another request may follow on the connection, after the kernel has
