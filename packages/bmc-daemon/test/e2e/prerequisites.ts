@@ -1,8 +1,7 @@
 /** Checks the prerequisites of the end-to-end tests, which scripts/test installs. */
-import { execFile } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { describe } from '@jest/globals';
 
 const programs = ['libvirtd', 'virsh', 'qemu-system-x86_64', 'unshare', 'tini', 'grub-mkimage', 'mcopy', 'xorriso'];
@@ -13,22 +12,26 @@ const files = {
   'a build of bmc-daemon (npm run build)': join(import.meta.dirname, '../../dist/cli.js'),
 };
 
+const requiresAll = process.env['RACKLESS_REQUIRE_ALL'] === '1';
+
+const absent = (names: readonly string[]): readonly string[] =>
+  names.filter((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status !== 0);
+
 async function missingHere(): Promise<readonly string[]> {
-  const missing: string[] = [];
-  for (const program of programs) {
-    await promisify(execFile)('sh', ['-c', `command -v ${program}`]).catch(() => missing.push(program));
-  }
+  const missing = [...absent(programs)];
   for (const [what, path] of Object.entries(files)) await access(path).catch(() => missing.push(what));
   return missing;
 }
 
-const missing = process.env['RACKLESS_REQUIRE_ALL'] === '1' ? [] : await missingHere();
+const missing = requiresAll ? [] : await missingHere();
 
 /**
  * Declares a suite. It is skipped, with the reason in its title, if a prerequisite is missing; with
  * RACKLESS_REQUIRE_ALL it fails.
+ * @param furtherPrograms that only this suite needs.
  */
-export function describeEndToEnd(title: string, suite: () => void): void {
-  if (missing.length === 0) describe(title, suite);
-  else describe.skip(`${title} (missing here: ${missing.join(', ')})`, suite);
+export function describeEndToEnd(title: string, suite: () => void, furtherPrograms: readonly string[] = []): void {
+  const all = [...missing, ...(requiresAll ? [] : absent(furtherPrograms))];
+  if (all.length === 0) describe(title, suite);
+  else describe.skip(`${title} (missing here: ${all.join(', ')})`, suite);
 }

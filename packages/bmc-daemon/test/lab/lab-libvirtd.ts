@@ -21,6 +21,9 @@ export interface HostContents {
   readonly files: readonly string[];
 }
 
+/** The account of swtpm, as that of the guests. The default one may not write to the private folders. */
+const qemuConf = ['swtpm_user = "root"', 'swtpm_group = "root"'];
+
 export class LabLibvirtd {
   private constructor(readonly libvirtd: PrivateLibvirtd) {}
 
@@ -29,7 +32,7 @@ export class LabLibvirtd {
    * `default`.
    */
   static async start(): Promise<LabLibvirtd> {
-    const lab = new LabLibvirtd(await startLibvirtd({ driver: 'qemu', bridges: ['br0', 'br1'] }));
+    const lab = new LabLibvirtd(await startLibvirtd({ driver: 'qemu', bridges: ['br0', 'br1'], qemuConf }));
     // The packages of libvirt contain this folder.
     await mkdir(join(lab.libvirtd.dir, 'log/qemu'));
     await lab.define('net', `<network><name>default</name><forward mode='bridge'/><bridge name='br0'/></network>`);
