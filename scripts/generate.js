@@ -7,6 +7,7 @@ import { renderConfigurationPage as renderBmcConfiguration } from '../packages/b
 import { resources, streams } from '../packages/bmc-daemon/dist/features.js';
 import { renderResourcesPage } from '../packages/bmc-daemon/dist/resources/documentation.js';
 import { renderConfigurationPage as renderProxyConfiguration } from '../packages/model-proxy/dist/config/documentation.js';
+import { renderProvidersPage } from '../packages/model-proxy/dist/config/providers-page.js';
 import { manualPages } from '../packages/racklessctl/dist/cli/manual.js';
 import { renderReference } from '../packages/racklessctl/dist/cli/reference.js';
 import { commands } from '../packages/racklessctl/dist/commands/index.js';
@@ -17,6 +18,7 @@ const manuals = Object.entries(manualPages(commands)).map(([name, text]) => [`pa
 const pages = {
   'docs/reference/bmc-daemon-configuration.md': renderBmcConfiguration(),
   'docs/reference/model-proxy-configuration.md': renderProxyConfiguration(),
+  'docs/reference/providers.md': renderProvidersPage(),
   'docs/reference/resources.md': renderResourcesPage(resources, streams),
   'docs/reference/racklessctl.md': renderReference(commands),
   'packages/libvirt/API.md': renderApiPage(),

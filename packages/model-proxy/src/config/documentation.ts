@@ -128,10 +128,9 @@ unknown name causes a warning. If the name looks like a misspelled key, the prox
 
 ### Providers
 
-\`model\` begins with a provider: \`openai\`, \`hosted_vllm\`, \`openrouter\`, \`groq\`, \`mistral\`, …. For these,
-the proxy knows the address and the environment variables, for example \`OPENAI_API_KEY\`,
-\`HOSTED_VLLM_API_KEY\` and \`HOSTED_VLLM_API_BASE\`. An unknown provider with an \`api_base\` causes a warning,
-and the proxy uses OpenAI's API at that address.
+\`model\` begins with a provider: \`openai\`, \`hosted_vllm\`, \`azure\`, \`groq\`, …. The proxy knows the addresses
+and environment variables of [these providers](providers.md). An unknown provider with an \`api_base\`
+causes a warning, and the proxy uses OpenAI's API at that address.
 
 If \`model\` does not begin with a provider, the proxy uses the first rule that applies, as LiteLLM does:
 

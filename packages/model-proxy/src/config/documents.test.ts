@@ -37,7 +37,7 @@ describe('include', () => {
 
   it('reports a fault with the name of the faulty file', () => {
     expect(faults(oneModel([], 'include: broken.yaml\n'))).toEqual([
-      'broken.yaml:3: model_list[0].params.api_base: must be a URL such as https://host/v1, without user and query, not the number 5',
+      'broken.yaml:3: model_list[0].params.api_base: must be a URL such as https://host/v1, without user and fragment, not the number 5',
       'broken.yaml:3: model_list[0].params: model is missing: the provider and the name of the model, such as hosted_vllm/gpt-oss-120b',
     ]);
     expect(faults(oneModel([], 'include: [no.yaml, none.yaml, 5, ""]\n'))).toEqual([

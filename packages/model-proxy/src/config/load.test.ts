@@ -210,12 +210,12 @@ describe('faults', () => {
     ].join('\n');
     expect(faults(text)).toEqual([
       'config.yaml:2: model_list[0].model_name: must be a string that is not empty, not the number 4',
-      'config.yaml:3: model_list[0].litellm_params.api_base: must be a URL such as https://host/v1, without user and query, not the string "host/v1"',
+      'config.yaml:3: model_list[0].litellm_params.api_base: must be a URL such as https://host/v1, without user and fragment, not the string "host/v1"',
       'config.yaml:3: model_list[0].litellm_params.api_key: must be a string that is valid in a header, not a number',
       'config.yaml:4: model_list[1]: model_name is missing: the name that clients send',
       'config.yaml:4: model_list[1].litellm_params: must be a mapping',
       'config.yaml:6: model_list[2].litellm_params: model is missing: the provider and the name of the model, such as hosted_vllm/gpt-oss-120b',
-      'config.yaml:7: model_list[2].litellm_params.api_base: must be a URL such as https://host/v1, without user and query, not the string "ftp://x"',
+      'config.yaml:7: model_list[2].litellm_params.api_base: must be a URL such as https://host/v1, without user and fragment, not the string "ftp://x"',
       'config.yaml:8: model_list[2].litellm_params.extra_headers["a b"]: is not a valid header name',
       'config.yaml:8: model_list[2].litellm_params.extra_headers.Host: is set by the proxy itself',
       'config.yaml:8: model_list[2].litellm_params.extra_headers.Expect: is set by the proxy itself',

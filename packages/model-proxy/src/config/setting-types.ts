@@ -78,6 +78,9 @@ export const optionalKey = (given: Row) =>
     given,
   );
 
+/** What {@link normalUrl} accepts, for messages. */
+export const URL_FORM = 'a URL such as https://host/v1, without user and fragment';
+
 /** Defines a URL such as `https://host/v1`; a final slash is removed. */
 export const httpUrl = (given: Row) =>
   row(
@@ -85,20 +88,25 @@ export const httpUrl = (given: Row) =>
       .string()
       .refine((value) => normalUrl(value) !== undefined)
       .transform((value) => normalUrl(value) ?? value),
-    'a URL such as https://host/v1, without user and query',
+    URL_FORM,
     given,
   );
 
+/** A query of plain names and values. Other characters would need escapes in a request line. */
+const plainQuery = /^\?[\w.~%+:,/-]+=[\w.~%+:,/-]*(?:&[\w.~%+:,/-]+=[\w.~%+:,/-]*)*$/;
+
 /**
- * Normalizes an upstream's URL: removes final slashes and surrounding spaces.
+ * Normalizes an upstream's URL: removes surrounding spaces, and final slashes of the path.
  * @returns undefined if it is not valid.
  */
 export function normalUrl(text: string): string | undefined {
   const trimmed = text.trim();
   if (!URL.canParse(trimmed)) return undefined;
   const { protocol, hostname, hash, search, username, password } = new URL(trimmed);
-  const extras = hash + search + username + password;
-  return /^https?:$/.test(protocol) && hostname !== '' && extras === '' ? trimmed.replace(/\/+$/, '') : undefined;
+  if (!/^https?:$/.test(protocol) || hostname === '' || hash + username + password !== '') return undefined;
+  if (search !== '' && !plainQuery.test(search)) return undefined;
+  const [address = '', query] = trimmed.split('?');
+  return address.replace(/\/+$/, '') + (query === undefined || query === '' ? '' : `?${query}`);
 }
 
 const trueOrFalse = z.preprocess(
@@ -217,6 +225,16 @@ export const textMapping = (given: Row) =>
     'a mapping of names to strings',
     given,
     'a string',
+  );
+
+/** Defines a mapping or a string; a mapping becomes JSON. */
+export const jsonOrPath = (given: Row) =>
+  row(
+    z
+      .union([z.string().min(1), z.record(z.string(), z.unknown())])
+      .transform((value) => (typeof value === 'string' ? value : JSON.stringify(value))),
+    'a mapping, or a string that is not empty',
+    given,
   );
 
 /** `ssl_verify`: a boolean, also as a string, or a path. */

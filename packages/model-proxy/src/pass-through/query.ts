@@ -44,6 +44,13 @@ export function withValue(query: readonly QueryPair[], name: string, value: stri
   );
 }
 
+/** Returns the query with the pairs of a deployment, which replace pairs with the same names. */
+export function withPairs(query: readonly QueryPair[], given: string | undefined): readonly QueryPair[] {
+  if (given === undefined) return query;
+  const pairs = queryOf(`?${given}`);
+  return [...query.filter(({ name }) => !pairs.some((pair) => pair.name === name)), ...pairs];
+}
+
 function unescaped(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

@@ -18,7 +18,7 @@ import { decide, decideWebSocket, type Decision, type RawTask } from './decide.j
 import { flatHeaders, rawRequestHeaders } from './headers.js';
 import { rawMethods, rawTarget, upstreamUrl } from './paths.js';
 import { loadProxyMiddleware } from './proxy-middleware.js';
-import { queryOf, queryText } from './query.js';
+import { queryOf, queryText, withPairs } from './query.js';
 import { sendRaw } from './raw-call.js';
 import type { UpgradePlan } from './upgrade-request.js';
 import { WebSocketCall } from './web-socket.js';
@@ -142,6 +142,7 @@ function upgradePlan(
   admit(task.exchange.serving, selection);
   const authorization = connector.absolute?.authorization ?? null;
   if (authorization !== null) headers['proxy-authorization'] = authorization;
+  if (connector.accessToken !== undefined) headers.authorization = `Bearer ${connector.accessToken}`;
   const upgrade = { connection: 'Upgrade', upgrade: 'websocket' };
   return { connector, url, headers: { ...headers, ...upgrade } as UpgradePlan['headers'] };
 }
@@ -155,7 +156,7 @@ function headOf(
   const { request, serving, id } = exchange;
   const { deployment } = selection;
   exchange.selection = selection;
-  const url = upstreamUrl(deployment.apiBase, target) + queryText(query);
+  const url = upstreamUrl(deployment.apiBase, target) + queryText(withPairs(query, deployment.query));
   const { version } = serving;
   const { host } = new URL(url);
   return { url, headers: rawRequestHeaders({ head: request.headers, deployment, version, id, host }) };

@@ -1,5 +1,7 @@
 /** Deployments: the entries of `model_list` with all inherited values resolved. */
 import type { Provider } from './provider.js';
+import type { CallTraits } from './target.js';
+import type { TokenSettings } from './token.js';
 
 /** Maximum of a timeout in seconds: 23 days. Node's timers support up to 2^31 ms, which is 24 days. */
 export const MAX_TIMEOUT_SECONDS = 2_000_000;
@@ -30,6 +32,13 @@ export interface UpstreamTls {
   readonly clientCertificate: { readonly certFile: string; readonly keyFile: string } | null;
 }
 
+/** How to get the access tokens of a deployment. */
+export interface DeploymentToken {
+  readonly settings: TokenSettings;
+  /** For the connections to the token server. */
+  readonly tls: UpstreamTls;
+}
+
 /** A configured target. */
 export interface Deployment {
   /** `model_info.id`, or a digest of the deployment's settings. Stable over restarts. */
@@ -49,6 +58,12 @@ export interface Deployment {
   readonly byProvider?: ReadonlyMap<string, Deployment | null>;
   /** Absolute URL without a slash at its end: `https://host/v1`. */
   readonly apiBase: string;
+  /** Query of all requests, without `?`: `api-version=2024-10-21`. Absent: none. */
+  readonly query?: string;
+  /** As in {@link ProviderTarget}. */
+  readonly pathOf?: (path: string, call: CallTraits) => string;
+  /** How to get the access token of each request. Absent: the key is enough. */
+  readonly token?: DeploymentToken;
   /** null: requests have no Authorization header. */
   readonly apiKey: string | null;
   readonly tls: UpstreamTls;

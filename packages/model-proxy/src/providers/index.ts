@@ -2,17 +2,27 @@
  * The table of providers. A new provider is a folder or an entry of openai/compatible.ts, and one
  * line here.
  */
+import { azureProviders } from './azure/azure.js';
 import { hostedVllm } from './hosted-vllm/hosted-vllm.js';
 import { addressed } from './openai/addressed.js';
 import { compatible } from './openai/compatible.js';
 import { openai, openaiApiProvider } from './openai/openai.js';
 import { vendors } from './openai/vendors.js';
+import { vertexProviders } from './vertex/vertex.js';
 import type { Provider } from './provider.js';
 
 export { openaiParameters } from './parameters.js';
 
 /** Each provider, in the order of the documentation. */
-const allProviders: readonly Provider[] = [openai, hostedVllm, ...compatible, ...addressed, ...vendors];
+const allProviders: readonly Provider[] = [
+  openai,
+  hostedVllm,
+  ...azureProviders,
+  ...vertexProviders,
+  ...compatible,
+  ...addressed,
+  ...vendors,
+];
 
 const providers = new Map(allProviders.map((provider) => [provider.name, provider]));
 

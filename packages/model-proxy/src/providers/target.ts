@@ -1,9 +1,14 @@
-/** Derives the address of a deployment from its settings, for providers that need more than `api_base`. */
+/** Derives the target of a deployment from its settings, for providers that need more than `api_base`. */
+import type { TokenSettings } from './token.js';
 
-/** The settings that may decide the address. */
+/** The settings that may decide the target. */
 export interface TargetSettings {
   /** `api_base` of the configuration or of the environment, without query and final slash; null: not set. */
   readonly apiBase: string | null;
+  /** The query of `api_base`, without `?`; null: none. */
+  readonly query: string | null;
+  /** `api_key` of the entry; null: it has none. */
+  readonly apiKey: string | null;
   /** The model's name without the provider's prefix. `*` in it is a wildcard. */
   readonly model: string;
   /**
@@ -14,12 +19,33 @@ export interface TargetSettings {
   readonly value: (setting: string | null, ...variables: readonly string[]) => string | undefined;
 }
 
+/** The parts of a request that may decide its path. */
+export interface CallTraits {
+  /** The upstream's name for the model. */
+  readonly model: string;
+  /** Whether the client asks for events. */
+  readonly streams: boolean;
+}
+
 /** What a provider derives. Absent members have their usual values. */
-interface ProviderTarget {
+export interface ProviderTarget {
   /** Absolute URL without a slash at its end. */
   readonly apiBase: string;
+  /** Query of all requests, without `?`; null: none. */
+  readonly query?: string | null;
+  /**
+   * Returns the path of an endpoint below `apiBase`, without a slash at its beginning, if it differs
+   * from OpenAI's.
+   */
+  readonly pathOf?: (path: string, call: CallTraits) => string;
+  /** How to get the access token of each request. */
+  readonly token?: TokenSettings;
   /** The upstream's name for the model. */
   readonly upstreamModel?: string;
+  /** null: no key is sent, also none of the environment. */
+  readonly apiKey?: null;
+  /** Headers of all requests; names in lower case. Those of the configuration have priority. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**

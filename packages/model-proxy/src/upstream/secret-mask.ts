@@ -27,10 +27,23 @@ export function secretMask(deployment: Deployment | null): SecretMask {
   return mask;
 }
 
+/** Access tokens of deployments. They change, so they are not settings. */
+const tokens = new WeakMap<Deployment, string>();
+
+/** Masks an access token of the deployment from now on, instead of the former one. */
+export function rememberSecret(deployment: Deployment, token: string): void {
+  if (tokens.get(deployment) === token) return;
+  tokens.set(deployment, token);
+  masks.delete(deployment);
+}
+
 const unmasked: SecretMask = (text) => text;
 
-function createMask({ apiKey, extraHeaders, provider }: Deployment): SecretMask {
-  const headers = Object.entries({ ...provider.headers(apiKey), ...extraHeaders });
+function createMask(deployment: Deployment): SecretMask {
+  const { apiKey, extraHeaders, provider } = deployment;
+  const token = tokens.get(deployment);
+  const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const headers = Object.entries({ ...provider.headers(apiKey), ...bearer, ...extraHeaders });
   const secrets = searchedSecrets(apiKey, headers).map((secret) => ({ secret, pattern: patternOf(secret) }));
   return (text) => {
     let masked = text;

@@ -2,18 +2,20 @@
  * Implements {@link Upstream}: selects the connection pool of each request, and sends the request.
  */
 import type { Log } from '@rackless/daemon/log/log.js';
-import { shuttingDown, type ProxyError } from '../errors/proxy-error.js';
+import { ProxyError, shuttingDown } from '../errors/proxy-error.js';
 import type { Deployment, UpstreamTls } from '../providers/deployment.js';
 import type { Environment } from '../settings.js';
 import { BodyStream } from './body-stream.js';
 import type { Destination } from './connection/connect.js';
 import { connectionFault, unusableDeployment } from './connection-faults.js';
+import { failingCall } from './failing-call.js';
 import { ConnectionPool } from './connection/connection-pool.js';
 import { proxyOf, unbracket, type ForwardProxy } from './environment-proxy.js';
 import type { Peer } from './peer.js';
 import { RoundTrip } from './round-trip.js';
 import { DeadlineClock } from './deadlines.js';
 import { readTlsIdentity, type TlsIdentity } from './tls-identity.js';
+import { TokenSources } from './tokens/token-sources.js';
 import type { Upstream, SentCall, UpstreamHandler, UpstreamRequest } from './upstream.js';
 import { UnsendableError, wireRequest, type AbsoluteForm } from './connection/wire-request.js';
 
@@ -50,6 +52,8 @@ export interface Connector {
   readonly peer: Peer;
   /** Set for plain HTTP through a forward proxy, otherwise null. */
   readonly absolute: AbsoluteForm | null;
+  /** The access token for the handshake; absent: the deployment needs none. */
+  readonly accessToken?: string;
   /** The clock for deadlines of requests to this upstream. */
   readonly clock: DeadlineClock;
 }
@@ -91,10 +95,14 @@ class Upstreams implements PooledUpstream {
   #formerHandshakes = 0;
   #closed = false;
 
+  readonly #tokens: TokenSources;
+
   constructor(options: UpstreamOptions) {
     this.#environment = options.environment;
     this.#log = options.log;
+    this.#tokens = new TokenSources({ upstream: this, log: options.log });
     for (const deployment of options.deployments) this.#prepare(deployment);
+    this.#tokens.prepare(options.deployments);
   }
 
   get handshakes(): number {
@@ -102,11 +110,16 @@ class Upstreams implements PooledUpstream {
   }
 
   send(request: UpstreamRequest, handler: UpstreamHandler): SentCall {
+    if (request.deployment.token === undefined || this.#closed) return this.#send(request, handler);
+    return this.#tokens.send(request, handler, (ready) => this.#send(ready, handler));
+  }
+
+  #send(request: UpstreamRequest, handler: UpstreamHandler): SentCall {
     const target = this.#closed ? null : this.#targetOf(request.deployment, request.url);
     const upload = request.body instanceof BodyStream ? request.body : null;
     if (target === null || 'fault' in target) {
       upload?.destroy();
-      return failing(target?.fault ?? shuttingDown(), handler);
+      return failingCall(target?.fault ?? shuttingDown(), handler);
     }
     const path = request.url.slice(target.prefix.length);
     let wire;
@@ -115,7 +128,7 @@ class Upstreams implements PooledUpstream {
     } catch (error) {
       if (!(error instanceof UnsendableError)) throw error;
       upload?.destroy();
-      return failing(connectionFault(error, { answerBegun: false, reused: false }, target.peer), handler);
+      return failingCall(connectionFault(error, { answerBegun: false, reused: false }, target.peer), handler);
     }
     const { pool, peer } = target;
     const trip = new RoundTrip({ pool, clock: this.#clock, peer, request, upload }, wire, handler);
@@ -126,7 +139,10 @@ class Upstreams implements PooledUpstream {
   connectorFor(deployment: Deployment, url: string): Connector | ProxyError {
     if (this.#closed) return shuttingDown();
     const target = this.#targetOf(deployment, url);
-    return 'fault' in target ? target.fault : target;
+    if ('fault' in target) return target.fault;
+    const accessToken = this.#tokens.storedToken(deployment);
+    if (accessToken instanceof ProxyError) return accessToken;
+    return accessToken === null ? target : { ...target, accessToken };
   }
 
   reload(deployments: readonly Deployment[]): void {
@@ -140,10 +156,12 @@ class Upstreams implements PooledUpstream {
       this.#prepare(deployment, formerPools);
     }
     for (const [key, pool] of formerPools) if (!this.#pools.has(key)) this.#retire(pool);
+    this.#tokens.prepare(deployments);
   }
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#tokens.close();
     for (const pool of this.#pools.values()) this.#retire(pool);
     this.#pools = new Map();
     await Promise.all(this.#closing);
@@ -250,13 +268,4 @@ function hasPrefix(url: string, prefix: string): boolean {
   if (!url.startsWith(prefix)) return false;
   const next = url[prefix.length];
   return next === '/' || next === '?' || next === undefined;
-}
-
-/** Returns a call that reports an error asynchronously. */
-function failing(fault: ProxyError, handler: UpstreamHandler): SentCall {
-  let aborted = false;
-  queueMicrotask(() => {
-    if (!aborted) handler.onError(fault);
-  });
-  return { abort: () => void (aborted = true), pause: () => undefined, resume: () => undefined, isBodyFree: false };
 }

@@ -4,6 +4,7 @@ import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'no
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { renderConfigurationPage } from '../../src/config/documentation.js';
+import { renderProvidersPage } from '../../src/config/providers-page.js';
 import { renderEffectiveConfig } from '../../src/config/effective.js';
 import { loadConfig } from '../../src/config/load.js';
 import {
@@ -51,6 +52,10 @@ describe('whole configuration files', () => {
 
   it('docs/reference/model-proxy-configuration.md matches the tables; npm run generate updates it', () => {
     expect(read('../../../../docs/reference/model-proxy-configuration.md')).toBe(renderConfigurationPage());
+  });
+
+  it('docs/reference/providers.md matches the table; npm run generate updates it', () => {
+    expect(read('../../../../docs/reference/providers.md')).toBe(renderProvidersPage());
   });
 });
 

@@ -186,7 +186,7 @@ describe('--validate_config', () => {
         'warning: config.yaml:7: general_setings: is not known; the nearest known name is general_settings',
         'config.yaml:4: model_list[1].model_name: must be a string that is not empty, not the number 5',
         'config.yaml:5: model_list[1].litellm_params.api_key: the environment variable NOT_SET is not set',
-        'config.yaml:5: model_list[1].litellm_params.api_base: must be a URL such as https://host/v1, without user and query, not the string "x"',
+        'config.yaml:5: model_list[1].litellm_params.api_base: must be a URL such as https://host/v1, without user and fragment, not the string "x"',
         'config.yaml:6: litellm_settings.ssl_verify: the CA bundle /none.pem cannot be used: there is no such file',
         '',
       ],

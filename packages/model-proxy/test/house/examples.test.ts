@@ -74,9 +74,7 @@ describe('the example configurations', () => {
     expect([code, warnings]).toEqual([
       0,
       [
-        foreign(10, 0, 'azure', 'gpt-4o'),
         foreign(16, 1, 'bedrock', 'bedrock-claude-v1'),
-        foreign(19, 2, 'azure', 'gpt-4o'),
         foreign(25, 3, 'bedrock', 'anthropic-claude'),
         expect.stringMatching(
           /^litellm\.yaml: not implemented, ignored: litellm_settings\.success_callback \(line 43\), general_settings\.alerting /,

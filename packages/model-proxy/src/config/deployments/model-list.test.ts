@@ -105,12 +105,12 @@ describe('params', () => {
 
   it.each([
     ['api_base: https://u:p@up/v1', 'the string "https://up/v1"'],
-    ['api_base: https://up/v1?key=secret', 'the string "https://up/v1?******"'],
+    ['api_base: https://up/v1?secret', 'the string "https://up/v1?******"'],
     ['api_base: 5', 'the number 5'],
   ])('with %s prevent the start without showing secrets', (line, found) => {
     const text = oneModel([line]).replace('      api_base: https://up/v1/\n', '');
     expect(faults(text)).toEqual([
-      `config.yaml:5: model_list[0].litellm_params.api_base: must be a URL such as https://host/v1, without user and query, not ${found}`,
+      `config.yaml:5: model_list[0].litellm_params.api_base: must be a URL such as https://host/v1, without user and fragment, not ${found}`,
     ]);
   });
 
@@ -231,7 +231,7 @@ describe('a provider', () => {
       'config.yaml:3: model_list[0].litellm_params: api_base is missing: hosted_vllm has no default address, and HOSTED_VLLM_API_BASE is not set',
     ]);
     expect(faults(text, { environment: { HOSTED_VLLM_API_BASE: 'vllm:8000' } })).toEqual([
-      'environment: HOSTED_VLLM_API_BASE must be a URL such as https://host/v1, without user and query',
+      'environment: HOSTED_VLLM_API_BASE must be a URL such as https://host/v1, without user and fragment',
     ]);
   });
 
@@ -260,7 +260,7 @@ describe('a provider', () => {
     expect(proxy.deployments).toEqual([]);
     expect([...(proxy.unserved ?? [])]).toEqual([
       ['opus', 'anthropic has its own API, which is not implemented'],
-      ['flash', 'vertex_ai has its own API, which is not implemented'],
+      ['flash', 'vertex_ai needs vertex_project, or VERTEXAI_PROJECT'],
     ]);
   });
 
@@ -273,7 +273,7 @@ describe('a provider', () => {
   });
 
   it('causes a warning with the name of the model, not a fault, if it is not implemented', () => {
-    const text = `model_list:\n${entry('a', '{model: bedrock/x}')}${entry('b', '{model: azure/y, api_base: "https://z"}')}${entry('b', '{model: gpt-4o, api_key: k}')}${entry('c', '{model: org/z}')}`;
+    const text = `model_list:\n${entry('a', '{model: bedrock/x}')}${entry('b', '{model: sagemaker/y, api_base: "https://z"}')}${entry('b', '{model: gpt-4o, api_key: k}')}${entry('c', '{model: org/z}')}`;
     const { proxy } = load(text);
     expect(proxy.deployments.map(({ modelName }) => modelName)).toEqual(['b']);
     expect(proxy.unserved).toEqual(
@@ -284,7 +284,7 @@ describe('a provider', () => {
     );
     expect(warnings(text)).toEqual([
       'config.yaml:3: model_list[0].litellm_params.model: bedrock has its own API, which is not implemented: a is not served by this entry',
-      'config.yaml:5: model_list[1].litellm_params.model: azure has its own API, which is not implemented: b is not served by this entry',
+      'config.yaml:5: model_list[1].litellm_params.model: sagemaker has its own API, which is not implemented: b is not served by this entry',
       'config.yaml:9: model_list[3].litellm_params.model: org is not a known provider, and there is no api_base: c is not served by this entry',
     ]);
   });

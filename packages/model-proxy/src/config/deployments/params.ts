@@ -1,6 +1,7 @@
 /** Makes a deployment from `litellm_params` and the settings that they inherit. */
 import { createHash } from 'node:crypto';
 import type { Deployment } from '../../providers/deployment.js';
+import type { TokenSettings } from '../../providers/token.js';
 import { openaiParameters } from '../../providers/parameters.js';
 import { targetsByProvider } from './any-provider.js';
 import type { FoundBlock } from '../blocks.js';
@@ -64,9 +65,11 @@ export function readParams({
     return { modelName, reason: target };
   }
   const { id } = modelInfo;
-  const { provider, upstreamModel, apiBase } = target;
+  const { ownHeaders, token, ...upstream } = target;
+  const { provider, upstreamModel, apiBase } = upstream;
   const deployment: Deployment = {
-    ...target,
+    ...upstream,
+    ...tokenOf(token, inherited),
     id:
       typeof id === 'string' || typeof id === 'number'
         ? String(id)
@@ -80,7 +83,7 @@ export function readParams({
     allowedOpenaiParams: values.allowedOpenaiParams ?? [],
     defaults: parameters,
     extraBody: values.extraBody ?? {},
-    extraHeaders,
+    extraHeaders: { ...ownHeaders, ...extraHeaders },
     modelInfo,
     rpm: values.rpm ?? entryRpm ?? null,
     cooldownMs: values.cooldownTime === undefined ? null : values.cooldownTime * 1000,
@@ -90,10 +93,25 @@ export function readParams({
   const targets = targetsByProvider(block, params, inherited);
   if (targets === undefined) return deployment;
   const deploymentAt = ([name, providerTarget]: readonly [string, UpstreamTarget | null]) =>
-    [name, providerTarget === null ? null : { ...deployment, ...providerTarget }] as const;
+    [name, providerTarget === null ? null : deploymentAtTarget(deployment, providerTarget, inherited)] as const;
   // A name without a prefix belongs to OpenAI, or to the server at the entry's api_base.
   const { apiKey } = targets.get('openai') ?? target;
   return { ...deployment, apiKey, byProvider: new Map([...targets].map(deploymentAt)) };
+}
+
+/** Returns a deployment of all names with the target of one provider. */
+function deploymentAtTarget(
+  deployment: Deployment,
+  { ownHeaders, token, ...target }: UpstreamTarget,
+  inherited: Inherited,
+): Deployment {
+  const extraHeaders = { ...ownHeaders, ...deployment.extraHeaders };
+  return { ...deployment, ...target, ...tokenOf(token, inherited), extraHeaders };
+}
+
+/** The settings of a deployment's own server do not apply to the token server, which is another one. */
+function tokenOf(token: TokenSettings | undefined, { tls, settings }: Inherited): Pick<Deployment, 'token'> {
+  return token === undefined ? {} : { token: { settings: token, tls: tls.resolve(undefined, settings) } };
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Rows of `litellm_params` that only some providers use. */
-import { text } from '../setting-types.js';
+import { jsonOrPath, key, text } from '../setting-types.js';
 
 /** Settings of single providers. */
 export const providerRows = {
@@ -11,6 +11,52 @@ export const providerRows = {
   tenantId: text({
     name: 'tenant_id',
     default: "the provider's environment variable",
-    doc: 'Tenant at Predibase, a part of the address.',
+    doc: 'Tenant of Microsoft Entra ID (`AZURE_TENANT_ID`), or at Predibase.',
+  }),
+  apiVersion: text({
+    name: 'api_version',
+    default: '`AZURE_API_VERSION`, then 2025-02-01-preview',
+    doc: "Version of Azure's API. `v1`, `latest` and `preview` select the address `/openai/v1`. A query `?api-version=…` of `api_base` has priority.",
+  }),
+  azureAdToken: key({
+    name: 'azure_ad_token',
+    default: '`AZURE_AD_TOKEN`',
+    secret: true,
+    doc: 'Access token for Azure, instead of `api_key`. The proxy does not refresh it.',
+  }),
+  clientId: text({
+    name: 'client_id',
+    default: '`AZURE_CLIENT_ID`',
+    doc: 'Application of Microsoft Entra ID. The proxy gets its access tokens for Azure, unless there is an `api_key`.',
+  }),
+  clientSecret: key({
+    name: 'client_secret',
+    default: '`AZURE_CLIENT_SECRET`',
+    secret: true,
+    doc: 'Secret of the application. Without it, `AZURE_FEDERATED_TOKEN_FILE` names the file with a token of Kubernetes.',
+  }),
+  azureScope: text({
+    name: 'azure_scope',
+    default: '`AZURE_SCOPE`, then https://cognitiveservices.azure.com/.default',
+    doc: 'Scope of the access tokens for Azure.',
+  }),
+  vertexProject: text({
+    name: 'vertex_project',
+    aliases: ['vertex_ai_project'],
+    default: '`VERTEXAI_PROJECT`, then `GOOGLE_CLOUD_PROJECT`',
+    doc: 'Project of Google Cloud.',
+  }),
+  vertexLocation: text({
+    name: 'vertex_location',
+    aliases: ['vertex_ai_location'],
+    default: '`VERTEXAI_LOCATION`, then us-central1',
+    doc: 'Location of Vertex AI. Example: `europe-west4`, `global`.',
+  }),
+  vertexCredentials: jsonOrPath({
+    name: 'vertex_credentials',
+    aliases: ['vertex_ai_credentials'],
+    default: '`VERTEXAI_CREDENTIALS`, `GOOGLE_APPLICATION_CREDENTIALS`, the metadata server',
+    secret: true,
+    doc: 'Key of a service account, as JSON or as path of the file.',
   }),
 };

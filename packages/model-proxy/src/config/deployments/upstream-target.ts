@@ -1,23 +1,28 @@
 /** Resolves the provider, the address and the key of an entry. */
 import { findProvider, isKnownProvider, knownProviders, providerOfAddress } from '../../providers/index.js';
 import { providerOfModel } from '../../providers/model-names.js';
+import type { Deployment } from '../../providers/deployment.js';
 import type { Provider } from '../../providers/provider.js';
 import type { TargetSettings } from '../../providers/target.js';
+import type { TokenSettings } from '../../providers/token.js';
 import type { FoundBlock } from '../blocks.js';
 import type { Environment } from '../../settings.js';
 import type { Block, Findings } from '../faults.js';
 import { fromEnvironment } from '../given-text.js';
 import { foreignProviders } from '../names/known-names.js';
-import { normalUrl } from '../setting-types.js';
+import { normalUrl, URL_FORM } from '../setting-types.js';
 import { paramsTable } from '../settings.js';
 
 /** The part of a deployment that decides where its requests go. */
-export interface UpstreamTarget {
+export interface UpstreamTarget extends Pick<Deployment, 'query' | 'pathOf'> {
+  readonly token?: TokenSettings;
   readonly provider: Provider;
   /** The model's name without the provider's prefix. */
   readonly upstreamModel: string;
   readonly apiBase: string;
   readonly apiKey: string | null;
+  /** Headers of the provider for this target. */
+  readonly ownHeaders: Readonly<Record<string, string>>;
 }
 
 /** Options of {@link readTarget}. */
@@ -71,16 +76,23 @@ export function readTarget(
   if (baseIsFaulty) return undefined;
 
   const provider = findProvider(name);
-  const given = values.apiBase === undefined ? null : withoutRoute(values.apiBase, block, findings);
-  const base = given ?? environmentBase(provider, { environment, findings }) ?? null;
-  const derived = provider.targetOf?.({ apiBase: base, model, value: valueReader(block, environment) }) ?? null;
+  const given = values.apiBase ?? environmentBase(provider, { environment, findings }) ?? null;
+  const [address, query] = given?.split('?') ?? [];
+  const base = address === undefined ? null : withoutRoute(address, block, findings);
+  const value = valueReader(block, environment);
+  const derived =
+    provider.targetOf?.({ apiBase: base, query: query ?? null, apiKey: values.apiKey ?? null, model, value }) ?? null;
   if (typeof derived === 'string') return derived;
+  const { headers: ownHeaders = {}, query: ownQuery = query, ...own } = derived ?? {};
+  const target = { ...own, ...(ownQuery === undefined || ownQuery === null ? {} : { query: ownQuery }) };
   const apiBase = derived?.apiBase ?? base ?? provider.defaultApiBase;
   if (apiBase === null) {
     const missing = `api_base is missing: ${name} has no default address${unset(provider.apiBaseEnvironment)}`;
     findings.fault(params.node, params.path, missing);
     return undefined;
   }
+  // The target authenticates without the key, so a key of the environment is not sent.
+  if (derived?.apiKey === null) return { provider, upstreamModel: model, ...target, apiBase, apiKey: null, ownHeaders };
   const apiKey = values.apiKey === undefined && named.isSure ? environmentKey(provider, environment) : values.apiKey;
   if (apiKey === undefined) noteUnsentKey(provider, apiBase, params, { environment, findings });
   else if (values.apiKey === undefined && apiKey !== null && values.apiBase !== undefined)
@@ -89,7 +101,7 @@ export function readTarget(
     const missing = `there is no api_key${unset(provider.apiKeyEnvironment)}: requests are sent without a key`;
     findings.warn(params.node, params.path, missing);
   }
-  return { provider, upstreamModel: derived?.upstreamModel ?? model, apiBase, apiKey: apiKey ?? null };
+  return { provider, upstreamModel: model, ...target, apiBase, apiKey: apiKey ?? null, ownHeaders };
 }
 
 /** Returns the function that providers read settings and variables with. */
@@ -116,8 +128,7 @@ function environmentBase(provider: Provider, { environment, findings }: TargetOp
   const given = name === undefined ? undefined : fromEnvironment(environment, name);
   if (given === undefined) return undefined;
   const url = normalUrl(given.text);
-  if (url === undefined)
-    findings.faultAt(given.origin, `${given.place} must be a URL such as https://host/v1, without user and query`);
+  if (url === undefined) findings.faultAt(given.origin, `${given.place} must be ${URL_FORM}`);
   return url ?? given.text;
 }
 

@@ -62,10 +62,9 @@ const params: readonly SettingGroup[] = [
   ignored(RETRIES, 'order max_retries num_retries fallbacks retry_policy allowed_fails_policy'),
   ignored(
     'is for a provider that is not implemented',
-    `api_version region_name aws_access_key_id aws_secret_access_key aws_session_token aws_region_name aws_session_name
-    aws_profile_name aws_role_name aws_web_identity_token aws_sts_endpoint aws_bedrock_runtime_endpoint aws_external_id vertex_project
-    vertex_location vertex_credentials vertex_ai_project vertex_ai_location vertex_ai_credentials azure_ad_token azure_username
-    azure_password azure_scope client_id client_secret watsonx_region_name s3_bucket_name gcs_bucket_name hf_model_name`,
+    `region_name aws_access_key_id aws_secret_access_key aws_session_token aws_region_name aws_session_name
+    aws_profile_name aws_role_name aws_web_identity_token aws_sts_endpoint aws_bedrock_runtime_endpoint aws_external_id     azure_username
+    azure_password watsonx_region_name s3_bucket_name gcs_bucket_name hf_model_name`,
   ),
   ignored(
     'sets prices',

@@ -38,7 +38,7 @@ describe('a key that is not a setting', () => {
 describe("LiteLLM's settings that are ignored", () => {
   it('are listed in one line for each file', () => {
     const text = oneModel(
-      ['api_version: 5', 'max_retries: 2'],
+      ['s3_bucket_name: b', 'max_retries: 2'],
       [
         'litellm_settings: {max_fallbacks: 2, callbacks: [langfuse, prometheus]}',
         'router_settings: {routing_strategy: least-busy}',
@@ -48,7 +48,7 @@ describe("LiteLLM's settings that are ignored", () => {
       ].join('\n'),
     );
     expect(warnings(text)).toEqual([
-      'config.yaml: not implemented, ignored: litellm_settings.max_fallbacks (line 8), litellm_settings.callbacks (line 8), general_settings.database_url (line 10), router_settings.routing_strategy (line 9), mcp_servers (line 11), model_list[0].litellm_params.api_version (line 6), model_list[0].litellm_params.max_retries (line 7)',
+      'config.yaml: not implemented, ignored: litellm_settings.max_fallbacks (line 8), litellm_settings.callbacks (line 8), general_settings.database_url (line 10), router_settings.routing_strategy (line 9), mcp_servers (line 11), model_list[0].litellm_params.s3_bucket_name (line 6), model_list[0].litellm_params.max_retries (line 7)',
     ]);
   });
 

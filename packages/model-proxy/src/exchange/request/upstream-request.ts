@@ -1,5 +1,7 @@
 /** Makes the request to the upstream from the client's request and the configuration. */
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Deployment } from '../../providers/deployment.js';
+import type { CallTraits } from '../../providers/target.js';
 import type { TranslatedCall } from '../../providers/translation.js';
 import type { Selection } from '../../routing/router.js';
 import { BodyStream } from '../../upstream/body-stream.js';
@@ -40,7 +42,7 @@ export function upstreamRequest(options: UpstreamRequestOptions): UpstreamReques
   const request = {
     deployment,
     method: 'POST',
-    url: translated === null ? urlOf(deployment.apiBase, endpoint) : translatedUrl(deployment.apiBase, translated),
+    url: urlTo(deployment, endpoint, translated, { model: selection.upstreamModel, streams }),
     headers: upstreamHeaders({
       deployment,
       version,
@@ -60,8 +62,25 @@ export function upstreamRequest(options: UpstreamRequestOptions): UpstreamReques
   return { ...request, body: bytes, headers: [...headers, ...Object.entries(signature).flat()] };
 }
 
-function translatedUrl(apiBase: string, { endpoint, call }: TranslatedCall): string {
-  return urlOf(apiBase, { path: endpoint.path(call), besideVersion: false });
+/** Returns the URL of a request. */
+function urlTo(
+  { apiBase, query, pathOf }: Deployment,
+  endpoint: Endpoint,
+  translated: TranslatedCall | null,
+  traits: CallTraits,
+): string {
+  if (translated !== null)
+    return withQuery(urlOf(apiBase, { path: pathOfDialect(translated), besideVersion: false }), query);
+  if (pathOf === undefined) return withQuery(urlOf(apiBase, endpoint), query);
+  return withQuery(`${apiBase}/${pathOf(endpoint.path, traits)}`, query);
+}
+
+const pathOfDialect = ({ endpoint, call }: TranslatedCall) => endpoint.path(call);
+
+/** Adds the query of the deployment. The path of a dialect may have a query. */
+function withQuery(url: string, query: string | undefined): string {
+  if (query === undefined) return url;
+  return `${url}${url.includes('?') ? '&' : '?'}${query}`;
 }
 
 /** As in LiteLLM, an `api_base` that ends with the endpoint's path is the complete URL. */

@@ -1,0 +1,104 @@
+/**
+ * Renders docs/reference/providers.md from the table of providers. `npm run generate` writes the
+ * page, and a test compares it.
+ */
+import { findProvider, knownProviders } from '../providers/index.js';
+
+const introduction = `<!-- Made by \`npm run generate\` from packages/model-proxy/src/config/providers-page.ts: change that, not this. -->
+
+# Providers
+
+\`model\` begins with the name of a provider, for example \`azure/my-deployment\`. The proxy then knows the
+address, the headers and the parameters. The names, and the environment variables for address and key,
+are LiteLLM's. The first variable that is set has priority. \`api_base\` and \`api_key\` of an entry override
+them. "Depends" in the tables means that other settings are a part of the address.
+
+## Azure
+
+\`\`\`yaml
+model_list:
+  - model_name: chat
+    litellm_params:
+      model: azure/my-deployment
+      api_base: https://my-resource.openai.azure.com
+      api_version: '2024-10-21'
+      api_key: os.environ/AZURE_API_KEY
+  - model_name: chat-with-entra
+    litellm_params:
+      model: azure/my-deployment
+      api_base: https://my-resource.openai.azure.com
+      api_version: v1
+      tenant_id: os.environ/AZURE_TENANT_ID
+      client_id: os.environ/AZURE_CLIENT_ID
+      client_secret: os.environ/AZURE_CLIENT_SECRET
+\`\`\`
+
+- With a dated \`api_version\`, requests go to
+  \`/openai/deployments/my-deployment/chat/completions?api-version=…\`. \`v1\`, \`latest\` and \`preview\`
+  select \`/openai/v1\`, where the body names the model.
+- \`api_base\` may be the complete URL of a deployment, as Azure's pages show it. Its deployment and its
+  version have priority.
+- A client's own \`api-version\` has no effect.
+- The key is sent as \`api-key\`. Without an \`api_key\`, the proxy uses \`azure_ad_token\`, or gets access
+  tokens from Microsoft Entra ID for the application in \`client_id\`. On Kubernetes,
+  \`AZURE_FEDERATED_TOKEN_FILE\` replaces the secret. The proxy supports no other kinds of credentials, such
+  as managed identities of virtual machines.
+- \`azure_ai/\` serves models of other vendors at Foundry and at serverless addresses.
+
+## Vertex AI
+
+\`\`\`yaml
+model_list:
+  - model_name: gemini
+    litellm_params:
+      model: vertex_ai/gemini-2.5-pro
+      vertex_project: my-project
+      vertex_location: europe-west4
+      vertex_credentials: key.json
+\`\`\`
+
+- Gemini, and models such as \`vertex_ai/meta/llama-4-maas\`, use the endpoint with OpenAI's API.
+  Numbers (\`vertex_ai/openai/5464397967697903616\`) are endpoints of your own models. Mistral and Jamba
+  have their own addresses.
+- Google's auth library gets the access tokens: with the key in \`vertex_credentials\`, with
+  \`GOOGLE_APPLICATION_CREDENTIALS\`, or from the metadata server. A relative path starts at the working
+  directory.
+- Models without OpenAI's API are not served: Imagen, Veo, embeddings, speech.
+
+## Access tokens
+
+The proxy gets the first token at the start, and a new one after four fifths of the lifetime. Requests use
+the stored token. If there is none yet, they wait for at most ten seconds. All entries with the same
+credentials share a token.
+
+- If the identity provider rejects the credentials, clients get 401 with its reason. If it does not
+  answer, they get 503 with \`Retry-After\`. The proxy asks again after five seconds at the earliest.
+- Tokens and secrets are never logged.
+- \`litellm_settings.ssl_verify\` also applies to the connection to the identity provider, but
+  \`ssl_verify\` of an entry does not.
+
+## Ollama
+
+\`ollama/\` and \`ollama_chat/\` use Ollama's OpenAI API. The proxy adds \`/v1\` to \`api_base\`.
+
+## All providers
+`;
+
+const code = (text: string) => `\`${text}\``;
+const list = (names: readonly string[]) => names.map(code).join(', ');
+
+/** Renders the whole page, with a newline at the end. */
+export function renderProvidersPage(): string {
+  const rows = knownProviders.map((name) => {
+    const { defaultApiBase, targetOf, apiBaseEnvironment, apiKeyEnvironment } = findProvider(name);
+    const address = defaultApiBase ?? (targetOf === undefined ? 'required' : 'depends');
+    return `| ${code(name)} | ${address} | ${list(apiBaseEnvironment)} | ${list(apiKeyEnvironment)} |`;
+  });
+  return [
+    introduction,
+    '| Prefix | Address | Variables for the address | Variables for the key |',
+    '| --- | --- | --- | --- |',
+    ...rows,
+    '',
+  ].join('\n');
+}

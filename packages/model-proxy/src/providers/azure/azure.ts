@@ -1,0 +1,137 @@
+/**
+ * Azure OpenAI and Azure AI (Foundry), with LiteLLM's names of settings and variables.
+ * @see https://learn.microsoft.com/azure/ai-foundry/openai/reference
+ * @see https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle
+ * @see https://learn.microsoft.com/azure/ai-foundry/foundry-models/how-to/inference
+ */
+import { invalidParameter } from '../../errors/model.js';
+import { openaiApiProvider } from '../openai/openai.js';
+import type { Provider } from '../provider.js';
+import type { ProviderTarget, TargetOf, TargetSettings } from '../target.js';
+import { entraToken } from './entra-token.js';
+
+/** LiteLLM's version for deployments without `api_version`. */
+const DEFAULT_VERSION = '2025-02-01-preview';
+
+/** Versions of Azure's API at `/openai/v1`, which needs none. */
+const undatedVersions: ReadonlySet<string> = new Set(['v1', 'latest', 'preview']);
+
+/** A URL of a deployment, which people copy from Azure's pages. The model group may have another name. */
+const deploymentUrl = /^(.*\/openai)\/deployments\/([^/]+)(?:\/.*)?$/;
+
+/** Prefixes with which LiteLLM marks the kind of a deployment. */
+const markedModel = /^(?:o_series|gpt5_series|responses)\//;
+
+type Credentials = Pick<ProviderTarget, 'headers' | 'token' | 'apiKey'>;
+
+/** Returns how requests authenticate without a key; a string: the reason why they cannot. */
+function credentialsOf(settings: TargetSettings): Credentials | string {
+  const { apiKey, value } = settings;
+  if (apiKey !== null) return {};
+  const token = value('azure_ad_token') ?? value(null, 'AZURE_AD_TOKEN');
+  if (token?.startsWith('oidc/') === true)
+    return 'tokens of an OIDC provider (azure_ad_token: oidc/…) are not implemented';
+  if (token !== undefined) return { apiKey: null, headers: { authorization: `Bearer ${token}` } };
+  const entra = entraToken(settings);
+  return entra === null ? {} : { apiKey: null, token: entra };
+}
+
+const azureTarget: TargetOf = (settings) => {
+  const { apiBase, model, query, value } = settings;
+  if (model.startsWith('speech/')) return 'azure/speech is the API of Azure Speech, which is not implemented';
+  if (apiBase === null) return null;
+  const credentials = credentialsOf(settings);
+  if (typeof credentials === 'string') return credentials;
+  const upstreamModel = model.replace(markedModel, '');
+  const version = queryVersion(query) ?? value('api_version', 'AZURE_API_VERSION') ?? DEFAULT_VERSION;
+  const [, named, deployment] = deploymentUrl.exec(apiBase) ?? [];
+  if (named === undefined && (undatedVersions.has(version) || apiBase.endsWith('/openai/v1')))
+    return { ...credentials, upstreamModel, apiBase: `${apiBase.replace(/\/openai(\/v1)?$/, '')}/openai/v1`, query };
+  return {
+    ...credentials,
+    upstreamModel,
+    apiBase: named ?? `${apiBase.replace(/\/openai$/, '')}/openai`,
+    query: query ?? `api-version=${encodeURIComponent(version)}`,
+    pathOf: (path, { model: name }) =>
+      path.startsWith('responses') ? path : `deployments/${deployment ?? segmentOf(name)}/${path}`,
+  };
+};
+
+/**
+ * Returns a model's name as a segment of a path. With a wildcard, clients choose the name.
+ * @throws {ProxyError} 400: the segment would mean another path.
+ */
+function segmentOf(name: string): string {
+  if (/^\.{0,2}$/.test(name)) throw invalidParameter('model', 'must be the name of a deployment');
+  return encodeURIComponent(name);
+}
+
+function queryVersion(query: string | null): string | undefined {
+  return new URLSearchParams(query ?? '').get('api-version') ?? undefined;
+}
+
+/** Azure OpenAI. The upstream selects the model by the path, so the proxy leaves `model` in the body. */
+const azure = openaiApiProvider({
+  name: 'azure',
+  displayName: 'AzureException',
+  apiKeyEnvironment: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
+  apiBaseEnvironment: ['AZURE_API_BASE'],
+  keyHeader: 'api-key',
+  targetOf: azureTarget,
+});
+
+/** Models and paths of Azure AI whose APIs differ from OpenAI's. */
+const foreignModels: readonly (readonly [pattern: RegExp, api: string])[] = [
+  [/^agents\//, 'the API of Azure AI Agents'],
+  [/^doc-intelligence\//, 'the API of Azure Document Intelligence'],
+  [/^claude-/, "Anthropic's API"],
+];
+
+/** Hosts of resources, where the path of the inference API is known. */
+const foundryHost = /^https:\/\/[^/]+\.services\.ai\.azure\.com$/;
+
+/** Hosts of serverless deployments, which take the key as a bearer token. */
+const serverlessHost = /^https:\/\/[^/]+\.(?:models|inference)\.ai\.azure\.com(?:\/|$)/;
+
+function bearerKey({ apiKey, value }: TargetSettings): Credentials {
+  const key = apiKey ?? value(null, 'AZURE_AI_API_KEY');
+  return key === undefined ? {} : { apiKey: null, headers: { authorization: `Bearer ${key}` } };
+}
+
+/** The inference API of Foundry needs a version. */
+const FOUNDRY_VERSION = '2024-05-01-preview';
+
+const azureAiTarget: TargetOf = (settings) => {
+  const { apiBase, model, query, value } = settings;
+  const foreign = foreignModels.find(([pattern]) => pattern.test(model));
+  if (foreign !== undefined) return `azure_ai/${model} has ${foreign[1]}, which is not implemented`;
+  if (apiBase === null) return null;
+  // A URL of Azure OpenAI, such as that of a model router.
+  if (deploymentUrl.test(apiBase) || apiBase.endsWith('/openai/v1')) {
+    return azureTarget({ ...settings, model: model.replace(/^model_router\//, '') });
+  }
+  const credentials = credentialsOf(settings);
+  if (typeof credentials === 'string') return credentials;
+  const version = value('api_version', 'AZURE_AI_API_VERSION');
+  const isFoundry = foundryHost.test(apiBase);
+  const dated = version ?? (isFoundry || apiBase.endsWith('/models') ? FOUNDRY_VERSION : undefined);
+  return {
+    ...credentials,
+    ...(serverlessHost.test(apiBase) && credentials.apiKey === undefined ? bearerKey(settings) : {}),
+    apiBase: isFoundry ? `${apiBase}/models` : apiBase,
+    query: query ?? (dated === undefined ? null : `api-version=${encodeURIComponent(dated)}`),
+  };
+};
+
+/** Azure AI: models of other vendors. */
+const azureAi = openaiApiProvider({
+  name: 'azure_ai',
+  displayName: 'Azure_aiException',
+  apiKeyEnvironment: ['AZURE_AI_API_KEY'],
+  apiBaseEnvironment: ['AZURE_AI_API_BASE'],
+  keyHeader: 'api-key',
+  targetOf: azureAiTarget,
+});
+
+/** The providers of Azure. */
+export const azureProviders: readonly Provider[] = [azure, azureAi];

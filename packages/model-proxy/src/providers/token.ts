@@ -1,0 +1,25 @@
+/** Describes how to get the access tokens that some providers need instead of a key. upstream/tokens/ gets them. */
+
+/** A request for a token at an OAuth 2.0 server. @see RFC 6749 §4.4 */
+export interface OauthToken {
+  readonly kind: 'oauth';
+  /** The name of the server for messages: `Microsoft Entra ID`. */
+  readonly issuer: string;
+  /** Absolute URL for the POST. */
+  readonly url: string;
+  /** The members of the form. Some are secrets. */
+  readonly form: Readonly<Record<string, string>>;
+  /** A member of the form with the content of a file, which is read for each request. */
+  readonly fileMember?: readonly [name: string, file: string];
+}
+
+/** Tokens of Google's auth library. */
+export interface GoogleToken {
+  readonly kind: 'google';
+  readonly issuer: string;
+  /** A key as JSON, or the path of its file; null: Application Default Credentials. */
+  readonly credentials: string | null;
+}
+
+/** How to get tokens. */
+export type TokenSettings = OauthToken | GoogleToken;

@@ -1,0 +1,86 @@
+/**
+ * Vertex AI: Gemini and partner models at its endpoint with OpenAI's API, and models of customers at
+ * their endpoints. Settings and variables have LiteLLM's names.
+ * @see https://cloud.google.com/vertex-ai/generative-ai/docs/start/openai
+ * @see https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/mistral
+ */
+import { openaiApiProvider } from '../openai/openai.js';
+import type { Provider } from '../provider.js';
+import type { ProviderTarget, TargetOf } from '../target.js';
+
+/** LiteLLM's location for deployments without `vertex_location`. */
+const DEFAULT_LOCATION = 'us-central1';
+
+/** Publishers whose models have OpenAI's API at an address of their own. */
+const rawPublishers: readonly (readonly [pattern: RegExp, publisher: string])[] = [
+  [/^(?:codestral|mistral|ministral)(?!-ocr)/, 'mistralai'],
+  [/^jamba/, 'ai21'],
+];
+
+/** Models that have no endpoint with OpenAI's API. */
+const foreignModels: readonly (readonly [pattern: RegExp, api: string])[] = [
+  [/^claude-/, "Anthropic's API"],
+  [/^imagen|^image(?:generation|text)/, 'the API of Imagen'],
+  [/^veo-/, 'the API of Veo'],
+  [/embedding|gecko|^bge\//, 'the API for embeddings of Vertex AI'],
+  [/^gemma\//, 'the API for predictions of Vertex AI'],
+  [/^semantic-ranker/, 'the API of the ranking service'],
+  [/^mistral-ocr/, 'the API for OCR'],
+  [/-tts\b/, 'the API of Gemini for speech'],
+  [/-live\b/, 'the Live API of Gemini'],
+  [/^agent_engine\//, 'the API of Agent Engine'],
+  [/^(?:text|chat|code|codechat)-(?:bison|unicorn)|^medlm/, 'the API of PaLM'],
+  [/^search_api|^rag/, 'the API of Vertex AI Search'],
+];
+
+const vertexTarget: TargetOf = ({ apiBase, model, value }) => {
+  const foreign = foreignModels.find(([pattern]) => pattern.test(model));
+  if (foreign !== undefined) return `vertex_ai/${model} has ${foreign[1]}, which is not implemented`;
+  const project = value('vertex_project', 'VERTEXAI_PROJECT', 'GOOGLE_CLOUD_PROJECT');
+  if (project === undefined && apiBase === null) return 'vertex_ai needs vertex_project, or VERTEXAI_PROJECT';
+  const location = value('vertex_location', 'VERTEXAI_LOCATION') ?? DEFAULT_LOCATION;
+  const host = location === 'global' ? 'aiplatform.googleapis.com' : `${location}-aiplatform.googleapis.com`;
+  const base = apiBase ?? `https://${host}/v1beta1/projects/${project}/locations/${location}`;
+  const token = {
+    kind: 'google',
+    issuer: 'Google',
+    credentials:
+      value('vertex_credentials', 'VERTEXAI_CREDENTIALS') ?? value(null, 'GOOGLE_APPLICATION_CREDENTIALS') ?? null,
+  } as const;
+  return { apiKey: null, token, ...pathsOf(model, base, apiBase !== null) };
+};
+
+type Paths = Pick<ProviderTarget, 'apiBase' | 'upstreamModel' | 'pathOf'>;
+
+/** @param isComplete the address is configured, so it already names the endpoint. */
+function pathsOf(model: string, base: string, isComplete: boolean): Paths {
+  const [, publisher] = rawPublishers.find(([pattern]) => pattern.test(model)) ?? [];
+  if (publisher !== undefined) {
+    const method = (streams: boolean) => (streams ? 'streamRawPredict' : 'rawPredict');
+    return {
+      apiBase: base,
+      // Their API knows the model without its version.
+      upstreamModel: model.replace(/@.*$/, ''),
+      pathOf: (_path, { streams }) => `publishers/${publisher}/models/${encodeURIComponent(model)}:${method(streams)}`,
+    };
+  }
+  const name = model.replace(/^(?:openai|gemini)\/(?=\d+$)/, '');
+  if (isComplete) return { apiBase: base, upstreamModel: qualified(model) };
+  // A number is the endpoint of a customer's model.
+  if (/^\d+$/.test(name)) return { apiBase: `${base}/endpoints/${name}` };
+  return { apiBase: `${base}/endpoints/openapi`, upstreamModel: qualified(model) };
+}
+
+/** The endpoint knows models by publisher and name. */
+const qualified = (model: string) => (model.includes('/') ? model : `google/${model}`);
+
+const vertexProvider = (name: string) =>
+  openaiApiProvider({
+    name,
+    displayName: 'VertexAIException',
+    apiBaseEnvironment: ['VERTEXAI_API_BASE'],
+    targetOf: vertexTarget,
+  });
+
+/** The providers of Vertex AI. */
+export const vertexProviders: readonly Provider[] = [vertexProvider('vertex_ai'), vertexProvider('vertex_ai_beta')];

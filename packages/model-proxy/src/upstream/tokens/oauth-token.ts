@@ -1,0 +1,65 @@
+/** Gets tokens of OAuth 2.0 servers. @see RFC 6749 §4.4, §5 */
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import type { OauthToken } from '../../providers/token.js';
+import { sendSmall, type SmallPeer } from './small-request.js';
+import { TokenFault, type FetchedToken } from './token-source.js';
+
+const granted = z.object({
+  // Only these characters are valid in a header (RFC 6750 §2.1).
+  access_token: z.string().regex(/^[\w.~+/=-]{1,32768}$/),
+  // Some servers send a string.
+  expires_in: z.coerce.number().optional(),
+});
+const rejected = z.object({ error: z.string(), error_description: z.string().optional() });
+
+/** Lifetime of a token if the server does not tell it. */
+const UNKNOWN_LIFETIME_SECONDS = 300;
+
+/**
+ * Gets a token.
+ * @throws {TokenFault} the server rejects the credentials, or its answer has no usable token.
+ */
+export async function fetchOauthToken(settings: OauthToken, peer: SmallPeer): Promise<FetchedToken> {
+  const { url, form, fileMember } = settings;
+  const members = new URLSearchParams(form);
+  if (fileMember !== undefined) members.set(fileMember[0], (await readFile(fileMember[1], 'utf8')).trim());
+  const { status, body } = await sendSmall(peer, {
+    method: 'POST',
+    url,
+    headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' },
+    body: members.toString(),
+  });
+  const answer = parsed(body);
+  if (status !== 200) {
+    const { data } = rejected.safeParse(answer);
+    const reason = data === undefined ? '' : ` ${[data.error, data.error_description ?? ''].join(': ')}`;
+    // 400 is the status for wrong credentials (RFC 6749 §5.2).
+    const isRejection = [400, 401, 403].includes(status);
+    throw new TokenFault(`answered ${status}${withoutSecrets(reason, members)}`, { isRejection });
+  }
+  const { data } = granted.safeParse(answer);
+  if (data === undefined) throw new TokenFault('answered without a valid access_token', { isRejection: false });
+  const { access_token: token, expires_in: seconds = UNKNOWN_LIFETIME_SECONDS } = data;
+  if (!(seconds > 0)) throw new TokenFault('answered with an expired token', { isRejection: false });
+  return { token, lifetimeMs: seconds * 1000 };
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined; // the checks report it
+  }
+}
+
+/** Maximum length of the server's reason in a message. */
+const MAX_REASON_LENGTH = 300;
+
+/** Returns the first line of a server's reason. A server may repeat the form in it. */
+function withoutSecrets(reason: string, members: URLSearchParams): string {
+  let text = reason.split(/[\r\n]/)[0] ?? '';
+  for (const [name, value] of members)
+    if (/secret|assertion|password|apikey/.test(name) && value !== '') text = text.replaceAll(value, '****');
+  return text.slice(0, MAX_REASON_LENGTH);
+}

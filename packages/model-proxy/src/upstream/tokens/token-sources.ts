@@ -1,0 +1,155 @@
+/** The token sources of all deployments. Deployments with the same settings share a source. */
+import type { Log } from '@rackless/daemon/log/log.js';
+import { ProxyError } from '../../errors/proxy-error.js';
+import type { Deployment, DeploymentToken } from '../../providers/deployment.js';
+import { BodyStream } from '../body-stream.js';
+import { failingCall } from '../failing-call.js';
+import { inModelGroup } from '../model-group.js';
+import { rememberSecret } from '../secret-mask.js';
+import type { SentCall, Upstream, UpstreamHandler, UpstreamRequest } from '../upstream.js';
+import { fetchOauthToken } from './oauth-token.js';
+import { TokenFault, TokenSource, type FetchedToken, type TokenResult } from './token-source.js';
+import { WaitingCall } from './waiting-call.js';
+
+/** Options of {@link TokenSources}. */
+interface TokenSourcesOptions {
+  readonly upstream: Pick<Upstream, 'send'>;
+  readonly log: Pick<Log, 'warn'>;
+}
+
+/** All token sources. The owner closes them. */
+export class TokenSources {
+  readonly #options: TokenSourcesOptions;
+  #sources = new Map<string, TokenSource>();
+
+  constructor(options: TokenSourcesOptions) {
+    this.#options = options;
+  }
+
+  /** Gets the first tokens before requests arrive, and stops the sources that no deployment uses. */
+  prepare(deployments: readonly Deployment[]): void {
+    const former = this.#sources;
+    this.#sources = new Map();
+    for (const deployment of deployments.flatMap(withTargets)) {
+      if (deployment.token === undefined) continue;
+      const key = keyOf(deployment.token);
+      if (this.#sources.has(key)) continue;
+      const source = former.get(key) ?? this.#create(deployment, deployment.token);
+      this.#sources.set(key, source);
+      if (source.current() === null) source.refresh();
+    }
+    for (const [key, source] of former) if (!this.#sources.has(key)) source.close();
+  }
+
+  /**
+   * Sends a request with the token of its deployment. Waits only if there is no token yet.
+   * @param sendReady sends the request with the token.
+   */
+  send(
+    request: UpstreamRequest,
+    handler: UpstreamHandler,
+    sendReady: (request: UpstreamRequest) => SentCall,
+  ): SentCall {
+    const { deployment, headers, body } = request;
+    const { token } = deployment;
+    if (token === undefined) return sendReady(request);
+    const send = (result: TokenResult): SentCall => {
+      if ('fault' in result) {
+        if (body instanceof BodyStream) body.destroy();
+        return failingCall(tokenError(deployment, token, result.fault), handler);
+      }
+      rememberSecret(deployment, result.token);
+      return sendReady({ ...request, headers: [...headers, 'authorization', `Bearer ${result.token}`] });
+    };
+    const source = this.#sourceOf(deployment, token);
+    const result = source.current();
+    return result === null ? new WaitingCall({ source, request, send }) : send(result);
+  }
+
+  /** Returns the stored token, for handshakes, which cannot wait; null: the deployment needs none. */
+  storedToken(deployment: Deployment): string | null | ProxyError {
+    const { token } = deployment;
+    if (token === undefined) return null;
+    const source = this.#sourceOf(deployment, token);
+    const result = source.current();
+    if (result === null) source.refresh();
+    else if ('token' in result) return result.token;
+    return tokenError(deployment, token, result?.fault ?? noTokenYet());
+  }
+
+  #sourceOf(deployment: Deployment, token: DeploymentToken): TokenSource {
+    const key = keyOf(token);
+    const source = this.#sources.get(key) ?? this.#create(deployment, token);
+    // A request that began before a reload.
+    this.#sources.set(key, source);
+    return source;
+  }
+
+  /** Stops all refreshes. */
+  close(): void {
+    for (const source of this.#sources.values()) source.close();
+  }
+
+  #create(deployment: Deployment, token: DeploymentToken): TokenSource {
+    const { upstream, log } = this.#options;
+    return new TokenSource({
+      fetch: (signal) => fetchToken(token, { upstream, deployment, tls: token.tls, signal }),
+      onFault: (fault) =>
+        log.warn('no access token for a deployment', { model: deployment.modelName, why: textOf(token, fault) }),
+    });
+  }
+}
+
+async function fetchToken(
+  { settings }: DeploymentToken,
+  peer: Parameters<typeof fetchOauthToken>[1],
+): Promise<FetchedToken> {
+  if (settings.kind === 'oauth') return fetchOauthToken(settings, peer);
+  // Google's library and its dependencies are loaded only for deployments that need them.
+  const { fetchGoogleToken } = await import('./google-token.js');
+  return fetchGoogleToken(settings, peer);
+}
+
+const withTargets = (deployment: Deployment): readonly Deployment[] => [
+  deployment,
+  ...[...(deployment.byProvider?.values() ?? [])].filter((target) => target !== null),
+];
+
+const keys = new WeakMap<DeploymentToken, string>();
+
+function keyOf(token: DeploymentToken): string {
+  let key = keys.get(token);
+  if (key === undefined) keys.set(token, (key = JSON.stringify(token)));
+  return key;
+}
+
+const textOf = ({ settings }: DeploymentToken, { message }: TokenFault) => `${settings.issuer} ${message}`;
+
+/**
+ * Makes the error of a request without a token: 401 if the identity provider rejects the credentials,
+ * otherwise 503. The text has no secret.
+ */
+function tokenError({ provider, modelName }: Deployment, token: DeploymentToken, fault: TokenFault): ProxyError {
+  const text = textOf(token, fault);
+  if (fault.isRejection) {
+    const message = `litellm.AuthenticationError: AuthenticationError: ${provider.displayName} - the access token: ${text}`;
+    return new ProxyError({
+      status: 401,
+      kind: 'upstreamStatus',
+      message: inModelGroup(message, modelName),
+      cause: fault,
+    });
+  }
+  const message = `litellm.ServiceUnavailableError: ServiceUnavailableError: ${provider.displayName} - the access token: ${text}`;
+  const headers = { 'retry-after': '5' };
+  return new ProxyError({
+    status: 503,
+    kind: 'connection',
+    message: inModelGroup(message, modelName),
+    headers,
+    cause: fault,
+  });
+}
+
+/** A handshake cannot wait for a token that is being fetched. */
+const noTokenYet = () => new TokenFault('has not answered yet', { isRejection: false });
