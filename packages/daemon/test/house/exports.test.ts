@@ -119,7 +119,6 @@ const forTests: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   'a limit or a start value, so that tests do not repeat it': {
     'packages/bmc-daemon/src/auth/access-state.ts': 'initialAccessState',
-    'packages/bmc-daemon/src/console/console-log.ts': 'consoleLogBounds',
     'packages/bmc-daemon/src/drivers/rules/boot-override.ts': 'noOverride',
     'packages/bmc-daemon/src/redfish/body/body.ts': 'maximumBodyBytes',
     'packages/bmc-daemon/src/redfish/query/expand.ts': 'maximumResources maximumBytes',

@@ -4,8 +4,7 @@ import { attempt } from '../failure.js';
 import { LabError, reasonOf } from './lab-error.js';
 import { isOwn, readMachines, type KnownMachine, type LabHost, type OwnMachine } from './lab-host.js';
 import { reportOf, type OnReport } from './machine-report.js';
-import { dataBytesOf, usesOf, volumesOf } from './machine-volumes.js';
-import { removeMachine } from './remove.js';
+import { dataBytesOf, removeMachine, usesOf, volumesOf } from './remove.js';
 
 /** A machine to delete. */
 interface Doomed {

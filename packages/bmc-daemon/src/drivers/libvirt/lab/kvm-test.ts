@@ -1,6 +1,7 @@
 /**
- * Tests whether KVM is worth its use. libvirt's capabilities are not enough: inside some virtual machines, a
- * guest with KVM starts and then hangs, or is much slower than an emulated one.
+ * Tests whether guests run with KVM. libvirt's capabilities only report that the host offers it:
+ * inside some virtual machines, a guest with KVM starts and then hangs, or is much slower than an
+ * emulated one.
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';

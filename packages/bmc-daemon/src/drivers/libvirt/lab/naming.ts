@@ -2,8 +2,7 @@
 import { LabError } from './lab-error.js';
 import { isOwn, readMachines, type KnownMachine, type LabHost, type OwnMachine } from './lab-host.js';
 import { machineNames, type Naming } from './machine-spec.js';
-import { dataBytesOf, usesOf, volumesOf } from './machine-volumes.js';
-import { removeMachine } from './remove.js';
+import { dataBytesOf, removeMachine, usesOf, volumesOf } from './remove.js';
 
 /** The names of a command, by what exists. */
 export interface Survey {

@@ -1,12 +1,15 @@
-/** Removes machines of this command, with everything that it has created for them. */
-import { DomainUndefineFlags } from '@rackless/libvirt';
-import { attempt } from '../failure.js';
+/** Removes machines of this command, with everything that it has created for them. Checks that nothing else is lost. */
+import { basename } from 'node:path';
+import { DomainUndefineFlags, isLibvirtError, type StorageVolume } from '@rackless/libvirt';
+import { attempt, driverError } from '../failure.js';
+import { machineTexts } from '../machine/definition.js';
 import { DESTROY_TIMEOUT_MS } from '../machine/host.js';
-import { deleteVolume } from '../volumes/disk-volume.js';
+import { backedVolumes, deleteVolume, volumeOf } from '../volumes/disk-volume.js';
+import { namesVolume, volumeNames, volumePrefix, type VolumeNames } from '../volumes/volume-names.js';
 import { edited } from '../xml/definition-edit.js';
-import type { LabHost, OwnMachine } from './lab-host.js';
+import { reasonOf } from './lab-error.js';
+import type { KnownMachine, LabHost, OwnMachine } from './lab-host.js';
 import { removeLogs } from './logs.js';
-import { volumesOf } from './machine-volumes.js';
 
 const { MANAGED_SAVE, SNAPSHOTS_METADATA, CHECKPOINTS_METADATA, NVRAM } = DomainUndefineFlags;
 
@@ -15,6 +18,93 @@ const { MANAGED_SAVE, SNAPSHOTS_METADATA, CHECKPOINTS_METADATA, NVRAM } = Domain
  * TPM.
  */
 export const UNDEFINE_FLAGS = MANAGED_SAVE | SNAPSHOTS_METADATA | CHECKPOINTS_METADATA | NVRAM;
+
+/** A new qcow2 volume has 200 KiB. More is data of a guest. */
+const EMPTY_BYTES = 1024 ** 2;
+/** A refresh of a pool with many volumes is slow. */
+const REFRESH_TIMEOUT_MS = 60_000;
+
+/** The volumes of a machine that exist. */
+interface OwnVolumes {
+  readonly volumes: readonly StorageVolume[];
+  /** Volumes that libvirt cannot find, one sentence each. */
+  readonly left: readonly string[];
+}
+
+/** Looks up the volumes of a machine: those of this command, and those that Redfish clients have created. */
+export async function volumesOf(host: LabHost, { created, record, domain, uuid }: OwnMachine): Promise<OwnVolumes> {
+  const { hypervisor, timeoutMs } = host;
+  const volumes: StorageVolume[] = [];
+  const left: string[] = [];
+  for (const { pool: poolName, volume } of [...created.volumes, ...(record.unattached ?? [])]) {
+    try {
+      const pool = await hypervisor.storagePoolLookupByName(poolName, { timeoutMs });
+      volumes.push(await pool.storageVolLookupByName(volume, { timeoutMs }));
+    } catch (error) {
+      if (isLibvirtError(error, 'NO_STORAGE_POOL')) {
+        left.push(`volume ${volume} may be left: libvirt has no pool ${poolName} any more`);
+      } else if (!isLibvirtError(error, 'NO_STORAGE_VOL')) {
+        throw driverError(`looking up volume ${volume} in pool ${poolName}`, error);
+      }
+    }
+  }
+  for (const disk of domain.devices.disks) {
+    const name = disk.source.volume ?? basename(disk.source.name ?? '');
+    if (!name.startsWith(volumePrefix(uuid))) continue;
+    try {
+      volumes.push(await volumeOf(hypervisor, disk, timeoutMs));
+    } catch (error) {
+      left.push(`volume ${name} may be left: ${reasonOf(error)}`);
+    }
+  }
+  return { volumes, left };
+}
+
+/** Returns the bytes that guests have written to volumes. A raw volume that is allocated at once counts in full. */
+export async function dataBytesOf(volumes: readonly StorageVolume[], timeoutMs: number): Promise<number> {
+  const sizes = await Promise.all(
+    volumes.map((volume) =>
+      attempt(
+        `reading the size of volume ${volume.name}`,
+        async () => (await volume.getInfo({ timeoutMs })).allocationBytes,
+      ),
+    ),
+  );
+  return sizes.filter((bytes) => bytes > EMPTY_BYTES).reduce((sum, bytes) => sum + bytes, 0);
+}
+
+/**
+ * Returns why volumes cannot be deleted, one sentence each: other machines or other volumes need them.
+ * @param others all machines of the host that stay.
+ */
+export async function usesOf(
+  { hypervisor, timeoutMs }: LabHost,
+  volumes: readonly StorageVolume[],
+  others: readonly KnownMachine[],
+): Promise<readonly string[]> {
+  if (volumes.length === 0) return [];
+  const names = await Promise.all(volumes.map((volume) => volumeNames(volume, timeoutMs)));
+  const problems: string[] = [];
+  for (const other of others) {
+    const texts = await machineTexts(other.machine, timeoutMs);
+    const shared = names.filter((each) => texts.some((text) => namesVolume(text, each)));
+    problems.push(...shared.map(({ name }) => `volume ${name} stays: machine ${other.name} also uses it`));
+  }
+  const backed = await attempt('looking for volumes that need the disks', async () => {
+    for (const name of new Set(volumes.map(({ pool }) => pool))) {
+      // libvirt finds volumes of other programs only in a refresh. A busy pool rejects it.
+      const pool = await hypervisor.storagePoolLookupByName(name, { timeoutMs });
+      await pool.refresh({ timeoutMs: REFRESH_TIMEOUT_MS }).catch(() => undefined);
+    }
+    return await backedVolumes(hypervisor, timeoutMs);
+  });
+  const paths = new Map(names.map((each: VolumeNames) => [each.path, each.name]));
+  for (const { name, path, backingFile } of backed) {
+    const base = paths.get(backingFile);
+    if (base !== undefined && !paths.has(path)) problems.push(`volume ${base} stays: volume ${name} is based on it`);
+  }
+  return problems;
+}
 
 /**
  * Removes a machine. If it is interrupted, the next command continues.
