@@ -23,7 +23,7 @@ export interface BareServer {
   stop(): Promise<void>;
 }
 
-/** Sends a GET on a connection of its own. */
+/** Sends a GET on its own connection. */
 export function fetchWhole(url: string, headers: Readonly<Record<string, string>> = {}): Promise<WholeAnswer> {
   return new Promise((resolve, reject) => {
     get(url, { headers }, (response) => {

@@ -54,13 +54,13 @@ describe('limits of keys', () => {
     expect(admit(key)).toBeUndefined();
   });
 
-  it('of one key do not affect another one', () => {
+  it('for one key do not affect another one', () => {
     const { admit } = limitsAt();
     expect([admit(keyOf({ rpmLimit: 1 }, 'a')), admit(keyOf({ rpmLimit: 1 }, 'b'))]).toEqual([undefined, undefined]);
     expect(admit(keyOf({ rpmLimit: 1 }, 'a'))?.status).toBe(429);
   });
 
-  it('of 0 accept no request', () => {
+  it('with the value 0 accept no request', () => {
     const { admit } = limitsAt();
     for (const limits of [{ rpmLimit: 0 }, { tpmLimit: 0 }, { maxParallelRequests: 0 }])
       expect(admit(keyOf(limits))?.status).toBe(429);

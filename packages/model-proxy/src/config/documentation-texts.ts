@@ -85,7 +85,7 @@ Entries with the same \`model_name\` form a group. For each request, the proxy s
 
 ### Retries
 
-If an attempt fails before the client has got a byte, the proxy tries again:
+If an attempt fails before the client has got a byte, the proxy retries:
 
 1. At once, at a deployment of the group that has not failed this request. It prefers deployments whose
    last request succeeded.

@@ -27,7 +27,7 @@ export function wrongKeyPassed(): ProxyError {
   });
 }
 
-/** The key has expired; LiteLLM's wording. @param times as LiteLLM writes them, in UTC. */
+/** Reports that the key has expired; LiteLLM's wording. @param times as LiteLLM writes them, in UTC. */
 export function expiredKey(expiresAt: number, now: number): ProxyError {
   return new ProxyError({
     status: 401,
@@ -40,7 +40,7 @@ export function expiredKey(expiresAt: number, now: number): ProxyError {
 
 const pythonTime = (ms: number) => new Date(ms).toISOString().replace('T', ' ').replace('Z', '+00:00');
 
-/** An administrator has blocked the key; LiteLLM's wording. */
+/** Reports that an administrator has blocked the key; LiteLLM's wording. */
 export function blockedKey(): ProxyError {
   return new ProxyError({
     status: 401,

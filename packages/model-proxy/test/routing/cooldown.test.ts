@@ -28,7 +28,7 @@ describe('a cooldown', () => {
     expect(upstreams[0]?.count).toBe(1);
   });
 
-  it('of all deployments is a 429 that says how long', async () => {
+  it('for all deployments gives a 429 with the remaining time', async () => {
     const behavior = { status: 429 };
     const { ask, upstreams } = await setUp([{ behavior }, { behavior }], long);
     expect((await ask()).status).toBe(429);

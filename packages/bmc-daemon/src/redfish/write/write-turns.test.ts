@@ -4,7 +4,7 @@ import { WriteTurns } from './write-turns.js';
 
 const here = (): boolean => false;
 
-/** A write that runs until `end`. */
+/** Starts a write that runs until `end`. */
 function openWrite() {
   let end = (): void => undefined;
   const ended = new Promise<void>((resolve) => {

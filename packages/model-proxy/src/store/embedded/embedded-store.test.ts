@@ -134,7 +134,7 @@ describe('the spend of a key', () => {
     expect(next.spendOf('k').spend).toBe(0.5);
   });
 
-  it('of a deleted key is forgotten', async () => {
+  it('is removed with the key', async () => {
     const store = await open();
     await put(store, 'k', keyOf());
     store.addUsage(usage());
@@ -169,7 +169,7 @@ describe('usage', () => {
     expect(await next.readUsage('2026-11-24', '2026-11-24')).toHaveLength(1);
   });
 
-  it('of old days is removed', async () => {
+  it('is removed after keepDays', async () => {
     for (const day of ['2026-11-19', '2026-11-20', '2026-11-21'])
       writeFileSync(path.join(folder, `usage-${day}.journal`), '');
     writeFileSync(path.join(folder, 'usage-notes.txt'), '');
@@ -181,7 +181,7 @@ describe('usage', () => {
     ).toEqual(['usage-2026-11-21.journal', 'usage-2026-11-23.journal', 'usage-notes.txt']);
   });
 
-  it('of clients that invent tags uses a limited amount of memory', async () => {
+  it('uses a limited amount of memory, even if clients invent tags', async () => {
     const store = await open();
     for (let n = 0; n < 10_100; n += 1) store.addUsage(usage({ tags: [`t${n}`] }));
     const rows = await store.readUsage('2026-11-23', '2026-11-23');

@@ -170,7 +170,7 @@ describe('a compaction', () => {
     expect(existsSync(`${file}.new`)).toBe(false);
   });
 
-  it('that a crash interrupted has no effect', async () => {
+  it('has no effect if a crash interrupted it', async () => {
     const { journal } = await openJournal();
     await journal.append([thing('a', 1)], { sync: true });
     writeFileSync(`${file}.new`, lineOf(thing('b', 1)));
