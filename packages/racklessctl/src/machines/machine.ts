@@ -18,13 +18,16 @@ export interface Machine {
   readonly resource: Resource;
 }
 
-/** Reads the machines of a service. @throws {CommandFailure} */
+/** `node-2` before `node-10`. */
+const names = new Intl.Collator('en', { numeric: true });
+
+/** Reads the machines of a service, in the order of their names. @throws {CommandFailure} */
 export async function readMachines(service: Service, context: string | undefined): Promise<readonly Machine[]> {
   const systems = linkAt(service.root, 'Systems');
   if (systems === undefined)
     throw new CommandFailure(exitCode.unavailable, `${service.origin.origin} has no collection of systems`);
   const members = await readMembers(service, systems);
-  return members.flatMap((resource): Machine[] => {
+  const machines = members.flatMap((resource): Machine[] => {
     const link = linkAt(resource);
     if (link === undefined) return [];
     // Enrollment files append it to the address of the service.
@@ -33,6 +36,7 @@ export async function readMachines(service: Service, context: string | undefined
     const name = textAt(resource, 'Name') ?? id;
     return [{ service, context, uri, id, name, uuid: textAt(resource, 'UUID'), resource }];
   });
+  return machines.sort((a, b) => names.compare(a.name, b.name));
 }
 
 /**

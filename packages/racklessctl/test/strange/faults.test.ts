@@ -240,6 +240,18 @@ describe('a service that differs from ours', () => {
     expect(await json(['list', '--url', service.url])).toHaveLength(1);
   });
 
+  it('lists machines in another order, and they appear in that of their names', async () => {
+    const names = ['kvm-1-node-10', 'kvm-2-node-1', 'kvm-1-node-2'];
+    const members = names.map((name) => ({ '@odata.id': `/redfish/v1/Systems/${name}`, Name: name }));
+    const service = await serve({
+      ...oneMachine(),
+      'GET /redfish/v1/Systems': { Members: members },
+      ...Object.fromEntries(members.map((member) => [`GET ${member['@odata.id']}`, member])),
+    });
+    const rows = (await json(['list', '--url', service.url])) as readonly { readonly name: string }[];
+    expect(rows.map(({ name }) => name)).toEqual(['kvm-1-node-2', 'kvm-1-node-10', 'kvm-2-node-1']);
+  });
+
   it('offers $expand and does not implement it', async () => {
     const root = { ProtocolFeaturesSupported: { ExpandQuery: { NoLinks: true, Levels: true } } };
     const service = await serve(oneMachine({}, root));
