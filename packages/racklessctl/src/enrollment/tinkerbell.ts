@@ -53,7 +53,7 @@ export const tinkerbell: EnrollmentFormat = {
   render: (nodes) =>
     comment([
       'Each machine needs a secret with the log-in at its BMC, for example:',
-      '  kubectl -n tinkerbell create secret generic NAME-bmc --from-literal=username=USER --from-file=password=FILE',
+      '  kubectl -n tinkerbell create secret generic NAME-bmc --from-literal=username=USER --from-literal=password="$(cat FILE)"',
       'Add IP addresses to the interfaces: a service does not know them.',
     ]) +
     nodes
