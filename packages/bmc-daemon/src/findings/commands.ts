@@ -1,6 +1,7 @@
 /** Commands that findings recommend. */
 import { readTextFile } from '@rackless/daemon/files/text-file.js';
 import { quoteWord } from '@rackless/daemon/text/shell-word.js';
+import type { Account } from '../host/account.js';
 
 /** Returns a command line with quoted words. */
 export const commandLine = (...words: readonly string[]): string => words.map(quoteWord).join(' ');
@@ -11,6 +12,16 @@ export const commandLine = (...words: readonly string[]): string => words.map(qu
  */
 export const asRoot = (command: string, uid = process.getuid?.() ?? 0): string =>
   uid === 0 ? command : `sudo ${command}`;
+
+/**
+ * Returns a command that needs the files of an account, such as its ssh keys. An administrator cannot log in to the
+ * account of a service, so sudo runs the command.
+ */
+export function asAccount(command: string, { name, shell }: Account): string {
+  if (!/\/(?:nologin|false)$/.test(shell ?? '') || command.startsWith('sudo ')) return command;
+  // `~` and && are for the shell of the account.
+  return commandLine('sudo', '-u', name) + (/[~&$]/.test(command) ? ` sh -c ${quoteWord(command)}` : ` ${command}`);
+}
 
 /** Names of a package. Default: the name in Debian. */
 interface PackageNames {

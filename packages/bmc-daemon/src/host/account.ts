@@ -5,6 +5,8 @@ import { userInfo } from 'node:os';
 export interface Account {
   readonly uid: number;
   readonly name: string;
+  /** Login shell, such as `/bin/bash`; null or absent: unknown. */
+  readonly shell?: string | null;
 }
 
 /**
@@ -14,7 +16,8 @@ export interface Account {
 export function thisAccount(): Account {
   const uid = process.getuid?.() ?? 0;
   try {
-    return { uid, name: userInfo().username };
+    const { username, shell } = userInfo();
+    return { uid, name: username, shell };
   } catch {
     return { uid, name: String(uid) };
   }

@@ -1,6 +1,6 @@
 /** A libvirt host under examination, and the commands that an administrator runs there. */
 import { parseUri, type LibvirtUri } from '@rackless/libvirt';
-import { asRoot, commandLine } from '../../../findings/commands.js';
+import { asAccount, asRoot, commandLine } from '../../../findings/commands.js';
 import type { Account } from '../../../host/account.js';
 
 /** A host of EMULATOR_LIBVIRT_URI. */
@@ -20,7 +20,7 @@ export interface ExaminedHost {
   virshEach(...commands: readonly (readonly string[])[]): string;
   /** Returns a command that root runs on the libvirt host: with sudo, and over ssh for another host. */
   asRoot(command: string): string;
-  /** Returns the command that logs in to the libvirt host, and runs a command there. */
+  /** Returns the command that logs in to the libvirt host, and runs a command there. The account of the daemon runs it. */
   ssh(...words: readonly string[]): string;
 }
 
@@ -32,14 +32,16 @@ export function examinedHost(uri: string, account: Account, timeoutMs: number): 
   const parsed = parseUri(uri);
   const isLocal = parsed.host === null;
   const ssh = (...words: readonly string[]): string => commandLine('ssh', ...destination(parsed), ...words);
-  const virsh = (...words: readonly string[]): string => commandLine('virsh', '--connect', uri, ...words);
+  // Another host accepts the keys of the account.
+  const remotely = (command: string): string => (isLocal ? command : asAccount(command, account));
+  const virsh = (...words: readonly string[]): string => remotely(commandLine('virsh', '--connect', uri, ...words));
   return {
     ...{ uri, parsed, isLocal, account, timeoutMs, ssh, virsh },
     virshEach: (...commands) => commands.map((words) => virsh(...words)).join(' && '),
     asRoot: (command) => {
       if (isLocal) return asRoot(command, account.uid);
       // Without a user in the URI, the account of the other host is unknown.
-      return ssh(parsed.user === 'root' ? command : `sudo ${command}`);
+      return remotely(ssh(parsed.user === 'root' ? command : `sudo ${command}`));
     },
   };
 }

@@ -1,5 +1,5 @@
 /** Explains why the libvirt of another host does not accept the daemon. */
-import { installCommand, commandLine } from '../../../findings/commands.js';
+import { asAccount, commandLine, installCommand } from '../../../findings/commands.js';
 import { problem, type Finding } from '../../../findings/finding.js';
 import type { ExaminedHost } from './examined-host.js';
 
@@ -90,16 +90,22 @@ const reasons: readonly Reason[] = [
     fix: (host) => host.ssh('true'),
   },
   {
-    pattern: /virt-ssh-helper|exit code 127|(?:nc|netcat): (?:command )?not found/i,
-    subject: 'ssh',
-    cause: 'The host has neither virt-ssh-helper nor a netcat that knows -U',
-    fix: (host) => host.asRoot('apt-get install libvirt-daemon netcat-openbsd'),
+    pattern: /polkit|org\.libvirt\.unix/i,
+    subject: 'polkit',
+    cause: 'polkit on the host does not let the account of ssh use libvirt',
+    fix: (host) => host.asRoot(commandLine('usermod', '-aG', 'libvirt', host.parsed.user ?? host.account.name)),
   },
   {
     pattern: /(?:libvirt|virt\w+d)-sock|unix connect failed/i,
     subject: 'socket',
     cause: 'libvirt does not run on the host, or rejects the account of ssh',
     fix: startLibvirt,
+  },
+  {
+    pattern: /exit code 127|(?:virt-ssh-helper|nc|netcat): (?:command )?not found/i,
+    subject: 'ssh',
+    cause: 'The host has neither virt-ssh-helper nor a netcat that knows -U',
+    fix: (host) => host.asRoot('apt-get install libvirt-daemon netcat-openbsd'),
   },
   {
     pattern: /no certificate authority|parameter "pkipath"|reading .*\.pem/,
@@ -155,5 +161,5 @@ const reasons: readonly Reason[] = [
 export function remoteConnectionFinding(text: string, host: ExaminedHost): Finding | null {
   const found = reasons.find(({ pattern }) => pattern.test(text));
   if (found === undefined) return null;
-  return problem(found.subject, `${found.cause}, ${EFFECT}.`, found.fix(host));
+  return problem(found.subject, `${found.cause}, ${EFFECT}.`, asAccount(found.fix(host), host.account));
 }
