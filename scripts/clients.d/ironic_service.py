@@ -47,10 +47,10 @@ def free_port():
 
 
 class Ironic:
-    def __init__(self, folder, images, python_path):
+    def __init__(self, folder, images, python_path, port=None):
         self.folder = folder
         self._processes = []
-        self.url = f'http://127.0.0.1:{free_port()}'
+        self.url = f'http://127.0.0.1:{port or free_port()}'
         self._configuration = ['--config-file', str(folder / 'ironic.conf'), '--config-file', str(folder / 'own.conf')]
         self._environment = environment(PYTHONPATH=str(python_path), PYTHONWARNINGS='ignore')
         (folder / 'ironic.conf').write_text(block('ironic.conf'))

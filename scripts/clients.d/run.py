@@ -14,7 +14,7 @@ from page import environment
 from steps import Steps
 
 # Quick clients come first, so that general faults appear early.
-CLIENTS = ('curl', 'sushy', 'redfishtool', 'gofish', 'fence_redfish', 'ilorest', 'ansible', 'ironic')
+CLIENTS = ('curl', 'sushy', 'redfishtool', 'gofish', 'fence_redfish', 'ilorest', 'ansible', 'ironic', 'lab')
 
 
 class Lab:

@@ -12,6 +12,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { startIronic } from './ironic.js';
+import { startKvmHosts } from './kvm-hosts.js';
 
 const ADDRESS = '192.0.2.1';
 
@@ -146,4 +148,9 @@ export const FIXTURES = {
   bmc: startBmc,
   libvirtd: startLibvirtd,
   lab: startLab,
+  'kvm-hosts': startKvmHosts,
+  ironic: startIronic,
 };
+
+/** The fixtures whose pages run beside a systemd, in systemd.sh. */
+export const WITH_SYSTEMD = ['kvm-hosts'];

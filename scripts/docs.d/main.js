@@ -1,14 +1,15 @@
 /**
  * Checks the pages, then runs the commands of each page in new namespaces. `node main.js [--check]
- * [PAGE]…`, as root, in the repository. With `--check` it runs no commands and needs no root.
+ * [--as SCRIPT] [PAGE]…`, as root, in the repository. With `--check` it runs no commands and needs no root.
+ * With `--as`, it also runs the blocks of this script.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { checkForm, checkLinks, checkMarks, checkNames, checkSamples } from './checks.js';
-import { FIXTURES } from './fixtures.js';
+import { FIXTURES, WITH_SYSTEMD } from './fixtures.js';
 import { allPages, isRun, readPage } from './pages.js';
 
 /**
@@ -18,21 +19,28 @@ import { allPages, isRun, readPage } from './pages.js';
 const PLACE = `
 set -e
 mount -t tmpfs none "$3"
-mkdir "$3"/etc "$3"/lib "$3"/work-etc "$3"/work-lib
-mount -t overlay none -o "lowerdir=/etc,upperdir=$3/etc,workdir=$3/work-etc" /etc
-mount -t overlay none -o "lowerdir=/var/lib,upperdir=$3/lib,workdir=$3/work-lib" /var/lib
+for at in /etc /var/lib /root /opt /usr/local; do
+  name=\${at//\\//-}
+  mkdir "$3/upper$name" "$3/work$name"
+  mount -t overlay none -o "lowerdir=$at,upperdir=$3/upper$name,workdir=$3/work$name" "$at"
+done
 mount -t tmpfs none /run
 mkdir /run/lock
 rm -rf /var/lib/rackless /var/lib/bmc-daemon
 ip link set lo up
-exec node "$1"/scripts/docs.d/page.js "$@"
+exec "\${@:5}" node "$1"/scripts/docs.d/page.js "\${@:1:4}"
 `;
 
+const needsSshd = ({ fixtures }) => fixtures.includes('kvm-hosts');
+const runs = (block) => isRun(block, options.as);
 const known = new Map();
 function cachedPage(path) {
   if (!known.has(path)) known.set(path, readPage(path));
   return known.get(path);
 }
+
+/** Returns the command that runs a page beside a systemd without units of the host. */
+const systemdBeside = (work) => ['scripts/docs.d/systemd.sh', work, ''];
 
 /**
  * Runs the commands of a page.
@@ -43,7 +51,10 @@ async function runPage(page) {
   try {
     // --kill-child ends all processes of the page.
     const namespaces = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
-    const place = spawn('unshare', [...namespaces, 'bash', '-c', PLACE, 'page', process.cwd(), page.path, work], {
+    const beside = page.fixtures.some((name) => WITH_SYSTEMD.includes(name)) ? systemdBeside(work) : [];
+    const words = ['bash', '-c', PLACE, 'page', process.cwd(), page.path, work, options.as, ...beside];
+    // The page ends with this process, also after a kill.
+    const place = spawn('setpriv', ['--pdeathsig', 'KILL', 'unshare', ...namespaces, ...words], {
       stdio: ['ignore', 'inherit', 'inherit'],
     });
     const [status] = await once(place, 'exit');
@@ -54,7 +65,7 @@ async function runPage(page) {
 }
 
 const { values: options, positionals } = parseArgs({
-  options: { check: { type: 'boolean', default: false } },
+  options: { check: { type: 'boolean', default: false }, as: { type: 'string', default: '' } },
   allowPositionals: true,
 });
 const paths = positionals.length > 0 ? positionals : allPages();
@@ -73,8 +84,12 @@ let failed = faults.length;
 if (options.check) process.exit(failed === 0 ? 0 : 1);
 
 for (const page of pages) {
-  const blocks = page.blocks.filter(isRun).length;
+  const blocks = page.blocks.filter(runs).length;
   if (blocks === 0) continue;
+  if (needsSshd(page) && !existsSync('/usr/sbin/sshd')) {
+    console.log(`SKIP ${page.path}: needs openssh-server`);
+    continue;
+  }
   const start = Date.now();
   const right = await runPage(page);
   if (!right) failed += 1;
@@ -88,8 +103,8 @@ const skipped = pages.flatMap((page) =>
 );
 for (const { at, block } of skipped) console.log(`not run ${at}:${block.line}: ${block.notRun.replace(/\s+/g, ' ')}`);
 const elsewhere = pages.flatMap((page) =>
-  page.blocks.filter((block) => block.runBy !== undefined || block.name !== ''),
+  page.blocks.filter((block) => !runs(block) && (block.runBy !== undefined || block.name !== '')),
 );
-const ran = pages.flatMap((page) => page.blocks.filter(isRun)).length;
+const ran = pages.flatMap((page) => page.blocks.filter(runs)).length;
 console.log(`${ran} blocks run, ${elsewhere.length} run by other scripts, ${skipped.length} not run; ${failed} faults`);
 process.exitCode = failed === 0 ? 0 : 1;

@@ -1,6 +1,6 @@
 /**
- * Runs the commands of one page in the namespaces of main.js: `node page.js REPOSITORY PAGE WORK`.
- * Prints each fault on a line.
+ * Runs the commands of one page in the namespaces of main.js: `node page.js REPOSITORY PAGE WORK
+ * [SCRIPT]`, where SCRIPT is the script that started the run. Prints each fault on a line.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,7 +8,7 @@ import { FIXTURES } from './fixtures.js';
 import { isRun, readPage } from './pages.js';
 import { Service, Shell, linesToPaste, paste, patternOf } from './shell.js';
 
-const [repository, path, work] = process.argv.slice(2);
+const [repository, path, work, script] = process.argv.slice(2);
 const page = readPage(path);
 const folder = join(work, 'folder');
 const log = join(work, 'log');
@@ -104,8 +104,8 @@ function runBlock(block) {
   return block.mode === 'service' ? runServices(block) : runCommands(block);
 }
 
-for (const name of page.fixtures) await FIXTURES[name]({ repository, folder, environment, log });
-for (const block of page.blocks.filter(isRun)) {
+for (const name of page.fixtures) await FIXTURES[name]({ repository, folder, environment, log, script });
+for (const block of page.blocks.filter((each) => isRun(each, script))) {
   const fault = await runBlock(block);
   if (fault === undefined) continue;
   console.log(`${path}:${block.line}: ${fault.trim().slice(-4000)}`);

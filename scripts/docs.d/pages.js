@@ -109,8 +109,12 @@ export function readPage(path) {
   return page;
 }
 
-/** Returns whether scripts/docs-commands runs the block. */
-export function isRun(block) {
-  if (block.notRun !== undefined || block.runBy !== undefined || block.name !== '') return false;
+/**
+ * Returns whether a run executes the block.
+ * @param script the script that started the run: its blocks run too.
+ */
+export function isRun(block, script) {
+  const isElsewhere = block.runBy !== undefined && block.runBy !== script;
+  if (block.notRun !== undefined || isElsewhere || block.name !== '') return false;
   return ['sh', 'console', 'js'].includes(block.language);
 }

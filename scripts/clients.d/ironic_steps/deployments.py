@@ -1,5 +1,5 @@
 """Steps of Ironic that boot images: cleaning and further deployments; also its vendor calls."""
-from ironic_agent import Agent
+from ironic_steps.agent import Agent
 from ironic_service import Node
 from steps import expect, expect_in, wait_for
 

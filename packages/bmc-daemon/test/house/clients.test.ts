@@ -27,7 +27,7 @@ describe('docs/guides/clients.md', () => {
     const known = /^CLIENTS = \((.*)\)$/m.exec(clients)?.[1] ?? '';
     const names = [...known.matchAll(/'(\w+)'/g)].map((match) => (match[1] ?? '').toLowerCase());
     const [tried = '', notRun = ''] = page.split(/^# Not run here$/m);
-    expect(names).toHaveLength(8);
+    expect(names).toHaveLength(9);
     for (const name of names) expect(tried.toLowerCase()).toContain(`\n## ${name}`);
     for (const name of ['Metal3', 'OpenShift', 'MAAS']) {
       expect(notRun).toContain(`\n## ${name}\n`);
