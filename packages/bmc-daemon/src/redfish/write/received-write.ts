@@ -32,7 +32,9 @@ export function inTurn(options: Options, write: ReceivedWrite): Operation {
     const client = `${requester.user ?? ''} ${requester.address}`;
     const run = async (waited: boolean): Promise<Answer> =>
       write(isLate || waited ? await incoming.reauthorize() : incoming, params, received);
-    const answer = await writeTurns.run(client, () => requester.signal.aborted, run);
+    // The signal of the requester would cost an error object for each write.
+    const isGone = (): boolean => incoming.request.socket.destroyed;
+    const answer = await writeTurns.run(client, isGone, run);
     if (answer === undefined) throw redfishError('OperationFailed');
     return answer;
   };
