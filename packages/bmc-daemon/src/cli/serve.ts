@@ -1,4 +1,5 @@
 /** `bmc-daemon`: runs the service until a signal. */
+import { setFlagsFromString } from 'node:v8';
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import { createLog, outputFormat } from '@rackless/daemon/log/log.js';
 import { handleSignals } from '@rackless/daemon/process/signals.js';
@@ -9,6 +10,13 @@ import type { LoadedSettings } from '../config/load.js';
 import type { Daemon } from '../daemon.js';
 import type { CheckedSettings } from '../reload.js';
 import { StartError } from '../start-error.js';
+
+/**
+ * Growth of the heap in percent of the used memory, until V8 collects old objects. By default, V8 lets
+ * the heap grow up to four times. While a client starts 2,000 machines, requests wait and become old
+ * objects, so the daemon used 480 MiB instead of 300.
+ */
+const HEAP_GROWTH_PERCENT = 80;
 
 /**
  * Serves until SIGTERM or SIGINT.
@@ -29,6 +37,7 @@ export async function serve(load: () => LoadedSettings): Promise<number> {
   const log = createLog({ level, format: logFormat === 'auto' ? outputFormat() : logFormat });
   for (const warning of warnings) log.warn(warning);
 
+  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
   // Imports this only after the check of the settings, because it loads most of the daemon's code.
   const { startDaemon } = await import('../daemon.js');
   let daemon: Daemon;
