@@ -41,6 +41,21 @@ export interface CooldownSettings {
   readonly policy: ReadonlyMap<FailureKind, number>;
 }
 
+/** Model groups by the group that they follow; `*` stands for all groups. */
+export type GroupFallbacks = ReadonlyMap<string, readonly string[]>;
+
+/** Model groups that take over when a group fails. */
+export interface FallbackSettings {
+  /** `fallbacks`, and `default_fallbacks` as those of `*`. */
+  readonly general: GroupFallbacks;
+  /** `context_window_fallbacks`: for prompts that are too long. */
+  readonly contextWindow: GroupFallbacks;
+  /** `content_policy_fallbacks`: for content that the upstream refuses. */
+  readonly contentPolicy: GroupFallbacks;
+  /** `max_fallbacks`: the maximum for each request. */
+  readonly max: number;
+}
+
 /** Settings that a reload can change. */
 export interface ProxySettings {
   readonly deployments: readonly Deployment[];
@@ -60,6 +75,7 @@ export interface ProxySettings {
   readonly environmentDeployment?: Deployment | null;
   readonly retry: RetrySettings;
   readonly cooldown: CooldownSettings;
+  readonly fallback: FallbackSettings;
   readonly modelNameInResponse: ModelNameInResponse;
   /** Whether to add missing fields to answers that are nullable in OpenAI's API. */
   readonly fillNullFields: boolean;

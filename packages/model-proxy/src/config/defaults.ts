@@ -35,4 +35,6 @@ export const defaults = {
   retryBudget: 0.2,
   /** As in LiteLLM. */
   cooldownSeconds: 5,
+  /** As in LiteLLM. */
+  maxFallbacks: 5,
 } as const;

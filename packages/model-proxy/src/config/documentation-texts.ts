@@ -122,6 +122,27 @@ If the upstream sent \`Retry-After\`, the cooldown takes so long, but at most fi
 cooldown, a single request tries the deployment. If it fails, the next cooldown begins. If all
 deployments of a group cool down, clients get 429 with \`Retry-After\`. A reload does not end cooldowns.
 
+### Fallbacks
+
+If no deployment of a group can serve a request, the request goes to the fallbacks of the group, in
+order:
+
+\`\`\`yaml
+router_settings:
+  fallbacks: [{ gpt-4o: [gpt-4o-eu, claude] }]
+  context_window_fallbacks: [{ gpt-4o: [gpt-4o-long] }]
+  default_fallbacks: [small-model]
+\`\`\`
+
+- \`context_window_fallbacks\` and \`content_policy_fallbacks\` apply to these two errors. A group that they
+  do not name uses \`fallbacks\`.
+- A client may send \`fallbacks\` in the body, as a list of names. It replaces the configured list.
+  \`disable_fallbacks: true\` switches all fallbacks off.
+- A fallback has its own retries and its own fallbacks. The proxy tries each group once.
+- If all fail, the client gets the error of the group that it asked for.
+- Answers have the headers \`x-litellm-attempted-fallbacks\` and, after a fallback,
+  \`x-litellm-model-group\` with the name of the fallback.
+
 ### Wildcards
 
 An entry with \`model_name: openai/*\` and \`model: openai/*\` serves every name that begins with \`openai/\`. The

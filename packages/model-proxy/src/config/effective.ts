@@ -2,7 +2,7 @@
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
 import { secretHeader } from '../secret-names.js';
-import type { CooldownSettings, RetrySettings } from '../settings.js';
+import type { CooldownSettings, FallbackSettings, GroupFallbacks, RetrySettings } from '../settings.js';
 import type { LoadedConfig } from './load.js';
 import { allowedFailsPolicyOf, retryPolicyOf } from './routing/routing-types.js';
 
@@ -86,6 +86,17 @@ function cooldownLines({ isDisabled, cooldownMs, allowedFails, policy }: Cooldow
   ];
 }
 
+function fallbackLines({ general, contextWindow, contentPolicy, max }: FallbackSettings): readonly string[] {
+  const line = (name: string, groups: GroupFallbacks) =>
+    groups.size === 0 ? [] : [`  ${name}: ${inline([...groups].map(([group, names]) => ({ [group]: names })))}`];
+  return [
+    ...line('fallbacks', general),
+    ...line('context_window_fallbacks', contextWindow),
+    ...line('content_policy_fallbacks', contentPolicy),
+    ...(general.size + contextWindow.size + contentPolicy.size === 0 ? [] : [`  max_fallbacks: ${max}`]),
+  ];
+}
+
 /** Renders the whole text, with a newline at the end. */
 export function renderEffectiveConfig({ listen, proxy }: Pick<LoadedConfig, 'listen' | 'proxy'>): string {
   const { host, port, tls, logLevel, drainDelayMs, drainMs } = listen;
@@ -119,6 +130,7 @@ export function renderEffectiveConfig({ listen, proxy }: Pick<LoadedConfig, 'lis
     'router_settings:',
     ...retryLines(proxy.retry),
     ...cooldownLines(proxy.cooldown),
+    ...fallbackLines(proxy.fallback),
     ...(aliases.length === 0 ? [] : [`  model_group_alias: ${inline(Object.fromEntries(aliases))}`]),
     '',
   ].join('\n');

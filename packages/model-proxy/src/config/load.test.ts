@@ -57,6 +57,7 @@ describe('a configuration', () => {
       environmentDeployment: null,
       retry: { retries: 2, policy: new Map(), groupPolicies: new Map(), minWaitMs: 0, budget: 0.2 },
       cooldown: { isDisabled: false, cooldownMs: 5000, allowedFails: null, policy: new Map() },
+      fallback: { general: new Map(), contextWindow: new Map(), contentPolicy: new Map(), max: 5 },
       modelNameInResponse: 'provider',
       fillNullFields: false,
       alwaysIncludeStreamUsage: false,

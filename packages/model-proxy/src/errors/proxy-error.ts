@@ -75,8 +75,12 @@ export class ProxyError extends Error {
 
   /** Returns the same error with a text after the message. */
   withNote(note: string): ProxyError {
+    return this.withMessage(this.message + note);
+  }
+
+  /** Returns the same error with another message. */
+  withMessage(message: string): ProxyError {
     const { status, type, param, code, headers, kind, failure, cause } = this;
-    const message = this.message + note;
     return new ProxyError({
       ...{ status, message, type, param, code, headers, kind },
       ...(failure === null ? {} : { failure }),

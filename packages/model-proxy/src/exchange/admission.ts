@@ -60,8 +60,12 @@ function budgetFault(key: VirtualKey, store: Store): ProxyError | undefined {
  * @throws {ProxyError} 403: the key may not use it.
  */
 export function checkModel(key: VirtualKey | undefined, requested: string, group: string | undefined): void {
-  if (key === undefined || key.allowsModel(requested) || (group !== undefined && key.allowsModel(group))) return;
-  throw modelNotAllowed(requested);
+  if (!allowsModel(key, requested, group)) throw modelNotAllowed(requested);
+}
+
+/** Returns whether a key may use a model, as {@link checkModel}. */
+export function allowsModel(key: VirtualKey | undefined, requested: string, group: string | undefined): boolean {
+  return key === undefined || key.allowsModel(requested) || (group !== undefined && key.allowsModel(group));
 }
 
 /**

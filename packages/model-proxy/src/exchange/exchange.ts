@@ -89,6 +89,10 @@ export class Exchange {
   retries = 0;
   /** The maximum of {@link retries} after the last failure; 0: no attempt has failed. */
   maxRetries = 0;
+  /** Number of model groups that got the request after the first one. */
+  fallbacks = 0;
+  /** The maximum of {@link fallbacks}; 0: the first group has not failed. */
+  maxFallbacks = 0;
   /**
    * Whether the connection has changed to another protocol (WebSocket). An HTTP answer is no longer
    * possible.
@@ -111,5 +115,16 @@ export class Exchange {
     const clientCallId = acceptableId(headers['x-litellm-call-id'], MAX_ID_LENGTH);
     this.id = acceptableId(headers['x-request-id'], MAX_ID_LENGTH) ?? clientCallId ?? randomUUID();
     this.callId = clientCallId ?? this.id;
+  }
+
+  /** Begins the next attempt, and forgets the answer of the last one. */
+  beginAttempt(selection: Selection, timeoutMs: number | null): void {
+    this.selection = selection;
+    this.timeoutMs = timeoutMs;
+    this.firstByteAt = 0;
+    this.answeredAt = 0;
+    this.streamed = false;
+    this.usage = null;
+    if (this.sentAt === 0) this.sentAt = performance.now();
   }
 }

@@ -28,7 +28,7 @@ const command = (url: string, ...args: readonly string[]) =>
   run(['key', ...args], { LITELLM_PROXY_URL: url, LITELLM_MASTER_KEY: MASTER });
 
 describe('model-proxy key', () => {
-  it('MP-59 creates, lists and revokes keys, which survive SIGKILL', async () => {
+  it('MP-71 creates, lists and revokes keys, which survive SIGKILL', async () => {
     const first = serve();
     const url = await first.address();
     const options = [
@@ -99,7 +99,7 @@ describe('model-proxy key', () => {
 });
 
 describe('a proxy with a store', () => {
-  it('MP-60 answers 429 with Retry-After when a key has no requests left', async () => {
+  it('MP-72 answers 429 with Retry-After when a key has no requests left', async () => {
     const url = await serve().address();
     const key = (await command(url, 'create', '--rpm', '1')).stdout.trim();
     expect((await chat(url, key)).status).toBe(200);

@@ -27,6 +27,24 @@ describe('retries', () => {
     expect(upstreams.map(({ count }) => count)).toEqual([1, 1]);
   });
 
+  it('MP-63 the next group answers if a group fails; if all fail, the client gets the first error', async () => {
+    const { ask, upstreams } = await setUp([{ behavior: { status: 401 } }, { name: 'other' }], {
+      router_settings: { fallbacks: [{ chat: ['other'] }] },
+    });
+    expect((await ask()).status).toBe(200);
+    for (const upstream of upstreams.slice(1)) upstream.behavior = { status: 404 };
+    expect((await ask()).status).toBe(401);
+  });
+
+  it('MP-64 fallbacks in the body replace the configured ones, and do not go upstream', async () => {
+    const { ask, upstreams } = await setUp([{ behavior: { status: 401 } }, { name: 'a' }, { name: 'b' }], {
+      router_settings: { fallbacks: [{ chat: ['a'] }] },
+    });
+    const { headers } = await ask({ fallbacks: ['b'] });
+    expect(headers['x-litellm-model-group']).toBe('b');
+    expect(upstreams[2]?.requests[0]?.body).not.toContain('fallbacks');
+  });
+
   it('MP-61 the answer has the number of retries', async () => {
     const { ask } = await setUp([{ behavior: { status: 503 } }, { behavior: 'works' }]);
     const { headers } = await ask({}, { 'x-litellm-num-retries': '1' });

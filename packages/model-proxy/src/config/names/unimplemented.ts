@@ -97,11 +97,7 @@ const settings: readonly SettingGroup[] = [
     'blocked_user_list banned_keywords_list validate_end_user_id_in_db prompt_injection_params pre_call_rules post_call_rules',
   ),
   refused(GUARDS, 'llm_guard_mode output_parse_pii presidio_ad_hoc_recognizers azure_content_safety_params'),
-  ignored(
-    RETRIES,
-    `fallbacks context_window_fallbacks content_policy_fallbacks default_fallbacks retry
-    max_fallbacks num_retries_per_request model_fallbacks`,
-  ),
+  ignored(RETRIES, 'retry num_retries_per_request model_fallbacks'),
   ignored(
     'reports requests to other services',
     `success_callback failure_callback service_callback audit_log_callbacks input_callback s3_callback_params s3_path
@@ -196,8 +192,7 @@ const router: readonly SettingGroup[] = [
   refused('reserves deployments for some clients', 'enable_tag_filtering tag_filtering_match_any'),
   ignored(
     RETRIES,
-    `routing_strategy routing_strategy_args max_retries fallbacks default_fallbacks context_window_fallbacks content_policy_fallbacks
-    max_fallbacks enable_pre_call_checks enable_health_check_routing health_check_staleness_threshold
+    `routing_strategy routing_strategy_args max_retries enable_pre_call_checks enable_health_check_routing health_check_staleness_threshold
     ignore_invalid_deployments deployment_affinity_ttl_seconds model_group_affinity_config default_priority polling_interval`,
   ),
   ignored(

@@ -40,7 +40,7 @@ describe("LiteLLM's settings that are ignored", () => {
     const text = oneModel(
       ['s3_bucket_name: b', 'max_retries: 2'],
       [
-        'litellm_settings: {max_fallbacks: 2, callbacks: [langfuse, prometheus]}',
+        'litellm_settings: {model_fallbacks: [2], callbacks: [langfuse, prometheus]}',
         'router_settings: {routing_strategy: least-busy}',
         'general_settings: {database_url: "postgres://u:p@h/d"}',
         'mcp_servers: {a: 1}',
@@ -48,7 +48,7 @@ describe("LiteLLM's settings that are ignored", () => {
       ].join('\n'),
     );
     expect(warnings(text)).toEqual([
-      'config.yaml: not implemented, ignored: litellm_settings.max_fallbacks (line 8), litellm_settings.callbacks (line 8), general_settings.database_url (line 10), router_settings.routing_strategy (line 9), mcp_servers (line 11), model_list[0].litellm_params.s3_bucket_name (line 6), model_list[0].litellm_params.max_retries (line 7)',
+      'config.yaml: not implemented, ignored: litellm_settings.model_fallbacks (line 8), litellm_settings.callbacks (line 8), general_settings.database_url (line 10), router_settings.routing_strategy (line 9), mcp_servers (line 11), model_list[0].litellm_params.s3_bucket_name (line 6), model_list[0].litellm_params.max_retries (line 7)',
     ]);
   });
 

@@ -1,12 +1,12 @@
-/** Resolves the settings of retries and cooldowns. */
-import type { CooldownSettings, RetrySettings } from '../../settings.js';
+/** Resolves the settings of retries, cooldowns and fallbacks. */
+import type { CooldownSettings, FallbackSettings, RetrySettings } from '../../settings.js';
 import { defaults } from '../defaults.js';
 import type { Block } from '../faults.js';
 import type { settingsTable } from '../settings.js';
 import type { routerTable } from './router-table.js';
 
 /** Resolves the settings. As in LiteLLM, `router_settings` override `litellm_settings`. */
-export function readRetries(
+function readRetries(
   { values: router }: Block<typeof routerTable>,
   { values: settings }: Block<typeof settingsTable>,
 ): RetrySettings {
@@ -20,7 +20,7 @@ export function readRetries(
 }
 
 /** Resolves the settings of cooldowns, as {@link readRetries}. */
-export function readCooldowns(
+function readCooldowns(
   { values: router }: Block<typeof routerTable>,
   { values: settings }: Block<typeof settingsTable>,
 ): CooldownSettings {
@@ -29,5 +29,30 @@ export function readCooldowns(
     cooldownMs: (router.cooldownTime ?? settings.cooldownTime ?? defaults.cooldownSeconds) * 1000,
     allowedFails: router.allowedFails ?? settings.allowedFails ?? null,
     policy: router.allowedFailsPolicy ?? new Map(),
+  };
+}
+
+/** Resolves the fallbacks, as {@link readRetries}. */
+function readFallbackSettings(
+  { values: router }: Block<typeof routerTable>,
+  { values: settings }: Block<typeof settingsTable>,
+): FallbackSettings {
+  const general = new Map(router.fallbacks ?? settings.fallbacks);
+  const common = router.defaultFallbacks ?? settings.defaultFallbacks;
+  if (common !== undefined && !general.has('*')) general.set('*', common);
+  return {
+    general,
+    contextWindow: router.contextWindowFallbacks ?? settings.contextWindowFallbacks ?? new Map(),
+    contentPolicy: router.contentPolicyFallbacks ?? settings.contentPolicyFallbacks ?? new Map(),
+    max: router.maxFallbacks ?? settings.maxFallbacks ?? defaults.maxFallbacks,
+  };
+}
+
+/** Resolves all settings about failures. */
+export function readFailureSettings(router: Block<typeof routerTable>, settings: Block<typeof settingsTable>) {
+  return {
+    retry: readRetries(router, settings),
+    cooldown: readCooldowns(router, settings),
+    fallback: readFallbackSettings(router, settings),
   };
 }

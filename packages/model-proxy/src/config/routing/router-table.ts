@@ -1,7 +1,7 @@
 /** The tables of settings about deployments: how the proxy selects them, and what follows a failure. */
 import { defaults } from '../defaults.js';
-import { boolean, mapping, number, seconds, wholeNumber } from '../setting-types.js';
-import { allowedFails, retryCounts, retryCountsByGroup } from './routing-types.js';
+import { boolean, mapping, number, seconds, texts, wholeNumber } from '../setting-types.js';
+import { allowedFails, fallbacks, retryCounts, retryCountsByGroup } from './routing-types.js';
 
 /** The row that all blocks with cooldowns have. */
 export const cooldownRows = {
@@ -25,6 +25,27 @@ export const failureRows = {
     doc: 'Number of failures of a deployment in a minute that cause no [cooldown](#cooldowns).',
   }),
   ...cooldownRows,
+  fallbacks: fallbacks({
+    name: 'fallbacks',
+    doc: '[Fallbacks](#fallbacks): model groups for requests that a group cannot serve. Example: `[{gpt-4o: [gpt-4o-mini, claude]}]`. The group `*` stands for all others.',
+  }),
+  contextWindowFallbacks: fallbacks({
+    name: 'context_window_fallbacks',
+    doc: 'As `fallbacks`, for prompts that are too long for the model.',
+  }),
+  contentPolicyFallbacks: fallbacks({
+    name: 'content_policy_fallbacks',
+    doc: 'As `fallbacks`, for content that the upstream refuses.',
+  }),
+  defaultFallbacks: texts({
+    name: 'default_fallbacks',
+    doc: 'Fallbacks of all groups that `fallbacks` does not name.',
+  }),
+  maxFallbacks: wholeNumber(0, 100, {
+    name: 'max_fallbacks',
+    default: `${defaults.maxFallbacks}`,
+    doc: 'Maximum number of fallbacks for a request.',
+  }),
 };
 
 /**

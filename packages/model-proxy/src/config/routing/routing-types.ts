@@ -1,6 +1,8 @@
 /** Types of the settings about retries: LiteLLM's names of errors with numbers. */
 import { z } from 'zod';
 import type { FailureKind } from '../../errors/failure-kind.js';
+import { readFallbacks } from '../../routing/fallback-plan.js';
+import type { GroupFallbacks } from '../../settings.js';
 import { row, wholeNumbers, type Row } from '../setting-types.js';
 
 /** LiteLLM's errors, and the failures that belong to them. */
@@ -101,4 +103,23 @@ export const retryCountsByGroup = (given: Row) =>
     'a mapping of model groups to retry policies',
     given,
     expectedTable(retriesTable),
+  );
+
+/** Reads a list of groups with their fallbacks; undefined: it has another form. */
+function groupsOf(value: unknown): GroupFallbacks | undefined {
+  const read = readFallbacks(value);
+  if (read === undefined) return undefined;
+  if ('groups' in read) return read.groups;
+  return read.list.length === 0 ? new Map() : undefined;
+}
+
+/** Defines a list of model groups with their fallbacks. */
+export const fallbacks = (given: Row) =>
+  row(
+    z
+      .unknown()
+      .refine((value) => groupsOf(value) !== undefined)
+      .transform((value): GroupFallbacks => groupsOf(value) ?? new Map()),
+    'a list of mappings such as {gpt-4o: [gpt-4o-mini]}',
+    given,
   );

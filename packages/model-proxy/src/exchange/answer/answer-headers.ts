@@ -72,14 +72,15 @@ function removeHeader(headers: string[], name: string): void {
 }
 
 /** Adds the headers about retries, the timeout and the cost. */
-function addCallHeaders(headers: string[], { selection, timeoutMs, usage, retries }: Exchange): void {
+function addCallHeaders(headers: string[], exchange: Exchange): void {
+  const { selection, timeoutMs, usage, retries, fallbacks, maxFallbacks } = exchange;
   headers.push(
     'x-litellm-attempted-retries',
     String(retries),
     'x-litellm-attempted-fallbacks',
-    '0',
+    String(fallbacks),
     'x-litellm-max-fallbacks',
-    '0',
+    String(maxFallbacks),
   );
   if (timeoutMs !== null) headers.push('x-litellm-timeout', pythonSeconds(timeoutMs));
   // The usage of a stream is known only at its end, after its head.

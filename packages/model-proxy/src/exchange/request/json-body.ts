@@ -4,7 +4,7 @@ import { ambiguousMember, invalidJson } from '../../errors/body.js';
 import { KeySketch } from '../../json/key-sketch.js';
 import { JsonError, type JsonObject } from '../../json/object.js';
 import { JsonObjectScanner } from '../../json/scanner.js';
-import { isInOtherCase, memberNamed, textOf } from '../../json/text.js';
+import { isInOtherCase, memberNamed, textOf, valueOf } from '../../json/text.js';
 import { prepareRequestBody } from '../../providers/request-body.js';
 import type { TranslatedCall } from '../../providers/translation.js';
 import type { Selection } from '../../routing/router.js';
@@ -17,6 +17,9 @@ import type { RequestBody } from './request-body.js';
 export function createJsonBody(): RequestBody {
   return new JsonBody();
 }
+
+/** Parsing a megabyte would block other requests. */
+const MAX_PARAMETER_BYTES = 16_384;
 
 const emptyObject: JsonObject = {
   chunks: [],
@@ -81,6 +84,12 @@ class JsonBody implements RequestBody {
 
   has(parameter: string): boolean {
     return memberNamed(this.#object, parameter) !== undefined;
+  }
+
+  parameter(name: string): unknown {
+    const member = memberNamed(this.#object, name);
+    if (member === undefined || member.valueEnd - member.valueStart > MAX_PARAMETER_BYTES) return undefined;
+    return valueOf(this.#object, member);
   }
 
   forUpstream(

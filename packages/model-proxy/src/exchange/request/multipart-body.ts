@@ -99,6 +99,10 @@ class MultipartBody implements RequestBody {
     return this.#fieldsNamed(parameter).length > 0;
   }
 
+  parameter(): undefined {
+    return undefined;
+  }
+
   forUpstream({ upstreamModel }: Selection): readonly Buffer[] | BodyStream {
     const [field] = this.#fieldsNamed('model');
     const start = this.#start ?? 0;

@@ -35,6 +35,8 @@ export interface RequestBody {
   readonly streams: boolean;
   /** Returns whether the body has a parameter. */
   has(parameter: string): boolean;
+  /** Returns the value of a parameter for the proxy; undefined: it is missing, too long, or in a form. */
+  parameter(name: string): unknown;
   /**
    * Returns the body for the upstream, with the upstream's model name. An incomplete body is a
    * stream, to which {@link RequestBody.push} adds the rest.

@@ -1,0 +1,35 @@
+/** The failed attempts of a request. */
+import type { ProxyError } from '../../errors/proxy-error.js';
+import type { DeploymentHealth } from '../../routing/deployment-health.js';
+import type { Selection } from '../../routing/router.js';
+
+/** A deployment that has failed the request, or cannot take it. */
+export interface Failed {
+  readonly selection: Selection;
+  /** Whether a later attempt may succeed. */
+  readonly isRepeatable: boolean;
+  /** The upstream's Retry-After in milliseconds; null: none. */
+  readonly askedMs: number | null;
+  /** null: the request was not sent. */
+  readonly error: ProxyError | null;
+}
+
+/** The error of an attempt. */
+export interface LastError {
+  readonly error: ProxyError;
+  /** Headers of the upstream's answer; null: it did not answer. */
+  readonly upstream: readonly string[] | null;
+  readonly selection: Selection | null;
+}
+
+/**
+ * Returns the failed deployment that can get the request again first; undefined: there is none.
+ */
+export function firstToRetry(all: Iterable<Failed>, health: Pick<DeploymentHealth, 'coolingMs'>): Failed | undefined {
+  let first: Failed | undefined;
+  for (const failed of all) {
+    const isPossible = failed.isRepeatable && health.coolingMs(failed.selection.deployment.id) === 0;
+    if (isPossible && (first === undefined || (failed.askedMs ?? 0) < (first.askedMs ?? 0))) first = failed;
+  }
+  return first;
+}

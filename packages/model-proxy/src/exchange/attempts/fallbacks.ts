@@ -1,0 +1,60 @@
+/** The model groups that one request may still use. */
+import type { FailureKind } from '../../errors/failure-kind.js';
+import type { ProxyError } from '../../errors/proxy-error.js';
+import { fallbacksOf, type RequestedFallbacks } from '../../routing/fallback-plan.js';
+import type { FallbackSettings } from '../../settings.js';
+import type { RequestBody } from '../request/request-body.js';
+
+/** A list of groups that grows with each failed group. */
+export class Fallbacks {
+  readonly #settings: FallbackSettings;
+  readonly #requested: RequestedFallbacks;
+  readonly #isDisabled: boolean;
+  readonly #known: Set<string>;
+  #pending: readonly string[] = [];
+  #taken = 0;
+
+  /** @param first the group that the client asked for. */
+  constructor(settings: FallbackSettings, body: Pick<RequestBody, 'parameter'>, first: string) {
+    this.#settings = settings;
+    this.#requested = {
+      fallbacks: body.parameter('fallbacks'),
+      contextWindow: body.parameter('context_window_fallbacks'),
+      contentPolicy: body.parameter('content_policy_fallbacks'),
+    };
+    this.#isDisabled = body.parameter('disable_fallbacks') === true;
+    this.#known = new Set([first]);
+  }
+
+  /**
+   * Adds the fallbacks of a failed group. Each group is tried once.
+   * @param names the group's names: as requested, and as configured.
+   */
+  add(names: readonly string[], failure: FailureKind | null): void {
+    if (this.#isDisabled) return;
+    for (const name of names) {
+      const found = fallbacksOf(this.#settings, this.#requested, name, failure);
+      const fresh = found.filter((group) => !this.#known.has(group));
+      for (const group of fresh) this.#known.add(group);
+      this.#pending = [...fresh, ...this.#pending];
+      if (found.length > 0) return;
+    }
+  }
+
+  /** Removes and returns the next group; undefined: there is none, or the limit is reached. */
+  take(): string | undefined {
+    const [next, ...others] = this.#pending;
+    if (next === undefined || this.#taken >= this.#settings.max) return undefined;
+    this.#pending = others;
+    this.#taken += 1;
+    return next;
+  }
+
+  /** Adds the groups to LiteLLM's text in an error. */
+  listed(error: ProxyError): ProxyError {
+    const [, ...groups] = this.#known;
+    if (groups.length === 0) return error;
+    const list = `[${groups.map((group) => `'${group}'`).join(', ')}]`;
+    return error.withMessage(error.message.replace(/(Available Model Group Fallbacks=)None/, `$1${list}`));
+  }
+}

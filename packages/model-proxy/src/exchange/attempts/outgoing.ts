@@ -1,0 +1,40 @@
+/** Makes the request of an attempt. */
+import type { Target } from '../../endpoints/paths.js';
+import { translationOf, type TranslatedCall } from '../../providers/translation.js';
+import type { Selection } from '../../routing/router.js';
+import type { TracedRequest } from '../../trace.js';
+import { BodyStream } from '../../upstream/body-stream.js';
+import type { UpstreamRequest } from '../../upstream/upstream.js';
+import type { Exchange } from '../exchange.js';
+import type { RequestBody } from '../request/request-body.js';
+import { upstreamRequest } from '../request/upstream-request.js';
+
+/** A request to an upstream. */
+interface Outgoing {
+  readonly outgoing: UpstreamRequest;
+  /** The translation to a dialect; null: the upstream has OpenAI's API. */
+  readonly translated: TranslatedCall | null;
+}
+
+/**
+ * Makes the request for a deployment.
+ * @throws {ProxyError} 400: the deployment does not support a parameter or the endpoint.
+ */
+export function outgoingRequest(
+  { serving, request, id, clientTimeouts }: Exchange,
+  { endpoint }: Target,
+  body: RequestBody,
+  selection: Selection,
+): Outgoing {
+  const { streams } = body;
+  const { deployment, upstreamModel } = selection;
+  const translated = translationOf(deployment.provider, endpoint.path, upstreamModel, streams);
+  const head = request.headers;
+  const common = { serving, selection, endpoint, body, id, head, clientTimeouts, streams };
+  return { outgoing: upstreamRequest({ ...common, translated }), translated };
+}
+
+/** Returns the request for the trace. For a streaming body: the part received so far. */
+export function tracedRequest(outgoing: UpstreamRequest): TracedRequest {
+  return { ...outgoing, body: outgoing.body instanceof BodyStream ? outgoing.body.traced : outgoing.body };
+}
