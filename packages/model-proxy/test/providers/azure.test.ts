@@ -132,7 +132,7 @@ describe('models of Azure', () => {
   it.each([
     ['foundry', `https://${FOUNDRY_HOST}/models/chat/completions?api-version=2024-05-01-preview`, 'api-key', 'foundry'],
     ['serverless', `https://${SERVERLESS_HOST}/v1/chat/completions`, 'authorization', 'Bearer serverless'],
-  ])('of other vendors get requests for %s at %s', async (model, url, header, key) => {
+  ])('can be from other vendors: %s gets requests at %s', async (model, url, header, key) => {
     vendors.answers.set(new URL(url).host, json(completion));
     await client.chat.completions.create({ model, messages });
     const [request] = vendors.take();

@@ -104,7 +104,7 @@ describe('tokens of Microsoft Entra ID', () => {
     expect(at(LOGIN_HOST)[0]?.body).toContain(`scope=${encodeURIComponent('api://x')}`);
   });
 
-  it('of Kubernetes pods use the token in the file', async () => {
+  it('come from the token file in Kubernetes pods', async () => {
     const file = join(vendors.folder, 'federated');
     writeFileSync(file, 'ey.pod-token\n');
     vendors.answers.set(LOGIN_HOST, tokens());
@@ -157,7 +157,7 @@ describe('tokens of Microsoft Entra ID', () => {
       'answered 401 invalid_client: AADSTS7000215: ****',
     ],
     ['400', json({ error: 'invalid_scope' }, 400), 401, 'answered 400 invalid_scope'],
-  ] as const)('that are refused with %s give an error without secrets', async (_name, answer, status, text) => {
+  ] as const)('give an error without secrets if Entra ID answers with %s', async (_name, answer, status, text) => {
     vendors.answers.set(LOGIN_HOST, answer);
     proxy = await vendors.proxy([entra]);
     const failure = await ask('entra');
@@ -185,7 +185,7 @@ describe('tokens of Microsoft Entra ID', () => {
     },
   );
 
-  it('may fail while other models are served, and a client that closes its connection is forgotten', async () => {
+  it('may fail while other models are served, even if their client has closed its connection', async () => {
     // This server never answers.
     vendors.answers.set(LOGIN_HOST, () => undefined);
     vendors.answers.set(AZURE_HOST, json(completion));
@@ -202,7 +202,7 @@ describe('tokens of Microsoft Entra ID', () => {
     expect(at(AZURE_HOST)).toHaveLength(1);
   });
 
-  it('that the upstream repeats are masked', async () => {
+  it('are masked if the upstream repeats them', async () => {
     vendors.answers.set(LOGIN_HOST, tokens());
     vendors.answers.set(AZURE_HOST, (request, response) =>
       json({ error: { message: `wrong ${request.headers.authorization}` } }, 401)(request, response),
@@ -259,7 +259,7 @@ describe('tokens of Google', () => {
       'openai/5464397967697903616',
     ],
     ['mistral-large@2411', `${base}/publishers/mistralai/models/mistral-large%402411:rawPredict`, 'mistral-large'],
-  ])('of a service account serve %s at %s', async (model, url, upstreamModel) => {
+  ])('from a service account serve %s at %s', async (model, url, upstreamModel) => {
     vendors.answers.set(GOOGLE_LOGIN_HOST, tokens());
     vendors.answers.set(VERTEX_HOST, json(completion));
     proxy = await vendors.proxy([entry('vertex', { ...vertex, model: `vertex_ai/${model}` })]);
@@ -274,7 +274,7 @@ describe('tokens of Google', () => {
     expect(JSON.parse(request?.body ?? '')).toMatchObject({ model: upstreamModel });
   });
 
-  it('of a key in a file serve streams of a global model', async () => {
+  it('from a key in a file serve streams of a global model', async () => {
     const file = join(vendors.folder, 'key.json');
     writeFileSync(file, key);
     vendors.answers.set(GOOGLE_LOGIN_HOST, tokens());
@@ -293,7 +293,7 @@ describe('tokens of Google', () => {
     ['another form', json({ hello: 1 }), 503, 'Could not refresh access token'],
     ['an expired token', tokens({ expires_in: -5 }), 503, 'expired token'],
     ['no end', closing, 503, 'Connection error'],
-  ] as const)('that are refused with %s give an error', async (_name, answer, status, text) => {
+  ] as const)('give an error if Google answers with %s', async (_name, answer, status, text) => {
     vendors.answers.set(GOOGLE_LOGIN_HOST, answer);
     proxy = await vendors.proxy([entry('vertex', { ...vertex, model: 'vertex_ai/gemini-2.5-pro' })]);
     const failure = await ask('vertex');
