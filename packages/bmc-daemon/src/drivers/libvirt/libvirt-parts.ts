@@ -69,7 +69,8 @@ function openHost(options: LibvirtDriverOptions) {
 /** Creates the stores of images and disks. They open their pools later. */
 function openStorage(host: Host, options: LibvirtDriverOptions) {
   const { uri, storagePool: name, images: limits, pools, log, timeoutMs } = options;
-  const open = (create: boolean) => openPool({ hypervisor: host.hypervisor, uri, name, create, timeoutMs });
+  const { hypervisor } = host;
+  const open = (create: boolean) => openPool({ hypervisor, uri, name, create, timeoutMs, pools });
   const store = new ImageStore({
     openImageVolumes: async ({ create }) => {
       const pool = await open(create);

@@ -13,6 +13,8 @@ import { DriverError } from '../../driver-error.js';
 import { isOnThisHost, isSession } from '../connection-uri.js';
 import { attempt } from '../failure.js';
 import { parseXml } from '../xml/parse.js';
+import { markOf } from './pool-marker.js';
+import type { SharedPools } from './shared-pools.js';
 import { attribute, child, childElements, textOf, type XmlElement } from '../xml/tree.js';
 
 /** Name of the pool that the daemon creates if none is configured. */
@@ -31,6 +33,8 @@ interface PoolOptions {
   /** Whether to create the default pool if it does not exist. */
   readonly create: boolean;
   readonly timeoutMs: number;
+  /** The pools of all hosts; undefined: there is only one host. */
+  readonly pools?: SharedPools | undefined;
 }
 
 /** An active pool. */
@@ -58,7 +62,12 @@ export async function openPool(options: PoolOptions): Promise<ActivePool | null>
     const { root } = parseXml(await pool.getXmlDesc(0, { timeoutMs }));
     const directory = directoryOf(root);
     const reachable = directory !== null && (await isSameDirectory(pool, directory, timeoutMs));
-    if (!reachable) return { pool, directory: null, identity: networkIdentity(root) };
+    if (!reachable) {
+      const { pools } = options;
+      const identity = networkIdentity(root);
+      const isMarked = identity === null && directory !== null && pools !== undefined;
+      return { pool, directory: null, identity: isMarked ? await markOf(pool, pools, timeoutMs) : identity };
+    }
     const { dev, ino } = await stat(directory);
     return { pool, directory, identity: `directory ${dev}:${ino}` };
   });

@@ -42,6 +42,14 @@ export class SharedPools {
   /** Hosts whose pool is not known yet. It may be any pool. */
   readonly #unknown = new Set<PoolUser>();
   readonly #users = new Set<PoolUser>();
+  #turn: Promise<unknown> = Promise.resolve();
+
+  /** Runs a step after the earlier steps of all hosts. */
+  inTurn<Result>(step: () => Promise<Result>): Promise<Result> {
+    const result = this.#turn.then(step);
+    this.#turn = result.catch(() => undefined);
+    return result;
+  }
 
   /** Adds a host. */
   add(user: PoolUser): void {
