@@ -102,10 +102,19 @@ describe('machine create', () => {
     );
   });
 
-  it('creates each machine once if the same command runs several times at once', async () => {
-    const create = ['create', 'node', '--count', '3', ...small];
-    const all = await Promise.all([1, 2, 3].map(() => lab.results(...create)));
-    const outcomes = all.map((reports) => reports.map(({ outcome }) => outcome).join()).sort();
+  it('creates each machine once if several commands run at once, also with different URIs', async () => {
+    const { socket } = lab.libvirtd;
+    const uris = ['qemu:///system', 'qemu+unix:///system', 'qemu+unix:///system?mode=direct'];
+    const all = await Promise.all(
+      uris.map((uri) => {
+        const to = `${uri}${uri.includes('?') ? '&' : '?'}socket=${socket}`;
+        return run(['machine', 'create', 'node', '--count', '3', ...small, '--json', '--libvirt-uri', to]);
+      }),
+    );
+    const outcomes = all
+      .map(({ stdout }) => reportsIn(stdout))
+      .map((reports) => reports.map(({ outcome }) => outcome).join())
+      .sort();
     const later = 'unchanged,unchanged,unchanged';
     expect(outcomes).toEqual(['created,created,created', later, later]);
     const names = ['node-1', 'node-2', 'node-3'];

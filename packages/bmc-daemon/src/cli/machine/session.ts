@@ -50,7 +50,7 @@ export async function onHost(
     try {
       const { signal } = interrupt;
       const onWait = () => process.stderr.write('bmc-daemon: waiting for another command to end\n');
-      if (!readonly) await lockHost(settings.uri, { onWait, signal });
+      if (!readonly) await lockHost(host, { onWait, signal });
       return await command(host, signal);
     } finally {
       await host.hypervisor.close();

@@ -7,6 +7,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorCode } from '@rackless/daemon/error-code.js';
+import { isSession } from '../connection-uri.js';
+import { attempt } from '../failure.js';
+import type { LabHost } from './lab-host.js';
 
 const PAUSE_MS = 100;
 
@@ -19,11 +22,16 @@ interface LockOptions {
 }
 
 /**
- * Waits for the lock of a connection URI, and holds it until the process ends.
- * @throws {Error} AbortError after the signal; an error of node:net if the host has no sockets left.
+ * Waits for the lock of a libvirt, and holds it until the process ends. Several URIs can name the same
+ * libvirt, so the name of its host identifies it.
+ * @throws {Error} AbortError after the signal; an error of node:net if the host has no sockets left;
+ *   DriverError unavailable.
  */
-export async function lockHost(uri: string, { onWait, signal }: LockOptions): Promise<void> {
-  const path = `\0rackless-machine-${createHash('sha256').update(uri).digest('hex')}`;
+export async function lockHost({ hypervisor, uri, timeoutMs }: LabHost, { onWait, signal }: LockOptions) {
+  const hostName = await attempt('reading the name of the host', () => hypervisor.getHostname({ timeoutMs }));
+  const instance = isSession(uri) ? `session of ${process.getuid?.() ?? ''}` : 'system';
+  const identity = createHash('sha256').update(`${hostName}\n${instance}`).digest('hex');
+  const path = `\0rackless-machine-${identity}`;
   for (let hasWaited = false; ; hasWaited = true) {
     const server = createServer((socket) => socket.destroy());
     try {
