@@ -1,4 +1,5 @@
 /** The findings of `bmc-daemon check`, as findings of the doctor. */
+import path from 'node:path';
 import { inspectSettings, startOfMessage } from '../config/inspect.js';
 import type { SettingKey } from '../config/settings.js';
 import { asRoot, commandLine, editCommand } from '../findings/commands.js';
@@ -38,7 +39,9 @@ function fixOf(line: string, examined: Examined): string {
     // the literal's keys
     if (line.startsWith(startOfMessage(examined.loaded, key)) && line.includes('cannot be used')) return fix(examined);
   if (line.startsWith('no EMULATOR_AUTH_FILE')) {
-    const create = commandLine('bmc-daemon', 'htpasswd', 'htpasswd', 'admin');
+    // The path in the configuration starts at its folder.
+    const file = path.join(path.dirname(examined.file ?? ''), 'htpasswd');
+    const create = commandLine('bmc-daemon', 'htpasswd', file, 'admin');
     return `${create} && ${changeSetting(examined, 'authFile', 'htpasswd')}`;
   }
   const variable = /^environment(?: |: )(\w+)/.exec(line)?.[1];

@@ -87,6 +87,17 @@ describe('the settings', () => {
   });
 });
 
+describe('the command for a password file', () => {
+  it('creates it in the folder of the configuration, at which the path in the configuration starts', async () => {
+    const file = at('open.conf');
+    writeFileSync(file, 'EMULATOR_FAKE_DRIVER = True\n');
+    const [finding] = about(await doctor(['-i', '0.0.0.0', '--config', file], { cwd: '/' }), 'settings');
+    expect(finding?.fix).toBe(
+      `bmc-daemon htpasswd ${at('htpasswd')} admin && echo 'EMULATOR_AUTH_FILE = "htpasswd"' >> ${file}`,
+    );
+  });
+});
+
 describe('a port', () => {
   it('is a problem if another process uses it, with its name and the setting to change', async () => {
     const port = await usedPort();

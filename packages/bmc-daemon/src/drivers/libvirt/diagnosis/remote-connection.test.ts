@@ -14,7 +14,7 @@ const stopped =
 const hostKey = 'ssh ended with exit code 255: Host key verification failed.';
 
 describe('a host behind ssh', () => {
-  it('whose polkit rejects the account needs its group, not a password', () => {
+  it('needs the group libvirt if its polkit rejects the account, not a password', () => {
     expect(remoteConnectionFinding(polkit, person)).toEqual({
       severity: 'problem',
       subject: 'polkit',
@@ -24,7 +24,7 @@ describe('a host behind ssh', () => {
     });
   });
 
-  it('without a running libvirt needs its socket, although virt-ssh-helper reports it', () => {
+  it('needs the socket of libvirt if virt-ssh-helper cannot find it', () => {
     expect(remoteConnectionFinding(stopped, person)).toMatchObject({
       subject: 'socket',
       fix: "ssh bmc@kvm-1 'sudo systemctl enable --now libvirtd.socket'",
