@@ -27,7 +27,7 @@ const withoutPlaceholders = (yaml) =>
     .replace(/(https?:\/\/[^\s"'<]*)<[^<>\n]*>/g, '$1placeholder')
     .replace(
       /((?:api_base|base_url):\s*)(["']?)(?!os\.environ|https?:|["'\s])[^\s"'#,}]+[^\n"'#,}]*\2/g,
-      '$1https://placeholder.example',
+      '$1https://placeholder.example ',
     );
 
 /** Variables that LiteLLM's pages about the provider tell the reader to set before the start. */

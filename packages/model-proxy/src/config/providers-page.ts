@@ -65,6 +65,11 @@ model_list:
   directory.
 - Models without OpenAI's API are not served: Imagen, Veo, embeddings, speech.
 
+## Amazon Bedrock
+
+\`bedrock/openai.gpt-oss-120b-1:0\` and \`bedrock_mantle/…\` use Bedrock's endpoints with OpenAI's API, and
+an API key of Bedrock (\`AWS_BEARER_TOKEN_BEDROCK\`). Other models of \`bedrock/\` are not served.
+
 ## Access tokens
 
 The proxy gets the first token at the start, and a new one after four fifths of the lifetime. Requests use

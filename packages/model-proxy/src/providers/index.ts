@@ -3,6 +3,7 @@
  * line here.
  */
 import { azureProviders } from './azure/azure.js';
+import { bedrockProviders } from './bedrock/bedrock.js';
 import { hostedVllm } from './hosted-vllm/hosted-vllm.js';
 import { addressed } from './openai/addressed.js';
 import { compatible } from './openai/compatible.js';
@@ -19,6 +20,7 @@ const allProviders: readonly Provider[] = [
   hostedVllm,
   ...azureProviders,
   ...vertexProviders,
+  ...bedrockProviders,
   ...compatible,
   ...addressed,
   ...vendors,

@@ -42,6 +42,8 @@ export interface ProviderTarget {
   readonly token?: TokenSettings;
   /** The upstream's name for the model. */
   readonly upstreamModel?: string;
+  /** More OpenAI parameters that the model supports. */
+  readonly parameters?: readonly string[];
   /** null: no key is sent, also none of the environment. */
   readonly apiKey?: null;
   /** Headers of all requests; names in lower case. Those of the configuration have priority. */

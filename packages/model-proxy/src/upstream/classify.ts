@@ -145,7 +145,9 @@ interface MaskedError {
   readonly code: string | null;
 }
 
-function readBody(text: string, parsed: unknown, mask: SecretMask): MaskedError {
+function readBody(text: string, body: unknown, mask: SecretMask): MaskedError {
+  // Gemini's endpoint with OpenAI's API sends [{"error": {…}}].
+  const parsed: unknown = Array.isArray(body) && isRecord(body[0]) ? body[0] : body;
   if (parsed === undefined) return { message: plainText(text, mask), type: null, param: null, code: null };
   // OpenAI: {"error": {…}}; older vLLM: {"object": "error", "message": …}; Ollama: {"error": "…"};
   // FastAPI: {"detail": …}.

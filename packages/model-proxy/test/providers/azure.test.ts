@@ -81,6 +81,21 @@ describe('models of Azure', () => {
     expect(request?.headers).not.toHaveProperty('authorization');
   });
 
+  it.each([
+    ['series', 200],
+    ['undated', 200],
+    ['dated', 400],
+  ])('of the kind of %s answer %s to reasoning_effort', async (model, status) => {
+    vendors.answers.set(OPENAI_HOST, json(completion));
+    const request = client.chat.completions.create({ model, messages, reasoning_effort: 'low' }).asResponse();
+    const answered = await request.then(
+      (answer) => answer.status,
+      (error: unknown) => (error instanceof APIError ? Number(error.status) : 0),
+    );
+    expect(answered).toBe(status);
+    if (status === 200) expect(vendors.take()[0]?.body).toContain('"reasoning_effort":"low"');
+  });
+
   it('get embeddings, pictures and responses at their own paths', async () => {
     vendors.answers.set(OPENAI_HOST, json({ object: 'list', data: [], model: 'ada' }));
     await client.embeddings.create({ model: 'dated', input: 'x' });

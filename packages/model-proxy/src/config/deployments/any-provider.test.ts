@@ -26,6 +26,10 @@ describe('a model of "*"', () => {
     ['mistral-large', undefined],
     ['gpt-oss-120b', undefined],
     ['anthropic/claude', undefined],
+    ['gemini-2.5-pro', undefined],
+    ['vertex_ai/gemini-2.5-pro', undefined],
+    ['azure/gpt-4o', undefined],
+    ['bedrock/openai.gpt-oss-120b-1:0', undefined],
   ])('sends %s to the provider in its prefix, without the prefix', (name, expected) => {
     expect(way('{model: "*"}', name)).toEqual(expected);
   });
@@ -52,6 +56,22 @@ describe('a model of "*"', () => {
     const params = '{model: "*", api_base: "http://own/v1"}';
     for (const name of ['gpt-4o', 'openai/gpt-4o', 'groq/a', 'anthropic/a', 'a'])
       expect(way(params, name)?.slice(2)).toEqual(['http://own/v1', null, '*']);
+  });
+
+  it('sends no access token of the environment to an api_base', () => {
+    const variables = {
+      VERTEXAI_PROJECT: 'p',
+      AZURE_AD_TOKEN: 'ey',
+      AZURE_TENANT_ID: 't',
+      AZURE_CLIENT_ID: 'c',
+      AZURE_CLIENT_SECRET: 's',
+    };
+    const text = 'model_list: [{model_name: "*", litellm_params: {model: "*", api_base: "http://own/v1"}}]\n';
+    const router = createRouter(load(text, { environment: variables }).proxy);
+    for (const name of ['vertex_ai/gemini-2.5-pro', 'azure/gpt-4o', 'azure_ai/phi']) {
+      const { token, extraHeaders, apiKey } = router.select(name)?.deployment ?? {};
+      expect([token, extraHeaders, apiKey]).toEqual([undefined, {}, null]);
+    }
   });
 
   it('uses its api_base and api_key for every provider', () => {

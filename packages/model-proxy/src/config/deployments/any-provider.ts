@@ -42,8 +42,18 @@ export function targetsByProvider(
     const apiKey = isForAll || isKeyOf(name) ? entryKey : undefined;
     const providerBlock = { ...block, values: { ...values, apiKey, model: `${name}/*` } };
     // A provider without a key or an address is not a fault, because the entry does not name it.
-    const target = readTarget(providerBlock, params, { environment, findings: new Findings() });
-    if (typeof target === 'object') targets.set(name, target);
+    const target = readTarget(providerBlock, params, {
+      environment: hasAddress ? {} : environment,
+      findings: new Findings(),
+    });
+    if (typeof target === 'object') targets.set(name, hasAddress ? withoutToken(target) : target);
+    // Otherwise its names would go to the provider of names without a prefix.
+    else if (!hasAddress) targets.set(name, null);
   }
   return targets;
+}
+
+/** Access tokens are credentials of the environment, also without a variable. */
+function withoutToken({ token: _token, ...target }: UpstreamTarget): UpstreamTarget {
+  return target;
 }

@@ -65,7 +65,7 @@ export function readParams({
     return { modelName, reason: target };
   }
   const { id } = modelInfo;
-  const { ownHeaders, token, ...upstream } = target;
+  const { ownHeaders, token, parameters: ownParameters = [], ...upstream } = target;
   const { provider, upstreamModel, apiBase } = upstream;
   const deployment: Deployment = {
     ...upstream,
@@ -80,7 +80,7 @@ export function readParams({
     streamTimeouts: streamTimeoutsOf(block, inherited),
     dropParams: values.dropParams ?? settings.values.dropParams ?? false,
     additionalDropParams: values.additionalDropParams ?? [],
-    allowedOpenaiParams: values.allowedOpenaiParams ?? [],
+    allowedOpenaiParams: [...ownParameters, ...(values.allowedOpenaiParams ?? [])],
     defaults: parameters,
     extraBody: values.extraBody ?? {},
     extraHeaders: { ...ownHeaders, ...extraHeaders },
@@ -102,7 +102,7 @@ export function readParams({
 /** Returns a deployment of all names with the target of one provider. */
 function deploymentAtTarget(
   deployment: Deployment,
-  { ownHeaders, token, ...target }: UpstreamTarget,
+  { ownHeaders, token, parameters: _parameters, ...target }: UpstreamTarget,
   inherited: Inherited,
 ): Deployment {
   const extraHeaders = { ...ownHeaders, ...deployment.extraHeaders };

@@ -59,4 +59,10 @@ export const providerRows = {
     secret: true,
     doc: 'Key of a service account, as JSON or as path of the file.',
   }),
+  awsRegionName: text({
+    name: 'aws_region_name',
+    aliases: ['region_name'],
+    default: '`AWS_REGION_NAME`, `AWS_REGION`, then us-west-2',
+    doc: 'Region of Amazon Bedrock.',
+  }),
 };

@@ -21,6 +21,8 @@ export interface UpstreamTarget extends Pick<Deployment, 'query' | 'pathOf'> {
   readonly upstreamModel: string;
   readonly apiBase: string;
   readonly apiKey: string | null;
+  /** OpenAI parameters that this target supports in addition. */
+  readonly parameters?: readonly string[];
   /** Headers of the provider for this target. */
   readonly ownHeaders: Readonly<Record<string, string>>;
 }

@@ -62,7 +62,7 @@ const params: readonly SettingGroup[] = [
   ignored(RETRIES, 'order max_retries num_retries fallbacks retry_policy allowed_fails_policy'),
   ignored(
     'is for a provider that is not implemented',
-    `region_name aws_access_key_id aws_secret_access_key aws_session_token aws_region_name aws_session_name
+    `aws_access_key_id aws_secret_access_key aws_session_token aws_session_name
     aws_profile_name aws_role_name aws_web_identity_token aws_sts_endpoint aws_bedrock_runtime_endpoint aws_external_id     azure_username
     azure_password watsonx_region_name s3_bucket_name gcs_bucket_name hf_model_name`,
   ),

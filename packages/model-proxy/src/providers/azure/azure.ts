@@ -6,6 +6,7 @@
  */
 import { invalidParameter } from '../../errors/model.js';
 import { openaiApiProvider } from '../openai/openai.js';
+import { checkedParameters, isOpenaiModel } from '../parameters.js';
 import type { Provider } from '../provider.js';
 import type { ProviderTarget, TargetOf, TargetSettings } from '../target.js';
 import { entraToken } from './entra-token.js';
@@ -20,7 +21,10 @@ const undatedVersions: ReadonlySet<string> = new Set(['v1', 'latest', 'preview']
 const deploymentUrl = /^(.*\/openai)\/deployments\/([^/]+)(?:\/.*)?$/;
 
 /** Prefixes with which LiteLLM marks the kind of a deployment. */
-const markedModel = /^(?:o_series|gpt5_series|responses)\//;
+const markedModel = /^(o_series|gpt5_series|responses)\//;
+
+/** Parameters of reasoning models, which the name of a deployment may not show. */
+const reasoningParameters = ['reasoning_effort', 'verbosity', 'safety_identifier', 'prompt_cache_key', 'service_tier'];
 
 type Credentials = Pick<ProviderTarget, 'headers' | 'token' | 'apiKey'>;
 
@@ -42,14 +46,18 @@ const azureTarget: TargetOf = (settings) => {
   if (apiBase === null) return null;
   const credentials = credentialsOf(settings);
   if (typeof credentials === 'string') return credentials;
-  const upstreamModel = model.replace(markedModel, '');
+  const isReasoning = (markedModel.exec(model)?.[1] ?? '').includes('_series');
+  const common = {
+    ...credentials,
+    upstreamModel: model.replace(markedModel, ''),
+    ...(isReasoning ? { parameters: reasoningParameters } : {}),
+  };
   const version = queryVersion(query) ?? value('api_version', 'AZURE_API_VERSION') ?? DEFAULT_VERSION;
   const [, named, deployment] = deploymentUrl.exec(apiBase) ?? [];
   if (named === undefined && (undatedVersions.has(version) || apiBase.endsWith('/openai/v1')))
-    return { ...credentials, upstreamModel, apiBase: `${apiBase.replace(/\/openai(\/v1)?$/, '')}/openai/v1`, query };
+    return { ...common, apiBase: `${apiBase.replace(/\/openai(\/v1)?$/, '')}/openai/v1`, query };
   return {
-    ...credentials,
-    upstreamModel,
+    ...common,
     apiBase: named ?? `${apiBase.replace(/\/openai$/, '')}/openai`,
     query: query ?? `api-version=${encodeURIComponent(version)}`,
     pathOf: (path, { model: name }) =>
@@ -70,8 +78,8 @@ function queryVersion(query: string | null): string | undefined {
   return new URLSearchParams(query ?? '').get('api-version') ?? undefined;
 }
 
-/** Azure OpenAI. The upstream selects the model by the path, so the proxy leaves `model` in the body. */
-const azure = openaiApiProvider({
+/** Azure OpenAI, without the parameters of models that OpenAI names. The upstream selects the model by the path, so the proxy leaves `model` in the body. */
+const listedAzure = openaiApiProvider({
   name: 'azure',
   displayName: 'AzureException',
   apiKeyEnvironment: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
@@ -79,6 +87,15 @@ const azure = openaiApiProvider({
   keyHeader: 'api-key',
   targetOf: azureTarget,
 });
+
+const azure: Provider = {
+  ...listedAzure,
+  // Many deployments have the name of their model.
+  supportedParameters: (endpoint, upstreamModel) =>
+    isOpenaiModel(upstreamModel)
+      ? checkedParameters(endpoint)
+      : listedAzure.supportedParameters(endpoint, upstreamModel),
+};
 
 /** Models and paths of Azure AI whose APIs differ from OpenAI's. */
 const foreignModels: readonly (readonly [pattern: RegExp, api: string])[] = [

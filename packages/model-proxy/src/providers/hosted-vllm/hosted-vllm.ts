@@ -2,10 +2,10 @@
  * vLLM's server: OpenAI's API with additional parameters, and without some of OpenAI's
  * features. The rewriting follows LiteLLM (llms/hosted_vllm/chat/transformation.py).
  */
-import { findValue } from '../../json/navigate.js';
 import { vllmMessages } from './messages.js';
 import { vllmTools } from './tools.js';
 import { openaiApiProvider } from '../openai/openai.js';
+import { replaceThinking } from '../openai/thinking.js';
 import type { Provider, Translation } from '../provider.js';
 import type { RequestMembers } from '../request-members.js';
 
@@ -34,12 +34,7 @@ const translate: Translation = (endpoint, members) => {
   ) {
     replace(rewritten, members, 'messages', vllmMessages);
   }
-  const thinking = members.bytes('thinking');
-  if (thinking !== undefined) {
-    rewritten.set('thinking', null);
-    const effort = members.bytes('reasoning_effort') === undefined ? effortOf(thinking) : undefined;
-    if (effort !== undefined) rewritten.set('reasoning_effort', Buffer.from(JSON.stringify(effort)));
-  }
+  replaceThinking(rewritten, members);
   return rewritten;
 };
 
@@ -62,27 +57,6 @@ function replace(
   const changed = rewrite(value);
   if (changed !== value) rewritten.set(name, changed);
 }
-
-/**
- * Converts Anthropic's thinking budget in tokens to OpenAI's effort; undefined: thinking is not
- * enabled.
- */
-function effortOf(thinking: Buffer): string | undefined {
-  if (textAt(thinking, 'type') !== '"enabled"') return undefined;
-  const budget = Number(textAt(thinking, 'budget_tokens') ?? '0');
-  if (budget >= 10_000) return 'high';
-  if (budget >= 5_000) return 'medium';
-  return budget >= 2_000 ? 'low' : 'minimal';
-}
-
-/** Returns the JSON text of a member; undefined: the member is missing. */
-function textAt(object: Buffer, name: string): string | undefined {
-  const place = findValue(object, 0, object.length, [name]);
-  return place && object.toString('latin1', place.start, Math.min(place.end, place.start + MAX_NUMBER_LENGTH));
-}
-
-/** Longer than any number of tokens, and than `"enabled"`. */
-const MAX_NUMBER_LENGTH = 24;
 
 /** A vLLM server at a configured address. It needs a key only if it was started with one. */
 export const hostedVllm: Provider = openaiApiProvider({

@@ -5,6 +5,7 @@
 import type { Provider } from '../provider.js';
 import type { TargetOf } from '../target.js';
 import { openaiApiProvider } from './openai.js';
+import { thinkingTranslation } from './thinking.js';
 
 /** Adds a path to an address, unless the address ends with it. */
 const below = (apiBase: string, path: string) => (apiBase.endsWith(path) ? apiBase : `${apiBase}${path}`);
@@ -110,6 +111,7 @@ export const addressed: readonly Provider[] = [
     apiKeyEnvironment: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
     apiBaseEnvironment: ['GEMINI_API_BASE'],
     defaultApiBase: 'https://generativelanguage.googleapis.com/v1beta/openai',
+    translation: thinkingTranslation,
   }),
   openaiApiProvider({
     name: 'huggingface',

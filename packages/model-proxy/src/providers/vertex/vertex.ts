@@ -5,6 +5,7 @@
  * @see https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/mistral
  */
 import { openaiApiProvider } from '../openai/openai.js';
+import { thinkingTranslation } from '../openai/thinking.js';
 import type { Provider } from '../provider.js';
 import type { ProviderTarget, TargetOf } from '../target.js';
 
@@ -80,6 +81,7 @@ const vertexProvider = (name: string) =>
     displayName: 'VertexAIException',
     apiBaseEnvironment: ['VERTEXAI_API_BASE'],
     targetOf: vertexTarget,
+    translation: thinkingTranslation,
   });
 
 /** The providers of Vertex AI. */

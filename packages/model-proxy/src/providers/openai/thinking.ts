@@ -1,0 +1,44 @@
+/** Converts Anthropic's member `thinking` to OpenAI's `reasoning_effort`, as LiteLLM does. */
+import { findValue } from '../../json/navigate.js';
+import type { Provider } from '../provider.js';
+import type { RequestMembers } from '../request-members.js';
+
+/** Replaces `thinking`. A `reasoning_effort` of the client has priority. */
+export function replaceThinking(rewritten: Map<string, Buffer | null>, members: RequestMembers): void {
+  const thinking = members.bytes('thinking');
+  if (thinking === undefined) return;
+  rewritten.set('thinking', null);
+  const effort = members.bytes('reasoning_effort') === undefined ? effortOf(thinking) : undefined;
+  if (effort !== undefined) rewritten.set('reasoning_effort', Buffer.from(JSON.stringify(effort)));
+}
+
+/** The translation of providers that need no other changes. */
+export const thinkingTranslation: Required<Pick<Provider, 'translate' | 'translationTriggers'>> = {
+  translate: (endpoint, members) => {
+    const rewritten = new Map<string, Buffer | null>();
+    if (endpoint === 'chat/completions') replaceThinking(rewritten, members);
+    return rewritten;
+  },
+  translationTriggers: { members: ['thinking'], innerKeys: [] },
+};
+
+/**
+ * Converts Anthropic's thinking budget in tokens to OpenAI's effort; undefined: thinking is not
+ * enabled.
+ */
+function effortOf(thinking: Buffer): string | undefined {
+  if (textAt(thinking, 'type') !== '"enabled"') return undefined;
+  const budget = Number(textAt(thinking, 'budget_tokens') ?? '0');
+  if (budget >= 10_000) return 'high';
+  if (budget >= 5_000) return 'medium';
+  return budget >= 2_000 ? 'low' : 'minimal';
+}
+
+/** Returns the JSON text of a member; undefined: the member is missing. */
+function textAt(object: Buffer, name: string): string | undefined {
+  const place = findValue(object, 0, object.length, [name]);
+  return place && object.toString('latin1', place.start, Math.min(place.end, place.start + MAX_NUMBER_LENGTH));
+}
+
+/** Longer than any number of tokens, and than `"enabled"`. */
+const MAX_NUMBER_LENGTH = 24;
