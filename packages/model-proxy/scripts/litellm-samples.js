@@ -111,24 +111,37 @@ function byReason(samples) {
 
 const percent = (part, whole) => `${((100 * part) / whole).toFixed(1)} %`;
 
+/** Wraps a text at 100 columns. */
+function wrap(text) {
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1);
+    if (line !== '' && line.length + word.length >= 100) lines.push(`  ${word}`);
+    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
+  }
+  return lines.join('\n');
+}
+
 function list(samples) {
   return byReason(samples)
-    .map(
-      ([reason, sources]) =>
-        `- ${reason} (${sources.length}):\n${sources.map((source) => `  - \`${source}\``).join('\n')}`,
-    )
+    .map(([reason, sources]) => {
+      const items = sources.map((source) => `  - \`${source}\``);
+      return [wrap(`- ${reason} (${sources.length}):`), ...items].join('\n');
+    })
     .join('\n');
 }
 
 /** Renders docs/reference/litellm-samples.md. */
 export function renderPage({ valid, invalid, served, refused, unserved }) {
-  return `<!-- Made by \`npm run generate\` from packages/model-proxy/scripts/litellm-samples.js. Change the source, not this page. -->
+  return `<!-- Made by \`npm run generate\` from packages/model-proxy/scripts/litellm-samples.js: change that, not this. -->
 
 # Samples of LiteLLM's documentation
 
-LiteLLM's documentation contains ${valid + invalid.length} configuration samples with models. Others are fragments, or are not valid
-YAML: ${invalid.length}. This page shows what the proxy does with the ${valid} valid samples. Before the check, addresses
-replace the placeholders for addresses, and all referenced variables are set.
+LiteLLM's documentation contains ${valid + invalid.length} configuration samples with a list of models. ${invalid.length} of them are not valid
+YAML, or their list is empty. This page shows what the proxy does with the other ${valid} samples.
+
+Before the check, each placeholder for an address becomes an address. All variables are set that the
+sample names, or that LiteLLM's page about the provider tells the reader to set.
 
 | result | samples | share |
 | --- | --- | --- |
@@ -138,7 +151,7 @@ replace the placeholders for addresses, and all referenced variables are set.
 
 ## Samples without a served model
 
-Each item has the reason, the number of samples, and the samples.
+Each item has the reason, the number of samples, and the pages and lines of the samples.
 
 ${list(unserved)}
 

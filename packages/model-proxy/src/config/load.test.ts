@@ -229,7 +229,7 @@ describe('faults', () => {
       'config.yaml:14: litellm_settings.model_name_in_response: must be one of provider, upstream, requested, not the string "full"',
       'config.yaml:14: litellm_settings.ssl_certificate: cannot be used: reading the certificate text: it is not a PEM certificate',
       'config.yaml:15: general_settings.master_key: must be a string that is not empty and is valid in a header, not an empty string',
-      'config.yaml:15: general_settings.max_request_size_mb: must be a number from 0.001 to 4096, not the number 0',
+      'config.yaml:15: general_settings.max_request_size_mb: must be a number from 1e-9 to 4096, not the number 0',
       'config.yaml:16: router_settings: must be a mapping',
     ]);
   });

@@ -255,7 +255,7 @@ export const generalTable = {
     name: 'forwarded_paths',
     doc: 'Paths for POST to serve in addition to the [built-in paths](#paths). Example: `[fim/completions]`. The `model` of the JSON body selects the deployment. The request goes to the same path below the `api_base` of the deployment, with its key. Not in LiteLLM.',
   }),
-  maxRequestSizeMb: number(0.001, 4096, {
+  maxRequestSizeMb: number(1e-9, 4096, {
     name: 'max_request_size_mb',
     protects: true,
     default: `${defaults.maxRequestSizeMb}`,
