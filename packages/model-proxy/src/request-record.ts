@@ -5,9 +5,8 @@
 import { performance } from 'node:perf_hooks';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { overheadOf, shownApiBase } from './exchange/answer/answer-headers.js';
-import { costOf } from './exchange/answer/response-cost.js';
-import { settle } from './exchange/admission.js';
 import type { Exchange } from './exchange/exchange.js';
+import { settle } from './exchange/settle.js';
 import { plainPath } from './endpoints/paths.js';
 import type { ProxyError } from './errors/proxy-error.js';
 import type { Metrics } from './metrics.js';
@@ -42,7 +41,7 @@ export function recordRequest(exchange: Exchange, metrics: Metrics, log: Log): v
     totalTokens: usage?.totalTokens ?? 0,
     droppedHeaders: exchange.droppedHeaders,
   });
-  settle(exchange, usage === null || selection === null ? 0 : (costOf(selection.deployment, usage) ?? 0), []);
+  settle(exchange);
   log.request({
     id: exchange.id,
     user: exchange.client?.alias ?? null,

@@ -84,6 +84,13 @@ export interface ProxySettings {
    * (`always_include_stream_usage`).
    */
   readonly alwaysIncludeStreamUsage: boolean;
+  /**
+   * Whether the proxy counts the usage of each request. It then requests the usage of streams, and
+   * removes it from the answer if the client has not requested it.
+   */
+  readonly countsUsage?: boolean;
+  /** Whether only virtual keys have tags (`reject_clientside_metadata_tags`). */
+  readonly rejectClientTags?: boolean;
   readonly maxRequestBytes: number;
   /** Maximum size of answers that the proxy collects in memory (JSON). */
   readonly maxResponseBytes: number;

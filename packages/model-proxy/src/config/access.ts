@@ -21,7 +21,7 @@ interface AccessInput {
 
 type Access = Pick<
   ProxySettings,
-  'allowedRoutes' | 'allowedIps' | 'useXForwardedFor' | 'closedPages' | 'enforceUserParam'
+  'rejectClientTags' | 'allowedRoutes' | 'allowedIps' | 'useXForwardedFor' | 'closedPages' | 'enforceUserParam'
 >;
 
 /** Reads the settings. Requiring the key for a page without configuring a key is a fault. */
@@ -50,6 +50,7 @@ export function readAccess({ general, settings, hasMasterKey, findings }: Access
     useXForwardedFor: useXForwardedFor ?? false,
     closedPages,
     enforceUserParam: enforceUserParam ?? false,
+    rejectClientTags: general.values.rejectClientTags ?? false,
   };
 }
 

@@ -51,6 +51,8 @@ describe('a configuration', () => {
     const { deployments, ...settings } = config.proxy;
     expect(deployments).toHaveLength(1);
     expect(settings).toEqual({
+      countsUsage: false,
+      rejectClientTags: false,
       modelGroupAlias: new Map(),
       hiddenAliases: new Set(),
       unserved: new Map(),

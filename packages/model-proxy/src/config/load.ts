@@ -132,6 +132,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
       modelNameInResponse: settings.values.modelNameInResponse ?? defaults.modelNameInResponse,
       fillNullFields: settings.values.fillNullFields ?? false,
       alwaysIncludeStreamUsage: general.block.values.alwaysIncludeStreamUsage ?? false,
+      countsUsage: listen.store !== null,
       maxRequestBytes: Math.floor((general.block.values.maxRequestSizeMb ?? defaults.maxRequestSizeMb) * 2 ** 20),
       maxResponseBytes: Math.floor((general.block.values.maxResponseSizeMb ?? defaults.maxResponseSizeMb) * 2 ** 20),
       ...access,

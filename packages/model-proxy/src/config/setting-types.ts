@@ -150,6 +150,17 @@ export const wholeNumber = (min: number, max: number, given: Row) =>
 export const seconds = (given: Row) =>
   row(numeric(0, MAX_TIMEOUT_SECONDS), `a number of seconds from 0 (no limit) to ${MAX_TIMEOUT_SECONDS}`, given);
 
+/** A price. YAML 1.1 reads `1e-6` as a string, because it requires a decimal point. */
+export const price = (given: Row) =>
+  row(
+    z.preprocess(
+      (value) => (typeof value === 'string' && value.trim() !== '' ? Number(value) : value),
+      z.number().min(0),
+    ),
+    'a number from 0',
+    given,
+  );
+
 /** A time such as `30d`, in days. LiteLLM also has shorter times; they are one day here. */
 export const period = (given: Row) =>
   row(

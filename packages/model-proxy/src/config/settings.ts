@@ -18,6 +18,7 @@ import {
   key,
   optionalKey,
   paths,
+  price,
   plainRoutes,
   routes,
   seconds,
@@ -154,6 +155,14 @@ export const paramsTable = {
     name: 'weight',
     default: `${defaults.weight}`,
     doc: 'Share of the requests that this deployment gets in its group.',
+  }),
+  inputCostPerToken: price({
+    name: 'input_cost_per_token',
+    doc: 'Price of a token of the request. `model_info` overrides it.',
+  }),
+  outputCostPerToken: price({
+    name: 'output_cost_per_token',
+    doc: 'Price of a token of the answer. `model_info` overrides it.',
   }),
   useInPassThrough: boolean({
     name: 'use_in_pass_through',

@@ -1,11 +1,17 @@
 /** The settings of the store, in `general_settings`. */
-import { period, text } from './setting-types.js';
+import { boolean, period, text } from './setting-types.js';
 
 /** The rows of `generalTable` about the store. */
 export const storeRows = {
   store: text({
     name: 'store',
     doc: 'Folder for [virtual keys](../guides/keys.md), budgets and usage. The proxy creates it. Without it, `master_key` is the only key. A change needs a restart. Not in LiteLLM.',
+  }),
+  rejectClientTags: boolean({
+    name: 'reject_clientside_metadata_tags',
+    default: 'false',
+    protects: true,
+    doc: 'Whether requests with `metadata.tags` get 400. The header `x-litellm-tags` then has no effect. Tags of virtual keys stay.',
   }),
   keepUsageDays: period({
     name: 'maximum_spend_logs_retention_period',

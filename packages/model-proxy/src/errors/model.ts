@@ -86,6 +86,14 @@ export function modelNotFound(model: string): ProxyError {
   });
 }
 
+/** Reports tags in a request although `reject_clientside_metadata_tags` is on; LiteLLM's wording. */
+export function clientTags(): ProxyError {
+  return requestFault(
+    "Client-side 'metadata.tags' not allowed in request. 'reject_clientside_metadata_tags'=True. Tags can only be set via API key metadata.",
+    { type: 'bad_request_error', param: 'metadata.tags' },
+  );
+}
+
 /** Reports that `general_settings.enforce_user_param` requires `user`; LiteLLM's wording. */
 export function missingUser(): ProxyError {
   return requestFault("'user' param not passed in. 'enforce_user_param'=True", { param: 'user' });

@@ -82,22 +82,3 @@ export function visibleModels(exchange: Exchange): readonly string[] {
   const { modelNames } = exchange.serving.router;
   return key === undefined ? modelNames : modelNames.filter((name) => key.allowsModel(name));
 }
-
-/** Ends the request for its key: frees its place, and counts its usage. Call it once. */
-export function settle(exchange: Exchange, cost: number, tags: readonly string[]): void {
-  const { selection, usage, admittedKey, serving, error, response } = exchange;
-  const { keys } = serving;
-  if (keys === null) return;
-  if (admittedKey !== null) keys.limits.release(admittedKey, usage?.totalTokens ?? 0);
-  if (selection === null) return;
-  keys.store.addUsage({
-    key: exchange.client?.key?.digest ?? null,
-    model: selection.modelGroup,
-    tags,
-    failed: error !== null || response.statusCode >= 400,
-    inputTokens: usage?.inputTokens ?? 0,
-    outputTokens: usage?.outputTokens ?? 0,
-    totalTokens: usage?.totalTokens ?? 0,
-    cost,
-  });
-}

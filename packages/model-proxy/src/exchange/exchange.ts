@@ -103,6 +103,14 @@ export class Exchange {
   /** Whether the answer is a stream of events. */
   streamed = false;
   usage: Usage | null = null;
+  /** Whether the answer omits the event with the usage, because only the proxy has requested it. */
+  hidesUsage = false;
+  /** LiteLLM's tags of the request, for reports. */
+  tags: readonly string[] = [];
+  /** Size of the request's body so far, in bytes. */
+  requestBytes = 0;
+  /** Number of complete events of the answer. */
+  eventCount = 0;
   /** The error of the request, also if the client did not get it. */
   error: ProxyError | null = null;
 
@@ -125,6 +133,7 @@ export class Exchange {
     this.answeredAt = 0;
     this.streamed = false;
     this.usage = null;
+    this.eventCount = 0;
     if (this.sentAt === 0) this.sentAt = performance.now();
   }
 }

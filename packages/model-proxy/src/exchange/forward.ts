@@ -57,6 +57,7 @@ function receive(exchange: Exchange, target: Target, body: RequestBody): void {
   let length = 0;
   request.on('data', (chunk: Buffer) => {
     length += chunk.length;
+    exchange.requestBytes = length;
     upload.isMoving = true;
     if (isOver(exchange)) return;
     try {

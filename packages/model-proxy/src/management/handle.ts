@@ -1,7 +1,7 @@
 /** Handles management requests: authorization, body, answer. */
 import { adminOnly } from '../errors/access.js';
 import { ProxyError, requestFault, toProxyError } from '../errors/proxy-error.js';
-import { answerJson } from '../exchange/answer/answer-json.js';
+import { answerJson, answerText } from '../exchange/answer/answer-json.js';
 import { refuse } from '../exchange/answer/refusal.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { readWhole } from '../pass-through/body-reader.js';
@@ -29,6 +29,8 @@ export function handleManagement(exchange: Exchange, path: ManagementPath): void
   }
 }
 
+const download = ['content-disposition', 'attachment; filename="usage.csv"'];
+
 type Routes = typeof import('./routes.js');
 
 /** Never rejects: an error becomes the answer. */
@@ -40,7 +42,9 @@ async function answer(
   try {
     const routes = await import('./routes.js');
     const value = await routes.managementRoutes[path](request(routes));
-    if (!exchange.response.destroyed) answerJson(exchange, 200, value);
+    if (exchange.response.destroyed) return;
+    if (typeof value === 'string') answerText(exchange, 200, 'text/csv; charset=utf-8', value, download);
+    else answerJson(exchange, 200, value);
   } catch (error) {
     refuse(exchange, error instanceof StoreUnavailable ? storeUnavailable(error) : toProxyError(error));
   }

@@ -152,7 +152,8 @@ function isListed(query: URLSearchParams, digest: string, key: StoredKey, now: n
   );
 }
 
-function digestOfGiven(given: string): string {
+/** Returns the digest of a key or digest that a client names. */
+export function digestOfGiven(given: string): string {
   return digestPattern.test(given) ? given : digestOf(given);
 }
 

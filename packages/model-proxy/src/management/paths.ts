@@ -9,6 +9,10 @@ const methods = {
   '/key/unblock': 'POST',
   '/key/info': 'GET',
   '/key/list': 'GET',
+  '/spend/logs': 'GET',
+  '/spend/tags': 'GET',
+  '/global/spend/report': 'GET',
+  '/usage/export': 'GET',
 } as const;
 
 /** A path of the management routes. */

@@ -4,8 +4,10 @@ import { requestFault } from '../errors/proxy-error.js';
 import type { ManagementPath } from './paths.js';
 import { blockKey, deleteKeys, generateKey, keyInfo, listKeys, updateKey } from './key-routes.js';
 import type { ManagementRequest } from './request.js';
+import { exportUsage, spendLogs, spendReport, spendTags } from './spend-routes.js';
 
-type Handle = (request: ManagementRequest) => object | Promise<object>;
+/** Returns the value of a JSON answer, or the text of a CSV answer. */
+type Handle = (request: ManagementRequest) => object | Promise<object | string>;
 
 /** The function of each path. */
 export const managementRoutes: Readonly<Record<ManagementPath, Handle>> = {
@@ -16,6 +18,10 @@ export const managementRoutes: Readonly<Record<ManagementPath, Handle>> = {
   '/key/unblock': blockKey(false),
   '/key/info': keyInfo,
   '/key/list': listKeys,
+  '/spend/logs': spendLogs,
+  '/spend/tags': spendTags,
+  '/global/spend/report': spendReport,
+  '/usage/export': exportUsage,
 };
 
 /** Parses the body of a POST; an empty body is an empty object. @throws {ProxyError} 400. */

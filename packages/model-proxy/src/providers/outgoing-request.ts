@@ -3,13 +3,14 @@ import { invalidParameter, unsupportedParameters } from '../errors/model.js';
 import { objectMembers } from '../json/navigate.js';
 import type { JsonMember, JsonObject } from '../json/object.js';
 import { containsText, partsWithout } from '../json/search.js';
-import { memberEdits, spliceChunks, spliceJson } from '../json/splice.js';
+import { memberEdits, spliceJson } from '../json/splice.js';
 import { bytesBetween, valueOf } from '../json/text.js';
 import { planOf, type RequestBodyOptions } from './deployment-plan.js';
 import { dropPaths, parseDropPath, type DropPath } from './drop-paths.js';
 import { checkedParameters, isConsumed, neverRejected, neverRejectedWhenOne } from './parameters.js';
 import { asBoolean, asNames } from './proxy-parameters.js';
 import type { RequestMembers } from './request-members.js';
+import { withUsage } from './stream-usage.js';
 import type { TranslatedCall } from './translation.js';
 
 /** The members of a request and their changes, for a single call. */
@@ -184,17 +185,18 @@ export class OutgoingRequest implements RequestMembers {
 
   /** Adds `stream_options.include_usage` to a streamed request if the configuration asks for it. */
   includeStreamUsage(): void {
-    const { alwaysIncludeStreamUsage } = this.#options;
-    if (!alwaysIncludeStreamUsage || (this.#path !== 'chat/completions' && this.#path !== 'completions')) return;
+    const { alwaysIncludeStreamUsage, countsUsage = false } = this.#options;
+    if (
+      !(alwaysIncludeStreamUsage || countsUsage) ||
+      (this.#path !== 'chat/completions' && this.#path !== 'completions')
+    )
+      return;
     if (this.bytes('stream')?.toString('latin1') !== 'true') return;
     // Some providers send the usage by default, and reject `stream_options`.
     const { deployment, upstreamModel } = this.#options;
     if (!deployment.provider.supportedParameters(this.#path, upstreamModel).has('stream_options')) return;
-    const options = this.bytes('stream_options') ?? emptyObject;
-    const members = objectMembers(options, 0, options.length);
-    if (members === undefined || members.some(({ key }) => key === 'include_usage')) return;
-    const edits = memberEdits({ members, start: 0 }, { added: [['include_usage', 'true']] });
-    this.#set('stream_options', Buffer.concat(spliceChunks([options], options.length, edits)));
+    const options = withUsage(this.bytes('stream_options') ?? emptyObject, countsUsage);
+    if (options !== undefined) this.#set('stream_options', options);
   }
 
   /** Returns the body with all changes. */

@@ -13,10 +13,11 @@ import { checkedParameters, isConsumed } from './parameters.js';
  * @returns undefined if the request may need other changes.
  */
 export function renamedBody(object: JsonObject, options: RequestBodyOptions): Buffer[] | undefined {
-  const { deployment, endpoint, upstreamModel, alwaysIncludeStreamUsage } = options;
+  const { deployment, endpoint, upstreamModel } = options;
+  const includesUsage = options.alwaysIncludeStreamUsage || options.countsUsage === true;
   const { path } = endpoint;
   const plan = planOf(deployment);
-  if (alwaysIncludeStreamUsage || !plan.changesModelOnly) return undefined;
+  if (!plan.changesModelOnly) return undefined;
   const { provider } = deployment;
   // A provider without `translationTriggers` may rewrite any member.
   if (provider.translate !== undefined && provider.translationTriggers === undefined) return undefined;
@@ -29,7 +30,7 @@ export function renamedBody(object: JsonObject, options: RequestBodyOptions): Bu
       // Two members `model`, or one with escapes. The caller has rejected such requests.
       if (model !== undefined || member.escaped) return undefined;
       model = member;
-    } else if (isConsumed(key, path)) return undefined;
+    } else if (isConsumed(key, path) || (includesUsage && key === 'stream')) return undefined;
     else if (checked.has(key) && !supported.has(key) && !plan.allowedParameters.has(key)) return undefined;
     else if (provider.renamedParameters?.has(key) === true) return undefined;
     else if (provider.translationTriggers?.members.includes(key) === true) return undefined;

@@ -20,6 +20,12 @@ function rewriter(model: (reported: string) => string = (name) => `hosted_vllm/$
     get interruption() {
       return made.interruption;
     },
+    get hiddenUsage() {
+      return made.hiddenUsage;
+    },
+    get eventCount() {
+      return made.eventCount;
+    },
   };
 }
 

@@ -2,11 +2,14 @@
  * Renames the model in streams of server-sent events. Each event is forwarded as soon as it is
  * complete. All other bytes stay unchanged: comments, unknown fields and line ends.
  */
+import { parseJson } from '@rackless/daemon/text/json.js';
 import type { ProxyError } from '../errors/proxy-error.js';
 import { ChunkList } from '../json/chunk-list.js';
 import { findValue, type Span } from '../json/navigate.js';
 import { dataRanges, endsWithLine, EventEnds, startsWith } from './event-lines.js';
+import { joined } from './join-pieces.js';
 import { isComplete, isDoneMark, RecentChunks } from './stream-end.js';
+import { isOnlyUsage, usageKey } from './usage-event.js';
 
 /** Options of {@link createEventRewriter}. */
 interface EventRewriterOptions {
@@ -17,6 +20,8 @@ interface EventRewriterOptions {
    * input.
    */
   readonly model: (reported: string) => string;
+  /** Whether to remove the event that has only the usage. Default: false. */
+  readonly hidesUsage?: boolean;
 }
 
 /** Why a stream is incomplete although its connection ended without an error. */
@@ -50,6 +55,10 @@ export interface EventRewriter {
    * renderErrorEvent}. null: complete.
    */
   readonly interruption: Interruption | null;
+  /** The event with the usage that was removed; null: none. */
+  readonly hiddenUsage: Buffer | null;
+  /** Number of complete events so far. */
+  readonly eventCount: number;
 }
 
 /**
@@ -57,8 +66,6 @@ export interface EventRewriter {
  * servers send far smaller ones.
  */
 const MAX_EVENT_BYTES = 16 * 1024 * 1024;
-/** Up to this size, buffers are joined for a single write. A copy costs less than a write. */
-const JOINED_BYTES = 65_536;
 /** Longer prefixes are not cached. */
 const MAX_PREFIX_BYTES = 2048;
 /**
@@ -94,6 +101,8 @@ interface KnownPrefix {
   readonly text: string;
 }
 
+const NOTHING = Buffer.alloc(0);
+
 class Rewriter implements EventRewriter {
   readonly #options: EventRewriterOptions;
   readonly #ends = new EventEnds();
@@ -112,6 +121,8 @@ class Rewriter implements EventRewriter {
   #isDone = false;
   readonly #recent = new RecentChunks();
   #interruption: Interruption | null = null;
+  hiddenUsage: Buffer | null = null;
+  eventCount = 0;
 
   constructor(options: EventRewriterOptions) {
     this.#options = options;
@@ -130,6 +141,8 @@ class Rewriter implements EventRewriter {
     if (known === null || this.#isForwardedUnchanged || this.#pendingBytes > 0 || !this.#ends.atStart) return undefined;
     const { prefix, text } = known;
     if (!startsWith(chunk, 0, prefix) || !endsWithLine(chunk, prefix.length)) return undefined;
+    if (this.#options.hidesUsage === true && chunk.includes(usageKey)) return undefined;
+    this.eventCount += 1;
     this.#recent.add(chunk);
     return text + chunk.toString('latin1', prefix.length);
   }
@@ -204,6 +217,11 @@ class Rewriter implements EventRewriter {
 
   /** Returns the change of the event at `start`; null: no change. */
   #editOf(bytes: Buffer, start: number, end: number): Edit | null {
+    this.eventCount += 1;
+    if (this.#options.hidesUsage === true && isOnlyUsage(bytes.subarray(start, end))) {
+      this.hiddenUsage = Buffer.from(bytes.subarray(start, end));
+      return { start, end, replacement: NOTHING };
+    }
     const known = this.#known;
     // Most servers write events that are equal up to the end of the model's name.
     if (known !== null && startsWith(bytes, start, known.prefix)) {
@@ -270,27 +288,11 @@ class Rewriter implements EventRewriter {
     if (this.#reported?.equals(value) === true) return this.#replacement;
     this.#reported = Buffer.from(value);
     this.#replacement = null;
-    const text = textOf(value);
-    if (text === null) return null;
+    const text = parseJson(value.toString());
+    // Invalid JSON: the client gets the upstream's bytes unchanged.
+    if (typeof text !== 'string') return null;
     const name = this.#options.model(text);
     if (name !== text) this.#replacement = Buffer.from(JSON.stringify(name));
     return this.#replacement;
   }
-}
-
-function textOf(value: Buffer): string | null {
-  try {
-    const text: unknown = JSON.parse(value.toString());
-    return typeof text === 'string' ? text : null;
-  } catch {
-    // Invalid JSON: the client gets the upstream's bytes unchanged.
-    return null;
-  }
-}
-
-function joined(pieces: Buffer[]): Buffer[] {
-  if (pieces.length < 2) return pieces;
-  let length = 0;
-  for (const piece of pieces) length += piece.length;
-  return length <= JOINED_BYTES ? [Buffer.concat(pieces, length)] : pieces;
 }

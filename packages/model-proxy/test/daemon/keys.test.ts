@@ -6,6 +6,7 @@ import { call } from '../harness/call.js';
 import type { ProxyProcess } from '../harness/process.js';
 import { sampleConfig } from '../harness/proxy.js';
 import { TestUpstream } from '../harness/upstream.js';
+import { waitFor } from '../harness/wait.js';
 import { daemonFixture, LOCAL } from './fixture.js';
 
 const MASTER = 'sk-master-0123456789';
@@ -105,6 +106,44 @@ describe('a proxy with a store', () => {
     expect((await chat(url, key)).status).toBe(200);
     const limited = await chat(url, key);
     expect([limited.status, Number(limited.headers['retry-after']) > 0]).toEqual([429, true]);
+  });
+
+  it('MP-73 counts tokens by key, model and tag, and keeps them over a restart and a SIGKILL', async () => {
+    const totals = async (url: string) =>
+      (await call(`${url}/usage/export`, { method: 'GET', headers: { authorization: `Bearer ${MASTER}` } })).json() as {
+        subject: string;
+        total_tokens: number;
+        requests: number;
+      }[]; // the export
+    const first = serve();
+    const url = await first.address();
+    const key = (await command(url, 'create', '--tag', 'blue')).stdout.trim();
+    expect((await chat(url, key)).status).toBe(200);
+    const before = await totals(url);
+    expect(before.map(({ subject, requests }) => [subject, requests])).toEqual([
+      ['key', 1],
+      ['tag', 1],
+    ]);
+    expect(before[0]?.total_tokens).toBeGreaterThan(0);
+    await waitFor(
+      () =>
+        readFileSync(
+          at(`state/${readdirSync(at('state')).find((name) => name.startsWith('usage')) ?? ''}`),
+          'utf8',
+        ).includes('"tag"')
+          ? true
+          : undefined,
+      () => 'the usage in the file',
+    );
+    first.signal('SIGKILL');
+    await first.finished();
+    const second = serve();
+    const next = await second.address();
+    expect(await totals(next)).toEqual(before);
+    expect((await chat(next, key)).status).toBe(200);
+    second.signal('SIGTERM');
+    await second.finished();
+    expect((await totals(await serve().address()))[0]?.requests).toBe(2);
   });
 
   it('does not start without a master key', async () => {

@@ -84,7 +84,7 @@ export function readParams({
     defaults: parameters,
     extraBody: values.extraBody ?? {},
     extraHeaders: { ...ownHeaders, ...extraHeaders },
-    modelInfo,
+    modelInfo: { ...pricesOf(values), ...modelInfo },
     rpm: values.rpm ?? entryRpm ?? null,
     cooldownMs: values.cooldownTime === undefined ? null : values.cooldownTime * 1000,
     useInPassThrough: values.useInPassThrough ?? false,
@@ -112,6 +112,15 @@ function deploymentAtTarget(
 /** The settings of a deployment's own server do not apply to the token server, which is another one. */
 function tokenOf(token: TokenSettings | undefined, { tls, settings }: Inherited): Pick<Deployment, 'token'> {
   return token === undefined ? {} : { token: { settings: token, tls: tls.resolve(undefined, settings) } };
+}
+
+/** Returns the prices under the names of `model_info`. */
+function pricesOf(values: Block<typeof paramsTable>['values']): Record<string, number> {
+  const { inputCostPerToken: input, outputCostPerToken: output } = values;
+  return {
+    ...(input === undefined ? {} : { input_cost_per_token: input }),
+    ...(output === undefined ? {} : { output_cost_per_token: output }),
+  };
 }
 
 /**

@@ -68,7 +68,7 @@ const params: readonly SettingGroup[] = [
   ),
   ignored(
     'sets prices',
-    `input_cost_per_token output_cost_per_token input_cost_per_second output_cost_per_second input_cost_per_character
+    `input_cost_per_second output_cost_per_second input_cost_per_character
     output_cost_per_character cache_read_input_token_cost cache_creation_input_token_cost`,
   ),
   ignored(
@@ -112,7 +112,7 @@ const settings: readonly SettingGroup[] = [
     public_model_groups_links credential_list ssl_security_level ssl_ecdh_curve network_mock disable_hf_tokenizer_download
     enable_loadbalancing_on_batch_endpoints include_cost_in_streaming_usage enable_caching_on_provider_specific_optional_params
     default_team_settings vertex_project vertex_location vertex_ai_safety_settings model_group_settings enable_azure_ad_token_refresh
-    global_prompt_directory check_provider_endpoint add_user_information_to_llm_headers forward_llm_provider_auth_headers cors`,
+    extra_spend_tag_headers global_prompt_directory check_provider_endpoint add_user_information_to_llm_headers forward_llm_provider_auth_headers cors`,
   ),
   ignored(
     'sets defaults and limits of new keys',
@@ -124,9 +124,9 @@ const settings: readonly SettingGroup[] = [
     'default_internal_user_params default_team_params max_ui_session_budget',
   ),
   fulfilled(
-    'no content of requests is logged, reported or billed',
+    'no content of requests is logged or reported',
     `telemetry turn_off_message_logging redact_user_api_key_info redact_messages_in_exceptions disable_streaming_logging
-    suppress_debug_info log_raw_request_response store_audit_logs disable_end_user_cost_tracking extra_spend_tag_headers
+    suppress_debug_info log_raw_request_response store_audit_logs disable_end_user_cost_tracking 
     disable_add_user_agent_to_request_tags global_disable_no_log_param standard_logging_payload_excluded_fields`,
   ),
   fulfilled('the proxy fetches no address of a request', 'user_url_validation user_url_allowed_hosts'),
@@ -148,7 +148,7 @@ const general: readonly SettingGroup[] = [
   ignored(
     'stores keys, users and models in a database',
     `database_url database_connection_pool_limit database_connection_timeout database_type database_args store_model_in_db
-    store_prompts_in_spend_logs maximum_spend_logs_retention_interval
+    store_prompts_in_spend_logs maximum_spend_logs_retention_interval disable_spend_logs disable_spend_updates
     allow_requests_on_db_unavailable supported_db_objects proxy_batch_write_at proxy_batch_polling_interval
     proxy_budget_rescheduler_min_time proxy_budget_rescheduler_max_time use_redis_transaction_buffer spend_report_frequency
     coordination_redis user_api_key_cache_ttl`,
@@ -176,10 +176,9 @@ const general: readonly SettingGroup[] = [
     UI_PASSWORD fail_closed_rate_limit_enforcement cancel_on_disconnect`,
   ),
   fulfilled('there are no teams and no admin pages', 'ui_access_mode default_team_disabled mcp_internal_ip_ranges'),
-  fulfilled('tags of clients have no effect', 'reject_clientside_metadata_tags'),
   fulfilled(
     'there is nothing to switch off',
-    `disable_spend_logs disable_error_logs disable_spend_updates disable_master_key_return disable_reset_budget
+    `disable_error_logs disable_master_key_return disable_reset_budget
     disable_retry_on_max_parallel_request_limit_error disable_adding_master_key_hash_to_db disable_responses_id_security
     disable_prisma_schema_update disable_env_credential_login disable_auto_add_proxy_admin_to_teams run_thread telemetry`,
   ),

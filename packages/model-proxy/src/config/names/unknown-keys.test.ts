@@ -58,7 +58,7 @@ describe("LiteLLM's settings that are ignored", () => {
       [
         'litellm_settings: {num_retries: 0, fallbacks: [], cache: false, callbacks: ["prometheus"], telemetry: false, turn_off_message_logging: true}',
         'router_settings: {routing_strategy: simple-shuffle}',
-        'general_settings: {disable_spend_logs: true, enable_jwt_auth: false, enforced_params: []}',
+        'general_settings: {disable_error_logs: true, enable_jwt_auth: false, enforced_params: []}',
         '',
       ].join('\n'),
     );

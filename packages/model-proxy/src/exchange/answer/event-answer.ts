@@ -33,6 +33,7 @@ export class EventAnswer implements Answer {
     this.#rewriter = createEventRewriter({
       modelPaths: endpoint.answerModel,
       model: rename ?? ((reported) => reported),
+      hidesUsage: context.exchange.hidesUsage,
     });
     context.exchange.streamed = true;
   }
@@ -45,11 +46,14 @@ export class EventAnswer implements Answer {
     if (socket !== null && response.headersSent && response.chunkedEncoding) {
       const event = this.#rewriter.pushLikely(chunk);
       if (event !== undefined) {
+        this.#context.exchange.eventCount = this.#rewriter.eventCount;
         this.#sendChunk(event, socket);
         return;
       }
     }
-    this.#send(this.#rewriter.push(chunk));
+    const events = this.#rewriter.push(chunk);
+    this.#context.exchange.eventCount = this.#rewriter.eventCount;
+    this.#send(events);
   }
 
   end(): void {
@@ -150,7 +154,7 @@ export class EventAnswer implements Answer {
   }
 
   #readUsage(): void {
-    for (const piece of [this.#last, this.#beforeLast]) {
+    for (const piece of [this.#rewriter.hiddenUsage ?? '', this.#last, this.#beforeLast]) {
       const usage = findUsage(typeof piece === 'string' ? Buffer.from(piece, 'latin1') : piece);
       if (usage === null) continue;
       this.#context.exchange.usage = usage;

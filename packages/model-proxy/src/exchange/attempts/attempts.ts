@@ -17,6 +17,7 @@ import { renaming } from '../answer/renaming.js';
 import { allowsModel, checkModel, visibleModels } from '../admission.js';
 import type { Exchange } from '../exchange.js';
 import type { RequestBody } from '../request/request-body.js';
+import { readReportOptions } from '../report-options.js';
 import { shownTimeout } from '../request-timeouts.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
 import { blame, coolingError } from './blame.js';
@@ -75,6 +76,7 @@ export class Attempts implements AttemptOwner {
     if (requiredParameter !== null && !this.#body.has(requiredParameter))
       throw missingParameter(endpoint.path, requiredParameter);
     if (settings.enforceUserParam && !this.#body.has('user')) throw missingUser();
+    readReportOptions(this.#exchange, this.#body);
     serving.retryBudget.add(settings.retry.budget);
     const refused = this.#enter(selection);
     if (refused !== undefined && !this.#fallBack(refused, null)) throw refused;

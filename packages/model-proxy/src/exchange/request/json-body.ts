@@ -1,4 +1,5 @@
 /** Reads request bodies in JSON. Verifies the whole object, but does not build its values. */
+import { parseJson } from '@rackless/daemon/text/json.js';
 import { modelNotText } from '../../errors/model.js';
 import { ambiguousMember, invalidJson } from '../../errors/body.js';
 import { KeySketch } from '../../json/key-sketch.js';
@@ -30,6 +31,15 @@ const emptyObject: JsonObject = {
   innerKeys: new KeySketch(),
   longTexts: [],
 };
+
+/** Tags are read only in metadata up to this size. */
+const MAX_METADATA_BYTES = 16_384;
+
+function tagsOf(metadata: unknown): string[] {
+  if (typeof metadata !== 'object' || metadata === null || !('tags' in metadata)) return [];
+  const { tags } = metadata;
+  return Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string') : [];
+}
 
 class JsonBody implements RequestBody {
   /** A JSON object is verified to its end before the upstream gets it. */
@@ -82,6 +92,19 @@ class JsonBody implements RequestBody {
     return textOf(this.#object, member) === 'true';
   }
 
+  get asksForUsage(): boolean {
+    const member = memberNamed(this.#object, 'stream_options');
+    return member !== undefined && /"include_usage"\s*:\s*true/.test(textOf(this.#object, member));
+  }
+
+  get tags(): readonly string[] {
+    return ['metadata', 'litellm_metadata'].flatMap((name) => {
+      const member = memberNamed(this.#object, name);
+      if (member === undefined || member.valueEnd - member.valueStart > MAX_METADATA_BYTES) return [];
+      return tagsOf(parseJson(textOf(this.#object, member)));
+    });
+  }
+
   has(parameter: string): boolean {
     return memberNamed(this.#object, parameter) !== undefined;
   }
@@ -95,10 +118,10 @@ class JsonBody implements RequestBody {
   forUpstream(
     { deployment, upstreamModel }: Selection,
     endpoint: Endpoint,
-    { alwaysIncludeStreamUsage }: ProxySettings,
+    { alwaysIncludeStreamUsage, countsUsage }: ProxySettings,
     translated: TranslatedCall | null,
   ): readonly Buffer[] {
-    const options = { endpoint, deployment, upstreamModel, alwaysIncludeStreamUsage, translated };
+    const options = { endpoint, deployment, upstreamModel, alwaysIncludeStreamUsage, countsUsage, translated };
     return prepareRequestBody(this.#object, options);
   }
 

@@ -54,6 +54,9 @@ class MultipartBody implements RequestBody {
     this.#scanner = new MultipartScanner(boundary, READ_FIELDS);
   }
 
+  readonly asksForUsage = false;
+  readonly tags: readonly string[] = [];
+
   push(chunk: Buffer): void {
     this.#length += chunk.length;
     const earlierFields = this.#scanner.fields.length;

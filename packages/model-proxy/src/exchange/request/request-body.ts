@@ -33,6 +33,10 @@ export interface RequestBody {
   model(endpoint: Endpoint): string | undefined;
   /** Whether the client asks for events. False until `stream` has arrived. */
   readonly streams: boolean;
+  /** Whether the client asks for the usage in a stream (`stream_options.include_usage`). */
+  readonly asksForUsage: boolean;
+  /** LiteLLM's tags of the request (`metadata.tags`). */
+  readonly tags: readonly string[];
   /** Returns whether the body has a parameter. */
   has(parameter: string): boolean;
   /** Returns the value of a parameter for the proxy; undefined: it is missing, too long, or in a form. */

@@ -1,0 +1,18 @@
+/** Reads what the body of a request says about reports of usage. */
+import { clientTags } from '../errors/model.js';
+import type { Exchange } from './exchange.js';
+import type { RequestBody } from './request/request-body.js';
+
+/**
+ * Stores the tags of a request, and whether its answer omits the usage.
+ * @throws {ProxyError} 400: the client has set tags, and the configuration forbids it.
+ */
+export function readReportOptions(exchange: Exchange, body: RequestBody): void {
+  const { keys, settings } = exchange.serving;
+  const { countsUsage = false, rejectClientTags = false, alwaysIncludeStreamUsage } = settings;
+  if (keys === null && !rejectClientTags) return;
+  const { tags } = body;
+  if (rejectClientTags && tags.length > 0) throw clientTags();
+  exchange.tags = tags;
+  exchange.hidesUsage = countsUsage && !alwaysIncludeStreamUsage && !body.asksForUsage;
+}

@@ -1,0 +1,183 @@
+/**
+ * LiteLLM's reports of usage. The store has totals for each day, not single requests.
+ * @see https://docs.litellm.ai/docs/proxy/cost_tracking
+ */
+import { invalidParameter } from '../errors/model.js';
+import type { Store } from '../store/store.js';
+import { dayOf, type UsageRow } from '../store/usage.js';
+import { digestOfGiven } from './key-routes.js';
+import type { ManagementRequest } from './request.js';
+
+/** Days of a report without dates. */
+const DEFAULT_DAYS = 30;
+const DAY_MS = 86_400_000;
+const DATE = /^\d{4}-\d\d-\d\d$/;
+
+/** `GET /spend/logs`: sums of each day, or with `summarize=false` the rows themselves. */
+export async function spendLogs(request: ManagementRequest): Promise<object> {
+  const { query, store } = request;
+  const rows = (await usageIn(request)).filter(({ subject }) => subject === 'key');
+  const isSummary = query.has('start_date') && query.has('end_date') && query.get('summarize') !== 'false';
+  return isSummary ? [...groups(rows, ({ day }) => day)].map(daySummary) : rows.map((row) => logRow(row, store));
+}
+
+function daySummary([day, rows]: readonly [string, readonly UsageRow[]]): object {
+  return {
+    ...spendBy(rows, ({ name }) => name),
+    startTime: day,
+    spend: spendOf(rows),
+    users: {},
+    models: spendBy(rows, ({ model }) => model),
+  };
+}
+
+function logRow(row: UsageRow, { keys }: Pick<Store, 'keys'>): object {
+  return {
+    startTime: `${row.day}T00:00:00.000Z`,
+    endTime: `${row.day}T23:59:59.999Z`,
+    api_key: row.name,
+    key_alias: keys.get(row.name)?.alias ?? null,
+    model: row.model,
+    model_group: row.model,
+    ...numbersOf(row),
+  };
+}
+
+/** `GET /global/spend/report`. */
+export async function spendReport(request: ManagementRequest): Promise<object> {
+  const { query, store } = request;
+  if (!query.has('start_date') || !query.has('end_date'))
+    throw invalidParameter('start_date', 'and end_date are required');
+  const by = query.get('group_by') ?? (query.has('api_key') ? 'api_key' : 'team');
+  const rows = await usageIn(request);
+  const ofKeys = rows.filter(({ subject }) => subject === 'key');
+  if (by === 'api_key') return totals(ofKeys, ({ name }) => name, 'api_key');
+  if (by === 'model') return totals(ofKeys, ({ model }) => model, 'model');
+  if (by === 'tag')
+    return totals(
+      rows.filter(({ subject }) => subject === 'tag'),
+      ({ name }) => name,
+      'tag',
+    );
+  if (by !== 'team') throw invalidParameter('group_by', 'must be team, api_key, model or tag');
+  const teamOf = ({ name }: UsageRow) => store.keys.get(name)?.teamId ?? 'Unassigned Team';
+  return [...groups(ofKeys, ({ day }) => day)].map(([day, ofDay]) => ({
+    group_by_day: `${day}T00:00:00+00:00`,
+    teams: [...groups(ofDay, teamOf)].map(([team, ofTeam]) => ({
+      team_name: team,
+      total_spend: spendOf(ofTeam),
+      metadata: ofTeam.map(({ model, name, cost, totalTokens }) => ({
+        model,
+        api_key: name,
+        spend: cost,
+        total_tokens: totalTokens,
+      })),
+    })),
+  }));
+}
+
+function totals(rows: readonly UsageRow[], nameOf: (row: UsageRow) => string, label: string): object[] {
+  const found = [...groups(rows, nameOf)].map(([name, own]) => ({
+    [label]: name,
+    total_cost: spendOf(own),
+    total_input_tokens: sum(own, ({ inputTokens }) => inputTokens),
+    total_output_tokens: sum(own, ({ outputTokens }) => outputTokens),
+    model_details: [...groups(own, ({ model }) => model)].map(([model, ofModel]) => ({
+      model,
+      total_cost: spendOf(ofModel),
+      total_input_tokens: sum(ofModel, ({ inputTokens }) => inputTokens),
+      total_output_tokens: sum(ofModel, ({ outputTokens }) => outputTokens),
+    })),
+  }));
+  return found.sort((left, right) => right.total_cost - left.total_cost);
+}
+
+/** `GET /spend/tags`. */
+export async function spendTags(request: ManagementRequest): Promise<object> {
+  const rows = (await usageIn(request)).filter(({ subject }) => subject === 'tag');
+  return [...groups(rows, ({ name }) => name)].map(([tag, own]) => ({
+    individual_request_tag: tag,
+    log_count: sum(own, ({ requests }) => requests),
+    total_spend: spendOf(own),
+  }));
+}
+
+/** `GET /usage/export`: all rows, as JSON or with `format=csv` as a table. */
+export async function exportUsage(request: ManagementRequest): Promise<object | string> {
+  const rows = await usageIn(request);
+  const { keys } = request.store;
+  const shown = rows.map((row) => ({
+    day: row.day,
+    subject: row.subject,
+    name: row.name,
+    key_alias: row.subject === 'key' ? (keys.get(row.name)?.alias ?? null) : null,
+    model: row.model,
+    ...numbersOf(row),
+  }));
+  const format = request.query.get('format') ?? 'json';
+  if (format === 'json') return shown;
+  if (format !== 'csv') throw invalidParameter('format', 'must be json or csv');
+  return [columns, ...shown.map((row) => columns.map((column) => row[column]))]
+    .map((cells) => `${cells.map(csvCell).join(',')}\r\n`)
+    .join('');
+}
+
+const columns = [
+  ...(['day', 'subject', 'name', 'key_alias', 'model', 'requests', 'failed_requests'] as const),
+  ...(['prompt_tokens', 'completion_tokens', 'total_tokens', 'spend'] as const),
+] as const;
+
+/** Writes a cell (RFC 4180). A spreadsheet would run a text that begins like a formula. */
+function csvCell(value: string | number | null): string {
+  if (typeof value === 'number') return String(value);
+  const text = /^[=+\-@\t\r]/.test(value ?? '') ? `'${value ?? ''}` : (value ?? '');
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function numbersOf(row: UsageRow) {
+  return {
+    requests: row.requests,
+    failed_requests: row.failed,
+    prompt_tokens: row.inputTokens,
+    completion_tokens: row.outputTokens,
+    total_tokens: row.totalTokens,
+    spend: row.cost,
+  };
+}
+
+/** Reads the rows between the dates of a query, for its key. @throws {ProxyError} 400: a date is invalid. */
+async function usageIn({ query, store, now }: ManagementRequest): Promise<readonly UsageRow[]> {
+  const to = dateIn(query, 'end_date') ?? dayOf(now);
+  const from = dateIn(query, 'start_date') ?? dayOf(now - (DEFAULT_DAYS - 1) * DAY_MS);
+  const given = query.get('api_key');
+  const rows = await store.readUsage(from, to);
+  if (given === null) return rows;
+  const digest = digestOfGiven(given);
+  return rows.filter(({ subject, name }) => subject === 'key' && name === digest);
+}
+
+function dateIn(query: URLSearchParams, name: string): string | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  if (!DATE.test(text) || Number.isNaN(Date.parse(text)))
+    throw invalidParameter(name, 'must be a date such as 2026-11-30');
+  return text;
+}
+
+function groups(rows: readonly UsageRow[], nameOf: (row: UsageRow) => string): Map<string, UsageRow[]> {
+  const found = new Map<string, UsageRow[]>();
+  for (const row of rows) {
+    const group = found.get(nameOf(row));
+    if (group === undefined) found.set(nameOf(row), [row]);
+    else group.push(row);
+  }
+  return found;
+}
+
+function spendBy(rows: readonly UsageRow[], nameOf: (row: UsageRow) => string): Record<string, number> {
+  return Object.fromEntries([...groups(rows, nameOf)].map(([name, own]) => [name, spendOf(own)]));
+}
+
+const spendOf = (rows: readonly UsageRow[]) => sum(rows, ({ cost }) => cost);
+const sum = (rows: readonly UsageRow[], valueOf: (row: UsageRow) => number) =>
+  rows.reduce((total, row) => total + valueOf(row), 0);

@@ -1,0 +1,20 @@
+/** Recognizes the event that reports the usage of a stream, and nothing else. */
+import { parseJson } from '@rackless/daemon/text/json.js';
+import { dataRanges } from './event-lines.js';
+
+/** The name of the member. Inside a JSON string, its quotes would be escaped. */
+export const usageKey = Buffer.from('"usage"');
+
+/**
+ * Returns whether an event has the usage and no choices, as OpenAI sends it before `[DONE]`. An event
+ * with choices belongs to the answer, also if it has the usage.
+ */
+export function isOnlyUsage(event: Buffer): boolean {
+  if (!event.includes(usageKey)) return false;
+  const [range, second] = dataRanges(event);
+  if (range === undefined || second !== undefined) return false;
+  const value = parseJson(event.toString('utf8', range.start, range.end));
+  if (typeof value !== 'object' || value === null || !('usage' in value) || !('choices' in value)) return false;
+  const { usage, choices } = value;
+  return typeof usage === 'object' && usage !== null && Array.isArray(choices) && choices.length === 0;
+}

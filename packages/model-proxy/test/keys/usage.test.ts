@@ -1,0 +1,257 @@
+/** Usage and spend over HTTP: what is counted, and LiteLLM's reports. */
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { digestOf } from '../../src/store/keys.js';
+import { dayOf } from '../../src/store/usage.js';
+import { open } from '../harness/call.js';
+import { waitFor } from '../harness/wait.js';
+import { MASTER, serveKeys, type KeyedApp } from './fixture.js';
+
+const prices = { modelInfo: { input_cost_per_token: 0.01, output_cost_per_token: 0.02 } };
+let app: KeyedApp;
+let today: string;
+beforeEach(async () => {
+  app = await serveKeys({ deployment: prices, settings: { countsUsage: true } });
+  today = dayOf(app.clock.ms);
+});
+afterEach(() => app.close());
+
+const rowsOf = async (subject = 'key') =>
+  (await app.store.readUsage(today, today)).filter((row) => row.subject === subject);
+const chunk = (more: object) => `data: ${JSON.stringify({ id: 'x', model: 'served/model', ...more })}\n\n`;
+const words = ['a', 'b', 'c'].map((content) => chunk({ choices: [{ index: 0, delta: { content } }] }));
+const last = chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
+const usageEvent = chunk({ choices: [], usage });
+const DONE = 'data: [DONE]\n\n';
+const renamed = (text: string) => text.replaceAll('"served/model"', '"hosted_vllm/served/model"');
+
+/** Lets the upstream send a stream, in writes of these texts. It reports usage only if it is asked to. */
+function streams(writes: readonly string[]): void {
+  app.answering = ({ body }, response) => void send(body, response);
+  const send = async (body: Buffer, response: ServerResponse): Promise<void> => {
+    const { stream_options: options } = JSON.parse(body.toString()) as { stream_options?: { include_usage?: boolean } };
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const text of writes) {
+      const sent = options?.include_usage === true ? text : text.replace(usageEvent, '');
+      if (sent !== '' && !response.write(sent)) await once(response, 'drain');
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    response.end();
+  };
+}
+const stream = (key: string, body: object = {}) => app.chat(key, { stream: true, ...body });
+const sentOptions = () =>
+  (JSON.parse(app.asked.at(-1)?.body.toString() ?? '') as { stream_options?: unknown }).stream_options;
+
+describe('a stream', () => {
+  it.each([
+    ['one write for each event', [...words, last, usageEvent, DONE]],
+    ['one write', [[...words, last, usageEvent, DONE].join('')]],
+    ['the usage with the end', [...words, last, usageEvent + DONE]],
+    ['the usage with the answer', [...words, last + usageEvent, DONE]],
+    [
+      'writes that cut the usage',
+      [...words, last + usageEvent.slice(0, 20), usageEvent.slice(20, 60), usageEvent.slice(60) + DONE],
+    ],
+    ['no mark at its end', [...words, last, usageEvent]],
+  ])('whose client does not ask for usage is counted, and its bytes do not change: %s', async (_what, writes) => {
+    streams(writes);
+    const key = await app.create();
+    const answer = await stream(key);
+    expect(answer.text).toBe(renamed(writes.join('').replace(usageEvent, '')));
+    expect(sentOptions()).toEqual({ include_usage: true });
+    expect(await rowsOf()).toEqual([
+      expect.objectContaining({
+        name: digestOf(key),
+        requests: 1,
+        failed: 0,
+        inputTokens: 7,
+        outputTokens: 3,
+        totalTokens: 10,
+        cost: 0.07 + 0.06,
+      }),
+    ]);
+  });
+
+  it('whose client asks for usage gets it', async () => {
+    streams([...words, last, usageEvent, DONE]);
+    const key = await app.create();
+    const answer = await stream(key, { stream_options: { include_usage: true } });
+    expect(answer.text).toContain('"usage"');
+    expect((await rowsOf())[0]?.totalTokens).toBe(10);
+  });
+
+  it('is also counted if the client switches the usage off', async () => {
+    streams([...words, last, usageEvent, DONE]);
+    const key = await app.create();
+    const answer = await stream(key, { stream_options: { include_usage: false, x: 1 } });
+    expect(answer.text).not.toContain('"usage"');
+    expect(sentOptions()).toEqual({ include_usage: true, x: 1 });
+    expect((await rowsOf())[0]?.totalTokens).toBe(10);
+  });
+
+  it('keeps usage that is in an event with choices, and text that looks like usage', async () => {
+    const strange = chunk({ choices: [{ index: 0, delta: { content: '"usage":{} "choices":[]' } }] });
+    const both = chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage });
+    streams([strange, both, DONE]);
+    const answer = await stream(await app.create());
+    expect(answer.text).toBe(renamed(strange + both + DONE));
+    expect((await rowsOf())[0]?.totalTokens).toBe(10);
+  });
+
+  it('whose client disconnects before the usage is counted by its events and the size of the request', async () => {
+    app.answering = (_asked, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const text of words) response.write(text);
+    };
+    const key = await app.create();
+    const body = JSON.stringify({ model: 'public', stream: true, messages: [] });
+    const socket = connect(app.port, '127.0.0.1');
+    socket.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    let received = '';
+    socket.on('data', (bytes: Buffer) => (received += bytes.toString()));
+    await waitFor(
+      () => (received.includes('"c"') ? true : undefined),
+      () => `three events: ${received}`,
+    );
+    socket.destroy();
+    const row = await waitFor(
+      async () => (await rowsOf())[0],
+      () => 'a row of usage',
+    );
+    expect(row).toMatchObject({ inputTokens: Math.ceil(body.length / 4), outputTokens: 3 });
+    expect(app.store.spendOf(digestOf(key)).spend).toBeCloseTo(0.01 * Math.ceil(body.length / 4) + 0.06);
+  });
+});
+
+describe('usage', () => {
+  it('is counted by tag: of the header, of the body and of the key', async () => {
+    const key = await app.create({ tags: ['of-key'] });
+    const metadata = { tags: ['body', 5, 'a\nb', ...Array.from({ length: 20 }, (_, n) => `t${n}`)] };
+    await app.chat(key, { metadata }, { 'x-litellm-tags': 'head, of-key,' });
+    expect((await rowsOf('tag')).map(({ name }) => name)).toEqual([
+      ...['of-key', 'head', 'body', 'a?b'],
+      ...Array.from({ length: 6 }, (_, n) => `t${n}`),
+    ]);
+    expect(app.asked[0]?.body.toString()).not.toContain('of-key');
+  });
+
+  it('has only the tags of keys if the configuration says so', async () => {
+    await app.close();
+    app = await serveKeys({ settings: { rejectClientTags: true } });
+    const key = await app.create({ tags: ['of-key'] });
+    const refused = await app.chat(key, { metadata: { tags: ['mine'] } });
+    expect([refused.status, refused.text]).toEqual([
+      400,
+      expect.stringContaining("Client-side 'metadata.tags' not allowed"),
+    ]);
+    expect((await app.chat(key, {}, { 'x-litellm-tags': 'mine' })).status).toBe(200);
+    expect((await rowsOf('tag')).map(({ name }) => name)).toEqual(['of-key']);
+  });
+
+  it('counts requests of the master key without a name, and failed requests', async () => {
+    await app.chat(MASTER);
+    app.answering = (_asked, response) =>
+      response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":{"message":"no"}}');
+    expect((await app.chat(MASTER)).status).toBe(400);
+    expect(await rowsOf()).toEqual([expect.objectContaining({ name: '', requests: 2, failed: 1, totalTokens: 15 })]);
+  });
+});
+
+describe('reports', () => {
+  let key: string;
+  let digest: string;
+  beforeEach(async () => {
+    key = await app.create({ key_alias: '=HYPERLINK("x")', team_id: 'core' });
+    digest = digestOf(key);
+    await app.chat(key, {}, { 'x-litellm-tags': 'blue' });
+    await app.chat(MASTER);
+  });
+  const report = async (path: string, by = MASTER) => app.manage('GET', path, undefined, by);
+
+  it('need the master key', async () => {
+    for (const path of ['/spend/logs', '/spend/tags', '/global/spend/report', '/usage/export'])
+      expect([path, (await report(path, key)).status]).toEqual([path, 401]);
+  });
+
+  it('/spend/logs has sums of days, or rows', async () => {
+    const dates = `?start_date=${today}&end_date=${today}`;
+    expect((await report(`/spend/logs${dates}`)).json()).toEqual([
+      { startTime: today, spend: 0.4, users: {}, models: { public: 0.4 }, [digest]: 0.2, '': 0.2 },
+    ]);
+    const rows = (await report(`/spend/logs${dates}&summarize=false&api_key=${key}`)).json();
+    expect(rows).toEqual([
+      expect.objectContaining({
+        api_key: digest,
+        key_alias: '=HYPERLINK("x")',
+        model: 'public',
+        prompt_tokens: 10,
+        completion_tokens: 5,
+        total_tokens: 15,
+        spend: 0.2,
+        requests: 1,
+      }),
+    ]);
+    expect((await report('/spend/logs?start_date=yesterday')).status).toBe(400);
+    expect((await report('/spend/logs?start_date=2026-13-45')).status).toBe(400);
+  });
+
+  it('/global/spend/report groups by team, key, model and tag', async () => {
+    const path = `/global/spend/report?start_date=${today}&end_date=${today}`;
+    const total = { total_cost: 0.2, total_input_tokens: 10, total_output_tokens: 5 };
+    expect((await report(path)).json()).toEqual([
+      {
+        group_by_day: `${today}T00:00:00+00:00`,
+        teams: [
+          {
+            team_name: 'core',
+            total_spend: 0.2,
+            metadata: [{ model: 'public', api_key: digest, spend: 0.2, total_tokens: 15 }],
+          },
+          {
+            team_name: 'Unassigned Team',
+            total_spend: 0.2,
+            metadata: [{ model: 'public', api_key: '', spend: 0.2, total_tokens: 15 }],
+          },
+        ],
+      },
+    ]);
+    const details = [{ model: 'public', ...total }];
+    expect((await report(`${path}&api_key=${key}`)).json()).toEqual([
+      { api_key: digest, ...total, model_details: details },
+    ]);
+    expect((await report(`${path}&group_by=tag`)).json()).toEqual([{ tag: 'blue', ...total, model_details: details }]);
+    expect((await report(`${path}&group_by=model`)).json()).toEqual([
+      expect.objectContaining({ model: 'public', total_cost: 0.4 }),
+    ]);
+    expect((await report(`${path}&group_by=customer`)).status).toBe(400);
+    expect((await report('/global/spend/report')).status).toBe(400);
+    expect((await report('/spend/tags')).json()).toEqual([
+      { individual_request_tag: 'blue', log_count: 1, total_spend: 0.2 },
+    ]);
+  });
+
+  it('/usage/export has JSON and CSV, in which no cell is a formula', async () => {
+    expect((await report('/usage/export')).json()).toHaveLength(3);
+    const csv = await report('/usage/export?format=csv');
+    expect(csv.headers['content-type']).toBe('text/csv; charset=utf-8');
+    expect(csv.text.split('\r\n')).toEqual([
+      'day,subject,name,key_alias,model,requests,failed_requests,prompt_tokens,completion_tokens,total_tokens,spend',
+      `${today},key,${digest},"'=HYPERLINK(""x"")",public,1,0,10,5,15,0.2`,
+      `${today},tag,blue,,public,1,0,10,5,15,0.2`,
+      `${today},key,,,public,1,0,10,5,15,0.2`,
+      '',
+    ]);
+    const refused = await open(`${app.url}/usage/export?format=xml`, {
+      method: 'GET',
+      headers: { authorization: `Bearer ${MASTER}` },
+    });
+    expect(refused.status).toBe(400);
+    await refused.ended;
+  });
+});
