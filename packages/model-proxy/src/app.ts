@@ -91,7 +91,7 @@ export function createApp(options: AppOptions): App {
   let draining = false;
   const sharedStateOf = (settings: ProxySettings): SharedState => ({
     settings,
-    router: createRouter(settings, Math.random, routing.limits, routing.health),
+    router: createRouter(settings, routing),
     ...routing,
     gate: createGate(settings),
     keys,

@@ -15,6 +15,24 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  */
 export type ModelNameInResponse = 'provider' | 'upstream' | 'requested';
 
+/** How the proxy chooses among the deployments of a group, with LiteLLM's names. */
+export type RoutingStrategy =
+  'simple-shuffle' | 'least-busy' | 'usage-based-routing' | 'latency-based-routing' | 'cost-based-routing';
+
+/** What keeps requests at the same deployment: a session header, the user, or the beginning of the prompt. */
+export type AffinityKind = 'session' | 'user' | 'prompt';
+
+/** Settings of the choice among deployments. */
+export interface StrategySettings {
+  readonly name: RoutingStrategy;
+  /** How long latencies count. */
+  readonly ttlMs: number;
+  /** Share above the lowest latency that is as good as it. */
+  readonly latencyBuffer: number;
+  /** Empty: no affinity. */
+  readonly affinity: ReadonlySet<AffinityKind>;
+}
+
 /** Settings of retries after failures of upstreams. */
 export interface RetrySettings {
   /** `num_retries`: the maximum for each request. */
@@ -73,6 +91,7 @@ export interface ProxySettings {
    * key.
    */
   readonly environmentDeployment?: Deployment | null;
+  readonly strategy: StrategySettings;
   readonly retry: RetrySettings;
   readonly cooldown: CooldownSettings;
   readonly fallback: FallbackSettings;

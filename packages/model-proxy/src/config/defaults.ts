@@ -37,4 +37,6 @@ export const defaults = {
   cooldownSeconds: 5,
   /** As in LiteLLM. */
   maxFallbacks: 5,
+  /** How long latencies count; LiteLLM's value. */
+  latencySeconds: 3600,
 } as const;

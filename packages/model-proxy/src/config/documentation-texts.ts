@@ -80,8 +80,35 @@ file. If both files set the same setting, the file with the \`include\` has prec
 /** The sections below `litellm_params` on choosing a deployment and on its time limits. */
 export const groupSections = `### Groups
 
-Entries with the same \`model_name\` form a group. For each request, the proxy selects one of them, by its
-\`weight\`. A client can also select a deployment: it sends the deployment's id as \`model\`.
+Entries with the same \`model_name\` form a group. For each request, the proxy selects one of them by its
+[strategy](#strategies). A client can also select a deployment: it sends the deployment's id as \`model\`.
+
+### Strategies
+
+The proxy leaves out deployments that [cool down](#cooldowns) or are at a limit, and those whose \`order\`
+is not the lowest. Then \`routing_strategy\` chooses:
+
+| Strategy | Choice |
+| --- | --- |
+| \`simple-shuffle\` | random, by \`weight\`; without weights by \`rpm\`, then by \`tpm\` |
+| \`least-busy\` | the fewest running requests |
+| \`usage-based-routing\`, \`-v2\` | the fewest tokens in this minute |
+| \`latency-based-routing\` | the lowest average of the last ten requests |
+| \`cost-based-routing\` | the lowest sum of the two token prices in \`model_info\` |
+
+A latency is the time to the first byte of a stream, or the time for each token of another answer.
+
+### Affinity
+
+With \`optional_pre_call_checks\`, requests that belong together go to the same deployment, so that it can
+reuse its cache of the prompt:
+
+- \`session_affinity\`: requests with the same \`x-litellm-session-id\`, or else with the same \`user\`.
+- \`deployment_affinity\`: requests with the same \`user\`, or else with the same virtual key.
+- \`prompt_caching\`: requests whose prompts have the same first 1,024 bytes.
+
+If this deployment fails, or runs far more requests than the others, the next one gets them. The choice
+needs no memory, so all processes with the same configuration choose the same deployment.
 
 ### Retries
 

@@ -198,7 +198,7 @@ start without such a setting, remove it or name it:
 
 \`\`\`yaml
 general_settings:
-  start_without: [tpm, guardrails]
+  start_without: [max_budget, guardrails]
 \`\`\`
 
 Each item names the block, the effect that the settings have in LiteLLM, and the settings.
@@ -210,7 +210,6 @@ Some settings prevent the start only with certain values:
 - \`guardrails\`, if an item has \`default_on: true\`. The proxy ignores guardrails that a request must enable.
 - \`callbacks\`, if an item rejects or changes requests (\`detect_prompt_injection\`), or is custom code
   (\`my_module.handler\`).
-- \`optional_pre_call_checks\` with \`router_budget_limiting\`.
 
 ## Settings that are ignored
 

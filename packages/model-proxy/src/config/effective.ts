@@ -2,9 +2,17 @@
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
 import { secretHeader } from '../secret-names.js';
-import type { CooldownSettings, FallbackSettings, GroupFallbacks, RetrySettings } from '../settings.js';
+import type {
+  CooldownSettings,
+  FallbackSettings,
+  GroupFallbacks,
+  RetrySettings,
+  StrategySettings,
+} from '../settings.js';
 import type { LoadedConfig } from './load.js';
+import { defaults } from './defaults.js';
 import { allowedFailsPolicyOf, retryPolicyOf } from './routing/routing-types.js';
+import { checksOf } from './routing/strategy-types.js';
 
 const MASK = '******';
 
@@ -33,6 +41,14 @@ function timeoutLines(plain: Timeouts, stream: Timeouts): readonly string[] {
   ];
 }
 
+function limitLines({ rpm, tpm, maxParallelRequests }: Deployment): readonly string[] {
+  return [
+    ...(rpm === null ? [] : [`rpm: ${rpm}`]),
+    ...(tpm === null ? [] : [`tpm: ${tpm}`]),
+    ...(maxParallelRequests === null ? [] : [`max_parallel_requests: ${maxParallelRequests}`]),
+  ];
+}
+
 function deploymentLines(deployment: Deployment): readonly string[] {
   const { tls, extraHeaders, extraBody, additionalDropParams, allowedOpenaiParams, modelInfo } = deployment;
   const params = [
@@ -52,9 +68,10 @@ function deploymentLines(deployment: Deployment): readonly string[] {
     ...(allowedOpenaiParams.length === 0 ? [] : [`allowed_openai_params: ${inline(allowedOpenaiParams)}`]),
     ...(Object.keys(extraHeaders).length === 0 ? [] : [`extra_headers: ${inline(masked(extraHeaders))}`]),
     ...(Object.keys(extraBody).length === 0 ? [] : [`extra_body: ${inline(masked(extraBody))}`]),
-    ...(deployment.rpm === null ? [] : [`rpm: ${deployment.rpm}`]),
+    ...limitLines(deployment),
     ...(deployment.cooldownMs === null ? [] : [`cooldown_time: ${deployment.cooldownMs / 1000}`]),
-    `weight: ${deployment.weight}`,
+    `weight: ${deployment.weight ?? defaults.weight}`,
+    ...(deployment.order === null ? [] : [`order: ${deployment.order}`]),
     ...(deployment.useInPassThrough ? ['use_in_pass_through: true'] : []),
     ...Object.entries(deployment.defaults).map(([name, value]) => `${name}: ${inline(value)}`),
   ];
@@ -97,6 +114,15 @@ function fallbackLines({ general, contextWindow, contentPolicy, max }: FallbackS
   ];
 }
 
+function strategyLines({ name, ttlMs, latencyBuffer, affinity }: StrategySettings): readonly string[] {
+  const args = { ttl: ttlMs / 1000, lowest_latency_buffer: latencyBuffer };
+  return [
+    `  routing_strategy: ${name}`,
+    ...(name === 'latency-based-routing' ? [`  routing_strategy_args: ${inline(args)}`] : []),
+    ...(affinity.size === 0 ? [] : [`  optional_pre_call_checks: ${inline(checksOf(affinity))}`]),
+  ];
+}
+
 /** Renders the whole text, with a newline at the end. */
 export function renderEffectiveConfig({ listen, proxy }: Pick<LoadedConfig, 'listen' | 'proxy'>): string {
   const { host, port, tls, logLevel, drainDelayMs, drainMs } = listen;
@@ -128,6 +154,7 @@ export function renderEffectiveConfig({ listen, proxy }: Pick<LoadedConfig, 'lis
     `  max_request_size_mb: ${proxy.maxRequestBytes / 2 ** 20}`,
     `  max_response_size_mb: ${proxy.maxResponseBytes / 2 ** 20}`,
     'router_settings:',
+    ...strategyLines(proxy.strategy),
     ...retryLines(proxy.retry),
     ...cooldownLines(proxy.cooldown),
     ...fallbackLines(proxy.fallback),

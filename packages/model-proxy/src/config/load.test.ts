@@ -45,8 +45,11 @@ describe('a configuration', () => {
       extraHeaders: {},
       modelInfo: { max_input_tokens: 32_000 },
       rpm: null,
+      tpm: null,
+      maxParallelRequests: null,
+      order: null,
       useInPassThrough: false,
-      weight: 1,
+      weight: null,
     });
     const { deployments, ...settings } = config.proxy;
     expect(deployments).toHaveLength(1);
@@ -60,6 +63,7 @@ describe('a configuration', () => {
       retry: { retries: 2, policy: new Map(), groupPolicies: new Map(), minWaitMs: 0, budget: 0.2 },
       cooldown: { isDisabled: false, cooldownMs: 5000, allowedFails: null, policy: new Map() },
       fallback: { general: new Map(), contextWindow: new Map(), contentPolicy: new Map(), max: 5 },
+      strategy: { name: 'simple-shuffle', ttlMs: 3_600_000, latencyBuffer: 0, affinity: new Set() },
       modelNameInResponse: 'provider',
       fillNullFields: false,
       alwaysIncludeStreamUsage: false,

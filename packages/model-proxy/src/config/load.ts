@@ -16,7 +16,7 @@ import { readListenSettings, type Flags } from './listen-settings.js';
 import { readModelList, type Entry } from './deployments/model-list.js';
 import { noteMissingModels } from './deployments/missing-models.js';
 import { readAliases } from './deployments/model-group-alias.js';
-import { readFailureSettings } from './routing/failure-settings.js';
+import { readRoutingSettings } from './routing/routing-settings.js';
 import { routerTable } from './routing/router-table.js';
 import { credentialTable, generalTable, settingsTable } from './settings.js';
 import { singleModelDocument } from './deployments/single-model.js';
@@ -128,7 +128,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
       hiddenAliases: aliases.hidden,
       unserved,
       environmentDeployment: readEnvironmentDeployment(inherited),
-      ...readFailureSettings(router.block, settings),
+      ...readRoutingSettings(router.block, settings),
       modelNameInResponse: settings.values.modelNameInResponse ?? defaults.modelNameInResponse,
       fillNullFields: settings.values.fillNullFields ?? false,
       alwaysIncludeStreamUsage: general.block.values.alwaysIncludeStreamUsage ?? false,

@@ -7,7 +7,7 @@
 import { defaults } from './defaults.js';
 import { storeRows } from './store-rows.js';
 import { providerRows } from './deployments/provider-rows.js';
-import { cooldownRows, failureRows } from './routing/router-table.js';
+import { cooldownRows, failureRows, limitRows, orderRows } from './routing/router-table.js';
 import {
   addresses,
   boolean,
@@ -63,14 +63,6 @@ const tlsRows = {
   }),
 };
 
-const rpmRow = {
-  rpm: number(1, 1_000_000_000, {
-    name: 'rpm',
-    protects: true,
-    doc: 'Limit of requests per minute, counted by this process. At the limit, the proxy selects other deployments of the group. If all are at their limit, the client gets 429 with `Retry-After`.',
-  }),
-};
-
 /** An entry of `model_list`, without its blocks. */
 export const entryTable = {
   modelName: text({
@@ -81,7 +73,7 @@ export const entryTable = {
     name: 'model_info',
     doc: `Information that \`/model/info\` and \`/v1/models/{id}\` show. Examples: \`max_tokens\`, \`max_input_tokens\`, \`mode\`, prices. \`id\` names the deployment; its default is a digest of the params. \`mode\` selects the request with which \`/health\` checks the model. \`health_check_model\` is the name for this request, if it differs. \`health_check_timeout\` is its time limit in seconds, by default ${defaults.healthCheckTimeoutSeconds}.`,
   }),
-  ...rpmRow,
+  ...limitRows,
 };
 
 /**
@@ -149,12 +141,13 @@ export const paramsTable = {
     name: 'extra_body',
     doc: 'Members to add to the body of each request. They replace members with the same name.',
   }),
-  ...rpmRow,
+  ...limitRows,
+  ...orderRows,
   ...cooldownRows,
   weight: number(0, 1_000_000, {
     name: 'weight',
     default: `${defaults.weight}`,
-    doc: 'Share of the requests that this deployment gets in its group.',
+    doc: 'Share of the requests that this deployment gets in its group. If no deployment of a group has a weight, the shares follow `rpm` or `tpm`.',
   }),
   inputCostPerToken: price({
     name: 'input_cost_per_token',
@@ -258,7 +251,7 @@ export const generalTable = {
   }),
   startWithout: texts({
     name: 'start_without',
-    doc: 'Settings to ignore, of those that [prevent the start](#settings-that-prevent-the-start). Example: `[tpm]`. The proxy is then more open than the file says. Not in LiteLLM.',
+    doc: 'Settings to ignore, of those that [prevent the start](#settings-that-prevent-the-start). Example: `[max_budget]`. The proxy is then more open than the file says. Not in LiteLLM.',
   }),
   forwardedPaths: paths({
     name: 'forwarded_paths',

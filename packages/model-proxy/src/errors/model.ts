@@ -99,11 +99,22 @@ export function missingUser(): ProxyError {
   return requestFault("'user' param not passed in. 'enforce_user_param'=True", { param: 'user' });
 }
 
-/** Reports that all deployments of the group have reached their `rpm` in this minute. */
-export function deploymentLimited(rpm: number, retryAfterSeconds: number): ProxyError {
+/**
+ * Reports that all deployments of the group have reached a limit of this minute.
+ * @param what `RPM` or `TPM`.
+ */
+export function deploymentLimited(what: string, limit: number, retryAfterSeconds: number): ProxyError {
   return requestFault(
-    `litellm.RateLimitError: Model rate limit exceeded. RPM limit=${rpm}. Try again in ${retryAfterSeconds} seconds.`,
-    { status: 429, headers: { 'retry-after': String(retryAfterSeconds) } },
+    `litellm.RateLimitError: Model rate limit exceeded. ${what} limit=${limit}. Try again in ${retryAfterSeconds} seconds.`,
+    { status: 429, failure: 'rateLimit', headers: { 'retry-after': String(retryAfterSeconds) } },
+  );
+}
+
+/** Reports that all deployments of the group run as many requests as they may; LiteLLM's wording. */
+export function deploymentBusy(limit: number): ProxyError {
+  return requestFault(
+    `litellm.RateLimitError: Deployment has all max_parallel_requests slots in use. Limit=${limit}.`,
+    { status: 429, failure: 'rateLimit', headers: { 'retry-after': '1' } },
   );
 }
 

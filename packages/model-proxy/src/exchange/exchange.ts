@@ -60,6 +60,8 @@ export class Exchange {
   receivedAt = 0;
   /** The proxy has sent the request to the upstream. */
   sentAt = 0;
+  /** The last attempt has begun. */
+  attemptAt = 0;
   /** The first byte of the upstream's answer has arrived. */
   firstByteAt = 0;
   /** The upstream's answer has ended or failed. */
@@ -134,6 +136,16 @@ export class Exchange {
     this.streamed = false;
     this.usage = null;
     this.eventCount = 0;
-    if (this.sentAt === 0) this.sentAt = performance.now();
+    this.attemptAt = performance.now();
+    if (this.sentAt === 0) this.sentAt = this.attemptAt;
+  }
+
+  /**
+   * Returns the latency of the last attempt in milliseconds: of a stream until its first byte, of
+   * another answer for each token.
+   */
+  get latencyMs(): number {
+    if (this.streamed) return this.firstByteAt - this.attemptAt;
+    return (performance.now() - this.attemptAt) / Math.max(1, this.usage?.outputTokens ?? 1);
   }
 }

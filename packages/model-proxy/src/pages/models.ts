@@ -1,5 +1,6 @@
 /** Lists models without secrets: `/v1/models` in OpenAI's format, `/model/info` in LiteLLM's. */
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
+import { defaults as standard } from '../config/defaults.js';
 import type { Deployment } from '../providers/deployment.js';
 import type { VirtualKey } from '../auth/virtual-key.js';
 import type { Router } from '../routing/router.js';
@@ -60,7 +61,7 @@ function describeDeployment(deployment: Deployment): object {
       model: `${provider.name}/${upstreamModel}`,
       api_base: maskUrl(apiBase),
       drop_params: dropParams,
-      weight,
+      weight: weight ?? standard.weight,
     },
     model_info: { ...withoutSecrets(modelInfo), id, db_model: false },
   };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { deploymentAt } from '../../test/support/app.js';
+import { SIMPLE_SHUFFLE } from '../../test/support/deployment.js';
 import { ProxyError } from '../errors/proxy-error.js';
 import type { Deployment } from '../providers/deployment.js';
 import { findProvider } from '../providers/index.js';
@@ -22,7 +23,11 @@ function choosing(
 ): SelectionContext {
   const unserved = new Map([['claude', 'bedrock has its own API']]);
   const settings = { deployments, unserved, modelGroupAlias: new Map(), hiddenAliases: new Set<string>() };
-  return { settings, router: createRouter(settings, () => 0.99), environmentDeployment };
+  return {
+    settings,
+    router: createRouter({ ...settings, strategy: SIMPLE_SHUFFLE }, { random: () => 0.99 }),
+    environmentDeployment,
+  };
 }
 
 function refusal(act: () => unknown): [number, string] {

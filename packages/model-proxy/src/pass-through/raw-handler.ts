@@ -2,7 +2,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
-import type { Exchange, SharedState } from '../exchange/exchange.js';
+import type { Exchange } from '../exchange/exchange.js';
 import { checkTransferCoding } from '../exchange/request/request-head.js';
 import { refuse } from '../exchange/answer/refusal.js';
 import { requestTimeouts, clientTimeoutsOf, shownTimeout } from '../exchange/request-timeouts.js';
@@ -111,7 +111,7 @@ function taskOf(exchange: Exchange): RawTask {
 function send(task: RawTask, { selection, query, body, streams }: Decision): void {
   const { exchange } = task;
   const { url, headers } = headOf(task, selection, query);
-  admit(exchange.serving, selection);
+  admit(exchange, selection);
   exchange.receivedAt = performance.now();
   sendContinue(exchange);
   // The upstream client sets this header.
@@ -139,7 +139,7 @@ function upgradePlan(
   const { url, headers } = headOf(task, selection, query);
   const connector = upstream.connectorFor(selection.deployment, url);
   if (connector instanceof ProxyError) throw connector;
-  admit(task.exchange.serving, selection);
+  admit(task.exchange, selection);
   const authorization = connector.absolute?.authorization ?? null;
   if (authorization !== null) headers['proxy-authorization'] = authorization;
   if (connector.accessToken !== undefined) headers.authorization = `Bearer ${connector.accessToken}`;
@@ -162,9 +162,11 @@ function headOf(
   return { url, headers: rawRequestHeaders({ head: request.headers, deployment, version, id, host }) };
 }
 
-function admit({ limits }: SharedState, { deployment }: Selection): void {
+function admit({ serving, response }: Exchange, { deployment }: Selection): void {
+  const { limits } = serving;
   const limited = limits.admit(deployment);
   if (limited !== undefined) throw limited;
+  response.once('close', () => limits.release(deployment));
 }
 
 /** Returns the timeouts of a request. Stores the timeout for the answer's header in the exchange. */

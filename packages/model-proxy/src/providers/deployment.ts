@@ -86,10 +86,16 @@ export interface Deployment {
   readonly modelInfo: Readonly<Record<string, unknown>>;
   /** Maximum number of requests per minute; null: unlimited. */
   readonly rpm: number | null;
+  /** Maximum number of tokens per minute; null: unlimited. */
+  readonly tpm: number | null;
+  /** Maximum number of requests at the same time (`max_parallel_requests`); null: unlimited. */
+  readonly maxParallelRequests: number | null;
+  /** The proxy prefers deployments with a lower value (`order`); null: after all others. */
+  readonly order: number | null;
   /** `cooldown_time` of the params; null: that of the router. */
   readonly cooldownMs: number | null;
   /** Whether raw pass-through (`/openai/…`) may use its key (`use_in_pass_through`). */
   readonly useInPassThrough: boolean;
-  /** Share of the requests of its model group; default 1. */
-  readonly weight: number;
+  /** Share of the requests of its model group; null: not configured. */
+  readonly weight: number | null;
 }

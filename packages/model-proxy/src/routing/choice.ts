@@ -1,36 +1,33 @@
 /** Chooses among the deployments that can serve a request. */
+import { chooseForSession } from './affinity.js';
 import type { DeploymentHealth } from './deployment-health.js';
 import type { Limits } from './limits.js';
 import type { Selection } from './router.js';
-
-/** Returns a random number from 0 (inclusive) to 1 (exclusive). */
-export type Random = () => number;
-
-/** What the choice depends on. */
-interface ChoiceOptions {
-  readonly random: Random;
-  readonly limits: Pick<Limits, 'hasRoom'>;
-  readonly health: Availability;
-}
-
-/**
- * Chooses by weight among the deployments that do not cool down and are below their limits; if there
- * are none, among all.
- * @param selections two or more.
- */
-export function choose(selections: readonly Selection[], { random, limits, health }: ChoiceOptions): Selection {
-  const available = health.isCalm ? selections : preferAvailable(selections, health);
-  return pickByWeight(withRoom(available, limits), random);
-}
-
-/** Limits that never exclude a deployment. */
-export const unlimited: Pick<Limits, 'hasRoom'> = { hasRoom: () => true };
+import { strategies, type StrategyInput } from './strategies.js';
 
 /** The part of {@link DeploymentHealth} that the choice depends on. */
 export type Availability = Pick<DeploymentHealth, 'isCalm' | 'coolingMs' | 'isOnTrial'>;
 
-/** Health without failures. */
-export const alwaysAvailable: Availability = { isCalm: true, coolingMs: () => 0, isOnTrial: () => false };
+/** What the choice depends on. */
+export interface ChoiceInput extends StrategyInput {
+  readonly limits: Pick<Limits, 'hasRoom' | 'useOf'>;
+  readonly health: Availability;
+  /** Keeps requests with the same text at the same deployment; null: no affinity. */
+  readonly session: string | null;
+}
+
+/**
+ * Chooses by the strategy among the deployments that do not cool down, are below their limits, and
+ * have the lowest `order`. If all cool down, or all are at a limit, chooses among them.
+ * @param selections two or more.
+ */
+export function choose(selections: readonly Selection[], input: ChoiceInput): Selection {
+  const { limits, health, session } = input;
+  const available = health.isCalm ? selections : preferAvailable(selections, health);
+  const possible = preferOrder(withRoom(available, limits));
+  const kept = session === null ? undefined : chooseForSession(possible, session, limits);
+  return kept ?? strategies[input.settings.name](possible, input);
+}
 
 /**
  * Returns the selections that do not cool down, without those that another request tries. If there
@@ -49,18 +46,9 @@ function withRoom(selections: readonly Selection[], { hasRoom }: Pick<Limits, 'h
   return belowLimit.length === 0 ? selections : belowLimit;
 }
 
-/**
- * Picks a selection with a probability proportional to the weight of its deployment; uniformly if all
- * weights are 0.
- */
-function pickByWeight(selections: readonly Selection[], random: Random): Selection {
-  const total = selections.reduce((sum, { deployment }) => sum + deployment.weight, 0);
-  let rest = random() * (total === 0 ? selections.length : total);
-  for (const selection of selections) {
-    rest -= total === 0 ? 1 : selection.deployment.weight;
-    if (rest < 0) return selection;
-  }
-  const last = selections.at(-1);
-  if (last === undefined) throw new Error('choosing a deployment: the group is empty');
-  return last;
+/** Returns the selections with the lowest `order`. Those without one come last. */
+function preferOrder(selections: readonly Selection[]): readonly Selection[] {
+  let lowest = Infinity;
+  for (const { deployment } of selections) lowest = Math.min(lowest, deployment.order ?? Infinity);
+  return lowest === Infinity ? selections : selections.filter(({ deployment }) => deployment.order === lowest);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Deployment } from '../providers/deployment.js';
-import { makeDeployment } from '../../test/support/deployment.js';
-import type { Random } from './choice.js';
+import { makeDeployment, SIMPLE_SHUFFLE } from '../../test/support/deployment.js';
+import type { Random } from './strategies.js';
 import { createRouter } from './create-router.js';
 
 let made = 0;
@@ -23,7 +23,9 @@ function routerOf(
 ) {
   const modelGroupAlias = new Map(Object.entries(aliases));
   const reasons = new Map(unserved.map((name) => [name, 'bedrock has its own API']));
-  return createRouter({ deployments, modelGroupAlias, hiddenAliases: new Set(hidden), unserved: reasons }, random);
+  const strategy = SIMPLE_SHUFFLE;
+  const settings = { deployments, modelGroupAlias, hiddenAliases: new Set(hidden), unserved: reasons, strategy };
+  return createRouter(settings, random === undefined ? {} : { random });
 }
 
 describe('selecting by a public name', () => {

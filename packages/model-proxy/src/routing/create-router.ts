@@ -2,25 +2,34 @@
 import type { Deployment } from '../providers/deployment.js';
 import { OTHER_NAMES, providerOfModel } from '../providers/model-names.js';
 import type { ProxySettings } from '../settings.js';
-import { choose, alwaysAvailable, unlimited, type Availability, type Random } from './choice.js';
-import type { Limits } from './limits.js';
+import { choose, type ChoiceInput } from './choice.js';
+import { createDeploymentHealth } from './deployment-health.js';
+import { createLatencies } from './latencies.js';
+import { createLimits } from './limits.js';
 import type { Selection, Router } from './router.js';
 import { bySpecificity, fillStars, wildcardPattern, type WildcardGroup } from './wildcard.js';
 
+/** The state that the choice depends on. */
+type ChoiceState = Pick<ChoiceInput, 'random' | 'limits' | 'health' | 'latencies'>;
+
+/** Makes the state of a process without requests. */
+const noState = (): ChoiceState => ({
+  random: Math.random,
+  limits: createLimits(),
+  health: createDeploymentHealth(),
+  latencies: createLatencies(),
+});
+
 /**
  * Creates the router of a configuration.
- * @param limits excludes deployments at their limit, unless all deployments of the group are at
- * their limit.
- * @param health excludes deployments that cool down, unless all do.
- * @param random selects among the deployments of a name by weight (LiteLLM's simple-shuffle).
+ * @param state absent members have no requests yet.
  */
 export function createRouter(
-  settings: Pick<ProxySettings, 'deployments' | 'modelGroupAlias' | 'hiddenAliases' | 'unserved'>,
-  random: Random = Math.random,
-  limits: Pick<Limits, 'hasRoom'> = unlimited,
-  health: Availability = alwaysAvailable,
+  settings: Pick<ProxySettings, 'deployments' | 'modelGroupAlias' | 'hiddenAliases' | 'unserved' | 'strategy'>,
+  state: Partial<ChoiceState> = {},
 ): Router {
-  const { deployments, modelGroupAlias, hiddenAliases, unserved } = settings;
+  const { deployments, modelGroupAlias, hiddenAliases, unserved, strategy } = settings;
+  const input = { ...noState(), ...state, settings: strategy };
   const byName = new Map<string, Deployment[]>();
   for (const deployment of deployments) {
     const group = byName.get(deployment.modelName);
@@ -75,10 +84,10 @@ export function createRouter(
   };
 
   return {
-    select(model, accepts) {
+    select(model, accepts, { session, streams } = anyRequest) {
       const all = candidates(model);
       const accepted = accepts === undefined ? all : all.filter(accepts);
-      return accepted.length < 2 ? accepted[0] : choose(accepted, { random, limits, health });
+      return accepted.length < 2 ? accepted[0] : choose(accepted, { ...input, session, streams });
     },
     candidates,
     modelNames: [
@@ -116,3 +125,6 @@ function byProvider(selection: Selection): Selection | undefined {
 function selectionOf(deployment: Deployment): Selection {
   return { deployment, modelGroup: deployment.modelName, upstreamModel: deployment.upstreamModel };
 }
+
+/** A request without affinity. */
+const anyRequest = { session: null, streams: false };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { makeDeployment } from '../../test/support/deployment.js';
+import { makeDeployment, SIMPLE_SHUFFLE } from '../../test/support/deployment.js';
 import type { FailureKind } from '../errors/failure-kind.js';
 import type { CooldownSettings } from '../settings.js';
 import type { Failure } from './cooldown-rule.js';
@@ -80,7 +80,10 @@ describe('after a cooldown', () => {
   it('a single request tries the deployment, and its failure begins the next cooldown', () => {
     const { clock, fail, health } = setUp();
     const deployments = [makeDeployment({ id: 'a', weight: 1000 }), makeDeployment({ id: 'b' })];
-    const router = createRouter({ deployments, modelGroupAlias: new Map() }, () => 0, undefined, health);
+    const router = createRouter(
+      { deployments, modelGroupAlias: new Map(), strategy: SIMPLE_SHUFFLE },
+      { random: () => 0, health },
+    );
     const select = () => {
       const id = router.select('public')?.deployment.id ?? '';
       health.began(id);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { makeDeployment } from '../../test/support/deployment.js';
+import { makeDeployment, SIMPLE_SHUFFLE } from '../../test/support/deployment.js';
 import { createRouter } from './create-router.js';
 import { createLimits } from './limits.js';
 
@@ -34,7 +34,10 @@ describe('rpm of a deployment', () => {
       makeDeployment({ id: 'large', rpm: 3 }),
       makeDeployment({ id: 'star', modelName: 'x/*', upstreamModel: '*', rpm: 1 }),
     ];
-    const router = createRouter({ deployments, modelGroupAlias: new Map() }, () => 0, limits);
+    const router = createRouter(
+      { deployments, modelGroupAlias: new Map(), strategy: SIMPLE_SHUFFLE },
+      { random: () => 0, limits },
+    );
     const ask = (name: string) => {
       const deployment = router.select(name)?.deployment;
       return deployment === undefined || limits.admit(deployment) !== undefined ? 'refused' : deployment.id;

@@ -1,25 +1,49 @@
 /**
- * Limits the requests per minute of deployments (`rpm`). This process counts them, as LiteLLM does
- * without Redis.
+ * Counts and limits the requests of deployments: per minute (`rpm`), at the same time
+ * (`max_parallel_requests`), and their tokens per minute (`tpm`). This process counts them, as
+ * LiteLLM does without Redis.
  */
-import { deploymentLimited } from '../errors/model.js';
+import { deploymentBusy, deploymentLimited } from '../errors/model.js';
 import type { ProxyError } from '../errors/proxy-error.js';
 import type { Deployment } from '../providers/deployment.js';
 
-type Limited = Pick<Deployment, 'id' | 'rpm'>;
+type Limited = Pick<Deployment, 'id' | 'rpm' | 'tpm' | 'maxParallelRequests'>;
 
-/** Request counts of the current minute. */
+/** The use of deployments. */
 export interface Limits {
-  /** Returns whether a deployment may receive another request in this minute. */
+  /** Returns whether a deployment may receive another request now. */
   hasRoom(deployment: Limited): boolean;
   /**
-   * Counts a request.
+   * Counts a request. Each counted request needs a {@link release}.
    * @returns an error with status 429 if the deployment is at its limit: do not send the request.
    */
   admit(deployment: Limited): ProxyError | undefined;
+  /** Ends a request. */
+  release(deployment: Limited): void;
+  /** Counts the tokens of a request. */
+  addTokens(deployment: Limited, tokens: number): void;
+  /** Returns the use of a deployment. */
+  useOf(id: string): Use;
+}
+
+/** The use of a deployment. */
+export interface Use {
+  /** Number of requests that have not ended. */
+  readonly inFlight: number;
+  /** Requests and tokens of the current minute. */
+  readonly requests: number;
+  readonly tokens: number;
 }
 
 const MINUTE_MS = 60_000;
+const NO_USE: Use = { inFlight: 0, requests: 0, tokens: 0 };
+
+interface Counts extends Use {
+  minute: number;
+  inFlight: number;
+  requests: number;
+  tokens: number;
+}
 
 /**
  * Creates the counters. Keep them over a reload: new counters would grant each deployment a new
@@ -27,20 +51,49 @@ const MINUTE_MS = 60_000;
  * @param now returns the time in milliseconds.
  */
 export function createLimits(now: () => number = Date.now): Limits {
-  // One entry for each deployment with a limit, by id.
-  const counts = new Map<string, { minute: number; count: number }>();
-  const used = (id: string): number => {
+  const counts = new Map<string, Counts>();
+  /** Returns the counts of the current minute; undefined: the deployment has no request yet. */
+  const current = (id: string): Counts | undefined => {
     const entry = counts.get(id);
-    return entry?.minute === Math.floor(now() / MINUTE_MS) ? entry.count : 0;
+    if (entry === undefined) return undefined;
+    const minute = Math.floor(now() / MINUTE_MS);
+    if (entry.minute !== minute) Object.assign(entry, { minute, requests: 0, tokens: 0 });
+    return entry;
+  };
+  const create = (id: string): Counts => {
+    const entry = { minute: Math.floor(now() / MINUTE_MS), inFlight: 0, requests: 0, tokens: 0 };
+    counts.set(id, entry);
+    return entry;
+  };
+  const restSeconds = () => Math.ceil((MINUTE_MS - (now() % MINUTE_MS)) / 1000);
+  const faultOf = ({ rpm, tpm, maxParallelRequests }: Limited, use: Use): ProxyError | undefined => {
+    if (rpm !== null && use.requests >= rpm) return deploymentLimited('RPM', rpm, restSeconds());
+    if (tpm !== null && use.tokens >= tpm) return deploymentLimited('TPM', tpm, restSeconds());
+    if (maxParallelRequests !== null && use.inFlight >= maxParallelRequests) return deploymentBusy(maxParallelRequests);
+    return undefined;
   };
   return {
-    hasRoom: ({ id, rpm }) => rpm === null || used(id) < rpm,
-    admit({ id, rpm }) {
-      if (rpm === null) return undefined;
-      const count = used(id);
-      if (count >= rpm) return deploymentLimited(rpm, Math.ceil((MINUTE_MS - (now() % MINUTE_MS)) / 1000));
-      counts.set(id, { minute: Math.floor(now() / MINUTE_MS), count: count + 1 });
+    hasRoom(deployment) {
+      const { id, rpm, tpm, maxParallelRequests } = deployment;
+      if (rpm === null && tpm === null && maxParallelRequests === null) return true;
+      return faultOf(deployment, current(id) ?? NO_USE) === undefined;
+    },
+    admit(deployment) {
+      const entry = current(deployment.id) ?? create(deployment.id);
+      const fault = faultOf(deployment, entry);
+      if (fault !== undefined) return fault;
+      entry.requests += 1;
+      entry.inFlight += 1;
       return undefined;
     },
+    release({ id }) {
+      const entry = counts.get(id);
+      if (entry !== undefined) entry.inFlight -= 1;
+    },
+    addTokens({ id }, tokens) {
+      const entry = current(id);
+      if (entry !== undefined) entry.tokens += tokens;
+    },
+    useOf: (id) => current(id) ?? NO_USE,
   };
 }

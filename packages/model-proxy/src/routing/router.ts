@@ -13,6 +13,14 @@ export interface Selection {
   readonly upstreamModel: string;
 }
 
+/** The part of a request that the choice depends on. */
+export interface RoutedRequest {
+  /** Keeps requests with the same text at the same deployment; null: no affinity. */
+  readonly session: string | null;
+  /** Whether the client asks for events. */
+  readonly streams: boolean;
+}
+
 /** Model selection by public name. */
 export interface Router {
   /**
@@ -20,10 +28,11 @@ export interface Router {
    * ids, wildcards and alias patterns, the most specific first.
    * @param accepts excludes deployments before the choice by weight; absent: all are possible.
    * Prefers deployments that do not cool down and are below their limits.
+   * @param request absent: a request without affinity.
    * @returns undefined if there is no such model, if it is configured but cannot be served, or if no
    *   deployment is accepted.
    */
-  select(model: string, accepts?: (selection: Selection) => boolean): Selection | undefined;
+  select(model: string, accepts?: (selection: Selection) => boolean, request?: RoutedRequest): Selection | undefined;
   /** Returns all possible results of {@link select} for a name, in the order of the configuration. */
   candidates(model: string): readonly Selection[];
   /**

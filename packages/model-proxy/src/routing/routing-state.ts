@@ -1,12 +1,14 @@
 /** The state of routing, which all requests share. It survives reloads, and lives as long as the process. */
 import type { Log } from '@rackless/daemon/log/log.js';
 import { createDeploymentHealth, type DeploymentHealth } from './deployment-health.js';
+import { createLatencies, type Latencies } from './latencies.js';
 import { createLimits, type Limits } from './limits.js';
 import { createRetryBudget, type RetryBudget } from './retry-budget.js';
 
 /** Counters and results of requests, by deployment id. */
 export interface RoutingState {
   readonly limits: Limits;
+  readonly latencies: Latencies;
   readonly health: DeploymentHealth;
   readonly retryBudget: RetryBudget;
 }
@@ -15,6 +17,7 @@ export interface RoutingState {
 export function createRoutingState(log: Pick<Log, 'warn'>): RoutingState {
   return {
     limits: createLimits(),
+    latencies: createLatencies(),
     health: createDeploymentHealth((id, cooldownMs, failure) =>
       log.warn('a deployment cools down', { deployment: id, seconds: cooldownMs / 1000, failure }),
     ),

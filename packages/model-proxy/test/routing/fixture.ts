@@ -32,6 +32,8 @@ export interface TestModel {
   readonly behavior?: Behavior;
   /** Members of `litellm_params`. */
   readonly params?: object;
+  /** Members of `model_info`. */
+  readonly info?: object;
 }
 
 /** Blocks of the configuration. */
@@ -47,7 +49,7 @@ export function configOf(
   upstreams: readonly FaultyUpstream[],
   blocks: Blocks = {},
 ): string {
-  const entries = models.map(({ name = 'chat', id, params = {} }, index) => ({
+  const entries = models.map(({ name = 'chat', id, params = {}, info = {} }, index) => ({
     model_name: name,
     litellm_params: {
       model: 'hosted_vllm/m',
@@ -55,7 +57,7 @@ export function configOf(
       api_key: 'sk-upstream',
       ...params,
     },
-    model_info: { id: id ?? String(index) },
+    model_info: { ...info, id: id ?? String(index) },
   }));
   // JSON is YAML.
   return JSON.stringify({ model_list: entries, ...blocks });

@@ -45,6 +45,23 @@ describe('retries', () => {
     expect(upstreams[2]?.requests[0]?.body).not.toContain('fallbacks');
   });
 
+  it('MP-65 the routing_strategy chooses among the deployments of a group', async () => {
+    const prices = [5, 1].map((price) => ({ input_cost_per_token: price, output_cost_per_token: price }));
+    const { askMany, upstreams } = await setUp(
+      prices.map((info) => ({ info })),
+      { router_settings: { routing_strategy: 'cost-based-routing' } },
+    );
+    await askMany(20);
+    expect(upstreams.map(({ count }) => count)).toEqual([0, 20]);
+  });
+
+  it('MP-66 a deployment at its tpm is left out, and the last one answers 429', async () => {
+    const { ask } = await setUp([{ params: { tpm: 10 } }, { params: { tpm: 10 } }]);
+    const replies = [await ask(), await ask(), await ask()];
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 429]);
+    expect(new Set(replies.slice(0, 2).map(({ headers }) => headers['x-litellm-model-id'])).size).toBe(2);
+  });
+
   it('MP-61 the answer has the number of retries', async () => {
     const { ask } = await setUp([{ behavior: { status: 503 } }, { behavior: 'works' }]);
     const { headers } = await ask({}, { 'x-litellm-num-retries': '1' });

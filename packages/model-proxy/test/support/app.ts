@@ -12,7 +12,7 @@ import type { Deployment } from '../../src/providers/deployment.js';
 import type { ProxySettings } from '../../src/settings.js';
 import { createUpstream } from '../../src/upstream/send.js';
 import type { Upstream } from '../../src/upstream/upstream.js';
-import { makeDeployment } from './deployment.js';
+import { makeDeployment, SIMPLE_SHUFFLE } from './deployment.js';
 
 /** A request at the upstream. */
 export interface Asked {
@@ -55,6 +55,7 @@ export function settingsOf(deployments: readonly Deployment[], changed: Partial<
     retry: { retries: 0, policy: new Map(), groupPolicies: new Map(), minWaitMs: 0, budget: 0.2 },
     cooldown: { isDisabled: false, cooldownMs: 5000, allowedFails: null, policy: new Map() },
     fallback: { general: new Map(), contextWindow: new Map(), contentPolicy: new Map(), max: 5 },
+    strategy: SIMPLE_SHUFFLE,
     modelNameInResponse: 'provider',
     fillNullFields: false,
     alwaysIncludeStreamUsage: false,

@@ -1,6 +1,7 @@
 /** Makes deployments for tests. */
 import type { Deployment, Timeouts } from '../../src/providers/deployment.js';
 import { findProvider } from '../../src/providers/index.js';
+import type { StrategySettings } from '../../src/settings.js';
 
 /** No timeouts. */
 export const UNBOUNDED: Timeouts = { connectMs: null, firstByteMs: null, idleMs: null, totalMs: null };
@@ -25,9 +26,20 @@ export function makeDeployment(given: Partial<Deployment> = {}): Deployment {
     extraHeaders: {},
     modelInfo: {},
     rpm: null,
+    tpm: null,
+    maxParallelRequests: null,
+    order: null,
     cooldownMs: null,
     useInPassThrough: false,
-    weight: 1,
+    weight: null,
     ...given,
   };
 }
+
+/** The strategy of a configuration without one. */
+export const SIMPLE_SHUFFLE: StrategySettings = {
+  name: 'simple-shuffle',
+  ttlMs: 3_600_000,
+  latencyBuffer: 0,
+  affinity: new Set(),
+};

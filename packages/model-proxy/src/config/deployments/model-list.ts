@@ -101,7 +101,7 @@ function readEntry({ node, path }: Entry, inherited: ListInherited): Deployment 
   const read = readParams({
     modelName: modelName ?? '',
     modelInfo: entry.values.modelInfo ?? {},
-    entryRpm: entry.values.rpm,
+    entryLimits: entry.values,
     params,
     inherited,
   });

@@ -5,10 +5,10 @@ import type { TokenSettings } from '../../providers/token.js';
 import { openaiParameters } from '../../providers/parameters.js';
 import { targetsByProvider } from './any-provider.js';
 import type { FoundBlock } from '../blocks.js';
-import { defaults } from '../defaults.js';
 import { readExtraHeaders } from './extra-headers.js';
 import { readBlock, type Block } from '../faults.js';
 import { upstreamParameters } from '../names/known-names.js';
+import type { limitRows } from '../routing/router-table.js';
 import { paramsTable } from '../settings.js';
 import { streamTimeoutsOf, timeoutsOf, type TimeoutSources } from './timeouts.js';
 import type { TlsResolver } from '../tls-settings.js';
@@ -33,8 +33,8 @@ export interface Unserved {
 interface ParamsInput {
   readonly modelName: string;
   readonly modelInfo: Readonly<Record<string, unknown>>;
-  /** `rpm` of the entry; `rpm` of the params overrides it. */
-  readonly entryRpm?: number | undefined;
+  /** Limits of the entry; those of the params have priority. */
+  readonly entryLimits?: Partial<Block<typeof limitRows>['values']>;
   readonly params: FoundBlock;
   readonly inherited: Inherited;
 }
@@ -47,7 +47,7 @@ interface ParamsInput {
 export function readParams({
   modelName,
   modelInfo,
-  entryRpm,
+  entryLimits,
   params,
   inherited,
 }: ParamsInput): Deployment | Unserved | undefined {
@@ -85,10 +85,17 @@ export function readParams({
     extraBody: values.extraBody ?? {},
     extraHeaders: { ...ownHeaders, ...extraHeaders },
     modelInfo: { ...pricesOf(values), ...modelInfo },
-    rpm: values.rpm ?? entryRpm ?? null,
+    rpm: values.rpm ?? entryLimits?.rpm ?? null,
+    tpm: values.tpm ?? entryLimits?.tpm ?? null,
+    maxParallelRequests:
+      values.maxParallelRequests ??
+      entryLimits?.maxParallelRequests ??
+      inherited.router.values.defaultMaxParallelRequests ??
+      null,
+    order: values.order ?? null,
     cooldownMs: values.cooldownTime === undefined ? null : values.cooldownTime * 1000,
     useInPassThrough: values.useInPassThrough ?? false,
-    weight: values.weight ?? defaults.weight,
+    weight: values.weight ?? null,
   };
   const targets = targetsByProvider(block, params, inherited);
   if (targets === undefined) return deployment;

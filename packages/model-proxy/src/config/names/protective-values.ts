@@ -31,7 +31,6 @@ const rules: Readonly<Record<string, (item: YamlNode) => string | undefined>> = 
     return name.includes('.') ? 'is custom code, which may reject requests' : undefined;
   },
   guardrails: (item) => (isOnByDefault(toPlain(item)) ? 'checks every request (default_on)' : undefined),
-  optional_pre_call_checks: (item) => (textOf(item) === 'router_budget_limiting' ? 'limits spending' : undefined),
 };
 
 /** Settings whose values the rules check. Values that no rule rejects are ignored with a warning. */

@@ -46,20 +46,14 @@ const top: readonly SettingGroup[] = [
   ignored('sets parameters of models', 'default_litellm_params'),
 ];
 
-const entry: readonly SettingGroup[] = [
-  refused(LIMITS, 'tpm max_parallel_requests'),
-  ignored('adds a feature', 'model_alias cache fallbacks'),
-];
+const entry: readonly SettingGroup[] = [ignored('adds a feature', 'model_alias cache fallbacks')];
 
 /** Without parameters of requests, which go upstream. */
 const params: readonly SettingGroup[] = [
-  refused(
-    LIMITS,
-    'tpm max_parallel_requests default_api_key_tpm_limit default_api_key_rpm_limit max_file_size_mb max_requests_per_minute',
-  ),
+  refused(LIMITS, 'default_api_key_tpm_limit default_api_key_rpm_limit max_file_size_mb max_requests_per_minute'),
   refused(BUDGETS, 'max_budget budget_duration'),
   refused(GUARDS, 'guardrails'),
-  ignored(RETRIES, 'order max_retries num_retries fallbacks retry_policy allowed_fails_policy'),
+  ignored(RETRIES, 'max_retries num_retries fallbacks retry_policy allowed_fails_policy'),
   ignored(
     'is for a provider that is not implemented',
     `aws_access_key_id aws_secret_access_key aws_session_token aws_session_name
@@ -186,12 +180,11 @@ const general: readonly SettingGroup[] = [
 
 const router: readonly SettingGroup[] = [
   refused(BUDGETS, 'provider_budget_config'),
-  refused(LIMITS, 'default_max_parallel_requests'),
   refused(GUARDS, 'guardrail_list'),
   refused('reserves deployments for some clients', 'enable_tag_filtering tag_filtering_match_any'),
   ignored(
     RETRIES,
-    `routing_strategy routing_strategy_args max_retries enable_pre_call_checks enable_health_check_routing health_check_staleness_threshold
+    `max_retries enable_pre_call_checks enable_health_check_routing health_check_staleness_threshold
     ignore_invalid_deployments deployment_affinity_ttl_seconds model_group_affinity_config default_priority polling_interval`,
   ),
   ignored(

@@ -41,14 +41,14 @@ describe("LiteLLM's settings that are ignored", () => {
       ['s3_bucket_name: b', 'max_retries: 2'],
       [
         'litellm_settings: {model_fallbacks: [2], callbacks: [langfuse, prometheus]}',
-        'router_settings: {routing_strategy: least-busy}',
+        'router_settings: {polling_interval: 5}',
         'general_settings: {database_url: "postgres://u:p@h/d"}',
         'mcp_servers: {a: 1}',
         '',
       ].join('\n'),
     );
     expect(warnings(text)).toEqual([
-      'config.yaml: not implemented, ignored: litellm_settings.model_fallbacks (line 8), litellm_settings.callbacks (line 8), general_settings.database_url (line 10), router_settings.routing_strategy (line 9), mcp_servers (line 11), model_list[0].litellm_params.s3_bucket_name (line 6), model_list[0].litellm_params.max_retries (line 7)',
+      'config.yaml: not implemented, ignored: litellm_settings.model_fallbacks (line 8), litellm_settings.callbacks (line 8), general_settings.database_url (line 10), router_settings.polling_interval (line 9), mcp_servers (line 11), model_list[0].litellm_params.s3_bucket_name (line 6), model_list[0].litellm_params.max_retries (line 7)',
     ]);
   });
 
@@ -84,11 +84,6 @@ describe("LiteLLM's settings that restrict access and are not implemented", () =
     ],
     ['router_settings', 'provider_budget_config: {openai: {}}', 'provider_budget_config: limits spending'],
     ['router_settings', 'enable_tag_filtering: true', 'enable_tag_filtering: reserves deployments for some clients'],
-    [
-      'router_settings',
-      'optional_pre_call_checks: [router_budget_limiting]',
-      'optional_pre_call_checks[0]: limits spending',
-    ],
   ])('prevent the start: %s: %s', (block, line, sentence) => {
     const name = line.replace(/:.*/, '');
     const text = (more: string) => oneModel([], `${block}:\n  ${line}\n${more}`);
@@ -110,9 +105,9 @@ describe("LiteLLM's settings that restrict access and are not implemented", () =
       'config.yaml:7: guardrails[0]: checks every request (default_on)',
     ]);
     expect(warnings(guard('mode: pre_call'))).toEqual(['config.yaml: not implemented, ignored: guardrails (line 6)']);
-    expect(fault(oneModel(['tpm: 0', 'max_parallel_requests: 3', 'guardrails: [pii]']))).toEqual([
-      'config.yaml:6: model_list[0].litellm_params.tpm: limits requests or tokens',
-      'config.yaml:7: model_list[0].litellm_params.max_parallel_requests: limits requests or tokens',
+    expect(fault(oneModel(['max_budget: 0', 'max_file_size_mb: 3', 'guardrails: [pii]']))).toEqual([
+      'config.yaml:6: model_list[0].litellm_params.max_budget: limits spending',
+      'config.yaml:7: model_list[0].litellm_params.max_file_size_mb: limits requests or tokens',
       'config.yaml:8: model_list[0].litellm_params.guardrails: checks prompts and answers',
     ]);
   });
@@ -128,7 +123,7 @@ describe("LiteLLM's settings that restrict access and are not implemented", () =
   });
 
   it('are not allowed in start_without if they never prevent the start', () => {
-    expect(faults(oneModel([], 'general_settings: {start_without: [rmp, tpm, master_key]}\n'))).toEqual([
+    expect(faults(oneModel([], 'general_settings: {start_without: [rmp, max_budget, master_key]}\n'))).toEqual([
       'config.yaml:6: general_settings.start_without[0]: "rmp" is not a setting that prevents the start',
       'config.yaml:6: general_settings.start_without[2]: "master_key" is not a setting that prevents the start',
     ]);
@@ -154,7 +149,7 @@ describe("LiteLLM's settings that restrict access and are not implemented", () =
       'general_settings.require_auth_for_metrics_endpoint',
       'litellm_settings',
     ],
-    ['router_settings: {max_parallel_requests: 4}', 'router_settings.max_parallel_requests', 'general_settings'],
+    ['router_settings: {max_parallel_requests: 4}', 'router_settings.max_parallel_requests', 'litellm_params'],
   ])('prevent the start in a block where they have no effect: %s', (line, place, block) => {
     expect(faults(oneModel([], `${line}\n`))).toEqual([
       `config.yaml:6: ${place}: restricts access only in ${block}: move it there`,

@@ -2,6 +2,35 @@
 import { defaults } from '../defaults.js';
 import { boolean, mapping, number, seconds, texts, wholeNumber } from '../setting-types.js';
 import { allowedFails, fallbacks, retryCounts, retryCountsByGroup } from './routing-types.js';
+import { affinityChecks, routingStrategy, strategyArgs } from './strategy-types.js';
+
+/** Rows of an entry and of its params. */
+export const limitRows = {
+  rpm: number(1, 1_000_000_000, {
+    name: 'rpm',
+    protects: true,
+    doc: 'Limit of requests per minute, counted by this process. At the limit, the proxy selects other deployments of the group. If all are at their limit, the client gets 429 with `Retry-After`.',
+  }),
+  tpm: number(1, 1_000_000_000_000, {
+    name: 'tpm',
+    protects: true,
+    doc: 'Limit of tokens per minute, as `rpm`. The proxy counts the tokens that the upstream reports when an answer ends. Streams of this deployment always report their usage.',
+  }),
+  maxParallelRequests: wholeNumber(1, 1_000_000, {
+    name: 'max_parallel_requests',
+    protects: true,
+    default: '`default_max_parallel_requests`',
+    doc: 'Limit of requests that run at the same time, as `rpm`.',
+  }),
+};
+
+/** Rows of the params. */
+export const orderRows = {
+  order: number(0, 1_000_000, {
+    name: 'order',
+    doc: 'The proxy prefers deployments with a lower number. It uses the others if none of these is available.',
+  }),
+};
 
 /** The row that all blocks with cooldowns have. */
 export const cooldownRows = {
@@ -64,6 +93,24 @@ export const routerTable = {
     doc: 'Default for all deployments.',
   }),
   ...failureRows,
+  routingStrategy: routingStrategy({
+    name: 'routing_strategy',
+    default: 'simple-shuffle',
+    doc: 'How the proxy [chooses](#strategies) among the deployments of a group.',
+  }),
+  routingStrategyArgs: strategyArgs({
+    name: 'routing_strategy_args',
+    doc: 'For `latency-based-routing`: `ttl`, the seconds after which old latencies do not count (3600), and `lowest_latency_buffer`, the share above the lowest latency that is as good (0).',
+  }),
+  optionalPreCallChecks: affinityChecks({
+    name: 'optional_pre_call_checks',
+    doc: 'Which requests stay at the same deployment: [`session_affinity`, `deployment_affinity`, `prompt_caching`](#affinity). The proxy accepts other checks of LiteLLM without an effect.',
+  }),
+  defaultMaxParallelRequests: wholeNumber(1, 1_000_000, {
+    name: 'default_max_parallel_requests',
+    protects: true,
+    doc: 'Default of `max_parallel_requests` for all deployments.',
+  }),
   retryPolicy: retryCounts({
     name: 'retry_policy',
     doc: `Other values of \`num_retries\` for some failures. Example: \`{TimeoutErrorRetries: 0, RateLimitErrorRetries: 3}\`. The proxy never repeats a request after BadRequestError and ContentPolicyViolationError.`,

@@ -11,10 +11,11 @@ import type { Target } from '../../endpoints/paths.js';
 import { isDoubtful } from '../../routing/cooldown-rule.js';
 import { noDeploymentFor } from '../../routing/no-deployment.js';
 import { isRepeatable, maxRetriesOf, nextAttempt, retryAfterOf, waitMs } from '../../routing/retry-plan.js';
-import type { Selection } from '../../routing/router.js';
+import type { Deployment } from '../../providers/deployment.js';
+import type { RoutedRequest, Selection } from '../../routing/router.js';
 import { breakOff, refuse } from '../answer/refusal.js';
 import { renaming } from '../answer/renaming.js';
-import { allowsModel, checkModel, visibleModels } from '../admission.js';
+import { checkModel, visibleModels } from '../admission.js';
 import type { Exchange } from '../exchange.js';
 import type { RequestBody } from '../request/request-body.js';
 import { readReportOptions } from '../report-options.js';
@@ -22,8 +23,9 @@ import { shownTimeout } from '../request-timeouts.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
 import { blame, coolingError } from './blame.js';
 import { firstToRetry, type Failed, type LastError } from './failed.js';
-import { Fallbacks } from './fallbacks.js';
+import { Fallbacks, selectFallback } from './fallbacks.js';
 import { outgoingRequest, tracedRequest } from './outgoing.js';
+import { sessionOf } from './session.js';
 
 /** The attempts of one request. */
 export class Attempts implements AttemptOwner {
@@ -34,7 +36,10 @@ export class Attempts implements AttemptOwner {
   #requested = '';
   /** The public name that it means. */
   #model = '';
+  #routed: RoutedRequest = { session: null, streams: false };
   #attempt: Attempt | null = null;
+  /** The deployment that runs the request; null: none. */
+  #running: Deployment | null = null;
   /** Ends the wait for a retry. */
   #timer: NodeJS.Timeout | undefined;
   /** The failed deployments of the group, by id; null: no attempt has failed, as in most requests. */
@@ -55,8 +60,7 @@ export class Attempts implements AttemptOwner {
 
   /**
    * Selects a deployment, and sends the request.
-   * @throws {ProxyError} 400: the body cannot be forwarded, or there is no such model; 429: a limit is
-   *   reached.
+   * @throws {ProxyError} 400: invalid body, or no such model; 403: another key is needed; 429: limits.
    */
   start(): void {
     const { serving } = this.#exchange;
@@ -67,7 +71,10 @@ export class Attempts implements AttemptOwner {
     const key = this.#exchange.client?.key;
     this.#requested = requested;
     this.#model = key?.modelOf(requested) ?? requested;
-    const selection = router.select(this.#model);
+    const { affinity } = settings.strategy;
+    const session = affinity.size === 0 ? null : sessionOf(affinity, this.#exchange, this.#body);
+    this.#routed = { session, streams: this.#body.streams };
+    const selection = router.select(this.#model, undefined, this.#routed);
     checkModel(key, requested, selection?.modelGroup);
     if (selection === undefined)
       throw noDeploymentFor(requested, endpoint.path, settings, visibleModels(this.#exchange));
@@ -86,13 +93,17 @@ export class Attempts implements AttemptOwner {
   abort(): void {
     clearTimeout(this.#timer);
     this.#attempt?.abort();
+    this.#release();
   }
 
   onSuccess(): void {
     const exchange = this.#exchange;
     const { serving, selection } = exchange;
     if (selection === null) return;
-    serving.health.succeeded(selection.deployment.id);
+    const { id } = selection.deployment;
+    serving.health.succeeded(id);
+    if (serving.settings.strategy.name === 'latency-based-routing')
+      serving.latencies.add(id, exchange.streamed, exchange.latencyMs);
     if (this.#failed === null) return;
     // Only now is it certain that these failures were not the client's fault.
     for (const { selection: former, error } of this.#failed.values())
@@ -101,16 +112,19 @@ export class Attempts implements AttemptOwner {
 
   onBreak(error: ProxyError): void {
     const { selection } = this.#exchange;
+    this.#release();
     if (selection !== null) blame(this.#exchange, this.#model, selection, error);
   }
 
   onEnd(isBodyFree: boolean): void {
+    this.#release();
     // The socket of a failed attempt may still use the body.
     if (isBodyFree && this.#failed === null) this.#body.release?.();
   }
 
   onFailure(error: ProxyError, upstream: readonly string[] | null): void {
     const exchange = this.#exchange;
+    this.#release();
     if (exchange.response.destroyed) return;
     this.#lastError = { error, upstream, selection: exchange.selection };
     const { failure } = error;
@@ -120,6 +134,16 @@ export class Attempts implements AttemptOwner {
     } catch (thrown) {
       breakOff(exchange, toProxyError(thrown));
     }
+  }
+
+  /** Ends the request at the deployment that runs it. */
+  #release(): void {
+    const { serving, usage } = this.#exchange;
+    const running = this.#running;
+    if (running === null) return;
+    this.#running = null;
+    serving.limits.release(running);
+    if (usage !== null) serving.limits.addTokens(running, usage.totalTokens);
   }
 
   /** Answers with the error of the last attempt at the group that the client asked for. */
@@ -151,19 +175,16 @@ export class Attempts implements AttemptOwner {
   #fallBack(error: ProxyError, failure: FailureKind | null): boolean {
     const exchange = this.#exchange;
     const { serving, selection } = exchange;
-    const { router, health, retryBudget, settings } = serving;
+    const { settings } = serving;
     this.#firstError ??= this.#lastError ?? { error, upstream: null, selection };
     if (!this.#body.canBeRepeated) return false;
     const fallbacks = (this.#fallbacks ??= new Fallbacks(settings.fallback, this.#body, this.#model));
     fallbacks.add([this.#model, selection?.modelGroup ?? this.#model], failure);
     for (let next = fallbacks.take(); next !== undefined; next = fallbacks.take()) {
-      const key = exchange.client?.key;
-      const name = key?.modelOf(next) ?? next;
-      const selected = router.select(name);
-      if (selected === undefined || !allowsModel(key, next, selected.modelGroup)) continue;
-      if (health.isSuspect(selected.deployment.id) && !retryBudget.take()) continue;
+      const selected = selectFallback(exchange, next, this.#routed);
+      if (selected === undefined) continue;
       this.#requested = next;
-      this.#model = name;
+      this.#model = exchange.client?.key?.modelOf(next) ?? next;
       this.#failed = new Map();
       this.#earlierRetries = exchange.retries;
       if (this.#enter(selected) !== undefined) continue;
@@ -187,14 +208,9 @@ export class Attempts implements AttemptOwner {
     const { retry } = serving.settings;
     const maxRetries = maxRetriesOf(retry, selection.modelGroup, failure, exchange.requestedRetries);
     exchange.maxRetries = maxRetries;
-    const next = nextAttempt({ failure, maxRetries, retries: this.#retries });
+    const next = nextAttempt({ failure, maxRetries, retries: exchange.retries - this.#earlierRetries });
     if (next === 'none') return false;
     return this.#tryUntried() || (next === 'any' && this.#waitForRetry());
-  }
-
-  /** Number of retries at the current group. */
-  get #retries(): number {
-    return this.#exchange.retries - this.#earlierRetries;
   }
 
   /**
@@ -209,8 +225,9 @@ export class Attempts implements AttemptOwner {
       limits.hasRoom(deployment) &&
       (health.isCalm || health.coolingMs(deployment.id) === 0);
     for (;;) {
-      const healthy = router.select(this.#model, (one) => isUntried(one) && !health.isSuspect(one.deployment.id));
-      const selection = healthy ?? router.select(this.#model, isUntried);
+      const isHealthy = (one: Selection) => isUntried(one) && !health.isSuspect(one.deployment.id);
+      const healthy = router.select(this.#model, isHealthy, this.#routed);
+      const selection = healthy ?? router.select(this.#model, isUntried, this.#routed);
       if (selection === undefined || (healthy === undefined && !retryBudget.take())) return false;
       if (this.#send(selection) !== undefined) continue;
       exchange.retries += 1;
@@ -226,7 +243,7 @@ export class Attempts implements AttemptOwner {
     if (first === undefined) return false;
     const { selection, askedMs } = first;
     const minMs = settings.retry.minWaitMs;
-    const wait = waitMs({ retries: this.#retries, askedMs, minMs, random: Math.random() });
+    const wait = waitMs({ retries: exchange.retries - this.#earlierRetries, askedMs, minMs, random: Math.random() });
     const limit = exchange.clientTimeouts?.timeoutMs ?? null;
     // The client would not wait so long.
     if (wait === null || (limit !== null && wait > limit)) return false;
@@ -260,6 +277,7 @@ export class Attempts implements AttemptOwner {
       made = outgoingRequest(exchange, this.#target, body, selection);
       const limited = limits.admit(deployment);
       if (limited !== undefined) throw limited;
+      this.#running = deployment;
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error;
       (this.#failed ??= new Map()).set(deployment.id, { selection, isRepeatable: false, askedMs: null, error: null });

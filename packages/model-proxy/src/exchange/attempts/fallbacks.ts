@@ -2,7 +2,10 @@
 import type { FailureKind } from '../../errors/failure-kind.js';
 import type { ProxyError } from '../../errors/proxy-error.js';
 import { fallbacksOf, type RequestedFallbacks } from '../../routing/fallback-plan.js';
+import type { RoutedRequest, Selection } from '../../routing/router.js';
 import type { FallbackSettings } from '../../settings.js';
+import { allowsModel } from '../admission.js';
+import type { Exchange } from '../exchange.js';
 import type { RequestBody } from '../request/request-body.js';
 
 /** A list of groups that grows with each failed group. */
@@ -57,4 +60,19 @@ export class Fallbacks {
     const list = `[${groups.map((group) => `'${group}'`).join(', ')}]`;
     return error.withMessage(error.message.replace(/(Available Model Group Fallbacks=)None/, `$1${list}`));
   }
+}
+
+/**
+ * Selects a deployment of a fallback. One whose last request failed uses the budget for retries.
+ * @returns undefined: there is no such group, the client's key may not use it, or the budget is empty.
+ */
+export function selectFallback(
+  { client, serving }: Exchange,
+  name: string,
+  routed: RoutedRequest,
+): Selection | undefined {
+  const key = client?.key;
+  const selection = serving.router.select(key?.modelOf(name) ?? name, undefined, routed);
+  if (selection === undefined || !allowsModel(key, name, selection.modelGroup)) return undefined;
+  return serving.health.isSuspect(selection.deployment.id) && !serving.retryBudget.take() ? undefined : selection;
 }

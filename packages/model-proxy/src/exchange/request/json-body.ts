@@ -5,7 +5,7 @@ import { ambiguousMember, invalidJson } from '../../errors/body.js';
 import { KeySketch } from '../../json/key-sketch.js';
 import { JsonError, type JsonObject } from '../../json/object.js';
 import { JsonObjectScanner } from '../../json/scanner.js';
-import { isInOtherCase, memberNamed, textOf, valueOf } from '../../json/text.js';
+import { bytesBetween, isInOtherCase, memberNamed, textOf, valueOf } from '../../json/text.js';
 import { prepareRequestBody } from '../../providers/request-body.js';
 import type { TranslatedCall } from '../../providers/translation.js';
 import type { Selection } from '../../routing/router.js';
@@ -109,6 +109,14 @@ class JsonBody implements RequestBody {
     return memberNamed(this.#object, parameter) !== undefined;
   }
 
+  beginning(name: string, maxBytes: number): string | undefined {
+    const member = memberNamed(this.#object, name);
+    if (member === undefined) return undefined;
+    const { chunks, length } = this.#object;
+    const end = Math.min(member.valueEnd, member.valueStart + maxBytes);
+    return bytesBetween(chunks, length, member.valueStart, end).toString('latin1');
+  }
+
   parameter(name: string): unknown {
     const member = memberNamed(this.#object, name);
     if (member === undefined || member.valueEnd - member.valueStart > MAX_PARAMETER_BYTES) return undefined;
@@ -121,7 +129,15 @@ class JsonBody implements RequestBody {
     { alwaysIncludeStreamUsage, countsUsage }: ProxySettings,
     translated: TranslatedCall | null,
   ): readonly Buffer[] {
-    const options = { endpoint, deployment, upstreamModel, alwaysIncludeStreamUsage, countsUsage, translated };
+    const options = {
+      endpoint,
+      deployment,
+      upstreamModel,
+      alwaysIncludeStreamUsage,
+      // The limit needs the number of tokens.
+      countsUsage: countsUsage === true || deployment.tpm !== null,
+      translated,
+    };
     return prepareRequestBody(this.#object, options);
   }
 

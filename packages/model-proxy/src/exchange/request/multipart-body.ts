@@ -102,6 +102,10 @@ class MultipartBody implements RequestBody {
     return this.#fieldsNamed(parameter).length > 0;
   }
 
+  beginning(): undefined {
+    return undefined;
+  }
+
   parameter(): undefined {
     return undefined;
   }

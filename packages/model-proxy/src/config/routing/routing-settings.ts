@@ -1,5 +1,5 @@
-/** Resolves the settings of retries, cooldowns and fallbacks. */
-import type { CooldownSettings, FallbackSettings, RetrySettings } from '../../settings.js';
+/** Resolves the settings of routing, retries, cooldowns and fallbacks. */
+import type { CooldownSettings, FallbackSettings, RetrySettings, StrategySettings } from '../../settings.js';
 import { defaults } from '../defaults.js';
 import type { Block } from '../faults.js';
 import type { settingsTable } from '../settings.js';
@@ -48,9 +48,21 @@ function readFallbackSettings(
   };
 }
 
-/** Resolves all settings about failures. */
-export function readFailureSettings(router: Block<typeof routerTable>, settings: Block<typeof settingsTable>) {
+/** Resolves the strategy. */
+function readStrategy({ values: router }: Block<typeof routerTable>): StrategySettings {
+  const { ttl, lowest_latency_buffer: latencyBuffer } = router.routingStrategyArgs ?? {};
   return {
+    name: router.routingStrategy ?? 'simple-shuffle',
+    ttlMs: (ttl ?? defaults.latencySeconds) * 1000,
+    latencyBuffer: latencyBuffer ?? 0,
+    affinity: router.optionalPreCallChecks ?? new Set(),
+  };
+}
+
+/** Resolves all settings about deployment groups. */
+export function readRoutingSettings(router: Block<typeof routerTable>, settings: Block<typeof settingsTable>) {
+  return {
+    strategy: readStrategy(router),
     retry: readRetries(router, settings),
     cooldown: readCooldowns(router, settings),
     fallback: readFallbackSettings(router, settings),

@@ -1,0 +1,38 @@
+/** Finds the text that keeps requests at the same deployment. */
+import type { AffinityKind } from '../../settings.js';
+import type { Exchange } from '../exchange.js';
+import type { RequestBody } from '../request/request-body.js';
+
+/** LiteLLM's header for a session, and the header of other gateways. */
+const sessionHeaders = ['x-litellm-session-id', 'x-session-id'];
+/** The members with a prompt. */
+const prompts = ['messages', 'prompt', 'input'];
+/** The part of a prompt that two requests have in common if an upstream can reuse its cache. */
+const PROMPT_BYTES = 1024;
+
+/**
+ * Returns the session of a request: its header, its user, or the beginning of its prompt.
+ * @returns null: the configuration asks for none of them, or the request has none.
+ */
+export function sessionOf(
+  affinity: ReadonlySet<AffinityKind>,
+  { request, client }: Pick<Exchange, 'request' | 'client'>,
+  body: RequestBody,
+): string | null {
+  if (affinity.has('session'))
+    for (const name of sessionHeaders) {
+      const value = request.headers[name];
+      if (typeof value === 'string' && value !== '') return value;
+    }
+  if (affinity.has('session') || affinity.has('user')) {
+    const user = body.parameter('user');
+    if (typeof user === 'string' && user !== '') return user;
+  }
+  if (affinity.has('user') && client?.key !== undefined) return client.key.digest;
+  if (!affinity.has('prompt')) return null;
+  for (const name of prompts) {
+    const beginning = body.beginning(name, PROMPT_BYTES);
+    if (beginning !== undefined) return beginning;
+  }
+  return null;
+}

@@ -1,0 +1,45 @@
+/**
+ * Keeps the requests of a session at the same deployment, so that it can reuse its cache of the
+ * prompt. Each deployment gets a score from the session and its id, and the highest score wins. So
+ * the choice needs no memory, is the same in every process, and changes only for the sessions of a
+ * deployment that fails.
+ */
+import type { Limits } from './limits.js';
+import type { Selection } from './router.js';
+
+/** A deployment may have this share of the average of running requests before it counts as busy. */
+const MAX_LOAD = 1.25;
+
+/**
+ * Chooses the deployment of a session. If it is busy, chooses the next one.
+ * @param selections one or more.
+ */
+export function chooseForSession(
+  selections: readonly Selection[],
+  session: string,
+  limits: Pick<Limits, 'useOf'>,
+): Selection | undefined {
+  const loads = selections.map(({ deployment }) => limits.useOf(deployment.id).inFlight);
+  const total = loads.reduce((sum, load) => sum + load, 0);
+  const maxLoad = Math.ceil(((total + 1) / selections.length) * MAX_LOAD);
+  let best: Selection | undefined;
+  let bestScore = -1;
+  for (const [index, selection] of selections.entries()) {
+    if ((loads[index] ?? 0) >= maxLoad && selections.length > 1) continue;
+    const score = scoreOf(session, selection.deployment.id);
+    if (score <= bestScore) continue;
+    best = selection;
+    bestScore = score;
+  }
+  return best;
+}
+
+/** Returns a number from 0 to 2^32 - 1 (FNV-1a, and the last step of MurmurHash3 against patterns). */
+function scoreOf(session: string, id: string): number {
+  let hash = 0x811c9dc5;
+  for (const text of [session, '\n', id])
+    for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}

@@ -1,0 +1,138 @@
+import { describe, expect, it } from '@jest/globals';
+import { makeDeployment, SIMPLE_SHUFFLE } from '../../test/support/deployment.js';
+import type { Deployment } from '../providers/deployment.js';
+import type { RoutingStrategy } from '../settings.js';
+import { createRouter } from './create-router.js';
+import { createLatencies } from './latencies.js';
+import { createLimits } from './limits.js';
+
+/** Makes a router, and counts the deployments of 1,000 requests. */
+function setUp(name: RoutingStrategy, given: readonly Partial<Deployment>[], latencyBuffer = 0) {
+  const clock = { now: 600_000 };
+  const deployments = given.map((more, index) => makeDeployment({ id: 'abc'[index] ?? '', ...more }));
+  const limits = createLimits(() => clock.now);
+  const latencies = createLatencies(() => clock.now);
+  const strategy = { ...SIMPLE_SHUFFLE, name, latencyBuffer };
+  const router = createRouter({ deployments, modelGroupAlias: new Map(), strategy }, { limits, latencies });
+  const counts = (session: (request: number) => string | null = () => null, streams = false) => {
+    const found: Record<string, number> = {};
+    for (let request = 0; request < 1000; request += 1) {
+      const id = router.select('public', undefined, { session: session(request), streams })?.deployment.id ?? '';
+      found[id] = (found[id] ?? 0) + 1;
+    }
+    return found;
+  };
+  return { clock, deployments, limits, latencies, counts };
+}
+
+describe('simple-shuffle', () => {
+  const shareOfA = (given: readonly Partial<Deployment>[]) =>
+    Math.round((setUp('simple-shuffle', given).counts()['a'] ?? 0) / 100);
+
+  it('follows the weights, or else rpm, or else tpm', () => {
+    expect(shareOfA([{ weight: 9 }, { weight: 1 }])).toBeGreaterThanOrEqual(8);
+    expect(shareOfA([{ weight: 9, rpm: 1 }, { rpm: 1000 }])).toBeGreaterThanOrEqual(8);
+    expect(shareOfA([{ rpm: 900 }, { rpm: 100 }])).toBeGreaterThanOrEqual(8);
+    expect(shareOfA([{ tpm: 100, weight: null }, { tpm: 900 }])).toBeLessThanOrEqual(2);
+  });
+
+  it('does not forget a deployment without a limit', () => {
+    expect(shareOfA([{}, { rpm: 100 }])).toBeGreaterThanOrEqual(4);
+  });
+});
+
+describe('other strategies', () => {
+  it('least-busy chooses the deployment with the fewest running requests', () => {
+    const { counts, limits, deployments } = setUp('least-busy', [{}, {}, {}]);
+    for (const deployment of deployments.slice(0, 2)) limits.admit(deployment);
+    expect(counts()).toEqual({ c: 1000 });
+    for (const deployment of deployments.slice(1)) limits.admit(deployment);
+    limits.admit(makeDeployment({ id: 'b' }));
+    expect(Object.keys(counts()).sort()).toEqual(['a', 'c']);
+    for (const deployment of deployments) limits.release(deployment);
+    expect(Object.keys(counts()).sort()).toEqual(['a', 'c']);
+  });
+
+  it('usage-based-routing chooses the deployment with the fewest tokens of the minute', () => {
+    const { clock, counts, limits, deployments } = setUp('usage-based-routing', [{}, {}]);
+    for (const [index, deployment] of deployments.entries()) {
+      limits.admit(deployment);
+      limits.addTokens(deployment, 100 - index);
+    }
+    expect(counts()).toEqual({ b: 1000 });
+    clock.now += 60_000;
+    expect(Object.keys(counts()).sort()).toEqual(['a', 'b']);
+  });
+
+  it('latency-based-routing chooses the fastest deployment, apart for streams, until the times are old', () => {
+    const { clock, counts, latencies } = setUp('latency-based-routing', [{}, {}, {}], 0.5);
+    latencies.add('a', false, 100);
+    latencies.add('b', false, 140);
+    latencies.add('c', false, 200);
+    expect(Object.keys(counts()).sort()).toEqual(['a', 'b']);
+    expect(Object.keys(counts(undefined, true)).sort()).toEqual(['a', 'b', 'c']);
+    for (let count = 0; count < 10; count += 1) latencies.add('a', false, 1000);
+    expect(counts()).toEqual({ b: expect.any(Number), c: expect.any(Number) });
+    clock.now += 3_600_001;
+    expect(Object.keys(counts()).sort()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('cost-based-routing chooses the cheapest deployment', () => {
+    const price = (input: number) => ({ modelInfo: { input_cost_per_token: input, output_cost_per_token: 1 } });
+    expect(setUp('cost-based-routing', [price(3), price(2), {}]).counts()).toEqual({ b: 1000 });
+  });
+});
+
+describe('all strategies', () => {
+  it('prefer the lowest order of the deployments with room', () => {
+    const { counts, limits, deployments } = setUp('least-busy', [{}, { order: 2 }, { order: 1, rpm: 1 }]);
+    expect(counts()).toEqual({ c: 1000 });
+    limits.admit(deployments[2] ?? makeDeployment());
+    expect(counts()).toEqual({ b: 1000 });
+  });
+
+  it('keep a session at one deployment, and spread sessions', () => {
+    const { counts } = setUp('simple-shuffle', [{}, {}, {}]);
+    for (const session of ['a', 'b', 'user-17']) expect(Object.keys(counts(() => session))).toHaveLength(1);
+    const spread = counts((request) => `session ${request}`);
+    expect(Object.values(spread).every((count) => count > 250)).toBe(true);
+  });
+
+  it('move only the sessions of a deployment that has no room', () => {
+    const given = [{}, {}, { rpm: 1 }];
+    const [all, without] = [setUp('simple-shuffle', given), setUp('simple-shuffle', given)];
+    without.limits.admit(without.deployments[2] ?? makeDeployment());
+    for (let request = 0; request < 100; request += 1) {
+      const session = `session ${request}`;
+      const [first] = Object.keys(all.counts(() => session));
+      const [second] = Object.keys(without.counts(() => session));
+      expect([first === 'c' ? 'a or b' : first, second]).toEqual([first === 'c' ? 'a or b' : second, second]);
+    }
+  });
+
+  it('send a session elsewhere while its deployment has far more requests than the others', () => {
+    const { counts, limits, deployments } = setUp('simple-shuffle', [{}, {}]);
+    const [id = ''] = Object.keys(counts(() => 'x'));
+    const busy = deployments.find((deployment) => deployment.id === id) ?? makeDeployment();
+    for (let count = 0; count < 10; count += 1) limits.admit(busy);
+    expect(Object.keys(counts(() => 'x'))).not.toEqual([id]);
+  });
+});
+
+describe('limits of a deployment', () => {
+  it('reject more tokens and more parallel requests than allowed', () => {
+    const { limits } = setUp('simple-shuffle', []);
+    const parallel = makeDeployment({ id: 'p', maxParallelRequests: 2 });
+    expect([limits.admit(parallel), limits.admit(parallel)]).toEqual([undefined, undefined]);
+    expect([limits.hasRoom(parallel), limits.admit(parallel)?.status]).toEqual([false, 429]);
+    limits.release(parallel);
+    expect(limits.admit(parallel)).toBeUndefined();
+    const tokens = makeDeployment({ id: 't', tpm: 100 });
+    limits.admit(tokens);
+    limits.addTokens(tokens, 100);
+    expect([limits.hasRoom(tokens), limits.admit(tokens)?.message]).toEqual([
+      false,
+      expect.stringContaining('TPM limit=100'),
+    ]);
+  });
+});
