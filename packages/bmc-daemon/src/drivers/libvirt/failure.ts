@@ -25,6 +25,11 @@ const kinds: Partial<Record<ErrorCode, DriverErrorKind>> = {
   ACCESS_DENIED: 'unsupported',
 };
 
+/** Returns whether QEMU cannot continue a paused guest, because it stopped after an error or after its end. */
+export const needsReset = (error: unknown): boolean =>
+  // libvirt has no error code for it, and reports the same state as for a guest that a user paused.
+  error instanceof Error && /Resetting the Virtual Machine is required/i.test(error.message);
+
 /**
  * Converts an error to a {@link DriverError}. Returns a {@link DriverError} unchanged.
  * @param doing the action and its object, `starting machine demo`. The message continues with
@@ -44,7 +49,8 @@ export function driverError(doing: string, error: unknown): DriverError {
     const changed = /already defined with uuid|already being removed|terminating on signal \d+ from pid/.test(
       error.message,
     );
-    const kind = full ? 'storageFull' : noPlace ? 'noPlace' : changed ? 'conflict' : (kinds[error.code] ?? 'internal');
+    const stopped = changed || needsReset(error);
+    const kind = full ? 'storageFull' : noPlace ? 'noPlace' : stopped ? 'conflict' : (kinds[error.code] ?? 'internal');
     return new DriverError(kind, `${doing}: ${oneLine(error.message)}`, { cause: error });
   }
   return new DriverError('internal', `${doing}: ${error instanceof Error ? oneLine(error.message) : 'failed'}`, {

@@ -7,13 +7,12 @@ import type { BootControl } from '../boot/boot-control.js';
 import type { ColdStart } from './cold-start.js';
 import { withFirmwareInstalled } from './start-record.js';
 import { editRecord, readDefinition, type Definition } from '../machine/definition.js';
-import { attempt, isUnavailable } from '../failure.js';
+import { attempt, isUnavailable, needsReset } from '../failure.js';
 import { GracefulRestarts, type RestartOutcome } from './graceful-restart.js';
 import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
 import { destroy, destroyStarted, isActive, pressButton, reboot, runStep } from './power-steps.js';
-import { forgetRestart, rememberBoot, rememberRestart, tryToRememberRestart } from './restart-record.js';
-import { dropSavedState, hasSavedState } from '../machine/saved-state.js';
+import { discardSavedState, forgetRestart, rememberRestart, tryToRememberRestart } from './restart-record.js';
 import { PendingStarts, switchedOff } from './pending-starts.js';
 import { powerIntent } from '../xml/metadata/intent-record.js';
 import { readMetadata } from '../xml/metadata/metadata.js';
@@ -114,6 +113,11 @@ export class PowerControl {
       if (steps.includes('destroy') && steps.includes('create')) await this.#startAnew(machine);
       else if (steps.includes('managedSaveRemove')) await this.#start(machine, { fresh: true });
       else for (const step of steps) await this.#step(machine, step);
+    } catch (error) {
+      // QEMU cannot continue the paused guest.
+      if (action !== 'create' || !needsReset(error)) throw error;
+      if (!persistent) throw transientError('power-on');
+      await this.#startAnew(machine);
     } finally {
       inventory.forgetState(machine.uuid);
     }
@@ -156,7 +160,7 @@ export class PowerControl {
   async #start(machine: Machine, { fresh }: { readonly fresh: boolean }): Promise<void> {
     await this.#starting(machine, async () => {
       await this.#startOrForget(machine, async () => {
-        if (fresh) await this.#dropSavedState(machine);
+        if (fresh) await discardSavedState(this.#host, machine);
         try {
           await this.#options.coldStart.start(machine);
         } catch (error) {
@@ -180,13 +184,6 @@ export class PowerControl {
       signal.throwIfAborted();
     };
     await this.#starts.run(machine, (signal) => this.#host.queue.edit(uuid, () => begin(signal)));
-  }
-
-  async #dropSavedState(machine: Machine): Promise<void> {
-    const { timeoutMs } = this.#host;
-    if (!(await hasSavedState(machine, timeoutMs))) return;
-    await rememberBoot(this.#host, machine);
-    await dropSavedState(machine, timeoutMs);
   }
 
   /** Runs a start. After a failure, a restart of the daemon does not repeat it, unless libvirt did not answer. */
@@ -247,8 +244,7 @@ export class PowerControl {
   }
 
   async #rebootGracefully(machine: Machine): Promise<void> {
-    const { boot } = this.#options;
-    if (machine.persistent && (await boot.needsNewProcess(machine, { onceByReset: true }))) {
+    if (machine.persistent && (await this.#options.boot.needsNewProcess(machine, { onceByReset: true }))) {
       await this.#host.queue.edit(machine.uuid, () => rememberRestart(this.#host, machine, { force: false }));
       await this.#askToRestart(machine);
       return;

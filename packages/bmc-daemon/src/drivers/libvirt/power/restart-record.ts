@@ -6,6 +6,7 @@ import { editRecord, readDefinition, saveRecord } from '../machine/definition.js
 import { isUnavailable } from '../failure.js';
 import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
+import { dropSavedState, hasSavedState } from '../machine/saved-state.js';
 import { withIntent, withoutPowerIntent, type RestartIntent, type StartIntent } from '../xml/metadata/intent-record.js';
 import { readMetadata } from '../xml/metadata/metadata.js';
 
@@ -45,15 +46,17 @@ export async function tryToRememberRestart(host: Host, machine: Machine): Promis
 }
 
 /**
- * Records that a machine must boot, instead of continuing its saved state. The caller has begun an
- * edit in the queue.
+ * Removes a saved state, and records that the machine must boot. Ignores a machine without one. The
+ * caller has begun an edit in the queue.
  * @throws {DriverError}
  */
-export async function rememberBoot(host: Host, machine: Machine): Promise<void> {
+export async function discardSavedState(host: Host, machine: Machine): Promise<void> {
+  if (!(await hasSavedState(machine, host.timeoutMs))) return;
   await editRecord(host, machine, (record) => ({
     ...record,
     intents: withIntent(record.intents, { kind: 'start', fresh: true }),
   }));
+  await dropSavedState(machine, host.timeoutMs);
 }
 
 /**
