@@ -6,7 +6,7 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { generateKeyPairSync } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { WebSocket } from 'ws';
 import type { TestProxy } from '../harness/proxy.js';
@@ -159,7 +159,7 @@ describe('tokens of Microsoft Entra ID', () => {
     ['400', json({ error: 'invalid_scope' }, 400), 401, 'answered 400 invalid_scope'],
   ] as const)('give an error without secrets if Entra ID answers with %s', async (_name, answer, status, text) => {
     vendors.answers.set(LOGIN_HOST, answer);
-    proxy = await vendors.proxy([entra]);
+    proxy = await vendors.proxy([entra], {}, ['num_retries: 0']);
     const failure = await ask('entra');
     expect(failure.status).toBe(status);
     expect(failure.text).toContain(text);
@@ -200,6 +200,30 @@ describe('tokens of Microsoft Entra ID', () => {
     aborted.abort();
     await expect(waiting).rejects.toThrow();
     expect(at(AZURE_HOST)).toHaveLength(1);
+  });
+
+  it.each([
+    ['rejects the credentials', json({ error: 'invalid_client' }, 401)],
+    ['is down', json({}, 503)],
+    ['closes the connection', closing],
+  ] as const)('do not affect a sibling with a key if the login server %s', async (_name, answer) => {
+    vendors.answers.set(LOGIN_HOST, answer);
+    vendors.answers.set(AZURE_HOST, json(completion));
+    proxy = await vendors.proxy([entra, entry('entra', { ...azureModel, api_key: 'key-0123456789' })]);
+    const statuses: number[] = [];
+    for (let count = 0; count < 12; count += 1) statuses.push((await ask('entra')).status);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+  });
+
+  it('are kept over a reload with the same credentials', async () => {
+    vendors.answers.set(LOGIN_HOST, tokens());
+    vendors.answers.set(AZURE_HOST, json(completion));
+    proxy = await vendors.proxy([entra]);
+    await ask('entra');
+    proxy.configure(`${readFileSync(proxy.file, 'utf8')}  drop_params: true\n`);
+    proxy.reload();
+    expect((await ask('entra', { logit_bias: null, verbosity: 'low' })).status).toBe(200);
+    expect(at(LOGIN_HOST)).toHaveLength(1);
   });
 
   it('are masked if the upstream repeats them', async () => {
@@ -295,7 +319,9 @@ describe('tokens of Google', () => {
     ['no end', closing, 503, 'Connection error'],
   ] as const)('give an error if Google answers with %s', async (_name, answer, status, text) => {
     vendors.answers.set(GOOGLE_LOGIN_HOST, answer);
-    proxy = await vendors.proxy([entry('vertex', { ...vertex, model: 'vertex_ai/gemini-2.5-pro' })]);
+    proxy = await vendors.proxy([entry('vertex', { ...vertex, model: 'vertex_ai/gemini-2.5-pro' })], {}, [
+      'num_retries: 0',
+    ]);
     const failure = await ask('vertex');
     expect(failure.status).toBe(status);
     expect(failure.text).toContain(text);

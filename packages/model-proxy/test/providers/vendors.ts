@@ -111,10 +111,15 @@ export class Vendors {
     return holder.self;
   }
 
-  /** Starts a proxy with the models, in YAML without the block `litellm_settings`. */
-  async proxy(models: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<TestProxy> {
+  /** Starts a proxy. @param models YAML of the entries. @param settings lines of `litellm_settings`. */
+  async proxy(
+    models: readonly string[],
+    environment: Readonly<Record<string, string>> = {},
+    settings: readonly string[] = [],
+  ): Promise<TestProxy> {
     const { port } = this.#forward.address() as AddressInfo; // it listens at TCP
-    const yaml = ['model_list:', ...models, 'litellm_settings:', `  ssl_verify: ${this.caFile}`, ''].join('\n');
+    const lines = [`ssl_verify: ${this.caFile}`, ...settings].map((line) => `  ${line}`);
+    const yaml = ['model_list:', ...models, 'litellm_settings:', ...lines, ''].join('\n');
     return startTestProxy(yaml, { environment: { HTTPS_PROXY: `http://127.0.0.1:${port}`, ...environment } });
   }
 

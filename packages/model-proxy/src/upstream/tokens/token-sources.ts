@@ -136,6 +136,7 @@ function tokenError({ provider, modelName }: Deployment, token: DeploymentToken,
     return new ProxyError({
       status: 401,
       kind: 'upstreamStatus',
+      failure: 'authentication',
       message: inModelGroup(message, modelName),
       cause: fault,
     });
@@ -145,6 +146,7 @@ function tokenError({ provider, modelName }: Deployment, token: DeploymentToken,
   return new ProxyError({
     status: 503,
     kind: 'connection',
+    failure: 'unreachable',
     message: inModelGroup(message, modelName),
     headers,
     cause: fault,
