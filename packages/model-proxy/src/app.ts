@@ -13,6 +13,7 @@ import { createKeyLimits } from './auth/key-limits.js';
 import { virtualClients } from './auth/virtual-clients.js';
 import { Exchange, type SharedState } from './exchange/exchange.js';
 import { forward } from './exchange/forward.js';
+import { createOverload } from './exchange/overload.js';
 import { endpoints } from './endpoints/index.js';
 import { createPaths, plainPath } from './endpoints/paths.js';
 import { answerClientError } from './exchange/raw-errors.js';
@@ -87,12 +88,14 @@ export function createApp(options: AppOptions): App {
   const metrics = createMetrics();
   const trace = options.detailedDebug ? createTrace(log) : null;
   const routing = createRoutingState(log);
+  const overload = createOverload();
   const { keys, authenticationOf } = accessOf(options.store);
   let draining = false;
   const sharedStateOf = (settings: ProxySettings): SharedState => ({
     settings,
     router: createRouter(settings, routing),
     ...routing,
+    overload,
     gate: createGate(settings),
     keys,
     authenticate: authenticationOf(settings),

@@ -12,7 +12,7 @@ import { refuse } from './exchange/answer/refusal.js';
 import { answerOptions } from './exchange/cors.js';
 import { admitClient, pathFault, uncheckedModelFault } from './exchange/admission.js';
 import type { Exchange } from './exchange/exchange.js';
-import { forward } from './exchange/forward.js';
+import { enterProxy, forward } from './exchange/forward.js';
 import { handleManagement } from './management/handle.js';
 import { isManagementPath, managementPaths } from './management/paths.js';
 import { pagePaths } from './pages/paths.js';
@@ -96,7 +96,7 @@ export function createDispatch({ paths, passThrough, showPage }: DispatchOptions
         refuse(exchange, userParamUncheckable(path));
       else if (authorize(exchange, false)) {
         const fault = uncheckedModelFault(exchange);
-        if (fault === undefined) admitClient(exchange, () => passThrough.handle(exchange));
+        if (fault === undefined) enterProxy(exchange, () => admitClient(exchange, () => passThrough.handle(exchange)));
         else refuse(exchange, fault);
       }
       return;

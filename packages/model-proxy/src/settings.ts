@@ -74,6 +74,16 @@ export interface FallbackSettings {
   readonly max: number;
 }
 
+/** Limits of the requests of the process. */
+export interface OverloadSettings {
+  /** `max_in_flight_requests_per_worker`. */
+  readonly maxInFlight: number;
+  /** `max_queued_requests_per_worker`. */
+  readonly maxQueued: number;
+  /** `admission_queue_timeout_seconds`. */
+  readonly queueMs: number;
+}
+
 /** Settings that a reload can change. */
 export interface ProxySettings {
   readonly deployments: readonly Deployment[];
@@ -91,6 +101,8 @@ export interface ProxySettings {
    * key.
    */
   readonly environmentDeployment?: Deployment | null;
+  /** null: the number of requests has no limit. */
+  readonly overload: OverloadSettings | null;
   readonly strategy: StrategySettings;
   readonly retry: RetrySettings;
   readonly cooldown: CooldownSettings;

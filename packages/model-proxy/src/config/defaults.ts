@@ -37,6 +37,8 @@ export const defaults = {
   cooldownSeconds: 5,
   /** As in LiteLLM. */
   maxFallbacks: 5,
+  /** As in LiteLLM. */
+  queueSeconds: 1,
   /** How long latencies count; LiteLLM's value. */
   latencySeconds: 3600,
 } as const;

@@ -170,6 +170,14 @@ router_settings:
 - Answers have the headers \`x-litellm-attempted-fallbacks\` and, after a fallback,
   \`x-litellm-model-group\` with the name of the fallback.
 
+### Overload
+
+\`max_in_flight_requests_per_worker\` limits the requests that run at the same time. More requests wait in
+a queue, up to \`max_queued_requests_per_worker\` and \`admission_queue_timeout_seconds\`. All others get 503
+with \`Retry-After\`. The proxy does not read the body of a request that waits, so the queue needs little
+memory. Pages, probes and WebSockets do not count. Set \`max_parallel_requests\` for each deployment, so
+that a slow one cannot take all places.
+
 ### Wildcards
 
 An entry with \`model_name: openai/*\` and \`model: openai/*\` serves every name that begins with \`openai/\`. The

@@ -6,6 +6,7 @@ import type {
   CooldownSettings,
   FallbackSettings,
   GroupFallbacks,
+  OverloadSettings,
   RetrySettings,
   StrategySettings,
 } from '../settings.js';
@@ -114,6 +115,16 @@ function fallbackLines({ general, contextWindow, contentPolicy, max }: FallbackS
   ];
 }
 
+function overloadLines(overload: OverloadSettings | null): readonly string[] {
+  if (overload === null) return [];
+  const { maxInFlight, maxQueued, queueMs } = overload;
+  return [
+    `  max_in_flight_requests_per_worker: ${maxInFlight}`,
+    `  max_queued_requests_per_worker: ${maxQueued}`,
+    `  admission_queue_timeout_seconds: ${queueMs / 1000}`,
+  ];
+}
+
 function strategyLines({ name, ttlMs, latencyBuffer, affinity }: StrategySettings): readonly string[] {
   const args = { ttl: ttlMs / 1000, lowest_latency_buffer: latencyBuffer };
   return [
@@ -151,6 +162,7 @@ export function renderEffectiveConfig({ listen, proxy }: Pick<LoadedConfig, 'lis
     ...(proxy.closedPages.size === 0 ? [] : [`  admin_only_routes: ${inline([...proxy.closedPages])}`]),
     ...(proxy.enforceUserParam ? ['  enforce_user_param: true'] : []),
     ...(proxy.forwardedPaths.size === 0 ? [] : [`  forwarded_paths: ${inline([...proxy.forwardedPaths])}`]),
+    ...overloadLines(proxy.overload),
     `  max_request_size_mb: ${proxy.maxRequestBytes / 2 ** 20}`,
     `  max_response_size_mb: ${proxy.maxResponseBytes / 2 ** 20}`,
     'router_settings:',

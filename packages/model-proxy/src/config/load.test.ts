@@ -63,6 +63,7 @@ describe('a configuration', () => {
       retry: { retries: 2, policy: new Map(), groupPolicies: new Map(), minWaitMs: 0, budget: 0.2 },
       cooldown: { isDisabled: false, cooldownMs: 5000, allowedFails: null, policy: new Map() },
       fallback: { general: new Map(), contextWindow: new Map(), contentPolicy: new Map(), max: 5 },
+      overload: null,
       strategy: { name: 'simple-shuffle', ttlMs: 3_600_000, latencyBuffer: 0, affinity: new Set() },
       modelNameInResponse: 'provider',
       fillNullFields: false,

@@ -128,7 +128,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
       hiddenAliases: aliases.hidden,
       unserved,
       environmentDeployment: readEnvironmentDeployment(inherited),
-      ...readRoutingSettings(router.block, settings),
+      ...readRoutingSettings(router.block, settings, general.block),
       modelNameInResponse: settings.values.modelNameInResponse ?? defaults.modelNameInResponse,
       fillNullFields: settings.values.fillNullFields ?? false,
       alwaysIncludeStreamUsage: general.block.values.alwaysIncludeStreamUsage ?? false,

@@ -26,6 +26,7 @@ import {
   textMapping,
   texts,
   verification,
+  wholeNumber,
 } from './setting-types.js';
 
 const timeoutRows = {
@@ -256,6 +257,22 @@ export const generalTable = {
   forwardedPaths: paths({
     name: 'forwarded_paths',
     doc: 'Paths for POST to serve in addition to the [built-in paths](#paths). Example: `[fim/completions]`. The `model` of the JSON body selects the deployment. The request goes to the same path below the `api_base` of the deployment, with its key. Not in LiteLLM.',
+  }),
+  maxInFlight: wholeNumber(1, 1_000_000, {
+    name: 'max_in_flight_requests_per_worker',
+    protects: true,
+    doc: 'Maximum number of model requests and raw requests that run at the same time. More requests wait in a [queue](#overload).',
+  }),
+  maxQueued: wholeNumber(0, 1_000_000, {
+    name: 'max_queued_requests_per_worker',
+    protects: true,
+    default: '`max_in_flight_requests_per_worker`',
+    doc: 'Maximum number of requests in the queue. More requests get 503 with `Retry-After`.',
+  }),
+  queueTimeout: number(0.001, 3600, {
+    name: 'admission_queue_timeout_seconds',
+    default: `${defaults.queueSeconds}`,
+    doc: 'Maximum seconds in the queue. Then the client gets 503 with `Retry-After`.',
   }),
   maxRequestSizeMb: number(1e-9, 4096, {
     name: 'max_request_size_mb',

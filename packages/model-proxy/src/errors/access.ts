@@ -159,3 +159,14 @@ function forbidden(message: string): ProxyError {
 export function userParamUncheckable(path: string): ProxyError {
   return requestFault(`${quote(path)} is not served: 'enforce_user_param' cannot be checked there.`, { status: 403 });
 }
+
+/** Reports that the process runs as many requests as it may; LiteLLM's wording. */
+export function overloaded(running: number, waiting: number): ProxyError {
+  return new ProxyError({
+    status: 503,
+    type: 'overloaded_error',
+    kind: 'unavailable',
+    message: `Worker at capacity: ${running} in-flight, ${waiting} queued requests. Retry later.`,
+    headers: { 'retry-after': '1' },
+  });
+}

@@ -13,6 +13,7 @@ import type { Selection, Router } from '../routing/router.js';
 import type { ProxySettings } from '../settings.js';
 import type { Trace } from '../trace.js';
 import type { Upstream, UpstreamCall } from '../upstream/upstream.js';
+import type { Overload } from './overload.js';
 import type { ClientTimeouts } from './request-timeouts.js';
 import type { Usage } from './answer/usage.js';
 
@@ -21,6 +22,7 @@ import type { Usage } from './answer/usage.js';
  * that they started with.
  */
 export interface SharedState extends RoutingState {
+  readonly overload: Overload;
   readonly settings: ProxySettings;
   readonly router: Router;
   readonly authenticate: Authenticate;

@@ -40,13 +40,22 @@ export function forward(exchange: Exchange, target: Target): void {
     refuse(exchange, toProxyError(error));
     return;
   }
-  admitClient(exchange, () => {
-    if (exchange.holdsBodyBack) {
-      exchange.holdsBodyBack = false;
-      response.writeContinue();
-    }
-    receive(exchange, target, body);
+  enterProxy(exchange, () => {
+    admitClient(exchange, () => {
+      if (exchange.holdsBodyBack) {
+        exchange.holdsBodyBack = false;
+        response.writeContinue();
+      }
+      receive(exchange, target, body);
+    });
   });
+}
+
+/** Runs a request now, or when the process has a place for it. */
+export function enterProxy(exchange: Exchange, proceed: () => void): void {
+  const { overload, settings } = exchange.serving;
+  if (settings.overload === null) proceed();
+  else overload.enter(settings.overload, exchange.response, proceed, (error) => refuse(exchange, error));
 }
 
 function receive(exchange: Exchange, target: Target, body: RequestBody): void {

@@ -62,6 +62,16 @@ describe('retries', () => {
     expect(new Set(replies.slice(0, 2).map(({ headers }) => headers['x-litellm-model-id'])).size).toBe(2);
   });
 
+  it('MP-67 requests above max_in_flight_requests_per_worker wait, then get 503', async () => {
+    const { ask, upstreams } = await setUp([{ behavior: 'hang', params: { timeout: 2 } }], {
+      general_settings: { max_in_flight_requests_per_worker: 1, admission_queue_timeout_seconds: 0.1 },
+      router_settings: { num_retries: 0 },
+    });
+    const [first, second] = await Promise.all([ask(), ask()]);
+    expect([first.status, second.status].sort()).toEqual([408, 503]);
+    expect(upstreams[0]?.count).toBe(1);
+  });
+
   it('MP-61 the answer has the number of retries', async () => {
     const { ask } = await setUp([{ behavior: { status: 503 } }, { behavior: 'works' }]);
     const { headers } = await ask({}, { 'x-litellm-num-retries': '1' });

@@ -135,7 +135,7 @@ const general: readonly SettingGroup[] = [
   ),
   refused(
     LIMITS,
-    `max_parallel_requests global_max_parallel_requests max_in_flight_requests_per_worker max_queued_requests_per_worker
+    `max_parallel_requests global_max_parallel_requests 
     max_file_size_mb max_batch_file_size_mb max_batch_file_records max_batch_file_uploads_per_day max_file_downloads_per_minute`,
   ),
   refused('restricts what clients may send', 'enforced_params allowed_file_extensions blocked_file_extensions'),

@@ -1,8 +1,14 @@
 /** Resolves the settings of routing, retries, cooldowns and fallbacks. */
-import type { CooldownSettings, FallbackSettings, RetrySettings, StrategySettings } from '../../settings.js';
+import type {
+  CooldownSettings,
+  FallbackSettings,
+  OverloadSettings,
+  RetrySettings,
+  StrategySettings,
+} from '../../settings.js';
 import { defaults } from '../defaults.js';
 import type { Block } from '../faults.js';
-import type { settingsTable } from '../settings.js';
+import type { generalTable, settingsTable } from '../settings.js';
 import type { routerTable } from './router-table.js';
 
 /** Resolves the settings. As in LiteLLM, `router_settings` override `litellm_settings`. */
@@ -59,9 +65,25 @@ function readStrategy({ values: router }: Block<typeof routerTable>): StrategySe
   };
 }
 
-/** Resolves all settings about deployment groups. */
-export function readRoutingSettings(router: Block<typeof routerTable>, settings: Block<typeof settingsTable>) {
+/** Resolves the limits of the process; null: none. */
+function readOverload({ values }: Block<typeof generalTable>): OverloadSettings | null {
+  const { maxInFlight, maxQueued, queueTimeout } = values;
+  if (maxInFlight === undefined) return null;
   return {
+    maxInFlight,
+    maxQueued: maxQueued ?? maxInFlight,
+    queueMs: (queueTimeout ?? defaults.queueSeconds) * 1000,
+  };
+}
+
+/** Resolves all settings about deployment groups and overload. */
+export function readRoutingSettings(
+  router: Block<typeof routerTable>,
+  settings: Block<typeof settingsTable>,
+  general: Block<typeof generalTable>,
+) {
+  return {
+    overload: readOverload(general),
     strategy: readStrategy(router),
     retry: readRetries(router, settings),
     cooldown: readCooldowns(router, settings),

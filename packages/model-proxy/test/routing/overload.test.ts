@@ -1,0 +1,111 @@
+/** More requests than the proxy may run at the same time. */
+import { connect, type Socket } from 'node:net';
+import { describe, expect, it } from '@jest/globals';
+import { waitFor } from '../harness/wait.js';
+import { messages, statuses, useSetups, type Blocks } from './fixture.js';
+
+const limited = (maxInFlight: number, maxQueued: number, seconds = 3600): Blocks => ({
+  general_settings: {
+    max_in_flight_requests_per_worker: maxInFlight,
+    max_queued_requests_per_worker: maxQueued,
+    admission_queue_timeout_seconds: seconds,
+  },
+  router_settings: { num_retries: 0 },
+});
+
+describe('a full proxy', () => {
+  const setUp = useSetups();
+
+  it('serves all requests one after another if they can wait', async () => {
+    const { askMany, upstreams } = await setUp([{}], limited(2, 100));
+    expect(statuses(await askMany(300))).toEqual({ 200: 300 });
+    expect(upstreams[0]?.count).toBe(300);
+  });
+
+  it('answers 503 with Retry-After at once if the queue is full, and after a wait otherwise', async () => {
+    const { ask, upstreams } = await setUp([{ behavior: 'hang', params: { timeout: 5 } }], limited(1, 1, 0.2));
+    const first = ask();
+    await waitFor(
+      () => (upstreams[0]?.count === 1 ? true : undefined),
+      () => 'the first request is not at the upstream',
+    );
+    const replies = await Promise.all([ask(), ask(), ask()]);
+    expect(statuses(replies)).toEqual({ 503: 3 });
+    for (const { headers, text } of replies) {
+      expect(headers['retry-after']).toBe('1');
+      expect(JSON.parse(text)).toMatchObject({
+        error: {
+          type: 'overloaded_error',
+          message: expect.stringMatching(/^Worker at capacity: 1 in-flight, [01] queued/),
+        },
+      });
+    }
+    expect(upstreams[0]?.count).toBe(1);
+    await first;
+  });
+
+  it('forgets requests of clients that leave the queue', async () => {
+    const { proxy, ask, upstreams } = await setUp([{ behavior: 'hang' }], limited(1, 3));
+    const [upstream] = upstreams;
+    const body = JSON.stringify({ model: 'chat', messages });
+    const sockets: Socket[] = [];
+    const send = () => {
+      const socket = connect(proxy.port, '127.0.0.1');
+      socket.write(`POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+      sockets.push(socket);
+    };
+    send();
+    await waitFor(
+      () => (upstream?.count === 1 ? true : undefined),
+      () => 'the first request is not at the upstream',
+    );
+    for (let round = 0; round < 3; round += 1) send();
+    const inFlight = async () =>
+      /^litellm_in_flight_requests (\d+)$/m.exec(await (await fetch(`${proxy.url}/metrics`)).text())?.[1];
+    await waitFor(
+      async () => ((await inFlight()) === '5' ? true : undefined),
+      () => 'the queue is not full',
+    );
+    for (const socket of sockets.splice(1)) socket.destroy();
+    await waitFor(
+      async () => ((await inFlight()) === '2' ? true : undefined),
+      () => 'the proxy does not notice that the clients have gone',
+    );
+    if (upstream !== undefined) upstream.behavior = 'works';
+    const waiting = ask();
+    sockets[0]?.destroy();
+    expect((await waiting).status).toBe(200);
+    expect(upstream?.count).toBe(2);
+  });
+
+  it('answers probes and pages', async () => {
+    const { proxy, upstreams, ask } = await setUp([{ behavior: 'hang', params: { timeout: 1 } }], limited(1, 0));
+    const first = ask();
+    await waitFor(
+      () => (upstreams[0]?.count === 1 ? true : undefined),
+      () => 'the first request is not at the upstream',
+    );
+    for (const path of ['/health/liveliness', '/health/readiness', '/v1/models', '/metrics'])
+      expect((await fetch(proxy.url + path)).status).toBe(200);
+    await first;
+  });
+});
+
+describe('a slow deployment', () => {
+  const setUp = useSetups();
+
+  it('with max_parallel_requests leaves the places of the proxy to the others', async () => {
+    const { ask, askMany, upstreams } = await setUp(
+      [{ behavior: 'hang', params: { max_parallel_requests: 2, timeout: 5 } }, { name: 'fast' }],
+      limited(4, 100),
+    );
+    const slow = [ask(), ask()];
+    await waitFor(
+      () => (upstreams[0]?.count === 2 ? true : undefined),
+      () => 'the slow requests are not at the upstream',
+    );
+    expect((await ask()).status).toBe(429);
+    expect(statuses(await askMany(100, { model: 'fast' }))).toEqual({ 200: 100 });
+    await Promise.all(slow);
+  });
+});
