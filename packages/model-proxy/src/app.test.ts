@@ -133,7 +133,7 @@ describe('pages in a browser', () => {
     },
   );
 
-  it('are not needed for an OPTIONS request', async () => {
+  it('get other headers than an OPTIONS request without an origin', async () => {
     const { status, headers } = await get('/v1/chat/completions', {}, 'OPTIONS');
     expect([status, headers.allow, headers['access-control-allow-methods']]).toEqual([204, 'POST, OPTIONS', undefined]);
   });
@@ -156,7 +156,7 @@ describe('probes', () => {
     ]);
   });
 
-  it('readiness answers 503 during shutdown, and answers close their connections', async () => {
+  it('readiness answers 503 during shutdown, and each answer closes its connection', async () => {
     const leaving = await serveApp();
     leaving.app.drain();
     const answer = await call(`${leaving.url}/health/readiness`, {
@@ -197,13 +197,13 @@ describe('models', () => {
     ['org%2Fwith%20space', { ...entry('org/with space'), model_info: { max_input_tokens: 32_000 } }],
     ['plain', entry('plain')],
     ['wild/thing', { ...entry('wild/thing'), model_info: { mode: 'chat' } }],
-  ])('%s is shown with its context length, by its id', (id, shown) =>
+  ])('%s is shown by its id, with its context length or mode', (id, shown) =>
     configured({ deployments }, async () => {
       expect((await get(`/v1/models/${id}`)).json()).toEqual(shown);
     }),
   );
 
-  it('get 404 if they do not exist', async () => {
+  it('cause 404 if they do not exist', async () => {
     const answer = await get('/v1/models/nobody');
     expect([answer.status, answer.json()]).toEqual([
       404,
@@ -256,7 +256,7 @@ describe('models', () => {
     ),
   );
 
-  it('get 400 with the reason if the proxy cannot serve them', () =>
+  it('cause 400 with the reason if the proxy cannot serve them', () =>
     configured({ settings: { unserved: new Map([['cloud', 'bedrock has its own API']]) } }, async () => {
       const answer = await call(`${served.url}/v1/chat/completions`, { body: { model: 'cloud', messages: [] } });
       expect([answer.status, answer.json()]).toEqual([
@@ -456,8 +456,8 @@ describe('settings that restrict access', () => {
       served.app.replaceSettings(settingsOf([deploymentAt(apiBase, { id: 'limited', rpm: 1 })]));
     };
     limited();
-    // The second request may be in the next minute; then the third is in the same minute as the
-    // second.
+    // If a new minute begins after the first request, the second and the third are in the same
+    // minute.
     const answers = [await chat(), await chat()];
     limited();
     answers.push(await chat());
@@ -484,7 +484,7 @@ describe('the list of routes', () => {
   it('contains model paths, pages and raw pass-through paths', async () => {
     const { routes } = JSON.parse((await get('/routes')).text) as {
       routes: { path: string; methods: string[] }[];
-    }; // its own documentation
+    }; // the proxy wrote this list
     const methods = new Map(routes.map((route) => [route.path, route.methods]));
     expect(methods.size).toBe(routes.length);
     const raw = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -524,7 +524,7 @@ describe('the list of routes', () => {
   it('contains no path without a handler', async () => {
     const { routes } = JSON.parse((await get('/routes')).text) as { routes: { path: string }[] };
     const paths = createPaths(endpoints);
-    const strangers = routes
+    const unhandled = routes
       .map(({ path }) => path.replaceAll(/[{]\w+[}]/g, 'openai'))
       .filter(
         (path) =>
@@ -533,12 +533,12 @@ describe('the list of routes', () => {
           !acceptsPath(path) &&
           (paths.match(path) ?? polledPage(path)) === undefined,
       );
-    expect(strangers).toEqual([]);
+    expect(unhandled).toEqual([]);
   });
 });
 
 describe('the log', () => {
-  it('has a line for each request with model and deployment, without the query', async () => {
+  it('has a line for each request, with model and deployment, and without the query', async () => {
     served.lines();
     await call(`${served.url}/v1/chat/completions?key=geheim`, {
       body: { model: 'public', messages: [] },

@@ -107,8 +107,8 @@ export function createApp(options: AppOptions): App {
   let serving = sharedStateOf(options.settings);
   const pages = pagesOnDemand(metrics);
 
-  const answer = (request: IncomingMessage, response: ServerResponse, holdsBodyBack: boolean): void => {
-    const exchange = begin(request, response, holdsBodyBack);
+  const answer = (request: IncomingMessage, response: ServerResponse, clientWaits: boolean): void => {
+    const exchange = begin(request, response, clientWaits);
     try {
       const url = request.url ?? '/';
       const rejection = headFault(request) ?? exchange.serving.gate?.(request, plainPath(url));
@@ -124,8 +124,8 @@ export function createApp(options: AppOptions): App {
     }
   };
 
-  const begin = (request: IncomingMessage, response: ServerResponse, holdsBodyBack: boolean): Exchange => {
-    const exchange = new Exchange(request, response, serving, holdsBodyBack);
+  const begin = (request: IncomingMessage, response: ServerResponse, clientWaits: boolean): Exchange => {
+    const exchange = new Exchange(request, response, serving, clientWaits);
     metrics.requestStarted();
     response.on('close', () => recordRequest(exchange, metrics, log));
     // Without a listener, an error of the response would end the process. The event `close` follows

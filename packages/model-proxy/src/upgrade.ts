@@ -14,7 +14,7 @@ import type { Exchange } from './exchange/exchange.js';
 import { handshakeFault } from './pass-through/handshake.js';
 
 /** Begins the exchange of a request. */
-type Begin = (request: IncomingMessage, response: ServerResponse, holdsBodyBack: boolean) => Exchange;
+type Begin = (request: IncomingMessage, response: ServerResponse, clientWaits: boolean) => Exchange;
 
 /**
  * Makes the function that answers a handshake. The client waits for the answer before it sends
@@ -22,7 +22,7 @@ type Begin = (request: IncomingMessage, response: ServerResponse, holdsBodyBack:
  */
 export function createUpgrade(begin: Begin, passThrough: PassThrough | undefined) {
   return (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-    // The type is wider than the value: both of Node's servers pass the socket itself.
+    // Node declares a Duplex, but its http and https servers always pass a Socket.
     if (!(socket instanceof Socket)) {
       socket.destroy();
       return;

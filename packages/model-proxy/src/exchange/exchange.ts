@@ -69,9 +69,10 @@ export class Exchange {
   /** The upstream's answer has ended or failed. */
   answeredAt = 0;
   /**
-   * The client waits for `100 Continue` before it sends its body. The proxy has not sent that yet.
+   * The client waits for the proxy before it sends more: for `100 Continue`, or for the answer to its
+   * WebSocket handshake.
    */
-  holdsBodyBack: boolean;
+  clientWaits: boolean;
   /**
    * Label for the metrics: the template of the path, not the path, because clients can send any
    * number of paths.
@@ -118,8 +119,8 @@ export class Exchange {
   /** The error of the request, also if the client did not get it. */
   error: ProxyError | null = null;
 
-  constructor(request: IncomingMessage, response: ServerResponse, serving: SharedState, holdsBodyBack: boolean) {
-    this.holdsBodyBack = holdsBodyBack;
+  constructor(request: IncomingMessage, response: ServerResponse, serving: SharedState, clientWaits: boolean) {
+    this.clientWaits = clientWaits;
     this.request = request;
     this.response = response;
     this.serving = serving;

@@ -42,8 +42,8 @@ export function forward(exchange: Exchange, target: Target): void {
   }
   enterProxy(exchange, () => {
     admitClient(exchange, () => {
-      if (exchange.holdsBodyBack) {
-        exchange.holdsBodyBack = false;
+      if (exchange.clientWaits) {
+        exchange.clientWaits = false;
         response.writeContinue();
       }
       receive(exchange, target, body);

@@ -85,7 +85,7 @@ describe('models of Azure', () => {
     ['series', 200],
     ['undated', 200],
     ['dated', 400],
-  ])('of the kind of %s answer %s to reasoning_effort', async (model, status) => {
+  ])('answer reasoning_effort by their kind: %s with %s', async (model, status) => {
     vendors.answers.set(OPENAI_HOST, json(completion));
     const request = client.chat.completions.create({ model, messages, reasoning_effort: 'low' }).asResponse();
     const answered = await request.then(

@@ -89,7 +89,7 @@ describe('fallbacks', () => {
     expect(groups).toEqual(['long', 'lenient', 'other', 'other']);
   });
 
-  it('of the client replace those of the configuration', async () => {
+  it('replace those of the configuration if the client sends them', async () => {
     const { ask, upstreams } = await setUp([{ behavior: broken }, { name: 'a' }, { name: 'b' }], {
       router_settings: { fallbacks: [{ chat: ['a'] }] },
     });

@@ -155,7 +155,7 @@ export async function serveApp({ settings, deployment, app: more }: ServeOptions
 export async function listening(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return (server.address() as AddressInfo).port; // it listens at TCP
+  return (server.address() as AddressInfo).port; // a TCP server has this type of address
 }
 
 async function closed(server: Server): Promise<void> {

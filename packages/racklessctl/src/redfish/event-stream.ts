@@ -21,7 +21,7 @@ interface EventStreamOptions {
 }
 
 const FIRST_PAUSE_MS = 1000;
-const LAST_PAUSE_MS = 30_000;
+const MAX_PAUSE_MS = 30_000;
 /** Maximum number of characters of an incomplete event. */
 const MAX_EVENT = 4 * 1024 * 1024;
 /** After this time without data, TCP checks whether the connection still exists. */
@@ -57,7 +57,7 @@ export async function* readEvents(
     } finally {
       stream.stream.destroy();
     }
-    await wait(Math.min(position.pauseMs * 2 ** attempt, LAST_PAUSE_MS), signal);
+    await wait(Math.min(position.pauseMs * 2 ** attempt, MAX_PAUSE_MS), signal);
   }
 }
 
@@ -103,9 +103,9 @@ async function* parse({ stream }: OpenAnswer, position: Position): AsyncGenerato
   let failure: Error | undefined;
   const parser = createParser({
     maxBufferSize: MAX_EVENT,
-    onRetry: (milliseconds) => (position.pauseMs = Math.max(100, Math.min(milliseconds, LAST_PAUSE_MS))),
+    onRetry: (milliseconds) => (position.pauseMs = Math.max(100, Math.min(milliseconds, MAX_PAUSE_MS))),
     onEvent: ({ id, data }) => {
-      // A header cannot contain other characters.
+      // The client sends the id in the header Last-Event-ID, which allows only these characters.
       if (id !== undefined && /^[\x20-\x7e]*$/.test(id)) position.id = id;
       const body = parseJson(data);
       if (body !== undefined) events.push(asResource(body));
@@ -115,7 +115,7 @@ async function* parse({ stream }: OpenAnswer, position: Position): AsyncGenerato
     },
   });
   for await (const chunk of stream.setEncoding('utf8')) {
-    parser.feed(chunk as string); // a stream with an encoding has texts
+    parser.feed(chunk as string); // a stream with an encoding yields strings
     yield* events.splice(0);
     if (failure !== undefined) throw new Error('an event is too large', { cause: failure });
   }

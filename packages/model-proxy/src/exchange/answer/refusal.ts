@@ -41,8 +41,8 @@ function answerWith(exchange: Exchange, error: ProxyError, upstream: readonly st
   headers.push('content-type', 'application/json', 'content-length', String(body.length));
   // The upstream's headers may already contain some of these names.
   for (const [name, value] of Object.entries(error.headers)) if (!headers.includes(name)) headers.push(name, value);
-  if (exchange.holdsBodyBack) headers.push('connection', 'close');
-  if (exchange.holdsBodyBack || isNearlyRead(request)) {
+  if (exchange.clientWaits) headers.push('connection', 'close');
+  if (exchange.clientWaits || isNearlyRead(request)) {
     writeHead(response, error.status, headers);
     response.end(request.method === 'HEAD' ? undefined : body);
     return;

@@ -8,7 +8,7 @@ import { AnswerReader } from './answer-reader.js';
  * Reads answers in chunks, and records the sink's calls. Each call of the sink may pause the
  * reader.
  */
-function readAll(pieces: readonly Buffer[], { ends = false, rests = false } = {}) {
+function readAll(pieces: readonly Buffer[], { ends = false, pauses = false } = {}) {
   const callbacks: string[] = [];
   let body = '';
   let rest: Buffer = Buffer.alloc(0);
@@ -16,11 +16,11 @@ function readAll(pieces: readonly Buffer[], { ends = false, rests = false } = {}
     onAnswerBegun: () => void callbacks.push('begun'),
     onHead: ({ status, headers, keepsAlive, keepAliveMs }) => {
       callbacks.push(`${status} ${headers.join('|')} ${keepsAlive} ${keepAliveMs}`);
-      return !rests;
+      return !pauses;
     },
     onData: (bytes) => {
       body += bytes.toString('latin1');
-      return !rests;
+      return !pauses;
     },
     onAnswerEnd: (isFollowed) => void callbacks.push(`end ${isFollowed}`),
   });
@@ -94,8 +94,8 @@ describe('an answer', () => {
     (_name, text, ends, callbacks, body) => {
       for (let first = 0; first <= text.length; first += 1)
         for (const second of [first, first + 1, first + 2, text.length])
-          for (const rests of [false, true]) {
-            const read = readAll(cutAt(text, first, Math.min(second, text.length)), { ends, rests });
+          for (const pauses of [false, true]) {
+            const read = readAll(cutAt(text, first, Math.min(second, text.length)), { ends, pauses });
             expect(read).toEqual({ callbacks: ['begun', ...callbacks], body });
           }
     },
@@ -103,15 +103,20 @@ describe('an answer', () => {
 
   it('in chunks of any size is complete', () => {
     const pieces = fc.array(fc.string({ minLength: 1, maxLength: 40 }), { maxLength: 8 });
-    const property = fc.property(pieces, fc.array(fc.nat(), { maxLength: 6 }), fc.boolean(), (texts, places, rests) => {
-      const sent = texts.map((text) => Buffer.from(text).toString('latin1'));
-      const text = `${chunked}${sent.map((one) => `${one.length.toString(16)}\r\n${one}\r\n`).join('')}0\r\n\r\n`;
-      const read = readAll(cutAt(text, ...places), { rests });
-      expect(read).toEqual({
-        callbacks: ['begun', '200 transfer-encoding|Chunked true null', 'end false'],
-        body: sent.join(''),
-      });
-    });
+    const property = fc.property(
+      pieces,
+      fc.array(fc.nat(), { maxLength: 6 }),
+      fc.boolean(),
+      (texts, places, pauses) => {
+        const sent = texts.map((text) => Buffer.from(text).toString('latin1'));
+        const text = `${chunked}${sent.map((one) => `${one.length.toString(16)}\r\n${one}\r\n`).join('')}0\r\n\r\n`;
+        const read = readAll(cutAt(text, ...places), { pauses });
+        expect(read).toEqual({
+          callbacks: ['begun', '200 transfer-encoding|Chunked true null', 'end false'],
+          body: sent.join(''),
+        });
+      },
+    );
     fc.assert(property, { numRuns: 500 });
   });
 
@@ -121,7 +126,7 @@ describe('an answer', () => {
     'HTTP/1.1 204 No\r\ncontent-length: 1\r\n\r\n',
     'HTTP/1.1 204 No\r\ntransfer-encoding: chunked\r\n\r\n',
     'HTTP/1.1 304 No\r\ncontent-length: 1\r\n\r\n',
-  ])('is the last of its connection if an unexpected body may follow: %j', (text) => {
+  ])('closes its connection if an unexpected body may follow: %j', (text) => {
     const { callbacks } = readAll([Buffer.from(text)]);
     expect([callbacks[1]?.split(' ').at(-2), callbacks.at(-1)]).toEqual(['false', 'end false']);
   });
@@ -133,7 +138,7 @@ describe('an answer', () => {
     expect(readAll(cutAt(text(MAX_INTERIM_ANSWERS + 1))).callbacks).toEqual(['begun', 'head']);
   });
 
-  it('ends at its end if other bytes follow, and reports these bytes', () => {
+  it('ends at its own last byte, and reports that other bytes follow', () => {
     for (const text of [`${ok}content-length: 1\r\n\r\na`, `${chunked}0\r\n\r\n`, 'HTTP/1.1 204 None\r\n\r\n'])
       expect(readAll([Buffer.from(`${text}HTTP/1.1 200 OK\r\n`)]).callbacks.at(-1)).toBe('end true');
   });
