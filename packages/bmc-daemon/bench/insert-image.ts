@@ -1,13 +1,13 @@
 /**
- * Measures the cost of an image: 300 MiB into 10 machines at once, against one download of the same
- * URL to the same disk with curl. The two take turns within one run, so that a busy host slows them
- * alike. The medians are compared. A second insert of a present image measures the attachments
- * alone.
+ * Measures the time to insert an image of 300 MiB into 10 machines at once, and the time of one
+ * download of the same URL to the same disk with curl. Each round measures both, so that load on the
+ * host affects both. Compares the medians. A second insert, of an image that is in the pool already,
+ * measures only the attachments.
  *
  *     npm run bench:image -w @rackless/bmc-daemon [-- --mib N] [--machines N] [--rounds N]
  *
- * Needs libvirtd and curl, and `npm run build` first. Starts a private libvirtd. Exits 1 above the
- * goal.
+ * Needs libvirtd and curl, and `npm run build` first. Starts a private libvirtd. Exits with
+ * status 1 if the ratio for a directory exceeds the goal.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -26,7 +26,7 @@ const { values: flags } = parseArgs({
     rounds: { type: 'string', default: '5' },
   },
 });
-/** The maximum ratio to one download, without the attachments. */
+/** Maximum of: time of all inserts without the attachments, divided by the time of one download. */
 const goal = 1.3;
 
 const run = promisify(execFile);
@@ -76,7 +76,7 @@ async function defineMachines(libvirtd: PrivateLibvirtd): Promise<void> {
 
 async function startFileServer(file: string): Promise<{ process: ChildProcess; url: string }> {
   const child = spawn(process.execPath, [fileServerPath, file], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [chunk] = (await once(child.stdout, 'data')) as [Buffer]; // Its one line.
+  const [chunk] = (await once(child.stdout, 'data')) as [Buffer]; // It prints only its port.
   return { process: child, url: `http://127.0.0.1:${chunk.toString().trim()}/image.iso` };
 }
 
@@ -184,7 +184,7 @@ try {
   started.push(server.process);
   const ratios = [
     report('written into the directory of a pool', await measure(libvirtd, 'bench', server.url, folder)),
-    // Only the private libvirtd sees the directory.
+    // The daemon cannot see this directory, because libvirtd has its own mounts. So it streams.
     report('streamed through libvirtd', await measure(libvirtd, null, server.url, folder)),
   ];
   process.exitCode = (ratios[0] ?? NaN) <= goal ? 0 : 1;

@@ -1,6 +1,6 @@
 /**
- * All handlers of the port: Redfish on node:http, because an empty Express handler halves the
- * throughput, and pages and probes on Express (docs/decisions/003). Logs one line for each request.
+ * All handlers of the port. Pages and probes use Express. Redfish uses node:http, because an empty
+ * Express handler halves the throughput (docs/decisions/003). Logs one line for each request.
  */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';

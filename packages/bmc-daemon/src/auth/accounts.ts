@@ -75,7 +75,10 @@ interface AccountsOptions {
   readonly preparePasswordEdit: PreparePasswordEdit;
   readonly passwordFile: PasswordFile;
   readonly state: StateFile<AccessState>;
-  /** The same state, for writes of locks. A lock can happen while a change runs. */
+  /**
+   * The same state, for writes of locks. A write of a lock is not a part of a running change, so the
+   * lock stays if that change fails.
+   */
   readonly lockState: StateFile<AccessState>;
   readonly log: Pick<Log, 'info' | 'error'>;
   /** Milliseconds since 1970. */

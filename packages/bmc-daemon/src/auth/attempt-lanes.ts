@@ -39,15 +39,15 @@ export interface AttemptCounts {
   /** Number of waiting attempts. */
   waitingCount: number;
   /**
-   * Number of its latest turn. Before its first turn, number of its first arrival. The lowest
-   * number is next.
+   * Position in the order of turns; the lowest number is next. First it is {@link firstSeen}. Each
+   * turn sets it to a new, higher number.
    */
   turn: number;
-  /** Number of its first arrival; greater if it arrived later. */
+  /** Number of the first attempt. Addresses, pairs and accounts that arrive later have higher numbers. */
   readonly firstSeen: number;
   /** Number of failed verifications in the account lane. */
   accountLaneTries: number;
-  /** When its latest attempt arrived, on the clock of the queue. */
+  /** When the latest attempt arrived, on the clock of the queue. */
   usedAt: number;
 }
 
@@ -102,7 +102,7 @@ export const accountLane: Lane = {
   },
 };
 
-/** Adjusts the numbers of waiting attempts of an attempt's address and pair. */
+/** Adds a number to the waiting attempts of the same address, and of the same pair. */
 export function countWaiting({ address, pair }: QueuedAttempt, change: number): void {
   address.waitingCount += change;
   pair.waitingCount += change;

@@ -16,7 +16,8 @@ export function logNameOf({ messageId, origin, system }: ServiceEvent): string |
   if (messageId === `${taskEventRegistry}.TaskProgressChanged`) return null;
   if (origin.startsWith('/redfish/v1/TaskService/') && !messageId.startsWith('TaskEvent.')) return null;
   if (system === null) return SERVICE_LOG;
-  // The manager's settings belong to the service's log, its drives to the machine's.
+  // An event of a manager belongs to the service's log. An event of its VirtualMedia belongs to the
+  // machine's log.
   const isManager = origin.startsWith('/redfish/v1/Managers/') && !origin.includes('/VirtualMedia');
   return isManager ? SERVICE_LOG : logNameOfSystem(system);
 }

@@ -1,7 +1,7 @@
 /**
  * Publishes rejected logins as events: the account and the address, never the password. A guesser
  * may cause any number of them, so the number of events is limited. The first rejected logins are
- * published individually. Then, one event summarizes each ten minutes. A log of 1,000 entries then
+ * published individually. After them, one event summarizes each interval of ten minutes. A log of 1,000 entries then
  * lasts a week.
  */
 import type { RefusedAttempt } from '../../offers/logins.js';
@@ -27,9 +27,10 @@ export interface FailedLogins {
   close(): void;
 }
 
-/** Maximum number of individual events. After the time `everyMs`, one more event is allowed. */
-const AT_ONCE = 10;
-const EVERY_MS = 600_000;
+/** Maximum number of individual events without a pause. */
+const MAX_BURST = 10;
+/** After each interval of this length, one more individual event is allowed. */
+const REFILL_MS = 600_000;
 /**
  * Maximum number of accounts and of addresses that are counted. At this number, the text says "more
  * than 999".
@@ -48,15 +49,15 @@ export function publishFailedLogins({
   now = () => performance.now(),
   after = timer,
 }: FailedLoginsOptions): FailedLogins {
-  let left = AT_ONCE;
+  let left = MAX_BURST;
   let refilledAt = now();
   let pending: PendingSummary | undefined;
   let cancel: () => void = () => undefined;
 
   const refill = (): void => {
-    const earned = Math.floor((now() - refilledAt) / EVERY_MS);
-    refilledAt += earned * EVERY_MS;
-    left = Math.min(AT_ONCE, left + earned);
+    const earned = Math.floor((now() - refilledAt) / REFILL_MS);
+    refilledAt += earned * REFILL_MS;
+    left = Math.min(MAX_BURST, left + earned);
   };
   const publish = (actor: Actor | null, detail: string): void => {
     left -= 1;
@@ -94,7 +95,7 @@ export function publishFailedLogins({
       }
       if (pending === undefined) {
         pending = { count: 0, accounts: new Set(), addresses: new Set() };
-        cancel = after(refilledAt + EVERY_MS - now(), publishSummary);
+        cancel = after(refilledAt + REFILL_MS - now(), publishSummary);
       }
       pending.count += 1;
       if (account !== null && pending.accounts.size < MAX_COUNTED) pending.accounts.add(account);

@@ -13,20 +13,30 @@
 export const eventKeys = ['events:numbered', 'events:number', 'events:run'] as const;
 
 /**
- * Numbers that Redis skips after it has lost events. No replica knows so many events that Redis has
- * lost.
+ * Number of event numbers that Redis skips after it has lost events. A new event then has a higher
+ * number than all lost events that a replica may still know.
  */
 const SKIPPED_NUMBERS = 1000;
 
 /**
  * Adds events, and their entries to logs.
- * KEYS[4]: the channel; [5]: the names of all logs; then for each event: the last state that was
- * reported for the machine; the log; the number of its entries so far. ARGV: the maximum number of
- * events; a name for new data; the replica; the time in ms for which other replicas do not report
- * the same state; the maximum number of entries of a log; then for each event: the event; the
- * reported state, or nothing; 1 if the replica has only observed it; the name of the log, or
- * nothing; the entry, or nothing: it removes the log. Answer: a text for each log that Redis has
- * rejected to change. Its event is stored nevertheless.
+ *
+ * - KEYS[4]: the channel.
+ * - KEYS[5]: the names of all logs.
+ * - Three more keys for each event: the last reported state of the machine, the log, the number of
+ *   entries that the log has had.
+ * - ARGV[1]: the maximum number of events.
+ * - ARGV[2]: the random name for KEYS[3] if that key does not exist.
+ * - ARGV[3]: the replica.
+ * - ARGV[4]: the time in ms for which other replicas do not report the same state.
+ * - ARGV[5]: the maximum number of entries of a log.
+ * - Five more arguments for each event, of which the last four can be empty:
+ *   1. the event
+ *   2. the reported state
+ *   3. 1 if the replica has only observed the state
+ *   4. the name of the log
+ *   5. the entry; an empty entry removes the log
+ * - Answer: a text for each log that Redis could not change. Redis has stored the event in any case.
  */
 export const appendScript = `
 local failures = {}
@@ -70,11 +80,15 @@ redis.call('PUBLISH', KEYS[4], '')
 return failures`;
 
 /**
- * Returns the events after an event that the replica knows.
- * ARGV: its number, the name of its data, the SHA-1 of its element.
- * Answer: the name of the data; the newest number; `some` if the known event was found, `all` if
- * not; then the elements, oldest first: those after it, or all. If Redis has lost the known event,
- * the next number is one that no replica has seen.
+ * Returns the events after the newest event that the replica knows (the known event).
+ *
+ * - ARGV[1]: the number of the known event.
+ * - ARGV[2]: the value of KEYS[3] when the replica read this event.
+ * - ARGV[3]: the SHA-1 of the element in KEYS[1] with this event.
+ * - Answer: the values of KEYS[3] and KEYS[2]. Then `some` and the elements after the known event, or
+ *   `all` and all elements if Redis does not have the known event. Elements are oldest first.
+ *
+ * If Redis has lost the known event, the next event gets a number that no replica has seen.
  */
 export const readScript = `
 local run = redis.call('GET', KEYS[3]) or ''

@@ -10,8 +10,8 @@ import { isStorageFull, StorageError } from '../../storage-error.js';
 import { withPointers, message, messageStatus, sentence, withDetail, type Message } from './messages.js';
 
 /**
- * Property names of a resource by the driver's field name. The names start at the body's root:
- * `Boot/BootOrder`.
+ * Maps the driver's field names to the property names of a resource. A property name is a path from
+ * the root of the body: `Boot/BootOrder`.
  */
 export type PropertyNames = Readonly<Partial<Record<DriverErrorField, string>>>;
 
@@ -50,7 +50,7 @@ const retryAfterSeconds = 5;
  */
 export function toRedfishError(error: unknown, context: ErrorContext): RedfishError {
   if (error instanceof RedfishError) return error;
-  if (error instanceof StorageError) return notStored(error);
+  if (error instanceof StorageError) return storageError(error);
   if (error instanceof StoreUnavailable) return storeUnavailable(error);
   if (!(error instanceof DriverError) || error.kind === 'internal') {
     return new RedfishError(500, [message('InternalError')], {}, error);
@@ -80,7 +80,7 @@ function storeUnavailable(error: StoreUnavailable): RedfishError {
  * Returns the error for a file that could not be written. The message contains the name of the
  * file, because a client that knows the storage needs the name to find the fault.
  */
-function notStored(error: StorageError): RedfishError {
+function storageError(error: StorageError): RedfishError {
   const detail = sentence(error.message);
   if (isStorageFull(error))
     return new RedfishError(507, [withDetail(message('InsufficientStorage'), detail)], {}, error);

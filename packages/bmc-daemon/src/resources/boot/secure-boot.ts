@@ -1,6 +1,6 @@
 /**
- * Secure Boot of a machine with UEFI. Machines with legacy BIOS have no such resource, except with
- * OpenStack, whose driver can be unable to determine the type of the firmware.
+ * Secure Boot of a machine with UEFI. Machines with legacy BIOS have no such resource. In OpenStack
+ * they may have it, because the driver cannot always determine the type of the firmware.
  */
 import { z } from 'zod';
 import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';

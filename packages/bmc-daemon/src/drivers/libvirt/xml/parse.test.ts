@@ -89,8 +89,8 @@ describe('encoding', () => {
   });
 });
 
-describe('documents that are parsed again', () => {
-  it('are the same object, until others have been parsed', () => {
+describe('the cache of parsed documents', () => {
+  it('returns the same object for the same text, until 16 other texts have been parsed', () => {
     const text = (index: number): string => `<domain><name>machine ${index}</name></domain>`;
     const first = parseXml(text(0));
     expect(parseXml(text(0))).toBe(first);

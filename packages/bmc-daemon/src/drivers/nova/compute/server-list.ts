@@ -33,7 +33,10 @@ interface Reading {
  * tags and metadata.
  */
 const FULL_EVERY_MS = 300_000;
-/** Nova may store a change a moment after the `updated` time that the change gets. */
+/**
+ * Each listing also asks for the changes of this time before the previous listing, because Nova may
+ * store a change a moment after the `updated` time of the change.
+ */
 const OVERLAP_MS = 30_000;
 
 /** The list of servers that the daemon serves. */
@@ -124,8 +127,8 @@ export class ServerList {
     const since = isFull || this.#asOf === undefined ? undefined : this.#asOf - OVERLAP_MS;
     const { servers, isIncomplete, asOf } = await this.#api.listServers(since);
     for (const server of servers) this.record(server.id, server, { readAt: startedAt });
-    // Removes servers that are not in the listing. If a listed server has no id, it may be any of
-    // them.
+    // Removes servers that are not in the listing. An incomplete listing has a server without an id,
+    // which may be one of these servers.
     if (isFull && !isIncomplete) {
       const listed = new Set(servers.map(({ id }) => id));
       for (const [id, entry] of this.#entries) {
@@ -133,7 +136,8 @@ export class ServerList {
       }
     }
     if (isFull) this.#fullAt = startedAt;
-    // Later listings begin after this one, so they need no older removals.
+    // An old removal only protects against answers to requests that began before it. Later listings
+    // begin after this one.
     for (const [id, at] of this.#removed) if (at < startedAt) this.#removed.delete(id);
     this.#asOf = asOf;
     // Counts the age from the end of the listing. Otherwise, a listing that takes longer than
