@@ -42,7 +42,7 @@ NOT_OFFERED = {
 }
 
 # A failure of these would change the machine for later steps, or takes minutes.
-NOT_STARTED = ('ironic.set-a-BIOS-setting', 'ironic.reset-the-BIOS-settings', 'ironic.*config-drive', 'sushy.*-while-on', 'sushy.push-the-power-button')
+NOT_TRIED = ('ironic.set-a-BIOS-setting', 'ironic.reset-the-BIOS-settings', 'ironic.*config-drive', 'sushy.*-while-on', 'sushy.push-the-power-button')
 
 
 def reason_of(step):
@@ -50,6 +50,6 @@ def reason_of(step):
     return next((reason for pattern, reason in NOT_OFFERED.items() if fnmatchcase(step, pattern)), None)
 
 
-def is_started(step):
-    """Returns whether to try a step. A step that Nova does not offer, but that passes, shows a change of the daemon."""
-    return reason_of(step) is None or not any(fnmatchcase(step, pattern) for pattern in NOT_STARTED)
+def should_try(step):
+    """Returns whether to try a step. If a step passes although Nova does not offer it, the daemon has changed."""
+    return reason_of(step) is None or not any(fnmatchcase(step, pattern) for pattern in NOT_TRIED)

@@ -80,7 +80,7 @@ def main():
     machines = choose_machines(bmc, arguments.system)
     address = urlsplit(bmc.url)
     images = ImageServer(arguments.images, address_towards(address.hostname, address.port or 443))
-    backend = {'reason_of': nova.reason_of, 'is_started': nova.is_started} if arguments.backend == 'nova' else {}
+    backend = {'reason_of': nova.reason_of, 'should_try': nova.should_try} if arguments.backend == 'nova' else {}
     steps = Steps(secrets=[password], **backend)
     lab = Lab(arguments, bmc, machines, images, steps, Path(arguments.folder))
     for name in arguments.clients.split(','):

@@ -34,19 +34,20 @@ def wait_for(what, probe, wanted, seconds=120):
 
 
 class Steps:
-    """Runs and counts the steps of all clients."""
+    """Runs and counts the steps of all clients.
 
-    """@param reason_of returns why the service does not offer a step (`client.name`); None if it does.
-    @param is_started returns whether to try a step nevertheless."""
+    @param reason_of returns why the service does not offer a step (`client.name`); None if it does.
+    @param should_try returns whether to try a step that the service may not offer.
+    """
 
-    def __init__(self, secrets=(), output=sys.stdout, reason_of=lambda step: None, is_started=lambda step: True):
+    def __init__(self, secrets=(), output=sys.stdout, reason_of=lambda step: None, should_try=lambda step: True):
         self.counts = {}  # client: [passed, failed, not run]
         self.seconds = {}
         self.failed = []
         self._secrets = [secret for secret in secrets if secret]
         self._output = output
         self._reason_of = reason_of
-        self._is_started = is_started
+        self._should_try = should_try
 
     def _report(self, verdict, client, name, why=''):
         not_offered = self._reason_of(f'{client}.{name.partition("[")[0]}')
@@ -77,9 +78,9 @@ class Steps:
             self._report('PASS', client, name)
 
     def run(self, client, name, work):
-        """Runs `work()` as a step, unless the service does not offer it and a failure would disturb later steps."""
+        """Runs `work()` as a step if `should_try` allows it. Otherwise records the step as not run."""
         step = f'{client}.{name.partition("[")[0]}'
-        if not self._is_started(step):
+        if not self._should_try(step):
             self.skip(client, name, self._reason_of(step))
             return
         with self.step(client, name):
@@ -97,14 +98,14 @@ class Steps:
         """Measures the time of a client. A fault outside its steps counts as one failed step."""
         before = time.monotonic()
         try:
-            with_fault = None
+            fault = None
             yield
         except KeyboardInterrupt:
             raise
         except (Exception, SystemExit) as error:
-            with_fault = error
-        if with_fault is not None:
-            self._report('FAIL', name, 'to-the-end', f'{type(with_fault).__name__}: {with_fault}')
+            fault = error
+        if fault is not None:
+            self._report('FAIL', name, 'outside-the-steps', f'{type(fault).__name__}: {fault}')
         self.seconds[name] = self.seconds.get(name, 0) + time.monotonic() - before
 
     def summary(self):

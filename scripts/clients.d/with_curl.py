@@ -1,4 +1,4 @@
-"""curl, as in docs/guides/clients.md: a session with credentials in the URL, and one with a token."""
+"""curl, as in docs/guides/clients.md: requests with a password, and requests with the token of a session."""
 from page import run_block
 from steps import expect
 

@@ -63,4 +63,4 @@ def run_program(lab, program, machine, suffix):
             if verdict != 'PASS':
                 raise Unexpected(line)
     if done.returncode != 0 and not any(line.startswith('FAIL ') for line in lines):
-        lab.steps.failure(NAME, 'to-the-end' + suffix, f'exit status {done.returncode}: {done.stderr}')
+        lab.steps.failure(NAME, 'outside-the-steps' + suffix, f'exit status {done.returncode}: {done.stderr}')

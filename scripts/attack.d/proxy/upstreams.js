@@ -53,7 +53,7 @@ const raw = (id, method = 'GET') => `${method} /openai/v1/${id} HTTP/1.1\r\nhost
 const handshake = 'upgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
 
 /** The kinds of requests to an upstream. */
-const ways = {
+const requestKinds = {
   model: (id) => chat(id),
   stream: (id) => chat(id, ',"stream":true'),
   form,
@@ -65,7 +65,7 @@ const ways = {
       .replace('\r\n\r\n', `\r\n${handshake}\r\n`),
 };
 
-/** Node's own clients reject heads from 16 KiB on. */
+/** Maximum size of a head that a client gets. Node's clients reject heads of 16 KiB and more. */
 const MAX_HEAD_BYTES = 8192;
 
 /**
@@ -75,7 +75,7 @@ const MAX_HEAD_BYTES = 8192;
 async function tryAnswer({ daemon, answers }, id, way, serve) {
   answers.set(String(id), serve);
   const isUpgraded = (text) => way === 'WebSocket' && text.includes('\r\n\r\n');
-  const { text, isClosed } = await exchange(daemon.port, ways[way](`hostile-${id}-`), { until: isUpgraded });
+  const { text, isClosed } = await exchange(daemon.port, requestKinds[way](`hostile-${id}-`), { until: isUpgraded });
   answers.delete(String(id));
   if (!isClosed && !isUpgraded(text))
     throw new Error(`${way}: no end within ${PATIENCE} s after ${JSON.stringify(text.slice(0, 200))}`);
@@ -114,7 +114,7 @@ const statusAttack = {
     const upstream = await withUpstream(arena);
     let id = 1;
     for (const status of statusLines) {
-      for (const way of Object.keys(ways)) {
+      for (const way of Object.keys(requestKinds)) {
         const head = arena.random.oneIn(2) ? '' : 'upgrade: h2c\r\nconnection: Upgrade\r\ncontent-length: 0\r\n';
         await tryAnswer(upstream, (id += 1), way, (socket) =>
           socket.end(`HTTP/1.1 ${status}\r\n${head}\r\n`, 'latin1'),
@@ -144,7 +144,7 @@ const mutationAttack = {
     const upstream = await withUpstream(arena);
     const one = (id) => {
       const bytes = mutate(arena.random.pick(seeds), arena.random);
-      const way = arena.random.pick(Object.keys(ways));
+      const way = arena.random.pick(Object.keys(requestKinds));
       return tryAnswer(upstream, id, way, (socket) => socket.end(bytes)).catch((error) => {
         throw new Error(
           `${error.message}; the upstream sent ${JSON.stringify(bytes.toString('latin1').slice(0, 400))}`,
@@ -176,7 +176,7 @@ const floodAttack = {
   run: async (arena) => {
     const upstream = await withUpstream(arena);
     let id = 1000;
-    for (const way of Object.keys(ways)) {
+    for (const way of Object.keys(requestKinds)) {
       for (const [name, text] of Object.entries(floods)) {
         const reason = name.includes('reason') ? 'x'.repeat(5000) : 'OK';
         await tryAnswer(upstream, (id += 1), way, (socket) =>
@@ -201,7 +201,7 @@ const emptyAttack = {
           `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${length(body)}connection: close\r\n\r\n${body}`,
         ),
       );
-      const { text } = await exchange(daemon.port, ways.model(`hostile-${id}-`));
+      const { text } = await exchange(daemon.port, requestKinds.model(`hostile-${id}-`));
       if (!/^HTTP\/1\.1 5\d\d /.test(text)) throw new Error(`${JSON.stringify(body)}: ${text.slice(0, 200)}`);
     }
   },
@@ -223,10 +223,10 @@ const lateAttack = {
         });
       });
       const way = arena.random.pick(['model', 'form', 'raw']);
-      const first = await exchange(upstream.daemon.port, ways[way]('hostile-3000-'));
+      const first = await exchange(upstream.daemon.port, requestKinds[way]('hostile-3000-'));
       if (!first.text.includes('chat.completion')) throw new Error(`${way}: ${first.text.slice(0, 200)}`);
-      // Bytes that arrive after the next request look like its answer. These bytes arrive before
-      // it.
+      // Waits until the second answer has arrived. If it arrived after the next request, the proxy
+      // could not distinguish it from the answer to that request.
       await sent;
       await delay(20);
       const probes = await Promise.all(

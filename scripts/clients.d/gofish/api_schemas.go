@@ -14,7 +14,7 @@ type (
 	VirtualMedia   = schemas.VirtualMedia
 )
 
-// This version reads ETags only from @odata.etag in bodies, but the service sends them in headers.
+// This version of gofish reads ETags only from @odata.etag in bodies, but the service sends them in headers.
 const sendsEtags = false
 
 func readTasks(service *gofish.Service) error {

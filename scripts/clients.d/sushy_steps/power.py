@@ -18,7 +18,7 @@ class Power(SushySystem):
         self.reset('ON', 'On')
         self.boots('ISO')
 
-    def step_override_is_over_after_that(self):
+    def step_override_ends_after_one_boot(self):
         expect('the override', self.boot_of()[0], 'Disabled')
 
     def step_second_boot_from_the_disk(self):
@@ -31,16 +31,16 @@ class Power(SushySystem):
 
     def step_insert_while_on(self):
         self.drive.insert_media(self.lab.other_image_url)
-        self.seen('OTHER')
+        self.expect_media('OTHER')
 
     def step_change_while_on(self):
         drive = self.drive
         drive.eject_media()
-        self.seen(None)
+        self.expect_media(None)
         drive.insert_media(f'{self.lab.images.url}/boot.iso')
-        self.seen('RESCUE')
+        self.expect_media('RESCUE')
 
-    def seen(self, label):
+    def expect_media(self, label):
         self.console.expect_media(label)
 
     def step_graceful_restart(self):
@@ -48,20 +48,20 @@ class Power(SushySystem):
         self.reset('GRACEFUL_RESTART', 'On')
         self.boots('DISK')
 
-    def has_image(self):
-        """Inserts the image, if a step before has not run."""
+    def ensure_image(self):
+        """Inserts the image if the drive is empty, for example because an earlier step was skipped."""
         if not self.drive.inserted:
             self.drive.insert_media(self.lab.image_url)
 
     def step_override_once_while_on(self):
-        self.has_image()
+        self.ensure_image()
         self.override('Cd', 'Once')
         self.console.forget()
         self.reset('FORCE_RESTART', 'On')
         self.boots('ISO')
 
     def step_third_boot_from_the_disk(self):
-        """Nova cannot pause a server that runs an image."""
+        """Boots the disk, because a later step pauses the machine, and Nova cannot pause a server that runs an image."""
         self.console.forget()
         self.reset('FORCE_RESTART', 'On')
         self.boots('DISK')
@@ -93,7 +93,7 @@ class Power(SushySystem):
         self.reset('PUSH_POWER_BUTTON', 'Off')
 
     def step_boot_from_it_always(self):
-        self.has_image()
+        self.ensure_image()
         if self.machine.power != 'Off':
             self.reset('FORCE_OFF', 'Off')
         self.override('Cd', 'Continuous')
@@ -106,12 +106,12 @@ class Power(SushySystem):
     def step_force_off(self):
         self.reset('FORCE_OFF', 'Off')
 
-    def step_eject_at_rest(self):
+    def step_eject_while_off(self):
         self.drive.eject_media()
         self.override('Hdd', 'Continuous')
         expect('inserted', self.drive.inserted, False)
 
-    def step_images_that_are_not_there(self):
+    def step_missing_image(self):
         try:
             self.drive.insert_media(f'{self.lab.images.url}/no-such.iso')
         except self.sushy.exceptions.SushyError:

@@ -1,4 +1,4 @@
-"""A system of sushy, and what all steps with it use."""
+"""The base class of steps with sushy."""
 import importlib.util
 import shutil
 import sys
@@ -8,7 +8,7 @@ from steps import expect
 
 
 def import_sushy(folder):
-    """Makes a copy of Debian's package with a missing folder. Without it, every registry lookup fails."""
+    """Copies Debian's package and adds a folder that it lacks. Without this folder, every registry lookup fails."""
     original = Path(importlib.util.find_spec('sushy').origin).parent
     copy = folder / 'python' / 'sushy'
     if not copy.exists():
