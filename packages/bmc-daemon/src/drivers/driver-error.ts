@@ -33,7 +33,9 @@ export type DriverErrorKind =
   | 'storageFull'
   /** The machine has no free place for a drive. */
   | 'noPlace'
-  /** Anything else: 500, logged with its cause. */
+  /** The hypervisor failed, for a reason that it gives: 500 with this reason. */
+  | 'failed'
+  /** A fault of the daemon: 500, logged with its cause. */
   | 'internal';
 
 /**

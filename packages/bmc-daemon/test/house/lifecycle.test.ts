@@ -153,6 +153,7 @@ const provoked: readonly (readonly [row: string, provoke: () => Promise<Received
   ['operation: 400 CreateLimitReachedForResource', () => reset('noPlace')],
   ['operation: 406 HeaderInvalid', () => failures.get(stream.uri, { Accept: 'application/json' })],
   ['operation: 507 InsufficientStorage', () => reset('storageFull')],
+  ['operation: 500 OperationFailed', () => reset('failed')],
   ['operation: 500 InternalError', () => reset('internal')],
 ];
 

@@ -14,8 +14,8 @@ describe('driverError', () => {
     ['OPERATION_INVALID', 'conflict'],
     ['NO_SUPPORT', 'unsupported'],
     ['ACCESS_DENIED', 'unsupported'],
-    ['XML_ERROR', 'internal'],
-    ['UNKNOWN_999', 'internal'],
+    ['XML_ERROR', 'failed'],
+    ['UNKNOWN_999', 'failed'],
   ])('translates %s to the kind %s', (code, kind) => {
     const cause = libvirtError(code, 'why');
     const error = driverError('doing x on y', cause);

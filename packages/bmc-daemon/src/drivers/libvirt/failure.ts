@@ -50,7 +50,8 @@ export function driverError(doing: string, error: unknown): DriverError {
       error.message,
     );
     const stopped = changed || needsReset(error);
-    const kind = full ? 'storageFull' : noPlace ? 'noPlace' : stopped ? 'conflict' : (kinds[error.code] ?? 'internal');
+    const other = error.isRemote ? 'failed' : 'internal';
+    const kind = full ? 'storageFull' : noPlace ? 'noPlace' : stopped ? 'conflict' : (kinds[error.code] ?? other);
     return new DriverError(kind, `${doing}: ${oneLine(error.message)}`, { cause: error });
   }
   return new DriverError('internal', `${doing}: ${error instanceof Error ? oneLine(error.message) : 'failed'}`, {

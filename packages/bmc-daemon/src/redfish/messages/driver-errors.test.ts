@@ -44,6 +44,7 @@ describe('toRedfishError', () => {
     ['mediaTls', 400, 'AccessDenied', ['https://images/a.iso?******'], ['#/Image']],
     ['mediaTooLarge', 400, 'ActionParameterValueConflict', ['Image', 'https://images/a.iso?******'], ['#/Image']],
     ['insertFailed', 409, 'OperationFailed', [], []],
+    ['failed', 500, 'OperationFailed', [], []],
     ['storageFull', 507, 'InsufficientStorage', [], []],
     ['noPlace', 400, 'CreateLimitReachedForResource', [], []],
   ])('answers %s in an action with %i %s', (kind, status, key, args, related) => {

@@ -3,8 +3,9 @@
  * translates a {@link DriverError}.
  */
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
-import { DriverError, type DriverErrorField } from '../../drivers/driver-error.js';
+import { DriverError, type DriverErrorField, type DriverErrorKind } from '../../drivers/driver-error.js';
 import { RedfishError } from './errors.js';
+import { hypervisorText } from './hypervisor-text.js';
 import { ChangeRefused, StoreUnavailable } from '../../replicas/store-unavailable.js';
 import { isStorageFull, StorageError } from '../../storage-error.js';
 import { withPointers, message, messageStatus, sentence, withDetail, type Message } from './messages.js';
@@ -46,7 +47,7 @@ const retryAfterSeconds = 5;
  * - a {@link DriverError}: the message for its kind.
  * - a {@link StorageError}: 507 InsufficientStorage or 500 OperationFailed, with the name of the
  *   file.
- * - everything else, and the kind `internal`: 500 InternalError; the cause goes to the log only.
+ * - everything else, and the kind `internal` (a fault of the daemon): 500 InternalError; the cause goes to the log only.
  */
 export function toRedfishError(error: unknown, context: ErrorContext): RedfishError {
   if (error instanceof RedfishError) return error;
@@ -56,8 +57,7 @@ export function toRedfishError(error: unknown, context: ErrorContext): RedfishEr
     return new RedfishError(500, [message('InternalError')], {}, error);
   }
   const fault = describe(error, context);
-  // The driver's text is written for clients: it names the host, image or device.
-  const detailed = withDetail(fault, sentence(error.message));
+  const detailed = withDetail(fault, sentence(textForClients(error)));
   const headers = error.kind === 'unavailable' ? { 'Retry-After': String(retryAfterSeconds) } : {};
   return new RedfishError(status(error, fault), [detailed], headers, error);
 }
@@ -87,6 +87,13 @@ function storageError(error: StorageError): RedfishError {
   return new RedfishError(500, [withDetail(message('OperationFailed'), detail)], {}, error);
 }
 
+/** Kinds of errors whose text may contain a text of the hypervisor. */
+const withHypervisorText: ReadonlySet<DriverErrorKind> = new Set(['failed', 'insertFailed']);
+
+/** Returns the text of an error. The driver writes most texts for clients: they name the host, image or device. */
+const textForClients = ({ kind, message: text }: DriverError): string =>
+  withHypervisorText.has(kind) ? hypervisorText(text) : text;
+
 function status(error: DriverError, fault: Message): number {
   // GeneralError has status 500, but a machine that lacks a feature is not a failure of the
   // service.
@@ -96,6 +103,8 @@ function status(error: DriverError, fault: Message): number {
   // The usual 502 is wrong here: many clients retry after a 502, and the repeated power-on would
   // boot with an empty drive.
   if (error.kind === 'insertFailed') return 409;
+  // A repeated request would fail in the same way.
+  if (error.kind === 'failed') return 500;
   return messageStatus(fault);
 }
 
@@ -135,6 +144,7 @@ function describe(error: DriverError, context: ErrorContext): Message {
       if (context.action === undefined) return invalid(imageProperty, context);
       return withPropertyPointer(message('ActionParameterValueConflict', imageProperty, image), imageProperty);
     case 'insertFailed':
+    case 'failed':
       return message('OperationFailed');
     case 'storageFull':
       return message('InsufficientStorage');

@@ -151,5 +151,5 @@ async function execute(
   // libvirt returns an error of QEMU as a normal reply.
   const { error, return: result } = answer.parse(JSON.parse(text));
   if (error === undefined || optional) return result;
-  throw new DriverError('internal', `${doing}: ${error.desc}`);
+  throw new DriverError('failed', `${doing}: ${error.desc}`);
 }

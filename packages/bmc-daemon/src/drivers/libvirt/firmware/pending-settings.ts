@@ -25,7 +25,7 @@ interface PendingSettingsOptions {
 }
 
 /** Kinds of errors after which a retry is useless. The daemon then drops the settings. */
-const permanentKinds: ReadonlySet<string> = new Set(['invalid', 'unsupported', 'conflict', 'internal']);
+const permanentKinds: ReadonlySet<string> = new Set(['invalid', 'unsupported', 'conflict', 'failed', 'internal']);
 
 /** Applies firmware settings at the next start of their machine. */
 export class PendingSettings {

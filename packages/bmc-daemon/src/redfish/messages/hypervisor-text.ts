@@ -1,0 +1,17 @@
+/** Texts of hypervisors in messages for clients. */
+import { maskUrl } from '@rackless/daemon/text/mask-url.js';
+
+const URL_IN_TEXT = /[a-z][a-z0-9+.-]*:\/\/[^\s'"<>]+/gi;
+const QUOTED_PATH = /(['"])\/(?:[^'"\n]*\/)?([^'"/\n]+)\1/g;
+const PATH = /(?<![\w./:~*-])\/(?:[^\s/'":,;]+\/)+([^\s/'":,;]+)/g;
+
+/**
+ * Returns a text of libvirt or QEMU without the secrets of its URLs, and with the names of files in
+ * place of their paths. A client needs the name to find the fault, and the folders are those of the
+ * host. The log has the whole text.
+ */
+export const hypervisorText = (text: string): string =>
+  text
+    .replace(URL_IN_TEXT, (url) => maskUrl(url))
+    .replace(QUOTED_PATH, '$1$2$1')
+    .replace(PATH, '$1');

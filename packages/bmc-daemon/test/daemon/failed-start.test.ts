@@ -1,0 +1,61 @@
+/** Starts that libvirt or QEMU rejects. */
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startLibvirtd, type PrivateLibvirtd } from '../../../libvirt/test/harness/libvirtd.js';
+import { daemonFixture } from './fixture.js';
+
+const { start } = daemonFixture();
+let libvirtd: PrivateLibvirtd;
+let address: string;
+
+beforeAll(async () => {
+  libvirtd = await startLibvirtd({ driver: 'qemu' });
+});
+// The fixture ends the daemon after each test.
+beforeEach(async () => {
+  address = await start(['-i', '127.0.0.1', '-p', '0', '--libvirt-uri', libvirtd.uri]).address();
+});
+afterAll(() => libvirtd.stop());
+
+async function powerOn(name: string, devices: string): Promise<{ status: number; text: string }> {
+  const file = join(libvirtd.dir, 'tmp', `${name}.xml`);
+  await writeFile(
+    file,
+    `<domain type='qemu'><name>${name}</name><memory unit='MiB'>16</memory>
+      <os><type arch='x86_64' machine='q35'>hvm</type></os><devices>${devices}</devices></domain>`,
+  );
+  await promisify(execFile)('virsh', ['--connect', libvirtd.uri, 'define', file]);
+  const response = await fetch(`${address}/redfish/v1/Systems/${name}/Actions/ComputerSystem.Reset`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ ResetType: 'On' }),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+describe('a start that fails', () => {
+  it("answers with libvirt's reason and the name of the missing disk, without its folder", async () => {
+    const disk = `<disk type='file'><source file='/srv/private/missing.img'/><target dev='vda' bus='virtio'/></disk>`;
+    const { status, text } = await powerOn('no-disk', disk);
+    expect([status, text]).toEqual([500, expect.stringContaining('OperationFailed')]);
+    expect(text).toMatch(/Starting machine no-disk: .*'missing\.img'.*No such file/);
+    expect(text).not.toContain('private');
+  });
+
+  it("answers with QEMU's reason, without the token of a URL", async () => {
+    const disk = `<disk type='network' device='cdrom'><target dev='sda' bus='sata'/><readonly/>
+      <source protocol='http' name='a.iso' query='token=secret'><host name='127.0.0.1' port='1'/></source></disk>`;
+    const { status, text } = await powerOn('no-server', disk);
+    expect([status, text]).toEqual([500, expect.stringContaining('OperationFailed')]);
+    expect(text).toMatch(/Starting machine no-server: .*(CURL|connect)/i);
+    expect(text).not.toContain('secret');
+  });
+
+  it('answers with the name of a network that does not exist', async () => {
+    const { text } = await powerOn('no-network', `<interface type='network'><source network='lab'/></interface>`);
+    expect(text).toMatch(/Starting machine no-network: .*no network with matching name 'lab'/);
+  });
+});
