@@ -25,7 +25,6 @@ type Result = Readonly<Record<'invalid' | 'served' | 'refused' | 'unserved', rea
 interface Script {
   readonly readSamples: (file: string) => readonly Sample[];
   readonly measure: (load: typeof loadConfig, samples: readonly Sample[]) => Result;
-  readonly renderPage: (result: Result) => string;
 }
 
 const path = fileURLToPath(new URL('../../scripts/litellm-samples.js', import.meta.url));
@@ -54,10 +53,13 @@ describe("samples of LiteLLM's documentation", () => {
 
   // CI skips no test, and the samples are not part of the repository. Without them there is no test.
   if (file !== undefined)
-    it('leave few valid samples without a served model, and the page lists them; npm run generate updates it', () => {
+    it('leave few valid samples without a served model, and the page lists each of them', () => {
       const result = script.measure(loadConfig, script.readSamples(file));
       expect(result.valid).toBeGreaterThan(500);
       expect(result.unserved.length / result.valid).toBeLessThan(0.3);
-      expect(readFileSync(page, 'utf8')).toBe(script.renderPage(result));
+      // The page may list more. `npm run generate` updates it.
+      const listed = readFileSync(page, 'utf8');
+      const missing = [...result.unserved, ...result.refused].filter(({ source }) => !listed.includes(`\`${source}\``));
+      expect(missing).toEqual([]);
     });
 });
