@@ -145,8 +145,8 @@ const pagesOfKeys: ReadonlySet<string> = new Set(['/v1/models', '/v1/models/{id}
 function authorizePage(exchange: Exchange, path: string, open: boolean): boolean {
   const isClosed = exchange.serving.settings.closedPages.has(path);
   if (!authorize(exchange, open && !isClosed)) return false;
-  const isForKeys = open || pagesOfKeys.has(exchange.routeLabel);
-  const fault = isClosed && exchange.client?.key !== undefined ? adminOnly(path) : pathFault(exchange, isForKeys);
+  const kind = open || pagesOfKeys.has(exchange.routeLabel) ? 'info' : null;
+  const fault = isClosed && exchange.client?.key !== undefined ? adminOnly(path) : pathFault(exchange, kind);
   if (fault !== undefined) refuse(exchange, fault);
   return fault === undefined;
 }

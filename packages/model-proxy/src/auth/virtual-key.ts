@@ -16,15 +16,25 @@ export interface VirtualKey {
   /**
    * Returns whether the key may request a path.
    * @param path as `plainPath` returns it.
-   * @param byDefault whether keys without allowed routes may request it.
+   * @param kind null: only keys with this path in their allowed routes may request it.
    */
-  allowsPath(path: string, byDefault: boolean): boolean;
+  allowsPath(path: string, kind: RouteKind | null): boolean;
 }
 
 /** LiteLLM's names for all models. */
 const ALL_MODELS: ReadonlySet<string> = new Set(['*', 'all-proxy-models', 'all-team-models']);
-/** LiteLLM's names of groups of routes. `management_routes` opens no path here: it would need the master key. */
-const DEFAULT_ROUTES: ReadonlySet<string> = new Set(['llm_api_routes', 'openai_routes', 'info_routes']);
+/** The paths that are open to keys without allowed routes: for models, and for information about models. */
+export type RouteKind = 'model' | 'info';
+/**
+ * LiteLLM's names of groups of routes, with the paths that they open. `management_routes` opens no
+ * path here: it would need the master key.
+ */
+const groupsOfRoutes: ReadonlyMap<string, readonly RouteKind[]> = new Map([
+  ['llm_api_routes', ['model', 'info']],
+  ['openai_routes', ['model', 'info']],
+  ['info_routes', ['info']],
+]);
+const ALL_KINDS: readonly RouteKind[] = ['model', 'info'];
 const NO_MODELS = 'no-default-models';
 
 /** Makes the key of a request. */
@@ -33,7 +43,9 @@ export function virtualKeyOf(digest: string, stored: StoredKey): VirtualKey {
   const allowsModel = modelTest(models);
   const aliasNames = new Map(Object.entries(aliases));
   const isAllowedPath = pathTest(allowedRoutes.filter((route) => route.startsWith('/')));
-  const allowsDefault = allowedRoutes.length === 0 || allowedRoutes.some((route) => DEFAULT_ROUTES.has(route));
+  const kinds =
+    allowedRoutes.length === 0 ? ALL_KINDS : allowedRoutes.flatMap((route) => groupsOfRoutes.get(route) ?? []);
+  const [allowsModels, allowsInfo] = [kinds.includes('model'), kinds.includes('info')];
   return {
     digest,
     stored,
@@ -41,7 +53,8 @@ export function virtualKeyOf(digest: string, stored: StoredKey): VirtualKey {
     // An alias of an allowed model is allowed.
     allowsModel: (name) => allowsModel(name) || allowsModel(aliasNames.get(name) ?? name),
     modelOf: (name) => aliasNames.get(name) ?? name,
-    allowsPath: (path, byDefault) => (byDefault && allowsDefault) || isAllowedPath(path),
+    allowsPath: (path, kind) =>
+      (kind === 'model' ? allowsModels : kind === 'info' && allowsInfo) || isAllowedPath(path),
   };
 }
 

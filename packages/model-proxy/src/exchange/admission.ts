@@ -1,5 +1,5 @@
 /** Checks what the virtual key of a request may do, before the request is forwarded. */
-import type { VirtualKey } from '../auth/virtual-key.js';
+import type { RouteKind, VirtualKey } from '../auth/virtual-key.js';
 import { budgetExceeded, modelNotAllowed, modelUnchecked, pathNotAllowed } from '../errors/access.js';
 import type { ProxyError } from '../errors/proxy-error.js';
 import { plainPath } from '../endpoints/paths.js';
@@ -19,7 +19,7 @@ export function admitClient(exchange: Exchange, proceed: () => void): void {
     proceed();
     return;
   }
-  const fault = pathFault(exchange, true) ?? budgetFault(key, keys.store);
+  const fault = pathFault(exchange, 'model') ?? budgetFault(key, keys.store);
   if (fault !== undefined) {
     refuse(exchange, fault);
     return;
@@ -36,12 +36,12 @@ export function admitClient(exchange: Exchange, proceed: () => void): void {
 
 /**
  * Returns the error if the client's key may not request the path.
- * @param byDefault whether virtual keys without allowed routes may request it.
+ * @param kind null: only keys with this path in their allowed routes may request it.
  */
-export function pathFault({ request, client }: Exchange, byDefault: boolean): ProxyError | undefined {
+export function pathFault({ request, client }: Exchange, kind: RouteKind | null): ProxyError | undefined {
   const key = client?.key;
   const path = plainPath(request.url ?? '/');
-  if (key === undefined || key.allowsPath(path, byDefault)) return undefined;
+  if (key === undefined || key.allowsPath(path, kind)) return undefined;
   return pathNotAllowed(path, key.stored.allowedRoutes);
 }
 

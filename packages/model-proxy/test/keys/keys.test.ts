@@ -290,6 +290,16 @@ describe('a virtual key', () => {
     expect((await app.chat(reader)).status).toBe(403);
   });
 
+  it('may read information about models, but run none, with key_type read_only', async () => {
+    const key = await app.create({ key_type: 'read_only' });
+    const paths = ['/v1/models', '/v1/models/public', '/model/info', '/key/info'];
+    for (const path of paths)
+      expect([path, (await app.manage('GET', path, undefined, key)).status]).toEqual([path, 200]);
+    for (const path of ['/v1/chat/completions', '/v1/embeddings'])
+      expect([path, (await app.manage('POST', path, { model: 'public' }, key)).status]).toEqual([path, 403]);
+    expect(app.asked).toEqual([]);
+  });
+
   it('has a budget, which a new period resets', async () => {
     await app.close();
     app = await serveKeys({ deployment: { modelInfo: { input_cost_per_token: 0.01, output_cost_per_token: 0.02 } } });
