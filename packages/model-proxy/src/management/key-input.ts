@@ -8,6 +8,10 @@ import type { StoredKey } from '../store/keys.js';
 
 const MAX_NAMES = 1000;
 const MAX_METADATA_LENGTH = 16_384;
+/** Deeper values would exceed the stack when they are written as JSON. */
+const MAX_METADATA_DEPTH = 100;
+/** Maximum length of a key as JSON. In UTF-8 it stays below the limit for a line of the store. */
+const MAX_KEY_LENGTH = 262_144;
 
 // Control characters could forge lines of a log in text form.
 const name = z
@@ -73,9 +77,15 @@ export function parseKeyInput(body: Readonly<Record<string, unknown>>): KeyInput
     const [issue] = error.issues;
     throw invalidParameter(issue?.path.join('.') ?? 'body', `has an invalid value: ${issue?.message ?? ''}`);
   }
+  if (!isWithinDepth(data.metadata, MAX_METADATA_DEPTH)) throw invalidParameter('metadata', 'is nested too deeply');
   if (JSON.stringify(data.metadata ?? {}).length > MAX_METADATA_LENGTH)
     throw invalidParameter('metadata', 'is too long');
   return data;
+}
+
+function isWithinDepth(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return depth > 0 && Object.values(value).every((inner) => isWithinDepth(inner, depth - 1));
 }
 
 function isEmpty(value: unknown): boolean {
@@ -117,11 +127,11 @@ export function newKey(secretName: string, now: number): StoredKey {
 
 /**
  * Returns a key with the changes of a request. Absent members stay, and null removes a setting.
- * @throws {ProxyError} 400: a duration is invalid.
+ * @throws {ProxyError} 400: a duration is invalid, or the key would be too long for the store.
  */
 export function changedKey(key: StoredKey, input: KeyInput, now: number): StoredKey {
   const { max_budget: maxBudget, key_type: keyType } = input;
-  return {
+  const changed = {
     ...key,
     alias: chosen(input.key_alias, key.alias, null),
     models: chosen(input.models, key.models, []),
@@ -140,6 +150,9 @@ export function changedKey(key: StoredKey, input: KeyInput, now: number): Stored
     teamId: chosen(input.team_id, key.teamId, null),
     updatedAt: now,
   };
+  if (JSON.stringify(changed).length > MAX_KEY_LENGTH)
+    throw requestFault(`A key has at most ${MAX_KEY_LENGTH} characters as JSON. Use shorter lists.`);
+  return changed;
 }
 
 function chosen<Value>(given: Value | null | undefined, before: Value, empty: Value): Value {

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { digestOf } from '../../src/store/keys.js';
 import { StoreUnavailable } from '../../src/store/store.js';
-import { open } from '../harness/call.js';
+import { call, open } from '../harness/call.js';
 import { deploymentAt, json } from '../support/app.js';
 import { MASTER, serveKeys, type KeyedApp } from './fixture.js';
 
@@ -74,6 +74,20 @@ describe('POST /key/generate', () => {
     expect(answer.status).toBe(400);
     expect(errorOf(answer)['message']).toMatch(message);
     expect(app.store.keys.size).toBe(0);
+  });
+
+  it('rejects values that cannot be written as JSON, or are too long for the store', async () => {
+    const deep = `{"metadata":{"list":${'['.repeat(50_000)}${']'.repeat(50_000)}}}`;
+    const nested = await call(`${app.url}/key/generate`, {
+      headers: { authorization: `Bearer ${MASTER}` },
+      body: deep,
+    });
+    expect([nested.status, errorOf(nested)['message']]).toEqual([400, expect.stringMatching(/nested too deeply/)]);
+    const models = Array.from({ length: 1000 }, (_, n) => `${'名'.repeat(200)}${n}`);
+    const key = await app.create({ models });
+    const aliases = Object.fromEntries(models.slice(0, 600).map((name) => [name, name]));
+    const long = await app.manage('POST', '/key/update', { key, aliases });
+    expect([long.status, errorOf(long)['message']]).toEqual([400, expect.stringMatching(/at most 262144 characters/)]);
   });
 
   it('rejects a body that is not a JSON object', async () => {

@@ -69,6 +69,14 @@ describe('a journal', () => {
     expect(logged).toEqual([]);
   });
 
+  it('rejects an entry that it could not read', async () => {
+    const { journal } = await openJournal();
+    const long: Entry = ['thing', 'a', { text: 'x'.repeat(1_048_576) }];
+    await expect(journal.append([long], { sync: true })).rejects.toThrow('more than 1048576 bytes');
+    await journal.append([thing('b', 1)], { sync: true });
+    expect(await reopened()).toEqual({ b: { n: 1 } });
+  });
+
   it('loses only the write that a crash interrupted, wherever it ends', async () => {
     const { journal } = await openJournal();
     await journal.append([thing('a', 1)], { sync: true });

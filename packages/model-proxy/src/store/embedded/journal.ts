@@ -9,7 +9,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import type { Log } from '@rackless/daemon/log/log.js';
-import { lineOf, type Entry } from './journal-lines.js';
+import { lineOf, MAX_LINE_BYTES, type Entry } from './journal-lines.js';
 import { readJournal } from './journal-reader.js';
 
 /** Options of {@link Journal.open}. */
@@ -116,7 +116,13 @@ export class Journal {
    */
   append(entries: readonly Entry[], options: { readonly sync: boolean }): Promise<void> {
     let text = '';
-    for (const entry of entries) text += lineOf(entry);
+    for (const entry of entries) {
+      const line = lineOf(entry);
+      // A reader would take the line for a damaged one.
+      if (Buffer.byteLength(line) > MAX_LINE_BYTES)
+        return Promise.reject(new Error(`an entry has more than ${MAX_LINE_BYTES} bytes`));
+      text += line;
+    }
     return this.#inOrder(async () => {
       await this.#write(text, options);
       this.#sinceCompaction?.push(text);
