@@ -101,6 +101,16 @@ describe('after a cooldown', () => {
     expect([health.isCalm, select(), select()]).toEqual([true, 'a', 'a']);
   });
 
+  it('the deployment gets requests after a trial that succeeded, although another one still cools down', () => {
+    const { clock, fail, health } = setUp();
+    fail('rateLimit');
+    fail('rateLimit', { ownCooldownMs: 3_600_000 }, 'b');
+    clock.now += 5000;
+    health.began('a');
+    health.succeeded('a');
+    expect([health.isCalm, health.isOnTrial('a')]).toEqual([false, false]);
+  });
+
   it('a request that never ends does not prevent the next trial', () => {
     const { clock, fail, health } = setUp();
     fail('rateLimit');

@@ -86,6 +86,7 @@ export function createDeploymentHealth(
       // A request that began before the cooldown does not end it.
       if (!state.isOnProbation || state.coolsUntil > now()) return;
       state.isOnProbation = false;
+      state.trialUntil = 0;
       onProbation -= 1;
     },
     failed(id, failed) {
