@@ -68,6 +68,23 @@ describe('fallbacks', () => {
     expect(upstreams.map(({ count }) => count)).toEqual([1, 1, 2]);
   });
 
+  it('include those of a fallback that cools down or is at its limit', async () => {
+    const limited: Behavior = { status: 429, headers: { 'retry-after': '60' } };
+    const models = ['chat', 'a', 'a', 'b', 'c'].map((name) => ({
+      name,
+      ...(name === 'a' ? { behavior: limited } : name === 'b' ? { params: { rpm: 1 } } : {}),
+      ...(name === 'chat' ? { behavior: broken } : {}),
+    }));
+    const { ask } = await setUp(models, {
+      router_settings: { fallbacks: [{ chat: ['a'] }, { a: ['b'] }, { b: ['c'] }] },
+    });
+    // The first request begins the cooldown of group a, and reaches the limit of group b.
+    expect([groupOf(await ask()), groupOf(await ask())]).toEqual([
+      [200, 'b', '2'],
+      [200, 'c', '1'],
+    ]);
+  });
+
   it('depend on the error: a long prompt, refused content, or another error', async () => {
     const names = ['chat', 'long', 'lenient', 'other'];
     const { ask, upstreams } = await setUp(

@@ -187,7 +187,10 @@ export class Attempts implements AttemptOwner {
       this.#model = exchange.client?.key?.modelOf(next) ?? next;
       this.#failed = new Map();
       this.#earlierRetries = exchange.retries;
-      if (this.#enter(selected) !== undefined) continue;
+      if (this.#enter(selected) !== undefined) {
+        fallbacks.add([this.#model, selected.modelGroup], null);
+        continue;
+      }
       exchange.fallbacks += 1;
       exchange.maxFallbacks = settings.fallback.max;
       return true;
