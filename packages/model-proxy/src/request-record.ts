@@ -20,8 +20,8 @@ export function recordRequest(exchange: Exchange, metrics: Metrics, log: Log): v
   const { response, call, selection, error, usage, startedAt, sentAt, firstByteAt } = exchange;
   const now = performance.now();
   const clientGone = !response.writableFinished && !exchange.upgraded;
-  // The client has disconnected: end the upstream's request.
-  if (clientGone && exchange.answeredAt === 0) call?.abort();
+  // The client has disconnected: end the upstream's request, or the wait for a retry.
+  if (clientGone) call?.abort();
   const status = exchange.upgraded ? 101 : clientGone && !response.headersSent ? CLIENT_GONE : response.statusCode;
   const totalMs = now - startedAt;
   const firstTokenMs = exchange.streamed && firstByteAt !== 0 ? firstByteAt - startedAt : null;

@@ -1,7 +1,7 @@
 /** Deployments that fail beside a deployment that works, or alone. */
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { listening } from '../support/app.js';
 import { passTime, stopTime } from '../harness/stopped-time.js';
 import { open } from '../harness/call.js';
@@ -206,11 +206,14 @@ describe('the wait for a retry', () => {
       () => 'no request',
     );
     await passTime(1000);
+    const timers = jest.getTimerCount();
     socket.destroy();
     await waitFor(
       () => (proxy.logged().some((line) => line.includes('499')) ? true : undefined),
       () => 'the request is not logged',
     );
+    // The timer of the wait would hold the body of the request.
+    expect(jest.getTimerCount()).toBeLessThan(timers);
     await passTime(60_000);
     expect(upstream?.count).toBe(1);
   });
