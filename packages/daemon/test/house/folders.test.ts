@@ -56,3 +56,14 @@ describe('docs/internals/architecture.md', () => {
     expect(named.filter((path) => !existsSync(join(repository, path)))).toEqual([]);
   });
 });
+
+describe('the decisions', () => {
+  it('have a number each, also in their title', () => {
+    const folder = join(repository, 'docs/decisions');
+    const files = readdirSync(folder).filter((name) => /^\d{3}-/.test(name));
+    const numbers = files.map((name) => name.slice(0, 3));
+    expect(numbers).toEqual([...new Set(numbers)]);
+    const titles = files.map((name) => readFileSync(join(folder, name), 'utf8').slice(0, 7));
+    expect(titles).toEqual(numbers.map((number) => `# ${number}. `));
+  });
+});

@@ -25,7 +25,7 @@ export function entryOf(line: string): Entry | undefined {
   try {
     value = JSON.parse(text);
   } catch {
-    // Somebody wrote the line by hand, with its checksum.
+    // A person wrote the line, with its checksum.
     return undefined;
   }
   return isEntry(value) ? value : undefined;
