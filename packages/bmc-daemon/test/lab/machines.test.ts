@@ -1,6 +1,6 @@
 /** `bmc-daemon machine` on a private libvirtd. No machine boots here, except where a title says so. */
 import { execFile } from 'node:child_process';
-import { stat, writeFile } from 'node:fs/promises';
+import { stat, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -362,6 +362,26 @@ describe('machine delete', () => {
     await lab.virsh('undefine', 'node');
     expect(await lab.results('delete', 'node', '--force')).toMatchObject([{ outcome: 'deleted' }]);
     expect(await lab.contents()).toEqual(nothing);
+  });
+
+  it('keeps the log of another machine that has the name of its serial log', async () => {
+    await lab.results('create', 'node', ...small);
+    await lab.define(
+      'domain',
+      `<domain type='qemu'><name>node-serial0</name><memory>65536</memory><os><type machine='q35'>hvm</type></os></domain>`,
+    );
+    const folder = join(lab.libvirtd.dir, 'log/qemu');
+    for (const name of ['node.log', 'node-serial0.log', 'node-serial0.log.0'])
+      await writeFile(join(folder, name), name);
+    expect(await lab.results('delete', 'node')).toMatchObject([
+      {
+        outcome: 'deleted',
+        notes: ['log node-serial0.log in /var/log/libvirt/qemu stays: machine node-serial0 also uses this name'],
+      },
+    ]);
+    expect((await lab.contents()).files).toEqual(['node-serial0.log', 'node-serial0.log.0']);
+    await lab.virsh('undefine', 'node-serial0');
+    for (const name of ['node-serial0.log', 'node-serial0.log.0']) await unlink(join(folder, name));
   });
 
   it('powers a running machine off with --force', async () => {

@@ -50,7 +50,7 @@ async function boots(hypervisor: Hypervisor, type: 'kvm' | 'qemu', { stop, timeo
     throw error;
   } finally {
     await guest?.destroy({ timeoutMs }).catch(() => undefined);
-    if (guest !== undefined) await removeLogs(hypervisor, timeoutMs, [name]);
+    if (guest !== undefined) await removeLogs(hypervisor, timeoutMs, name);
   }
 }
 

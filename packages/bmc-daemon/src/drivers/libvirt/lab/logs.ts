@@ -16,24 +16,37 @@ export function serialLogOf(uri: string, machine: string): string | null {
   return isSession(uri) ? null : `${FOLDER}/${machine}-serial0.log`;
 }
 
+/** Returns the logs of a machine. The serial log of `a` has the name of QEMU's log of a machine `a-serial0`. */
+const logsOf = (machine: string): readonly string[] => [`${machine}.log`, `${machine}-serial0.log`];
+
 /**
- * Removes the logs of machines, also the older files that virtlogd makes of them.
- * @returns why logs are left, one sentence: a log is no reason to fail. An empty list after success.
+ * Removes the logs of a machine, also the older files that virtlogd makes of them. Logs with the
+ * name of a log of another machine stay.
+ * @returns why logs are left, one sentence each: a log is no reason to fail. An empty list after
+ *   success.
  */
 export async function removeLogs(
   hypervisor: Hypervisor,
   timeoutMs: number,
-  machines: readonly string[],
+  machine: string,
 ): Promise<readonly string[]> {
-  const files = new Set(machines.flatMap((machine) => [`${machine}.log`, `${machine}-serial0.log`]));
+  const left = new Set<string>();
   try {
+    const all = await hypervisor.listAllDomains(0, { timeoutMs });
+    const users = new Map(
+      all.flatMap(({ name }) => (name === machine ? [] : logsOf(name).map((log) => [log, name] as const))),
+    );
     await withPoolOfDirectory(hypervisor, FOLDER, timeoutMs, async (pool) => {
       for (const volume of await pool.listAllVolumes({ timeoutMs })) {
-        if (files.has(volume.name.replace(/\.\d+$/, ''))) await deleteVolume(volume);
+        const log = volume.name.replace(/\.\d+$/, '');
+        if (!logsOf(machine).includes(log)) continue;
+        const user = users.get(log);
+        if (user === undefined) await deleteVolume(volume);
+        else left.add(`log ${log} in ${FOLDER} stays: machine ${user} also uses this name`);
       }
     });
-    return [];
   } catch (error) {
-    return [`logs in ${FOLDER} are left: ${reasonOf(error)}`];
+    left.add(`logs in ${FOLDER} are left: ${reasonOf(error)}`);
   }
+  return [...left];
 }

@@ -128,7 +128,7 @@ export async function removeMachine(host: LabHost, own: OwnMachine): Promise<rea
   for (const volume of volumes) {
     await attempt(`deleting volume ${volume.name} in pool ${volume.pool}`, () => deleteVolume(volume));
   }
-  const logs = created.serialLog === null ? [] : await removeLogs(hypervisor, timeoutMs, [name]);
+  const logs = created.serialLog === null ? [] : await removeLogs(hypervisor, timeoutMs, name);
   await attempt(`removing machine ${name}`, () => machine.domain.undefineFlags(UNDEFINE_FLAGS, { timeoutMs }));
   return [...left, ...logs];
 }
