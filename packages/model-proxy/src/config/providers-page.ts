@@ -70,6 +70,34 @@ model_list:
 \`bedrock/openai.gpt-oss-120b-1:0\` and \`bedrock_mantle/…\` use Bedrock's endpoints with OpenAI's API, and
 an API key of Bedrock (\`AWS_BEARER_TOKEN_BEDROCK\`). Other models of \`bedrock/\` are not served.
 
+## Anthropic
+
+\`\`\`yaml
+model_list:
+  - model_name: claude
+    litellm_params:
+      model: anthropic/claude-opus-4-6
+      api_key: os.environ/ANTHROPIC_API_KEY
+\`\`\`
+
+The proxy translates \`/v1/chat/completions\`, its answers, streams and errors from and to Anthropic's
+Messages API.
+
+- System messages, tools, their results, images, PDF files, \`stop\`, \`user\` and \`response_format\` work.
+  Images need a data URL or an https URL. Anthropic's API has no sound.
+- \`max_tokens\` is 4096 if a request has none, plus the tokens for thinking.
+- \`thinking\` goes to Anthropic as it is. \`reasoning_effort\` becomes a number of tokens (1024, 2048, 4096)
+  for models before version 4.6, and adaptive thinking with an effort for all others.
+- Answers have the thinking in \`reasoning_content\`, and with signatures in \`thinking_blocks\`. Send
+  \`thinking_blocks\` back with the message.
+- \`cache_control\` works in parts, messages and tools. \`prompt_tokens\` contains the cached tokens, and
+  \`prompt_tokens_details.cached_tokens\` says how many were read from the cache.
+- The last event of a stream always has \`usage\`.
+- Other parameters of Anthropic, such as \`top_k\`, stay unchanged. Beta features need a header: set
+  \`extra_headers: {anthropic-beta: …}\`.
+- Text completions, embeddings and \`/v1/responses\` get 400, because Anthropic has no such API.
+- \`/v1/messages\` and \`/v1/messages/count_tokens\` are forwarded without translation.
+
 ## Access tokens
 
 The proxy gets the first token at the start, and a new one after four fifths of the lifetime. Requests use

@@ -2,6 +2,7 @@
  * The table of providers. A new provider is a folder or an entry of openai/compatible.ts, and one
  * line here.
  */
+import { anthropic } from './anthropic/anthropic.js';
 import { azureProviders } from './azure/azure.js';
 import { bedrockProviders } from './bedrock/bedrock.js';
 import { hostedVllm } from './hosted-vllm/hosted-vllm.js';
@@ -18,6 +19,7 @@ export { openaiParameters } from './parameters.js';
 const allProviders: readonly Provider[] = [
   openai,
   hostedVllm,
+  anthropic,
   ...azureProviders,
   ...vertexProviders,
   ...bedrockProviders,

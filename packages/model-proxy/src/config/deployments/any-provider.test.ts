@@ -22,10 +22,11 @@ describe('a model of "*"', () => {
     ['groq/llama/3', ['groq', 'llama/3', 'https://api.groq.com/openai/v1', 'groq-key', '*']],
     ['hosted_vllm/a', ['hosted_vllm', 'a', 'http://vllm/v1', null, '*']],
     ['facebook/opt', undefined],
-    ['claude-opus-4-1', undefined],
+    ['claude-opus-4-1', ['anthropic', 'claude-opus-4-1', 'https://api.anthropic.com/v1', null, '*']],
+    ['anthropic.claude-v2', undefined],
     ['mistral-large', undefined],
     ['gpt-oss-120b', undefined],
-    ['anthropic/claude', undefined],
+    ['sagemaker/claude', undefined],
     ['gemini-2.5-pro', undefined],
     ['vertex_ai/gemini-2.5-pro', undefined],
     ['azure/gpt-4o', undefined],
@@ -77,7 +78,8 @@ describe('a model of "*"', () => {
   it('uses its api_base and api_key for every provider', () => {
     const params = '{model: "*", api_base: "http://own/v1", api_key: own}';
     expect(way(params, 'groq/a')).toEqual(['groq', 'a', 'http://own/v1', 'own', '*']);
-    expect(way(params, 'anthropic/a')).toEqual(['openai', 'anthropic/a', 'http://own/v1', 'own', '*']);
+    expect(way(params, 'anthropic/a')).toEqual(['anthropic', 'a', 'http://own/v1', 'own', '*']);
+    expect(way(params, 'sagemaker/a')).toEqual(['openai', 'sagemaker/a', 'http://own/v1', 'own', '*']);
   });
 
   it('is not the same as "*" with a provider', () => {

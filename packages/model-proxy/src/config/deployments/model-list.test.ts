@@ -209,7 +209,12 @@ describe('a provider', () => {
       { GROQ_API_KEY: 'g', OPENAI_API_KEY: 'e' },
       ['openai', 'my-model', 'https://evil.example/api.groq.com/openai/v1', null],
     ],
-    ['{model: claude-3, api_base: "http://v/v1", api_key: k}', {}, ['openai', 'claude-3', 'http://v/v1', 'k']],
+    ['{model: claude-3, api_base: "http://v/v1", api_key: k}', {}, ['anthropic', 'claude-3', 'http://v/v1', 'k']],
+    [
+      '{model: titan, custom_llm_provider: openai, api_base: "http://v/v1", api_key: k}',
+      {},
+      ['openai', 'titan', 'http://v/v1', 'k'],
+    ],
     [
       '{model: gpt-oss-20b, api_base: "http://v/v1"}',
       { OPENAI_API_KEY: 'e' },
@@ -255,11 +260,11 @@ describe('a provider', () => {
   });
 
   it('gets no key of another vendor: its model is not served', () => {
-    const text = `model_list:\n${entry('opus', '{model: claude-opus-4-1, api_key: k}')}${entry('flash', '{model: gemini-2.5-flash, api_key: k}')}`;
+    const text = `model_list:\n${entry('titan', '{model: sagemaker/titan, api_key: k}')}${entry('flash', '{model: gemini-2.5-flash, api_key: k}')}`;
     const { proxy } = load(text);
     expect(proxy.deployments).toEqual([]);
     expect([...(proxy.unserved ?? [])]).toEqual([
-      ['opus', 'anthropic has its own API, which is not implemented'],
+      ['titan', 'sagemaker has its own API, which is not implemented'],
       ['flash', 'vertex_ai needs vertex_project, or VERTEXAI_PROJECT'],
     ]);
   });

@@ -1,0 +1,50 @@
+/**
+ * Anthropic, and servers with its Messages API.
+ * @see https://platform.claude.com/docs/en/api/overview
+ */
+import type { Dialect, DialectEndpoint } from '../dialect.js';
+import { supportedParameters } from '../parameters.js';
+import type { Provider } from '../provider.js';
+import type { TargetOf } from '../target.js';
+import { openaiAnswer } from './answer.js';
+import { ChatStream } from './chat-stream.js';
+import { errorIn } from './errors.js';
+import { anthropicRequest } from './request.js';
+
+/** Chat. @see https://platform.claude.com/docs/en/api/messages */
+const chat: DialectEndpoint = {
+  path: () => 'messages',
+  request: anthropicRequest,
+  answer: openaiAnswer,
+  events: { mediaType: 'text/event-stream', open: ({ model }) => new ChatStream(model) },
+};
+
+const dialect: Dialect = {
+  endpoints: new Map<string, DialectEndpoint | 'unchanged'>([
+    ['chat/completions', chat],
+    ['messages', 'unchanged'],
+    ['messages/count_tokens', 'unchanged'],
+  ]),
+  error: (_status, body) => errorIn(body),
+};
+
+/** As in LiteLLM, an address has `/v1` or not, and may be the complete URL of the messages. */
+const target: TargetOf = ({ apiBase, query }) =>
+  apiBase === null ? null : { apiBase: `${apiBase.replace(/(?:\/v1)?(?:\/messages)?$/, '')}/v1`, query };
+
+const supported = supportedParameters('anthropic', 'chat/completions');
+const none: ReadonlySet<string> = new Set();
+
+/** Anthropic. */
+export const anthropic: Provider = {
+  name: 'anthropic',
+  displayName: 'AnthropicException',
+  apiKeyEnvironment: ['ANTHROPIC_API_KEY'],
+  apiBaseEnvironment: ['ANTHROPIC_API_BASE', 'ANTHROPIC_BASE_URL'],
+  defaultApiBase: 'https://api.anthropic.com/v1',
+  supportedParameters: (endpoint) => (endpoint === 'chat/completions' ? supported : none),
+  // Anthropic rejects requests without a version.
+  headers: (apiKey) => ({ 'anthropic-version': '2023-06-01', ...(apiKey === null ? {} : { 'x-api-key': apiKey }) }),
+  targetOf: target,
+  dialect,
+};

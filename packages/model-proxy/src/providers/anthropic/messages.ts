@@ -1,0 +1,107 @@
+/**
+ * Translates OpenAI's messages to Anthropic's `system` and `messages`.
+ * @see https://platform.claude.com/docs/en/api/messages
+ */
+import { parseJson } from '@rackless/daemon/text/json.js';
+import { invalidParameter } from '../../errors/model.js';
+import { blocksOf, cacheControlOf, type Block } from './content.js';
+import { recordOf, recordsOf, textOf } from './values.js';
+
+/** A message of Anthropic's API. */
+interface Turn {
+  readonly role: 'user' | 'assistant';
+  readonly content: Block[];
+}
+
+/** The conversation in Anthropic's form. */
+export interface Conversation {
+  /** Empty: there is no system message. */
+  readonly system: readonly Block[];
+  readonly messages: readonly Turn[];
+}
+
+/**
+ * Translates a conversation. System messages go to the front. Consecutive messages of one role become
+ * one message, because the results of parallel tool calls must be in one message.
+ * @throws {ProxyError} 400: a message has no counterpart.
+ */
+export function conversationOf(messages: unknown): Conversation {
+  if (!Array.isArray(messages)) throw invalidParameter('messages', 'must be a list');
+  const system: Block[] = [];
+  const turns: Turn[] = [];
+  for (const element of messages) {
+    const message = recordOf(element);
+    if (message === undefined) throw invalidParameter('messages', 'has an element that is not an object');
+    const { role } = message;
+    if (role === 'system' || role === 'developer') system.push(...cached(message, blocksOf(message['content'])));
+    else if (role === 'user') add(turns, 'user', cached(message, blocksOf(message['content'])));
+    else if (role === 'assistant') add(turns, 'assistant', assistantBlocks(message));
+    else if (role === 'tool') add(turns, 'user', [toolResult(message)]);
+    else throw invalidParameter('messages', `has a role that Anthropic's API does not have: ${JSON.stringify(role)}`);
+  }
+  trimLast(turns);
+  return { system, messages: turns };
+}
+
+function add(turns: Turn[], role: Turn['role'], content: readonly Block[]): void {
+  if (content.length === 0) return;
+  const last = turns.at(-1);
+  if (last?.role === role) last.content.push(...content);
+  else turns.push({ role, content: [...content] });
+}
+
+/** Moves the `cache_control` of a message to its last block, where Anthropic expects it. */
+function cached(message: Block, blocks: readonly Block[]): readonly Block[] {
+  const control = cacheControlOf(message);
+  const last = blocks.at(-1);
+  return last === undefined || control['cache_control'] === undefined
+    ? blocks
+    : [...blocks.slice(0, -1), { ...last, ...control }];
+}
+
+function assistantBlocks(message: Block): readonly Block[] {
+  const calls = recordsOf(message['tool_calls']).map(toolUse);
+  // Anthropic requires the thinking of a turn before its other blocks.
+  const thinking = recordsOf(message['thinking_blocks']).filter(
+    ({ type, signature }) => type === 'redacted_thinking' || (type === 'thinking' && typeof signature === 'string'),
+  );
+  const content = blocksOf(message['content'] ?? message['refusal']);
+  return cached(message, [...thinking, ...content, ...calls]);
+}
+
+function toolUse(call: Block): Block {
+  const called = recordOf(call['function']);
+  const name = textOf(called?.['name']);
+  if (name === undefined) throw invalidParameter('messages', 'has a tool call without the name of a function');
+  const text = textOf(called?.['arguments']) ?? '';
+  const input = text.trim() === '' ? {} : recordOf(parseJson(text));
+  if (input === undefined)
+    throw invalidParameter('messages', `has a call of '${name}' whose arguments are not a JSON object`);
+  return { type: 'tool_use', id: callId(call['id']), name, input, ...cacheControlOf(call) };
+}
+
+function toolResult(message: Block): Block {
+  const content = blocksOf(message['content']);
+  return {
+    type: 'tool_result',
+    tool_use_id: callId(message['tool_call_id']),
+    ...(content.length === 0 ? {} : { content }),
+    ...cacheControlOf(message),
+  };
+}
+
+/** Anthropic rejects other characters, which the ids of other providers may contain. */
+function callId(id: unknown): string {
+  const text = textOf(id);
+  if (text === undefined) throw invalidParameter('messages', 'has a tool call, or a result, without an id');
+  return text.replace(/[^\w-]/g, '_');
+}
+
+/** Removes white space at the end of an answer that the model must continue: Anthropic rejects it. */
+function trimLast(turns: readonly Turn[]): void {
+  const last = turns.at(-1);
+  if (last?.role !== 'assistant') return;
+  const block = last.content.at(-1);
+  const text = block?.['type'] === 'text' ? textOf(block['text']) : undefined;
+  if (text !== undefined) last.content.splice(-1, 1, { ...block, text: text.trimEnd() });
+}

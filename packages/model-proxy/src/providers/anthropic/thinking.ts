@@ -1,0 +1,37 @@
+/**
+ * Translates `reasoning_effort` to Anthropic's thinking.
+ * @see https://platform.claude.com/docs/en/build-with-claude/extended-thinking
+ * @see https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking
+ */
+import { invalidParameter } from '../../errors/model.js';
+import type { Block } from './content.js';
+
+/** Models before version 4.6, which think up to a number of tokens. Later ones have levels of effort. */
+const modelsWithBudget = /claude-(?:instant|[1-3](?!\d)|4-[a-z]|[a-z]+-4(?!\d|[-.][6-9](?!\d)|[-.]\d\d(?!\d{6})))/;
+
+/** LiteLLM's numbers of tokens, but at least the 1024 that Anthropic requires. */
+const budgets: ReadonlyMap<string, number> = new Map([
+  ['minimal', 1024],
+  ['low', 1024],
+  ['medium', 2048],
+  ['high', 4096],
+  ['xhigh', 4096],
+  ['max', 4096],
+]);
+
+/** The members of a request that set the thinking. */
+interface Thinking {
+  readonly thinking?: Block;
+  /** Member of `output_config`. */
+  readonly effort?: string;
+}
+
+/** @throws {ProxyError} 400: there is no such effort. */
+export function thinkingOf(effort: unknown, model: string): Thinking {
+  if (effort === undefined || effort === 'none') return {};
+  const budget = typeof effort === 'string' ? budgets.get(effort) : undefined;
+  if (typeof effort !== 'string' || budget === undefined)
+    throw invalidParameter('reasoning_effort', 'must be none, minimal, low, medium, high, xhigh or max');
+  if (modelsWithBudget.test(model)) return { thinking: { type: 'enabled', budget_tokens: budget } };
+  return { thinking: { type: 'adaptive' }, effort: effort === 'minimal' ? 'low' : effort };
+}
