@@ -64,6 +64,7 @@ const layers = {
     [
       'chunk-limit.ts',
       'errors/',
+      'histogram.ts',
       'in-flight.ts',
       'metrics.ts',
       'secret-names.ts',

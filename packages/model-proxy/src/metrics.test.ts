@@ -18,6 +18,7 @@ const record: RequestRecord = {
   outputTokens: 4,
   totalTokens: 7,
   droppedHeaders: 0,
+  failedAttempts: [],
 };
 
 async function exposed(...records: readonly RequestRecord[]): Promise<readonly string[]> {
@@ -27,9 +28,9 @@ async function exposed(...records: readonly RequestRecord[]): Promise<readonly s
     metrics.requestFinished(one);
   }
   metrics.requestStarted();
-  await metrics.expose();
+  await metrics.expose([]);
   // A second scrape returns the same numbers: nothing is counted twice.
-  const { text } = await metrics.expose();
+  const { text } = await metrics.expose([]);
   return text.split('\n').filter((line) => line.startsWith('litellm_'));
 }
 const labels = 'route="/v1/chat/completions",requested_model="gpt \\"4\\"",model_id="id"';

@@ -6,6 +6,25 @@
  */
 import type { Counter, Gauge, Registry } from 'prom-client';
 import type { ErrorKind } from './errors/proxy-error.js';
+import { distributionLines, Distribution } from './histogram.js';
+
+/** An attempt that failed before its answer began. */
+export interface FailedAttempt {
+  readonly modelGroup: string;
+  readonly modelId: string;
+  readonly status: number;
+  readonly errorKind: ErrorKind;
+}
+
+/** The state of a deployment at a scrape. */
+export interface DeploymentHealthRecord {
+  readonly modelGroup: string;
+  readonly modelId: string;
+  /** LiteLLM's numbers: 0 is healthy, 1 has failed its last request, 2 cools down. */
+  readonly state: 0 | 1 | 2;
+  /** Number of cooldowns since the start. */
+  readonly cooldowns: number;
+}
 
 /** A finished request. Times are in milliseconds. */
 export interface RequestRecord {
@@ -28,6 +47,8 @@ export interface RequestRecord {
   readonly totalTokens: number;
   /** Number of upstream headers that the answer omits because its head would be too large. */
   readonly droppedHeaders: number;
+  /** Without attempts after the beginning of an answer. */
+  readonly failedAttempts: readonly FailedAttempt[];
 }
 
 /** The metrics of one app. */
@@ -35,7 +56,9 @@ export interface Metrics {
   requestStarted(): void;
   requestFinished(record: RequestRecord): void;
   /** Returns the text for Prometheus and its content type. */
-  expose(): Promise<{ readonly contentType: string; readonly text: string }>;
+  expose(
+    deployments: readonly DeploymentHealthRecord[],
+  ): Promise<{ readonly contentType: string; readonly text: string }>;
   /** Loads prom-client, as `App.loadModules`. */
   loadModules(): Promise<void>;
   /** Stops collecting the metrics of the process. */
@@ -47,27 +70,6 @@ const LATENCY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 /** Upper bounds in seconds, for the time that the proxy adds. */
 const OVERHEAD_BUCKETS = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
 
-/** A histogram. */
-class Distribution {
-  readonly bounds: readonly number[];
-  /** Number of values in each bucket; the last bucket is for values above all bounds. */
-  readonly counts: number[];
-  sum = 0;
-
-  constructor(bounds: readonly number[]) {
-    this.bounds = bounds;
-    this.counts = Array<number>(bounds.length + 1).fill(0);
-  }
-
-  observe(seconds: number): void {
-    const { bounds, counts } = this;
-    let index = 0;
-    while (index < bounds.length && seconds > (bounds[index] ?? 0)) index += 1;
-    counts[index] = (counts[index] ?? 0) + 1;
-    this.sum += seconds;
-  }
-}
-
 /** The numbers of one deployment at one path. */
 class Series {
   readonly labels: Readonly<Record<string, string>>;
@@ -75,6 +77,8 @@ class Series {
   readonly requests = new Map<number, number>();
   /** Number of failures by status and kind: `429 upstreamStatus`. */
   readonly failures = new Map<string, number>();
+  /** Number of failed attempts, as {@link failures}. */
+  readonly attempts = new Map<string, number>();
   readonly total = new Distribution(LATENCY_BUCKETS);
   readonly upstream = new Distribution(LATENCY_BUCKETS);
   readonly firstToken = new Distribution(LATENCY_BUCKETS);
@@ -84,15 +88,18 @@ class Series {
   totalTokens = 0;
   droppedHeaders = 0;
 
-  constructor({ route, modelGroup, modelId }: RequestRecord) {
+  constructor(route: string, { modelGroup, modelId }: Pick<RequestRecord, 'modelGroup' | 'modelId'>) {
     this.labels = { route, requested_model: modelGroup, model_id: modelId };
   }
 
   add(record: RequestRecord): void {
     this.requests.set(record.status, (this.requests.get(record.status) ?? 0) + 1);
-    if (record.errorKind !== null) {
-      const key = `${record.status} ${record.errorKind}`;
-      this.failures.set(key, (this.failures.get(key) ?? 0) + 1);
+    const { errorKind } = record;
+    if (errorKind !== null) {
+      count(this.failures, record.status, errorKind);
+      // The last attempt is among the failed ones, unless its answer had begun.
+      if (upstreamKinds.has(errorKind) && record.failedAttempts.length === 0)
+        count(this.attempts, record.status, errorKind);
     }
     this.total.observe(record.totalMs / 1000);
     if (record.upstreamMs !== null) this.upstream.observe(record.upstreamMs / 1000);
@@ -105,9 +112,24 @@ class Series {
   }
 }
 
+/** Counts a failure. */
+function count(failures: Map<string, number>, status: number, kind: ErrorKind): void {
+  const key = `${status} ${kind}`;
+  failures.set(key, (failures.get(key) ?? 0) + 1);
+}
+
 /** Creates metrics with all numbers at 0. */
 export function createMetrics(): Metrics {
   const series = new Map<string, Series>();
+  const seriesOf = (route: string, of: Pick<RequestRecord, 'modelGroup' | 'modelId'>): Series => {
+    const key = `${route}\n${of.modelGroup}\n${of.modelId}`;
+    let found = series.get(key);
+    if (found === undefined) {
+      found = new Series(route, of);
+      series.set(key, found);
+    }
+    return found;
+  };
   let inFlight = 0;
   let exposition: Promise<Exposition> | undefined;
   let registry: Registry | undefined;
@@ -117,22 +139,18 @@ export function createMetrics(): Metrics {
     },
     requestFinished(record) {
       inFlight -= 1;
-      const key = `${record.route}\n${record.modelGroup}\n${record.modelId}`;
-      let found = series.get(key);
-      if (found === undefined) {
-        found = new Series(record);
-        series.set(key, found);
-      }
-      found.add(record);
+      seriesOf(record.route, record).add(record);
+      for (const attempt of record.failedAttempts)
+        count(seriesOf(record.route, attempt).attempts, attempt.status, attempt.errorKind);
     },
     async loadModules() {
       await import('prom-client');
     },
-    async expose() {
+    async expose(deployments) {
       exposition ??= createExposition();
       const { register, fill } = await exposition;
       registry = register;
-      fill(series.values(), inFlight);
+      fill(series.values(), inFlight, deployments);
       const text = await register.metrics();
       return { contentType: register.contentType, text: text + distributions([...series.values()]) };
     },
@@ -143,7 +161,7 @@ export function createMetrics(): Metrics {
 interface Exposition {
   readonly register: Registry;
   /** Copies the current numbers into the registry. */
-  readonly fill: (series: Iterable<Series>, inFlight: number) => void;
+  readonly fill: (series: Iterable<Series>, inFlight: number, deployments: readonly DeploymentHealthRecord[]) => void;
 }
 
 const labelNames = ['route', 'requested_model', 'model_id'];
@@ -164,7 +182,7 @@ async function createExposition(): Promise<Exposition> {
   );
   const deploymentFailures = counter(
     'litellm_deployment_failure_responses_total',
-    'Requests that failed at the upstream, or because of its connection.',
+    'Attempts that failed at the upstream, or because of its connection.',
     'exception_status',
     'exception_class',
   );
@@ -177,20 +195,39 @@ async function createExposition(): Promise<Exposition> {
     'rackless_dropped_response_headers_total',
     'Upstream headers that answers omit because their total size is limited to 4096 bytes.',
   );
+  const deploymentLabels = ['requested_model', 'model_id'];
+  const cooldowns = new prometheus.Counter({
+    name: 'litellm_deployment_cooled_down_total',
+    help: 'Cooldowns of a deployment.',
+    labelNames: deploymentLabels,
+    registers: [register],
+  });
+  const states = new prometheus.Gauge({
+    name: 'litellm_deployment_state',
+    help: 'State of a deployment: 0 is healthy, 1 has failed its last request, 2 cools down.',
+    labelNames: deploymentLabels,
+    registers: [register],
+  });
   const gauge: Gauge = new prometheus.Gauge({
     name: 'litellm_in_flight_requests',
     help: 'Requests in progress, including this request for metrics.',
     registers: [register],
   });
   const counters: readonly Counter[] = [
-    ...[requests, failed, deploymentFailures, droppedHeaders],
+    ...[requests, failed, deploymentFailures, droppedHeaders, cooldowns],
     ...Object.values(tokens),
   ];
 
-  const fill = (series: Iterable<Series>, inFlight: number): void => {
+  const fill: Exposition['fill'] = (series, inFlight, deployments) => {
     // The registry only holds copies of the numbers that are counted above.
     for (const each of counters) each.reset();
     gauge.set(inFlight);
+    states.reset();
+    for (const { modelGroup, modelId, state, cooldowns: cooled } of deployments) {
+      const labels = { requested_model: modelGroup, model_id: modelId };
+      states.set(labels, state);
+      if (cooled > 0) cooldowns.inc(labels, cooled);
+    }
     for (const one of series) {
       const { labels } = one;
       for (const [status, count] of one.requests) requests.inc({ ...labels, status_code: String(status) }, count);
@@ -198,7 +235,10 @@ async function createExposition(): Promise<Exposition> {
         const [status = '', kind = ''] = key.split(' ');
         const failureLabels = { ...labels, exception_status: status, exception_class: kind };
         failed.inc(failureLabels, count);
-        if (upstreamKinds.has(kind)) deploymentFailures.inc(failureLabels, count);
+      }
+      for (const [key, count] of one.attempts) {
+        const [status = '', kind = ''] = key.split(' ');
+        deploymentFailures.inc({ ...labels, exception_status: status, exception_class: kind }, count);
       }
       if (one.droppedHeaders > 0) droppedHeaders.inc(labels, one.droppedHeaders);
       if (one.totalTokens > 0) for (const name of tokenNames) tokens[name].inc(labels, one[name]);
@@ -234,21 +274,4 @@ function distributions(series: readonly Series[]): string {
       return ['', `# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...lines, ''].join('\n');
     })
     .join('');
-}
-
-function distributionLines(name: string, labels: Series['labels'], { bounds, counts, sum }: Distribution): string[] {
-  const shown = Object.entries(labels)
-    .map(([label, value]) => `${label}="${escapeLabel(value)}"`)
-    .join(',');
-  let count = 0;
-  const buckets = counts.map((inBucket, index) => {
-    count += inBucket;
-    return `${name}_bucket{${shown},le="${bounds[index] ?? '+Inf'}"} ${count}`;
-  });
-  if (count === 0) return [];
-  return [...buckets, `${name}_sum{${shown}} ${sum}`, `${name}_count{${shown}} ${count}`];
-}
-
-function escapeLabel(value: string): string {
-  return value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
 }

@@ -40,6 +40,7 @@ export function recordRequest(exchange: Exchange, metrics: Metrics, log: Log): v
     outputTokens: usage?.outputTokens ?? 0,
     totalTokens: usage?.totalTokens ?? 0,
     droppedHeaders: exchange.droppedHeaders,
+    failedAttempts: exchange.failedAttempts,
   });
   settle(exchange);
   log.request({

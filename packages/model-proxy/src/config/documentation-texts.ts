@@ -149,6 +149,10 @@ If the upstream sent \`Retry-After\`, the cooldown takes so long, but at most fi
 cooldown, a single request tries the deployment. If it fails, the next cooldown begins. If all
 deployments of a group cool down, clients get 429 with \`Retry-After\`. A reload does not end cooldowns.
 
+\`/metrics\` shows \`litellm_deployment_state\` (0 is healthy, 1 has failed its last request, 2 cools down),
+\`litellm_deployment_cooled_down_total\`, and all failed attempts in
+\`litellm_deployment_failure_responses_total\`.
+
 ### Fallbacks
 
 If no deployment of a group can serve a request, the request goes to the fallbacks of the group, in

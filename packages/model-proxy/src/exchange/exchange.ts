@@ -8,6 +8,7 @@ import type { Gate } from '../auth/gate.js';
 import type { KeyServices } from '../auth/key-limits.js';
 import type { VirtualKey } from '../auth/virtual-key.js';
 import type { ProxyError } from '../errors/proxy-error.js';
+import type { FailedAttempt } from '../metrics.js';
 import type { RoutingState } from '../routing/routing-state.js';
 import type { Selection, Router } from '../routing/router.js';
 import type { ProxySettings } from '../settings.js';
@@ -40,6 +41,9 @@ export interface SharedState extends RoutingState {
    */
   readonly isDraining: () => boolean;
 }
+
+/** Most requests have no failed attempts. */
+const NO_ATTEMPTS: readonly FailedAttempt[] = [];
 
 /** Maximum length of a client's request id, in characters. */
 const MAX_ID_LENGTH = 128;
@@ -94,6 +98,8 @@ export class Exchange {
   retries = 0;
   /** The maximum of {@link retries} after the last failure; 0: no attempt has failed. */
   maxRetries = 0;
+  /** Attempts that failed before their answer began. */
+  failedAttempts: readonly FailedAttempt[] = NO_ATTEMPTS;
   /** Number of model groups that got the request after the first one. */
   fallbacks = 0;
   /** The maximum of {@link fallbacks}; 0: the first group has not failed. */

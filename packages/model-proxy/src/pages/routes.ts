@@ -16,6 +16,7 @@ import type { ProxySettings } from '../settings.js';
 import { rawPaths } from '../pass-through/paths.js';
 import { checkHealth, type HealthReport } from './health.js';
 import { renderHome } from './home.js';
+import { deploymentStates } from './deployment-states.js';
 import { describeDeployments } from './models.js';
 import { pagePaths } from './paths.js';
 import { polledPaths } from './polled.js';
@@ -40,7 +41,7 @@ export function createPages(metrics: Pick<Metrics, 'expose'>): Pages {
     answerText(exchange, 200, 'text/html; charset=utf-8', renderHome({ models, version: serving.version }), pagePolicy);
   });
   app.get('/metrics', async (_request: Request, { locals: { exchange } }: Reply) => {
-    const { contentType, text } = await metrics.expose();
+    const { contentType, text } = await metrics.expose(deploymentStates(exchange.serving));
     answerText(exchange, 200, contentType, text);
   });
   app.get('/health', async (request: Request, { locals: { exchange } }: Reply) => {

@@ -21,7 +21,7 @@ import type { RequestBody } from '../request/request-body.js';
 import { readReportOptions } from '../report-options.js';
 import { shownTimeout } from '../request-timeouts.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
-import { blame, coolingError } from './blame.js';
+import { blame, coolingError, noteAttempt } from './blame.js';
 import { firstToRetry, type Failed, type LastError } from './failed.js';
 import { Fallbacks, selectFallback } from './fallbacks.js';
 import { outgoingRequest, tracedRequest } from './outgoing.js';
@@ -47,8 +47,7 @@ export class Attempts implements AttemptOwner {
   #lastError: LastError | null = null;
   /** The error of the group that the client asked for. */
   #firstError: LastError | null = null;
-  /** Number of retries at earlier groups. */
-  #earlierRetries = 0;
+  #earlierRetries = 0; // at earlier groups
   /** The groups that follow; null: the first group has not failed. */
   #fallbacks: Fallbacks | null = null;
 
@@ -125,6 +124,7 @@ export class Attempts implements AttemptOwner {
   onFailure(error: ProxyError, upstream: readonly string[] | null): void {
     const exchange = this.#exchange;
     this.#release();
+    noteAttempt(exchange, error);
     if (exchange.response.destroyed) return;
     this.#lastError = { error, upstream, selection: exchange.selection };
     const { failure } = error;

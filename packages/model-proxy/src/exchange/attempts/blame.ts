@@ -29,3 +29,11 @@ export function coolingError({ router, health }: Pick<SharedState, 'router' | 'h
   const coolingMs = Math.min(...ids.map((id) => health.coolingMs(id)));
   return allCoolingDown(model, ids, Math.max(1, Math.ceil(coolingMs / 1000)));
 }
+
+/** Stores a failed attempt for the metrics. */
+export function noteAttempt(exchange: Exchange, { status, kind, failure }: ProxyError): void {
+  const { selection } = exchange;
+  if (selection === null || failure === null) return;
+  const { modelName: modelGroup, id: modelId } = selection.deployment;
+  exchange.failedAttempts = [...exchange.failedAttempts, { modelGroup, modelId, status, errorKind: kind }];
+}

@@ -1,0 +1,35 @@
+/** Metrics of deployments. */
+import { describe, expect, it } from '@jest/globals';
+import { useSetups } from './fixture.js';
+
+describe('/metrics', () => {
+  const setUp = useSetups();
+
+  it('shows failed attempts, cooldowns and states of deployments', async () => {
+    const { proxy, ask, upstreams } = await setUp(
+      [{ behavior: { status: 429 }, params: { order: 1 } }, { params: { order: 2 } }, { name: 'other' }],
+      { router_settings: { cooldown_time: 3600, num_retries: 1 } },
+    );
+    expect((await ask()).status).toBe(200);
+    const other = upstreams[2];
+    if (other !== undefined) other.behavior = { status: 401 };
+    expect((await ask({ model: 'other' })).status).toBe(401);
+    const text = await (await fetch(`${proxy.url}/metrics`)).text();
+    const valueOf = (name: string, labels: string) =>
+      text
+        .split('\n')
+        .find((line) => line.startsWith(`${name}{`) && line.includes(labels))
+        ?.split(' ')
+        .at(-1);
+    expect(['0', '1', '2'].map((id) => valueOf('litellm_deployment_state', `model_id="${id}"`))).toEqual([
+      '2',
+      '0',
+      '1',
+    ]);
+    expect(valueOf('litellm_deployment_cooled_down_total', 'model_id="0"')).toBe('1');
+    const failures = 'litellm_deployment_failure_responses_total';
+    expect(valueOf(failures, 'model_id="0",exception_status="429"')).toBe('1');
+    expect(valueOf(failures, 'model_id="2",exception_status="401"')).toBe('1');
+    expect(valueOf('litellm_proxy_failed_requests_metric_total', 'exception_status="429"')).toBeUndefined();
+  });
+});
