@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   Agent,
   get,
@@ -556,6 +556,20 @@ describe('plain HTTP on a TLS port', () => {
     socket.on('error', () => undefined);
     socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
     expect(await all(socket)).not.toContain('secret');
+  });
+});
+
+describe('a busy event loop', () => {
+  it('loses no connection of 1,000 clients', async () => {
+    const { port } = new URL((await listen((_request, response) => response.end())).addresses[0] ?? '');
+    const client = `
+      let left = 1000;
+      for (let each = 0; each < 1000; each += 1) {
+        require('node:net').connect(${port}, '127.0.0.1', () => (left -= 1) === 0 && process.exit(0));
+      }`;
+    // This process waits for the client, so only the kernel accepts the connections.
+    const { status } = spawnSync(process.execPath, ['-e', client], { timeout: 30_000 });
+    expect(status).toBe(0);
   });
 });
 

@@ -116,6 +116,14 @@ const DRAIN_STEP_MS = 50;
 const SILENT_MS = 1000;
 
 /**
+ * Maximum number of connections that the kernel accepts before the event loop does. Linux uses the
+ * lower of this and `net.core.somaxconn`. Above it, the kernel drops the first packet of a connection,
+ * and the client repeats it after 1, 3 and 7 s. libuv accepts one connection in a turn of the event
+ * loop, so Node's default of 511 was full as soon as 2,000 clients connected at once.
+ */
+const BACKLOG = 4096;
+
+/**
  * Deadline for the head of a request. Node's own default is 0, no deadline, if `requestTimeout` is
  * 0.
  */
@@ -211,7 +219,7 @@ export function listen(server: NetServer, ip: string, port: number): Promise<voi
       reject(new ListenError(`listening at ${host} port ${port}: ${reason}`, about, error));
     };
     server.once('error', fail);
-    server.listen({ host, port }, () => {
+    server.listen({ host, port, backlog: BACKLOG }, () => {
       server.removeListener('error', fail);
       resolve();
     });
