@@ -51,6 +51,30 @@ describe('the turns of writes', () => {
     expect(now).toBeGreaterThan(40);
   });
 
+  it('start no write while others arrive, until the pause is too long', async () => {
+    let now = 0;
+    const writes = new WriteTurns({ running: 100, maxPauseMs: 40 }, () => now);
+    let started = 0;
+    const all: Promise<unknown>[] = [];
+    const arrive = (): void => void all.push(writes.run('a', here, () => Promise.resolve((started += 1))));
+    const arriveInTurns = async (count: number): Promise<void> => {
+      for (let turn = 0; turn < count; turn += 1) {
+        arrive();
+        await nextTurn();
+      }
+    };
+    // The first write starts at once, so the second one begins the queue.
+    arrive();
+    await arriveInTurns(20);
+    expect(started).toBe(1);
+    now = 41;
+    await arriveInTurns(20);
+    expect(started).toBe(2);
+    await turns(50);
+    expect(started).toBe(41);
+    await Promise.all(all);
+  });
+
   it('limit the running writes, and start the next when one ends', async () => {
     const writes = new WriteTurns({ running: 2, slowMs: 1_000_000, shortTurnMs: Infinity });
     const open = Array.from({ length: 5 }, openWrite);

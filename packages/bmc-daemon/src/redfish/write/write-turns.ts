@@ -15,7 +15,7 @@ interface WriteTurnLimits {
   readonly slowMs: number;
   /** A write starts only after a turn of the event loop that was not longer, in milliseconds. */
   readonly shortTurnMs: number;
-  /** After a pause of this length, a write starts also after a long turn, in milliseconds. */
+  /** After a pause of this length, a write starts after any turn, in milliseconds. */
   readonly maxPauseMs: number;
 }
 
@@ -38,6 +38,8 @@ export class WriteTurns {
   /** When the present turn of the event loop began; undefined while turns are not measured. */
   #turnBegan: number | undefined;
   #lastStart = -Infinity;
+  /** Whether a write arrived in the present turn of the event loop. */
+  #arrived = false;
 
   /** @param now a monotonic clock in milliseconds. */
   constructor(limits: Partial<WriteTurnLimits> = {}, now = (): number => performance.now()) {
@@ -56,6 +58,7 @@ export class WriteTurns {
     isGone: () => boolean,
     write: (waited: boolean) => Promise<Result>,
   ): Promise<Result | undefined> {
+    this.#arrived = true;
     const waits = this.#turnBegan !== undefined || this.#waiting.size > 0 || !this.#hasRoom();
     if (waits) {
       if (!(await this.#wait(client, isGone))) return undefined;
@@ -103,17 +106,20 @@ export class WriteTurns {
   }
 
   /**
-   * Measures a turn of the event loop, and then starts the next write. Continues while writes wait and
-   * there is room: the event loop does not sleep during this time.
+   * Measures a turn of the event loop, and then starts the next write, if none arrived in this turn.
+   * The event loop accepts one connection in a turn. If each turn also had to run writes, the reads
+   * among 2,000 new connections would wait for seconds. Continues while writes wait and there is room:
+   * the event loop does not sleep during this time.
    */
   #measureTurn(): void {
     this.#turnBegan = this.#now();
     setImmediate(() => {
       const now = this.#now();
-      const isShort = now - (this.#turnBegan ?? now) <= this.#limits.shortTurnMs;
+      const isQuiet = !this.#arrived && now - (this.#turnBegan ?? now) <= this.#limits.shortTurnMs;
       this.#turnBegan = undefined;
+      this.#arrived = false;
       if (this.#waiting.size === 0 || !this.#hasRoom()) return;
-      if (isShort || now - this.#lastStart >= this.#limits.maxPauseMs) this.#startNext();
+      if (isQuiet || now - this.#lastStart >= this.#limits.maxPauseMs) this.#startNext();
       this.#measureTurn();
     });
   }
