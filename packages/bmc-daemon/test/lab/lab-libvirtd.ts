@@ -30,9 +30,12 @@ export class LabLibvirtd {
   /**
    * Starts it with the bridges br0 and br1, the active network `default` on br0, and the pool
    * `default`.
+   * @param settings further lines of qemu.conf.
    */
-  static async start(): Promise<LabLibvirtd> {
-    const lab = new LabLibvirtd(await startLibvirtd({ driver: 'qemu', bridges: ['br0', 'br1'], qemuConf }));
+  static async start(settings: readonly string[] = []): Promise<LabLibvirtd> {
+    const bridges = ['br0', 'br1'];
+    const libvirtd = await startLibvirtd({ driver: 'qemu', bridges, qemuConf: [...qemuConf, ...settings] });
+    const lab = new LabLibvirtd(libvirtd);
     // The packages of libvirt contain this folder.
     await mkdir(join(lab.libvirtd.dir, 'log/qemu'));
     await lab.define('net', `<network><name>default</name><forward mode='bridge'/><bridge name='br0'/></network>`);

@@ -271,6 +271,23 @@ describe('machine create', () => {
   });
 });
 
+describe('machine create on a host that starts no guest', () => {
+  it("reports libvirt's reason, and does not blame KVM", async () => {
+    // virtlogd does not run in the private namespace.
+    const withoutLogs = await LabLibvirtd.start(['stdio_handler = "logd"']);
+    try {
+      const { code, stderr } = await withoutLogs.machine('create', 'node', '--memory', '256M', '--disk', '64M');
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(/^bmc-daemon: starting an emulated guest to test the host: .*virtlogd-sock.*\n$/),
+      ]);
+      expect(await withoutLogs.contents()).toEqual(nothing);
+    } finally {
+      await withoutLogs.stop();
+    }
+  });
+});
+
 describe('machine clone', () => {
   it('copies the definition and the disks, with another identity', async () => {
     await lab.results('create', 'golden', ...small, '--disk', '32M');

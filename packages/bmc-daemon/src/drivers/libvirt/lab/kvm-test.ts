@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainCreateFlags, isLibvirtError, type Domain, type Hypervisor } from '@rackless/libvirt';
+import { driverError } from '../failure.js';
 import { element, markupLines } from '../xml/markup.js';
 import { removeLogs } from './logs.js';
 
@@ -17,14 +18,20 @@ const PATIENCE_MS = 60_000;
 /**
  * Starts two transient guests without disks, one with KVM and one emulated, and returns whether the BIOS of
  * the first one finishes at about the same time.
+ * @throws {DriverError} if the emulated guest does not start either.
  */
 export async function runsWithKvm(hypervisor: Hypervisor, timeoutMs: number): Promise<boolean> {
   const stop = new AbortController();
   const options = { stop: AbortSignal.any([stop.signal, AbortSignal.timeout(PATIENCE_MS)]), timeoutMs };
   const [kvm, emulated] = (['kvm', 'qemu'] as const).map((type) => boots(hypervisor, type, options));
-  const tooLate = Promise.resolve(emulated).then(() => sleep(ALLOWANCE_MS, false, { signal: stop.signal }));
+  // A host that starts only guests with KVM is fine.
+  const ended = Promise.resolve(emulated).catch(() => false);
+  const tooLate = ended.then(() => sleep(ALLOWANCE_MS, false, { signal: stop.signal }));
   try {
-    return (await Promise.race([kvm, tooLate])) === true;
+    if (await Promise.race([kvm, tooLate])) return true;
+    // The host may start no guest at all, which is no fault of KVM.
+    await emulated;
+    return false;
   } finally {
     stop.abort();
     await Promise.allSettled([kvm, emulated, tooLate]);
@@ -37,7 +44,10 @@ interface BootOptions {
   readonly timeoutMs: number;
 }
 
-/** Returns whether the BIOS of a guest finds that there is no disk. */
+/**
+ * Returns whether the BIOS of a guest finds that there is no disk. False for a guest with KVM that does not start.
+ * @throws {DriverError} if an emulated guest does not start, because then no guest starts.
+ */
 async function boots(hypervisor: Hypervisor, type: 'kvm' | 'qemu', { stop, timeoutMs }: BootOptions): Promise<boolean> {
   const name = `rackless-kvm-test-${randomBytes(4).toString('hex')}`;
   let guest: Domain | undefined;
@@ -46,8 +56,8 @@ async function boots(hypervisor: Hypervisor, type: 'kvm' | 'qemu', { stop, timeo
     guest = await hypervisor.domainCreateXml(guestXml(name, type), DomainCreateFlags.START_AUTODESTROY, { timeoutMs });
     return await prints(guest, /No bootable device/, stop);
   } catch (error) {
-    if (isLibvirtError(error)) return false;
-    throw error;
+    if (type === 'kvm' && isLibvirtError(error)) return false;
+    throw driverError('starting an emulated guest to test the host', error);
   } finally {
     await guest?.destroy({ timeoutMs }).catch(() => undefined);
     if (guest !== undefined) await removeLogs(hypervisor, timeoutMs, name);
