@@ -13,6 +13,7 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { benchBodies } from './large-bodies.js';
+import { benchFailover } from './failover.js';
 import { benchMemory } from './memory.js';
 import { benchRequests } from './requests.js';
 import { figuresTable, isReached, type Figure } from './report.js';
@@ -27,6 +28,7 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<readonly Figure[]
   bodies: benchBodies,
   streams: benchStreams,
   tls: benchTls,
+  failover: benchFailover,
   memory: benchMemory,
   start: benchStart,
   soak: benchSoak,
