@@ -15,6 +15,7 @@ const layers = {
   daemon: [
     ['process/'],
     ['network/'],
+    ['shared-store/'],
     ['log/'],
     ['files/', 'http/', 'text/', 'yaml/'],
     ['error-code.ts', 'version.ts'],

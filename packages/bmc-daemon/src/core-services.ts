@@ -5,7 +5,7 @@ import { coalesce } from '@rackless/daemon/process/signals.js';
 import type { Settings } from './config/settings.js';
 import type { HypervisorDriver } from './drivers/driver.js';
 import { createSharedTasks } from './redfish/tasks/shared-tasks.js';
-import type { SharedStore } from './replicas/shared-store.js';
+import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import { createTaskStore } from './redfish/tasks/task-store.js';
 import { openIndicatorStore } from './resources/chassis/indicator-store.js';
 import type { ManagementController } from './resources/managers/management-controller.js';

@@ -23,8 +23,8 @@ import { reloadSettings, tlsFilesOf, type CheckedSettings } from './reload.js';
 import { currentUri } from './resources/current-uri.js';
 import { selectFeatures } from './resources/feature-set.js';
 import type { Offers } from './resources/services.js';
-import { openSharedStore, type SharedStore } from './replicas/shared-store.js';
-import { StoreUnavailable } from './replicas/store-unavailable.js';
+import { openSharedStore, type SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
+import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
 import { uuidOf } from './service-uuid.js';
 import { StartError } from './start-error.js';
 import { StateFileError } from './state-file.js';
@@ -175,7 +175,7 @@ interface Opening {
 
 /** Opens the shared store, if the settings name one. @throws {StoreUnavailable} */
 async function openStore({ settings: { sharedStore }, log }: DaemonOptions): Promise<SharedStore | null> {
-  return sharedStore === null ? null : openSharedStore(sharedStore, log);
+  return sharedStore === null ? null : openSharedStore(sharedStore, 'bmc-daemon', log);
 }
 
 /**

@@ -10,7 +10,7 @@ import type { NameServers } from './host/name-lookup.js';
 import type { ChangeListener } from './redfish/exchange.js';
 import type { Awaitable, Resource } from './redfish/resource.js';
 import type { StreamDefinition } from './redfish/stream.js';
-import type { SharedStore } from './replicas/shared-store.js';
+import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import type { Services, ServicesWith } from './resources/services.js';
 
 /** Everything that a feature can use. */

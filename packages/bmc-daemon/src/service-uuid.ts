@@ -10,7 +10,7 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import { removeLeftovers, replaceFile } from '@rackless/daemon/files/replace-file.js';
 import type { Settings } from './config/settings.js';
 import { unreadable } from './replicas/entry-changes.js';
-import type { SharedStore } from './replicas/shared-store.js';
+import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 
 /** Options of {@link serviceUuid}. */
 interface ServiceUuidOptions {

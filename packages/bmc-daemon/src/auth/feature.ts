@@ -3,7 +3,7 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import type { Feature } from '../feature.js';
 import { PasswordFileError, readPasswordFile } from '../password-file/password-file.js';
 import { readPasswordText } from '../password-file/password-text.js';
-import type { SharedStore } from '../replicas/shared-store.js';
+import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import { StartError } from '../start-error.js';
 import type { StateFile } from '../state-file.js';
 import { openAccessState, type AccessState } from './access-state.js';

@@ -2,7 +2,7 @@
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { Feature } from '../feature.js';
-import type { SharedStore } from '../replicas/shared-store.js';
+import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import { createEventBus, type EventBus } from './event-bus.js';
 import type { EventLogs } from './event-logs.js';
 import { LOG_RECORDS, openEventServices, REPLAY_CAPACITY, type SharedParts } from './event-services.js';

@@ -6,7 +6,7 @@ import type { ImageServerLimits } from '../media/image-server.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { LibvirtUris } from '../drivers/libvirt/host-list.js';
 import type { MachineFile } from './fake-machines/machine-file.js';
-import type { SharedStore } from '../replicas/shared-store.js';
+import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 
 /** A driver, and the settings that it can change while it runs. */
 export interface OpenedDriver {

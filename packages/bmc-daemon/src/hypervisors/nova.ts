@@ -9,7 +9,7 @@ import { readCloud } from '../drivers/nova/cloud/cloud-settings.js';
 import { unusedProxy } from '../drivers/nova/cloud/unused-proxy.js';
 import { createNovaDriver } from '../drivers/nova/nova-driver.js';
 import type { StageQueues } from '../drivers/queue/machine-queue.js';
-import type { SharedStore } from '../replicas/shared-store.js';
+import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import type { DriverContext } from './driver-context.js';
 
 /**

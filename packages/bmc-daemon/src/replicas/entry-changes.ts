@@ -3,8 +3,8 @@
  * entries.
  */
 import type { z } from 'zod';
-import type { StoredEntry } from './shared-store.js';
-import { ChangeRefused } from './store-unavailable.js';
+import type { StoredEntry } from '@rackless/daemon/shared-store/shared-store.js';
+import { ChangeRefused } from '@rackless/daemon/shared-store/store-unavailable.js';
 
 const MAX_ATTEMPTS = 5;
 

@@ -5,8 +5,8 @@
  */
 import { z } from 'zod';
 import { cancelScript, leaveScript, visitScript } from './lease-scripts.js';
-import type { SharedStore } from './shared-store.js';
-import { StoreUnavailable } from './store-unavailable.js';
+import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
+import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
 
 /** A place in a queue. Its owner must {@link leave} at the end. */
 export interface Ticket {

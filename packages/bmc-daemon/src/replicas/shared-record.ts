@@ -7,7 +7,7 @@
 import type { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { readEntry, repeatUntilStored, unreadable } from './entry-changes.js';
-import type { SharedStore } from './shared-store.js';
+import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 
 interface SharedRecordOptions<Value> {
   readonly store: SharedStore;

@@ -5,10 +5,10 @@ import { openAccess } from '../../src/auth/access.js';
 import { initialAccessState } from '../../src/auth/access-state.js';
 import type { Accounts } from '../../src/auth/accounts.js';
 import { openSharedAccess, type SharedAccess } from '../../src/auth/shared/shared-access.js';
-import { openSharedStore } from '../../src/replicas/shared-store.js';
+import { openSharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import { waitFor } from '../daemon/process.js';
 import { stateInMemory, unpaced } from '../support/services.js';
-import { startRedis, type PrivateRedis } from './replicas.js';
+import { startRedis, type PrivateRedis } from '../../../daemon/test/support/redis.js';
 
 /** The first wrong password locks the account. */
 const state = { ...initialAccessState, settings: { ...initialAccessState.settings, lockoutThreshold: 1 } };
@@ -20,7 +20,10 @@ beforeEach(async () => {
   redis = await startRedis();
   const passwords = `admin:${await hash('secret', 4)}\neve:${await hash('apple', 4)}\n`;
   opened = [];
-  for (const store of [await openSharedStore(redis.url, log), await openSharedStore(redis.url, log)]) {
+  for (const store of [
+    await openSharedStore(redis.url, 'bmc-daemon', log),
+    await openSharedStore(redis.url, 'bmc-daemon', log),
+  ]) {
     const shared = await openSharedAccess(store, { passwords, state }, log);
     const options = { authFile: 'users', state: stateInMemory(state), shared, log, login: unpaced };
     opened.push({ shared, accounts: openAccess(options).accounts });

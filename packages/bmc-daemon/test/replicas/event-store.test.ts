@@ -7,9 +7,9 @@ import { createEventBus, type EventBus } from '../../src/events/event-bus.js';
 import { createEventFeed, type EventFeed } from '../../src/events/event-feed.js';
 import { openSharedEvents, type SharedEvents } from '../../src/events/shared/shared-events.js';
 import { createSharedLogs } from '../../src/events/shared/shared-logs.js';
-import { openSharedStore, type SharedStore } from '../../src/replicas/shared-store.js';
+import { openSharedStore, type SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import { waitFor } from '../daemon/process.js';
-import { startRedis, type PrivateRedis } from './replicas.js';
+import { startRedis, type PrivateRedis } from '../../../daemon/test/support/redis.js';
 
 const CAPACITY = 1000;
 
@@ -40,7 +40,7 @@ afterEach(async () => {
 
 async function open(): Promise<Replica> {
   const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined };
-  const store = await openSharedStore(redis.url, quiet);
+  const store = await openSharedStore(redis.url, 'bmc-daemon', quiet);
   const bus = createEventBus(() => undefined);
   const log = { warn: (text: string) => void warnings.push(text) };
   const events = await openSharedEvents({ store, bus, capacity: CAPACITY, logLimit: 10, log });

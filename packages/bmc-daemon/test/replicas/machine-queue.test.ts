@@ -3,10 +3,10 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { DriverError } from '../../src/drivers/driver-error.js';
 import { MachineQueue } from '../../src/drivers/queue/machine-queue.js';
 import { openSharedQueues } from '../../src/drivers/queue/shared-operations.js';
-import { connectRedis, type RedisLink } from '../../src/replicas/redis-link.js';
-import { openSharedStore, type SharedStore } from '../../src/replicas/shared-store.js';
+import { connectRedis, type RedisLink } from '@rackless/daemon/shared-store/redis-link.js';
+import { openSharedStore, type SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import { waitFor } from '../daemon/process.js';
-import { startRedis, type PrivateRedis } from './replicas.js';
+import { startRedis, type PrivateRedis } from '../../../daemon/test/support/redis.js';
 
 const machine = { uuid: 'u', name: 'web-1' };
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -19,7 +19,7 @@ let b: MachineQueue;
 beforeEach(async () => {
   redis = await startRedis();
   link = await connectRedis(redis.url);
-  stores = [await openSharedStore(redis.url, log), await openSharedStore(redis.url, log)];
+  stores = [await openSharedStore(redis.url, 'bmc-daemon', log), await openSharedStore(redis.url, 'bmc-daemon', log)];
   const [first, second] = await Promise.all(stores.map((store) => openSharedQueues(store)));
   [a, b] = [new MachineQueue(first), new MachineQueue(second)];
 });

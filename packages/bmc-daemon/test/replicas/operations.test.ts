@@ -1,6 +1,6 @@
 /** Operations on one server at two replicas behind a balancer, with a real Redis. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { connectRedis, type RedisLink } from '../../src/replicas/redis-link.js';
+import { connectRedis, type RedisLink } from '@rackless/daemon/shared-store/redis-link.js';
 import { waitFor } from '../daemon/process.js';
 import { idOf } from '../support/listed-servers.js';
 import { admin, read, root, send, statusOf } from './client.js';

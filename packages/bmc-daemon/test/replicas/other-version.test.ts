@@ -1,6 +1,6 @@
 /** Tests a replica with a real Redis. The test replaces a replica of another version. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { openSharedStore, type SharedStore } from '../../src/replicas/shared-store.js';
+import { openSharedStore, type SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import { idOf } from '../support/listed-servers.js';
 import { waitFor } from '../daemon/process.js';
 import { admin, logIn, read, root, send, statusOf } from './client.js';
@@ -18,7 +18,7 @@ let other: SharedStore;
 beforeEach(async () => {
   service = await startService();
   replica = await service.start();
-  other = await openSharedStore(service.redis.url, log);
+  other = await openSharedStore(service.redis.url, 'bmc-daemon', log);
 });
 afterEach(async () => {
   await other.close();

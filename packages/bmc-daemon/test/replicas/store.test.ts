@@ -1,9 +1,9 @@
 /** The copy that a replica has of the shared store, with a real Redis. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { connectRedis, type RedisLink } from '../../src/replicas/redis-link.js';
-import { openSharedStore, type SharedStore } from '../../src/replicas/shared-store.js';
+import { connectRedis, type RedisLink } from '@rackless/daemon/shared-store/redis-link.js';
+import { openSharedStore, type SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import { waitFor } from '../daemon/process.js';
-import { startRedis, type PrivateRedis } from './replicas.js';
+import { startRedis, type PrivateRedis } from '../../../daemon/test/support/redis.js';
 
 let redis: PrivateRedis;
 let link: RedisLink;
@@ -14,7 +14,7 @@ beforeEach(async () => {
   logged = [];
   const log = (text: string): void => void logged.push(text);
   link = await connectRedis(redis.url);
-  store = await openSharedStore(redis.url, { info: log, warn: log, error: log });
+  store = await openSharedStore(redis.url, 'bmc-daemon', { info: log, warn: log, error: log });
 });
 afterEach(async () => {
   await store.close();

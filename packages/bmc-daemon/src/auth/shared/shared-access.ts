@@ -7,7 +7,7 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import { parseHtpasswd, type HtpasswdEntry } from '../../password-file/htpasswd.js';
 import type { PasswordFile } from '../../password-file/password-file.js';
 import { SharedRecord } from '../../replicas/shared-record.js';
-import type { SharedStore } from '../../replicas/shared-store.js';
+import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import type { StateFile } from '../../state-file.js';
 import { accessStateSchema, type AccessState } from '../access-state.js';
 import type { PreparePasswordEdit } from '../account-files.js';

@@ -4,7 +4,7 @@
  */
 import type { SessionRequest } from '../../offers/logins.js';
 import type { Authenticate } from '../../redfish/authenticate.js';
-import { StoreUnavailable } from '../../replicas/store-unavailable.js';
+import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
 import type { Accounts } from '../accounts.js';
 import type { Roles } from '../role-store.js';
 import type { SharedAccess } from './shared-access.js';

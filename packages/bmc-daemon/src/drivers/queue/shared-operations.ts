@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { parseJson } from '@rackless/daemon/text/json.js';
 import { z } from 'zod';
 import { LeaseLost, LeaseQueues, TicketCancelled, type Ticket } from '../../replicas/lease-queue.js';
-import type { SharedStore } from '../../replicas/shared-store.js';
+import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import { DriverError } from '../driver-error.js';
 import type { StageQueues } from './machine-queue.js';
 import type { Operations, QueueOptions, TurnCheck } from './operation-queue.js';

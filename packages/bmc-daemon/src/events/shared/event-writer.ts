@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
-import type { SharedStore } from '../../replicas/shared-store.js';
+import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import type { ServiceEvent } from '../event-bus.js';
 import { isEndOfMachine, logNameOf, recordOf } from '../log-records.js';
 import { appendScript, eventKeys } from './event-scripts.js';

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
-import type { SharedStore } from '../../replicas/shared-store.js';
+import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import type { EventBus, ServiceEvent } from '../event-bus.js';
 import { lossEvent, type EventSource } from '../event-feed.js';
 import { eventKeys, readScript } from './event-scripts.js';

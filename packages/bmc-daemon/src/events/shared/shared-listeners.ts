@@ -8,7 +8,7 @@ import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { LeaseQueues, type Ticket } from '../../replicas/lease-queue.js';
 import { SharedRecord } from '../../replicas/shared-record.js';
-import type { SharedStore } from '../../replicas/shared-store.js';
+import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import type { StateFile } from '../../state-file.js';
 import type { EventPost } from '../subscriptions/event-post.js';
 import { noSubscriptions, subscriptionsState, type SubscriptionsState } from '../subscriptions/subscription.js';

@@ -2,7 +2,7 @@
  * The event logs that all replicas share, in Redis. The script that stores an event also adds its
  * entry.
  */
-import type { SharedStore } from '../../replicas/shared-store.js';
+import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import type { EventLog, EventLogs } from '../event-logs.js';
 import { recordSchema, type LogRecord } from '../log-file.js';
 import { logNameOfSystem, SERVICE_LOG } from '../log-records.js';

@@ -6,7 +6,7 @@ import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import { DriverError, type DriverErrorField, type DriverErrorKind } from '../../drivers/driver-error.js';
 import { RedfishError } from './errors.js';
 import { hypervisorText } from './hypervisor-text.js';
-import { ChangeRefused, StoreUnavailable } from '../../replicas/store-unavailable.js';
+import { ChangeRefused, StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
 import { isStorageFull, StorageError } from '../../storage-error.js';
 import { withPointers, message, messageStatus, sentence, withDetail, type Message } from './messages.js';
 

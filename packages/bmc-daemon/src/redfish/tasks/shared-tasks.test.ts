@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { SharedStore, StoredEntry } from '../../replicas/shared-store.js';
-import { StoreUnavailable } from '../../replicas/store-unavailable.js';
+import type { SharedStore, StoredEntry } from '@rackless/daemon/shared-store/shared-store.js';
+import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
 import { redfishError } from '../messages/errors.js';
 import { createSharedTasks } from './shared-tasks.js';
 import { parseTask, storedTask, TASK_KIND } from './stored-task.js';

@@ -10,7 +10,7 @@ it('the first connection loads the Redis client; the daemon does not, so it star
     const isLoaded = () => Object.keys(createRequire(import.meta.url).cache).some((file) => file.includes('/@redis/'));
     await dist('daemon.js');
     const before = isLoaded();
-    const { connectRedis } = await dist('replicas/redis-link.js');
+    const { connectRedis } = await import('@rackless/daemon/shared-store/redis-link.js');
     // Nothing listens there.
     await connectRedis('redis://127.0.0.1:1').catch(() => undefined);
     console.log(JSON.stringify([before, isLoaded()]));`;

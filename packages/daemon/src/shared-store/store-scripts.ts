@@ -12,12 +12,6 @@
 export const keyNames = ['entries', 'changed', 'revision', 'epoch', 'floor'] as const;
 
 /**
- * Returns the key of a name. All keys have the same hash tag, so that they are on one node of a
- * cluster.
- */
-export const keyOf = (name: string): string => `{bmc-daemon}:${name}`;
-
-/**
  * Returns what changed after a revision.
  * ARGV: the revision, its epoch, a name for a new epoch. A revision that Redis has not reached
  * means that Redis returned to an older state: a lagging copy took over, or a backup was restored.

@@ -5,9 +5,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { Log } from '@rackless/daemon/log/log.js';
+import type { Log } from '../log/log.js';
+import { parseJson } from '../text/json.js';
 import { connectRedis, type RedisLink } from './redis-link.js';
-import { keyNames, keyOf, readScript, writeScript } from './store-scripts.js';
+import { keyNames, readScript, writeScript } from './store-scripts.js';
 import { StoreUnavailable } from './store-unavailable.js';
 
 /** An entry of the store; never mutated. */
@@ -73,6 +74,8 @@ export interface SharedStore {
   close(): Promise<void>;
 }
 
+type StoreLog = Pick<Log, 'info' | 'warn' | 'error'>;
+
 /** Interval of beats: a replica reads the changes, and writes that it is alive. */
 const BEAT_MS = 1000;
 /** A replica that writes nothing for this time counts as dead. */
@@ -87,9 +90,9 @@ const head = z
  * @param url the URL of Redis. Its path is the database. Replicas of another service need another database.
  * @throws {StoreUnavailable} if it does not answer.
  */
-export async function openSharedStore(url: string, log: Pick<Log, 'info' | 'warn' | 'error'>): Promise<SharedStore> {
+export async function openSharedStore(url: string, service: string, log: StoreLog): Promise<SharedStore> {
   const link = await connectRedis(url);
-  const store = new RedisStore(link, log);
+  const store = new RedisStore(link, service, log);
   try {
     await store.start();
   } catch (error) {
@@ -102,7 +105,7 @@ export async function openSharedStore(url: string, log: Pick<Log, 'info' | 'warn
 class RedisStore implements SharedStore {
   readonly replica = randomUUID();
   readonly #link: RedisLink;
-  readonly #log: Pick<Log, 'info' | 'warn' | 'error'>;
+  readonly #log: StoreLog;
   readonly #kinds = new Map<string, Map<string, StoredEntry>>();
   readonly #listeners: (() => void)[] = [];
   readonly #beatListeners: (() => void)[] = [];
@@ -121,17 +124,20 @@ class RedisStore implements SharedStore {
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(link: RedisLink, log: Pick<Log, 'info' | 'warn' | 'error'>) {
+  /** Returns the key of a name; the same hash tag puts all keys on one node of a cluster. */
+  readonly #keyOf: (name: string) => string;
+
+  constructor(link: RedisLink, service: string, log: StoreLog) {
+    this.#keyOf = (name) => `{${service}}:${name}`;
     this.#link = link;
     this.#log = log;
   }
 
-  /** @throws {StoreUnavailable} */
   async start(): Promise<void> {
     this.#link.onReconnect(() => (this.#mustReadAll = true));
     await this.#read();
     await this.#beat();
-    await this.#link.subscribe(channel, () => void this.sync().catch(ignored));
+    await this.#link.subscribe(this.#keyOf('changes'), () => void this.sync().catch(ignored));
   }
 
   sync(): Promise<void> {
@@ -155,7 +161,7 @@ class RedisStore implements SharedStore {
       expected === undefined ? '' : String(expected),
       ...(value === null ? ['0', ''] : ['1', JSON.stringify(value)]),
     ]);
-    const answer = await this.#script(writeScript, [channel, ...words]);
+    const answer = await this.#script(writeScript, [this.#keyOf('changes'), ...words]);
     await this.sync();
     return answer === 1;
   }
@@ -172,18 +178,18 @@ class RedisStore implements SharedStore {
     if (replicas.length === 0) return new Set();
     const answer = z
       .array(z.string().nullable())
-      .parse(await this.#command(['MGET', ...replicas.map((id) => keyOf(`replica:${id}`))]));
+      .parse(await this.#command(['MGET', ...replicas.map((id) => this.#keyOf(`replica:${id}`))]));
     if (performance.now() - this.#failedAt < LEASE_MS) return new Set(replicas);
     return new Set(replicas.filter((_id, index) => answer[index] !== null));
   }
 
   async run(script: string, keys: readonly string[], words: readonly string[]): Promise<unknown> {
     if (this.#failure !== undefined) throw this.#failure;
-    return this.#command(['EVAL', script, String(keys.length), ...keys.map(keyOf), ...words]);
+    return this.#command(['EVAL', script, String(keys.length), ...keys.map(this.#keyOf), ...words]);
   }
 
   async listen(name: string, listener: (message: string) => void): Promise<void> {
-    await this.#link.subscribe(keyOf(name), listener);
+    await this.#link.subscribe(this.#keyOf(name), listener);
   }
 
   now(): number {
@@ -194,7 +200,7 @@ class RedisStore implements SharedStore {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     // Tells the other replicas at once, before the lease ends.
-    await this.#link.command(['DEL', keyOf(`replica:${this.replica}`)]).catch(ignored);
+    await this.#link.command(['DEL', this.#keyOf(`replica:${this.replica}`)]).catch(ignored);
     this.#link.close();
   }
 
@@ -237,7 +243,7 @@ class RedisStore implements SharedStore {
       const [key, entryRevision, text] = parts.slice(index, index + 3);
       if (typeof key === 'string' && typeof entryRevision === 'number') this.#put(key, entryRevision, text ?? null);
     }
-    // Sets the revision last, so that a failure above does not skip changes.
+    // Last, so that a failure above does not skip changes.
     this.#epoch = epoch;
     this.#revision = revision;
     if (parts.length > 0 || isAll === 1) for (const listener of this.#listeners) listener();
@@ -250,18 +256,13 @@ class RedisStore implements SharedStore {
     this.#kinds.set(kind, entries);
     entries.delete(id);
     if (typeof text !== 'string') return;
-    let value: unknown;
-    try {
-      value = JSON.parse(text) as unknown;
-    } catch {
-      // The error would quote the value, which may be secret.
-      this.#log.warn(`the shared store has an entry that is not JSON: ${JSON.stringify(key)}`);
-    }
+    const value = parseJson(text);
+    if (value === undefined) this.#log.warn(`the shared store has an entry that is not JSON: ${JSON.stringify(key)}`);
     entries.set(id, { id, revision, value });
   }
 
   #script(script: string, words: readonly string[]): Promise<unknown> {
-    return this.#command(['EVAL', script, String(keyNames.length), ...keyNames.map(keyOf), ...words]);
+    return this.#command(['EVAL', script, String(keyNames.length), ...keyNames.map(this.#keyOf), ...words]);
   }
 
   async #command(words: readonly string[]): Promise<unknown> {
@@ -274,7 +275,7 @@ class RedisStore implements SharedStore {
   }
 
   async #beat(): Promise<void> {
-    const sign = ['SET', keyOf(`replica:${this.replica}`), '1', 'PX', String(LEASE_MS)];
+    const sign = ['SET', this.#keyOf(`replica:${this.replica}`), '1', 'PX', String(LEASE_MS)];
     // If Redis has no memory left, or is a copy, it rejects changes but can be read.
     const rejection = await this.#command(sign).then(() => undefined, String);
     try {
@@ -296,5 +297,4 @@ class RedisStore implements SharedStore {
   }
 }
 
-const channel = keyOf('changes');
 const ignored = (): void => undefined;

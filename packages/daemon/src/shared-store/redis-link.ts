@@ -2,7 +2,7 @@
  * The connections of a replica to Redis. Each command has a deadline. No command waits for a
  * connection.
  */
-import { maskUrl } from '@rackless/daemon/text/mask-url.js';
+import { maskUrl } from '../text/mask-url.js';
 import { StoreUnavailable } from './store-unavailable.js';
 
 /** Connections to one Redis. */
