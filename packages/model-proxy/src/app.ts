@@ -9,7 +9,8 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import { openToAll } from './auth/authenticate.js';
 import { requireKeys } from './auth/client-keys.js';
 import { createGate } from './auth/gate.js';
-import { createKeyLimits } from './auth/key-limits.js';
+import { createKeyLimits, type KeyLimits } from './auth/key-limits.js';
+import { createSharedLimits } from './auth/shared-limits.js';
 import { virtualClients } from './auth/virtual-clients.js';
 import { Exchange, type SharedState } from './exchange/exchange.js';
 import { forward } from './exchange/forward.js';
@@ -26,7 +27,7 @@ import { recordRequest } from './request-record.js';
 import { createRouter } from './routing/create-router.js';
 import { createRoutingState } from './routing/routing-state.js';
 import type { ProxySettings } from './settings.js';
-import type { Store } from './store/store.js';
+import type { SharedKeyStore, Store } from './store/store.js';
 import { createTrace } from './trace.js';
 import type { Upstream } from './upstream/upstream.js';
 import { createUpgrade } from './upgrade.js';
@@ -44,7 +45,7 @@ export interface AppOptions {
   /** Raw pass-through (`/openai/…`, WebSockets); absent in tests without it. */
   readonly passThrough?: PassThrough;
   /** The store of virtual keys. The caller closes it. Absent: there are no virtual keys. */
-  readonly store?: Store | undefined;
+  readonly store?: Store | SharedKeyStore | undefined;
 }
 
 /** A running application. */
@@ -89,7 +90,7 @@ export function createApp(options: AppOptions): App {
   const trace = options.detailedDebug ? createTrace(log) : null;
   const routing = createRoutingState(log);
   const overload = createOverload();
-  const { keys, authenticationOf } = accessOf(options.store);
+  const { keys, authenticationOf } = accessOf(options.store, log);
   let draining = false;
   const sharedStateOf = (settings: ProxySettings): SharedState => ({
     settings,
@@ -163,13 +164,18 @@ export function createApp(options: AppOptions): App {
 }
 
 /** Makes what requests need to authenticate. @param store undefined: there are no virtual keys. */
-function accessOf(store: Store | undefined) {
+function accessOf(store: Store | SharedKeyStore | undefined, log: Log) {
   const findClient = store === undefined ? [] : [virtualClients(store)];
   return {
-    keys: store === undefined ? null : { store, limits: createKeyLimits() },
+    keys: store === undefined ? null : { store, limits: limitsOf(store, log) },
     authenticationOf: ({ clientKeys }: ProxySettings) =>
       clientKeys === null ? openToAll : requireKeys(clientKeys, ...findClient),
   };
+}
+
+function limitsOf(store: Store | SharedKeyStore, log: Log): KeyLimits {
+  const local = createKeyLimits();
+  return 'shared' in store ? createSharedLimits(store.shared, local, log) : local;
 }
 
 /** Makes the loader of the pages with Express. Only its first call loads them. */

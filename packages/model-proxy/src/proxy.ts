@@ -8,7 +8,7 @@ import { watchFiles, type FileWatch } from './config/file-watch.js';
 import { ConfigError, type LoadedConfig } from './config/load.js';
 import { createPassThrough } from './pass-through/index.js';
 import type { ListenSettings } from './settings.js';
-import { StoreError, type Store } from './store/store.js';
+import { StoreError, type SharedKeyStore, type Store } from './store/store.js';
 import { createUpstream } from './upstream/send.js';
 import type { Upstream } from './upstream/upstream.js';
 import { version } from './version.js';
@@ -108,11 +108,16 @@ export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOp
 }
 
 /** @throws {StartError} the store cannot be used. */
-async function openStore({ store }: ListenSettings, log: Log): Promise<Store | undefined> {
+async function openStore({ store }: ListenSettings, log: Log): Promise<Store | SharedKeyStore | undefined> {
   if (store === null) return undefined;
-  const { openEmbeddedStore } = await import('./store/embedded/embedded-store.js');
+  const { keepDays, place } = store;
   try {
-    return await openEmbeddedStore({ ...store, log });
+    if ('url' in place) {
+      const { openRedisStore } = await import('./store/redis/redis-store.js');
+      return await openRedisStore({ url: place.url, keepDays, log });
+    }
+    const { openEmbeddedStore } = await import('./store/embedded/embedded-store.js');
+    return await openEmbeddedStore({ folder: place.folder, keepDays, log });
   } catch (error) {
     if (error instanceof StoreError) throw new StartError(error.message, { cause: error.cause });
     throw error;

@@ -154,8 +154,8 @@ export interface ProxySettings {
 
 /** Where virtual keys and usage are stored. */
 interface StoreSettings {
-  /** Absolute path. */
-  readonly folder: string;
+  /** The absolute path of a folder, or the URL of a Redis. */
+  readonly place: { readonly folder: string } | { readonly url: string };
   /** How many days the usage is stored; null: without end. */
   readonly keepDays: number | null;
 }

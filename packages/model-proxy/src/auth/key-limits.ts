@@ -6,13 +6,13 @@ import type { Store } from '../store/store.js';
 import type { VirtualKey } from './virtual-key.js';
 
 /** What a key has left of a limit; null: the key has no such limit. */
-interface Remaining {
+export interface Remaining {
   readonly requests: number | null;
   readonly tokens: number | null;
 }
 
 /** The limits of all keys. */
-interface KeyLimits {
+export interface KeyLimits {
   /**
    * Counts a request. The caller calls {@link KeyLimits.release} at its end.
    * @param done gets an error with status 429 if the key is at a limit. Do not send the request then.
@@ -112,7 +112,8 @@ export function createKeyLimits(now: () => number = () => performance.now()): Ke
 
 const UNLIMITED: Remaining = { requests: null, tokens: null };
 
-function isLimited({ stored }: VirtualKey): boolean {
+/** Returns whether a key has a limit. */
+export function isLimited({ stored }: VirtualKey): boolean {
   return stored.rpmLimit !== null || stored.tpmLimit !== null || stored.maxParallelRequests !== null;
 }
 

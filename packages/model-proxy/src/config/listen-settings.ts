@@ -58,7 +58,7 @@ export function readListenSettings(input: ListenInput): ListenSettings {
     store:
       store === undefined
         ? null
-        : { folder: path.resolve(input.workingDirectory, store), keepDays: keepUsageDays ?? null },
+        : { place: storePlace(store, input.workingDirectory), keepDays: keepUsageDays ?? null },
     host: host?.text ?? defaults.host,
     port:
       readNumber(given(flags.port, '--port', 'PORT'), {
@@ -82,6 +82,10 @@ export function readListenSettings(input: ListenInput): ListenSettings {
       1000 *
       (readSeconds(given(flags.drain_timeout, '--drain_timeout', 'DRAIN_TIMEOUT'), findings) ?? defaults.drainSeconds),
   };
+}
+
+function storePlace(store: string, workingDirectory: string) {
+  return /^rediss?:\/\//.test(store) ? { url: store } : { folder: path.resolve(workingDirectory, store) };
 }
 
 function readTls(

@@ -46,26 +46,28 @@ function addMonths(fromMs: number, months: number): number {
 
 /**
  * Returns the end of the period of a budget. As in LiteLLM, periods end at regular times: `1h` at the
- * full hour, `1d` at midnight, `7d` on Monday, `30d` and `1mo` on the first day of a month.
+ * full hour, `1d` at midnight, `7d` on Monday, `30d` and `1mo` on the first day of a month. All proxies
+ * have the same periods, because other lengths count from 1970 or, for months, from year 0.
  * @returns undefined as for {@link endOfDuration}.
  */
 export function endOfPeriod(text: string, nowMs: number): number | undefined {
   const duration = parseDuration(text);
   if (duration === undefined) return undefined;
   const { count, unit } = duration;
-  const midnight = nowMs - (nowMs % DAY_MS);
   const days = unit === 'd' ? count : unit === 'w' ? 7 * count : 0;
   if (unit === 'mo') return firstOfMonth(nowMs, count);
   if (days === 30) return firstOfMonth(nowMs, 1);
-  if (days === 7) return midnight + (7 - ((new Date(midnight).getUTCDay() + 6) % 7)) * DAY_MS;
-  if (days > 0) return midnight + days * DAY_MS;
+  // The first Monday after the beginning of 1970 was its fifth day.
+  const startMs = days === 7 ? 4 * DAY_MS : 0;
   const lengthMs = count * (UNITS_MS[unit] ?? 0);
-  return midnight + (Math.floor((nowMs - midnight) / lengthMs) + 1) * lengthMs;
+  return startMs + (Math.floor((nowMs - startMs) / lengthMs) + 1) * lengthMs;
 }
 
-function firstOfMonth(nowMs: number, monthsAhead: number): number {
+function firstOfMonth(nowMs: number, count: number): number {
   const now = new Date(nowMs);
-  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + monthsAhead, 1);
+  const month = now.getUTCFullYear() * 12 + now.getUTCMonth();
+  const end = (Math.floor(month / count) + 1) * count;
+  return Date.UTC(Math.floor(end / 12), end % 12, 1);
 }
 
 /** A period of a budget and what was spent in it. */

@@ -2,6 +2,7 @@
  * The store of virtual keys and usage. Requests only read memory, and add to numbers in memory. The
  * store writes them a moment later.
  */
+import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import type { Period } from './budget-periods.js';
 import type { StoredKey } from './keys.js';
 import type { RequestUsage, UsageRow } from './usage.js';
@@ -46,6 +47,11 @@ export interface Store {
   readUsage(from: string, to: string): Promise<readonly UsageRow[]>;
   /** Writes everything and closes the store. */
   close(): Promise<void>;
+}
+
+/** A store that several proxies share. */
+export interface SharedKeyStore extends Store {
+  readonly shared: SharedStore;
 }
 
 /** The store cannot be read or written now. The message has the reason. */

@@ -1,0 +1,215 @@
+/** Proxies that share a Redis: keys, limits and usage. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createKeyLimits } from '../../src/auth/key-limits.js';
+import { createSharedLimits } from '../../src/auth/shared-limits.js';
+import { virtualKeyOf } from '../../src/auth/virtual-key.js';
+import type { ProxyError } from '../../src/errors/proxy-error.js';
+import type { StoredKey } from '../../src/store/keys.js';
+import { openRedisStore } from '../../src/store/redis/redis-store.js';
+import type { SharedKeyStore } from '../../src/store/store.js';
+import { dayOf, type RequestUsage } from '../../src/store/usage.js';
+import { startRedis, type PrivateRedis } from '../../../daemon/test/support/redis.js';
+import { waitFor } from '../harness/wait.js';
+
+const free = { rpmLimit: null, tpmLimit: null, maxParallelRequests: null, maxBudget: null, budgetDuration: null };
+const lists = { models: [], aliases: {}, allowedRoutes: [], tags: [], metadata: {} };
+const ids = { name: 'sk-...', alias: null, userId: null, teamId: null };
+const keyOf = (more: Partial<StoredKey> = {}): StoredKey => ({
+  ...ids,
+  ...lists,
+  ...free,
+  expiresAt: null,
+  blocked: false,
+  createdAt: 0,
+  updatedAt: 0,
+  ...more,
+});
+const request: RequestUsage = {
+  key: 'k',
+  model: 'm',
+  tags: ['t'],
+  failed: false,
+  inputTokens: 10,
+  outputTokens: 2,
+  totalTokens: 12,
+  cost: 0.5,
+};
+
+let redis: PrivateRedis;
+let stores: SharedKeyStore[];
+let logged: string[];
+beforeEach(async () => {
+  redis = await startRedis();
+  stores = [];
+  logged = [];
+});
+afterEach(async () => {
+  redis.resume();
+  await Promise.all(stores.map((store) => store.close()));
+  await redis.stop();
+});
+
+const add = (text: string) => void logged.push(text);
+const log = { info: add, warn: add, error: add };
+async function open(): Promise<SharedKeyStore> {
+  const store = await openRedisStore({ url: redis.url, keepDays: null, log });
+  stores.push(store);
+  return store;
+}
+const put = (store: SharedKeyStore, digest: string, key: StoredKey | null) =>
+  store.changeKeys(() => ({ changes: new Map([[digest, key]]), result: undefined }));
+const until = (isReached: () => boolean | Promise<boolean>, what: string) =>
+  waitFor(
+    async () => ((await isReached()) ? true : undefined),
+    () => what,
+  );
+
+describe('keys in Redis', () => {
+  it('reach the other proxies, also their changes and deletions', async () => {
+    const [one, two] = [await open(), await open()];
+    await put(one, 'k', keyOf({ alias: 'a' }));
+    await until(() => two.keys.get('k')?.alias === 'a', 'the key');
+    await put(two, 'k', keyOf({ alias: 'b', rpmLimit: 3 }));
+    await until(() => one.keys.get('k')?.rpmLimit === 3, 'the change');
+    expect(
+      await one.changeKeys((keys) => ({ changes: new Map(), result: [keys.withAlias('a'), keys.withAlias('b')] })),
+    ).toEqual([undefined, 'k']);
+    await put(one, 'k', null);
+    await until(() => two.keys.size === 0, 'the deletion');
+    await put(two, 'other', keyOf({ alias: 'b' }));
+    expect((await open()).keys.size).toBe(1);
+  });
+
+  it('keep the changes of administrators at two proxies, and give an alias once', async () => {
+    const [one, two] = [await open(), await open()];
+    await put(one, 'k', keyOf());
+    const count = (store: SharedKeyStore, n: number) =>
+      store.changeKeys((keys) => {
+        const metadata = { ...keys.get('k')?.metadata, [`n${n}`]: n };
+        return { changes: new Map([['k', keyOf({ metadata })]]), result: undefined };
+      });
+    for (let n = 0; n < 10; n += 2) await Promise.all([count(one, n), count(two, n + 1)]);
+    await until(() => Object.keys(one.keys.get('k')?.metadata ?? {}).length === 10, 'ten changes');
+    const create = (store: SharedKeyStore, digest: string) =>
+      store.changeKeys((keys) => {
+        if (keys.withAlias('team') !== undefined) throw new Error('the alias is in use');
+        return { changes: new Map([[digest, keyOf({ alias: 'team' })]]), result: digest };
+      });
+    const results = await Promise.allSettled([create(one, '1'), create(two, '2')]);
+    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  });
+
+  it('stay valid while Redis is away, and changes fail', async () => {
+    const store = await open();
+    await put(store, 'k', keyOf());
+    redis.pause();
+    await expect(put(store, 'x', keyOf())).rejects.toThrow(/the shared store does not answer/);
+    expect(store.keys.has('k')).toBe(true);
+    store.addUsage(request);
+    await until(() => logged.some((line) => line.startsWith('the usage cannot be stored')), 'the warning');
+    redis.resume();
+    await until(() => logged.includes('the usage can be stored again'), 'the recovery');
+    await until(
+      async () =>
+        await put(store, 'y', keyOf()).then(
+          () => true,
+          () => false,
+        ),
+      'a change',
+    );
+    const today = dayOf(Date.now());
+    expect((await store.readUsage(today, today)).map(({ requests }) => requests)).toEqual([1, 1]);
+  });
+});
+
+describe('usage in Redis', () => {
+  it('is the sum of all proxies, which know the spend of a key within a second', async () => {
+    const [one, two] = [await open(), await open()];
+    await put(one, 'k', keyOf({ budgetDuration: '30d' }));
+    await until(() => two.keys.has('k'), 'the key');
+    expect(two.spendOf('k').spend).toBe(0);
+    for (let n = 0; n < 100; n += 1) one.addUsage(request);
+    two.addUsage({ ...request, failed: true, cost: 0.25 });
+    await until(() => one.spendOf('k').spend === 50.25 && two.spendOf('k').spend === 50.25, 'the sum at both');
+    const today = dayOf(Date.now());
+    expect(await two.readUsage(today, today)).toEqual(
+      expect.arrayContaining([
+        {
+          day: today,
+          subject: 'key',
+          name: 'k',
+          model: 'm',
+          requests: 101,
+          failed: 1,
+          inputTokens: 1010,
+          outputTokens: 202,
+          totalTokens: 1212,
+          cost: 50.25,
+        },
+        expect.objectContaining({ subject: 'tag', name: 't', requests: 101 }),
+      ]),
+    );
+    two.setSpend('k', 1);
+    expect(two.spendOf('k').spend).toBe(1);
+    await until(() => one.spendOf('k').spend === 1, 'the new spend');
+  });
+});
+
+describe('limits in Redis', () => {
+  const limitsOf = (store: SharedKeyStore) => createSharedLimits(store.shared, createKeyLimits(), log);
+  const ask = (limits: ReturnType<typeof limitsOf>, key: ReturnType<typeof virtualKeyOf>) =>
+    new Promise<ProxyError | undefined>((resolve) => limits.admit(key, resolve));
+
+  it('hold exactly for requests that arrive at two proxies at the same time', async () => {
+    const proxies = [await open(), await open()].map(limitsOf);
+    const key = virtualKeyOf('k', keyOf({ rpmLimit: 1000 }));
+    const asked = Array.from({ length: 5000 }, (_, n) => {
+      const limits = proxies[n % 2];
+      if (limits === undefined) throw new Error('no proxy');
+      return ask(limits, key);
+    });
+    const refused = (await Promise.all(asked)).filter((error) => error !== undefined);
+    expect(refused).toHaveLength(4000);
+    expect(refused[0]?.message).toContain('Limit type: requests. Current limit: 1000');
+    expect(Number(refused[0]?.headers['retry-after'])).toBeGreaterThan(50);
+  });
+
+  it('hold for tokens and parallel requests of all proxies, and free the places of a proxy that ends', async () => {
+    const [one, two] = [await open(), await open()];
+    const [first, second] = [limitsOf(one), limitsOf(two)];
+    const key = virtualKeyOf('k', keyOf({ tpmLimit: 100, maxParallelRequests: 2 }));
+    expect([await ask(first, key), await ask(second, key)]).toEqual([undefined, undefined]);
+    expect((await ask(first, key))?.message).toContain('Limit type: max_parallel_requests');
+    first.release(key, 40);
+    expect(await ask(first, key)).toBeUndefined();
+    stores.splice(stores.indexOf(two), 1);
+    await two.close();
+    expect(await ask(first, key)).toBeUndefined();
+    first.release(key, 60);
+    expect((await ask(first, key))?.message).toContain('Limit type: tokens. Current limit: 100');
+    expect(first.remaining(key)).toEqual({ requests: null, tokens: 0 });
+  });
+
+  it('apply to each proxy alone while Redis is away, with a warning, and together again later', async () => {
+    const limits = limitsOf(await open());
+    const key = virtualKeyOf('k', keyOf({ rpmLimit: 2 }));
+    expect(await ask(limits, key)).toBeUndefined();
+    redis.pause();
+    const away = [await ask(limits, key), await ask(limits, key), await ask(limits, key)];
+    expect(away.map((error) => error?.status)).toEqual([undefined, undefined, 429]);
+    expect(logged.filter((line) => line.startsWith('limits of keys apply to each proxy alone'))).toHaveLength(1);
+    limits.release(key, 0);
+    redis.resume();
+    await until(async () => {
+      await ask(limits, key);
+      return logged.includes('limits of keys apply to all proxies together again');
+    }, 'the recovery');
+    await until(async () => (await ask(limits, key))?.status === 429, 'the limit in Redis');
+  });
+});
+
+it('a Redis that does not answer prevents the start', async () => {
+  await expect(openRedisStore({ url: 'redis://127.0.0.1:1', keepDays: null, log })).rejects.toThrow(
+    /connecting to redis:\/\/127\.0\.0\.1:1: /,
+  );
+});
