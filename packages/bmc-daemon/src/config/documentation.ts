@@ -207,7 +207,7 @@ because python-requests sends Latin-1.
 **Cache.** After the first login of a user, the daemon stores a keyed digest of the password in memory.
 bcrypt therefore runs once for each user, not for each request. A change of the user's line makes the
 digest invalid. The daemon delays wrong passwords. Correct passwords also work during an attack: see
-[accounts](../guides/accounts.md#log-ins-during-password-guessing).`;
+[accounts](../guides/accounts.md#logins-during-password-guessing).`;
 
 const signalsSection = `## Signals
 
