@@ -23,7 +23,7 @@ const isOpen = (path) => [root, '/redfish', `${root}/`, `${root}/$metadata`, `${
 
 const noCredentials = {
   name: 'every resource and every write, without credentials or with wrong ones',
-  expected: '401 for all but the service root and the log-in',
+  expected: '401 for all but the service root and the login',
   seconds: 90,
   run: async (arena) => {
     const daemon = await withAccounts(arena);
@@ -82,7 +82,7 @@ const smallRole = {
 
 /**
  * Logs in as a client that obeys Retry-After.
- * @throws {Error} if the log-in is rejected, or takes longer than `seconds`.
+ * @throws {Error} if the login is rejected, or takes longer than `seconds`.
  */
 async function logIn(daemon, user, from, seconds) {
   const end = Date.now() + seconds * 1000;

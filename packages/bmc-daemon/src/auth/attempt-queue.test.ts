@@ -131,7 +131,7 @@ describe('logins that wait for verification', () => {
     await simulation.run(30_000);
     const { verdict, at } = await Promise.race([
       simulation.ask({ address: '203.0.113.1', user: 'admin', right: true }),
-      simulation.run().then(() => Promise.reject(new Error('the simulation ended before the log-in'))),
+      simulation.run().then(() => Promise.reject(new Error('the simulation ended before the login'))),
     ]);
     expect(verdict).toEqual({ right: true });
     expect(at).toBeLessThanOrEqual(30_000 + 2 * VERIFY_MS);

@@ -74,7 +74,7 @@ export class LoginRefused extends RedfishError {
       const seconds = String(Math.ceil(retryAfterSeconds));
       const busy = withDetail(
         message('ServiceTemporarilyUnavailable', seconds),
-        'The user name and the password were not verified: too many log-ins are waiting.',
+        'The user name and the password were not verified: too many logins are waiting.',
       );
       super(503, [busy], { 'Retry-After': seconds });
     }

@@ -234,12 +234,12 @@ describe('access to a console', () => {
     expect(await ssh('nora/node-2', { answers: [USERS.nora], options: plain }).exit()).toBe(255);
     expect(await ssh('dora/node-2', { answers: [USERS.dora], options: once }).exit()).toBe(255);
     expect(logged.filter((line) => line.startsWith('warn'))).toEqual([
-      'warn log-in to a console refused {"account":"admin","reason":"wrong password"}',
-      'warn log-in to a console refused {"account":"admin","reason":"wrong password"}',
-      'warn log-in to a console refused {"account":null,"reason":"unknown user"}',
-      'warn log-in to a console refused {"account":"nora","reason":"the password has to be changed first"}',
-      'warn log-in to a console refused {"account":"nora","reason":"the password has to be changed first"}',
-      'warn log-in to a console refused {"account":"dora","reason":"the account is disabled"}',
+      'warn login to a console refused {"account":"admin","reason":"wrong password"}',
+      'warn login to a console refused {"account":"admin","reason":"wrong password"}',
+      'warn login to a console refused {"account":null,"reason":"unknown user"}',
+      'warn login to a console refused {"account":"nora","reason":"the password has to be changed first"}',
+      'warn login to a console refused {"account":"nora","reason":"the password has to be changed first"}',
+      'warn login to a console refused {"account":"dora","reason":"the account is disabled"}',
     ]);
     expect(access.sessions.list()).toEqual([]);
   });

@@ -37,7 +37,7 @@ export async function logIn(
   user: object = ADMIN,
 ): Promise<{ token: Record<string, string>; uri: string }> {
   const { status, headers } = await send(replica, 'POST', sessions, { body: user });
-  if (status !== 201) throw new Error(`log-in: ${status}`);
+  if (status !== 201) throw new Error(`login: ${status}`);
   return { token: { 'x-auth-token': headers.get('x-auth-token') ?? '' }, uri: headers.get('location') ?? '' };
 }
 

@@ -92,7 +92,7 @@ function connectionsOf(call: Call): readonly Connection[] {
   );
 }
 
-/** A service to open, and the log-in for it. */
+/** A service to open, and the login for it. */
 interface ServiceLogIn {
   readonly connection: Connection;
   readonly credentials: Parameters<typeof openService>[0]['credentials'];

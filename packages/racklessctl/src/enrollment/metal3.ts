@@ -31,7 +31,7 @@ export const metal3: EnrollmentFormat = {
   summary: 'BareMetalHosts for kubectl apply (Metal3)',
   render: (nodes) =>
     comment([
-      'Each host needs a secret with the log-in at its BMC, for example:',
+      'Each host needs a secret with the login at its BMC, for example:',
       '  kubectl create secret generic NAME-bmc --from-literal=username=USER --from-literal=password="$(cat FILE)"',
       'The first network interface with a link is bootMACAddress: check it before you boot from the network.',
     ]) + nodes.map((node) => writeYaml(hostOf(node))).join('---\n'),

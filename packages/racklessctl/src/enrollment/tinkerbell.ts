@@ -52,7 +52,7 @@ export const tinkerbell: EnrollmentFormat = {
   summary: 'Hardware and Machines for kubectl apply (Tinkerbell)',
   render: (nodes) =>
     comment([
-      'Each machine needs a secret with the log-in at its BMC, for example:',
+      'Each machine needs a secret with the login at its BMC, for example:',
       '  kubectl -n tinkerbell create secret generic NAME-bmc --from-literal=username=USER --from-literal=password="$(cat FILE)"',
       'Add IP addresses to the interfaces: a service does not know them.',
     ]) +

@@ -9,7 +9,7 @@ interface SshConsole {
   readonly port: number;
   /** Undefined: ssh decides. */
   readonly user: string | undefined;
-  /** Command that selects the console after the log-in; undefined if the service names none. */
+  /** Command that selects the console after the login; undefined if the service names none. */
   readonly entryCommand: string | undefined;
   /** How a user leaves the console. */
   readonly escape: string | undefined;

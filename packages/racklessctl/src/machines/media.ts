@@ -22,7 +22,7 @@ interface MediaDrive {
 interface MediaImage {
   readonly url: string;
   readonly isWritable: boolean;
-  /** Log-in at the server of the image. */
+  /** Login at the server of the image. */
   readonly user: string | undefined;
   readonly password: string | undefined;
 }

@@ -12,14 +12,14 @@ import { graceAfter, wait } from './wait.js';
 interface Credentials {
   readonly user: string;
   readonly password: string;
-  /** `session`: one log-in for the command. `basic`: the password with each request. */
+  /** `session`: one login for the command. `basic`: the password with each request. */
   readonly method: 'session' | 'basic';
 }
 
 /** Options of {@link openService}. */
 interface ServiceOptions {
   readonly endpoint: Endpoint;
-  /** Undefined: no log-in. */
+  /** Undefined: no login. */
   readonly credentials: Credentials | undefined;
   /** Ends all requests. */
   readonly signal: AbortSignal;
@@ -209,7 +209,7 @@ export class Service {
 
   /**
    * Logs in again. A command may run for longer than its session, and a service that restarts
-   * forgets it. Several requests that fail at the same time share one log-in.
+   * forgets it. Several requests that fail at the same time share one login.
    * @throws {CommandFailure}
    */
   async renewSession(): Promise<void> {

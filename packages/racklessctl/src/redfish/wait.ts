@@ -10,7 +10,7 @@ export async function wait(milliseconds: number, signal: AbortSignal): Promise<v
 }
 
 /**
- * Returns a signal that aborts some time after another signal. If the user interrupts a log-in, the
+ * Returns a signal that aborts some time after another signal. If the user interrupts a login, the
  * service may already have created a session. Only the answer contains its URI, which is needed to
  * delete the session.
  */

@@ -202,7 +202,7 @@ describe('a context', () => {
     ['contexts:\n  lab: {url: "https://h", insecure: maybe}', 0o600, 'contexts.yaml:2: insecure must be true or false'],
     ['contexts: {', 0o600, 'this is not valid YAML'],
     ['contexts:\n  lab: {url: "https://h", password: x}', 0o644, "other users may read it. Run: chmod 600 '"],
-    // YAML would read 0123 as 83, and the log-in would fail.
+    // YAML would read 0123 as 83, and the login would fail.
     ['contexts:\n  lab: {url: "https://h", password: 0123}', 0o600, 'contexts.yaml:2: password is a number for YAML'],
     ['contexts:\n  lab: {user: admin}', 0o600, 'context lab: url is missing'],
   ])('with the fault %j is reported with exit code 78', async (text, mode, reason) => {

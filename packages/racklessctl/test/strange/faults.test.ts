@@ -327,7 +327,7 @@ describe('Ctrl-C', () => {
     expect(service.lines.at(-1)).toBe('DELETE /redfish/v1/Sessions/8');
   });
 
-  it('during the log-in waits for the session, and deletes it', async () => {
+  it('during the login waits for the session, and deletes it', async () => {
     const service = await serve({
       ...oneMachine({}, withSessions),
       'POST /redfish/v1/Sessions': (_, response) => {

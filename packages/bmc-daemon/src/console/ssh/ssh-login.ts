@@ -69,7 +69,7 @@ export class SshLogin {
     try {
       await this.#answer(context);
     } catch (error) {
-      this.#options.log.warn('log-in to a console failed', { address: this.#options.asker.address, error });
+      this.#options.log.warn('login to a console failed', { address: this.#options.asker.address, error });
       context.reject([...methods]);
     }
   }
@@ -145,7 +145,7 @@ export class SshLogin {
     const { access, asker, log, onTooMany } = this.#options;
     // An unknown account name may be a mistyped password, so the log does not show it.
     const account = user === null || access.accounts?.find(user) === undefined ? null : user;
-    log.warn('log-in to a console refused', { account, address: asker.address, reason });
+    log.warn('login to a console refused', { account, address: asker.address, reason });
     this.#attempts += 1;
     if (this.#attempts >= MAX_ATTEMPTS) onTooMany();
     else context.reject([...methods]);

@@ -42,9 +42,9 @@ describe('a rejected login', () => {
         system: null,
         actor: { user: null, address: '192.0.2.1' },
         time: expect.any(Date),
-        detail: 'A log-in as admin was refused: wrong password.',
+        detail: 'A login as admin was refused: wrong password.',
       },
-      expect.objectContaining({ detail: 'A log-in as an unknown user was refused: unknown user.' }),
+      expect.objectContaining({ detail: 'A login as an unknown user was refused: unknown user.' }),
     ]);
   });
 
@@ -59,7 +59,7 @@ describe('a rejected login', () => {
     expect(published.length).toBeLessThanOrEqual(10 + 24 * 6);
     expect(published.at(-1)).toMatchObject({
       actor: null,
-      detail: '100 more log-ins for one account from 3 addresses were refused.',
+      detail: '100 more logins for one account from 3 addresses were refused.',
     });
     logins.close();
     const counts = details().map((detail) => Number(/^\d+/.exec(detail ?? '')?.[0] ?? 1));
@@ -72,14 +72,14 @@ describe('a rejected login', () => {
     pass(10 * minute);
     expect(published.at(-1)).toMatchObject({
       actor: { user: null, address: '192.0.2.1' },
-      detail: '2 more log-ins for one account from one address were refused.',
+      detail: '2 more logins for one account from one address were refused.',
     });
     guess();
     logins.close();
-    expect(details().slice(11)).toEqual(['One more log-in for one account from one address was refused.']);
+    expect(details().slice(11)).toEqual(['One more login for one account from one address was refused.']);
     expect(timers).toEqual([]);
     pass(100 * minute);
     guess('root');
-    expect(details().at(-1)).toBe('A log-in as root was refused: wrong password.');
+    expect(details().at(-1)).toBe('A login as root was refused: wrong password.');
   });
 });

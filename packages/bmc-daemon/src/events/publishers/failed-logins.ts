@@ -82,7 +82,7 @@ export function publishFailedLogins({
     // The event has an actor only if all logins came from one address.
     const actor = addresses.size === 1 && address !== undefined ? { user: null, address } : null;
     const forAccounts = accounts.size === 0 ? '' : ` for ${counted(accounts, 'account')}`;
-    const many = count === 1 ? ['One more log-in', 'was'] : [`${count} more log-ins`, 'were'];
+    const many = count === 1 ? ['One more login', 'was'] : [`${count} more logins`, 'were'];
     publish(actor, `${many[0]}${forAccounts} from ${counted(addresses, 'address')} ${many[1]} refused.`);
   };
 
@@ -90,7 +90,7 @@ export function publishFailedLogins({
     onRefused({ account, address, reason }) {
       refill();
       if (pending === undefined && left > 0) {
-        publish({ user: null, address }, `A log-in as ${account ?? 'an unknown user'} was refused: ${reason}.`);
+        publish({ user: null, address }, `A login as ${account ?? 'an unknown user'} was refused: ${reason}.`);
         return;
       }
       if (pending === undefined) {

@@ -40,7 +40,7 @@ export function inTurn(options: Options, write: ReceivedWrite): Operation {
   };
 }
 
-/** Returns the operation of a write without log-in. It has no turn: log-ins have a queue of their own. */
+/** Returns the operation of a write without login. It has no turn: logins have a queue of their own. */
 export function withoutTurn({ readBody }: Options, write: ReceivedWrite): Operation {
   return async (incoming, params) => {
     const isLate = !incoming.request.complete;
