@@ -38,7 +38,7 @@ const uuids = Array.from(
   (_, index) => `00000000-0000-4000-8000-${String(index + 1).padStart(12, '0')}`,
 );
 
-interface Measured {
+interface Durations {
   readonly plainMs: number;
   readonly insertMs: number;
   readonly attachMs: number;
@@ -132,9 +132,9 @@ async function measure(
   pool: string | null,
   image: string,
   folder: string,
-): Promise<Measured> {
+): Promise<Durations> {
   const daemon = await startDaemon(libvirtd, pool);
-  const rounds: Measured[] = [];
+  const rounds: Durations[] = [];
   try {
     for (let round = 0; round < Number(flags.rounds); round += 1) {
       const plain = join(folder, 'plain.iso');
@@ -150,7 +150,7 @@ async function measure(
   } finally {
     await stop(daemon.process);
   }
-  const of = (pick: (round: Measured) => number): number => median(rounds.map(pick));
+  const of = (pick: (round: Durations) => number): number => median(rounds.map(pick));
   return {
     plainMs: of(({ plainMs }) => plainMs),
     insertMs: of(({ insertMs }) => insertMs),
@@ -158,7 +158,7 @@ async function measure(
   };
 }
 
-function report(how: string, { plainMs, insertMs, attachMs }: Measured): number {
+function report(how: string, { plainMs, insertMs, attachMs }: Durations): number {
   const ratio = (insertMs - attachMs) / plainMs;
   const ms = (value: number): string => `${value.toFixed(0).padStart(6)} ms`;
   console.log(`${flags.mib} MiB into ${uuids.length} machines, ${how}`);

@@ -23,7 +23,7 @@ export interface SentCall {
 }
 
 /** A call without a reply whose caller still waits. */
-interface Waiting {
+interface WaitingCall {
   readonly call: SentCall;
   /**
    * The deadline. It moves if this process stalls, because the process can then neither send nor
@@ -51,7 +51,7 @@ export function callAborted(procedure: string, signal: AbortSignal | undefined, 
 
 /** Calls of a connection without a reply, by serial number. */
 export class PendingCalls {
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, WaitingCall>();
   /** Calls that timed out or were aborted here, but that libvirtd has not answered. */
   readonly #abandoned = new Map<number, SentCall>();
   #serial = 0;

@@ -7,7 +7,7 @@ import { cpuTimeUs, LOAD_CORE } from './processes.js';
 import { CLIENT_KEY, type Target } from './targets.js';
 
 /** The result of a load. */
-export interface Loaded {
+export interface LoadResult {
   readonly requests: number;
   readonly perSecond: number;
   /** Time of a request, from its first byte to the last byte of the answer, in microseconds. */
@@ -40,7 +40,7 @@ interface Summary {
  * Repeats a POST over a number of connections.
  * @throws {Error} if an answer was not 200.
  */
-export async function load(folder: string, options: LoadOptions): Promise<Loaded> {
+export async function load(folder: string, options: LoadOptions): Promise<LoadResult> {
   const { url, body, connections, seconds, pid } = options;
   const bodyFile = join(folder, 'request.json');
   const script = join(folder, 'request.lua');

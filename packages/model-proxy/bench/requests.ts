@@ -4,13 +4,13 @@
  */
 import { join } from 'node:path';
 import { answer1KB, request1KB } from './bodies.js';
-import { load, type Loaded } from './load.js';
+import { load, type LoadResult } from './load.js';
 import { TARGET_CORE } from './processes.js';
 import { median, medianRatio, short, table, type Figure } from './report.js';
 import { startUpstream, takeTurns, type Bench } from './rounds.js';
 import { startTarget, targetNames, type Target } from './targets.js';
 
-type Results = ReadonlyMap<string, readonly Loaded[]>;
+type Results = ReadonlyMap<string, readonly LoadResult[]>;
 
 const CONNECTIONS = 64;
 /** The minimum ratio to nginx's requests. Below it, the upstream would be the limit. */

@@ -1,7 +1,7 @@
 /** The context of all parts, and the turns of the targets. */
 import { join } from 'node:path';
 import { mkdir } from 'node:fs/promises';
-import { load, loadTarget, type Loaded, type LoadOptions } from './load.js';
+import { load, loadTarget, type LoadResult, type LoadOptions } from './load.js';
 import { LOAD_CORE } from './processes.js';
 import { answering, startNginx, type Nginx } from './peers/nginx.js';
 import type { Target } from './targets.js';
@@ -37,9 +37,11 @@ export async function takeTurns(
   targets: readonly Target[],
   upstreamUrl: string,
   request: Pick<LoadOptions, 'body' | 'connections'>,
-): Promise<ReadonlyMap<string, readonly Loaded[]>> {
+): Promise<ReadonlyMap<string, readonly LoadResult[]>> {
   for (const target of targets) await warmUp(folder, target, request);
-  const results = new Map<string, Loaded[]>(['direct', ...targets.map(({ name }) => name)].map((name) => [name, []]));
+  const results = new Map<string, LoadResult[]>(
+    ['direct', ...targets.map(({ name }) => name)].map((name) => [name, []]),
+  );
   for (let round = 0; round < rounds; round += 1) {
     results.get('direct')?.push(await load(folder, { ...request, url: upstreamUrl, seconds: Math.min(seconds, 2) }));
     for (const target of targets) {

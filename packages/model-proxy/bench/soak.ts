@@ -16,7 +16,7 @@ const EVENTS = 20;
 const WARM_UP = 0.1;
 const STREAM_MODEL = `${PUBLIC_MODEL}-streamed`;
 
-interface Held {
+interface MemoryUse {
   readonly heapMb: number;
   readonly rssMb: number;
 }
@@ -53,7 +53,7 @@ export async function benchSoak({ folder, soakRequests, print }: Bench): Promise
   };
   try {
     const rows: string[][] = [];
-    const held: Held[] = [];
+    const held: MemoryUse[] = [];
     for (const share of [WARM_UP, 0.5 + WARM_UP / 2, 1 + WARM_UP]) {
       await send(Math.ceil(soakRequests * share));
       const now = await heldBy(proxy);
@@ -63,7 +63,7 @@ export async function benchSoak({ folder, soakRequests, print }: Bench): Promise
     print(
       `Soak: memory after garbage is collected\n\n${table(['requests', 'streams', 'heap, MB', 'resident, MB'], rows)}`,
     );
-    const growth = (of: (one: Held) => number) => {
+    const growth = (of: (one: MemoryUse) => number) => {
       const [first, last] = [held[0], held.at(-1)];
       return first === undefined || last === undefined ? NaN : (of(last) / of(first) - 1) * 100;
     };
@@ -79,7 +79,7 @@ export async function benchSoak({ folder, soakRequests, print }: Bench): Promise
 }
 
 /** Requests a measurement from the probe in the process. */
-async function heldBy({ process: child }: ModelProxy): Promise<Held> {
+async function heldBy({ process: child }: ModelProxy): Promise<MemoryUse> {
   // Connections end within half a second; their memory is not a leak.
   await new Promise((resolve) => setTimeout(resolve, 500));
   const line = nextLine(child);

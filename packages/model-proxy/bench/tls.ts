@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { answer1KB, PUBLIC_MODEL, request1KB } from './bodies.js';
 import { createAuthority } from '../sample-upstream/certificates.js';
-import { loadTarget, type Loaded } from './load.js';
+import { loadTarget, type LoadResult } from './load.js';
 import { answering, startNginx } from './peers/nginx.js';
 import { LOAD_CORE } from './processes.js';
 import { median, medianRatio, short, table, type Figure } from './report.js';
@@ -42,7 +42,7 @@ export async function benchTls({ folder, rounds, seconds, print }: Bench): Promi
       body: request1KB.replace(`"${PUBLIC_MODEL}"`, `"${models[kind]}"`),
       connections: CONNECTIONS,
     });
-    const results: { plain: Loaded[]; tls: Loaded[] } = { plain: [], tls: [] };
+    const results: { plain: LoadResult[]; tls: LoadResult[] } = { plain: [], tls: [] };
     let handshakes = 0;
     for (const kind of ['plain', 'tls'] as const) await warmUp(folder, proxy, requestOf(kind));
     for (let round = 0; round < rounds; round += 1) {

@@ -12,7 +12,7 @@ interface Answer {
   readonly at: number;
 }
 
-interface Sent {
+interface SentAttempt {
   readonly address: string;
   readonly user: string;
   /** Default: the account exists. */
@@ -47,7 +47,7 @@ class Simulation {
     return () => (this.#events = this.#events.filter((other) => other !== event));
   }
 
-  async ask({ address, user, exists = true, right = false, gone = () => false }: Sent): Promise<Answer> {
+  async ask({ address, user, exists = true, right = false, gone = () => false }: SentAttempt): Promise<Answer> {
     const verdict = await this.queue.verifyInTurn({
       address,
       pair: `${user} ${address}`,
@@ -62,7 +62,7 @@ class Simulation {
   }
 
   /** Sends the next guess as soon as the last one is answered, until the time `until`. */
-  async guess(until: number, sentAt: (attempt: number) => Sent, answers: Answer[] = []): Promise<void> {
+  async guess(until: number, sentAt: (attempt: number) => SentAttempt, answers: Answer[] = []): Promise<void> {
     for (let attempt = 0; this.time < until; attempt += 1) answers.push(await this.ask(sentAt(attempt)));
   }
 
@@ -86,7 +86,7 @@ const withResult = (answers: readonly Answer[], until = Infinity) =>
   answers.filter(({ verdict, at }) => 'right' in verdict && at <= until);
 
 describe('logins that wait for verification', () => {
-  it.each<[string, (guesser: number, attempt: number) => Omit<Sent, 'address'>, (user: number) => string]>([
+  it.each<[string, (guesser: number, attempt: number) => Omit<SentAttempt, 'address'>, (user: number) => string]>([
     ['guess one name, also from the address of the users', () => ({ user: 'root', exists: false }), () => 'nat'],
     ['guess one account, also from the address of the users', () => ({ user: 'admin' }), () => 'nat'],
     [

@@ -21,7 +21,7 @@ export interface DownloadContext {
 }
 
 /** How one caller waits for a download. */
-interface Waiting<Result, Taken> {
+interface DownloadWaiter<Result, Taken> {
   /** Each caller has its own deadline: a shared download may end and restart several times. */
   readonly deadline: Deadline;
   readonly signal: AbortSignal | undefined;
@@ -64,7 +64,7 @@ export class SharedDownloads<Result> {
   async join<Taken>(
     key: string,
     begin: (context: DownloadContext) => Promise<Result>,
-    { deadline, signal, onProgress, take }: Waiting<Result, Taken>,
+    { deadline, signal, onProgress, take }: DownloadWaiter<Result, Taken>,
   ): Promise<Taken> {
     signal?.throwIfAborted();
     const download = this.#findOrBegin(key, begin);

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../src/clock.js';
 
-interface Waiting {
+interface WaitingTimer {
   readonly at: number;
   readonly action: () => void;
   readonly delayMs: number;
@@ -9,7 +9,7 @@ interface Waiting {
 /** A clock that stands still until a test calls `advance`. */
 export class FakeClock implements Clock {
   #now = 0;
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiting = new Set<WaitingTimer>();
   /** Delays of all timers so far, in order. */
   readonly delays: number[] = [];
 

@@ -20,7 +20,7 @@ interface TlsBlock {
 }
 
 /** A value with its origin. */
-interface Given<T> {
+interface ValueWithOrigin<T> {
   readonly value: T;
   /** Base of a relative path in the value. */
   readonly directory: string;
@@ -67,7 +67,7 @@ export class TlsResolver {
     return file === undefined ? true : this.#authorityFile(file.value, file);
   }
 
-  #authorityFile(name: string, given: Given<unknown>): string {
+  #authorityFile(name: string, given: ValueWithOrigin<unknown>): string {
     const file = path.resolve(given.directory, name);
     this.#options.findings.watchedFiles.add(file);
     if (!this.#authorities.has(file)) this.#authorities.set(file, authoritiesFault(file));
@@ -77,11 +77,12 @@ export class TlsResolver {
   }
 
   #clientCertificate(own: TlsBlock | undefined, general: TlsBlock): UpstreamTls['clientCertificate'] {
-    const sources: readonly (readonly [Given<unknown> | undefined, Given<unknown> | undefined])[] = [
-      [this.#inBlock(own, 'sslCertificate'), this.#inBlock(own, 'sslCertificateKey')],
-      [this.#inEnvironment('SSL_CERTIFICATE'), this.#inEnvironment('SSL_CERTIFICATE_KEY')],
-      [this.#inBlock(general, 'sslCertificate'), this.#inBlock(general, 'sslCertificateKey')],
-    ];
+    const sources: readonly (readonly [ValueWithOrigin<unknown> | undefined, ValueWithOrigin<unknown> | undefined])[] =
+      [
+        [this.#inBlock(own, 'sslCertificate'), this.#inBlock(own, 'sslCertificateKey')],
+        [this.#inEnvironment('SSL_CERTIFICATE'), this.#inEnvironment('SSL_CERTIFICATE_KEY')],
+        [this.#inBlock(general, 'sslCertificate'), this.#inBlock(general, 'sslCertificateKey')],
+      ];
     for (const [certificate, key] of sources) {
       if (certificate === undefined) {
         key?.fault('needs ssl_certificate as well');
@@ -100,7 +101,7 @@ export class TlsResolver {
     return null;
   }
 
-  #inBlock(block: TlsBlock | undefined, key: TlsKey): Given<string | boolean> | undefined {
+  #inBlock(block: TlsBlock | undefined, key: TlsKey): ValueWithOrigin<string | boolean> | undefined {
     const value = block?.values[key];
     const place = block?.places.get(key);
     if (value === undefined || place === undefined) return undefined;
@@ -112,7 +113,7 @@ export class TlsResolver {
     };
   }
 
-  #inEnvironment(name: string): Given<string> | undefined {
+  #inEnvironment(name: string): ValueWithOrigin<string> | undefined {
     const value = this.#options.environment[name];
     if (value === undefined || value === '') return undefined;
     const { workingDirectory: directory, findings } = this.#options;

@@ -11,7 +11,7 @@ function deployment(provider: string, more: Partial<Deployment> = {}): Deploymen
   return makeDeployment({ provider: findProvider(provider), ...more });
 }
 
-interface Given extends Partial<Deployment> {
+interface GivenDeployment extends Partial<Deployment> {
   readonly to?: string;
   readonly endpoint?: string;
   readonly usage?: boolean;
@@ -19,7 +19,7 @@ interface Given extends Partial<Deployment> {
   readonly upstream?: string;
 }
 
-function prepare(text: string, given: Given = {}): Buffer[] {
+function prepare(text: string, given: GivenDeployment = {}): Buffer[] {
   const {
     to = 'openai',
     endpoint = 'chat/completions',
@@ -42,11 +42,11 @@ function prepare(text: string, given: Given = {}): Buffer[] {
   return prepareRequestBody(scanner.finish(), options);
 }
 
-function sent(text: string, given: Given = {}): string {
+function sent(text: string, given: GivenDeployment = {}): string {
   return Buffer.concat(prepare(text, given)).toString();
 }
 
-function refusal(text: string, given: Given = {}): unknown {
+function refusal(text: string, given: GivenDeployment = {}): unknown {
   try {
     prepare(text, given);
   } catch (error) {
@@ -56,7 +56,7 @@ function refusal(text: string, given: Given = {}): unknown {
 }
 
 /** Returns the parameter in an error 400. */
-function refusedParameter(text: string, given: Given = {}): unknown {
+function refusedParameter(text: string, given: GivenDeployment = {}): unknown {
   try {
     prepare(text, given);
   } catch (error) {

@@ -10,7 +10,7 @@ function deployment(modelName: string, upstreamModel: string, more: Partial<Depl
   return makeDeployment({ id: `id-${made}`, modelName, upstreamModel, ...more });
 }
 
-interface Given {
+interface RouterInputs {
   readonly aliases?: Readonly<Record<string, string>>;
   readonly hidden?: readonly string[];
   readonly unserved?: readonly string[];
@@ -19,7 +19,7 @@ interface Given {
 
 function routerOf(
   deployments: readonly Deployment[],
-  { aliases = {}, hidden = [], unserved = [], random }: Given = {},
+  { aliases = {}, hidden = [], unserved = [], random }: RouterInputs = {},
 ) {
   const modelGroupAlias = new Map(Object.entries(aliases));
   const reasons = new Map(unserved.map((name) => [name, 'bedrock has its own API']));

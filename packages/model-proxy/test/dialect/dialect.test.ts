@@ -2,7 +2,14 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
-import { json, serveApp, type Answering, type Asked, type ServedApp, type ServeOptions } from '../support/app.js';
+import {
+  json,
+  serveApp,
+  type AnswerHandler,
+  type UpstreamRequest,
+  type ServedApp,
+  type ServeOptions,
+} from '../support/app.js';
 import { digestOf, inventedProvider } from './invented-provider/provider.js';
 
 const KEY = 'sk-upstream-0123456789';
@@ -15,7 +22,7 @@ afterEach(async () => {
 });
 
 /** Starts a proxy in front of a server with the invented API. */
-async function start(answering: Answering, { deployment, ...more }: ServeOptions = {}): Promise<ServedApp> {
+async function start(answering: AnswerHandler, { deployment, ...more }: ServeOptions = {}): Promise<ServedApp> {
   served = await serveApp({ ...more, deployment: { provider: inventedProvider, upstreamModel: MODEL, ...deployment } });
   served.answering = (asked, response) => {
     if (asked.headers['x-parley-key'] === KEY && isSigned(asked)) answering(asked, response);
@@ -24,7 +31,7 @@ async function start(answering: Answering, { deployment, ...more }: ServeOptions
   return served;
 }
 
-function isSigned({ url, headers, body }: Asked): boolean {
+function isSigned({ url, headers, body }: UpstreamRequest): boolean {
   return headers['x-parley-digest'] === digestOf(KEY, url, body);
 }
 
@@ -40,7 +47,7 @@ async function post(path: string, body: object | string, { url }: ServedApp) {
 
 /** Sends a stream in pieces, each of which arrives alone. */
 const inPieces =
-  (type: string, bytes: Buffer, size: number): Answering =>
+  (type: string, bytes: Buffer, size: number): AnswerHandler =>
   (_asked, response) => {
     response.writeHead(200, { 'content-type': type });
     void writeSlowly(response, bytes, size);

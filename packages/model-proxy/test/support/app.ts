@@ -15,7 +15,7 @@ import type { Upstream } from '../../src/upstream/upstream.js';
 import { makeDeployment, SIMPLE_SHUFFLE } from './deployment.js';
 
 /** A request at the upstream. */
-export interface Asked {
+export interface UpstreamRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
@@ -24,7 +24,7 @@ export interface Asked {
 }
 
 /** Sends the upstream's answer. */
-export type Answering = (asked: Asked, response: ServerResponse) => void;
+export type AnswerHandler = (asked: UpstreamRequest, response: ServerResponse) => void;
 
 /** A running app and its upstream. */
 export interface ServedApp {
@@ -34,9 +34,9 @@ export interface ServedApp {
   readonly upstreamPort: number;
   readonly app: App;
   /** Complete requests at the upstream. */
-  readonly asked: Asked[];
+  readonly asked: UpstreamRequest[];
   /** Sends the upstream's answers from now on. */
-  answering: Answering;
+  answering: AnswerHandler;
   /** Returns the lines of the log since the last call, as JSON. */
   lines(): Record<string, unknown>[];
   close(): Promise<void>;
@@ -75,7 +75,7 @@ export function settingsOf(deployments: readonly Deployment[], changed: Partial<
 }
 
 /** Makes an answer in JSON. */
-export function json(value: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Answering {
+export function json(value: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): AnswerHandler {
   return (_asked, response) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers });
     response.end(typeof value === 'string' ? value : JSON.stringify(value));
@@ -91,8 +91,8 @@ export interface ServeOptions {
 
 /** Starts the app and its upstream. */
 export async function serveApp({ settings, deployment, app: more }: ServeOptions = {}): Promise<ServedApp> {
-  const asked: Asked[] = [];
-  const state: { answering: Answering } = { answering: json({ id: 'x', model: 'served/model' }) };
+  const asked: UpstreamRequest[] = [];
+  const state: { answering: AnswerHandler } = { answering: json({ id: 'x', model: 'served/model' }) };
   const upstreamServer = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -9,7 +9,7 @@ import type { HostMember } from './host-member.js';
 import { MOVE_WAIT_MS, type MachineIndex } from './machine-index.js';
 
 /** The changes of a machine that wait. */
-interface Held {
+interface HeldChanges {
   readonly member: HostMember;
   /** The state before these changes. */
   readonly before: DomainState | undefined;
@@ -32,7 +32,7 @@ interface MergedChangesOptions {
 export class MergedChanges {
   readonly #index: MachineIndex;
   readonly #listeners = new Set<MachineChangeListener>();
-  readonly #held = new Map<string, Held>();
+  readonly #held = new Map<string, HeldChanges>();
   readonly #options: MergedChangesOptions;
 
   constructor(options: MergedChangesOptions) {
@@ -113,7 +113,7 @@ export class MergedChanges {
   #hold(
     member: HostMember,
     change: MachineChange,
-    { before, untilListed }: Pick<Held, 'before' | 'untilListed'>,
+    { before, untilListed }: Pick<HeldChanges, 'before' | 'untilListed'>,
   ): void {
     const { uuid } = change;
     const earlier = this.#held.get(uuid);

@@ -42,7 +42,7 @@ const expansionLimits: ExpansionLimits = {
 /** When a rejected client should retry. */
 const retryAfterSeconds = 5;
 
-interface Waiting {
+interface WaitingExpansion {
   readonly start: () => void;
 }
 
@@ -50,7 +50,7 @@ interface Client {
   busy: boolean;
   unreadBytes: number;
   /** Oldest first. */
-  readonly waiting: Set<Waiting>;
+  readonly waiting: Set<WaitingExpansion>;
 }
 
 /**
@@ -139,7 +139,7 @@ export class ExpansionBudget {
         reject(tooMany(why));
       };
       const onAbort = (): void => fail('The client disconnected.');
-      const entry: Waiting = {
+      const entry: WaitingExpansion = {
         start: () => {
           leaveQueue();
           resolve();

@@ -22,7 +22,7 @@ interface WriteTurnLimits {
 /** libvirt executes four changes of a host at the same time, and a read needs about six turns. */
 const writeTurnLimits: WriteTurnLimits = { running: 8, slowMs: 250, shortTurnMs: 8, maxPauseMs: 40 };
 
-interface Waiting {
+interface WaitingWrite {
   readonly isGone: () => boolean;
   /** @param starts false if the client has disconnected. */
   readonly settle: (starts: boolean) => void;
@@ -33,7 +33,7 @@ export class WriteTurns {
   readonly #limits: WriteTurnLimits;
   readonly #now: () => number;
   /** The waiting writes by client. The client whose turn is next comes first. */
-  readonly #waiting = new Map<string, Waiting[]>();
+  readonly #waiting = new Map<string, WaitingWrite[]>();
   #running = 0;
   /** When the present turn of the event loop began; undefined while turns are not measured. */
   #turnBegan: number | undefined;

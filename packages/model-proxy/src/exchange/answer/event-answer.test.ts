@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { call, open } from '../../../test/harness/call.js';
 import { waitFor } from '../../../test/harness/wait.js';
-import { json, serveApp, type Asked, type ServedApp } from '../../../test/support/app.js';
+import { json, serveApp, type UpstreamRequest, type ServedApp } from '../../../test/support/app.js';
 
 let served: ServedApp;
 beforeAll(async () => {
@@ -17,7 +17,7 @@ const ask = () => call(`${served.url}/v1/chat/completions`, { body });
 const begin = () => open(`${served.url}/v1/chat/completions`, { body });
 
 /** Waits for the next request at the upstream, which has not answered yet. */
-function upstreamSide(): Promise<{ readonly asked: Asked; readonly response: ServerResponse }> {
+function upstreamSide(): Promise<{ readonly asked: UpstreamRequest; readonly response: ServerResponse }> {
   return new Promise((resolve) => {
     served.answering = (asked, response) => resolve({ asked, response });
   });

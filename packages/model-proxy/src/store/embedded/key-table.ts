@@ -10,7 +10,7 @@ const SPEND = 'spend';
 const storedPeriod = z.object({ spend: z.number(), resetAt: z.number().nullable() });
 
 /** A waiting change. */
-interface Waiting {
+interface WaitingChange {
   /** Makes the change from the keys, and adds it to `changes`. */
   readonly run: (keys: KeysInChange, changes: Map<string, StoredKey | null>) => void;
   readonly done: () => void;
@@ -25,7 +25,7 @@ export class KeyTable {
   readonly #digests = new Map<string, string>();
   readonly #spends = new Map<string, Period>();
   readonly #changedSpends = new Set<string>();
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: WaitingChange[] = [];
   #isWriting = false;
 
   /** Takes an entry of the journal. @returns false if its form is unknown. */
@@ -58,7 +58,7 @@ export class KeyTable {
   ): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       let outcome: { readonly result: Result } | undefined;
-      const run: Waiting['run'] = (keys, changes) => {
+      const run: WaitingChange['run'] = (keys, changes) => {
         const made = change(keys);
         outcome = made;
         for (const [digest, key] of made.changes) changes.set(digest, key);
@@ -85,7 +85,7 @@ export class KeyTable {
     this.#isWriting = false;
   }
 
-  #accepts({ run, fail }: Waiting, changes: Map<string, StoredKey | null>): boolean {
+  #accepts({ run, fail }: WaitingChange, changes: Map<string, StoredKey | null>): boolean {
     try {
       run(this.#viewOf(changes), changes);
       return true;

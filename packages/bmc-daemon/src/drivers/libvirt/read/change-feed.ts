@@ -38,7 +38,7 @@ interface LifecycleChange {
  * Machines by UUID with their last state. After a new connection, the feed compares the machines
  * with this list to find changes from the time without a connection.
  */
-type Known = Map<string, { readonly name: string; readonly state: DomainState }>;
+type LastStates = Map<string, { readonly name: string; readonly state: DomainState }>;
 
 /**
  * Resets of a machine within this time are one change. After each reset, SeaBIOS resets the machine
@@ -63,7 +63,7 @@ export class ChangeFeed {
   readonly #options: ChangeFeedOptions;
   readonly #listeners = new Set<MachineChangeListener>();
   /** State after the last {@link catchUp} or event; undefined before the first. */
-  #known: Known | undefined;
+  #known: LastStates | undefined;
   /** Machines with an event during {@link catchUp}. Their state in the listing may be older than the event. */
   readonly #changedMeanwhile = new Set<string>();
   /** Changes of definitions and images that came during an edit, by machine. */
@@ -113,7 +113,7 @@ export class ChangeFeed {
   async catchUp(): Promise<void> {
     const { inventory } = this.#options.host;
     this.#changedMeanwhile.clear();
-    const seen: Known = new Map();
+    const seen: LastStates = new Map();
     for (const machine of await inventory.list()) {
       const state = await inventory.state(machine).catch((error: unknown) => {
         if (error instanceof DriverError && error.kind === 'notFound') return null;
@@ -215,7 +215,7 @@ export class ChangeFeed {
 }
 
 /** Returns the changes between two lists of machines. */
-function differences(before: Known, after: Known): readonly MachineChange[] {
+function differences(before: LastStates, after: LastStates): readonly MachineChange[] {
   const gone = [...before].flatMap(([uuid, { name }]): MachineChange[] =>
     after.has(uuid) ? [] : [{ kind: 'undefined', uuid, name }],
   );

@@ -13,7 +13,7 @@ export type Capacities = ReadonlyMap<string, number>;
 const FRESH_MS = 60_000;
 const RETRY_MS = 5_000;
 
-interface Known {
+interface CachedCapacities {
   /** Identifies the disks and their sources. If this text changes, the sizes are read again. */
   readonly key: string;
   readonly capacities: Capacities;
@@ -22,7 +22,7 @@ interface Known {
 
 /** Caches the sizes of disks, because a hung QEMU does not return them. */
 export class DiskCapacity {
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, CachedCapacities>();
   readonly #reading = new Map<string, { readonly key: string; readonly promise: Promise<Capacities> }>();
   readonly #waitMs: number;
 

@@ -36,7 +36,7 @@ const FLAGS = ConnectGetAllDomainStatsFlags.ACTIVE | ConnectGetAllDomainStatsFla
 const TIMEOUT_MS = 12_000;
 
 /** The MAC addresses of a machine by interface number, cached until its devices change. */
-interface Known {
+interface CachedMacs {
   readonly devices: string;
   readonly macs: readonly string[];
 }
@@ -45,7 +45,7 @@ interface Known {
 export class LibvirtStatistics implements JointStatistics {
   readonly #host: Pick<Host, 'hypervisor' | 'timeoutMs'>;
   readonly #timeoutMs: number;
-  #known: ReadonlyMap<string, Known> = new Map();
+  #known: ReadonlyMap<string, CachedMacs> = new Map();
 
   /** @param timeoutMs timeout of the call. Default: 12 s. */
   constructor(host: Pick<Host, 'hypervisor' | 'timeoutMs'>, timeoutMs = TIMEOUT_MS) {
@@ -81,7 +81,7 @@ export class LibvirtStatistics implements JointStatistics {
    * Returns the MAC addresses of a machine. libvirt numbers interfaces in the order of the
    * definition, which is read again when a device changes.
    */
-  async #interfaceNames({ domain, parameters }: DomainStats): Promise<Known | undefined> {
+  async #interfaceNames({ domain, parameters }: DomainStats): Promise<CachedMacs | undefined> {
     const names = indices(parameters, 'net').map((index) => String(parameters[`net.${index}.name`] ?? ''));
     const devices = [domain.id, ...names].join(' ');
     const known = this.#known.get(domain.uuid);
