@@ -57,7 +57,7 @@ describe('a stream', () => {
       [...words, last + usageEvent.slice(0, 20), usageEvent.slice(20, 60), usageEvent.slice(60) + DONE],
     ],
     ['no mark at its end', [...words, last, usageEvent]],
-  ])('whose client does not ask for usage is counted, and its bytes do not change: %s', async (_what, writes) => {
+  ])('is counted and keeps its bytes if the client does not ask for usage: %s', async (_what, writes) => {
     streams(writes);
     const key = await app.create();
     const answer = await stream(key);
@@ -76,7 +76,7 @@ describe('a stream', () => {
     ]);
   });
 
-  it('whose client asks for usage gets it', async () => {
+  it('contains the usage if the client asks for it', async () => {
     streams([...words, last, usageEvent, DONE]);
     const key = await app.create();
     const answer = await stream(key, { stream_options: { include_usage: true } });
@@ -102,7 +102,7 @@ describe('a stream', () => {
     expect((await rowsOf())[0]?.totalTokens).toBe(10);
   });
 
-  it('whose client disconnects before the usage is counted by its events and the size of the request', async () => {
+  it('is counted by its events and the size of the request if the client disconnects before the usage', async () => {
     app.answering = (_asked, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       for (const text of words) response.write(text);
