@@ -475,7 +475,7 @@ describe('machine list', () => {
         `node  off    2     256 MiB  UEFI      ${node?.uuid ?? ''}  ${node?.macAddresses[0] ?? ''}\n`,
     );
     expect(JSON.parse((await lab.machine('list', '--json')).stdout)).toMatchObject({
-      machines: [{ name: 'node', group: null, state: 'off', memoryMiB: 256 }],
+      machines: [{ name: 'node', host: expect.any(String) as unknown, group: null, state: 'off', memoryMiB: 256 }],
     });
   });
 });
@@ -528,5 +528,45 @@ describe('machine --host', () => {
       1,
       expect.stringMatching(/^bmc-daemon: connecting to libvirt: .*ENOENT/),
     ]);
+  });
+
+  it('is not needed to list all hosts, and a host that does not answer is reported', async () => {
+    const second = await LabLibvirtd.start();
+    const file = join(lab.libvirtd.dir, 'tmp', 'all-hosts.conf');
+    const write = (hosts: readonly string[]) => writeFile(file, `EMULATOR_LIBVIRT_URI = {${hosts.join()}}\n`);
+    const both = [`'rack-1': '${lab.libvirtd.uri}'`, `'rack-2': '${second.libvirtd.uri}'`];
+    const list = (...args: readonly string[]) => run(['machine', 'list', '--config', file, ...args]);
+    try {
+      await write(both);
+      expect(await list()).toMatchObject({
+        code: 0,
+        stdout: '',
+        stderr: 'bmc-daemon: this command has created no machine on these hosts\n',
+      });
+      await lab.results('create', 'node-a', ...small);
+      await second.results('create', 'node-b', ...small);
+      const table = await list();
+      expect([table.code, table.stderr]).toEqual([0, '']);
+      expect(table.stdout.split('\n').map((line) => line.split(/ {2,}/).slice(0, 3))).toEqual([
+        ['HOST', 'NAME', 'STATE'],
+        ['rack-1', 'node-a', 'off'],
+        ['rack-2', 'node-b', 'off'],
+        [''],
+      ]);
+      await write([...both, `'rack-3': 'qemu+unix:///system?socket=/nowhere'`]);
+      const partial = await list('--json');
+      expect(JSON.parse(partial.stdout)).toMatchObject({
+        machines: [
+          { host: 'rack-1', name: 'node-a' },
+          { host: 'rack-2', name: 'node-b' },
+        ],
+      });
+      expect([partial.code, partial.stderr]).toEqual([
+        1,
+        expect.stringMatching(/^bmc-daemon: host rack-3: connecting to libvirt: .*ENOENT.*\n$/),
+      ]);
+    } finally {
+      await second.stop();
+    }
   });
 });

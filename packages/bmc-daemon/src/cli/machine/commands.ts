@@ -174,6 +174,6 @@ function withHost(command: Command): Command {
   return command
     .option('--config <file>', 'configuration file of the daemon (environment variable: EMULATOR_CONFIG)')
     .option('--libvirt-uri <uri>', 'connection URI of the libvirt host')
-    .option('--host <name>', 'one of several hosts of the configuration', parseText)
+    .option('--host <name>', 'one of several hosts of the configuration (default of list: all)', parseText)
     .option('--json', 'print JSON');
 }

@@ -1,32 +1,36 @@
 /** `bmc-daemon machine list`. */
-import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import type { LoadedSettings } from '../../config/load.js';
 import { listMachines } from '../../drivers/libvirt/lab/list.js';
 import type { ListFlags } from './commands.js';
-import { onHost } from './session.js';
+import { readHosts } from './session.js';
 
-/** Prints the machines. @returns the exit code. */
+/**
+ * Prints the machines of one host, or of all hosts.
+ * @returns the exit code: 1 if a host failed. The machines of the others are printed.
+ */
 export async function list(loaded: LoadedSettings, { json = false, ...flags }: ListFlags): Promise<number> {
-  return await onHost(loaded, { ...flags, readonly: true }, async (host) => {
-    const machines = await listMachines(host);
-    if (json) {
-      process.stdout.write(`${JSON.stringify({ machines }, null, 2)}\n`);
-      return exitCode.done;
-    }
-    const titles = ['NAME', 'STATE', 'CPUS', 'MEMORY', 'FIRMWARE', 'UUID', 'MAC ADDRESSES'];
-    const rows = machines.map((machine) => [
-      machine.name,
-      machine.state,
-      String(machine.cpus),
-      `${machine.memoryMiB} MiB`,
-      machine.firmware === 'efi' ? 'UEFI' : 'BIOS',
-      machine.uuid,
-      machine.macAddresses.join(' '),
-    ]);
-    if (rows.length === 0) process.stderr.write('bmc-daemon: this command has created no machine on the host\n');
-    else process.stdout.write(aligned([titles, ...rows]));
-    return exitCode.done;
-  });
+  const { readings, areSeveral, code } = await readHosts(loaded, flags, listMachines);
+  if (readings.length === 0) return code;
+  const machines = readings.flatMap(({ host, result }) => result.map((machine) => ({ ...machine, host })));
+  if (json) {
+    process.stdout.write(`${JSON.stringify({ machines }, null, 2)}\n`);
+    return code;
+  }
+  const titles = ['NAME', 'STATE', 'CPUS', 'MEMORY', 'FIRMWARE', 'UUID', 'MAC ADDRESSES'];
+  const rows = machines.map((machine) => [
+    ...(areSeveral ? [machine.host] : []),
+    machine.name,
+    machine.state,
+    String(machine.cpus),
+    `${machine.memoryMiB} MiB`,
+    machine.firmware === 'efi' ? 'UEFI' : 'BIOS',
+    machine.uuid,
+    machine.macAddresses.join(' '),
+  ]);
+  const where = areSeveral ? 'these hosts' : 'the host';
+  if (rows.length === 0) process.stderr.write(`bmc-daemon: this command has created no machine on ${where}\n`);
+  else process.stdout.write(aligned([areSeveral ? ['HOST', ...titles] : titles, ...rows]));
+  return code;
 }
 
 /** Returns rows as lines with columns of equal width. */

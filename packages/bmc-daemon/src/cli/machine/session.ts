@@ -7,34 +7,74 @@ import { DriverError } from '../../drivers/driver-error.js';
 import { connectionRefusal } from '../../drivers/libvirt/connection-fault.js';
 import { lockHost } from '../../drivers/libvirt/lab/host-lock.js';
 import { LabError } from '../../drivers/libvirt/lab/lab-error.js';
-import { openLabHost, type LabHost } from '../../drivers/libvirt/lab/lab-host.js';
-import { labSettings } from '../../hypervisors/lab.js';
+import { openLabHost, type LabHost, type LabSettings } from '../../drivers/libvirt/lab/lab-host.js';
+import { labHosts, labSettings } from '../../hypervisors/lab.js';
 
 /** The host of a command. */
 interface HostChoice {
   /** One of several hosts of the settings; undefined: the only host. */
   readonly host?: string;
-  /** Whether the command only reads. */
-  readonly readonly?: boolean;
+}
+
+/** The result of {@link readHosts}. */
+interface HostReadings<Result> {
+  /** The hosts that answered, in the order of the settings. */
+  readonly readings: readonly { readonly host: string; readonly result: Result }[];
+  /** Whether the command reads several hosts. */
+  readonly areSeveral: boolean;
+  /** 1 if a host failed, 78 for a fault of the configuration. */
+  readonly code: number;
 }
 
 /**
- * Connects, runs the command and disconnects.
+ * Reads one host, or all hosts of the settings at once. Prints why a host failed.
+ * @param host one of several hosts; undefined: all.
+ */
+export async function readHosts<Result>(
+  loaded: LoadedSettings,
+  { host: hostName }: HostChoice,
+  read: (host: LabHost) => Promise<Result>,
+): Promise<HostReadings<Result>> {
+  const none = { readings: [], areSeveral: false };
+  if (hasFaults(loaded)) return { ...none, code: exitCode.configuration };
+  let hosts: ReturnType<typeof labHosts>;
+  try {
+    hosts = labHosts(loaded.settings, hostName ?? null);
+  } catch (error) {
+    report(error);
+    return { ...none, code: exitCode.failed };
+  }
+  const areSeveral = hosts.length > 1;
+  const readOne = async (settings: LabSettings): Promise<Result> => {
+    const host = await openLabHost(settings);
+    try {
+      return await read(host);
+    } finally {
+      await host.hypervisor.close();
+    }
+  };
+  const outcomes = await Promise.allSettled(hosts.map(({ settings }) => readOne(settings)));
+  const readings = hosts.flatMap(({ name, settings: { uri } }, index) => {
+    const outcome = outcomes[index];
+    if (outcome?.status === 'fulfilled') return [{ host: name, result: outcome.value }];
+    report(outcome?.reason, { uri, ...(areSeveral ? { host: name } : {}) });
+    return [];
+  });
+  return { readings, areSeveral, code: readings.length < hosts.length ? exitCode.failed : exitCode.done };
+}
+
+/**
+ * Connects, locks the host, runs the command and disconnects.
  * @param command its signal is aborted by the first Ctrl-C, which ends the command after the
  *   current machine.
  * @returns the exit code of the command; 1 for an error, 78 for a fault of the configuration.
  */
 export async function onHost(
   loaded: LoadedSettings,
-  { host: hostName, readonly = false }: HostChoice,
+  { host: hostName }: HostChoice,
   command: (host: LabHost, signal: AbortSignal) => Promise<number>,
 ): Promise<number> {
-  // The URI of a setting with a fault is unknown.
-  const faults = loaded.faults.length > 0 ? loaded.faults : libvirtUriFaults(loaded);
-  if (faults.length > 0) {
-    printStartReport({ faults, warnings: loaded.warnings });
-    return exitCode.configuration;
-  }
+  if (hasFaults(loaded)) return exitCode.configuration;
   const interrupt = new AbortController();
   const stop = (): void => {
     interrupt.abort();
@@ -50,18 +90,37 @@ export async function onHost(
     try {
       const { signal } = interrupt;
       const onWait = () => process.stderr.write('bmc-daemon: waiting for another command to end\n');
-      if (!readonly) await lockHost(host, { onWait, signal });
+      await lockHost(host, { onWait, signal });
       return await command(host, signal);
     } finally {
       await host.hypervisor.close();
     }
   } catch (error) {
-    for (const line of problemsOf(error)) process.stderr.write(`bmc-daemon: ${line}\n`);
-    const hint = uri === undefined ? null : connectionRefusal(error, uri);
-    if (hint !== null) process.stderr.write(`bmc-daemon: ${hint}\n`);
+    report(error, uri === undefined ? {} : { uri });
     return exitCode.failed;
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop);
+  }
+}
+
+/** Prints the faults of the configuration, and returns whether there are any. */
+function hasFaults(loaded: LoadedSettings): boolean {
+  // The URI of a setting with a fault is unknown.
+  const faults = loaded.faults.length > 0 ? loaded.faults : libvirtUriFaults(loaded);
+  if (faults.length > 0) printStartReport({ faults, warnings: loaded.warnings });
+  return faults.length > 0;
+}
+
+/**
+ * Prints an expected error, and the advice for it.
+ * @param from host: one of several hosts.
+ * @throws an unexpected error.
+ */
+function report(error: unknown, { uri, host }: { readonly uri?: string; readonly host?: string } = {}): void {
+  const prefix = host === undefined ? '' : `host ${host}: `;
+  const hint = uri === undefined ? null : connectionRefusal(error, uri);
+  for (const line of [...problemsOf(error), ...(hint === null ? [] : [hint])]) {
+    process.stderr.write(`bmc-daemon: ${prefix}${line}\n`);
   }
 }
 
