@@ -42,6 +42,7 @@ function preferAvailable(selections: readonly Selection[], health: Availability)
 
 /** Returns the selections below their limit, or all selections if all have reached it. */
 function withRoom(selections: readonly Selection[], { hasRoom }: Pick<Limits, 'hasRoom'>): readonly Selection[] {
+  if (selections.every(({ deployment }) => hasRoom(deployment))) return selections;
   const belowLimit = selections.filter(({ deployment }) => hasRoom(deployment));
   return belowLimit.length === 0 ? selections : belowLimit;
 }

@@ -29,7 +29,7 @@ export function createRouter(
   state: Partial<ChoiceState> = {},
 ): Router {
   const { deployments, modelGroupAlias, hiddenAliases, unserved, strategy } = settings;
-  const input = { ...noState(), ...state, settings: strategy };
+  const { random, limits, health, latencies } = { ...noState(), ...state };
   const byName = new Map<string, Deployment[]>();
   for (const deployment of deployments) {
     const group = byName.get(deployment.modelName);
@@ -87,7 +87,8 @@ export function createRouter(
     select(model, accepts, { session, streams } = anyRequest) {
       const all = candidates(model);
       const accepted = accepts === undefined ? all : all.filter(accepts);
-      return accepted.length < 2 ? accepted[0] : choose(accepted, { ...input, session, streams });
+      if (accepted.length < 2) return accepted[0];
+      return choose(accepted, { random, limits, health, latencies, settings: strategy, session, streams });
     },
     candidates,
     modelNames: [

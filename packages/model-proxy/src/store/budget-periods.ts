@@ -70,6 +70,22 @@ function firstOfMonth(nowMs: number, count: number): number {
   return Date.UTC(Math.floor(end / 12), end % 12, 1);
 }
 
+/** Results of {@link endOfPeriod} by duration, with the times for which they are valid. */
+const lastEnds = new Map<string, { readonly from: number; readonly until: number; readonly end: number | null }>();
+const MAX_LAST_ENDS = 1000;
+
+/** Returns the end of the period, as {@link endOfPeriod}. Each request needs it several times. */
+function cachedEnd(text: string, nowMs: number): number | null {
+  const last = lastEnds.get(text);
+  if (last !== undefined && nowMs >= last.from && nowMs < last.until) return last.end;
+  const end = endOfPeriod(text, nowMs) ?? null;
+  const midnight = nowMs - (nowMs % DAY_MS) + DAY_MS;
+  if (lastEnds.size >= MAX_LAST_ENDS) lastEnds.clear();
+  // The end of a period of days can move at midnight.
+  lastEnds.set(text, { from: nowMs, until: Math.min(end ?? midnight, midnight), end });
+  return end;
+}
+
 /** A period of a budget and what was spent in it. */
 export interface Period {
   readonly spend: number;
@@ -84,7 +100,7 @@ export interface Period {
 export function periodAt(period: Period, duration: string | null, nowMs: number): Period {
   const { resetAt, spend } = period;
   if (duration === null) return resetAt === null ? period : { spend, resetAt: null };
-  const end = endOfPeriod(duration, nowMs) ?? null;
+  const end = cachedEnd(duration, nowMs);
   if (resetAt === null || end === null) return { spend, resetAt: end };
   if (nowMs >= resetAt) return { spend: 0, resetAt: end };
   return resetAt > end ? { spend, resetAt: end } : period;
