@@ -96,7 +96,12 @@ Messages API.
 - Other parameters of Anthropic, such as \`top_k\`, stay unchanged. Beta features need a header: set
   \`extra_headers: {anthropic-beta: …}\`.
 - Text completions, embeddings and \`/v1/responses\` get 400, because Anthropic has no such API.
-- \`/v1/messages\` and \`/v1/messages/count_tokens\` are forwarded without translation.
+- \`/v1/messages\` and \`/v1/messages/count_tokens\` are forwarded without translation, with the client's
+  query, \`anthropic-version\` and \`anthropic-beta\`. A configured version has priority. Configured beta
+  features are added to those of the client. Errors have Anthropic's form. Other providers must have
+  these paths themselves, as vLLM does.
+- A translated request has the version 2023-06-01, unless \`extra_headers\` has another
+  \`anthropic-version\`.
 
 ## Access tokens
 

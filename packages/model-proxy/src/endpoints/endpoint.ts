@@ -1,4 +1,5 @@
 /** The type of the endpoint literals in this folder. */
+import type { Api } from '../errors/error-body.js';
 import type { NullableMembers } from '../json/rewrite-answer.js';
 
 /** Describes a path of OpenAI's API and the bodies of its requests and answers. */
@@ -29,6 +30,11 @@ export interface Endpoint {
   readonly answerModel: readonly (readonly string[])[];
   /** Whether upstreams serve the path next to `/v1`, not below it. */
   readonly besideVersion: boolean;
+  /**
+   * Whose API the endpoint belongs to. Clients of Anthropic get its form of errors, and upstreams get
+   * the query and the headers that select versions and beta features.
+   */
+  readonly api: Api;
   /** Members that `fill_null_fields` adds to answers, but not to events; null: none. */
   readonly nullable: NullableMembers | null;
 }
@@ -46,6 +52,7 @@ export function defineEndpoint(
     answersJson: true,
     answerModel: [['model']],
     besideVersion: false,
+    api: 'openai',
     nullable: null,
     ...endpoint,
   };

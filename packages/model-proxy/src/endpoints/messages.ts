@@ -10,8 +10,9 @@ export const messages = defineEndpoint({
   path: 'messages',
   mode: 'messages',
   requiredParameter: 'messages',
+  api: 'anthropic',
   answerModel: [['model'], ['message', 'model']],
 });
 
 /** Counts the tokens of a {@link messages} request. */
-export const countTokens = defineEndpoint({ path: 'messages/count_tokens', mode: 'messages' });
+export const countTokens = defineEndpoint({ path: 'messages/count_tokens', mode: 'messages', api: 'anthropic' });

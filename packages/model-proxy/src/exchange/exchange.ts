@@ -7,6 +7,7 @@ import type { Authenticate, Client } from '../auth/authenticate.js';
 import type { Gate } from '../auth/gate.js';
 import type { KeyServices } from '../auth/key-limits.js';
 import type { VirtualKey } from '../auth/virtual-key.js';
+import type { Api } from '../errors/error-body.js';
 import type { ProxyError } from '../errors/proxy-error.js';
 import type { FailedAttempt } from '../metrics.js';
 import type { RoutingState } from '../routing/routing-state.js';
@@ -82,6 +83,8 @@ export class Exchange {
    * number of paths.
    */
   routeLabel = 'unmatched';
+  /** Whose API the client uses. Decides the form of errors. */
+  api: Api = 'openai';
   client: Client | null = null;
   /** The virtual key whose limits count this request; null: none does. */
   admittedKey: VirtualKey | null = null;

@@ -28,6 +28,7 @@ export function forward(exchange: Exchange, target: Target): void {
   const { request, response, serving } = exchange;
   const { endpoint } = target;
   exchange.routeLabel = `/v1/${endpoint.path}`;
+  exchange.api = endpoint.api;
   let body: RequestBody;
   try {
     const client = serving.authenticate(request);

@@ -109,6 +109,7 @@ async function sendCheck(serving: SharedState, deployment: Deployment): Promise<
     body,
     id,
     head: {},
+    clientQuery: undefined,
     clientTimeouts: null,
     streams,
     translated,

@@ -238,7 +238,7 @@ describe('the end of a stream', () => {
 
   it('is an error event after a fault', () => {
     const error = new ProxyError({ status: 500, message: 'the "upstream"\nis gone', kind: 'connection' });
-    expect(renderErrorEvent(error).toString()).toBe(
+    expect(renderErrorEvent(error, 'openai', 'id').toString()).toBe(
       'data: {"error":{"message":"the \\"upstream\\"\\nis gone","type":"internal_server_error","param":null,"code":"500"}}\n\n',
     );
   });

@@ -3,6 +3,7 @@
  * complete. All other bytes stay unchanged: comments, unknown fields and line ends.
  */
 import { parseJson } from '@rackless/daemon/text/json.js';
+import { errorBody, type Api } from '../errors/error-body.js';
 import type { ProxyError } from '../errors/proxy-error.js';
 import { ChunkList } from '../json/chunk-list.js';
 import { findValue, type Span } from '../json/navigate.js';
@@ -75,11 +76,11 @@ const MAX_PREFIX_BYTES = 2048;
 const MAX_DIFFERENT_PREFIXES = 16;
 
 /**
- * Writes an error as an event. OpenAI's clients throw an exception for it in the middle of a
- * stream.
+ * Writes an error as an event. Clients throw an exception for it in the middle of a stream.
  */
-export function renderErrorEvent(error: ProxyError): Buffer {
-  return Buffer.from(`data: ${JSON.stringify(error.body)}\n\n`);
+export function renderErrorEvent(error: ProxyError, api: Api, requestId: string): Buffer {
+  const name = api === 'anthropic' ? 'event: error\n' : '';
+  return Buffer.from(`${name}data: ${errorBody(error, api, requestId)}\n\n`);
 }
 
 /** Makes the rewriter for an answer. */

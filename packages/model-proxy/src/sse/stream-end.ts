@@ -5,6 +5,9 @@ import { dataRanges } from './event-lines.js';
 /** Number of last chunks that are searched for the end of the answer. */
 const RECENT_CHUNKS = 8;
 
+/** Matches an event of Anthropic's streams, which end with `message_stop`. */
+const messageEvent = /"type"\s*:\s*"(message_start|content_block_(start|delta|stop)|message_delta)"/;
+
 /** The last chunks of a stream. */
 export class RecentChunks {
   readonly #chunks: Buffer[] = [];
@@ -27,6 +30,7 @@ export class RecentChunks {
       'latin1',
     );
     // If the upstream sent an error event, the client already has an error.
+    if (messageEvent.test(lastText)) return !/"type"\s*:\s*"(message_stop|error)"/.test(lastText);
     return /"choices"\s*:/.test(lastText) && !/"(finish_reason"\s*:\s*"|error"\s*:\s*["{])/.test(lastText);
   }
 }

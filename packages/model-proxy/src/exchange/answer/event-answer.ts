@@ -86,7 +86,7 @@ export class EventAnswer implements Answer {
     // After `[DONE]` the client has the whole answer, so an error would be wrong.
     if (!this.#rewriter.isDone) {
       exchange.error = error;
-      response.write(renderErrorEvent(error));
+      response.write(renderErrorEvent(error, exchange.api, exchange.id));
     }
     endAnswer(exchange);
   }

@@ -3,6 +3,7 @@ import { Buffer } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { limitChunks } from '@rackless/daemon/http/unread-body.js';
 import { stalledRequest } from '../../errors/body.js';
+import { errorBody } from '../../errors/error-body.js';
 import { toProxyError, type ProxyError } from '../../errors/proxy-error.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import type { Exchange } from '../exchange.js';
@@ -36,7 +37,7 @@ export function refuse(exchange: Exchange, error: ProxyError, upstream: readonly
 
 function answerWith(exchange: Exchange, error: ProxyError, upstream: readonly string[] | null): void {
   const { request, response } = exchange;
-  const body = Buffer.from(JSON.stringify(error.body));
+  const body = Buffer.from(errorBody(error, exchange.api, exchange.id));
   const headers = answerHeaders(exchange, upstream);
   headers.push('content-type', 'application/json', 'content-length', String(body.length));
   // The upstream's headers may already contain some of these names.

@@ -37,11 +37,18 @@ export function outgoingRequest(
     body,
     id,
     head: request.headers,
+    clientQuery: endpoint.api === 'anthropic' ? queryOf(request.url) : undefined,
     clientTimeouts,
     streams,
     translated,
   };
   return { outgoing: upstreamRequest(options), translated };
+}
+
+/** Returns the query of a URL, which Anthropic's SDK uses for beta features: `beta=true`. */
+function queryOf(url = ''): string | undefined {
+  const at = url.indexOf('?');
+  return at === -1 || at === url.length - 1 ? undefined : url.slice(at + 1);
 }
 
 /** Returns the request for the trace. For a streaming body: the part received so far. */

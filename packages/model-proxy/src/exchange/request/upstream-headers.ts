@@ -26,13 +26,15 @@ interface UpstreamHeadersOptions {
   readonly contentType: string;
   /** The client's headers with `forward_client_headers_to_llm_api`; otherwise null. */
   readonly clientHeaders: IncomingHttpHeaders | null;
+  /** The client's headers at an endpoint of Anthropic's API; otherwise null. */
+  readonly anthropicHeaders: IncomingHttpHeaders | null;
 }
 
 /**
  * Returns the headers of a request to an upstream: name, value, name, value; names in lower case.
  */
 export function upstreamHeaders(options: UpstreamHeadersOptions): string[] {
-  const { deployment, version, id, contentType, clientHeaders } = options;
+  const { deployment, version, id, contentType, clientHeaders, anthropicHeaders } = options;
   let fixed = fixedOf.get(deployment);
   if (fixed === undefined) {
     fixed = makeFixed(deployment, version);
@@ -41,6 +43,7 @@ export function upstreamHeaders(options: UpstreamHeadersOptions): string[] {
   const headers = fixed.headers.slice();
   if (!fixed.hasContentType) headers.push('content-type', contentType);
   headers.push('x-request-id', id);
+  if (anthropicHeaders !== null) addAnthropicHeaders(headers, anthropicHeaders, deployment);
   if (clientHeaders !== null) addClientHeaders(headers, clientHeaders);
   return headers;
 }
@@ -56,6 +59,25 @@ function makeFixed({ provider, apiKey, extraHeaders }: Deployment, version: stri
     ...extraHeaders,
   };
   return { headers: Object.entries(merged).flat(), hasContentType: 'content-type' in merged };
+}
+
+/**
+ * Adds the client's version and beta features. A configured version has priority. Configured features
+ * and those of the client are all enabled.
+ */
+function addAnthropicHeaders(headers: string[], client: IncomingHttpHeaders, { extraHeaders }: Deployment): void {
+  const { 'anthropic-version': version, 'anthropic-beta': beta } = client;
+  if (typeof version === 'string' && extraHeaders['anthropic-version'] === undefined)
+    setHeader(headers, 'anthropic-version', version);
+  if (beta === undefined) return;
+  const configured = extraHeaders['anthropic-beta'];
+  setHeader(headers, 'anthropic-beta', [configured ?? [], beta].flat().join(','));
+}
+
+function setHeader(headers: string[], name: string, value: string): void {
+  const index = headers.findIndex((text, position) => position % 2 === 0 && text === name);
+  if (index === -1) headers.push(name, value);
+  else headers[index + 1] = value;
 }
 
 /** Headers that are for this proxy, or that the proxy sets itself. */

@@ -23,6 +23,8 @@ interface UpstreamRequestOptions {
   readonly id: string;
   /** The headers of the client's request. */
   readonly head: IncomingHttpHeaders;
+  /** The part of the client's query that goes upstream, without `?`; undefined: none. */
+  readonly clientQuery: string | undefined;
   /** Timeouts that the client asks for; null: the request has no such header. */
   readonly clientTimeouts: ClientTimeouts | null;
   /** Whether the client asks for events, as far as the body has arrived. */
@@ -36,19 +38,20 @@ interface UpstreamRequestOptions {
  * @throws {ProxyError} 400: the deployment does not support a parameter.
  */
 export function upstreamRequest(options: UpstreamRequestOptions): UpstreamRequest {
-  const { serving, selection, endpoint, body, id, head, clientTimeouts, streams, translated } = options;
+  const { serving, selection, endpoint, body, id, head, clientQuery, clientTimeouts, streams, translated } = options;
   const { settings, version } = serving;
   const { deployment } = selection;
   const request = {
     deployment,
     method: 'POST',
-    url: urlTo(deployment, endpoint, translated, { model: selection.upstreamModel, streams }),
+    url: withQuery(urlTo(deployment, endpoint, translated, { model: selection.upstreamModel, streams }), clientQuery),
     headers: upstreamHeaders({
       deployment,
       version,
       id,
       contentType: endpoint.requestBody === 'json' ? 'application/json' : (head['content-type'] ?? ''),
       clientHeaders: settings.forwardClientHeaders ? head : null,
+      anthropicHeaders: endpoint.api === 'anthropic' ? head : null,
     }),
     body: body.forUpstream(selection, endpoint, settings, translated),
     timeouts: requestTimeouts(clientTimeouts, deployment, streams),
@@ -77,7 +80,7 @@ function urlTo(
 
 const pathOfDialect = ({ endpoint, call }: TranslatedCall) => endpoint.path(call);
 
-/** Adds the query of the deployment. The path of a dialect may have a query. */
+/** Adds the query of the deployment or of the client. The path of a dialect may have a query. */
 function withQuery(url: string, query: string | undefined): string {
   if (query === undefined) return url;
   return `${url}${url.includes('?') ? '&' : '?'}${query}`;

@@ -8,7 +8,7 @@ import type { Provider } from '../provider.js';
 import type { TargetOf } from '../target.js';
 import { openaiAnswer } from './answer.js';
 import { ChatStream } from './chat-stream.js';
-import { errorIn } from './errors.js';
+import { errorIn, errorWithStatus } from './errors.js';
 import { anthropicRequest } from './request.js';
 
 /** Chat. @see https://platform.claude.com/docs/en/api/messages */
@@ -25,7 +25,8 @@ const dialect: Dialect = {
     ['messages', 'unchanged'],
     ['messages/count_tokens', 'unchanged'],
   ]),
-  error: (_status, body) => errorIn(body),
+  // The proxy gives 500 for an event with an error. Anthropic's 500 has the type of this status.
+  error: (status, body) => (status === 500 ? errorWithStatus(body) : errorIn(body)),
 };
 
 /** As in LiteLLM, an address has `/v1` or not, and may be the complete URL of the messages. */
