@@ -1,5 +1,6 @@
 /** Examines the certificate of the service, and the certificates that it uses for others. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { readTextFile } from '@rackless/daemon/files/text-file.js';
@@ -21,7 +22,7 @@ const SOON_MS = 21 * DAY_MS;
 export const serverCertificate: Probe = {
   subject: SUBJECT,
   settings: ['sslCert', 'sslKey', 'listenIp'],
-  examine: (examined) => {
+  examine: async (examined) => {
     const { sslCert, sslKey, listenIp } = examined.loaded.settings;
     if (sslCert === null || sslKey === null) return [];
     let text: string;
@@ -40,7 +41,7 @@ export const serverCertificate: Probe = {
       ...chain.flatMap((each) =>
         validity(each, `An issuer in ${sslCert}`, 'so clients reject HTTPS connections', renew),
       ),
-      ...names(leaf, { sslCert, listenIp, renew }),
+      ...(await names(leaf, { sslCert, listenIp, renew })),
     ];
   },
 };
@@ -118,18 +119,35 @@ interface NamesOptions {
 }
 
 /** Compares the names of a certificate with the names and addresses under which clients find this host. */
-function names(certificate: X509Certificate, { sslCert, listenIp, renew }: NamesOptions): readonly Finding[] {
+async function names(
+  certificate: X509Certificate,
+  { sslCert, listenIp, renew }: NamesOptions,
+): Promise<readonly Finding[]> {
   const addresses = isWildcardAddress(listenIp) ? hostAddresses() : [listenIp];
   const fits = [hostname(), ...addresses].some((name) =>
     isIP(name) === 0 ? matchesHost(certificate, name) : certificate.checkIP(name) !== undefined,
   );
-  if (fits) return [];
+  if (fits || (await hasAliasOf(certificate, addresses))) return [];
   const offered = certificate.subjectAltName;
   const message =
     `The certificate ${sslCert} has ${offered === undefined ? 'no alternative names' : `only the names ${offered}`}, ` +
     `and not ${hostname()} or an address of this host, so clients that verify it may reject it.`;
   return [warning(SUBJECT, message, renew)];
 }
+
+/** Returns whether a name of the certificate resolves to one of the addresses, or to a loopback address. */
+async function hasAliasOf(certificate: X509Certificate, addresses: readonly string[]): Promise<boolean> {
+  const alternatives = certificate.subjectAltName?.split(', ') ?? [];
+  const aliases = alternatives.flatMap((each) => (each.startsWith('DNS:') ? [each.slice('DNS:'.length)] : []));
+  // Each host is `localhost`, so other hosts cannot use this name.
+  const isLocal = addresses.every(isLoopback);
+  const usable = aliases.filter((alias) => !alias.includes('*') && (isLocal || alias !== 'localhost'));
+  const found = await Promise.all(usable.map((alias) => lookup(alias, { all: true }).catch(() => [])));
+  // Debian writes the names of a host to /etc/hosts with 127.0.1.1.
+  return found.flat().some(({ address }) => addresses.includes(address) || isLoopback(address));
+}
+
+const isLoopback = (address: string): boolean => address.startsWith('127.') || address === '::1';
 
 /** Returns whether the certificate has the host name, or this name in any domain. */
 function matchesHost(certificate: X509Certificate, name: string): boolean {

@@ -248,6 +248,27 @@ describe('the certificate', () => {
     });
   });
 
+  // Only root can give a process its own /etc/hosts.
+  const asRoot = process.getuid?.() === 0 ? it : it.skip;
+
+  asRoot.each([
+    ['127.0.1.1', '0.0.0.0', 0],
+    ['127.0.0.1', '127.0.0.1', 0],
+    ['192.0.2.7', '0.0.0.0', 1],
+  ])('with a name that resolves to %s, while the daemon listens at %s, has %i warnings', async (to, ip, count) => {
+    const issued = createAuthority(at('')).issue('bmc', { extensions: ['subjectAltName=DNS:bmc.lab.example'] });
+    writeFileSync(at('server.pem'), issued.certificate);
+    writeFileSync(at('server.key'), issued.key, { mode: 0o600 });
+    writeFileSync(at('hosts'), `127.0.0.1 localhost\n${to} bmc.lab.example\n`);
+    const script = 'mount --bind "$0" /etc/hosts && exec "$@"';
+    const report = await doctor(
+      ['--fake', '-i', ip, '--ssl-certificate', at('server.pem'), '--ssl-key', at('server.key')],
+      { through: ['unshare', '--mount', 'sh', '-c', script, at('hosts')] },
+    );
+    const warnings = about(report, 'certificate').filter(({ message }) => message.includes('only the names'));
+    expect(warnings).toHaveLength(count);
+  });
+
   it('without a name of this host is a warning', async () => {
     const authority = createAuthority(at(''));
     const findings = about(
