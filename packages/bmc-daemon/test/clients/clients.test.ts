@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { TestHost, type Guest } from '../libvirt-driver/host.js';
-import { bootableIso } from '../libvirt-driver/tiny-guest.js';
+import { bootableIso } from '../support/tiny-guest.js';
 import { curl, redfishtool, sushySession, wholeSushy } from './programs.js';
 import { serveMachines, type Served } from './served.js';
 

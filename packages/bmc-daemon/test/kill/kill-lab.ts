@@ -11,7 +11,7 @@ import { DaemonProcess } from '../daemon/process.js';
 import { Bmc } from '../e2e/bmc.js';
 import { ImageServer } from '../e2e/image-server.js';
 import { withVariable } from '../harness/variable-store.js';
-import { bootableDisk, bootableIso, SerialLine } from '../libvirt-driver/tiny-guest.js';
+import { bootableDisk, bootableIso, SerialLine } from '../support/tiny-guest.js';
 import { until } from '../libvirt-driver/host.js';
 import { CallRelay } from './call-relay.js';
 import { IMAGE_POOL, poolsOf, readFingerprint, volumesOf, type Fingerprint } from './fingerprint.js';

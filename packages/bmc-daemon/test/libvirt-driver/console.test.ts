@@ -16,7 +16,7 @@ import type { SilencePace } from '../../src/console/console-silence.js';
 import type { DriverErrorKind } from '../../src/drivers/driver-error.js';
 import type { CompleteDriver } from '../../src/drivers/driver.js';
 import { TestHost, until } from './host.js';
-import { bootableDisk, type ProgramOptions } from './tiny-guest.js';
+import { bootableDisk, type ProgramOptions } from '../support/tiny-guest.js';
 
 const log = { info: () => undefined, warn: () => undefined, debug: () => undefined };
 

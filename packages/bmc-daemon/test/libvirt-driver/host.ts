@@ -17,7 +17,7 @@ import { Inventory } from '../../src/drivers/libvirt/machine/inventory.js';
 import { localFiles } from '../../src/drivers/libvirt/host-files.js';
 import { createLibvirtDriver, type LibvirtDriverOptions } from '../../src/drivers/libvirt/libvirt-driver.js';
 import { MachineQueue } from '../../src/drivers/queue/machine-queue.js';
-import { bootableDisk, bootableIso, SerialLine, type ProgramOptions } from './tiny-guest.js';
+import { bootableDisk, bootableIso, SerialLine, type ProgramOptions } from '../support/tiny-guest.js';
 import { imageLimits } from '../support/image-limits.js';
 
 /** Options of a guest. */

@@ -7,7 +7,7 @@ import type { CompleteDriver } from '../../src/drivers/driver.js';
 import type { MediaSnapshot } from '../../src/drivers/snapshot/media-snapshot.js';
 import type { ImageRequest } from '../../src/media/image.js';
 import { emptyCdDrive, emptyIdeDrive, expectBootOnce, guestFinds, TestHost, until, type Guest } from './host.js';
-import { bootableDisk, bootableIso } from './tiny-guest.js';
+import { bootableDisk, bootableIso } from '../support/tiny-guest.js';
 import { imageLimits } from '../support/image-limits.js';
 
 let host: TestHost;

@@ -1,7 +1,7 @@
 /** Parts for tests of virtual media: images, their server, and a daemon's drive and power. */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { bootableIso } from '../libvirt-driver/tiny-guest.js';
+import { bootableIso } from '../support/tiny-guest.js';
 import { waitFor } from '../daemon/process.js';
 import { send, type Body } from './redfish-client.js';
 import type { LabOwner } from './lab.js';
