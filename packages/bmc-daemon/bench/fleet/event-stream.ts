@@ -1,0 +1,46 @@
+/** The power events that a daemon streams. */
+import { get } from 'node:http';
+
+/** Changes of the power state of each machine, oldest first. */
+export type PowerChanges = Map<string, ('On' | 'Off')[]>;
+
+/** Adds a change. */
+export function addChange(changes: PowerChanges, uuid: string, change: 'On' | 'Off'): void {
+  const known = changes.get(uuid);
+  if (known === undefined) changes.set(uuid, [change]);
+  else known.push(change);
+}
+
+interface EventBody {
+  readonly Events?: readonly {
+    readonly MessageId: string;
+    readonly OriginOfCondition?: { readonly '@odata.id': string };
+  }[];
+}
+
+/** Opens the event stream of a daemon. @returns the changes, which grow, and the end of the stream. */
+export async function streamPower(url: string): Promise<{ readonly changes: PowerChanges; close(): void }> {
+  const changes: PowerChanges = new Map();
+  let text = '';
+  const receive = (chunk: string): void => {
+    const records = (text + chunk).split('\n\n');
+    text = records.pop() ?? '';
+    for (const record of records) {
+      const data = [...record.matchAll(/^data:(.*)$/gm)].map(([, line = '']) => line).join('\n');
+      if (data === '') continue;
+      // The service's own form.
+      for (const { MessageId: id, OriginOfCondition: origin } of (JSON.parse(data) as EventBody).Events ?? []) {
+        const uuid = origin?.['@odata.id'].split('/').at(-1) ?? '';
+        if (id.endsWith('.ResourcePoweredOn')) addChange(changes, uuid, 'On');
+        if (id.endsWith('.ResourcePoweredOff')) addChange(changes, uuid, 'Off');
+      }
+    }
+  };
+  return await new Promise((resolve, reject) => {
+    const request = get(`${url}/redfish/v1/EventService/SSE`, (response) => {
+      response.setEncoding('utf8').on('data', receive);
+      response.on('error', () => undefined); // The end of the benchmark.
+      resolve({ changes, close: () => request.destroy() });
+    }).on('error', reject);
+  });
+}
