@@ -27,38 +27,20 @@ interface Waiting {
   readonly until: number;
   readonly run: () => void;
   readonly refuse: () => void;
-  /** The client has gone. */
-  isOver: boolean;
 }
-
-/** The queue removes finished entries at its beginning when there are so many. */
-const MAX_FINISHED = 1024;
 
 /** Creates the state of a process without requests. */
 export function createOverload(): Overload {
   let running = 0;
   /** In the order of their deadlines, because all wait for the same time. */
-  let queue: Waiting[] = [];
-  /** Index of the first entry that may still wait. */
-  let first = 0;
-  let waiting = 0;
+  const queue = new Set<Waiting>();
   let timer: NodeJS.Timeout | undefined;
 
   /** Removes and returns the next request that waits; undefined: there is none. */
   const next = (): Waiting | undefined => {
-    while (first < queue.length) {
-      const entry = queue[first];
-      first += 1;
-      if (first >= MAX_FINISHED || first === queue.length) {
-        queue = queue.slice(first);
-        first = 0;
-      }
-      if (entry === undefined || entry.isOver) continue;
-      entry.isOver = true;
-      waiting -= 1;
-      return entry;
-    }
-    return undefined;
+    const [entry] = queue;
+    if (entry !== undefined) queue.delete(entry);
+    return entry;
   };
   const start = (response: ServerResponse, run: () => void): void => {
     running += 1;
@@ -73,26 +55,24 @@ export function createOverload(): Overload {
   const expire = (): void => {
     timer = undefined;
     const now = performance.now();
-    for (;;) {
-      while (queue[first]?.isOver === true) first += 1;
-      const entry = queue[first];
-      if (entry === undefined) return;
+    for (const entry of queue) {
       if (entry.until > now) {
         timer = setTimeout(expire, entry.until - now).unref();
         return;
       }
-      next()?.refuse();
+      queue.delete(entry);
+      entry.refuse();
     }
   };
 
   return {
     enter({ maxInFlight, maxQueued, queueMs }, response, run, refuse) {
-      const reject = () => refuse(overloaded(running, waiting));
+      const reject = () => refuse(overloaded(running, queue.size));
       if (running < maxInFlight) {
         start(response, run);
         return;
       }
-      if (waiting >= maxQueued) {
+      if (queue.size >= maxQueued) {
         reject();
         return;
       }
@@ -100,15 +80,10 @@ export function createOverload(): Overload {
         until: performance.now() + queueMs,
         run: () => start(response, run),
         refuse: reject,
-        isOver: false,
       };
-      queue.push(entry);
-      waiting += 1;
-      response.once('close', () => {
-        if (entry.isOver) return;
-        entry.isOver = true;
-        waiting -= 1;
-      });
+      queue.add(entry);
+      // The entry would hold the request of a client that has gone.
+      response.once('close', () => queue.delete(entry));
       // The listener keeps the process alive while clients wait.
       timer ??= setTimeout(expire, queueMs).unref();
     },
