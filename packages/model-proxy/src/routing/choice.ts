@@ -6,7 +6,7 @@ import type { Selection } from './router.js';
 import { strategies, type StrategyInput } from './strategies.js';
 
 /** The part of {@link DeploymentHealth} that the choice depends on. */
-export type Availability = Pick<DeploymentHealth, 'isCalm' | 'coolingMs' | 'isOnTrial'>;
+type Availability = Pick<DeploymentHealth, 'isCalm' | 'coolingMs' | 'isOnTrial'>;
 
 /** What the choice depends on. */
 export interface ChoiceInput extends StrategyInput {

@@ -27,7 +27,7 @@ export interface Limits {
 }
 
 /** The use of a deployment. */
-export interface Use {
+interface Use {
   /** Number of requests that have not ended. */
   readonly inFlight: number;
   /** Requests and tokens of the current minute. */

@@ -20,6 +20,7 @@ export const usageSchema = z.object({
   cache_read_input_tokens: tokens,
 });
 
+/** A parsed {@link usageSchema}. */
 export type AnthropicUsage = z.infer<typeof usageSchema>;
 
 const message = z.object({

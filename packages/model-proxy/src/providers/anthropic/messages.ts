@@ -14,7 +14,7 @@ interface Turn {
 }
 
 /** The conversation in Anthropic's form. */
-export interface Conversation {
+interface Conversation {
   /** Empty: there is no system message. */
   readonly system: readonly Block[];
   readonly messages: readonly Turn[];
