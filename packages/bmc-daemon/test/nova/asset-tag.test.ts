@@ -36,7 +36,7 @@ it.each([
   ['x'.repeat(64), 200],
   ['x'.repeat(65), 400],
   ['"'.repeat(33), 400],
-])('accepts the tag %j with status %d', async (tag, status) => {
+])('answers the tag %j with status %d', async (tag, status) => {
   const served = await test.serve();
   for (const path of [system, chassis]) {
     const answer = await setTag(served, tag, path);
@@ -44,7 +44,7 @@ it.each([
     if (status === 200) continue;
     expect(served.messages(answer)).toEqual(['PropertyValueIncorrect']);
     expect(JSON.stringify(answer.body)).toMatch(
-      /"#\/AssetTag".*place for 64 characters|place for 64 characters.*"#\/AssetTag"/,
+      /"#\/AssetTag".*room for 64 characters|room for 64 characters.*"#\/AssetTag"/,
     );
   }
 });
