@@ -59,7 +59,7 @@ start_guests() {
   if [ "$(id -u)" = 0 ] && ! can_make_namespaces; then chown 65534:65534 "$work"/{pool,consoles}; fi
   type=$(demo_domain_type)
   virsh_quiet pool-create-as clients dir --target "$work/pool" >/dev/null
-  say "Two guests (<domain type='$type'>)"
+  say "Two guests (virtualization: $type)"
   lab_guest bios "$type" "<os><type machine='q35'>hvm</type><boot dev='hd'/></os>"
   # Without the two features, libvirt selects the firmware with Microsoft's keys, which boots
   # nothing unsigned. Without stateless='no', newer libvirt selects the firmware for AMD SEV, which

@@ -57,9 +57,9 @@ model_list:
       vertex_credentials: key.json
 \`\`\`
 
-- Gemini, and models such as \`vertex_ai/meta/llama-4-maas\`, use the endpoint with OpenAI's API.
-  Numbers (\`vertex_ai/openai/5464397967697903616\`) are endpoints of your own models. Mistral and Jamba
-  have their own addresses.
+- Gemini, and models such as \`vertex_ai/meta/llama-4-maas\`, use the endpoint with OpenAI's API. A
+  number as the name (\`vertex_ai/openai/5464397967697903616\`) selects an endpoint of your own model.
+  Mistral and Jamba have their own addresses.
 - Google's auth library gets the access tokens: with the key in \`vertex_credentials\`, with
   \`GOOGLE_APPLICATION_CREDENTIALS\`, or from the metadata server. A relative path starts at the working
   directory.
@@ -80,18 +80,20 @@ model_list:
       api_key: os.environ/ANTHROPIC_API_KEY
 \`\`\`
 
-The proxy translates \`/v1/chat/completions\`, its answers, streams and errors from and to Anthropic's
-Messages API.
+The proxy translates requests to \`/v1/chat/completions\` into Anthropic's Messages API, and
+translates answers, streams and errors back.
 
 - System messages, tools, their results, images, PDF files, \`stop\`, \`user\` and \`response_format\` work.
-  Images need a data URL or an https URL. Anthropic's API has no sound.
+  Images need a data URL or an https URL. Anthropic's API accepts no audio.
 - \`max_tokens\` is 4096 if a request has none, plus the tokens for thinking.
-- \`thinking\` goes to Anthropic as it is. \`reasoning_effort\` becomes a number of tokens (1024, 2048, 4096)
-  for models before version 4.6, and adaptive thinking with an effort for all others.
-- Answers have the thinking in \`reasoning_content\`, and with signatures in \`thinking_blocks\`. Send
-  \`thinking_blocks\` back with the message.
-- \`cache_control\` works in parts, messages and tools. \`prompt_tokens\` contains the cached tokens, and
-  \`prompt_tokens_details.cached_tokens\` says how many were read from the cache.
+- The proxy forwards \`thinking\` unchanged. For models before version 4.6, \`reasoning_effort\` becomes
+  a number of tokens (1024, 2048 or 4096). For later models, it becomes adaptive thinking with an
+  effort.
+- Answers contain the thinking twice: as text in \`reasoning_content\`, and with its signatures in
+  \`thinking_blocks\`. Send \`thinking_blocks\` back with the message.
+- You can set \`cache_control\` on content parts, messages and tools. \`prompt_tokens\` contains the
+  cached tokens, and \`prompt_tokens_details.cached_tokens\` is the number of tokens read from the
+  cache.
 - The last event of a stream always has \`usage\`.
 - Other parameters of Anthropic, such as \`top_k\`, stay unchanged. Beta features need a header: set
   \`extra_headers: {anthropic-beta: …}\`.

@@ -33,7 +33,7 @@ export const remoteOptions: readonly OptionDefinition[] = [
     completes: ['session', 'basic'],
     default: 'session',
   },
-  { name: 'timeout', value: 'seconds', summary: 'longest time of a request', default: String(DEFAULT_TIMEOUT_SECONDS) },
+  { name: 'timeout', value: 'seconds', summary: 'maximum time of a request', default: String(DEFAULT_TIMEOUT_SECONDS) },
   { name: 'json', summary: 'print JSON' },
 ];
 

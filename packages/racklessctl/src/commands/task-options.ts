@@ -8,7 +8,7 @@ const DEFAULT_SECONDS = 1800;
 export const taskTimeoutOption: OptionDefinition = {
   name: 'task-timeout',
   value: 'seconds',
-  summary: 'longest time of a task of the service',
+  summary: 'maximum time to wait for a task of the service',
   default: String(DEFAULT_SECONDS),
 };
 

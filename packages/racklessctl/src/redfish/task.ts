@@ -18,9 +18,9 @@ export interface TaskProgress {
 
 /** Options of {@link completeTask}. */
 export interface TaskOptions {
-  /** The longest time of a task, in milliseconds. */
+  /** Maximum time to wait for a task, in milliseconds. */
   readonly taskMs: number;
-  /** Is called after each read of the task. */
+  /** Called after each read of the task. */
   readonly onProgress: (progress: TaskProgress) => void;
 }
 
