@@ -16,5 +16,5 @@ const server = createServer((_request, response) => {
   response.writeHead(200, [...headers]);
   response.end(body);
 });
-// Listening on TCP.
+// A TCP server has an AddressInfo.
 server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`));

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startLibvirtd } from '../../libvirt/test/harness/libvirtd.js';
-import { fetchOnce, Machines, rest, startDaemon, systemUri, type MeasuredDaemon } from './measured-daemon.js';
+import { fetchOnce, Machines, startDaemon, systemUri, waitUntilIdle, type MeasuredDaemon } from './measured-daemon.js';
 
 const { values: flags } = parseArgs({
   options: {
@@ -79,7 +79,7 @@ async function expandPolitely({ url }: MeasuredDaemon): Promise<string> {
  * @returns the memory after it, and the p99 of the concurrent reads.
  */
 async function measureStorm(daemon: MeasuredDaemon) {
-  await rest(daemon);
+  await waitUntilIdle(daemon);
   const before = await residentMiB(daemon);
   let peak = before;
   const watch = setInterval(() => void residentMiB(daemon).then((now) => (peak = Math.max(peak, now))), 100);
@@ -89,7 +89,7 @@ async function measureStorm(daemon: MeasuredDaemon) {
   console.log(`during ${sockets.length} unread expansions of ${flags.machines} machines, all systems: ${await polite}`);
   for (const socket of sockets) socket.destroy();
   clearInterval(watch);
-  await rest(daemon);
+  await waitUntilIdle(daemon);
   const after = await residentMiB(daemon);
   const p99Ms = at(times, 0.99);
   console.log(

@@ -13,7 +13,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { fetchWhole, startBareServer } from './bare-process.js';
-import { costOf, fetchOnce, median, rest, startMeasured, until, type MeasuredDaemon } from './measured-daemon.js';
+import {
+  costOf,
+  fetchOnce,
+  median,
+  startMeasured,
+  until,
+  waitUntilIdle,
+  type MeasuredDaemon,
+} from './measured-daemon.js';
 
 const { values: flags } = parseArgs({
   options: {
@@ -52,10 +60,10 @@ const samples = 'EMULATOR_FAKE_DRIVER = True\n';
 const many = `${samples}EMULATOR_FAKE_MACHINES = ${JSON.stringify(lab)}\nEMULATOR_TASK_AFTER_SECONDS = 60\n`;
 
 function report(what: string, value: number, unit: string, goal = Infinity): boolean {
-  const held = value <= goal;
-  const limit = goal === Infinity ? '' : `  goal ${goal}${unit}${held ? '' : '  MISSED'}`;
+  const isMet = value <= goal;
+  const limit = goal === Infinity ? '' : `  goal ${goal}${unit}${isMet ? '' : '  MISSED'}`;
   console.log(`  ${what.padEnd(58)} ${value.toFixed(2).padStart(9)}${unit}${limit}`);
-  return held;
+  return isMet;
 }
 
 /** Returns the resident memory of a process in KiB. */
@@ -68,7 +76,7 @@ async function start(lines: string) {
   const begin = performance.now();
   const daemon = await startMeasured(folder, { arguments: [], lines });
   const answersMs = performance.now() - begin;
-  return { daemon, answersMs, cpuMs: await rest(daemon), memory: await memoryKiB(daemon) };
+  return { daemon, answersMs, cpuMs: await waitUntilIdle(daemon), memory: await memoryKiB(daemon) };
 }
 
 async function measureStart(): Promise<boolean> {
@@ -156,16 +164,16 @@ async function measurePower(daemon: MeasuredDaemon): Promise<boolean> {
 }
 
 try {
-  const held = [await measureStart()];
+  const goalsMet = [await measureStart()];
   const { daemon } = await start(many);
   try {
     await until('machines', async () => (await fetchOnce(`${daemon.url}/redfish/v1/Systems`)).status === 200);
-    held.push(await measureCollection(daemon));
-    held.push(await measurePower(daemon));
+    goalsMet.push(await measureCollection(daemon));
+    goalsMet.push(await measurePower(daemon));
   } finally {
     await daemon.stop();
   }
-  process.exitCode = held.every(Boolean) ? 0 : 1;
+  process.exitCode = goalsMet.every(Boolean) ? 0 : 1;
 } finally {
   await rm(folder, { recursive: true });
 }

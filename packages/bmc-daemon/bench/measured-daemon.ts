@@ -14,7 +14,7 @@ const daemonPath = fileURLToPath(new URL('../../../../bin/bmc-daemon.js', import
 export interface MeasuredDaemon {
   readonly url: string;
   readonly pid: number;
-  /** Stops it, and waits for its end. */
+  /** Stops the daemon, and waits until its process has ended. */
   stop(): Promise<void>;
 }
 
@@ -57,8 +57,8 @@ function hexByte(value: number): string {
 }
 
 /**
- * The machines of a private libvirtd, until `close`: the test driver loses them with its last
- * connection.
+ * The machines of a private libvirtd. `close` removes them: the test driver drops all machines when
+ * its last client disconnects.
  */
 export class Machines {
   readonly #hypervisor: Hypervisor;
@@ -172,7 +172,7 @@ export async function cpuMs(pid: number): Promise<number> {
  * Waits until a process uses less than 1 % of a CPU, for at most half a minute.
  * @returns its CPU time since its start in milliseconds.
  */
-export async function rest({ pid }: MeasuredDaemon): Promise<number> {
+export async function waitUntilIdle({ pid }: MeasuredDaemon): Promise<number> {
   let used = await cpuMs(pid);
   let before = -Infinity;
   for (let looks = 0; used - before > 5 && looks < 60; looks += 1) {

@@ -208,11 +208,11 @@ async function measure(folder: string, { file, cloud }: Target): Promise<boolean
     report('Nova alone', alone);
     const ratio = through.perSecond / alone.perSecond;
     console.log(`  ${requests.toFixed(1)} requests to Nova and ${(used / through.done).toFixed(1)} ms of CPU for each`);
-    const held = ratio >= goals.ratio && through.failed === 0 && perMinute < goals.requestsPerMinute;
+    const isMet = ratio >= goals.ratio && through.failed === 0 && perMinute < goals.requestsPerMinute;
     console.log(
-      `  rate of the daemon: ${ratio.toFixed(2)} of Nova alone, goal ${goals.ratio}${held ? '' : '  MISSED'}`,
+      `  rate of the daemon: ${ratio.toFixed(2)} of Nova alone, goal ${goals.ratio}${isMet ? '' : '  MISSED'}`,
     );
-    return held;
+    return isMet;
   } finally {
     await daemon.stop();
     await relay.down();
@@ -264,8 +264,8 @@ else {
   const folder = await mkdtemp(join(tmpdir(), 'bmc-bench-'));
   const nova = flags.clouds === undefined ? await startNova(folder) : undefined;
   try {
-    const held = await measure(folder, nova ?? { file: flags.clouds ?? '', cloud: cloudOf(flags.clouds ?? '') });
-    process.exitCode = held ? 0 : 1;
+    const isMet = await measure(folder, nova ?? { file: flags.clouds ?? '', cloud: cloudOf(flags.clouds ?? '') });
+    process.exitCode = isMet ? 0 : 1;
   } finally {
     nova?.child.disconnect();
     await rm(folder, { recursive: true });

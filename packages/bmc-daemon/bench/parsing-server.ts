@@ -1,6 +1,6 @@
 /**
- * The reference for bodies: `node:http` that reads and parses a body, and answers without one.
- * Prints its port.
+ * The server that the benchmark of request bodies compares the daemon with. It parses each JSON
+ * body and sends an empty answer. Prints its port.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -19,5 +19,5 @@ const server = createServer((request, response) => {
     response.end();
   });
 });
-// Listening on TCP.
+// A TCP server has an AddressInfo.
 server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`));

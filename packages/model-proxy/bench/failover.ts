@@ -136,4 +136,4 @@ function startServer(fault: Fault): Promise<Server> {
   return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
 }
 
-const portOf = (server: Server) => (server.address() as AddressInfo).port; // it listens at TCP
+const portOf = (server: Server) => (server.address() as AddressInfo).port; // a TCP server has an AddressInfo

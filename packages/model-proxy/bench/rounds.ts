@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { mkdir } from 'node:fs/promises';
 import { load, loadTarget, type LoadResult, type LoadOptions } from './load.js';
 import { LOAD_CORE } from './processes.js';
-import { answering, startNginx, type Nginx } from './peers/nginx.js';
+import { fixedAnswer, startNginx, type Nginx } from './peers/nginx.js';
 import type { Target } from './targets.js';
 
 export interface Bench {
@@ -25,7 +25,7 @@ export interface Bench {
 export async function startUpstream(folder: string, answer: string, core = LOAD_CORE): Promise<Nginx> {
   const own = join(folder, 'upstream');
   await mkdir(own, { recursive: true });
-  return startNginx(core, own, 1, ([port]) => `server { listen 127.0.0.1:${port}; ${answering(answer)} }`);
+  return startNginx(core, own, 1, ([port]) => `server { listen 127.0.0.1:${port}; ${fixedAnswer(answer)} }`);
 }
 
 /**

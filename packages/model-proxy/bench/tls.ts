@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { answer1KB, PUBLIC_MODEL, request1KB } from './bodies.js';
 import { createAuthority } from '../sample-upstream/certificates.js';
 import { loadTarget, type LoadResult } from './load.js';
-import { answering, startNginx } from './peers/nginx.js';
+import { fixedAnswer, startNginx } from './peers/nginx.js';
 import { LOAD_CORE } from './processes.js';
 import { median, medianRatio, short, table, type Figure } from './report.js';
 import { warmUp, type Bench } from './rounds.js';
@@ -24,7 +24,7 @@ const models = { plain: PUBLIC_MODEL, tls: `${PUBLIC_MODEL}-tls` };
 export async function benchTls({ folder, rounds, seconds, print }: Bench): Promise<readonly Figure[]> {
   const authority = await createAuthority(folder);
   const { certFile, keyFile } = await authority.issue('upstream', { hosts: ['localhost', '127.0.0.1'] });
-  const location = answering(answer1KB);
+  const location = fixedAnswer(answer1KB);
   // The third port counts connections. Each connection of the second port is a handshake.
   const upstream = await startNginx(LOAD_CORE, join(folder, 'upstream'), 3, ([plain, tls, status]) => {
     return `

@@ -40,7 +40,7 @@ const server = createServer({ noDelay: true }, (socket) => {
   });
 }).listen(0, '127.0.0.1');
 await once(server, 'listening');
-const { port } = server.address() as AddressInfo; // it listens at TCP
+const { port } = server.address() as AddressInfo; // a TCP server has an AddressInfo
 const base = `http://127.0.0.1:${port}/v1`;
 
 /** Sends a request. Resolves with the text of its answer. */

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { costOf, fetchOnce, median, rest, type MeasuredDaemon } from '../measured-daemon.js';
+import { costOf, fetchOnce, median, waitUntilIdle, type MeasuredDaemon } from '../measured-daemon.js';
 import type { BareServer } from '../bare-process.js';
 import { memoryOf, type Memory } from '../process-use.js';
 import { latencyOf, timeGet, type Latency, type Target, type Timing } from './latency.js';
@@ -51,7 +51,7 @@ export interface Figures {
 export async function measureFigures(fleet: MeasuredFleet, options: FigureOptions): Promise<Figures> {
   const { daemon, machines, bare } = fleet;
   const progress = progressOf(machines.length);
-  await rest(daemon);
+  await waitUntilIdle(daemon);
   progress('the daemon is idle');
   const firstExpandMs = await expandMs(fleet);
   const repeated: number[] = [];
@@ -111,7 +111,7 @@ async function measureStorms(fleet: MeasuredFleet, options: FigureOptions): Prom
     seconds.push(result.seconds);
     for (const [status, count] of Object.entries(result.statuses)) statuses[status] = (statuses[status] ?? 0) + count;
     await runStorm(fleet, 'ForceOff', 16);
-    await rest(fleet.daemon);
+    await waitUntilIdle(fleet.daemon);
   }
   return {
     storm: latencyOf(timings),

@@ -54,7 +54,7 @@ function failedStarts({ statuses }: Figures): number {
 
 /** Prints whether a value reaches its goal. */
 export function check(what: string, value: number, goal: number, unit: string): boolean {
-  const held = value <= goal;
-  console.log(`  ${what.padEnd(28)} ${value.toFixed(0).padStart(6)} ${unit}, goal ${goal}${held ? '' : '  MISSED'}`);
-  return held;
+  const isMet = value <= goal;
+  console.log(`  ${what.padEnd(28)} ${value.toFixed(0).padStart(6)} ${unit}, goal ${goal}${isMet ? '' : '  MISSED'}`);
+  return isMet;
 }

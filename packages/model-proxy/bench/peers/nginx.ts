@@ -66,8 +66,8 @@ function settings(folder: string, servers: string): string {
 }
 
 /**
- * Answers every request with the same JSON, which must not contain `$`, because nginx cannot escape
- * it.
+ * Returns a location that answers each request with the same JSON. The JSON must not contain `$`,
+ * because nginx cannot escape it.
  */
-export const answering = (answer: string): string =>
+export const fixedAnswer = (answer: string): string =>
   `location / { default_type application/json; return 200 '${answer.replaceAll(/[\\']/g, '\\$&')}'; }`;
