@@ -118,7 +118,7 @@ export class Daemon {
    * Runs an attack while another client sends GET requests.
    * @throws {Error} if an answer is not 200, or takes longer than `seconds`.
    */
-  async beside(seconds, attack) {
+  async attackWhileServing(seconds, attack) {
     let isOver = false;
     const bystander = async () => {
       do {

@@ -1,7 +1,8 @@
 """A server in an OpenStack of scripts/openstack-lab, for scripts/clients and scripts/conformance.
 
 `cloud_server.py CLOUDS_YAML create DISK CONSOLES` creates it and prints its id. It starts from DISK, and
-has the memory and the disk size that Ironic needs. CONSOLES/NAME.log becomes a link to its serial line.
+has the memory and the disk size that Ironic needs. CONSOLES/client-1.log becomes a link to the log of
+its serial console.
 `cloud_server.py CLOUDS_YAML delete ID` deletes it.
 `cloud_server.py CLOUDS_YAML network-image NAME ISO` stores an image of iPXE, unless there is one.
 """

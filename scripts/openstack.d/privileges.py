@@ -1,11 +1,17 @@
-"""Runs privileged functions of OpenStack services in their own process. The lab runs as root."""
+"""Runs the privileged functions of OpenStack services inside the process of the service.
+
+The lab runs as root, so the services need no helper process.
+"""
 import importlib
 
 from oslo_privsep import priv_context
 
 
 def run_in_this_process(*modules):
-    """Without this, the services start helpers with sudo and rootwrap, which the lab does not have."""
+    """Turns off the helper processes of these modules.
+
+    They start with sudo and rootwrap, which the lab does not have.
+    """
     for name in modules:
         try:
             module = importlib.import_module(name)

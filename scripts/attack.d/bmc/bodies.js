@@ -41,7 +41,7 @@ const typeAttack = {
       ? each.flatMap((place) => hostile.map((value) => one(place, value)))
       : [...each.map((place) => one(place, likeString)), ...each.map((place) => one(place, random.pick(hostile)))];
     tries.push(...Array.from({ length: arena.rounds(150, 20_000) }, several));
-    await daemon.beside(20, async () => {
+    await daemon.attackWhileServing(20, async () => {
       const work = tries.values();
       const client = async () => {
         for (const { target, body } of work) {
@@ -69,12 +69,12 @@ const bodies = {
   'an array of 500,000 numbers': `{"Boot":{"BootOrder":[${filled('1,', mebibyte - 40)}1]}}`,
   'a string of 1 MiB': `{"AssetTag":"${filled('x', mebibyte - 20)}"}`,
   'a number of 1 MiB': `{"AssetTag":${filled('1', mebibyte - 20)}}`,
-  'no UTF-8, 1 MiB': Buffer.alloc(mebibyte, 0xff),
+  'invalid UTF-8, 1 MiB': Buffer.alloc(mebibyte, 0xff),
 };
 
 /**
- * The promise is 50 ms, and `bench:hostile` measures it. This limit allows for a busy host, and
- * older versions exceeded it.
+ * The promise is 50 ms, and `bench:hostile` measures it. This limit allows for a busy host. It
+ * still finds the old fault: older versions exceeded it.
  */
 const CPU_MS = 300;
 

@@ -37,7 +37,7 @@ const packetAttack = {
       });
       protocol._handlers.CHANNEL_OPEN_CONFIRMATION = () => protocol.exec(0, 'node-2', false);
       protocol.session(7, 2 ** 32 - 1, packetBytes);
-      await daemon.beside(20, () => closed);
+      await daemon.attackWhileServing(20, () => closed);
       client.destroy();
     }
   },

@@ -12,14 +12,13 @@ const subscription = (Context) => ({
   body: { Destination: 'http://127.0.0.1:9/', Protocol: 'Redfish', Context },
 });
 
-/** Not the file of roles: a damaged file of roles prevents the start on purpose. */
+/** Excludes access.json. If it is damaged, the daemon refuses to start, on purpose. */
 const mayBeDamaged = (name) => name.endsWith('.json') && name !== 'access.json';
 
 const damage = {
-  'bytes that are no UTF-8': (bytes) =>
-    Buffer.concat([bytes.subarray(0, 5), Buffer.from([0xff, 0xfe]), bytes.subarray(5)]),
-  'half of it': (bytes) => bytes.subarray(0, Math.floor(bytes.length / 2)),
-  nothing: () => Buffer.alloc(0),
+  'invalid UTF-8': (bytes) => Buffer.concat([bytes.subarray(0, 5), Buffer.from([0xff, 0xfe]), bytes.subarray(5)]),
+  'half of the file': (bytes) => bytes.subarray(0, Math.floor(bytes.length / 2)),
+  'an empty file': () => Buffer.alloc(0),
   'random bytes': (_, random) => random.bytes(300),
   'another kind of JSON': (_, random) =>
     Buffer.from(random.pick(['null', '[]', '7', '"x"', '{"version":9}', '[{"a":{"length":1}}]'])),
@@ -45,7 +44,7 @@ async function storeSomething(arena, folder) {
 
 const damagedFiles = {
   name: 'damaged state files',
-  expected: 'the daemon starts, and stores the damaged file under another name',
+  expected: 'the daemon starts, and renames the damaged file',
   seconds: 120,
   run: async (arena) => {
     const folder = makeFolder();
@@ -60,7 +59,8 @@ const damagedFiles = {
       try {
         await daemon.check();
         const renamed = readdirSync(state).filter((name) => name.endsWith('.broken'));
-        if (renamed.length === 0) throw new Error(`${what} in ${names.join(', ')}: no damaged file was stored`);
+        if (renamed.length === 0)
+          throw new Error(`${what} in ${names.join(', ')}: the daemon renamed no file to *.broken`);
         const { status } = await daemon.ask(subscription('after the damage'));
         if (status !== 201) throw new Error(`a subscription after ${what}: ${status}`);
       } finally {
@@ -98,14 +98,15 @@ const fullDisk = {
     const through = ['unshare', '--mount', 'sh', '-c', script, disk];
     const daemon = await arena.startBmc({ settings: { EMULATOR_STATE_DIR: join(disk, 'state') }, through });
     const count = async () => (await daemon.ask({ path: subscriptions })).json.Members.length;
-    const seen = join(`/proc/${daemon.pid}/root`, disk);
-    const free = fill(seen);
+    const diskInNamespace = join(`/proc/${daemon.pid}/root`, disk);
+    const free = fill(diskInNamespace);
     const { status, text } = await daemon.ask(subscription('on a full disk'));
     if (status !== 507 || !text.includes(disk)) throw new Error(`a subscription: ${status} ${text.slice(0, 300)}`);
     if ((await count()) !== 0) throw new Error('a subscription exists that was not stored');
     free();
-    const again = await daemon.ask(subscription('with room'));
-    if (again.status !== 201 || (await count()) !== 1) throw new Error(`with room again: ${again.status}`);
+    const again = await daemon.ask(subscription('after space was freed'));
+    if (again.status !== 201 || (await count()) !== 1)
+      throw new Error(`a subscription after space was freed: ${again.status}`);
   },
 };
 
@@ -143,12 +144,12 @@ const killedWriter = {
       const there = new Set(json.Members.map((member) => member['@odata.id']));
       const lost = acknowledged.filter((path) => !there.has(path));
       const stored = existsSync(state) ? readdirSync(state) : [];
-      const known = stored.filter((name) => !/^[\w-]+(\.(json|broken|pem|key))*$/.test(name));
+      const unexpected = stored.filter((name) => !/^[\w-]+(\.(json|broken|pem|key))*$/.test(name));
       // The number of subscriptions is limited, so each round begins without any.
       for (const path of there) await daemon.ask({ method: 'DELETE', path });
       acknowledged = await writeUntilKilled(daemon, arena.random.integer(400));
       if (lost.length > 0) throw new Error(`${lost.length} acknowledged writes are gone: ${lost[0]}`);
-      if (known.length > 0) throw new Error(`left in the folder: ${known.join(', ')}`);
+      if (unexpected.length > 0) throw new Error(`unexpected files in the state folder: ${unexpected.join(', ')}`);
       if (existsSync(`${state}/subscriptions.json`) && statSync(`${state}/subscriptions.json`).size === 0) {
         throw new Error('an empty file was left');
       }

@@ -80,7 +80,7 @@ const serverAttacks = Object.entries(servers).map(([name, serve]) => ({
       });
       const on = finish(daemon, { path: `${system}/Actions/ComputerSystem.Reset`, body: { ResetType: 'On' } });
       on.catch(() => undefined);
-      const inserted = await daemon.beside(20, () => inserting);
+      const inserted = await daemon.attackWhileServing(20, () => inserting);
       const isRight = mayTake(name) ? [204, 502].includes(inserted.status) : inserted.status === 502;
       if (!isRight) throw new Error(`the insert was answered with ${inserted.status}: ${inserted.text.slice(0, 200)}`);
       if ((await on).status >= 500) throw new Error(`power-on was answered with ${(await on).status}`);

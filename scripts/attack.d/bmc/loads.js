@@ -43,7 +43,7 @@ const storm = (name, count, bytes, seconds) => ({
     const before = daemon.memoryMiB();
     const end = await openMany(daemon.port, arena.isLong ? count.long : count.short, bytes);
     try {
-      await daemon.beside(BYSTANDER_SECONDS, () => delay(arena.isLong ? seconds * 5 : seconds));
+      await daemon.attackWhileServing(BYSTANDER_SECONDS, () => delay(arena.isLong ? seconds * 5 : seconds));
     } finally {
       end();
     }
@@ -68,7 +68,7 @@ const slowUploads = {
       await openMany(daemon.port, count / 2, upload(`${root}/EventService/Subscriptions`)),
     ];
     try {
-      await daemon.beside(BYSTANDER_SECONDS, () => delay(5000));
+      await daemon.attackWhileServing(BYSTANDER_SECONDS, () => delay(5000));
       const grown = daemon.memoryMiB() - before;
       if (grown > KEPT_MIB) throw new Error(`memory grew by ${grown.toFixed(0)} MiB`);
     } finally {
@@ -89,7 +89,7 @@ const unreadEvents = {
     const event = { MessageId: 'Base.1.0.Success', Message: 'x'.repeat(2000), EventId: '1' };
     const path = `${root}/EventService/Actions/EventService.SubmitTestEvent`;
     try {
-      await daemon.beside(BYSTANDER_SECONDS, async () => {
+      await daemon.attackWhileServing(BYSTANDER_SECONDS, async () => {
         for (let left = arena.rounds(100, 5000); left > 0; left -= 1) {
           const { status } = await daemon.ask({ method: 'POST', path, body: event });
           if (status === 500) throw new Error(`the event: ${status}`);

@@ -91,7 +91,7 @@ const listenerAttack = {
       const before = daemon.memoryMiB();
       const event = { MessageId: 'Base.1.0.Success', Message: `the event of the attack ${'x'.repeat(1900)}` };
       const path = `${root}/EventService/Actions/EventService.SubmitTestEvent`;
-      await daemon.beside(10, async () => {
+      await daemon.attackWhileServing(10, async () => {
         for (let left = arena.rounds(50, 2000); left > 0; left -= 1) {
           const { status } = await daemon.ask({ method: 'POST', path, body: event });
           if (status >= 300) throw new Error(`the event: ${status}`);

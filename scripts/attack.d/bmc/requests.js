@@ -152,7 +152,7 @@ const mutationAttack = {
       if (status >= 500 && ![501, 505].includes(status))
         throw new Error(`${status} for ${JSON.stringify(bytes.toString('latin1'))}`);
     };
-    await daemon.beside(20, async () => {
+    await daemon.attackWhileServing(20, async () => {
       for (let left = arena.rounds(15, 1500); left > 0; left -= 1) await Promise.all(Array.from({ length: 20 }, one));
     });
   },

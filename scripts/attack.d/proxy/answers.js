@@ -40,7 +40,7 @@ const bombAttack = {
       for (const [kind, [status, type, expected]] of Object.entries(kinds)) {
         head = `HTTP/1.1 ${status}\r\ncontent-type: ${type}\r\n`;
         const isEnough = (text) => text.length > 1_000_000;
-        const { text } = await daemon.beside(20, () => exchange(daemon.port, chat, { until: isEnough }));
+        const { text } = await daemon.attackWhileServing(20, () => exchange(daemon.port, chat, { until: isEnough }));
         const received = Number(text.slice(9, 12));
         if (!expected.includes(received)) throw new Error(`${kind}: ${text.slice(0, 200)}`);
         await delay(50);

@@ -222,7 +222,7 @@ const mutatedRequests = {
       // 502: an upstream closed its connection after a strange request.
       if (firstStatus(answer) === 500) throw new Error(`500 for ${JSON.stringify(bytes.toString('latin1'))}`);
     };
-    await daemon.beside(20, async () => {
+    await daemon.attackWhileServing(20, async () => {
       for (let left = arena.rounds(10, 1500); left > 0; left -= 1) await Promise.all(Array.from({ length: 20 }, one));
     });
   },
@@ -237,7 +237,7 @@ const crowd = (name, count, bytes) => ({
     const { daemon } = await withKey(arena);
     const end = await openMany(daemon.port, arena.isLong ? count * 2 : count, bytes);
     try {
-      await daemon.beside(30, () => delay(arena.rounds(2000, 20_000)));
+      await daemon.attackWhileServing(30, () => delay(arena.rounds(2000, 20_000)));
     } finally {
       end();
     }

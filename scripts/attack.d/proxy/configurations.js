@@ -122,7 +122,7 @@ const longReadAttack = {
     const daemon = await arena.startProxy(oneModel(9));
     for (const [what, text] of Object.entries(longReads())) {
       const reports = daemon.output.split('the old one stays').length;
-      await daemon.beside(20, async () => {
+      await daemon.attackWhileServing(20, async () => {
         writeFileSync(daemon.file, text);
         daemon.signal('SIGHUP');
         await until(() => daemon.output.split('the old one stays').length > reports, `${what}: the log says nothing`);
@@ -179,7 +179,7 @@ const trafficAttack = {
     const bytes = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
     try {
       const streams = Array.from({ length: 200 }, () => exchange(daemon.port, bytes, { seconds: 110 }));
-      await daemon.beside(20, async () => {
+      await daemon.attackWhileServing(20, async () => {
         for (const [what, make] of Object.entries(replacements)) {
           rmSync(daemon.file, { recursive: true, force: true });
           make(daemon.file);

@@ -55,7 +55,7 @@ const pipelineAttack = {
     ]) {
       state.max = state.asked = 0;
       const end = count === answered ? chat('Connection: close\r\n') : chat();
-      const { text, isClosed } = await daemon.beside(20, () =>
+      const { text, isClosed } = await daemon.attackWhileServing(20, () =>
         exchange(daemon.port, `${chat().repeat(count - 1)}${end}`),
       );
       const seen = statuses(text);
@@ -198,7 +198,7 @@ const singleBytesAttack = {
     const env = { NODE_OPTIONS: '--max-old-space-size=200' };
     const daemon = await arena.startProxy(oneModel(server.port, ', use_in_pass_through: true'), { env });
     try {
-      await daemon.beside(30, async () => {
+      await daemon.attackWhileServing(30, async () => {
         const form = '--B\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n';
         const inBytes = Array.from(form, (byte) => `1\r\n${byte}\r\n`).join('');
         const sockets = [

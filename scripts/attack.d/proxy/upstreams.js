@@ -152,7 +152,7 @@ const mutationAttack = {
         );
       });
     };
-    await upstream.daemon.beside(20, async () => {
+    await upstream.daemon.attackWhileServing(20, async () => {
       for (let round = 0; round < arena.rounds(40, 10_000); round += 1) {
         await Promise.all(Array.from({ length: 8 }, (_, index) => one(10_000 + round * 8 + index)));
       }
@@ -256,7 +256,7 @@ const silentAttack = {
       const requests = Array.from({ length: arena.rounds(50, 500) }, (_, index) =>
         ask(daemon.port, { ...body(index % 2 === 0), seconds: 40 }),
       );
-      const settled = daemon.beside(20, () => Promise.all(requests));
+      const settled = daemon.attackWhileServing(20, () => Promise.all(requests));
       settled.catch(() => undefined);
       const other = await exchange(upstream.daemon.port, chat('probe-5-'));
       if (!other.text.endsWith(probeAnswer(5))) throw new Error(`another proxy: ${other.text.slice(0, 200)}`);
