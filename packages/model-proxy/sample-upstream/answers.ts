@@ -198,8 +198,8 @@ export function response(request: JsonObject, { model, created }: AnswerContext,
 }
 
 /**
- * Makes the events of a streamed answer of `/v1/responses`. Each has a type, and those with the
- * response contain its `model`.
+ * Makes the events of a streamed answer of `/v1/responses`. Each event has a `type`. An event with
+ * a `response` also has its `model`.
  */
 export function responseEvents(request: JsonObject, context: AnswerContext): readonly JsonObject[] {
   const whole = response(request, context);

@@ -18,7 +18,7 @@ const { values } = parseArgs({
   },
 });
 if (values.folder === undefined)
-  throw new Error('starting the sample upstream: --folder DIR says where its certificates go');
+  throw new Error('starting the sample upstream: --folder DIR is missing. The sample stores its certificates there');
 await mkdir(values.folder, { recursive: true });
 const authority = await createAuthority(values.folder);
 const upstream = await startSampleUpstream({

@@ -67,7 +67,7 @@ export interface AttemptClock {
 interface NextAttempt {
   /** The attempt that the lane may verify now. */
   readonly next: QueuedAttempt | undefined;
-  /** When the lane may verify the first of the other attempts; Infinity: never. */
+  /** Earliest time at which the lane may verify an attempt that must still wait; Infinity: none. */
   readonly soonest: number;
 }
 
@@ -84,7 +84,7 @@ export class AttemptQueue {
   /** In the order of arrival, which is also the order of deadlines. */
   readonly #queue = new Set<QueuedAttempt>();
   readonly #isBusy = { common: false, account: false };
-  /** Number of the latest first arrival or turn. */
+  /** The last number given out. Each new key and each turn gets the next number. */
   #order = 0;
   #alarm: { readonly at: number; readonly cancel: () => void } | undefined;
 

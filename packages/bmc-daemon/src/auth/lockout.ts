@@ -26,10 +26,10 @@ export function createLockout(state: StateFile<AccessState>, { log, clock }: Loc
   shortenLocks(state, { log, clock });
 
   const lock = (user: string): void => {
-    const { lockoutSeconds, lockoutResets: locksEnd } = state.state.settings;
+    const { lockoutSeconds, lockoutResets } = state.state.settings;
     // DMTF's schema: if AccountLockoutCounterResetEnabled is false, only an administrator unlocks
     // the account.
-    const lockedUntil = locksEnd ? clock() + lockoutSeconds * 1000 : null;
+    const lockedUntil = lockoutResets ? clock() + lockoutSeconds * 1000 : null;
     try {
       state.update((old) => {
         const stored = old.accounts.find((account) => account.user === user) ?? defaultState(user);

@@ -31,9 +31,9 @@ export class DuplicateAddressError extends Error {
 }
 
 /** An address that this service has set, or is setting. */
-interface SetAddress {
+interface AssignedAddress {
   readonly uuid: string;
-  readonly set: DeviceAddress;
+  readonly deviceAddress: DeviceAddress;
   /** Undefined while the service does not listen at the address yet. */
   stopListening: (() => void) | undefined;
 }
@@ -52,9 +52,10 @@ export class ManagerAddresses {
   readonly #host: HostAddresses;
   readonly #listenAt: ManagerAddressesOptions['listenAt'];
   readonly #log: ManagerAddressesOptions['log'];
-  readonly #held = new Map<string, SetAddress>();
+  readonly #assigned = new Map<string, AssignedAddress>();
   /**
-   * The last logged error by address; '' for the list of addresses. The same error is logged once.
+   * The last logged error of each address. The key '' is for errors when the list of addresses is
+   * read. The same error is logged once.
    */
   readonly #failed = new Map<string, string>();
 
@@ -66,12 +67,12 @@ export class ManagerAddresses {
 
   /** Returns the number of addresses of all machines. */
   get size(): number {
-    return this.#held.size;
+    return this.#assigned.size;
   }
 
   /** Returns the machine of an address. */
   machineAt(address: string): string | undefined {
-    return this.#held.get(address)?.uuid;
+    return this.#assigned.get(address)?.uuid;
   }
 
   /**
@@ -81,15 +82,15 @@ export class ManagerAddresses {
    * @throws {Error} if the service cannot listen there; the address is then removed.
    */
   async add(uuid: string, { address, device, bits }: ConfiguredAddress): Promise<void> {
-    const set = { address, device, prefix: bits };
+    const deviceAddress = { address, device, prefix: bits };
     // Records the address first, so that even the first request at this address sees only this
     // machine.
-    const held: SetAddress = { uuid, set, stopListening: undefined };
-    this.#held.set(address, held);
+    const assigned: AssignedAddress = { uuid, deviceAddress, stopListening: undefined };
+    this.#assigned.set(address, assigned);
     try {
-      await this.#host.add(set);
-      await this.#untilUsable(set);
-      held.stopListening = await this.#listenAt(address);
+      await this.#host.add(deviceAddress);
+      await this.#untilUsable(deviceAddress);
+      assigned.stopListening = await this.#listenAt(address);
       this.#log.info(`${address} on ${device} is an address of a machine's manager`, { machine: uuid });
     } catch (error) {
       await this.#release(address);
@@ -121,21 +122,21 @@ export class ManagerAddresses {
 
   /** Removes all addresses from the host. The stored settings do not change. */
   async close(): Promise<void> {
-    for (const address of [...this.#held.keys()]) await this.remove(address);
+    for (const address of [...this.#assigned.keys()]) await this.remove(address);
   }
 
   async #release(address: string): Promise<void> {
-    const held = this.#held.get(address);
-    if (held === undefined) return;
-    held.stopListening?.();
+    const assigned = this.#assigned.get(address);
+    if (assigned === undefined) return;
+    assigned.stopListening?.();
     try {
-      await this.#host.remove(held.set);
+      await this.#host.remove(assigned.deviceAddress);
     } catch (error) {
       // Without a listener, `add` has failed, and its error is already reported.
-      if (held.stopListening !== undefined)
-        this.#log.warn(`removing ${address} from ${held.set.device} failed`, { error });
+      if (assigned.stopListening !== undefined)
+        this.#log.warn(`removing ${address} from ${assigned.deviceAddress.device} failed`, { error });
     }
-    this.#held.delete(address);
+    this.#assigned.delete(address);
   }
 
   async #restoreOne(
@@ -145,15 +146,16 @@ export class ManagerAddresses {
     const { address, device, bits, uuid } = own;
     const found = present.filter((one) => one.address === address);
     const conflicting = found.find((one) => one.device !== device || one.prefix !== bits);
-    if (conflicting === undefined && found.length > 0 && this.#held.get(address)?.stopListening !== undefined) return;
+    const isListening = this.#assigned.get(address)?.stopListening !== undefined;
+    if (conflicting === undefined && found.length > 0 && isListening) return;
     try {
       if (conflicting !== undefined) {
         // The host itself has set the address. Removes only the address that this service has set.
         await this.#release(address);
         throw new Error(`the host has it now, on ${conflicting.device}`);
       }
-      const held = this.#held.get(address);
-      held?.stopListening?.();
+      const assigned = this.#assigned.get(address);
+      assigned?.stopListening?.();
       await this.add(uuid, own);
       this.#failed.delete(address);
     } catch (error) {

@@ -25,7 +25,7 @@ async function serve(featureSet: FeatureSet): Promise<(path: string) => Promise<
   const listening = createServer((request, response) => void pipeline(request, response, '1'));
   server = listening;
   await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
-  const { port } = listening.address() as AddressInfo; // it listens at TCP
+  const { port } = listening.address() as AddressInfo; // a TCP server has an AddressInfo
   return async (path) => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`);
     return { status: response.status, body: (await response.json()) as object };

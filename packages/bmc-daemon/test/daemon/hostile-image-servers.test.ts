@@ -60,7 +60,8 @@ beforeAll(async () => {
         });
       });
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      urls.set(name, `http://127.0.0.1:${(server.address() as AddressInfo).port}/boot.iso`); // it listens at TCP
+      // A TCP server has an AddressInfo.
+      urls.set(name, `http://127.0.0.1:${(server.address() as AddressInfo).port}/boot.iso`);
       return server;
     }),
   );

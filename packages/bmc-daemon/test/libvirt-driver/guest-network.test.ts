@@ -64,14 +64,14 @@ beforeEach(async () => {
   fake.on(networkProcedures.getDhcpLeases, () => ({ leases: [lease], count: 1 }));
   fake.on(interfaceProcedures.lookupByName, ({ name }) => ({ name, mac: direct }));
   fake.on(interfaceProcedures.getXmlDesc, () => `<interface name='eth7'><link speed='10000' state='up'/></interface>`);
-  hasAgent('disconnected');
+  setAgentState('disconnected');
 });
 afterEach(async () => {
   await host.hypervisor.close();
   await fake.stop();
 });
 
-function hasAgent(state: string): void {
+function setAgentState(state: string): void {
   fake.on(domainProcedures.getXmlDesc, () => `<domain><devices>${channel(state)}</devices></domain>`);
 }
 
@@ -81,10 +81,10 @@ async function facts(system: CompleteSnapshot = running) {
   return Object.fromEntries(await reader.read(machine, system));
 }
 
-/** Reads until a guest has this name. */
-async function isNamed(name: string): Promise<void> {
+/** Reads until a guest has this host name. */
+async function waitForHostName(name: string): Promise<void> {
   for (let turn = 0; (await facts())[lab]?.hostName !== name; turn += 1) {
-    if (turn === 4_800) throw new Error(`waiting for the name ${name}: none in 120 s`);
+    if (turn === 4_800) throw new Error(`waiting for the host name ${name}: not there after 120 s`);
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
 }
@@ -104,7 +104,7 @@ describe('the network of a guest', () => {
   });
 
   it('has the addresses that the guest agent reports, and marks those that were leased', async () => {
-    hasAgent('connected');
+    setAgentState('connected');
     fake.on(domainProcedures.getHostname, () => 'web.example.org');
     fake.on(domainProcedures.interfaceAddresses, () => [
       {
@@ -129,8 +129,8 @@ describe('the network of a guest', () => {
     });
   });
 
-  it('does not wait for an agent that hangs: it shows leases, and the next reader waits for nothing', async () => {
-    hasAgent('connected');
+  it('is not delayed by an agent that hangs: reads return the leases, and call the agent only once', async () => {
+    setAgentState('connected');
     let asked = 0;
     fake.on(domainProcedures.interfaceAddresses, () => {
       asked += 1;
@@ -146,13 +146,13 @@ describe('the network of a guest', () => {
     expect(asked).toBe(1);
   });
 
-  it('is not shown if a lease has expired, or the machine is off', async () => {
+  it('has no address if the lease has expired, or the machine is off', async () => {
     fake.on(networkProcedures.getDhcpLeases, () => ({ leases: [{ ...lease, expirytime: 1 }], count: 1 }));
     expect((await facts())[lab]).toEqual({ ...unknown, domainName: 'lab.test' });
     expect(await facts({ ...running, state: 'shutoff' })).toEqual({});
   });
 
-  it('appears when it becomes available', async () => {
+  it('is unknown until libvirt answers', async () => {
     let answer: (() => void) | undefined;
     fake.on(networkProcedures.getDhcpLeases, async () => {
       await new Promise<void>((resolve) => (answer = resolve));
@@ -160,7 +160,7 @@ describe('the network of a guest', () => {
     });
     expect((await facts())[lab]).toEqual(unknown);
     answer?.();
-    await isNamed('web');
+    await waitForHostName('web');
   });
 
   it('is empty if libvirt has no information', async () => {

@@ -42,7 +42,7 @@ export async function startImages(): Promise<Images> {
     else response.write(content.subarray(0, content.length / 2), () => onHalf(response));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // it listens at TCP
+  const { port } = server.address() as AddressInfo; // a TCP server has an AddressInfo
   const images: Images = {
     url: `http://127.0.0.1:${port}`,
     contents: new Map(),

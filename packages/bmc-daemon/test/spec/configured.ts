@@ -8,10 +8,10 @@ import { loadSettings } from '../../src/config/load.js';
 import { startDaemon } from '../../src/daemon.js';
 
 export interface Configured {
-  /** Why the daemon did not start, a line for each fault. Empty if it runs. */
+  /** The reasons why the daemon did not start, a line for each. Empty if it runs. */
   readonly faults: readonly string[];
   readonly warnings: readonly string[];
-  /** Its first URL, `http://127.0.0.1:…`. Empty if it does not run. */
+  /** The first URL of the daemon, `http://127.0.0.1:…`. Empty if it does not run. */
   readonly url: string;
 }
 
@@ -48,7 +48,8 @@ export class ConfigurationFolder {
         '',
       ].join('\n'),
     );
-    // Below it are the files of OpenStack's clients.
+    // The daemon searches this folder for openstack/clouds.yaml. So it does not read the user's
+    // file.
     const environment = { XDG_CONFIG_HOME: this.path };
     const loaded = loadSettings({ file, flags: {}, environment });
     const inspection = inspectSettings(loaded, environment);

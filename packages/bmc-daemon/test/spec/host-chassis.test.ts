@@ -43,7 +43,7 @@ it('RF-86 Processors, Memory, Sensors: the capacity of a host, and the load in p
   const info = await host.virsh('nodeinfo');
   const cpus = Number(/^CPU\(s\): +(\d+)/m.exec(info)?.[1]);
   const { Members: processors } = await served.get(`${uri}/Processors`);
-  // Links of a collection.
+  // Each member of a collection is a link.
   const paths = (processors as { readonly '@odata.id': string }[]).map((member) => member['@odata.id']);
   const threads = await Promise.all(paths.map(async (path) => Number((await served.get(path))['TotalThreads'])));
   expect(threads.reduce((sum, count) => sum + count, 0)).toBe(cpus);
@@ -76,7 +76,7 @@ it('RF-85 Status: Enabled, and UnavailableOffline with the reason while the host
     Health: 'Critical',
     Conditions: [{ Severity: 'Critical', Message: expect.stringContaining('The host does not answer: ') as unknown }],
   });
-  // It is still valid, and the last capacity stays readable.
+  // The chassis still matches DMTF's schema, and the last capacity stays readable.
   expect((await served.get(`${uri}/Memory/System`))['CapacityMiB']).toBeGreaterThan(0);
   expect((await served.get(`${uri}/Sensors/MemoryUtilization`))['Reading']).toBeNull();
   if (folder !== undefined) {

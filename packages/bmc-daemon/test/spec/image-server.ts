@@ -15,7 +15,7 @@ export async function listen(handler: RequestListener): Promise<Listening> {
   // request on a closing connection.
   server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // Listening on TCP, so neither null nor a path.
+  const { port } = server.address() as AddressInfo; // A TCP server has an AddressInfo.
   return {
     url: `http://127.0.0.1:${port}`,
     stop: async () => {

@@ -77,7 +77,7 @@ async function kill(child: ChildProcess): Promise<void> {
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // it listens at TCP
+  const { port } = server.address() as AddressInfo; // a TCP server has an AddressInfo
   server.close();
   await once(server, 'close');
   return port;

@@ -33,7 +33,7 @@ describe('a stream’s reader and a warning handler that throw', () => {
   });
 });
 
-describe('a signal that many calls and iterators share', () => {
+describe('an AbortSignal that many calls and iterators share', () => {
   it('causes no leak warning', async () => {
     expect(JSON.parse(await programs.run('share', [daemon.uri]).output)).toEqual({
       failures: 100,

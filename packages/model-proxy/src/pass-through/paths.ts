@@ -1,7 +1,10 @@
-/** Finds the paths of raw requests, and makes the URLs for the upstream. */
+/**
+ * Recognizes raw requests by their path, and makes the URLs for the upstream. The proxy forwards
+ * the body of a raw request without a translation.
+ */
 import { plainPath } from '../endpoints/paths.js';
 
-/** The kind of a raw path. */
+/** The target of a raw request. */
 export type RawTarget =
   /** `/openai/{rest}`, `/vllm/{rest}`: all paths of the provider. */
   | { readonly kind: 'provider'; readonly family: 'openai' | 'vllm'; readonly rest: string }
@@ -26,14 +29,14 @@ export const rawPaths: ReadonlyMap<string, readonly string[]> = new Map([
   ...['/v1/realtime', '/realtime'].map((path) => [path, ['GET']] as const),
 ]);
 
-/** Returns whether a path is raw. @param path result of `plainPath`. */
+/** Returns whether requests to a path are raw. @param path result of `plainPath`. */
 export function acceptsPath(path: string): boolean {
   return providerPath.test(path) || filesPath.test(path) || realtimePath.test(path);
 }
 
 /**
  * Parses the URL of a request. Ignores the host of an absolute URL (RFC 9112 §3.2.2).
- * @returns undefined if the path is not raw, or could mean another path to the upstream.
+ * @returns undefined if the request is not raw, or if the upstream could read another path.
  */
 export function rawTarget(url: string): RawTarget | undefined {
   const path = plainPath(url);
@@ -54,8 +57,8 @@ export function rawTarget(url: string): RawTarget | undefined {
 const MAX_DECODINGS = 3;
 
 /**
- * Returns whether a path stays below its base after any number of decodings and with any separator:
- * `..`, `%2e%2e`, `..%2f`, `..;` (Java servers), backslashes.
+ * Returns whether a path stays below its base, also after up to {@link MAX_DECODINGS} decodings,
+ * and with any separator: `..`, `%2e%2e`, `..%2f`, `..;` (Java servers), backslashes.
  */
 export function staysBelow(rest: string): boolean {
   // These characters are invalid in a request line.

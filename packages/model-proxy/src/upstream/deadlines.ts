@@ -16,7 +16,8 @@ export interface WithDeadlines extends Tracked {
 const TICK_MS = 50;
 
 /**
- * Maximum step of the clock. A tick that is later was delayed by this process, not by an upstream.
+ * Maximum step of the clock. If more time passes between two ticks, this process was busy. That
+ * time does not count against an upstream.
  */
 const MAX_STEP_MS = 4 * TICK_MS;
 

@@ -77,7 +77,7 @@ describe('the memory of a large body', () => {
     const models = Object.entries(servers).map(async ([name, server]) => {
       server.listen(0, '127.0.0.1');
       await once(server, 'listening');
-      const { port } = server.address() as AddressInfo; // it listens at TCP
+      const { port } = server.address() as AddressInfo; // a TCP server has an AddressInfo
       return `  - {model_name: ${name}, litellm_params: {model: openai/theirs, api_base: 'http://127.0.0.1:${port}/v1', api_key: k}}\n`;
     });
     proxy = await startTestProxy(`model_list:\n${(await Promise.all(models)).join('')}`);

@@ -30,7 +30,7 @@ describe('a form of 300 MB', () => {
   beforeAll(async () => {
     upstream.listen(0, '127.0.0.1');
     await once(upstream, 'listening');
-    const { port } = upstream.address() as AddressInfo; // it listens at TCP
+    const { port } = upstream.address() as AddressInfo; // a TCP server has an AddressInfo
     folder = mkdtempSync(join(tmpdir(), 'rackless-large-'));
     const file = join(folder, 'config.yaml');
     writeFileSync(

@@ -105,7 +105,7 @@ describe('after the handshake of a WebSocket', () => {
   beforeAll(async () => {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const { port } = server.address() as AddressInfo; // it listens at TCP
+    const { port } = server.address() as AddressInfo; // a TCP server has an AddressInfo
     const params = `{model: openai/m, api_base: 'http://127.0.0.1:${port}/v1', api_key: k}`;
     // DRAIN_TIMEOUT in seconds: some connections are inside a frame that never ends.
     const environment = { DRAIN_TIMEOUT: '1' };

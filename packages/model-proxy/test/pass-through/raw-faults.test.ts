@@ -35,7 +35,7 @@ describe('an upstream of raw requests', () => {
   it('gives a 500 with the reason if it cannot be reached', async () => {
     const listening = createTcpServer().listen(0, '127.0.0.1');
     await once(listening, 'listening');
-    const { port } = listening.address() as AddressInfo; // it listens at TCP
+    const { port } = listening.address() as AddressInfo; // a TCP server has an AddressInfo
     listening.close();
     const { get: ask } = await proxyWith([], {}, `http://127.0.0.1:${port}/v1`);
     const answer = await ask();
@@ -158,7 +158,7 @@ describe('an upstream of raw requests', () => {
     await once(silent, 'listening');
     const held: Socket[] = [];
     silent.on('connection', (socket) => held.push(socket));
-    const { port } = silent.address() as AddressInfo; // it listens at TCP
+    const { port } = silent.address() as AddressInfo; // a TCP server has an AddressInfo
     const { get: ask } = await proxyWith(['connect_timeout: 0.2'], {}, `https://127.0.0.1:${port}/v1`);
     const asked = ask();
     await waitFor(
@@ -213,7 +213,7 @@ describe('an upstream of raw requests', () => {
       socket.once('data', () => socket.end(bytes));
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const { port } = server.address() as AddressInfo; // it listens at TCP
+    const { port } = server.address() as AddressInfo; // a TCP server has an AddressInfo
     const { get: ask } = await proxyWith([], {}, `http://127.0.0.1:${port}/v1`);
     const answer = await ask();
     expect([answer.status, messageOf(answer)]).toEqual([500, expect.stringContaining(words)]);
@@ -243,7 +243,7 @@ describe('an upstream of raw requests', () => {
     });
     forward.listen(0, '127.0.0.1');
     await once(forward, 'listening');
-    const { port } = forward.address() as AddressInfo; // it listens at TCP
+    const { port } = forward.address() as AddressInfo; // a TCP server has an AddressInfo
     const environment = { HTTP_PROXY: `http://u:p@127.0.0.1:${port}`, HTTPS_PROXY: `http://u:p@127.0.0.1:${port}` };
     const account = `Basic ${Buffer.from('u:p').toString('base64')}`;
     const { upstream } = fixture();

@@ -126,7 +126,7 @@ export class RawUpstream {
   }
 
   get port(): number {
-    return (this.#server.address() as AddressInfo).port; // it listens at TCP
+    return (this.#server.address() as AddressInfo).port; // a TCP server has an AddressInfo
   }
 
   get apiBase(): string {

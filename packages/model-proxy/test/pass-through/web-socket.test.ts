@@ -265,7 +265,7 @@ describe('a WebSocket', () => {
     const listening = createServer();
     listening.listen(0, '127.0.0.1');
     await once(listening, 'listening');
-    const { port } = listening.address() as AddressInfo; // it listens at TCP
+    const { port } = listening.address() as AddressInfo; // a TCP server has an AddressInfo
     listening.close();
     const { upstream } = fixture();
     const gone = entry('gone', 'openai/x', upstream).replace(upstream.apiBase, `http://127.0.0.1:${port}/v1`);

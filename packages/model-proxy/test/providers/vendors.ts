@@ -92,7 +92,7 @@ export class Vendors {
     });
     const forward = createForwardProxy();
     forward.on('connect', (_request, client: Socket, head: Buffer) => {
-      const server = connect((vendor.address() as AddressInfo).port, '127.0.0.1'); // it listens at TCP
+      const server = connect((vendor.address() as AddressInfo).port, '127.0.0.1'); // a TCP server has an AddressInfo
       for (const socket of [client, server]) {
         sockets.add(socket);
         socket.on('close', () => sockets.delete(socket));
@@ -117,7 +117,7 @@ export class Vendors {
     environment: Readonly<Record<string, string>> = {},
     settings: readonly string[] = [],
   ): Promise<TestProxy> {
-    const { port } = this.#forward.address() as AddressInfo; // it listens at TCP
+    const { port } = this.#forward.address() as AddressInfo; // a TCP server has an AddressInfo
     const lines = [`ssl_verify: ${this.caFile}`, ...settings].map((line) => `  ${line}`);
     const yaml = ['model_list:', ...models, 'litellm_settings:', ...lines, ''].join('\n');
     return startTestProxy(yaml, { environment: { HTTPS_PROXY: `http://127.0.0.1:${port}`, ...environment } });

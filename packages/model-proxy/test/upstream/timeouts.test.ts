@@ -17,7 +17,7 @@ async function start(timeouts: Partial<Timeouts>, onData: (visit: Visit) => void
 }
 
 /** Waits until the server has read a complete request. */
-async function hasRequest(server: ScriptedServer): Promise<void> {
+async function waitForRequest(server: ScriptedServer): Promise<void> {
   const visit = await server.visited(1);
   await waitFor(
     () => requestBody(visit.text),
@@ -38,7 +38,7 @@ describe('a timeout', () => {
   it('for the first byte is a 408, and ends the upstream request', async () => {
     const { server, deployment, upstream } = await start({ firstByteMs: 200 }, () => undefined);
     const asked = send(upstream, deployment);
-    await hasRequest(server);
+    await waitForRequest(server);
     await passTime(150);
     expect(asked.callbacks).toEqual([]);
     await passTime(200);
@@ -153,7 +153,7 @@ describe('a timeout', () => {
   it('does not pass if the answer arrived while this process was blocked', async () => {
     const { server, deployment, upstream } = await start({ firstByteMs: 200, totalMs: 60_000 }, () => undefined);
     const asked = send(upstream, deployment);
-    await hasRequest(server);
+    await waitForRequest(server);
     server.visits[0]?.socket.write(answerOf('late'));
     holdUp(10_000);
     expect([(await asked.over()).error, asked.text]).toEqual([undefined, 'late']);

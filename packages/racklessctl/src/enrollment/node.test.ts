@@ -11,13 +11,13 @@ const facts = (given: Partial<MachineFacts>): MachineFacts => ({
 });
 
 it.each<[string, readonly Partial<MachineFacts>[], readonly string[]]>([
-  ['their names', [{ name: 'web-1' }, { name: 'Web_2.example' }], ['web-1', 'web-2-example']],
-  ['their contexts if the names are equal', [{ context: 'rack1-a' }, { context: 'rack1-b' }], ['rack1-a', 'rack1-b']],
-  ['their host names first', [{ hostName: 'db1', context: 'a' }, { context: 'b' }], ['db1', 'b']],
-  ['their serial numbers', [{ serial: 'S1' }, { serial: 'S2' }], ['s1', 's2']],
-  ['numbers in the last resort', [{}, {}, {}], ['system', 'system-2', 'system-3']],
-  ['a name without letters', [{ name: '节点', id: '!' }], ['machine']],
-])('machines are enrolled by %s', (_, machines, names) => {
+  ["the machine's name", [{ name: 'web-1' }, { name: 'Web_2.example' }], ['web-1', 'web-2-example']],
+  ['the context if the names are equal', [{ context: 'rack1-a' }, { context: 'rack1-b' }], ['rack1-a', 'rack1-b']],
+  ['the host name before the context', [{ hostName: 'db1', context: 'a' }, { context: 'b' }], ['db1', 'b']],
+  ['the serial number', [{ serial: 'S1' }, { serial: 'S2' }], ['s1', 's2']],
+  ['a number if nothing else is unique', [{}, {}, {}], ['system', 'system-2', 'system-3']],
+  ['a default if the name has no letters', [{ name: '节点', id: '!' }], ['machine']],
+])('a node gets its name from %s', (_, machines, names) => {
   expect(enrollmentNames(machines.map(facts))).toEqual(names);
 });
 

@@ -3,8 +3,8 @@ import { CommandFailure, exitCode } from '../failure.js';
 /**
  * Returns the path and query of a link, without its host. A service behind a proxy may send
  * absolute links with its own host, and credentials must go only to the host that the user has
- * named. The path starts with exactly one slash, because `//host/` is the beginning of a host in a
- * relative URL.
+ * named. The path starts with exactly one slash, because a relative URL that starts with `//` names
+ * a host.
  * @param base the absolute URL to which the link is relative.
  * @throws {CommandFailure} if the text is not a link.
  */

@@ -14,7 +14,7 @@ interface Program {
   readonly versionOf: (facts: HostFacts) => string;
 }
 
-/** The programs of each host, by the beginning of their ids: `libvirt-rack-1`. */
+/** The programs of each host. `id` and the host's name make the resource id: `libvirt-rack-1`. */
 const programs: readonly Program[] = [
   { id: 'libvirt', nameOf: () => 'libvirt', versionOf: ({ libvirtVersion }) => libvirtVersion },
   {

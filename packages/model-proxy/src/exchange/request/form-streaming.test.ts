@@ -52,7 +52,7 @@ let served: ServedApp;
 beforeAll(async () => {
   upstream.listen(0, '127.0.0.1');
   await once(upstream, 'listening');
-  const { port } = upstream.address() as AddressInfo; // it listens at TCP
+  const { port } = upstream.address() as AddressInfo; // a TCP server has an AddressInfo
   served = await serveApp({
     settings: { maxRequestBytes: LIMIT },
     deployment: {
@@ -248,7 +248,8 @@ describe('a form', () => {
   it('is rejected when it becomes too large, and stays incomplete upstream', async () => {
     const small = await serveApp({
       settings: { maxRequestBytes: 1000 },
-      deployment: { apiBase: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/v1` }, // it listens at TCP
+      // A TCP server has an AddressInfo.
+      deployment: { apiBase: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/v1` },
     });
     try {
       const client = connect(small.port, '127.0.0.1');

@@ -25,7 +25,7 @@ export async function startHostileServer(): Promise<HostileServer> {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // it listens at TCP
+  const { port } = server.address() as AddressInfo; // a TCP server has an AddressInfo
   return {
     apiBase: `http://127.0.0.1:${port}/v1`,
     close: async () => {

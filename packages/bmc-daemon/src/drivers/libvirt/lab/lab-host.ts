@@ -29,11 +29,11 @@ export interface LabHost extends LabSettings {
   readonly hypervisor: Hypervisor;
   readonly firmware: FirmwareChooser;
   readonly files: HostFiles;
-  /** Time limit of a call that libvirt answers at once. */
+  /** Timeout of a call that does no long work on the host. */
   readonly timeoutMs: number;
 }
 
-/** Long, because a person waits and can press Ctrl-C: libvirtd on a busy host needs seconds. */
+/** A long timeout: libvirtd on a busy host needs seconds, and the user can press Ctrl-C. */
 const TIMEOUT_MS = 60_000;
 
 /**
@@ -50,7 +50,7 @@ export async function openLabHost(settings: LabSettings): Promise<LabHost> {
   return { ...settings, hypervisor, firmware, files, timeoutMs };
 }
 
-/** A machine of the host, of this command or of others. */
+/** A machine on the host. This command or another program created it. */
 export interface KnownMachine {
   readonly machine: Machine;
   readonly name: string;

@@ -28,7 +28,7 @@ export interface WantedFirmware {
 
 /**
  * Applies a client's change of boot settings.
- * @param change its `firmware` has the files; null: the firmware stays as it is.
+ * @param change `change.firmware` also has the files of the firmware. Null keeps the firmware.
  */
 export function changeBoot(
   { persistent }: Pick<Machine, 'persistent'>,
@@ -59,10 +59,10 @@ export function changeBoot(
 /**
  * Changes the firmware, and then updates the record of the UEFI variables.
  *
- * Variables from another template do not fit: with the keys of Secure Boot, the new firmware would
- * reject its boot loader. The daemon then recreates the variables. If the firmware changes
- * back before a start, or while the machine boots by BIOS, the variables stay, with everything that
- * the installed system has written there.
+ * UEFI variables work only with the template that they were created from. For example, old Secure
+ * Boot keys can make the new firmware reject the guest's boot loader. So the daemon recreates the
+ * variables at the next start. It keeps them, with the data of the guest, in two cases: the
+ * firmware changes back before that start, or the machine boots with BIOS in between.
  */
 export function changeFirmware(edit: DefinitionEdit, change: () => void): void {
   const old = edit.domain;
@@ -74,8 +74,9 @@ export function changeFirmware(edit: DefinitionEdit, change: () => void): void {
   const wanted = variablesTemplateKey(now.os, now.firmware);
   if (settings.variables === null && !record.resetNvram && present === wanted) return;
   const resetNvram = wanted !== null && present !== wanted;
-  const variables = present === wanted ? null : present;
-  edit.setRecord({ ...record, resetNvram, settings: settingsOrNull({ ...settings, variables }) });
+  const variablesTemplate = present === wanted ? null : present;
+  const changed = settingsOrNull({ ...settings, variables: variablesTemplate });
+  edit.setRecord({ ...record, resetNvram, settings: changed });
 }
 
 /** Removes a pending firmware setting. */
@@ -148,8 +149,8 @@ export function applyContinuousOrder(edit: DefinitionEdit): void {
 }
 
 /**
- * Returns the boot order of a transient machine. It has no definition to change, so only its QEMU
- * has a continuous override.
+ * Returns the boot order of a transient machine. It has no stored definition. So a continuous
+ * override exists only in its running QEMU process.
  */
 export function transientOrder(running: Domain, { boot }: MachineRecord): readonly BootStep[] {
   const device = boot?.enabled === 'continuous' ? overrideDevice(boot) : undefined;

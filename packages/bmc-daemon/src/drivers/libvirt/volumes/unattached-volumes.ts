@@ -69,16 +69,16 @@ export class UnattachedVolumes {
       if (step?.kind === 'detach') {
         await queue.edit(machine.uuid, () => this.#guestDisks.unplug(machine, step.target));
       }
-      if (await this.#isSettled(machine, volume)) await this.forget(machine, volume);
+      if (await this.#deleteIfUnused(machine, volume)) await this.forget(machine, volume);
     }
   }
 
   /**
    * Deletes a volume that no machine uses.
-   * @returns false if a guest or a saved state uses the volume, although the definition does not.
-   *   The daemon checks again after its next connection.
+   * @returns whether the record can be removed. False if a running guest or a saved state uses the
+   *   volume, but no definition does: the daemon checks again after its next connection.
    */
-  async #isSettled(machine: Machine, { pool, volume: name }: UnattachedRecord): Promise<boolean> {
+  async #deleteIfUnused(machine: Machine, { pool, volume: name }: UnattachedRecord): Promise<boolean> {
     const { hypervisor, inventory, log, timeoutMs } = this.#host;
     const doing = `looking at volume ${name}, which an interrupted operation of machine ${machine.name} left`;
     const volume = await attempt(doing, () => this.#find(pool, name));

@@ -244,7 +244,7 @@ describe('limits', () => {
       });
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo; // it listens at TCP
+    const { port } = server.address() as AddressInfo; // a TCP server has an AddressInfo
     return { url: `http://127.0.0.1:${port}`, close: () => void server.close() };
   }
 
