@@ -4,6 +4,7 @@
  * numbers into it. Label values come from the configuration, never from clients.
  * @see https://docs.litellm.ai/docs/proxy/prometheus
  */
+import { plainLine } from '@rackless/daemon/text/plain-text.js';
 import type { Counter, Gauge, Registry } from 'prom-client';
 import type { ErrorKind } from './errors/proxy-error.js';
 import { distributionLines, Distribution } from './histogram.js';
@@ -70,6 +71,11 @@ const LATENCY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 /** Upper bounds in seconds, for the time that the proxy adds. */
 const OVERHEAD_BUCKETS = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
 
+/** Returns the labels of a deployment. The configuration may contain names with control characters. */
+function deploymentLabelsOf(modelGroup: string, modelId: string): Readonly<Record<string, string>> {
+  return { requested_model: plainLine(modelGroup), model_id: plainLine(modelId) };
+}
+
 /** The numbers of one deployment at one path. */
 class Series {
   readonly labels: Readonly<Record<string, string>>;
@@ -89,7 +95,7 @@ class Series {
   droppedHeaders = 0;
 
   constructor(route: string, { modelGroup, modelId }: Pick<RequestRecord, 'modelGroup' | 'modelId'>) {
-    this.labels = { route, requested_model: modelGroup, model_id: modelId };
+    this.labels = { route, ...deploymentLabelsOf(modelGroup, modelId) };
   }
 
   add(record: RequestRecord): void {
@@ -224,7 +230,7 @@ async function createExposition(): Promise<Exposition> {
     gauge.set(inFlight);
     states.reset();
     for (const { modelGroup, modelId, state, cooldowns: cooled } of deployments) {
-      const labels = { requested_model: modelGroup, model_id: modelId };
+      const labels = deploymentLabelsOf(modelGroup, modelId);
       states.set(labels, state);
       if (cooled > 0) cooldowns.inc(labels, cooled);
     }
