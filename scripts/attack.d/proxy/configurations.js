@@ -5,25 +5,31 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { oneModel, validate } from '../daemons.js';
 import { exchange, listen, PATIENCE } from '../wire.js';
 
+/** Model, key, and the address of the vendor that the model's name identifies; null: none. */
 const guessedKeys = [
-  ['claude-opus-4-1', 'sk-ant'],
-  ['gemini-2.5-pro', 'x'],
-  ['mistral-large', 'x'],
-  ['command-r-plus', 'x'],
-  ['"*"', 'x'],
+  ['claude-opus-4-1', 'sk-ant', 'https://api.anthropic.com/v1'],
+  ['gemini-2.5-pro', 'x', null],
+  ['mistral-large', 'x', null],
+  ['command-r-plus', 'x', 'https://api.cohere.ai/compatibility/v1'],
+  ['"*"', 'x', null],
 ];
 
 const vendorAttack = {
   name: 'models without a provider, with a key of a vendor',
-  expected: 'no key goes to a guessed vendor: the file is rejected, or the entry is not served',
+  expected:
+    'a key goes only to the vendor that the name identifies; otherwise the file is rejected, or the entry is not served',
   seconds: 90,
   run: async (arena) => {
     const { tree } = arena;
-    for (const [model, key] of guessedKeys) {
+    for (const [model, key, address] of guessedKeys) {
       const text = `model_list: [{model_name: a, litellm_params: {model: ${model}, api_key: ${key}}}]\n`;
       const { output } = await validate(tree, text, { OPENAI_API_KEY: 'sk-openai' });
-      const isExplained = /has its own API|does not identify the provider|provider of this key/.test(output);
-      if (!isExplained || output.includes('api.openai.com')) throw new Error(`${model}: ${output.slice(0, 300)}`);
+      const served = [...output.matchAll(/^\s+api_base: "(.*)"$/gm)].map(([, base]) => base);
+      const isExplained = /is not served by this entry|does not identify the provider|provider of this key/.test(
+        output,
+      );
+      const isExpected = address === null ? isExplained && served.length === 0 : String(served) === address;
+      if (!isExpected) throw new Error(`${model}: ${output.slice(0, 300)}`);
     }
   },
 };
