@@ -88,13 +88,18 @@ function complaintOf(files, command, options) {
       cwd: folder,
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, MODELS_KEY: 'secret', UPSTREAM_API_KEY: 'secret', SAMPLE_API_KEY: 'secret' },
+      env: { ...process.env, ...variablesOf(Object.values(files).join('\n')) },
     });
     // For an unknown name, which LiteLLM may know, model-proxy only warns.
     return status === 0 && !stderr.includes('is not known') ? undefined : `${stdout}${stderr}`.trim();
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/** Returns a value for each environment variable that a sample reads. */
+function variablesOf(text) {
+  return Object.fromEntries([...text.matchAll(/os\.environ\/(\w+)/g)].map(([, name]) => [name, 'secret']));
 }
 
 function checkYaml(text) {
