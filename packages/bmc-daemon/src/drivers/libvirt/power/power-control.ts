@@ -235,7 +235,7 @@ export class PowerControl {
     await this.#starting(machine, (signal) =>
       this.#startOrForget(machine, async () => {
         const isRemembered = await tryToRememberRestart(this.#host, machine);
-        await destroy(machine, this.#host.timeoutMs);
+        await destroy(machine, this.#host.timeoutMs, { hangs: !isRemembered });
         if (!isRemembered) await rememberRestart(this.#host, machine, { force: true });
         signal.throwIfAborted();
         await this.#options.coldStart.start(machine);

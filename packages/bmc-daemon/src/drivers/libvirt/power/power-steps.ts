@@ -1,4 +1,5 @@
 /** Steps of power actions that need more than one libvirt call. */
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   DomainRebootFlags,
   DomainShutdownFlags,
@@ -84,12 +85,17 @@ export async function reboot(domain: Domain, timeoutMs: number): Promise<void> {
   }
 }
 
+/** How long libvirtd may handle the end of a QEMU that hung, in milliseconds. */
+const END_OF_HUNG_QEMU_MS = 1_000;
+
 /**
  * Switches the machine off. Ignores a machine that is already off. A transient machine is gone
  * afterwards.
+ * @param hangs whether a call still waits for the QEMU. libvirt 9.0 handles the end of such a QEMU
+ *   beside this call, and would end a new QEMU that starts meanwhile. So this function then waits.
  * @throws {DriverError}
  */
-export async function destroy(machine: Machine, timeoutMs: number): Promise<void> {
+export async function destroy(machine: Machine, timeoutMs: number, { hangs = false } = {}): Promise<void> {
   await attempt(`switching machine ${machine.name} off`, async () => {
     try {
       await machine.domain.destroy({ timeoutMs: DESTROY_TIMEOUT_MS });
@@ -98,6 +104,7 @@ export async function destroy(machine: Machine, timeoutMs: number): Promise<void
       throw error;
     }
   });
+  if (hangs) await delay(END_OF_HUNG_QEMU_MS);
 }
 
 /**
