@@ -1,7 +1,7 @@
 import { clientError, toError } from './errors.js';
 import { readParameters, type UriParameters } from './uri-parameters.js';
 
-/** How bytes get to libvirtd. */
+/** Transports to libvirtd. */
 type TransportName = 'unix' | 'ssh' | 'tls' | 'tcp';
 
 /** A parsed connection URI. */

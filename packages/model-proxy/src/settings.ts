@@ -15,11 +15,11 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  */
 export type ModelNameInResponse = 'provider' | 'upstream' | 'requested';
 
-/** How the proxy chooses among the deployments of a group, with LiteLLM's names. */
+/** Methods to choose among the deployments of a group, with LiteLLM's names. */
 export type RoutingStrategy =
   'simple-shuffle' | 'least-busy' | 'usage-based-routing' | 'latency-based-routing' | 'cost-based-routing';
 
-/** What keeps requests at the same deployment: a session header, the user, or the beginning of the prompt. */
+/** Feature of a request that keeps it at one deployment: its session header, its user, or the beginning of its prompt. */
 export type AffinityKind = 'session' | 'user' | 'prompt';
 
 /** Settings of the choice among deployments. */
@@ -152,7 +152,7 @@ export interface ProxySettings {
   readonly clientKeys: ReadonlySet<string> | null;
 }
 
-/** Where virtual keys and usage are stored. */
+/** The store of virtual keys and usage. */
 interface StoreSettings {
   /** The absolute path of a folder, or the URL of a Redis. */
   readonly place: { readonly folder: string } | { readonly url: string };

@@ -20,7 +20,7 @@ export interface MeasuredFleet {
   readonly bare: BareServer;
 }
 
-/** How much is measured. */
+/** Numbers of requests, storms and connections. */
 export interface FigureOptions {
   readonly gets: number;
   readonly storms: number;

@@ -143,8 +143,8 @@ class CredentialVerifier {
     const current = this.#accounts.find(user);
     if (!('right' in verdict)) return notVerified(user, verdict.retryAfterMs);
     if (verdict.right && current !== undefined) return current;
-    // Why the latest verification failed. Undefined if the password was right, but the account has
-    // been removed since: the client gets the same answer as for a wrong password.
+    // The fault of the latest verification. It is undefined if the password was right, but the account
+    // has been removed since. The client then gets the same answer as for a wrong password.
     const fault = faults.at(-1) ?? WRONG_PASSWORD;
     if (fault === WRONG_PASSWORD || fault === UNKNOWN_USER) this.#memory.rememberWrong(digest, address, fault);
     return this.#refuse(fault, user, first);

@@ -2,7 +2,7 @@
 import type { ConsoleLogLimits } from './console-log-folder.js';
 import type { RecordingPace } from './console-log-recording.js';
 
-/** How much is stored, and how much is written at a time. */
+/** Size limits of the log, and of one write. */
 export interface ConsoleLogBounds extends ConsoleLogLimits, RecordingPace {
   /** Maximum number of records of a machine, lines and boots. */
   readonly records: number;

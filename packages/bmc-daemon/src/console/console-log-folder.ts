@@ -13,7 +13,7 @@ import { contents, factsIn, names, numbersIn, parseMarks, type BootFacts } from 
 import type { Stretch } from './console-log-lines.js';
 import { leftOut, note, type Mark, type Piece } from './console-log-pending.js';
 
-/** How much the folder of one machine stores. */
+/** Size limits of the folder of one machine. */
 export interface ConsoleLogLimits {
   /** Size of a file in bytes. */
   readonly segmentBytes: number;

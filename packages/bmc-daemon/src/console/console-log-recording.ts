@@ -10,7 +10,7 @@ import { WriteCredit } from './console-log-credit.js';
 import type { ConsoleLogFolder } from './console-log-folder.js';
 import { PendingText } from './console-log-pending.js';
 
-/** How much is written, and how often. */
+/** Limits of what is written, and the interval of writes. */
 export interface RecordingPace {
   /** Time that text waits for more text. */
   readonly flushMs: number;

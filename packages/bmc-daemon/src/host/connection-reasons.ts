@@ -1,4 +1,4 @@
-/** Why a connection to another host could not be opened, by the code of Node's error. */
+/** Reasons why a connection to another host could not be opened, by the code of Node's error. */
 export const connectionReasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ENOTFOUND: 'no such host',

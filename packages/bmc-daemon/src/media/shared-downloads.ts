@@ -20,7 +20,7 @@ export interface DownloadContext {
   readonly meter: ProgressMeter;
 }
 
-/** How one caller waits for a download. */
+/** Limits of one caller that waits for a download. */
 interface DownloadWaiter<Result, Taken> {
   /** Each caller has its own deadline: a shared download may end and restart several times. */
   readonly deadline: Deadline;

@@ -29,7 +29,7 @@ export interface Outcome {
   readonly route: string;
   readonly status: number;
   readonly user: string | null;
-  /** Why the login failed, with the user name. */
+  /** The reason why the login failed, with the user name. */
   readonly refused?: string;
   /** The failure of the service, for the log only. */
   readonly error?: unknown;

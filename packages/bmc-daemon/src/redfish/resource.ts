@@ -113,7 +113,7 @@ export interface PatchDefinition<Services, Params, Entity, Body> {
    */
   readonly loggedValues?: readonly string[];
   /**
-   * Why a client cannot set a property, by property name; added to the PropertyNotWritable message.
+   * Reasons why clients cannot set properties, by property name; added to the PropertyNotWritable message.
    * Use a function if it depends on the entity. Default: no reason.
    */
   readonly readOnly?: ReadonlyMap<string, string> | ((entity: Entity) => ReadonlyMap<string, string>);

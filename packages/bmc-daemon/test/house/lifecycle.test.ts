@@ -87,7 +87,7 @@ async function raw(bytes: string): Promise<Received> {
   return { status, headers: {}, text, json: JSON.parse(text) as unknown };
 }
 
-/** How each row is provoked, in the order of the page. */
+/** Steps that provoke each row, in the order of the page. */
 const provoked: readonly (readonly [row: string, provoke: () => Promise<Received>])[] = [
   ['HTTP: 400 UnrecognizedRequestBody', () => raw('GET / HTTP/1.1\r\nno header\r\n\r\n')],
   ['HTTP: 431 PayloadTooLarge', () => raw(`GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`)],

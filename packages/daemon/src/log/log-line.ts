@@ -13,7 +13,7 @@ export interface RequestLine {
   /** Time from the request header to the last byte of the response, in milliseconds. */
   readonly ms: number;
   /**
-   * Why the service rejected the credentials (with the user name), or why it could not read the
+   * The reason why the service rejected the credentials (with the user name), or could not read the
    * request.
    */
   readonly refused?: string;

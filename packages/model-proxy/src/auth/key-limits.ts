@@ -5,7 +5,7 @@ import type { ProxyError } from '../errors/proxy-error.js';
 import type { Store } from '../store/store.js';
 import type { VirtualKey } from './virtual-key.js';
 
-/** What a key has left of a limit; null: the key has no such limit. */
+/** Requests and tokens left to a key in the present minute; null: the key has no such limit. */
 export interface Remaining {
   readonly requests: number | null;
   readonly tokens: number | null;
@@ -20,17 +20,17 @@ export interface KeyLimits {
   admit(key: VirtualKey, done: (refused: ProxyError | undefined) => void): void;
   /** Ends a request that was admitted. @param tokens its tokens. */
   release(key: VirtualKey, tokens: number): void;
-  /** Returns what is left in the present minute. */
+  /** Returns the requests and tokens left in the present minute. */
   remaining(key: VirtualKey): Remaining;
 }
 
-/** What requests need for virtual keys. */
+/** Services that check and count the virtual keys of requests. */
 export interface KeyServices {
   readonly store: Store;
   readonly limits: KeyLimits;
 }
 
-/** What a key has used in its present minute. */
+/** Use of a key in its present minute. */
 interface Window {
   /** End of the minute, by the monotonic clock. */
   endsAt: number;

@@ -38,7 +38,7 @@ class SharedLimits implements KeyLimits {
   #isScheduled = false;
   /** Whether Redis has not answered the last call. */
   #isAway = false;
-  /** What keys had left at their last request. */
+  /** Requests and tokens left to keys at their last request. */
   readonly #left = new WeakMap<VirtualKey, Remaining>();
   /** Requests that Redis has counted. All others were counted by this proxy. */
   readonly #counted = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** What a virtual key may do. Made once for each state of a key, and then used by many requests. */
+/** Permissions of a virtual key. Computed once for each state of a key, and then used by many requests. */
 import type { StoredKey } from '../store/keys.js';
 import { pathTest } from './gate.js';
 

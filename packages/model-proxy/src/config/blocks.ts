@@ -8,7 +8,7 @@ export interface FoundBlock {
   readonly path: KeyPath;
 }
 
-/** How to find a block. */
+/** Names and content by which a block is found. */
 interface BlockSearch {
   /** Accepted names; the canonical name is first. */
   readonly names: readonly [canonical: string, ...others: string[]];

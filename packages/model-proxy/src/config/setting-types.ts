@@ -78,7 +78,7 @@ export const optionalKey = (given: Row) =>
     given,
   );
 
-/** What {@link normalUrl} accepts, for messages. */
+/** The form that {@link normalUrl} accepts, for messages. */
 export const URL_FORM = 'a URL such as https://host/v1, without user and fragment';
 
 /** Defines a URL such as `https://host/v1`; a final slash is removed. */

@@ -114,7 +114,7 @@ export function budgetExceeded(
   });
 }
 
-/** What a limit of a key counts, in LiteLLM's words. */
+/** Unit that a limit of a key counts, by LiteLLM's name. */
 export type LimitType = 'requests' | 'tokens' | 'max_parallel_requests';
 
 /** The key is at a limit; LiteLLM's wording. @param resetAt milliseconds since 1970. */

@@ -83,7 +83,7 @@ export class Exchange {
    * number of paths.
    */
   routeLabel = 'unmatched';
-  /** Whose API the client uses. Decides the form of errors. */
+  /** The vendor whose API the client uses. Errors have this vendor's form. */
   api: Api = 'openai';
   client: Client | null = null;
   /** The virtual key whose limits count this request; null: none does. */

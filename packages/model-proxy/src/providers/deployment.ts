@@ -22,7 +22,7 @@ export interface Timeouts {
 }
 
 /**
- * How the proxy verifies the upstream's certificate. Paths are absolute. Files were readable when
+ * Verification of the upstream's certificate. Paths are absolute. Files were readable when
  * the configuration was loaded.
  */
 export interface UpstreamTls {
@@ -32,7 +32,7 @@ export interface UpstreamTls {
   readonly clientCertificate: { readonly certFile: string; readonly keyFile: string } | null;
 }
 
-/** How to get the access tokens of a deployment. */
+/** Source of the access tokens of a deployment. */
 export interface DeploymentToken {
   readonly settings: TokenSettings;
   /** For the connections to the token server. */
@@ -62,7 +62,7 @@ export interface Deployment {
   readonly query?: string;
   /** As in {@link ProviderTarget}. */
   readonly pathOf?: (path: string, call: CallTraits) => string;
-  /** How to get the access token of each request. Absent: the key is enough. */
+  /** Source of the access token of each request. Absent: the key is enough. */
   readonly token?: DeploymentToken;
   /** null: requests have no Authorization header. */
   readonly apiKey: string | null;

@@ -27,7 +27,7 @@ export interface CallTraits {
   readonly streams: boolean;
 }
 
-/** What a provider derives. Absent members have their usual values. */
+/** Values that a provider derives for a deployment. Absent members have their usual values. */
 export interface ProviderTarget {
   /** Absolute URL without a slash at its end. */
   readonly apiBase: string;
@@ -38,7 +38,7 @@ export interface ProviderTarget {
    * from OpenAI's.
    */
   readonly pathOf?: (path: string, call: CallTraits) => string;
-  /** How to get the access token of each request. */
+  /** Source of the access token of each request. */
   readonly token?: TokenSettings;
   /** The upstream's name for the model. */
   readonly upstreamModel?: string;

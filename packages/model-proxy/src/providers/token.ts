@@ -21,5 +21,5 @@ export interface GoogleToken {
   readonly credentials: string | null;
 }
 
-/** How to get tokens. */
+/** Settings of a source of tokens. */
 export type TokenSettings = OauthToken | GoogleToken;

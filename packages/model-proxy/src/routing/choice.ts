@@ -8,7 +8,7 @@ import { strategies, type StrategyInput } from './strategies.js';
 /** The part of {@link DeploymentHealth} that the choice depends on. */
 type Availability = Pick<DeploymentHealth, 'isCalm' | 'coolingMs' | 'isOnTrial'>;
 
-/** What the choice depends on. */
+/** The state from which {@link choose} chooses. */
 export interface ChoiceInput extends StrategyInput {
   readonly limits: Pick<Limits, 'hasRoom' | 'useOf'>;
   readonly health: Availability;

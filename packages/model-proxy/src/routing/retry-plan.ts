@@ -3,7 +3,7 @@ import { retryAfterMs } from '@rackless/daemon/http/retry-after.js';
 import type { FailureKind } from '../errors/failure-kind.js';
 import type { RetrySettings } from '../settings.js';
 
-/** How a failure may be repeated. */
+/** Deployments at which a request can succeed after a failure. */
 type Repetition =
   | 'never' // every deployment would give the same answer
   | 'elsewhere' // only other deployments can help
@@ -46,13 +46,13 @@ interface FailedAttempt {
   readonly retries: number;
 }
 
-/** What the request may do next. */
+/** The next step of the request. */
 type NextAttempt =
   | 'untried' // try a deployment that has not failed this request
   | 'any' // if there is no such deployment, wait and repeat the request at one that has
   | 'none'; // answer with the error
 
-/** Decides what the request may do next. */
+/** Decides the next step of the request. */
 export function nextAttempt({ failure, maxRetries, retries }: FailedAttempt): NextAttempt {
   if (maxRetries === 0 || repetitions[failure] === 'never') return 'none';
   if (retries < maxRetries) return 'any';

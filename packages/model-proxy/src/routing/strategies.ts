@@ -8,7 +8,7 @@ import type { Selection } from './router.js';
 /** Returns a random number from 0 (inclusive) to 1 (exclusive). */
 export type Random = () => number;
 
-/** What strategies depend on. */
+/** The state from which a strategy chooses. */
 export interface StrategyInput {
   readonly random: Random;
   readonly limits: Pick<Limits, 'useOf'>;

@@ -25,7 +25,7 @@ interface EventRewriterOptions {
   readonly hidesUsage?: boolean;
 }
 
-/** Why a stream is incomplete although its connection ended without an error. */
+/** The reason why a stream is incomplete although its connection ended without an error. */
 type Interruption =
   /** The stream ended in the middle of an event. The client did not get that event. */
   | 'event'

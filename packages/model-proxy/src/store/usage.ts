@@ -12,7 +12,7 @@ export const usageNumbers = z.object({
 });
 type UsageNumbers = z.infer<typeof usageNumbers>;
 
-/** What a row counts: the requests of a key, or the requests with a tag. */
+/** A row counts the requests of a key, or the requests with a tag. */
 type UsageSubject = 'key' | 'tag';
 
 /** A row of a report. */

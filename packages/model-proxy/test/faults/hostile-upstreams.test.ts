@@ -21,8 +21,8 @@ const PATIENCE_MS = 240_000;
 /** Maximum size of a head to a client: half of the size at which clients built on Node fail. */
 const MAX_HEAD_BYTES = 8_192;
 /**
- * An answer of at most this size, in one write, arrives in one read. So none of its bytes can reach
- * the proxy after the next request, and the next request must get its own answer.
+ * Maximum size of an answer that arrives in one read if the upstream sends it in one write. No byte of
+ * such an answer can reach the proxy after the next request, so the next request must get its own answer.
  */
 const ONE_READ_BYTES = 16_384;
 

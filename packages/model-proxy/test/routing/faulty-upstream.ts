@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { listening } from '../support/app.js';
 
-/** How an upstream treats its requests. */
+/** Treatment of the requests of an upstream. */
 export type Behavior =
   | 'works'
   | 'reset' // resets the connection when it has the request

@@ -1,4 +1,4 @@
-/** How arguments and options of commands are written. */
+/** Syntax of the arguments and options of commands. */
 import type { ArgumentDefinition, CommandDefinition, OptionDefinition } from '../commands/command.js';
 import { configOption, remoteOptions } from '../commands/remote.js';
 

@@ -1,4 +1,4 @@
-/** How to reach the services of a command: from options, environment variables and contexts. */
+/** Finds the addresses and credentials of services: from options, environment variables and contexts. */
 import path from 'node:path';
 import { homedir } from 'node:os';
 import { readTextFile, fileReason } from '@rackless/daemon/files/text-file.js';

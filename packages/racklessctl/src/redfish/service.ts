@@ -8,7 +8,7 @@ import { linkPath } from './link-path.js';
 import { asResource, linkAt, textAt, type Resource } from './resource.js';
 import { graceAfter, wait } from './wait.js';
 
-/** How a client proves who it is. */
+/** Credentials of a client. */
 interface Credentials {
   readonly user: string;
   readonly password: string;

@@ -8,7 +8,7 @@ import { asResource, linkAt, listAt, numberAt, textAt, type Resource } from './r
 import type { Service, WriteAnswer } from './service.js';
 import { wait } from './wait.js';
 
-/** How far an operation is. */
+/** Progress of an operation. */
 export interface TaskProgress {
   /** 0 to 100; undefined if the service does not say it. */
   readonly percent: number | undefined;

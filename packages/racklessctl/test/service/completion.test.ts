@@ -19,7 +19,7 @@ afterEach(() => Promise.all(services.splice(0).map((service) => service.close())
 const scripts = join(import.meta.dirname, '../../completions');
 const bin = join(import.meta.dirname, '../../bin/racklessctl.js');
 
-/** How a test asks a shell for completions of `$LINE`, one in a line. */
+/** Commands that print the completions of `$LINE`, one in a line. */
 const programs: Readonly<Record<string, string>> = {
   bash: `. ${scripts}/racklessctl.bash
     COMP_LINE=$LINE COMP_POINT=\${#LINE}

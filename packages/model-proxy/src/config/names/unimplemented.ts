@@ -5,7 +5,7 @@
  */
 
 /**
- * How a setting is treated. `refused` prevents the start, because the proxy would be more open than
+ * Treatment of a setting. `refused` prevents the start, because the proxy would be more open than
  * the file says. `ignored` logs a warning. `fulfilled` needs no message.
  */
 export type Treatment = 'refused' | 'ignored' | 'fulfilled';

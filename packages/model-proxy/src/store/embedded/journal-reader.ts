@@ -2,7 +2,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { entryOf, MAX_LINE_BYTES, type Entry } from './journal-lines.js';
 
-/** What {@link readJournal} found. */
+/** The result of {@link readJournal}. */
 interface JournalContent {
   /** Length of the file up to its last readable line, in bytes. */
   readonly goodBytes: number;

@@ -17,9 +17,9 @@ const DAY_MS = 86_400_000;
 const MAX_DAYS = 3650;
 
 interface KnownSpend {
-  /** What Redis has stored, as far as this proxy knows. */
+  /** The spend in Redis at the last flush. */
   stored: number;
-  /** What this proxy has added since. */
+  /** Costs that this proxy has added since the last flush. */
   added: number;
   usedAt: number;
 }

@@ -25,7 +25,7 @@ export interface AnswerHead {
   readonly keepAliveMs: number | null;
 }
 
-/** How the body ends: after a number of bytes, with its last chunk, or with the connection. */
+/** The end of the body: after a number of bytes, with its last chunk, or with the connection. */
 type Framing = number | 'chunked' | 'connection';
 
 /**

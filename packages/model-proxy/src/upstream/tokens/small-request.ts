@@ -20,7 +20,7 @@ interface SmallAnswer {
   readonly body: string;
 }
 
-/** Where and how to send a request. */
+/** The server of small requests, for one deployment. */
 export interface SmallPeer {
   readonly upstream: Pick<Upstream, 'send'>;
   /** Its name and provider are in error messages. */

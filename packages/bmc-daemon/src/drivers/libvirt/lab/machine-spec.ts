@@ -60,7 +60,7 @@ export function machineNames({ name, count }: Pick<Naming, 'name' | 'count'>): r
   return count === null ? [name] : Array.from({ length: count }, (_, index) => `${name}-${index + 1}`);
 }
 
-/** How machines of a host run. */
+/** Properties of a host from which definitions of its machines follow. */
 export interface HostFacts {
   /** Name of the host, a part of derived addresses. */
   readonly hostName: string;

@@ -2,7 +2,7 @@
  * An XML parser that gives the position of everything in the text, so that an edit keeps all other
  * bytes.
  *
- * Why not a library: the tree libraries (xmldom, fast-xml-parser, libxmljs2) have no offsets.
+ * No library does this: the tree libraries (xmldom, fast-xml-parser, libxmljs2) have no offsets.
  * saxes, the only tokenizer with positions, has them for tags only and not for attribute values.
  * libvirt writes a small, validated part of XML: one document, no DOCTYPE, only the five entities
  * of XML 1.0 and character references.
