@@ -44,6 +44,7 @@ model_list:
   \`AZURE_FEDERATED_TOKEN_FILE\` replaces the secret. The proxy supports no other kinds of credentials, such
   as managed identities of virtual machines.
 - \`azure_ai/\` serves models of other vendors at Foundry and at serverless addresses.
+- \`azure_ai/claude-…\` uses Anthropic's API at Foundry, below \`/anthropic\`.
 
 ## Vertex AI
 
@@ -63,6 +64,7 @@ model_list:
 - Google's auth library gets the access tokens: with the key in \`vertex_credentials\`, with
   \`GOOGLE_APPLICATION_CREDENTIALS\`, or from the metadata server. A relative path starts at the working
   directory.
+- \`vertex_ai/claude-…\` uses Anthropic's API, as [Anthropic](#anthropic) does.
 - Models without OpenAI's API are not served: Imagen, Veo, embeddings, speech.
 
 ## Amazon Bedrock

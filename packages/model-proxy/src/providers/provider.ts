@@ -10,7 +10,7 @@
  * - An *upstream* is the HTTP server.
  */
 import type { Dialect } from './dialect.js';
-import type { RequestMembers } from './request-members.js';
+import type { Translation, TranslationTriggers } from './request-members.js';
 import type { TargetOf } from './target.js';
 
 /** A provider. Without {@link dialect} it has OpenAI's API, with the changes that its other members declare. */
@@ -51,11 +51,5 @@ export interface Provider {
    * {@link Provider.translate} changes nothing in a request without these members, and without
    * these names inside of other members.
    */
-  readonly translationTriggers?: { readonly members: readonly string[]; readonly innerKeys: readonly string[] };
+  readonly translationTriggers?: TranslationTriggers;
 }
-
-/**
- * Rewrites members for a provider.
- * @returns the new values as JSON; null: removes the member. Other members stay unchanged.
- */
-export type Translation = (endpoint: string, members: RequestMembers) => ReadonlyMap<string, Buffer | null>;

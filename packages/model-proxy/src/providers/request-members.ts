@@ -24,3 +24,15 @@ export interface RequestMembers {
    */
   contains(name: string, texts: readonly Buffer[], accepts?: (following: string) => boolean): boolean;
 }
+
+/**
+ * Rewrites members for a provider.
+ * @returns the new values as JSON; null: removes the member. Other members stay unchanged.
+ */
+export type Translation = (endpoint: string, members: RequestMembers) => ReadonlyMap<string, Buffer | null>;
+
+/** Names of members, and names inside of members. */
+export interface TranslationTriggers {
+  readonly members: readonly string[];
+  readonly innerKeys: readonly string[];
+}

@@ -1,4 +1,6 @@
 /** Derives the target of a deployment from its settings, for providers that need more than `api_base`. */
+import type { Dialect } from './dialect.js';
+import type { Translation, TranslationTriggers } from './request-members.js';
 import type { TokenSettings } from './token.js';
 
 /** The settings that may decide the target. */
@@ -27,6 +29,15 @@ export interface CallTraits {
   readonly streams: boolean;
 }
 
+/** The API of some models of a provider. Its members replace those of the provider. */
+export interface ModelApi {
+  readonly dialect: Dialect;
+  supportedParameters(endpoint: string): ReadonlySet<string>;
+  headers?(apiKey: string | null): Readonly<Record<string, string>>;
+  readonly translate?: Translation;
+  readonly translationTriggers?: TranslationTriggers;
+}
+
 /** Values that a provider derives for a deployment. Absent members have their usual values. */
 export interface ProviderTarget {
   /** Absolute URL without a slash at its end. */
@@ -48,6 +59,8 @@ export interface ProviderTarget {
   readonly apiKey?: null;
   /** Headers of all requests; names in lower case. Those of the configuration have priority. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** The API of the model, if it is not that of the provider. */
+  readonly api?: ModelApi;
 }
 
 /**

@@ -7,6 +7,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI, { APIError, AzureOpenAI } from 'openai';
 import type { TestProxy } from '../harness/proxy.js';
+import { message } from './anthropic-samples.js';
 import { entry, events, json, Vendors } from './vendors.js';
 
 const OPENAI_HOST = 'res.openai.azure.com';
@@ -47,6 +48,12 @@ describe('models of Azure', () => {
       entry('any/*', { ...at, model: 'azure/*', api_version: '2024-10-21' }),
       entry('token', { model: 'azure/gpt-4o', api_base: at.api_base, azure_ad_token: 'ey.token-0123456789' }),
       entry('foundry', { ...foundry, model: 'azure_ai/Phi-4' }),
+      entry('claude', { ...foundry, model: 'azure_ai/claude-opus-4-6' }),
+      entry('claude-at-path', {
+        model: 'azure_ai/claude-opus-4-6',
+        api_base: `https://${FOUNDRY_HOST}/anthropic/v1/messages`,
+        azure_ad_token: 'ey.token-0123456789',
+      }),
       entry('serverless', {
         model: 'azure_ai/command-r-plus',
         api_base: `https://${SERVERLESS_HOST}/v1/`,
@@ -134,6 +141,19 @@ describe('models of Azure', () => {
     for await (const { choices } of await client.chat.completions.create({ model: 'dated', messages, stream: true }))
       text += choices[0]?.delta.content ?? '';
     expect(text).toBe('hi');
+  });
+
+  it.each([
+    ['claude', { 'x-api-key': 'foundry-key-0123456789' }],
+    ['claude-at-path', { authorization: 'Bearer ey.token-0123456789' }],
+  ])("have Anthropic's API if they are its models: %s, with %j", async (model, credentials) => {
+    vendors.answers.set(FOUNDRY_HOST, json(message([{ type: 'text', text: 'Hi!' }])));
+    const { choices } = await client.chat.completions.create({ model, messages });
+    expect(choices[0]?.message.content).toBe('Hi!');
+    const [request] = vendors.take();
+    expect(request?.line).toBe(`POST https://${FOUNDRY_HOST}/anthropic/v1/messages`);
+    expect(request?.headers).toMatchObject({ 'anthropic-version': '2023-06-01', ...credentials });
+    expect(JSON.parse(request?.body ?? '')).toMatchObject({ model: 'claude-opus-4-6', max_tokens: 4096 });
   });
 
   it('send the token of azure_ad_token as a bearer token', async () => {

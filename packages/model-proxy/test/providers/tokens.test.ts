@@ -5,17 +5,15 @@
  * @see https://developers.google.com/identity/protocols/oauth2/service-account#httprest
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { WebSocket } from 'ws';
 import type { TestProxy } from '../harness/proxy.js';
 import { waitFor } from '../harness/wait.js';
-import { entry, events, json, Vendors, type VendorAnswer } from './vendors.js';
+import { entry, events, GOOGLE_TOKEN_HOST, json, serviceAccount, Vendors, type VendorAnswer } from './vendors.js';
 
 const LOGIN_HOST = 'login.microsoftonline.com';
 const AZURE_HOST = 'res.openai.azure.com';
-const GOOGLE_LOGIN_HOST = 'oauth2.googleapis.com';
 const VERTEX_HOST = 'europe-west4-aiplatform.googleapis.com';
 const GLOBAL_VERTEX_HOST = 'aiplatform.googleapis.com';
 
@@ -28,7 +26,7 @@ const completion = { id: 'c', object: 'chat.completion', created: 1, model: 'm',
 let vendors: Vendors;
 let proxy: TestProxy | undefined;
 beforeAll(async () => {
-  vendors = await Vendors.start([LOGIN_HOST, AZURE_HOST, GOOGLE_LOGIN_HOST, VERTEX_HOST, GLOBAL_VERTEX_HOST]);
+  vendors = await Vendors.start([LOGIN_HOST, AZURE_HOST, GOOGLE_TOKEN_HOST, VERTEX_HOST, GLOBAL_VERTEX_HOST]);
 });
 afterEach(async () => {
   await proxy?.close();
@@ -261,16 +259,7 @@ describe('tokens of Microsoft Entra ID', () => {
 });
 
 describe('tokens of Google', () => {
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const key = JSON.stringify({
-    type: 'service_account',
-    project_id: 'project-1',
-    private_key_id: '1',
-    private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
-    client_email: 'proxy@project-1.iam.gserviceaccount.com',
-    client_id: '1',
-    token_uri: `https://${GOOGLE_LOGIN_HOST}/token`,
-  });
+  const key = serviceAccount();
   const vertex = { vertex_project: 'project-1', vertex_location: 'europe-west4', vertex_credentials: key };
   const base = `https://${VERTEX_HOST}/v1beta1/projects/project-1/locations/europe-west4`;
 
@@ -284,13 +273,13 @@ describe('tokens of Google', () => {
     ],
     ['mistral-large@2411', `${base}/publishers/mistralai/models/mistral-large%402411:rawPredict`, 'mistral-large'],
   ])('from a service account serve %s at %s', async (model, url, upstreamModel) => {
-    vendors.answers.set(GOOGLE_LOGIN_HOST, tokens());
+    vendors.answers.set(GOOGLE_TOKEN_HOST, tokens());
     vendors.answers.set(VERTEX_HOST, json(completion));
     proxy = await vendors.proxy([entry('vertex', { ...vertex, model: `vertex_ai/${model}` })]);
     expect((await ask('vertex')).status).toBe(200);
-    const [login, second] = at(GOOGLE_LOGIN_HOST);
+    const [login, second] = at(GOOGLE_TOKEN_HOST);
     expect(second).toBeUndefined();
-    expect(login?.line).toBe(`POST https://${GOOGLE_LOGIN_HOST}/token`);
+    expect(login?.line).toBe(`POST https://${GOOGLE_TOKEN_HOST}/token`);
     expect(login?.body).toContain('jwt-bearer');
     const [request] = at(VERTEX_HOST);
     expect(request?.line).toBe(`POST ${url}`);
@@ -301,7 +290,7 @@ describe('tokens of Google', () => {
   it('from a key in a file serve streams of a global model', async () => {
     const file = join(vendors.folder, 'key.json');
     writeFileSync(file, key);
-    vendors.answers.set(GOOGLE_LOGIN_HOST, tokens());
+    vendors.answers.set(GOOGLE_TOKEN_HOST, tokens());
     const chunk = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'google/gemini-2.5-pro' };
     vendors.answers.set(GLOBAL_VERTEX_HOST, events(JSON.stringify({ ...chunk, choices: [] }), '[DONE]'));
     const environment = { VERTEXAI_PROJECT: 'p', VERTEXAI_LOCATION: 'global', GOOGLE_APPLICATION_CREDENTIALS: file };
@@ -318,7 +307,7 @@ describe('tokens of Google', () => {
     ['an expired token', tokens({ expires_in: -5 }), 503, 'expired token'],
     ['no end', closing, 503, 'Connection error'],
   ] as const)('give an error if Google answers with %s', async (_name, answer, status, text) => {
-    vendors.answers.set(GOOGLE_LOGIN_HOST, answer);
+    vendors.answers.set(GOOGLE_TOKEN_HOST, answer);
     proxy = await vendors.proxy([entry('vertex', { ...vertex, model: 'vertex_ai/gemini-2.5-pro' })], {}, [
       'num_retries: 0',
     ]);

@@ -2,6 +2,7 @@
  * A real HTTPS server with the names of vendors, and a forward proxy that leads all names to it. So
  * the tests use the real addresses, and the proxy checks certificates for them.
  */
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import {
@@ -142,4 +143,21 @@ export class Vendors {
 export function entry(name: string, params: Readonly<Record<string, string>>): string {
   const lines = Object.entries(params).map(([key, value]) => `      ${key}: ${JSON.stringify(value)}`);
   return [`  - model_name: ${name}`, '    litellm_params:', ...lines].join('\n');
+}
+
+/** The address of Google's token server in {@link serviceAccount}. */
+export const GOOGLE_TOKEN_HOST = 'oauth2.googleapis.com';
+
+/** Makes the key of a service account, as Google's console gives it. */
+export function serviceAccount(): string {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  return JSON.stringify({
+    type: 'service_account',
+    project_id: 'project-1',
+    private_key_id: '1',
+    private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+    client_email: 'proxy@project-1.iam.gserviceaccount.com',
+    client_id: '1',
+    token_uri: `https://${GOOGLE_TOKEN_HOST}/token`,
+  });
 }

@@ -85,8 +85,14 @@ export function readTarget(
   const derived =
     provider.targetOf?.({ apiBase: base, query: query ?? null, apiKey: values.apiKey ?? null, model, value }) ?? null;
   if (typeof derived === 'string') return derived;
-  const { headers: ownHeaders = {}, query: ownQuery = query, ...own } = derived ?? {};
-  const target = { ...own, ...(ownQuery === undefined || ownQuery === null ? {} : { query: ownQuery }) };
+  const { headers: ownHeaders = {}, query: ownQuery = query, api, ...own } = derived ?? {};
+  const target = {
+    provider: api === undefined ? provider : { ...provider, ...api },
+    upstreamModel: model,
+    ...own,
+    ...(ownQuery === undefined || ownQuery === null ? {} : { query: ownQuery }),
+    ownHeaders,
+  };
   const apiBase = derived?.apiBase ?? base ?? provider.defaultApiBase;
   if (apiBase === null) {
     const missing = `api_base is missing: ${name} has no default address${unset(provider.apiBaseEnvironment)}`;
@@ -94,7 +100,7 @@ export function readTarget(
     return undefined;
   }
   // The target authenticates without the key, so a key of the environment is not sent.
-  if (derived?.apiKey === null) return { provider, upstreamModel: model, ...target, apiBase, apiKey: null, ownHeaders };
+  if (derived?.apiKey === null) return { ...target, apiBase, apiKey: null };
   const apiKey = values.apiKey === undefined && named.isSure ? environmentKey(provider, environment) : values.apiKey;
   if (apiKey === undefined) noteUnsentKey(provider, apiBase, params, { environment, findings });
   else if (values.apiKey === undefined && apiKey !== null && values.apiBase !== undefined)
@@ -103,7 +109,7 @@ export function readTarget(
     const missing = `there is no api_key${unset(provider.apiKeyEnvironment)}: requests are sent without a key`;
     findings.warn(params.node, params.path, missing);
   }
-  return { provider, upstreamModel: model, ...target, apiBase, apiKey: apiKey ?? null, ownHeaders };
+  return { ...target, apiBase, apiKey: apiKey ?? null };
 }
 
 /** Returns the function that providers read settings and variables with. */

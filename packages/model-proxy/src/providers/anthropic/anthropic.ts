@@ -5,14 +5,14 @@
 import type { Dialect, DialectEndpoint } from '../dialect.js';
 import { supportedParameters } from '../parameters.js';
 import type { Provider } from '../provider.js';
-import type { TargetOf } from '../target.js';
+import type { ModelApi, TargetOf } from '../target.js';
 import { openaiAnswer } from './answer.js';
 import { ChatStream } from './chat-stream.js';
 import { errorIn, errorWithStatus } from './errors.js';
 import { anthropicRequest } from './request.js';
 
 /** Chat. @see https://platform.claude.com/docs/en/api/messages */
-const chat: DialectEndpoint = {
+export const anthropicChat: DialectEndpoint = {
   path: () => 'messages',
   request: anthropicRequest,
   answer: openaiAnswer,
@@ -21,7 +21,7 @@ const chat: DialectEndpoint = {
 
 const dialect: Dialect = {
   endpoints: new Map<string, DialectEndpoint | 'unchanged'>([
-    ['chat/completions', chat],
+    ['chat/completions', anthropicChat],
     ['messages', 'unchanged'],
     ['messages/count_tokens', 'unchanged'],
   ]),
@@ -30,11 +30,24 @@ const dialect: Dialect = {
 };
 
 /** As in LiteLLM, an address has `/v1` or not, and may be the complete URL of the messages. */
+export const withoutMessages = (apiBase: string): string => apiBase.replace(/(?:\/v1)?(?:\/messages)?$/, '');
+
 const target: TargetOf = ({ apiBase, query }) =>
-  apiBase === null ? null : { apiBase: `${apiBase.replace(/(?:\/v1)?(?:\/messages)?$/, '')}/v1`, query };
+  apiBase === null ? null : { apiBase: `${withoutMessages(apiBase)}/v1`, query };
 
 const supported = supportedParameters('anthropic', 'chat/completions');
 const none: ReadonlySet<string> = new Set();
+
+/** Anthropic's API, which other vendors also have for its models. */
+export const anthropicApi = {
+  dialect,
+  supportedParameters: (endpoint: string) => (endpoint === 'chat/completions' ? supported : none),
+  // Anthropic rejects requests without a version.
+  headers: (apiKey: string | null) => ({
+    'anthropic-version': '2023-06-01',
+    ...(apiKey === null ? {} : { 'x-api-key': apiKey }),
+  }),
+} satisfies ModelApi;
 
 /** Anthropic. */
 export const anthropic: Provider = {
@@ -43,9 +56,6 @@ export const anthropic: Provider = {
   apiKeyEnvironment: ['ANTHROPIC_API_KEY'],
   apiBaseEnvironment: ['ANTHROPIC_API_BASE', 'ANTHROPIC_BASE_URL'],
   defaultApiBase: 'https://api.anthropic.com/v1',
-  supportedParameters: (endpoint) => (endpoint === 'chat/completions' ? supported : none),
-  // Anthropic rejects requests without a version.
-  headers: (apiKey) => ({ 'anthropic-version': '2023-06-01', ...(apiKey === null ? {} : { 'x-api-key': apiKey }) }),
+  ...anthropicApi,
   targetOf: target,
-  dialect,
 };

@@ -5,6 +5,7 @@
  * @see https://learn.microsoft.com/azure/ai-foundry/foundry-models/how-to/inference
  */
 import { invalidParameter } from '../../errors/model.js';
+import { anthropicApi, withoutMessages } from '../anthropic/anthropic.js';
 import { openaiApiProvider } from '../openai/openai.js';
 import { checkedParameters, isOpenaiModel } from '../parameters.js';
 import type { Provider } from '../provider.js';
@@ -101,7 +102,6 @@ const azure: Provider = {
 const foreignModels: readonly (readonly [pattern: RegExp, api: string])[] = [
   [/^agents\//, 'the API of Azure AI Agents'],
   [/^doc-intelligence\//, 'the API of Azure Document Intelligence'],
-  [/^claude-/, "Anthropic's API"],
 ];
 
 /** Hosts of resources, where the path of the inference API is known. */
@@ -129,6 +129,11 @@ const azureAiTarget: TargetOf = (settings) => {
   }
   const credentials = credentialsOf(settings);
   if (typeof credentials === 'string') return credentials;
+  // https://learn.microsoft.com/azure/ai-foundry/foundry-models/how-to/use-foundry-models-claude
+  if (model.startsWith('claude-')) {
+    const address = withoutMessages(apiBase).replace(/\/anthropic$/, '');
+    return { ...credentials, api: anthropicApi, apiBase: `${address}/anthropic/v1`, query };
+  }
   const version = value('api_version', 'AZURE_AI_API_VERSION');
   const isFoundry = foundryHost.test(apiBase);
   const dated = version ?? (isFoundry || apiBase.endsWith('/models') ? FOUNDRY_VERSION : undefined);

@@ -6,8 +6,8 @@ import { vllmMessages } from './messages.js';
 import { vllmTools } from './tools.js';
 import { openaiApiProvider } from '../openai/openai.js';
 import { replaceThinking } from '../openai/thinking.js';
-import type { Provider, Translation } from '../provider.js';
-import type { RequestMembers } from '../request-members.js';
+import type { Provider } from '../provider.js';
+import type { RequestMembers, Translation } from '../request-members.js';
 
 /**
  * Converts search texts to buffers. Each has at most six bytes, because Node finds such texts fast

@@ -8,6 +8,7 @@ import { openaiApiProvider } from '../openai/openai.js';
 import { thinkingTranslation } from '../openai/thinking.js';
 import type { Provider } from '../provider.js';
 import type { ProviderTarget, TargetOf } from '../target.js';
+import { claudeTarget } from './claude.js';
 
 /** LiteLLM's location for deployments without `vertex_location`. */
 const DEFAULT_LOCATION = 'us-central1';
@@ -20,7 +21,6 @@ const rawPublishers: readonly (readonly [pattern: RegExp, publisher: string])[] 
 
 /** Models that have no endpoint with OpenAI's API. */
 const foreignModels: readonly (readonly [pattern: RegExp, api: string])[] = [
-  [/^claude-/, "Anthropic's API"],
   [/^imagen|^image(?:generation|text)/, 'the API of Imagen'],
   [/^veo-/, 'the API of Veo'],
   [/embedding|gecko|^bge\//, 'the API for embeddings of Vertex AI'],
@@ -51,10 +51,11 @@ const vertexTarget: TargetOf = ({ apiBase, model, value }) => {
   return { apiKey: null, token, ...pathsOf(model, base, apiBase !== null) };
 };
 
-type Paths = Pick<ProviderTarget, 'apiBase' | 'upstreamModel' | 'pathOf'>;
+type Paths = Pick<ProviderTarget, 'api' | 'apiBase' | 'upstreamModel' | 'pathOf'>;
 
 /** @param isComplete the address is configured, so it already names the endpoint. */
 function pathsOf(model: string, base: string, isComplete: boolean): Paths {
+  if (model.startsWith('claude-')) return { ...claudeTarget, apiBase: base };
   const [, publisher] = rawPublishers.find(([pattern]) => pattern.test(model)) ?? [];
   if (publisher !== undefined) {
     const method = (streams: boolean) => (streams ? 'streamRawPredict' : 'rawPredict');
