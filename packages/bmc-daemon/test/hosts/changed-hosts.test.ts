@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { openHostStore } from '../../src/drivers/hosts/host-store.js';
 import { LabHost, startHosts, until, uuidOf, type LabDriver } from './hosts-lab.js';
 
@@ -18,7 +19,12 @@ beforeEach(async () => {
   await kept.define({ uuid: uuidOf(1), name: 'one' });
   await changed.define({ uuid: machine, name: 'two' });
   folder = await mkdtemp(join(tmpdir(), 'rackless-hosts-'));
-  lab = await startHosts([kept, changed], { store: openHostStore(folder, log), timeoutMs: 8_000 });
+  drivers = new Map();
+  lab = await startHosts([kept, changed], {
+    store: openHostStore(folder, log),
+    timeoutMs: 8_000,
+    opened: (driver, name) => drivers.set(name, driver),
+  });
   await lab.driver.getSystem(machine);
 });
 afterEach(async () => {
@@ -26,6 +32,9 @@ afterEach(async () => {
   await Promise.all([kept.stop(), changed.stop()]);
   await rm(folder, { recursive: true });
 });
+
+/** The drivers of both hosts. A test replaces a method for a fault that libvirt has rarely. */
+let drivers: Map<string, HypervisorDriver>;
 
 const kinds = (): readonly string[] => lab.changes.filter(({ uuid }) => uuid === machine).map(({ kind }) => kind);
 
@@ -63,4 +72,21 @@ describe('a host whose configuration changes', () => {
     await until('the removal', () => Promise.resolve(kinds().includes('undefined')));
     expect(kinds()).toEqual(['undefined']);
   });
+
+  it('is lost only after it was added, even if its old connections close slowly', async () => {
+    const events: string[] = [];
+    lab.driver.hosts?.onChange(({ kind, name }) => events.push(`${kind} ${name}`));
+    const loss = until('the loss', () => Promise.resolve(events.includes('lost changed')));
+    replaceClose((close) => loss.then(close));
+    await lab.setHosts([kept, { name: 'changed', uri: 'qemu+tcp://127.0.0.1:1/system' }]);
+    expect(events).toEqual(['removed changed', 'added changed', 'lost changed']);
+  });
 });
+
+/** Replaces how the driver of the second host closes. */
+function replaceClose(replacement: (close: () => Promise<void>) => Promise<void>): void {
+  const driver = drivers.get('changed');
+  if (driver === undefined) throw new Error('the driver was not opened');
+  const close = driver.close.bind(driver);
+  driver.close = () => replacement(close);
+}

@@ -110,20 +110,29 @@ export interface LabDriver extends HostsDriver {
   readonly changes: MachineChange[];
 }
 
+interface LabOptions {
+  readonly store?: HostStore;
+  readonly wait?: boolean;
+  readonly timeoutMs?: number;
+  readonly storagePool?: string;
+  /** Called with the new driver of a host. A test may replace its methods with failing ones. */
+  readonly opened?: (driver: HypervisorDriver, name: string) => void;
+}
+
 /** Starts a driver for these hosts, and waits until all answer unless `wait` is false. The caller closes it. */
 export async function startHosts(
   hosts: readonly Pick<LabHost, 'name' | 'uri'>[],
-  options: { store?: HostStore; wait?: boolean; timeoutMs?: number; storagePool?: string } = {},
+  options: LabOptions = {},
 ): Promise<LabDriver> {
-  const { store = noStore, wait = true, timeoutMs = 30_000, storagePool = null } = options;
+  const { store = noStore, wait = true, timeoutMs = 30_000, storagePool = null, opened: onOpened } = options;
   const pools = new SharedPools();
   const messages: string[] = [];
   const note = (message: string): void => void messages.push(message);
   const log = { info: note, warn: note, debug: () => undefined };
   const opened = createHostsDriver({
     hosts: hosts.map(({ name, uri }) => ({ name, uri })),
-    open: ({ name, uri }) =>
-      createLibvirtDriver({
+    open: ({ name, uri }) => {
+      const driver = createLibvirtDriver({
         uri,
         hostName: name,
         bootLoaderMap: {},
@@ -134,7 +143,10 @@ export async function startHosts(
         diskSizeWaitMs: timeoutMs,
         images: imageLimits,
         log,
-      }),
+      });
+      onOpened?.(driver, name);
+      return driver;
+    },
     store,
     log,
   });

@@ -181,9 +181,9 @@ export class Hosts {
         if (this.#index.owner(ref.uuid) === undefined) this.changes.removed(member, ref);
       }
     }
-    if (this.#isStarted) await Promise.all(added.map((member) => member.start()));
-    await Promise.all(removed.map((member) => member.close()));
     this.#options.store.changed();
+    // A member that closes or has not started reports no loss. So the loss of an added host comes last.
+    const closing = removed.map((member) => member.close());
     for (const { name } of removed) {
       this.#options.log.info(`host ${name} was removed`);
       this.#report({ kind: 'removed', name });
@@ -192,6 +192,8 @@ export class Hosts {
       this.#options.log.info(`host ${name} was added`);
       this.#report({ kind: 'added', name });
     }
+    const starting = this.#isStarted ? added.map((member) => member.start()) : [];
+    await Promise.all([...starting, ...closing]);
   }
 
   #report(change: HostChange): void {
