@@ -81,7 +81,22 @@ describe('a host whose configuration changes', () => {
     await lab.setHosts([kept, { name: 'changed', uri: 'qemu+tcp://127.0.0.1:1/system' }]);
     expect(events).toEqual(['removed changed', 'added changed', 'lost changed']);
   });
+
+  it('can change again after a change that failed', async () => {
+    replaceClose(closeThenFail);
+    await expect(lab.setHosts([kept])).rejects.toThrow('the driver failed');
+    await lab.setHosts([kept, changed]);
+    await until('the machine', async () => (await lab.driver.listSystems()).some(({ uuid }) => uuid === machine));
+    replaceClose(closeThenFail);
+    await expect(lab.setHosts([kept])).rejects.toThrow('the driver failed');
+    // The driver closes after each test.
+  });
 });
+
+async function closeThenFail(close: () => Promise<void>): Promise<never> {
+  await close();
+  throw new Error('the driver failed');
+}
 
 /** Replaces how the driver of the second host closes. */
 function replaceClose(replacement: (close: () => Promise<void>) => Promise<void>): void {

@@ -66,14 +66,14 @@ export class Hosts {
   }
 
   async close(): Promise<void> {
-    await this.#changing;
+    await this.#changing.catch(reportedToCaller);
     this.changes.close();
     this.#options.store.close();
     await Promise.all(this.#members.map((member) => member.close()));
   }
 
   setHosts(next: readonly HostRef[]): Promise<void> {
-    this.#changing = this.#changing.then(() => this.#setHosts(next));
+    this.#changing = this.#changing.catch(reportedToCaller).then(() => this.#setHosts(next));
     return this.#changing;
   }
 
@@ -271,5 +271,8 @@ export class Hosts {
     throw new DriverError('unavailable', 'asking libvirt: no host has answered yet');
   }
 }
+
+/** The caller of a failed change has its error. The failure affects no later change. */
+const reportedToCaller = (): void => undefined;
 
 const notFound = (id: string): DriverError => new DriverError('notFound', `looking up machine ${id}: no such machine`);
