@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openHostStore } from '../../src/drivers/hosts/host-store.js';
 import { systemStatus } from '../../src/resources/status.js';
+import { CallRelay } from '../kill/call-relay.js';
 import { LabHost, noStore, startHosts, until, uuidOf, type LabDriver } from './hosts-lab.js';
 
 let good: LabHost;
@@ -152,6 +153,40 @@ describe('a host that does not answer', () => {
     } finally {
       await fresh.driver.close();
       await lost.libvirtd.daemon.start();
+    }
+  });
+});
+
+describe('a host that answers, but does not list its machines', () => {
+  it('shows the last known data, logs the reason once, and is used again as soon as its list succeeds', async () => {
+    const host = await LabHost.start('faulty', 'qemu');
+    await host.define({ uuid: there, name: 'there' });
+    const { dir, socket } = host.libvirtd.daemon;
+    const relay = await CallRelay.listen(join(dir, 'run', 'relay'), socket);
+    const faulty = await startHosts([good, { name: 'faulty', uri: `qemu+unix:///system?socket=${relay.path}` }]);
+    const read = async (): Promise<string | undefined> => (await faulty.driver.getSystem(there)).unreachable?.reason;
+    try {
+      expect(await read()).toBeUndefined();
+      let refused = 0;
+      relay.decideBy(({ name }) => {
+        if (name !== 'connectListAllDomains') return 'forward';
+        refused += 1;
+        return 'refuse';
+      });
+      // The next list asks libvirt again, because there is a new machine.
+      await host.define({ uuid: uuidOf(3), name: 'new' });
+      await until('the loss', async () => (await faulty.driver.listSystems(), (await read()) !== undefined));
+      const text = expect.stringContaining('refused by the test') as unknown;
+      expect(await faulty.driver.hosts?.read('faulty')).toMatchObject({ reachable: false, reason: text });
+      await until('a further check', () => Promise.resolve(refused > 3));
+      expect(faulty.messages.filter((message) => /does not answer/.test(message))).toHaveLength(1);
+      relay.decideBy(() => 'forward');
+      await until('the host', async () => (await read()) === undefined);
+      expect(await faulty.driver.listSystems()).toHaveLength(3);
+    } finally {
+      await faulty.driver.close();
+      await relay.close();
+      await host.stop();
     }
   });
 });

@@ -37,6 +37,8 @@ export class HostMember {
   /** A list that takes long. No other list waits for the host meanwhile. */
   #overdue: Promise<void> | undefined;
   #surveying = false;
+  /** Set while a list fails although the host answers. */
+  #failsToList = false;
   /** The last report of the host. */
   #facts: HostFacts | null = null;
   readonly #openedAt = new Date();
@@ -49,7 +51,12 @@ export class HostMember {
     this.known = new KnownMachines(name, stored);
     this.watch = new HostWatch({
       name,
-      ping: () => driver.ping(),
+      ping: async () => {
+        await driver.ping();
+        // A host that fails to list its machines may still answer pings.
+        if (this.#failsToList) await driver.listSystems();
+        this.#failsToList = false;
+      },
       onChange: (loss, wasLost) => {
         onLoss(loss, wasLost);
         if (loss === null) void this.refresh();
@@ -177,7 +184,8 @@ export class HostMember {
       this.#options.onListed();
       void this.#survey();
     } catch (error) {
-      if (isUnavailable(error) && !this.#isLost) void this.watch.check();
+      this.#failsToList = !isUnavailable(error);
+      if (!this.#isLost) void this.watch.check();
     }
   }
 
