@@ -1,7 +1,7 @@
 /** Kills `bmc-daemon machine` before each call that changes the host, and runs it again. */
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { DaemonProcess } from '../daemon/process.js';
+import { DaemonProcess, run } from '../daemon/process.js';
 import { CallRelay, type SeenCall } from '../kill/call-relay.js';
 import { LabLibvirtd } from './lab-libvirtd.js';
 
@@ -25,13 +25,14 @@ const commands = {
   delete: ['delete', 'node', '--yes', '--force'],
 } as const;
 
+const relayUri = (): string => `qemu+unix:///system?socket=${relay.path}`;
+
 /**
  * Runs a command through the relay, and kills it before its changing call with this number.
  * @returns the call; null if the command has ended before.
  */
 async function kill(args: readonly string[], number: number): Promise<string | null> {
-  const uri = `qemu+unix:///system?socket=${relay.path}`;
-  const child = new DaemonProcess(['machine', ...args, '--libvirt-uri', uri]);
+  const child = new DaemonProcess(['machine', ...args, '--libvirt-uri', relayUri()]);
   let seen = 0;
   let dropped: string | null = null;
   relay.decideBy(({ name, changes }: SeenCall) => {
@@ -76,6 +77,22 @@ describe.each(['create', 'clone', 'delete'] as const)('machine %s, killed before
     };
     expect(calls).toEqual(expect.arrayContaining(expected[command]));
     if (golden) await lab.results('delete', 'golden', '--yes');
+    expect(await lab.contents()).toEqual(nothing);
+  });
+});
+
+describe('machine delete', () => {
+  it('keeps a machine while libvirt fails to look up a disk that a client created', async () => {
+    const [node] = await lab.results('create', 'node', ...small);
+    const volume = `rackless-volume-${node?.uuid ?? ''}-1.qcow2`;
+    await lab.virsh('vol-create-as', 'default', volume, '1M', '--format', 'qcow2');
+    await lab.virsh('attach-disk', 'node', join(lab.folder, volume), 'sdx', '--config');
+    relay.decideBy(({ name }) => (name === 'storageVolLookupByPath' ? 'refuse' : 'forward'));
+    const { code, stderr } = await run(['machine', ...commands.delete, '--libvirt-uri', relayUri()]);
+    expect([code, stderr]).toEqual([1, `bmc-daemon: looking up volume ${volume}: refused by the test\n`]);
+    expect((await lab.contents()).domains).toEqual(['node']);
+    relay.decideBy(() => 'forward');
+    await lab.results(...commands.delete);
     expect(await lab.contents()).toEqual(nothing);
   });
 });

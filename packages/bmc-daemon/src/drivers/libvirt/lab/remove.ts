@@ -1,6 +1,7 @@
 /** Removes machines of this command, with everything that it has created for them. Checks that nothing else is lost. */
 import { basename } from 'node:path';
 import { DomainUndefineFlags, isLibvirtError, type StorageVolume } from '@rackless/libvirt';
+import { DriverError } from '../../driver-error.js';
 import { attempt, driverError } from '../failure.js';
 import { machineTexts } from '../machine/definition.js';
 import { DESTROY_TIMEOUT_MS } from '../machine/host.js';
@@ -54,6 +55,9 @@ export async function volumesOf(host: LabHost, { created, record, domain, uuid }
     try {
       volumes.push(await volumeOf(hypervisor, disk, timeoutMs));
     } catch (error) {
+      // With any other failure, the volume may exist. The machine stays, so that its volumes stay known.
+      const isMissing = error instanceof DriverError && error.kind === 'unsupported';
+      if (!isMissing) throw driverError(`looking up volume ${name}`, error);
       left.push(`volume ${name} may be left: ${reasonOf(error)}`);
     }
   }
