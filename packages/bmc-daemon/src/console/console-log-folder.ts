@@ -289,8 +289,3 @@ function sizeOf(segments: readonly Segment[]): number {
 function bytesOf(segments: readonly Segment[]): number {
   return segments.reduce((sum, { size }) => sum + size, 0);
 }
-
-/** Returns the name of a machine's folder. A UUID stays as it is. */
-export function folderName(uuid: string): string {
-  return uuid.replace(/[^\w-]/g, '_');
-}

@@ -4,10 +4,11 @@
  */
 import path from 'node:path';
 import type { Log } from '@rackless/daemon/log/log.js';
+import { fileNameOf } from '@rackless/daemon/text/file-name.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { ConsoleHub } from './console-hub.js';
 import { consoleLogBounds, type ConsoleLogBounds } from './console-log-bounds.js';
-import { ConsoleLogFolder, folderName } from './console-log-folder.js';
+import { ConsoleLogFolder } from './console-log-folder.js';
 import { ConsoleLogRecords, type ConsoleLogRecord } from './console-log-records.js';
 import { ConsoleRecording } from './console-log-recording.js';
 import { ConsoleLogSizes } from './console-log-sizes.js';
@@ -97,7 +98,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
     this.#records = new ConsoleLogRecords(this.#bounds.records);
     this.#oldFolders = new OldFolders({
       root: options.folder,
-      present: () => new Set([...this.#machines.keys()].map(folderName)),
+      present: () => new Set([...this.#machines.keys()].map(fileNameOf)),
       remove: (name) => this.#folder(name).remove(),
       log: options.log,
       pauseMs: this.#bounds.lookEveryMs,
@@ -148,7 +149,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
     const known = this.#machines.get(uuid);
     if (known !== undefined) return known;
     const { hub, now = Date.now } = this.#options;
-    const folder = this.#folder(folderName(uuid));
+    const folder = this.#folder(fileNameOf(uuid));
     const onFailed = (error: unknown) => this.#onFailed(error);
     const recording = new ConsoleRecording(
       {

@@ -6,9 +6,10 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { removeLeftoversIn } from '@rackless/daemon/files/replace-file.js';
+import { fileNameOf } from '@rackless/daemon/text/file-name.js';
 import type { EventBus } from './event-bus.js';
 import { LogFile, type LogRecord } from './log-file.js';
-import { isEndOfMachine, logNameOf, logNameOfSystem, recordOf, SERVICE_LOG } from './log-records.js';
+import { isEndOfMachine, logNameOf, recordOf, SERVICE_LOG } from './log-records.js';
 
 export type { LogRecord } from './log-file.js';
 
@@ -107,7 +108,7 @@ export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): Ev
   });
 
   return {
-    ofSystem: (uuid) => logOf(logNameOfSystem(uuid)),
+    ofSystem: (uuid) => logOf(fileNameOf(uuid)),
     ofService: logOf(SERVICE_LOG),
     async retain(uuids) {
       const names = await readdir(folder).catch(() => []);

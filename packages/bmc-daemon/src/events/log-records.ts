@@ -1,4 +1,5 @@
 /** Translates events to entries of logs. */
+import { fileNameOf } from '@rackless/daemon/text/file-name.js';
 import { taskEventRegistry } from '../redfish/messages/task-event-registry.js';
 import type { ServiceEvent } from './event-bus.js';
 import { eventText } from './event-record.js';
@@ -19,15 +20,7 @@ export function logNameOf({ messageId, origin, system }: ServiceEvent): string |
   // An event of a manager belongs to the service's log. An event of its VirtualMedia belongs to the
   // machine's log.
   const isManager = origin.startsWith('/redfish/v1/Managers/') && !origin.includes('/VirtualMedia');
-  return isManager ? SERVICE_LOG : logNameOfSystem(system);
-}
-
-/**
- * Returns the name of the log of a machine. Replaces all characters that are not allowed in a file
- * name.
- */
-export function logNameOfSystem(uuid: string): string {
-  return uuid.replace(/[^\w-]/g, '_');
+  return isManager ? SERVICE_LOG : fileNameOf(system);
 }
 
 /** Returns whether an event ends the log of its machine. */

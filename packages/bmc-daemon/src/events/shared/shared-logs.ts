@@ -3,9 +3,10 @@
  * entry.
  */
 import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
+import { fileNameOf } from '@rackless/daemon/text/file-name.js';
 import type { EventLog, EventLogs } from '../event-logs.js';
 import { recordSchema, type LogRecord } from '../log-file.js';
-import { logNameOfSystem, SERVICE_LOG } from '../log-records.js';
+import { SERVICE_LOG } from '../log-records.js';
 import { LOG_NAMES, logKeyOf, logNumberKeyOf } from './event-writer.js';
 import { z } from 'zod';
 
@@ -48,7 +49,7 @@ export function createSharedLogs(store: SharedStore, limit: number): EventLogs {
     clear: async () => void (await store.run(clearScript, [logKeyOf(name)], [])),
   });
   return {
-    ofSystem: (uuid) => logOf(logNameOfSystem(uuid)),
+    ofSystem: (uuid) => logOf(fileNameOf(uuid)),
     ofService: logOf(SERVICE_LOG),
     async retain(uuids) {
       const names = texts.parse(await store.run(namesScript, [LOG_NAMES], []));
