@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe } from '@jest/globals';
+import { describeUnless } from '../../../libvirt/test/harness/installed.js';
 
 const programs = ['libvirtd', 'virsh', 'qemu-system-x86_64', 'unshare', 'tini', 'grub-mkimage', 'mcopy', 'xorriso'];
 const files = {
@@ -11,8 +11,6 @@ const files = {
   'GRUB for UEFI': '/usr/lib/grub/x86_64-efi/kernel.img',
   'a build of bmc-daemon (npm run build)': join(import.meta.dirname, '../../dist/cli.js'),
 };
-
-const requiresAll = process.env['RACKLESS_REQUIRE_ALL'] === '1';
 
 const absent = (names: readonly string[]): readonly string[] =>
   names.filter((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status !== 0);
@@ -23,15 +21,13 @@ async function missingHere(): Promise<readonly string[]> {
   return missing;
 }
 
-const missing = requiresAll ? [] : await missingHere();
+const missing = await missingHere();
 
 /**
- * Declares a suite. It is skipped, with the reason in its title, if a prerequisite is missing; with
- * RACKLESS_REQUIRE_ALL it fails.
+ * Declares a suite that is skipped if a prerequisite is missing.
  * @param furtherPrograms that only this suite needs.
  */
 export function describeEndToEnd(title: string, suite: () => void, furtherPrograms: readonly string[] = []): void {
-  const all = [...missing, ...(requiresAll ? [] : absent(furtherPrograms))];
-  if (all.length === 0) describe(title, suite);
-  else describe.skip(`${title} (missing here: ${all.join(', ')})`, suite);
+  const all = [...missing, ...absent(furtherPrograms)];
+  describeUnless(all.length === 0 ? undefined : `missing here: ${all.join(', ')}`, title, suite);
 }

@@ -179,7 +179,7 @@ describe('a host that answers, but does not list its machines', () => {
       const text = expect.stringContaining('refused by the test') as unknown;
       expect(await faulty.driver.hosts?.read('faulty')).toMatchObject({ reachable: false, reason: text });
       await until('a further check', () => Promise.resolve(refused > 3));
-      expect(faulty.messages.filter((message) => /does not answer/.test(message))).toHaveLength(1);
+      expect(faulty.messages.filter((message) => message.includes('does not answer'))).toHaveLength(1);
       relay.decideBy(() => 'forward');
       await until('the host', async () => (await read()) === undefined);
       expect(await faulty.driver.listSystems()).toHaveLength(3);

@@ -5,7 +5,7 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
-import { describe } from '@jest/globals';
+import { describeUnless } from '../../../libvirt/test/harness/installed.js';
 
 const execute = promisify(execFile);
 
@@ -67,15 +67,11 @@ async function mayHaveNamespaces(): Promise<boolean> {
   }
 }
 
-const possible = process.env['RACKLESS_REQUIRE_ALL'] === '1' || (await mayHaveNamespaces());
+const obstacle = (await mayHaveNamespaces()) ? undefined : 'no network namespaces, iproute2 or curl here';
 
-/**
- * Declares a suite. It is skipped, with a note in its title, without network namespaces, iproute2
- * or curl.
- */
+/** Declares a suite that is skipped without network namespaces, iproute2 or curl. */
 export function describeNetwork(title: string, suite: () => void): void {
-  if (possible) describe(title, suite);
-  else describe.skip(`${title} (no network namespaces, iproute2 or curl here)`, suite);
+  describeUnless(obstacle, title, suite);
 }
 
 let count = 0;

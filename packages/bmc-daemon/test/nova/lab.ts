@@ -10,7 +10,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe } from '@jest/globals';
+import { afterAll, beforeAll } from '@jest/globals';
+import { describeUnless, requiresAll } from '../../../libvirt/test/harness/installed.js';
 import { startLibvirtd, type PrivateLibvirtd } from '../../../libvirt/test/harness/libvirtd.js';
 import { readCloud, type CloudSettings } from '../../src/drivers/nova/cloud/cloud-settings.js';
 import { createSession, type CloudSession } from '../../src/drivers/nova/http/session.js';
@@ -23,7 +24,7 @@ export const labFile = (): string => file;
 
 /** Returns why this host cannot run the lab; undefined if it can. */
 function hindrance(): string | undefined {
-  if (file !== '' || process.env['RACKLESS_REQUIRE_ALL'] === '1') return undefined;
+  if (file !== '' || requiresAll) return undefined;
   if (process.getuid?.() !== 0) return 'only root can start scripts/openstack-lab';
   const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
   return release.includes('VERSION_CODENAME=bookworm') ? undefined : 'scripts/openstack-lab needs Debian 12';
@@ -31,13 +32,9 @@ function hindrance(): string | undefined {
 
 const reason = hindrance();
 
-/**
- * Declares a suite that needs the lab. It is skipped, with the reason in its title, where no lab
- * can run.
- */
+/** Declares a suite that needs the lab. It is skipped where no lab can run. */
 export function describeLab(title: string, suite: () => void): void {
-  if (reason === undefined) describe(title, suite);
-  else describe.skip(`${title} (${reason})`, suite);
+  describeUnless(reason, title, suite);
 }
 
 /** Starts a lab before the tests of a file, and stops it afterwards. */
