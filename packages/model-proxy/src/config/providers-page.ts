@@ -65,7 +65,9 @@ model_list:
   \`GOOGLE_APPLICATION_CREDENTIALS\`, or from the metadata server. A relative path starts at the working
   directory.
 - \`vertex_ai/claude-…\` uses Anthropic's API, as [Anthropic](#anthropic) does.
-- Models without OpenAI's API are not served: Imagen, Veo, embeddings, speech.
+- Embeddings, Imagen, \`semantic-ranker-…\` and \`vertex_ai/gemma/…\` use Google's own APIs. Inputs of
+  \`multimodalembedding@001\` are texts, \`gs://…\` and data URLs. \`gemma/…\` has no streams.
+- Models with other APIs are not served: Veo, speech, OCR, the Live API, Agent Engine.
 
 ## Amazon Bedrock
 

@@ -119,6 +119,8 @@ export class Exchange {
   usage: Usage | null = null;
   /** Whether the answer omits the event with the usage, because only the proxy has requested it. */
   hidesUsage = false;
+  /** Whether the client wants the embeddings of a translated answer in base64. */
+  encodesEmbeddings = false;
   /** LiteLLM's tags of the request, for reports. */
   tags: readonly string[] = [];
   /** Size of the request's body so far, in bytes. */

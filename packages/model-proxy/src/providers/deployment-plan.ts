@@ -1,6 +1,7 @@
 /** Prepares the changes that a deployment makes to all request bodies. */
 import type { Deployment } from './deployment.js';
 import type { TranslatedCall } from './translation.js';
+import { jsonMembers } from './request-members.js';
 import { parseDropPath, type DropPath } from './drop-paths.js';
 
 /** Options of `prepareRequestBody`. */
@@ -55,9 +56,4 @@ export function planOf(deployment: Deployment): Plan {
     plans.set(deployment, plan);
   }
   return plan;
-}
-
-function jsonMembers(values: Readonly<Record<string, unknown>>): [string, Buffer][] {
-  const present = Object.entries(values).filter(([, value]) => value !== undefined);
-  return present.map(([name, value]) => [name, Buffer.from(JSON.stringify(value))]);
 }

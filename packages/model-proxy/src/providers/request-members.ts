@@ -36,3 +36,16 @@ export interface TranslationTriggers {
   readonly members: readonly string[];
   readonly innerKeys: readonly string[];
 }
+
+/** Returns the value of a member; undefined: the member is missing, null, or does not go upstream. */
+export function memberValue(members: RequestMembers, name: string): unknown {
+  const bytes = members.bytes(name);
+  // The proxy has checked that the request is JSON.
+  return bytes === undefined ? undefined : (JSON.parse(bytes.toString()) as unknown);
+}
+
+/** Returns members as JSON, without those that are undefined. */
+export function jsonMembers(values: Readonly<Record<string, unknown>>): [string, Buffer][] {
+  const present = Object.entries(values).filter(([, value]) => value !== undefined);
+  return present.map(([name, value]) => [name, Buffer.from(JSON.stringify(value))]);
+}

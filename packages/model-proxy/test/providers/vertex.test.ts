@@ -2,6 +2,7 @@
  * Models of Vertex AI whose APIs differ from OpenAI's, with the official SDKs in front. The shapes of
  * answers are those of Google's reference.
  * @see https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai
+ * @see https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api
  */
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -14,6 +15,7 @@ const HOST = 'us-east5-aiplatform.googleapis.com';
 const BASE = `https://${HOST}/v1beta1/projects/project-1/locations/us-east5`;
 const messages = [{ role: 'user' as const, content: 'hello' }];
 const version = 'vertex-2023-10-16';
+const place = { vertex_project: 'project-1', vertex_location: 'us-east5', vertex_credentials: serviceAccount() };
 
 describe('models of Anthropic on Vertex AI', () => {
   let vendors: Vendors;
@@ -21,8 +23,7 @@ describe('models of Anthropic on Vertex AI', () => {
   let client: OpenAI;
   beforeAll(async () => {
     vendors = await Vendors.start([HOST, GOOGLE_TOKEN_HOST]);
-    const vertex = { vertex_project: 'project-1', vertex_location: 'us-east5', vertex_credentials: serviceAccount() };
-    proxy = await vendors.proxy([entry('claude', { ...vertex, model: 'vertex_ai/claude-opus-4-6@20260205' })]);
+    proxy = await vendors.proxy([entry('claude', { ...place, model: 'vertex_ai/claude-opus-4-6@20260205' })]);
     client = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: 'any', maxRetries: 0 });
   });
   afterEach(() => {
@@ -91,6 +92,222 @@ describe('models of Anthropic on Vertex AI', () => {
       model: 'claude-opus-4-6@20260205',
       messages,
       anthropic_version: version,
+    });
+  });
+});
+
+/** The forms of Google's reference: model, more params, OpenAI's input, method's URL, request, answer. */
+const embeddings = [
+  {
+    model: 'text-embedding-005',
+    url: `${BASE}/publishers/google/models/text-embedding-005:predict`,
+    request: {
+      instances: [{ content: 'one' }, { content: 'two' }],
+      parameters: { outputDimensionality: 2 },
+    },
+    answer: {
+      predictions: [
+        { embeddings: { values: [0.5, -1], statistics: { token_count: 3, truncated: false } } },
+        { embeddings: { values: [0.25, 2], statistics: { token_count: 4, truncated: false } } },
+      ],
+      metadata: { billableCharacterCount: 6 },
+    },
+    tokens: 7,
+  },
+  {
+    model: 'bge/1234567890',
+    url: `${BASE}/endpoints/1234567890:predict`,
+    request: {
+      instances: [{ prompt: 'one' }, { prompt: 'two' }],
+      parameters: { outputDimensionality: 2 },
+    },
+    answer: {
+      predictions: [
+        [0.5, -1],
+        [0.25, 2],
+      ],
+      deployedModelId: '1',
+    },
+    tokens: 0,
+  },
+  {
+    model: 'multimodalembedding@001',
+    url: `${BASE}/publishers/google/models/multimodalembedding%40001:predict`,
+    request: { instances: [{ text: 'one' }, { text: 'two' }], parameters: { dimension: 2 } },
+    answer: { predictions: [{ textEmbedding: [0.5, -1] }, { textEmbedding: [0.25, 2] }] },
+    tokens: 0,
+  },
+] as const;
+
+describe("models of Vertex AI with Google's own API", () => {
+  const RANKING_HOST = 'discoveryengine.googleapis.com';
+  const PRIVATE_HOST = '1.us-east5-2.prediction.vertexai.goog';
+  let vendors: Vendors;
+  let proxy: TestProxy;
+  let client: OpenAI;
+  beforeAll(async () => {
+    vendors = await Vendors.start([HOST, RANKING_HOST, PRIVATE_HOST, GOOGLE_TOKEN_HOST]);
+    const names = [
+      ...embeddings.map(({ model }) => model),
+      'gemini-embedding-2-preview',
+      'imagen-4.0-generate-001',
+      'semantic-ranker-default@latest',
+    ];
+    proxy = await vendors.proxy([
+      ...names.map((model) => entry(model, { ...place, model: `vertex_ai/${model}` })),
+      entry('gemma', {
+        ...place,
+        model: 'vertex_ai/gemma/gemma-3-12b-it',
+        api_base: `https://${PRIVATE_HOST}/v1/projects/p/locations/l/endpoints/7:predict`,
+      }),
+      entry('private', { ...place, model: 'vertex_ai/bge/99', api_base: `https://${PRIVATE_HOST}` }),
+    ]);
+    client = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: 'any', maxRetries: 0 });
+  });
+  afterEach(() => {
+    vendors.take();
+    vendors.answers.clear();
+  });
+  afterAll(async () => {
+    await proxy.close();
+    await vendors.close();
+  });
+
+  const answerWith = (value: unknown, status = 200) => {
+    vendors.answers.set(GOOGLE_TOKEN_HOST, json({ access_token: 'ya29.token-0123456789', expires_in: 3600 }));
+    for (const host of [HOST, RANKING_HOST, PRIVATE_HOST]) vendors.answers.set(host, json(value, status));
+  };
+  const asked = () => {
+    const request = vendors.take().find(({ line }) => !line.includes(GOOGLE_TOKEN_HOST));
+    if (request === undefined) throw new Error('the upstream got no request');
+    return { line: request.line, body: JSON.parse(request.body) as unknown };
+  };
+
+  it.each(embeddings)('embed texts: $model', async ({ model, url, request, answer, tokens }) => {
+    answerWith(answer);
+    // The SDK asks for base64, and decodes it.
+    const found = await client.embeddings.create({ model, input: ['one', 'two'], dimensions: 2 });
+    expect(found).toMatchObject({
+      object: 'list',
+      data: [
+        { object: 'embedding', index: 0, embedding: [0.5, -1] },
+        { object: 'embedding', index: 1, embedding: [0.25, 2] },
+      ],
+      model: `vertex_ai/${model}`,
+      usage: { prompt_tokens: tokens, total_tokens: tokens },
+    });
+    expect(asked()).toEqual({ line: `POST ${url}`, body: request });
+    const plain = await client.embeddings.create({ model, input: ['one', 'two'], encoding_format: 'float' });
+    expect(plain.data[1]?.embedding).toEqual([0.25, 2]);
+  });
+
+  it('embed pictures and videos', async () => {
+    const model = 'multimodalembedding@001';
+    answerWith({ predictions: [{ imageEmbedding: [1, 2] }, { videoEmbeddings: [{ embedding: [3, 4] }] }] });
+    const input = ['data:image/png;base64,iVBORw0KGgo=', 'gs://bucket/film.mp4', 'gs://bucket/picture.png'];
+    const { data } = await client.embeddings.create({ model, input });
+    expect(data.map(({ embedding }) => embedding)).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
+    expect(asked().body).toMatchObject({
+      instances: [
+        { image: { bytesBase64Encoded: 'iVBORw0KGgo=' } },
+        { video: { gcsUri: 'gs://bucket/film.mp4' } },
+        { image: { gcsUri: 'gs://bucket/picture.png' } },
+      ],
+    });
+  });
+
+  it('embed one text with the method embedContent, and reject two', async () => {
+    const model = 'gemini-embedding-2-preview';
+    answerWith({ embedding: { values: [1, 2] }, usageMetadata: { promptTokenCount: 5 } });
+    const { data, usage } = await client.embeddings.create({ model, input: 'one' });
+    expect(data[0]?.embedding).toEqual([1, 2]);
+    expect(usage.prompt_tokens).toBe(5);
+    expect(asked()).toEqual({
+      line: `POST ${BASE}/publishers/google/models/gemini-embedding-2-preview:embedContent`,
+      body: { content: { parts: [{ text: 'one' }] } },
+    });
+    await expect(client.embeddings.create({ model, input: ['one', 'two'] })).rejects.toMatchObject({ status: 400 });
+  });
+
+  it("use the path of a private endpoint, and report Google's errors", async () => {
+    answerWith({ error: { code: 404, message: 'Endpoint 99 not found', status: 'NOT_FOUND' } }, 404);
+    await expect(client.embeddings.create({ model: 'private', input: 'one' })).rejects.toMatchObject({
+      status: 404,
+      message: expect.stringContaining('Endpoint 99 not found'),
+    });
+    expect(asked().line).toBe(
+      `POST https://${PRIVATE_HOST}/v1/projects/project-1/locations/us-east5/endpoints/99:predict`,
+    );
+  });
+
+  it('reject tokens instead of texts', async () => {
+    await expect(client.embeddings.create({ model: 'text-embedding-005', input: [1, 2] })).rejects.toMatchObject({
+      status: 400,
+      param: 'input',
+    });
+  });
+
+  it('make pictures, and reject unknown sizes', async () => {
+    const model = 'imagen-4.0-generate-001';
+    answerWith({ predictions: [{ bytesBase64Encoded: 'iVBORw0KGgo=', mimeType: 'image/png' }] });
+    const { data } = await client.images.generate({ model, prompt: 'a cat', n: 1, size: '1792x1024' });
+    expect(data).toEqual([{ b64_json: 'iVBORw0KGgo=' }]);
+    expect(asked()).toEqual({
+      line: `POST ${BASE}/publishers/google/models/${model}:predict`,
+      body: { instances: [{ prompt: 'a cat' }], parameters: { sampleCount: 1, aspectRatio: '16:9' } },
+    });
+    const odd = client.images.generate({ model, prompt: 'a cat', size: '256x256' });
+    await expect(odd).rejects.toMatchObject({ status: 400, param: 'size' });
+  });
+
+  it("chat with a customer's Gemma, whose requests and answers are wrapped", async () => {
+    const completion = { id: 'c', object: 'chat.completion', created: 1, model: 'gemma', choices: [] };
+    answerWith({ deployedModelId: '7', predictions: completion });
+    expect(await client.chat.completions.create({ model: 'gemma', messages, temperature: 0.5 })).toMatchObject({
+      id: 'c',
+      model: 'vertex_ai/gemma',
+    });
+    expect(asked()).toEqual({
+      line: `POST https://${PRIVATE_HOST}/v1/projects/p/locations/l/endpoints/7:predict`,
+      body: { instances: [{ '@requestFormat': 'chatCompletions', messages, temperature: 0.5 }] },
+    });
+    const streamed = client.chat.completions.create({ model: 'gemma', messages, stream: true });
+    await expect(streamed).rejects.toMatchObject({ status: 400, param: 'stream' });
+  });
+
+  it('rank documents', async () => {
+    const model = 'semantic-ranker-default@latest';
+    answerWith({
+      records: [
+        { id: '1', score: 0.9 },
+        { id: '0', score: 0.1 },
+      ],
+    });
+    const answer = await fetch(`${proxy.url}/v1/rerank`, {
+      method: 'POST',
+      body: JSON.stringify({ model, query: 'q', documents: ['a', { text: 'b' }], top_n: 2 }),
+    });
+    expect(await answer.json()).toMatchObject({
+      results: [
+        { index: 1, relevance_score: 0.9 },
+        { index: 0, relevance_score: 0.1 },
+      ],
+    });
+    expect(asked()).toEqual({
+      line: `POST https://${RANKING_HOST}/v1/projects/project-1/locations/global/rankingConfigs/default_ranking_config:rank`,
+      body: {
+        model,
+        query: 'q',
+        records: [
+          { id: '0', content: 'a' },
+          { id: '1', content: 'b' },
+        ],
+        topN: 2,
+        ignoreRecordDetailsInResponse: true,
+      },
     });
   });
 });

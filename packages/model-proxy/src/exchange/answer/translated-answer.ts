@@ -11,6 +11,7 @@ import type { TranslatedCall } from '../../providers/translation.js';
 import { errorOfUpstreamError, interruptionFault, notJsonFault, untranslatableFault } from '../../upstream/classify.js';
 import type { Answer, AnswerContext } from './answer.js';
 import { EventAnswer } from './event-answer.js';
+import { withEncodedEmbeddings } from './embeddings-encoding.js';
 import { JsonAnswer } from './json-answer.js';
 
 /** Makes the answer for a status of 2xx. @param type media type of the upstream's answer. */
@@ -63,7 +64,8 @@ class TranslatedJson implements Answer {
       return;
     }
     const openai = new JsonAnswer(withoutBodyHeaders(this.#context));
-    openai.data(Buffer.from(JSON.stringify(answer.value)));
+    const value = exchange.encodesEmbeddings ? withEncodedEmbeddings(answer.value) : answer.value;
+    openai.data(Buffer.from(JSON.stringify(value)));
     openai.end();
   }
 

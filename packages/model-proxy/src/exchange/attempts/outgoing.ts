@@ -21,14 +21,17 @@ interface Outgoing {
  * @throws {ProxyError} 400: the deployment does not support a parameter or the endpoint.
  */
 export function outgoingRequest(
-  { serving, request, id, clientTimeouts }: Exchange,
+  exchange: Exchange,
   { endpoint }: Target,
   body: RequestBody,
   selection: Selection,
 ): Outgoing {
+  const { serving, request, id, clientTimeouts } = exchange;
   const { streams } = body;
   const { deployment, upstreamModel } = selection;
   const translated = translationOf(deployment.provider, endpoint.path, upstreamModel, streams);
+  if (translated !== null && endpoint.path === 'embeddings')
+    exchange.encodesEmbeddings = body.parameter('encoding_format') === 'base64';
   // Copying another object would take as long as the rest of this function.
   const options = {
     serving,

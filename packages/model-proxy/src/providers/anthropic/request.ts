@@ -6,7 +6,7 @@
 import { invalidParameter } from '../../errors/model.js';
 import type { DialectCall } from '../dialect.js';
 import { checkedParameters } from '../parameters.js';
-import type { RequestMembers } from '../request-members.js';
+import { memberValue, type RequestMembers } from '../request-members.js';
 import type { Block } from './content.js';
 import { conversationOf } from './messages.js';
 import { thinkingOf } from './thinking.js';
@@ -24,7 +24,7 @@ const unchanged: ReadonlySet<string> = new Set(['temperature', 'top_p', 'thinkin
 
 /** Translates a request. Members that OpenAI does not have, such as `top_k`, stay unchanged. */
 export function anthropicRequest(members: RequestMembers, { model, streams }: DialectCall): Map<string, Buffer> {
-  const value = (name: string): unknown => valueOf(members, name);
+  const value = (name: string): unknown => memberValue(members, name);
   const { system, messages } = conversationOf(value('messages'));
   const { thinking, effort } = thinkingOf(
     value('thinking') === undefined ? value('reasoning_effort') : undefined,
@@ -68,12 +68,6 @@ export function anthropicRequest(members: RequestMembers, { model, streams }: Di
     if (unchanged.has(name) || !checkedParameters('chat/completions').has(name)) body.set(name, bytes);
   }
   return body;
-}
-
-function valueOf(members: RequestMembers, name: string): unknown {
-  const bytes = members.bytes(name);
-  // The proxy has checked that the request is JSON.
-  return bytes === undefined ? undefined : (JSON.parse(bytes.toString()) as unknown);
 }
 
 /** Returns `max_tokens`. The default must leave room for an answer after the thinking. */

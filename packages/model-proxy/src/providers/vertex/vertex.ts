@@ -9,6 +9,7 @@ import { thinkingTranslation } from '../openai/thinking.js';
 import type { Provider } from '../provider.js';
 import type { ProviderTarget, TargetOf } from '../target.js';
 import { claudeTarget } from './claude.js';
+import { predictTarget } from './predict.js';
 
 /** LiteLLM's location for deployments without `vertex_location`. */
 const DEFAULT_LOCATION = 'us-central1';
@@ -21,11 +22,8 @@ const rawPublishers: readonly (readonly [pattern: RegExp, publisher: string])[] 
 
 /** Models that have no endpoint with OpenAI's API. */
 const foreignModels: readonly (readonly [pattern: RegExp, api: string])[] = [
-  [/^imagen|^image(?:generation|text)/, 'the API of Imagen'],
+  [/^imagetext/, 'the API of Imagen for captions'],
   [/^veo-/, 'the API of Veo'],
-  [/embedding|gecko|^bge\//, 'the API for embeddings of Vertex AI'],
-  [/^gemma\//, 'the API for predictions of Vertex AI'],
-  [/^semantic-ranker/, 'the API of the ranking service'],
   [/^mistral-ocr/, 'the API for OCR'],
   [/-tts\b/, 'the API of Gemini for speech'],
   [/-live\b/, 'the Live API of Gemini'],
@@ -48,7 +46,8 @@ const vertexTarget: TargetOf = ({ apiBase, model, value }) => {
     credentials:
       value('vertex_credentials', 'VERTEXAI_CREDENTIALS') ?? value(null, 'GOOGLE_APPLICATION_CREDENTIALS') ?? null,
   } as const;
-  return { apiKey: null, token, ...pathsOf(model, base, apiBase !== null) };
+  const paths = predictTarget(model, { base, apiBase, project, location }) ?? pathsOf(model, base, apiBase !== null);
+  return { apiKey: null, token, ...paths };
 };
 
 type Paths = Pick<ProviderTarget, 'api' | 'apiBase' | 'upstreamModel' | 'pathOf'>;
