@@ -104,10 +104,29 @@ translates answers, streams and errors back.
 - Text completions, embeddings and \`/v1/responses\` get 400, because Anthropic has no such API.
 - \`/v1/messages\` and \`/v1/messages/count_tokens\` are forwarded without translation, with the client's
   query, \`anthropic-version\` and \`anthropic-beta\`. A configured version has priority. Configured beta
-  features are added to those of the client. Errors have Anthropic's form. Other providers must have
-  these paths themselves, as vLLM does.
+  features are added to those of the client. Errors have Anthropic's form.
 - A translated request has the version 2023-06-01, unless \`extra_headers\` has another
   \`anthropic-version\`.
+
+## Clients of Anthropic
+
+Clients of Anthropic, such as its SDKs and Claude Code, can use every model that has chat. Requests to
+\`/v1/messages\` are forwarded without translation to the providers that serve this path: \`anthropic\`,
+\`hosted_vllm\`, \`litellm_proxy\`, \`lm_studio\`, \`ollama\` and \`openrouter\`. For all others, the proxy
+makes a request for chat, and expresses its answer, its events and its errors as Anthropic does.
+
+- System prompts, tools, results of tools, images, base64 PDF files and text files, stop sequences,
+  \`thinking\`, \`output_config\` and \`metadata.user_id\` (its first 64 characters) work.
+- \`thinking\` becomes \`reasoning_effort\` if the provider supports this parameter. If your model does not,
+  set \`additional_drop_params: [reasoning_effort]\`. The model's thinking comes back as a block without a
+  signature. Thinking of earlier turns is not sent.
+- \`cache_control\`, \`is_error\` and \`context_management\` are dropped. Images in results of tools move
+  behind the results, because OpenAI's results contain only text.
+- Tools and files at Anthropic's servers, \`container\`, \`mcp_servers\` and unknown blocks get 400.
+- \`usage\` contains the cached tokens that the upstream reports.
+- The proxy answers \`/v1/messages/count_tokens\` itself if the upstream does not count. The answer is an
+  estimate: for English, code and JSON, it was 1 to 12 % above the number of OpenAI's tokenizer
+  \`o200k_base\`, for Russian 15 %. It counts 1000 tokens for each picture.
 
 ## Access tokens
 

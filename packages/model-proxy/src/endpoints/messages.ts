@@ -1,6 +1,6 @@
 /**
- * Anthropic's API, for upstreams that have it, such as vLLM. The proxy forwards requests without
- * translation.
+ * Anthropic's API. The proxy forwards requests to upstreams that have it, such as vLLM, and translates
+ * them for others (providers/messages/).
  * @see https://docs.anthropic.com/en/api/messages
  */
 import { defineEndpoint } from './endpoint.js';

@@ -114,3 +114,12 @@ export function memberEdits(object: Pick<JsonObject, 'members' | 'start'>, chang
 
 const nothing = Buffer.alloc(0);
 const nothingRemoved: ReadonlySet<JsonMember> = new Set();
+
+/** Writes members as a JSON object. */
+export function membersText(members: ReadonlyMap<string, Buffer>): Buffer[] {
+  const pieces = [...members].flatMap(([name, value], index) => [
+    Buffer.from(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`),
+    value,
+  ]);
+  return [...pieces, Buffer.from(members.size === 0 ? '{}' : '}')];
+}

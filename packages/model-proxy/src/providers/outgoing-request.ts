@@ -3,7 +3,7 @@ import { invalidParameter, unsupportedParameters } from '../errors/model.js';
 import { objectMembers } from '../json/navigate.js';
 import type { JsonMember, JsonObject } from '../json/object.js';
 import { containsText, partsWithout } from '../json/search.js';
-import { memberEdits, spliceJson } from '../json/splice.js';
+import { memberEdits, membersText, spliceJson } from '../json/splice.js';
 import { bytesBetween, valueOf } from '../json/text.js';
 import { planOf, type RequestBodyOptions } from './deployment-plan.js';
 import { dropPaths, parseDropPath, type DropPath } from './drop-paths.js';
@@ -213,11 +213,7 @@ export class OutgoingRequest implements RequestMembers {
   finishAs({ endpoint, call }: TranslatedCall): Buffer[] {
     const members = new Map(endpoint.request(this, call));
     for (const [name, value] of this.#extraMembers()) members.set(name, value);
-    const pieces = [...members].flatMap(([name, value], index) => [
-      Buffer.from(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`),
-      value,
-    ]);
-    return [...pieces, Buffer.from(members.size === 0 ? '{}' : '}')];
+    return membersText(members);
   }
 
   get names(): readonly string[] {

@@ -43,6 +43,8 @@ export interface Provider {
   readonly targetOf?: TargetOf;
   /** The API, if it is not OpenAI's. */
   readonly dialect?: Dialect;
+  /** Endpoints of Anthropic's API that the upstream also serves: `messages`. Absent: none. */
+  readonly nativeEndpoints?: readonly string[];
   /** OpenAI parameters that have another name at the provider: `seed` → `random_seed`. */
   readonly renamedParameters?: ReadonlyMap<string, string>;
   /** Other changes of members. */

@@ -11,9 +11,13 @@
  * - Merges `extra_body`, which has priority.
  */
 import type { JsonObject } from '../json/object.js';
+import { JsonObjectScanner } from '../json/scanner.js';
+import { membersText } from '../json/splice.js';
 import type { RequestBodyOptions } from './deployment-plan.js';
+import { CHAT } from './messages/messages-as-chat.js';
 import { OutgoingRequest } from './outgoing-request.js';
 import { renamedBody } from './renamed-body.js';
+import type { TranslatedCall } from './translation.js';
 
 /**
  * Prepares the body for the upstream.
@@ -25,6 +29,7 @@ import { renamedBody } from './renamed-body.js';
  */
 export function prepareRequestBody(object: JsonObject, options: RequestBodyOptions): Buffer[] {
   const { translated } = options;
+  if (translated?.chat !== undefined) return chatBody(object, options, translated, translated.chat);
   if (translated === null) {
     const renamed = renamedBody(object, options);
     if (renamed !== undefined) return renamed;
@@ -42,4 +47,16 @@ export function prepareRequestBody(object: JsonObject, options: RequestBodyOptio
   request.mergeExtraBody();
   request.includeStreamUsage();
   return request.finish();
+}
+
+/** Translates a request to chat, and prepares it like a client's request for chat. */
+function chatBody(
+  object: JsonObject,
+  options: RequestBodyOptions,
+  { endpoint, call }: TranslatedCall,
+  chat: TranslatedCall | null,
+): Buffer[] {
+  const scanner = new JsonObjectScanner();
+  for (const piece of membersText(endpoint.request(new OutgoingRequest(object, options), call))) scanner.push(piece);
+  return prepareRequestBody(scanner.finish(), { ...options, endpoint: { path: CHAT }, translated: chat });
 }

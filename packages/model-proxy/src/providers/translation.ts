@@ -1,13 +1,23 @@
-/** Finds the translation of a request to a provider with a dialect. */
+/** Finds the translation of a request to a provider whose API is not that of the client. */
 import { unsupportedEndpoint } from '../errors/model.js';
 import type { DialectCall, DialectEndpoint } from './dialect.js';
+import { CHAT, messagesAsChat } from './messages/messages-as-chat.js';
 import type { Provider } from './provider.js';
 
 /** A request with the endpoint that translates it. */
 export interface TranslatedCall {
   readonly endpoint: DialectEndpoint;
   readonly call: DialectCall;
+  /**
+   * If `endpoint` makes a request for chat: the translation of this request; null: none. Absent: the
+   * request of `endpoint` goes upstream.
+   */
+  readonly chat?: TranslatedCall | null;
 }
+
+/** Paths of Anthropic's API. */
+const MESSAGES = 'messages';
+const COUNT_TOKENS = 'messages/count_tokens';
 
 /**
  * Returns the translation of a request.
@@ -18,13 +28,30 @@ export interface TranslatedCall {
  * @throws {ProxyError} 400: the dialect does not have the endpoint.
  */
 export function translationOf(
-  { name, dialect }: Provider,
+  provider: Provider,
   path: string,
   model: string,
   streams: boolean,
 ): TranslatedCall | null {
+  const { name, dialect } = provider;
+  if (path === MESSAGES && !isNative(provider, path)) return messagesTranslation(provider, model, streams);
   if (dialect === undefined) return null;
   const endpoint = dialect.endpoints.get(path);
   if (endpoint === undefined) throw unsupportedEndpoint(path, name);
   return endpoint === 'unchanged' ? null : { endpoint, call: { endpoint: path, model, streams } };
+}
+
+/** Returns whether the upstream can only serve an endpoint if the proxy counts the tokens itself. */
+export function needsTokenEstimate(provider: Provider, path: string): boolean {
+  return path === COUNT_TOKENS && !isNative(provider, path);
+}
+
+const isNative = ({ dialect, nativeEndpoints }: Provider, path: string): boolean =>
+  dialect?.endpoints.has(path) === true || nativeEndpoints?.includes(path) === true;
+
+/** Translates a message to chat, and chat to the dialect of the provider. */
+function messagesTranslation(provider: Provider, model: string, streams: boolean): TranslatedCall {
+  const chat = translationOf(provider, CHAT, model, streams);
+  const endpoint = messagesAsChat(provider.supportedParameters(CHAT, model), chat);
+  return { endpoint, call: { endpoint: MESSAGES, model, streams }, chat };
 }

@@ -8,8 +8,8 @@ const messages = [{ role: 'user', content: 'hi' }];
 
 describe("Anthropic's API in the contract", () => {
   let served: ServedApp;
-  const start = async () => {
-    served = await serveApp({ deployment: { provider: findProvider('anthropic'), upstreamModel: 'claude' } });
+  const start = async (provider = 'anthropic') => {
+    served = await serveApp({ deployment: { provider: findProvider(provider), upstreamModel: 'claude' } });
   };
   afterEach(() => served.close());
   const post = async (path: string, body: object, headers: Readonly<Record<string, string>> = {}) => {
@@ -43,6 +43,24 @@ describe("Anthropic's API in the contract", () => {
     expect(served.asked[0]?.headers).toMatchObject(headers);
     expect(JSON.parse(served.asked[0]?.body.toString() ?? '')).toEqual({ ...body, model: 'claude' });
     served.answering = json(failure('permission_error', 'no'), 403);
+    expect(await post('/v1/messages', body)).toMatchObject({
+      status: 403,
+      body: { type: 'error', error: { type: 'permission_error' } },
+    });
+  });
+
+  it("MP-82 POST /v1/messages at other providers: becomes a request for chat, and the answer has Anthropic's shape", async () => {
+    await start('openai');
+    const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi!' }, finish_reason: 'stop' }];
+    served.answering = json({ id: 'x', object: 'chat.completion', model: 'claude', choices });
+    const body = { model: 'public', max_tokens: 5, messages };
+    expect(await post('/v1/messages?beta=true', body, { 'anthropic-beta': 'a-1' })).toMatchObject({
+      status: 200,
+      body: { type: 'message', model: 'openai/claude', content: [{ type: 'text', text: 'Hi!' }] },
+    });
+    expect(served.asked[0]?.url).toBe('/v1/chat/completions');
+    expect(served.asked[0]?.headers).not.toHaveProperty('anthropic-beta');
+    served.answering = json({ error: { message: 'no' } }, 403);
     expect(await post('/v1/messages', body)).toMatchObject({
       status: 403,
       body: { type: 'error', error: { type: 'permission_error' } },

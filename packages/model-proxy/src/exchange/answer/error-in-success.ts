@@ -3,6 +3,7 @@
  * stream.
  */
 import { parseJson } from '@rackless/daemon/text/json.js';
+import { statusOfError } from '../../providers/openai/errors.js';
 
 /** Maximum size of such an error; a longer answer is not an error. */
 export const MAX_SUCCESS_ERROR_BYTES = 65_536;
@@ -27,7 +28,7 @@ export function statusOfErrorAnswer(chunks: readonly Buffer[], length: number): 
     return undefined;
   const answer = parse(Buffer.concat(chunks, length).toString());
   if (answer === undefined || 'choices' in answer) return undefined;
-  return 'object' in answer && answer.object !== 'error' ? undefined : statusOf(answer);
+  return 'object' in answer && answer.object !== 'error' ? undefined : statusOfError(answer);
 }
 
 /**
@@ -38,17 +39,7 @@ export function statusOfErrorAnswer(chunks: readonly Buffer[], length: number): 
  */
 export function statusOfErrorEvent(data: string): number | undefined {
   const event = parse(data);
-  return event === undefined ? undefined : statusOf(event);
-}
-
-/** vLLM writes the status into `code`; OpenAI writes a word. */
-function statusOf(value: object): number | undefined {
-  // In vLLM's older shape, the members of the error are at the top.
-  const error = 'error' in value ? value.error : 'object' in value && value.object === 'error' ? value : null;
-  if (typeof error === 'string') return 500;
-  if (typeof error !== 'object' || error === null) return undefined;
-  const code = 'code' in error ? Number(error.code) : Number.NaN;
-  return Number.isInteger(code) && code >= 400 && code <= 599 ? code : 500;
+  return event === undefined ? undefined : statusOfError(event);
 }
 
 /** Returns undefined for invalid JSON too. It is not an error of the upstream: the client gets it unchanged. */

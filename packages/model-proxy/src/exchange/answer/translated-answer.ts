@@ -5,6 +5,7 @@
 import { parseJson } from '@rackless/daemon/text/json.js';
 import { ChunkList } from '../../json/chunk-list.js';
 import { responseTooLarge } from '../../errors/body.js';
+import type { Api } from '../../errors/error-body.js';
 import type { ProxyError } from '../../errors/proxy-error.js';
 import type { DialectEvents, DialectStream, UpstreamError } from '../../providers/dialect.js';
 import type { TranslatedCall } from '../../providers/translation.js';
@@ -102,6 +103,11 @@ class TranslatedEvents implements Answer {
 
   fail(error: ProxyError): void {
     if (this.#hasFailed) return;
+    // The client has the whole answer, so an error would be wrong.
+    if (this.#isDone) {
+      this.end();
+      return;
+    }
     this.#hasFailed = true;
     this.#openai.fail(error);
   }
@@ -117,9 +123,10 @@ class TranslatedEvents implements Answer {
       this.fail(untranslatableFault(error, exchange.selection));
       return;
     }
+    const { api } = this.#context.endpoint;
     let text = '';
-    for (const event of result.events) text += `data: ${JSON.stringify(event)}\n\n`;
-    if (result.isDone) text += 'data: [DONE]\n\n';
+    for (const event of result.events) text += eventText(event, api);
+    if (result.isDone && api === 'openai') text += 'data: [DONE]\n\n';
     if (text !== '') this.#openai.data(Buffer.from(text));
     this.#isDone = result.isDone;
     // EventAnswer may have rejected the answer.
@@ -127,6 +134,12 @@ class TranslatedEvents implements Answer {
     call.abort();
     this.fail(errorOf(this.#context, result.error));
   }
+}
+
+/** Writes an event. Anthropic's events have their type as a name. */
+function eventText(event: object, api: Api): string {
+  const name = api === 'anthropic' && 'type' in event ? `event: ${String(event.type)}\n` : '';
+  return `${name}data: ${JSON.stringify(event)}\n\n`;
 }
 
 function errorOf({ exchange, status, headers }: AnswerContext, error: UpstreamError): ProxyError {

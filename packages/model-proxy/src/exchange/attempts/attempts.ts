@@ -4,7 +4,7 @@
  * deployment of another model group.
  */
 import { performance } from 'node:perf_hooks';
-import { missingModel, missingParameter, missingUser } from '../../errors/model.js';
+import { missingModel } from '../../errors/model.js';
 import { ProxyError, toProxyError } from '../../errors/proxy-error.js';
 import type { FailureKind } from '../../errors/failure-kind.js';
 import type { Target } from '../../endpoints/paths.js';
@@ -18,6 +18,7 @@ import { renaming } from '../answer/renaming.js';
 import { checkModel, visibleModels } from '../admission.js';
 import type { Exchange } from '../exchange.js';
 import type { RequestBody } from '../request/request-body.js';
+import { checkRequiredMembers } from '../request/required-members.js';
 import { readReportOptions } from '../report-options.js';
 import { shownTimeout } from '../request-timeouts.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
@@ -26,6 +27,7 @@ import { firstToRetry, type Failed, type LastError } from './failed.js';
 import { Fallbacks, selectFallback } from './fallbacks.js';
 import { outgoingRequest, tracedRequest } from './outgoing.js';
 import { sessionOf } from './session.js';
+import { answerEstimate } from './token-estimate.js';
 
 /** The attempts of one request. */
 export class Attempts implements AttemptOwner {
@@ -78,11 +80,9 @@ export class Attempts implements AttemptOwner {
     if (selection === undefined)
       throw noDeploymentFor(requested, endpoint.path, settings, visibleModels(this.#exchange));
     this.#exchange.selection = selection;
-    const { requiredParameter } = endpoint;
-    if (requiredParameter !== null && !this.#body.has(requiredParameter))
-      throw missingParameter(endpoint.path, requiredParameter);
-    if (settings.enforceUserParam && !this.#body.has('user')) throw missingUser();
+    checkRequiredMembers(endpoint, this.#body, settings);
     readReportOptions(this.#exchange, this.#body);
+    if (answerEstimate(this.#exchange, endpoint, this.#body)) return;
     serving.retryBudget.add(settings.retry.budget);
     const refused = this.#enter(selection);
     if (refused !== undefined && !this.#fallBack(refused, null)) throw refused;

@@ -40,7 +40,7 @@ export function outgoingRequest(
     body,
     id,
     head: request.headers,
-    clientQuery: endpoint.api === 'anthropic' ? queryOf(request.url) : undefined,
+    clientQuery: endpoint.api === 'anthropic' && translated === null ? queryOf(request.url) : undefined,
     clientTimeouts,
     streams,
     translated,

@@ -51,7 +51,7 @@ export function upstreamRequest(options: UpstreamRequestOptions): UpstreamReques
       id,
       contentType: endpoint.requestBody === 'json' ? 'application/json' : (head['content-type'] ?? ''),
       clientHeaders: settings.forwardClientHeaders ? head : null,
-      anthropicHeaders: endpoint.api === 'anthropic' ? head : null,
+      anthropicHeaders: endpoint.api === 'anthropic' && translated === null ? head : null,
     }),
     body: body.forUpstream(selection, endpoint, settings, translated),
     timeouts: requestTimeouts(clientTimeouts, deployment, streams),
@@ -72,10 +72,10 @@ function urlTo(
   translated: TranslatedCall | null,
   traits: CallTraits,
 ): string {
-  if (translated !== null)
-    return withQuery(urlOf(apiBase, { path: pathOfDialect(translated), besideVersion: false }), query);
-  if (pathOf === undefined) return withQuery(urlOf(apiBase, endpoint), query);
-  return withQuery(`${apiBase}/${pathOf(endpoint.path, traits)}`, query);
+  const { path, besideVersion } =
+    translated === null ? endpoint : { path: pathOfDialect(translated), besideVersion: false };
+  if (pathOf === undefined) return withQuery(urlOf(apiBase, { path, besideVersion }), query);
+  return withQuery(`${apiBase}/${pathOf(path, traits)}`, query);
 }
 
 const pathOfDialect = ({ endpoint, call }: TranslatedCall) => endpoint.path(call);

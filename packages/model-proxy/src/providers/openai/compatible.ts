@@ -25,11 +25,13 @@ export const compatible: readonly Provider[] = [
     name: 'litellm_proxy',
     apiKeyEnvironment: ['LITELLM_PROXY_API_KEY'],
     apiBaseEnvironment: ['LITELLM_PROXY_API_BASE'],
+    nativeEndpoints: ['messages', 'messages/count_tokens'],
   }),
   openaiApiProvider({
     name: 'lm_studio',
     apiKeyEnvironment: ['LM_STUDIO_API_KEY'],
     apiBaseEnvironment: ['LM_STUDIO_API_BASE'],
+    nativeEndpoints: ['messages'],
   }),
   openaiApiProvider({
     name: 'llamafile',
@@ -41,6 +43,7 @@ export const compatible: readonly Provider[] = [
     name: 'openrouter',
     apiKeyEnvironment: ['OPENROUTER_API_KEY', 'OR_API_KEY'],
     apiBaseEnvironment: ['OPENROUTER_API_BASE'],
+    nativeEndpoints: ['messages'],
     defaultApiBase: 'https://openrouter.ai/api/v1',
   }),
   openaiApiProvider({

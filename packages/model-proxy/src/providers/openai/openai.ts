@@ -21,13 +21,15 @@ interface OpenaiApiOptions {
   /** The header with the key, without a scheme; absent: `Authorization: Bearer`. */
   readonly keyHeader?: string;
   readonly targetOf?: TargetOf;
+  /** As in {@link Provider}. */
+  readonly nativeEndpoints?: readonly string[];
   /** Changes that need more than lists of names. */
   readonly translation?: Required<Pick<Provider, 'translate' | 'translationTriggers'>>;
 }
 
 /** Makes a provider with OpenAI's API: `Authorization: Bearer`, JSON, and OpenAI's paths. */
 export function openaiApiProvider(options: OpenaiApiOptions): Provider {
-  const { name, keyHeader, targetOf, translation } = options;
+  const { name, keyHeader, targetOf, nativeEndpoints, translation } = options;
   // Caches only endpoints with a list, because clients choose the paths of others.
   const supported = new Map(checkedEndpoints.map((endpoint) => [endpoint, supportedParameters(name, endpoint)]));
   return {
@@ -43,6 +45,7 @@ export function openaiApiProvider(options: OpenaiApiOptions): Provider {
     },
     renamedParameters: renamedParameters(name),
     ...(targetOf === undefined ? {} : { targetOf }),
+    ...(nativeEndpoints === undefined ? {} : { nativeEndpoints }),
     ...translation,
   };
 }

@@ -22,13 +22,14 @@ export const thinkingTranslation: Required<Pick<Provider, 'translate' | 'transla
   translationTriggers: { members: ['thinking'], innerKeys: [] },
 };
 
-/**
- * Converts Anthropic's thinking budget in tokens to OpenAI's effort; undefined: thinking is not
- * enabled.
- */
+/** Returns OpenAI's effort for `thinking`; undefined: thinking is not enabled. */
 function effortOf(thinking: Buffer): string | undefined {
   if (textAt(thinking, 'type') !== '"enabled"') return undefined;
-  const budget = Number(textAt(thinking, 'budget_tokens') ?? '0');
+  return effortOfBudget(Number(textAt(thinking, 'budget_tokens') ?? '0'));
+}
+
+/** Converts Anthropic's thinking budget in tokens to OpenAI's effort. */
+export function effortOfBudget(budget: number): string {
   if (budget >= 10_000) return 'high';
   if (budget >= 5_000) return 'medium';
   return budget >= 2_000 ? 'low' : 'minimal';

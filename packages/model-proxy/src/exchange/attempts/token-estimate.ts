@@ -1,0 +1,24 @@
+/** Answers requests for the number of tokens at models whose upstream cannot count them. */
+import { parseJson } from '@rackless/daemon/text/json.js';
+import type { Endpoint } from '../../endpoints/endpoint.js';
+import { estimateTokens } from '../../providers/messages/token-estimate.js';
+import { needsTokenEstimate } from '../../providers/translation.js';
+import { answerJson } from '../answer/answer-json.js';
+import type { Exchange } from '../exchange.js';
+import type { RequestBody } from '../request/request-body.js';
+
+/**
+ * Sends the estimate in the form of Anthropic's answer.
+ * @returns false: the request is another one, or the upstream counts.
+ */
+export function answerEstimate(exchange: Exchange, { path }: Endpoint, body: RequestBody): boolean {
+  const { selection } = exchange;
+  if (selection === null || !needsTokenEstimate(selection.deployment.provider, path)) return false;
+  const value = (name: string): unknown => {
+    const text = body.beginning(name, Number.MAX_SAFE_INTEGER);
+    return text === undefined ? undefined : parseJson(Buffer.from(text, 'latin1').toString());
+  };
+  const counted = { system: value('system'), messages: value('messages'), tools: value('tools') };
+  answerJson(exchange, 200, { input_tokens: estimateTokens(counted) });
+  return true;
+}

@@ -1,0 +1,15 @@
+/** Checks the members that a request must have. */
+import type { Endpoint } from '../../endpoints/endpoint.js';
+import { missingParameter, missingUser } from '../../errors/model.js';
+import type { ProxySettings } from '../../settings.js';
+import type { RequestBody } from './request-body.js';
+
+/** @throws {ProxyError} 400: a member is missing. */
+export function checkRequiredMembers(
+  { path, requiredParameter }: Endpoint,
+  body: RequestBody,
+  { enforceUserParam }: ProxySettings,
+): void {
+  if (requiredParameter !== null && !body.has(requiredParameter)) throw missingParameter(path, requiredParameter);
+  if (enforceUserParam && !body.has('user')) throw missingUser();
+}

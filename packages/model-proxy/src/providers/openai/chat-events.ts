@@ -1,0 +1,30 @@
+/** Reads streams of OpenAI's API as values, for endpoints that translate them. */
+import { EventReader, type ServerSentEvent } from '../../sse/event-reader.js';
+import type { DialectEvents, DialectStream } from '../dialect.js';
+import { openaiErrorIn } from './errors.js';
+
+/** One stream. */
+export class OpenaiEvents implements DialectStream {
+  readonly #reader = new EventReader();
+
+  push(chunk: Buffer): DialectEvents {
+    return read(this.#reader.push(chunk));
+  }
+
+  finish(): DialectEvents {
+    return read(this.#reader.finish());
+  }
+}
+
+function read(received: readonly ServerSentEvent[]): DialectEvents {
+  const events: object[] = [];
+  for (const { data } of received) {
+    if (data.startsWith('[DONE]')) return { events, isDone: true };
+    const event: unknown = JSON.parse(data);
+    if (typeof event !== 'object' || event === null) throw new Error('an event that is not an object');
+    const error = openaiErrorIn(event);
+    if (error !== undefined) return { events, isDone: false, error };
+    events.push(event);
+  }
+  return { events, isDone: false };
+}

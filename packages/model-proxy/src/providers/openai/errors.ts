@@ -1,0 +1,41 @@
+/** Errors that servers with OpenAI's API send as an answer with status 200, or as an event. */
+import type { UpstreamError } from '../dialect.js';
+
+/**
+ * Finds an error.
+ * @returns undefined: the value is not an error.
+ */
+export function openaiErrorIn(value: object): (UpstreamError & { readonly status: number }) | undefined {
+  const error = errorMember(value);
+  const status = statusOfError(value);
+  if (error === null || status === undefined) return undefined;
+  if (typeof error === 'string') return { status, message: error };
+  const word = (name: string): string | null => {
+    const member = Reflect.get(error, name) as unknown; // any JSON
+    return typeof member === 'string' ? member : null;
+  };
+  return {
+    status,
+    message: word('message') ?? JSON.stringify(error),
+    type: word('type'),
+    param: word('param'),
+    code: word('code'),
+  };
+}
+
+/**
+ * Returns the status of an error. vLLM writes it into `code`; OpenAI writes a word.
+ * @returns 400 to 599; undefined: the value is not an error.
+ */
+export function statusOfError(value: object): number | undefined {
+  const error = errorMember(value);
+  if (error === null) return undefined;
+  const code = typeof error === 'object' && 'code' in error ? Number(error.code) : Number.NaN;
+  return Number.isInteger(code) && code >= 400 && code <= 599 ? code : 500;
+}
+
+/** In vLLM's older shape, the members of the error are at the top. */
+function errorMember(value: object): object | string | null {
+  const error = 'error' in value ? value.error : 'object' in value && value.object === 'error' ? value : null;
+  return typeof error === 'string' || typeof error === 'object' ? error : null;
+}

@@ -1,0 +1,399 @@
+/**
+ * Anthropic's official SDK in front of the proxy, and models with OpenAI's API behind it. The shapes of
+ * answers are those of OpenAI's reference, with the members of vLLM and DeepSeek for thinking.
+ * @see https://platform.openai.com/docs/api-reference/chat/object
+ * @see https://platform.openai.com/docs/api-reference/chat-streaming
+ * @see https://api-docs.deepseek.com/guides/reasoning_model
+ */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import Anthropic, { APIError } from '@anthropic-ai/sdk';
+import type { TestProxy } from '../harness/proxy.js';
+import { entry, events, json, Vendors } from '../providers/vendors.js';
+
+const OPENAI = 'api.openai.com';
+const AZURE = 'res.openai.azure.com';
+// The SDK has no types for them, because Anthropic's latest models reject them.
+const sampling = { temperature: 0.5, top_p: 0.9 };
+const ask = { max_tokens: 100, messages: [{ role: 'user' as const, content: 'hello' }] };
+const weather: Anthropic.Tool = {
+  name: 'get_weather',
+  description: 'Weather',
+  input_schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  cache_control: { type: 'ephemeral' },
+};
+
+const usage = {
+  prompt_tokens: 110,
+  completion_tokens: 9,
+  total_tokens: 119,
+  prompt_tokens_details: { cached_tokens: 100 },
+};
+const completion = (message: object, finish_reason: string, more: object = {}) => ({
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'gpt-4o-2024-08-06',
+  choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason, ...more }],
+  usage,
+});
+const chunk = (delta: object, finish_reason: string | null = null) =>
+  JSON.stringify({
+    id: 'chatcmpl-1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'gpt-4o-2024-08-06',
+    choices: [{ index: 0, delta, finish_reason }],
+    usage: null,
+  });
+const lastChunk = JSON.stringify({
+  id: 'chatcmpl-1',
+  object: 'chat.completion.chunk',
+  model: 'gpt-4o-2024-08-06',
+  choices: [],
+  usage,
+});
+const call = (index: number, part: object, id?: string) => ({
+  tool_calls: [{ index, ...(id === undefined ? {} : { id, type: 'function' }), function: part }],
+});
+
+const toolStream = [
+  chunk({ role: 'assistant', content: '' }),
+  chunk({ reasoning_content: 'Two ' }),
+  chunk({ reasoning_content: 'cities.' }),
+  chunk({ content: 'Let me ' }),
+  chunk({ content: 'look. 雪' }),
+  chunk(call(0, { name: 'get_weather', arguments: '' }, 'call_1')),
+  chunk(call(0, { arguments: '{"city":' })),
+  chunk(call(0, { arguments: '"Oslo"}' })),
+  chunk(call(1, { name: 'get_weather', arguments: '{"city":"Rome"}' }, 'call_2')),
+  chunk({}, 'tool_calls'),
+  lastChunk,
+  '[DONE]',
+];
+
+describe("Anthropic's SDK with models of other vendors", () => {
+  let vendors: Vendors;
+  let proxy: TestProxy;
+  let client: Anthropic;
+  beforeAll(async () => {
+    vendors = await Vendors.start([OPENAI, AZURE]);
+    proxy = await vendors.proxy(
+      [
+        entry('gpt', { model: 'openai/gpt-4o' }),
+        entry('o3', { model: 'openai/o3', extra_body: '{}' }).replace('"{}"', '{ store: false }'),
+        entry('azure', {
+          model: 'azure/my-gpt',
+          api_base: `https://${AZURE}`,
+          api_version: '2024-10-21',
+          api_key: 'az-0123456789',
+        }),
+      ],
+      { OPENAI_API_KEY: 'sk-0123456789' },
+    );
+    const defaultHeaders = { 'x-litellm-num-retries': '0' };
+    client = new Anthropic({ baseURL: proxy.url, apiKey: 'any', maxRetries: 0, defaultHeaders });
+  });
+  afterEach(() => {
+    vendors.take();
+    vendors.answers.clear();
+  });
+  afterAll(async () => {
+    await proxy.close();
+    await vendors.close();
+  });
+
+  const asked = () => {
+    const [request] = vendors.take();
+    if (request === undefined) throw new Error('the upstream got no request');
+    return { ...request, json: JSON.parse(request.body) as Record<string, unknown> }; // the proxy sends objects
+  };
+  const errorOf = async (promise: PromiseLike<unknown>): Promise<APIError> => {
+    try {
+      await promise;
+    } catch (error) {
+      if (error instanceof APIError) return error;
+      throw error;
+    }
+    throw new Error('the request succeeded');
+  };
+  const bodyOf = (error: APIError) => error.error;
+
+  it('sends a message, which becomes a request for chat', async () => {
+    vendors.answers.set(OPENAI, json(completion({ content: 'Hi!', refusal: null }, 'stop')));
+    const answer = await client.messages.create({
+      ...ask,
+      model: 'gpt',
+      system: [
+        { type: 'text', text: 'Be kind.', cache_control: { type: 'ephemeral' } },
+        { type: 'text', text: 'Be short.' },
+      ],
+      stop_sequences: ['END'],
+      ...sampling,
+      metadata: { user_id: 'u'.repeat(80) },
+    });
+    expect(answer).toEqual({
+      id: 'chatcmpl-1',
+      type: 'message',
+      role: 'assistant',
+      model: 'openai/gpt-4o-2024-08-06',
+      content: [{ type: 'text', text: 'Hi!' }],
+      stop_reason: 'end_turn',
+      stop_sequence: null,
+      usage: { input_tokens: 10, cache_creation_input_tokens: 0, cache_read_input_tokens: 100, output_tokens: 9 },
+    });
+    const { line, headers, json: sent } = asked();
+    expect(line).toBe(`POST https://${OPENAI}/v1/chat/completions`);
+    expect(headers).not.toHaveProperty('anthropic-version');
+    expect(sent).toEqual({
+      model: 'gpt-4o',
+      messages: [
+        { role: 'system', content: 'Be kind.\nBe short.' },
+        { role: 'user', content: 'hello' },
+      ],
+      max_tokens: 100,
+      stop: ['END'],
+      user: 'u'.repeat(64),
+      ...sampling,
+    });
+  });
+
+  it("uses the deployment's address, parameters and effort", async () => {
+    vendors.answers.set(AZURE, json(completion({ content: 'Hi!' }, 'length')));
+    vendors.answers.set(OPENAI, json(completion({ content: 'Hi!' }, 'content_filter')));
+    const azure = await client.beta.messages.create({ ...ask, model: 'azure', betas: ['x-1'] });
+    expect(azure.stop_reason).toBe('max_tokens');
+    const { line, headers } = asked();
+    expect(line).toBe(`POST https://${AZURE}/openai/deployments/my-gpt/chat/completions?api-version=2024-10-21`);
+    expect(headers).not.toHaveProperty('anthropic-beta');
+    const thinking = { type: 'enabled' as const, budget_tokens: 5000 };
+    expect((await client.messages.create({ ...ask, model: 'o3', thinking })).stop_reason).toBe('refusal');
+    expect(asked().json).toEqual({
+      model: 'o3',
+      messages: ask.messages,
+      max_completion_tokens: 100,
+      reasoning_effort: 'medium',
+      store: false,
+    });
+  });
+
+  it('calls tools at the same time, and sends their results with a picture', async () => {
+    const calls = [
+      { id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Oslo"}' } },
+      { id: 'call_2', type: 'function', function: { name: 'get_weather', arguments: '' } },
+    ];
+    vendors.answers.set(OPENAI, json(completion({ content: null, tool_calls: calls, reasoning: 'Hm.' }, 'tool_calls')));
+    const first = await client.messages.create({
+      ...ask,
+      model: 'gpt',
+      tools: [weather],
+      tool_choice: { type: 'tool', name: 'get_weather', disable_parallel_tool_use: true },
+    });
+    expect(first).toMatchObject({ stop_reason: 'tool_use' });
+    expect(first.content).toEqual([
+      { type: 'thinking', thinking: 'Hm.', signature: '' },
+      { type: 'tool_use', id: 'call_1', name: 'get_weather', input: { city: 'Oslo' } },
+      { type: 'tool_use', id: 'call_2', name: 'get_weather', input: {} },
+    ]);
+    expect(asked().json).toMatchObject({
+      tools: [
+        {
+          type: 'function',
+          function: { name: 'get_weather', description: 'Weather', parameters: weather.input_schema },
+        },
+      ],
+      tool_choice: { type: 'function', function: { name: 'get_weather' } },
+      parallel_tool_calls: false,
+    });
+    await client.messages.create({
+      ...ask,
+      model: 'gpt',
+      messages: [
+        ...ask.messages,
+        { role: 'assistant', content: first.content },
+        {
+          role: 'user',
+          content: [
+            {
+              type: 'tool_result',
+              tool_use_id: 'call_1',
+              content: [
+                { type: 'text', text: '3 °C' },
+                { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBO' } },
+              ],
+            },
+            { type: 'tool_result', tool_use_id: 'call_2', content: 'no such city', is_error: true },
+            { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
+            { type: 'text', text: 'And now?' },
+          ],
+        },
+      ],
+    });
+    expect(asked().json['messages']).toEqual([
+      { role: 'user', content: 'hello' },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [calls[0], { ...calls[1], function: { name: 'get_weather', arguments: '{}' } }],
+      },
+      { role: 'tool', tool_call_id: 'call_1', content: '3 °C' },
+      { role: 'tool', tool_call_id: 'call_2', content: 'no such city' },
+      {
+        role: 'user',
+        content: [
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBO' } },
+          { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
+          { type: 'text', text: 'And now?' },
+        ],
+      },
+    ]);
+  });
+
+  it("streams thinking, text and two calls as Anthropic's events", async () => {
+    vendors.answers.set(OPENAI, events(...toolStream));
+    const received: Anthropic.MessageStreamEvent[] = [];
+    for await (const event of await client.messages.create({ ...ask, model: 'gpt', tools: [weather], stream: true }))
+      received.push(event);
+    expect(received.map((event) => ('index' in event ? `${event.type} ${event.index}` : event.type))).toEqual([
+      'message_start',
+      'content_block_start 0',
+      'content_block_delta 0',
+      'content_block_delta 0',
+      'content_block_stop 0',
+      'content_block_start 1',
+      'content_block_delta 1',
+      'content_block_delta 1',
+      'content_block_stop 1',
+      'content_block_start 2',
+      'content_block_delta 2',
+      'content_block_delta 2',
+      'content_block_stop 2',
+      'content_block_start 3',
+      'content_block_delta 3',
+      'content_block_stop 3',
+      'message_delta',
+      'message_stop',
+    ]);
+    expect(asked().json).toMatchObject({ stream: true, stream_options: { include_usage: true } });
+    const final = await client.messages.stream({ ...ask, model: 'gpt', tools: [weather] }).finalMessage();
+    expect(final).toMatchObject({
+      id: 'chatcmpl-1',
+      model: 'openai/gpt-4o-2024-08-06',
+      stop_reason: 'tool_use',
+      content: [
+        { type: 'thinking', thinking: 'Two cities.' },
+        { type: 'text', text: 'Let me look. 雪' },
+        { type: 'tool_use', id: 'call_1', name: 'get_weather', input: { city: 'Oslo' } },
+        { type: 'tool_use', id: 'call_2', name: 'get_weather', input: { city: 'Rome' } },
+      ],
+      usage: { input_tokens: 10, cache_read_input_tokens: 100, output_tokens: 9 },
+    });
+  });
+
+  it('streams calls of a server that gives them all the same index', async () => {
+    const two = [
+      chunk(call(0, { name: 'a', arguments: '{}' }, 'call_1')),
+      chunk(call(0, { name: 'b', arguments: '{"x":1}' }, 'call_2')),
+    ];
+    vendors.answers.set(OPENAI, events(...two, chunk({}, 'stop')));
+    const { content } = await client.messages.stream({ ...ask, model: 'gpt' }).finalMessage();
+    expect(content).toMatchObject([
+      { id: 'call_1', name: 'a', input: {} },
+      { id: 'call_2', name: 'b', input: { x: 1 } },
+    ]);
+  });
+
+  it('gets the stop sequence from servers that report it', async () => {
+    vendors.answers.set(OPENAI, json(completion({ content: 'a' }, 'stop', { stop_reason: 'END' })));
+    const answer = await client.messages.create({ ...ask, model: 'gpt' });
+    expect(answer).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: 'END' });
+  });
+
+  it.each([
+    [400, 'invalid_request_error'],
+    [401, 'authentication_error'],
+    [404, 'not_found_error'],
+    [429, 'rate_limit_error'],
+    [503, 'api_error'],
+  ])("gets an error with status %i in Anthropic's form: %s", async (status, type) => {
+    vendors.answers.set(OPENAI, json({ error: { message: 'in their words', type: 'x', code: 'y' } }, status));
+    const error = await errorOf(client.messages.create({ ...ask, model: 'gpt' }));
+    expect(error.status).toBe(status);
+    expect(bodyOf(error)).toMatchObject({
+      type: 'error',
+      error: { type, message: expect.stringContaining('words') as unknown },
+    });
+  });
+
+  it.each([
+    ['an error with status 200', json({ error: { message: 'busy', code: 503 } }), 503],
+    ['an error as the first event', events('{"error":{"message":"busy","code":429}}'), 429],
+    ['an object without choices', json({ hello: 1 }), 502],
+    ['an answer without any choice', json({ choices: [] }), 502],
+    [
+      'a call whose arguments are no object',
+      json(completion({ tool_calls: [{ id: 'a', function: { name: 'x', arguments: '[' } }] }, 'tool_calls')),
+      502,
+    ],
+    ['a text instead of an answer', json('<html>'), 502],
+    ['an event that is not JSON', events('<html>'), 502],
+    ['a call without a name', events(chunk(call(0, { arguments: '{}' }, 'a'))), 502],
+    [
+      'parts of calls in turn',
+      events(
+        chunk(call(0, { name: 'a' }, 'a')) +
+          '\n\ndata: ' +
+          chunk(call(1, { name: 'b' }, 'b')) +
+          '\n\ndata: ' +
+          chunk(call(0, { arguments: '{}' })),
+      ),
+      502,
+    ],
+    ['a stream without an event', events(), 500],
+  ])('answers %s with its status', async (what, answering, status) => {
+    vendors.answers.set(OPENAI, answering);
+    const stream = what.includes('event') || what.includes('parts') || what.includes('without a name');
+    const error = await errorOf(client.messages.create({ ...ask, model: 'gpt', stream }));
+    expect([error.status, bodyOf(error)]).toEqual([status, expect.objectContaining({ type: 'error' })]);
+  });
+
+  it('gets an error event if a stream breaks off', async () => {
+    vendors.answers.set(OPENAI, events(...toolStream.slice(0, 6)));
+    const error = await errorOf(client.messages.stream({ ...ask, model: 'gpt' }).finalMessage());
+    expect(error.type).toBe('api_error');
+    expect(error.message).toContain('the stream ended before the answer had finished');
+  });
+
+  it.each([
+    ['a tool of Anthropic', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools'],
+    ['an unknown block', { messages: [{ role: 'user', content: [{ type: 'hologram' }] }] }, 'hologram'],
+    [
+      'a file of Anthropic',
+      { messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'file', file_id: 'f' } }] }] },
+      'file',
+    ],
+    ['MCP servers', { mcp_servers: [{ type: 'url', url: 'https://x' }] }, 'mcp_servers'],
+  ])('rejects %s with 400, and sends nothing', async (_what, more, text) => {
+    const error = await errorOf(client.post('/v1/messages', { body: { ...ask, model: 'gpt', ...more } }));
+    expect([error.status, error.message]).toEqual([400, expect.stringContaining(text)]);
+    expect(vendors.take()).toEqual([]);
+  });
+
+  it('estimates the tokens of a request, and sends nothing', async () => {
+    const text = 'The quick brown fox jumps over the lazy dog. ';
+    const messages = [{ role: 'user' as const, content: [{ type: 'text' as const, text: text.repeat(20) }] }];
+    const { input_tokens: tokens } = await client.messages.countTokens({ model: 'gpt', messages });
+    // OpenAI's tokenizer o200k_base has 201 tokens for the text.
+    expect(tokens).toBeGreaterThan(190);
+    expect(tokens).toBeLessThan(230);
+    const image = {
+      type: 'image' as const,
+      source: { type: 'base64' as const, media_type: 'image/png' as const, data: 'i'.repeat(9999) },
+    };
+    const more = await client.messages.countTokens({
+      model: 'gpt',
+      messages: [...messages, { role: 'user', content: [image] }],
+    });
+    expect(more.input_tokens - tokens).toBeLessThan(1100);
+    expect(vendors.take()).toEqual([]);
+  });
+});
