@@ -54,6 +54,10 @@ const nameOf = (fault) => {
     .at(-1);
 };
 
+/** Faults with which LiteLLM serves no model either. LiteLLM 1.106.2 stops at an entry without name or params. */
+const INVALID =
+  /not valid YAML|model_list: (?:must be a list|has no entry)|(?:litellm_params|model_name) is missing: the /;
+
 /** The end of the message about a setting that restricts access and is not implemented. */
 const PROTECTION = ', and this is not implemented: remove it,';
 
@@ -68,8 +72,7 @@ function outcomeOf(load, folder, sample) {
     return { kind: 'unserved', reasons: [...new Set(unserved.values())] };
   } catch (error) {
     if (!Array.isArray(error.faults)) throw error;
-    if (error.faults.some((fault) => /not valid YAML|model_list: (?:must be a list|has no entry)/.test(fault)))
-      return { kind: 'invalid', reasons: [] };
+    if (error.faults.some((fault) => INVALID.test(fault))) return { kind: 'invalid', reasons: [] };
     const protecting = error.faults.filter((fault) => fault.includes(PROTECTION));
     // Other faults would remain if the operator removed the protection.
     const isRefused = protecting.length === error.faults.length;
@@ -137,8 +140,9 @@ export function renderPage({ valid, invalid, served, refused, unserved }) {
 
 # Samples of LiteLLM's documentation
 
-LiteLLM's documentation contains ${valid + invalid.length} configuration samples with a list of models. ${invalid.length} of them are not valid
-YAML, or their list is empty. This page shows what the proxy does with the other ${valid} samples.
+LiteLLM's documentation contains ${valid + invalid.length} configuration samples with a list of models. ${invalid.length} of them are not valid:
+the YAML is wrong, the list is empty, or an entry has no name or no params. LiteLLM serves no
+model with them either. This page shows what the proxy does with the other ${valid} samples.
 
 Before the check, each placeholder for an address becomes an address. All variables are set that the
 sample names, or that LiteLLM's page about the provider tells the reader to set.

@@ -45,6 +45,8 @@ describe("samples of LiteLLM's documentation", () => {
     ['refused', model('openai/x', 'policies: {a: 1}'), ['`policies` checks prompts and answers']],
     ['invalid', 'model_list:\n', []],
     ['invalid', 'model_list: [', []],
+    ['invalid', 'model_list:\n  - model_name: a\n    litellm_params:\n    model: openai/x\n', []],
+    ['invalid', 'model_list:\n  - model: a\n    litellm_params: {model: openai/x}\n', []],
   ] as const)('counts a sample as %s: %j', (kind, yaml, reasons) => {
     const found = script.measure(loadConfig, [sampleOf(yaml)]);
     expect(found[kind]).toEqual([{ source: 'docs/page.md:1', reasons }]);
