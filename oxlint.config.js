@@ -52,7 +52,7 @@ const layers = {
   'model-proxy': [
     ['cli.ts', 'cli/'],
     ['proxy.ts'],
-    ['app.ts', 'dispatch.ts', 'upgrade.ts', 'management/', 'pages/', 'pass-through/', 'config/'],
+    ['app.ts', 'dispatch.ts', 'upgrade.ts', 'health-checks/', 'management/', 'pages/', 'pass-through/', 'config/'],
     ['request-record.ts'],
     ['auth/', 'exchange/'],
     ['routing/'],
@@ -64,6 +64,7 @@ const layers = {
     ['json/'],
     [
       'chunk-limit.ts',
+      'deployment-metrics.ts',
       'errors/',
       'histogram.ts',
       'in-flight.ts',

@@ -311,10 +311,10 @@ describe('/health', () => {
         expect(asked).toEqual([
           [
             '/v1/chat/completions',
-            { model: 'served/model', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 5 },
+            { model: 'served/model', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 1 },
           ],
           ['/v1/embeddings', { model: 'embedder', input: 'Hi' }],
-          ['/v1/chat/completions', { model: 'ill', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 5 }],
+          ['/v1/chat/completions', { model: 'ill', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 1 }],
         ]);
         const one = await get('/health?model=public');
         expect(one.json()).toEqual({

@@ -21,6 +21,7 @@ import { answerClientError } from './exchange/raw-errors.js';
 import { breakOff, refuse } from './exchange/answer/refusal.js';
 import { toProxyError } from './errors/proxy-error.js';
 import { createDispatch, headFault, type PassThrough } from './dispatch.js';
+import { createBackgroundChecks } from './health-checks/background-checks.js';
 import { createMetrics, type Metrics } from './metrics.js';
 import type { Pages } from './pages/routes.js';
 import { recordRequest } from './request-record.js';
@@ -70,6 +71,8 @@ export interface App {
    * of the same module.
    */
   loadModules(): Promise<void>;
+  /** Starts the checks of deployments in the background, if the settings ask for them. */
+  startHealthChecks(): void;
   /** Uses new settings for new requests. Requests in progress keep their settings. */
   replaceSettings(settings: ProxySettings): void;
   /**
@@ -91,6 +94,7 @@ export function createApp(options: AppOptions): App {
   const routing = createRoutingState(log);
   const overload = createOverload();
   const { keys, authenticationOf } = accessOf(options.store, log);
+  const healthChecks = createBackgroundChecks(log);
   let draining = false;
   const sharedStateOf = (settings: ProxySettings): SharedState => ({
     settings,
@@ -135,14 +139,7 @@ export function createApp(options: AppOptions): App {
     return exchange;
   };
 
-  const showPage = (exchange: Exchange): void => {
-    pages.load().then(
-      (show) => show(exchange),
-      (error: unknown) => refuse(exchange, toProxyError(error)),
-    );
-  };
-
-  const dispatch = createDispatch({ paths, passThrough, showPage });
+  const dispatch = createDispatch({ paths, passThrough, showPage: pages.show });
 
   return {
     handler: (request, response) => answer(request, response, false),
@@ -152,11 +149,14 @@ export function createApp(options: AppOptions): App {
     loadModules: async () => {
       await Promise.all([pages.load(), metrics.loadModules(), passThrough?.loadModules()]);
     },
+    startHealthChecks: () => healthChecks.apply(serving),
     replaceSettings: (settings) => {
       serving = sharedStateOf(settings);
+      healthChecks.apply(serving);
     },
     drain: () => {
       draining = true;
+      healthChecks.stop();
     },
     closeWebSockets: () => passThrough?.closeWebSockets(),
     close: () => metrics.close(),
@@ -181,8 +181,16 @@ function limitsOf(store: Store | SharedKeyStore, log: Log): KeyLimits {
 /** Makes the loader of the pages with Express. Only its first call loads them. */
 function pagesOnDemand(metrics: Metrics) {
   let pages: Promise<Pages> | undefined;
+  const load = (): Promise<Pages> =>
+    (pages ??= import('./pages/routes.js').then(({ createPages }) => createPages(metrics)));
   return {
-    load: (): Promise<Pages> => (pages ??= import('./pages/routes.js').then(({ createPages }) => createPages(metrics))),
+    load,
+    show: (exchange: Exchange): void => {
+      load().then(
+        (show) => show(exchange),
+        (error: unknown) => refuse(exchange, toProxyError(error)),
+      );
+    },
   };
 }
 

@@ -4,8 +4,8 @@
  * numbers into it. Label values come from the configuration, never from clients.
  * @see https://docs.litellm.ai/docs/proxy/prometheus
  */
-import { plainLine } from '@rackless/daemon/text/plain-text.js';
 import type { Counter, Gauge, Registry } from 'prom-client';
+import { createDeploymentMetrics, deploymentLabelsOf, type DeploymentHealthRecord } from './deployment-metrics.js';
 import type { ErrorKind } from './errors/proxy-error.js';
 import { distributionLines, Distribution } from './histogram.js';
 
@@ -15,16 +15,6 @@ export interface FailedAttempt {
   readonly modelId: string;
   readonly status: number;
   readonly errorKind: ErrorKind;
-}
-
-/** The state of a deployment at a scrape. */
-export interface DeploymentHealthRecord {
-  readonly modelGroup: string;
-  readonly modelId: string;
-  /** LiteLLM's numbers: 0 is healthy, 1 has failed its last request, 2 cools down. */
-  readonly state: 0 | 1 | 2;
-  /** Number of cooldowns since the start. */
-  readonly cooldowns: number;
 }
 
 /** A finished request. Times are in milliseconds. */
@@ -70,11 +60,6 @@ export interface Metrics {
 const LATENCY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 /** Upper bounds in seconds, for the time that the proxy adds. */
 const OVERHEAD_BUCKETS = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
-
-/** Returns the labels of a deployment. The configuration may contain names with control characters. */
-function deploymentLabelsOf(modelGroup: string, modelId: string): Readonly<Record<string, string>> {
-  return { requested_model: plainLine(modelGroup), model_id: plainLine(modelId) };
-}
 
 /** The numbers of one deployment at one path. */
 class Series {
@@ -201,26 +186,14 @@ async function createExposition(): Promise<Exposition> {
     'rackless_dropped_response_headers_total',
     'Upstream headers that answers omit because their total size is limited to 4096 bytes.',
   );
-  const deploymentLabels = ['requested_model', 'model_id'];
-  const cooldowns = new prometheus.Counter({
-    name: 'litellm_deployment_cooled_down_total',
-    help: 'Cooldowns of a deployment.',
-    labelNames: deploymentLabels,
-    registers: [register],
-  });
-  const states = new prometheus.Gauge({
-    name: 'litellm_deployment_state',
-    help: 'State of a deployment: 0 is healthy, 1 has failed its last request, 2 cools down.',
-    labelNames: deploymentLabels,
-    registers: [register],
-  });
+  const deploymentMetrics = createDeploymentMetrics(prometheus, register);
   const gauge: Gauge = new prometheus.Gauge({
     name: 'litellm_in_flight_requests',
     help: 'Requests in progress, including this request for metrics.',
     registers: [register],
   });
   const counters: readonly Counter[] = [
-    ...[requests, failed, deploymentFailures, droppedHeaders, cooldowns],
+    ...[requests, failed, deploymentFailures, droppedHeaders],
     ...Object.values(tokens),
   ];
 
@@ -228,12 +201,7 @@ async function createExposition(): Promise<Exposition> {
     // The registry only holds copies of the numbers that are counted above.
     for (const each of counters) each.reset();
     gauge.set(inFlight);
-    states.reset();
-    for (const { modelGroup, modelId, state, cooldowns: cooled } of deployments) {
-      const labels = deploymentLabelsOf(modelGroup, modelId);
-      states.set(labels, state);
-      if (cooled > 0) cooldowns.inc(labels, cooled);
-    }
+    deploymentMetrics.fill(deployments);
     for (const one of series) {
       const { labels } = one;
       for (const [status, count] of one.requests) requests.inc({ ...labels, status_code: String(status) }, count);

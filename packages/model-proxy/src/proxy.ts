@@ -73,6 +73,7 @@ export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOp
     throw error;
   }
   const modules = app.loadModules().catch((error: unknown) => log.error('loading modules', { error }));
+  app.startHealthChecks();
   const models = modelNames(config);
   for (const address of listener.addresses) log.info(`serving at ${address}/v1`, { models });
 

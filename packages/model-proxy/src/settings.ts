@@ -84,6 +84,34 @@ export interface OverloadSettings {
   readonly queueMs: number;
 }
 
+/** Settings of checks in the background. */
+export interface BackgroundCheckSettings {
+  /** `health_check_interval`. */
+  readonly intervalMs: number;
+  /** `health_check_method`: by the list of the upstream's models, or by a request for a token. */
+  readonly method: 'models' | 'completion';
+  /** `background_health_check_model_groups`; null: all groups. */
+  readonly modelGroups: ReadonlySet<string> | null;
+  /** `enable_health_check_routing`: whether requests prefer deployments whose checks succeed. */
+  readonly steersRouting: boolean;
+  /** `health_check_staleness_threshold`: how long a failed check counts. */
+  readonly staleMs: number;
+  /** `health_check_ignore_transient_errors`: whether 408 and 429 do not count. */
+  readonly ignoresTransient: boolean;
+}
+
+/** Settings of health checks. */
+export interface HealthCheckSettings {
+  /** `health_check_details`: whether `/health` shows addresses and errors. */
+  readonly showsDetails: boolean;
+  /** `health_check_concurrency`: maximum number of checks at the same time. */
+  readonly concurrency: number;
+  /** `health_check_skip_disabled_background_models`. */
+  readonly skipsDisabled: boolean;
+  /** null: no checks in the background. */
+  readonly background: BackgroundCheckSettings | null;
+}
+
 /** Settings that a reload can change. */
 export interface ProxySettings {
   readonly deployments: readonly Deployment[];
@@ -107,6 +135,7 @@ export interface ProxySettings {
   readonly retry: RetrySettings;
   readonly cooldown: CooldownSettings;
   readonly fallback: FallbackSettings;
+  readonly healthChecks: HealthCheckSettings;
   readonly modelNameInResponse: ModelNameInResponse;
   /** Whether to add missing fields to answers that are nullable in OpenAI's API. */
   readonly fillNullFields: boolean;

@@ -26,8 +26,14 @@ export const defaults = {
    * below a machine's memory.
    */
   maxResponseSizeMb: 1024,
-  /** For each check of `/health`; LiteLLM's value. */
+  /** For each check that sends a request to a model; LiteLLM's value. */
   healthCheckTimeoutSeconds: 60,
+  /** For each check that reads a list of models, which needs no computation. */
+  modelListTimeoutSeconds: 10,
+  /** As in LiteLLM. */
+  healthCheckIntervalSeconds: 300,
+  /** LiteLLM has no limit. */
+  healthCheckConcurrency: 16,
   modelNameInResponse: 'provider',
   weight: 1,
   /** As in LiteLLM. */

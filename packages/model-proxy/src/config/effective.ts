@@ -6,6 +6,7 @@ import type {
   CooldownSettings,
   FallbackSettings,
   GroupFallbacks,
+  HealthCheckSettings,
   OverloadSettings,
   RetrySettings,
   StrategySettings,
@@ -125,6 +126,26 @@ function overloadLines(overload: OverloadSettings | null): readonly string[] {
   ];
 }
 
+function healthLines({ showsDetails, concurrency, skipsDisabled, background }: HealthCheckSettings): readonly string[] {
+  const always = [
+    ...(showsDetails ? [] : ['  health_check_details: false']),
+    ...(skipsDisabled ? ['  health_check_skip_disabled_background_models: true'] : []),
+  ];
+  if (background === null) return always;
+  const { intervalMs, method, modelGroups, steersRouting, staleMs, ignoresTransient } = background;
+  return [
+    '  background_health_checks: true',
+    `  health_check_interval: ${intervalMs / 1000}`,
+    `  health_check_method: ${method}`,
+    `  health_check_concurrency: ${concurrency}`,
+    `  health_check_staleness_threshold: ${staleMs / 1000}`,
+    `  enable_health_check_routing: ${steersRouting}`,
+    `  health_check_ignore_transient_errors: ${ignoresTransient}`,
+    ...(modelGroups === null ? [] : [`  background_health_check_model_groups: ${inline([...modelGroups])}`]),
+    ...always,
+  ];
+}
+
 function strategyLines({ name, ttlMs, latencyBuffer, affinity }: StrategySettings): readonly string[] {
   const args = { ttl: ttlMs / 1000, lowest_latency_buffer: latencyBuffer };
   return [
@@ -163,6 +184,7 @@ export function renderEffectiveConfig({ listen, proxy }: Pick<LoadedConfig, 'lis
     ...(proxy.enforceUserParam ? ['  enforce_user_param: true'] : []),
     ...(proxy.forwardedPaths.size === 0 ? [] : [`  forwarded_paths: ${inline([...proxy.forwardedPaths])}`]),
     ...overloadLines(proxy.overload),
+    ...healthLines(proxy.healthChecks),
     `  max_request_size_mb: ${proxy.maxRequestBytes / 2 ** 20}`,
     `  max_response_size_mb: ${proxy.maxResponseBytes / 2 ** 20}`,
     'router_settings:',

@@ -64,6 +64,7 @@ describe('a configuration', () => {
       cooldown: { isDisabled: false, cooldownMs: 5000, allowedFails: null, policy: new Map() },
       fallback: { general: new Map(), contextWindow: new Map(), contentPolicy: new Map(), max: 5 },
       overload: null,
+      healthChecks: { showsDetails: true, concurrency: 16, skipsDisabled: false, background: null },
       strategy: { name: 'simple-shuffle', ttlMs: 3_600_000, latencyBuffer: 0, affinity: new Set() },
       modelNameInResponse: 'provider',
       fillNullFields: false,

@@ -5,6 +5,7 @@
  * @see https://docs.litellm.ai/docs/proxy/config_settings
  */
 import { defaults } from './defaults.js';
+import { healthRows } from './health-rows.js';
 import { storeRows } from './store-rows.js';
 import { providerRows } from './deployments/provider-rows.js';
 import { cooldownRows, failureRows, limitRows, orderRows } from './routing/router-table.js';
@@ -72,7 +73,7 @@ export const entryTable = {
   }),
   modelInfo: mapping({
     name: 'model_info',
-    doc: `Information that \`/model/info\` and \`/v1/models/{id}\` show. Examples: \`max_tokens\`, \`max_input_tokens\`, \`mode\`, prices. \`id\` names the deployment; its default is a digest of the params. \`mode\` selects the request with which \`/health\` checks the model. \`health_check_model\` is the name for this request, if it differs. \`health_check_timeout\` is its time limit in seconds, by default ${defaults.healthCheckTimeoutSeconds}.`,
+    doc: `Information that \`/model/info\` and \`/v1/models/{id}\` show. Examples: \`max_tokens\`, \`max_input_tokens\`, \`mode\`, prices. \`id\` names the deployment; its default is a digest of the params. \`mode\` selects the request with which \`/health\` checks the model. \`health_check_model\` is the name for this request, if it differs. \`health_check_timeout\` is the time limit of a check in seconds. For more members, see [health checks](#health-checks).`,
   }),
   ...limitRows,
 };
@@ -239,6 +240,7 @@ export const generalTable = {
     doc: 'The only paths to serve, as clients spell them. Example: `[/v1/chat/completions, /vllm/*]`. Other paths answer 403. The setting does not restrict the health probes.',
   }),
   ...storeRows,
+  ...healthRows,
   adminOnlyRoutes: plainRoutes({
     name: 'admin_only_routes',
     protects: true,

@@ -1,16 +1,18 @@
 /** Reads the states of deployments for the metrics. */
 import type { SharedState } from '../exchange/exchange.js';
-import type { DeploymentHealthRecord } from '../metrics.js';
+import type { DeploymentHealthRecord } from '../deployment-metrics.js';
 
 /** Returns the states of all configured deployments. */
 export function deploymentStates({
   settings,
   health,
-}: Pick<SharedState, 'settings' | 'health'>): readonly DeploymentHealthRecord[] {
+  checks,
+}: Pick<SharedState, 'settings' | 'health' | 'checks'>): readonly DeploymentHealthRecord[] {
   return settings.deployments.map(({ id, modelName }) => ({
     modelGroup: modelName,
     modelId: id,
     state: health.coolingMs(id) > 0 ? 2 : health.isSuspect(id) ? 1 : 0,
+    check: checks.get(id),
     cooldowns: health.states.get(id)?.cooldowns ?? 0,
   }));
 }

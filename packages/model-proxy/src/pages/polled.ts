@@ -5,7 +5,7 @@
 import { modelNotFound } from '../errors/model.js';
 import type { ProxyError } from '../errors/proxy-error.js';
 import { visibleModels } from '../exchange/admission.js';
-import type { Exchange } from '../exchange/exchange.js';
+import type { Exchange, SharedState } from '../exchange/exchange.js';
 import { decode } from '../endpoints/paths.js';
 import { describeModel, listModels } from './models.js';
 
@@ -27,24 +27,41 @@ const alive: PolledPage = {
 };
 
 /**
- * Answers 503 during shutdown and without models, so that a load balancer sends requests elsewhere.
+ * Answers 503 if this proxy cannot serve any request now, so that a load balancer sends requests
+ * elsewhere. The member `status` has the reason. Without its store, the proxy continues to serve
+ * requests with the keys in memory.
  */
 const readiness: PolledPage = {
   label: '/health/readiness',
   open: true,
-  answer: ({ serving: { isDraining, settings, version } }) => ({
-    status: isDraining() || settings.deployments.length === 0 ? 503 : 200,
-    value: {
-      status: isDraining() ? 'draining' : settings.deployments.length === 0 ? 'no models' : 'healthy',
-      // Members of LiteLLM's answer that probes and dashboards read. This proxy has no database and
-      // no cache.
-      db: 'Not connected',
-      cache: null,
-      litellm_version: version,
-      success_callbacks: [],
-    },
-  }),
+  answer: ({ serving }) => {
+    const fault = unreadiness(serving);
+    return {
+      status: fault === undefined ? 200 : 503,
+      value: {
+        status: fault ?? 'healthy',
+        // Members of LiteLLM's answer that probes and dashboards read. This proxy has no cache.
+        db: storeStatus(serving),
+        cache: null,
+        litellm_version: serving.version,
+        success_callbacks: [],
+      },
+    };
+  },
 };
+
+/** Returns why no request can be served; undefined: some can. */
+function unreadiness({ isDraining, settings, health }: SharedState): string | undefined {
+  if (isDraining()) return 'draining';
+  if (settings.deployments.length === 0) return 'no models';
+  const canServe = settings.deployments.some(({ id }) => health.coolingMs(id) === 0 && !health.failedChecks.has(id));
+  return canServe ? undefined : 'all deployments cool down or fail their health checks';
+}
+
+function storeStatus({ keys }: SharedState): string {
+  if (keys === null) return 'Not connected';
+  return keys.store.isAvailable ? 'connected' : 'disconnected';
+}
 
 const models: PolledPage = {
   label: '/v1/models',

@@ -5,16 +5,17 @@
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { answerJson, answerText } from '../exchange/answer/answer-json.js';
 import { endpoints } from '../endpoints/index.js';
-import type { Exchange } from '../exchange/exchange.js';
+import type { Exchange, SharedState } from '../exchange/exchange.js';
 import { endpointPaths, plainPath } from '../endpoints/paths.js';
 import { refuse } from '../exchange/answer/refusal.js';
 import { noSuchPath } from '../errors/path.js';
 import { toProxyError } from '../errors/proxy-error.js';
 import { managementPaths } from '../management/paths.js';
 import type { Metrics } from '../metrics.js';
+import type { Deployment } from '../providers/deployment.js';
 import type { ProxySettings } from '../settings.js';
 import { rawPaths } from '../pass-through/paths.js';
-import { checkHealth, type HealthReport } from './health.js';
+import { healthReport, type HealthReport } from './health.js';
 import { renderHome } from './home.js';
 import { deploymentStates } from './deployment-states.js';
 import { describeDeployments } from './models.js';
@@ -45,8 +46,11 @@ export function createPages(metrics: Pick<Metrics, 'expose'>): Pages {
     answerText(exchange, 200, contentType, text);
   });
   app.get('/health', async (request: Request, { locals: { exchange } }: Reply) => {
-    const model = typeof request.query['model'] === 'string' ? request.query['model'] : null;
-    answerJson(exchange, 200, await health(exchange, model));
+    const { model, model_id: id } = request.query;
+    const isForAll = typeof model !== 'string' && typeof id !== 'string';
+    const report = await health(exchange, isForAll ? null : { model, id });
+    // As in LiteLLM: monitoring can rely on the status for a model.
+    answerJson(exchange, isForAll || report.healthy_count > 0 ? 200 : 503, report);
   });
   app.get(['/model/info', '/v1/model/info'], (request: Request, { locals: { exchange } }: Reply) => {
     const id = request.query['litellm_model_id'];
@@ -92,18 +96,28 @@ const pagePolicy = [
  * Makes one report at a time for the same model, and one for all models. Concurrent requests share the
  * report, because each check costs tokens.
  */
-function sharedHealthCheck(): (exchange: Exchange, model: string | null) => Promise<HealthReport> {
+function sharedHealthCheck(): (exchange: Exchange, wanted: WantedModel | null) => Promise<HealthReport> {
   const running = new Map<string, Promise<HealthReport>>();
-  return ({ serving }, model) => {
-    const key = model ?? '';
+  return ({ serving }, wanted) => {
+    const key = JSON.stringify(wanted);
     const current = running.get(key);
     if (current !== undefined) return current;
-    const { router, settings } = serving;
-    const deployments = model === null ? settings.deployments : router.deploymentsOf(model);
-    const report = checkHealth(serving, deployments).finally(() => running.delete(key));
+    const report = healthReport(serving, wantedDeployments(serving, wanted)).finally(() => running.delete(key));
     running.set(key, report);
     return report;
   };
+}
+
+/** The query of `/health`: a public name of a model, or the id of a deployment, which has priority. */
+interface WantedModel {
+  readonly model: unknown;
+  readonly id: unknown;
+}
+
+function wantedDeployments({ router, settings }: SharedState, wanted: WantedModel | null): readonly Deployment[] {
+  if (wanted === null) return settings.deployments;
+  if (typeof wanted.id === 'string') return settings.deployments.filter(({ id }) => id === wanted.id);
+  return router.deploymentsOf(String(wanted.model));
 }
 
 /** Lists all routes, in the format of LiteLLM's `/routes`. */

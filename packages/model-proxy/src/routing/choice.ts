@@ -6,7 +6,7 @@ import type { Selection } from './router.js';
 import { strategies, type StrategyInput } from './strategies.js';
 
 /** The part of {@link DeploymentHealth} that the choice depends on. */
-type Availability = Pick<DeploymentHealth, 'isCalm' | 'coolingMs' | 'isOnTrial'>;
+type Availability = Pick<DeploymentHealth, 'isCalm' | 'coolingMs' | 'isOnTrial' | 'failedChecks'>;
 
 /** The state from which {@link choose} chooses. */
 export interface ChoiceInput extends StrategyInput {
@@ -30,14 +30,17 @@ export function choose(selections: readonly Selection[], input: ChoiceInput): Se
 }
 
 /**
- * Returns the selections that do not cool down, without those that another request tries. If there
- * is none, returns these, too, and then all.
+ * Returns the selections that do not cool down, without those whose checks fail and those that
+ * another request tries. If there is none, returns these, too, and then all. A failed request counts
+ * more than a failed check, because it shows what clients get.
  */
 function preferAvailable(selections: readonly Selection[], health: Availability): readonly Selection[] {
   const warm = selections.filter(({ deployment }) => health.coolingMs(deployment.id) === 0);
   if (warm.length === 0) return selections;
-  const free = warm.filter(({ deployment }) => !health.isOnTrial(deployment.id));
-  return free.length === 0 ? warm : free;
+  const passing = warm.filter(({ deployment }) => !health.failedChecks.isAvoided(deployment.id));
+  const usable = passing.length === 0 ? warm : passing;
+  const free = usable.filter(({ deployment }) => !health.isOnTrial(deployment.id));
+  return free.length === 0 ? usable : free;
 }
 
 /** Returns the selections below their limit, or all selections if all have reached it. */

@@ -128,3 +128,32 @@ describe('after a cooldown', () => {
     expect(health.coolingMs('a')).toBe(5000);
   });
 });
+
+describe('a failed check', () => {
+  const select = (health: ReturnType<typeof setUp>['health']) => {
+    const deployments = ['a', 'b'].map((id) => makeDeployment({ id, apiBase: `https://${id}.test/v1` }));
+    const settings = { deployments, modelGroupAlias: new Map<string, string>(), strategy: SIMPLE_SHUFFLE };
+    return createRouter(settings, { health, random: () => 0 }).select('public')?.deployment.id;
+  };
+
+  it('moves requests to other deployments until it is too old', () => {
+    const { clock, health } = setUp();
+    health.failedChecks.add('a', clock.now + 1000, true);
+    expect(select(health)).toBe('b');
+    clock.now += 1000;
+    expect([health.failedChecks.has('a'), select(health)]).toEqual([false, 'a']);
+  });
+
+  it('counts less than a failed request', () => {
+    const { clock, health, fail } = setUp();
+    health.failedChecks.add('a', clock.now + 60_000, true);
+    fail('rateLimit', {}, 'b');
+    expect(select(health)).toBe('a');
+  });
+
+  it('only informs if it must not change the choice', () => {
+    const { clock, health } = setUp();
+    health.failedChecks.add('a', clock.now + 1000, false);
+    expect([health.failedChecks.has('a'), select(health)]).toEqual([true, 'a']);
+  });
+});

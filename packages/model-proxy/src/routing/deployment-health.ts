@@ -5,6 +5,7 @@
  */
 import type { FailureKind } from '../errors/failure-kind.js';
 import { coolsDown, cooldownMsOf, isBlamed, type Failure, type Minute } from './cooldown-rule.js';
+import { createFailedChecks, type FailedChecks } from './failed-checks.js';
 
 /** The health of all deployments. */
 export interface DeploymentHealth {
@@ -18,7 +19,9 @@ export interface DeploymentHealth {
   coolingMs(id: string): number;
   /** Returns whether a request tries the deployment after its cooldown. */
   isOnTrial(id: string): boolean;
-  /** Whether no deployment needs a check: none cools down, and none must be tried. */
+  /** Failed checks in the background. A successful request removes that of its deployment. */
+  readonly failedChecks: FailedChecks;
+  /** Whether all deployments are equally available: none cools down, must be tried or is avoided. */
   readonly isCalm: boolean;
   /** All deployments that have failed since the start, for the metrics. */
   readonly states: ReadonlyMap<string, DeploymentState>;
@@ -62,6 +65,7 @@ export function createDeploymentHealth(
   const states = new Map<string, State>();
   /** Number of deployments on probation, which includes those that cool down. */
   let onProbation = 0;
+  const failedChecks = createFailedChecks(now);
 
   const stateOf = (id: string): State => {
     let state = states.get(id);
@@ -83,6 +87,7 @@ export function createDeploymentHealth(
       const state = stateOf(id);
       currentMinute(state).successes += 1;
       state.isSuspect = false;
+      if (!failedChecks.isEmpty) failedChecks.remove(id);
       // A request that began before the cooldown does not end it.
       if (!state.isOnProbation || state.coolsUntil > now()) return;
       state.isOnProbation = false;
@@ -111,11 +116,12 @@ export function createDeploymentHealth(
       const state = states.get(id);
       if (state?.isOnProbation === true) state.trialUntil = now() + TRIAL_MS;
     },
+    failedChecks,
     isSuspect: (id) => states.get(id)?.isSuspect === true,
     coolingMs: (id) => Math.max(0, (states.get(id)?.coolsUntil ?? 0) - now()),
     isOnTrial: (id) => (states.get(id)?.trialUntil ?? 0) > now(),
     get isCalm() {
-      return onProbation === 0;
+      return onProbation === 0 && failedChecks.isEmpty;
     },
     states,
   };

@@ -1,5 +1,6 @@
 /** The state of routing, which all requests share. It survives reloads, and lives as long as the process. */
 import type { Log } from '@rackless/daemon/log/log.js';
+import type { CheckRecord } from './check-record.js';
 import { createDeploymentHealth, type DeploymentHealth } from './deployment-health.js';
 import { createLatencies, type Latencies } from './latencies.js';
 import { createLimits, type Limits } from './limits.js';
@@ -10,6 +11,8 @@ export interface RoutingState {
   readonly limits: Limits;
   readonly latencies: Latencies;
   readonly health: DeploymentHealth;
+  /** Results of the last checks in the background. */
+  readonly checks: Map<string, CheckRecord>;
   readonly retryBudget: RetryBudget;
 }
 
@@ -21,6 +24,7 @@ export function createRoutingState(log: Pick<Log, 'warn'>): RoutingState {
     health: createDeploymentHealth((id, cooldownMs, failure) =>
       log.warn('a deployment cools down', { deployment: id, seconds: cooldownMs / 1000, failure }),
     ),
+    checks: new Map(),
     retryBudget: createRetryBudget(),
   };
 }

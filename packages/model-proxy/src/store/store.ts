@@ -22,6 +22,8 @@ export type KeyChanges = ReadonlyMap<string, StoredKey | null>;
 export interface Store {
   /** All keys by digest. The map changes when a change is stored. */
   readonly keys: ReadonlyMap<string, StoredKey>;
+  /** Whether the last attempt to store something succeeded. */
+  readonly isAvailable: boolean;
   /** Grows with each change of the keys. */
   readonly keysRevision: number;
   /**

@@ -107,8 +107,10 @@ describe('keys in Redis', () => {
     expect(store.keys.has('k')).toBe(true);
     store.addUsage(request);
     await until(() => logged.some((line) => line.startsWith('the usage cannot be stored')), 'the warning');
+    expect(store.isAvailable).toBe(false);
     redis.resume();
     await until(() => logged.includes('the usage can be stored again'), 'the recovery');
+    await until(() => store.isAvailable, 'the store');
     await until(
       async () =>
         await put(store, 'y', keyOf()).then(

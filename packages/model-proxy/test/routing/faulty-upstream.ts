@@ -9,6 +9,7 @@ export type Behavior =
   | 'hang' // never answers
   | 'half' // announces a long answer, sends some bytes, and resets the connection
   | 'garbage' // answers 200 with a text
+  | 'unlisted' // works, but has no list of models
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: unknown };
 
 /** A running upstream. */
@@ -83,6 +84,10 @@ function behave(behavior: Behavior, request: IncomingMessage, response: ServerRe
   }
   if (behavior === 'garbage') {
     response.writeHead(200, { 'content-type': 'application/json' }).end('Please log in.');
+    return;
+  }
+  if (behavior === 'unlisted' && request.method === 'GET') {
+    response.writeHead(404, { 'content-type': 'text/plain' }).end('Not Found');
     return;
   }
   if (typeof behavior === 'object') {

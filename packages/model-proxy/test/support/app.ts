@@ -55,6 +55,7 @@ export function settingsOf(deployments: readonly Deployment[], changed: Partial<
     retry: { retries: 0, policy: new Map(), groupPolicies: new Map(), minWaitMs: 0, budget: 0.2 },
     cooldown: { isDisabled: false, cooldownMs: 5000, allowedFails: null, policy: new Map() },
     fallback: { general: new Map(), contextWindow: new Map(), contentPolicy: new Map(), max: 5 },
+    healthChecks: { showsDetails: true, concurrency: 16, skipsDisabled: false, background: null },
     overload: null,
     strategy: SIMPLE_SHUFFLE,
     modelNameInResponse: 'provider',

@@ -152,11 +152,7 @@ const general: readonly SettingGroup[] = [
     'key_management_system key_management_settings use_google_kms use_azure_key_vault',
   ),
   ignored('sends notifications', 'alerting alerting_threshold alert_types alert_to_webhook_url alerting_args otel'),
-  ignored(
-    'checks upstreams in the background',
-    `background_health_checks health_check_interval health_check_details health_check_concurrency enable_health_check_routing
-    health_check_staleness_threshold health_check_ignore_transient_errors use_shared_health_check`,
-  ),
+  ignored('shares the results of checks among proxies', 'use_shared_health_check'),
   ignored(
     'opens paths or other access, which stays closed',
     `pass_through_endpoints public_routes litellm_key_header_name user_header_name user_header_mappings enable_client_side_credentials
@@ -184,7 +180,7 @@ const router: readonly SettingGroup[] = [
   refused('reserves deployments for some clients', 'enable_tag_filtering tag_filtering_match_any'),
   ignored(
     RETRIES,
-    `max_retries enable_pre_call_checks enable_health_check_routing health_check_staleness_threshold
+    `max_retries enable_pre_call_checks
     ignore_invalid_deployments deployment_affinity_ttl_seconds model_group_affinity_config default_priority polling_interval`,
   ),
   ignored(

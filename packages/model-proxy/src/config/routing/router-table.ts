@@ -1,6 +1,7 @@
 /** The tables of settings about deployments: how the proxy selects them, and what follows a failure. */
 import { defaults } from '../defaults.js';
 import { boolean, mapping, number, seconds, texts, wholeNumber } from '../setting-types.js';
+import { healthRoutingRows } from '../health-rows.js';
 import { allowedFails, fallbacks, retryCounts, retryCountsByGroup } from './routing-types.js';
 import { affinityChecks, routingStrategy, strategyArgs } from './strategy-types.js';
 
@@ -138,6 +139,7 @@ export const routerTable = {
     name: 'allowed_fails_policy',
     doc: 'Other values of `allowed_fails` for some failures. Example: `{TimeoutErrorAllowedFails: 10}`.',
   }),
+  ...healthRoutingRows,
   modelGroupAlias: mapping({
     name: 'model_group_alias',
     doc: 'Other names of model groups. Example: `{"gpt-4": "gpt-4o"}`. `/v1/models` lists them. It does not list a hidden name: `{"gpt-4": {"model": "gpt-4o", "hidden": true}}`.',

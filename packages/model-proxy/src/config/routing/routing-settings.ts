@@ -2,6 +2,7 @@
 import type {
   CooldownSettings,
   FallbackSettings,
+  HealthCheckSettings,
   OverloadSettings,
   RetrySettings,
   StrategySettings,
@@ -76,7 +77,31 @@ function readOverload({ values }: Block<typeof generalTable>): OverloadSettings 
   };
 }
 
-/** Resolves all settings about deployment groups and overload. */
+/** Resolves the settings of health checks. `router_settings` override `general_settings`. */
+function readHealthChecks(
+  { values: general }: Block<typeof generalTable>,
+  { values: router }: Block<typeof routerTable>,
+): HealthCheckSettings {
+  const { healthCheckModelGroups, healthCheckConcurrency } = general;
+  const intervalMs = (general.healthCheckInterval ?? defaults.healthCheckIntervalSeconds) * 1000;
+  const staleness = router.healthCheckStaleness ?? general.healthCheckStaleness;
+  const background = {
+    intervalMs,
+    method: general.healthCheckMethod ?? 'models',
+    modelGroups: healthCheckModelGroups === undefined ? null : new Set(healthCheckModelGroups),
+    steersRouting: router.enableHealthCheckRouting ?? general.enableHealthCheckRouting ?? false,
+    staleMs: staleness === undefined ? 2 * intervalMs : staleness * 1000,
+    ignoresTransient: router.healthCheckIgnoreTransient ?? general.healthCheckIgnoreTransient ?? false,
+  };
+  return {
+    showsDetails: general.healthCheckDetails ?? true,
+    concurrency: healthCheckConcurrency ?? defaults.healthCheckConcurrency,
+    skipsDisabled: general.healthCheckSkipDisabled ?? false,
+    background: general.backgroundHealthChecks === true ? background : null,
+  };
+}
+
+/** Resolves all settings about deployment groups, overload and health checks. */
 export function readRoutingSettings(
   router: Block<typeof routerTable>,
   settings: Block<typeof settingsTable>,
@@ -88,5 +113,6 @@ export function readRoutingSettings(
     retry: readRetries(router, settings),
     cooldown: readCooldowns(router, settings),
     fallback: readFallbackSettings(router, settings),
+    healthChecks: readHealthChecks(general, router),
   };
 }

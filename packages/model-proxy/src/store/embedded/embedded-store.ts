@@ -112,6 +112,10 @@ class EmbeddedStore implements Store {
     return this.#table.keys;
   }
 
+  get isAvailable(): boolean {
+    return !this.#hasFailed;
+  }
+
   get keysRevision(): number {
     return this.#table.revision;
   }

@@ -25,6 +25,8 @@ interface RedisStoreOptions {
 const KEY = 'key';
 const ALIAS = 'alias';
 const FLUSH_MS = 500;
+/** Redis is read once a second. After this time without a read, it counts as unavailable. */
+const MAX_SILENCE_MS = 5000;
 const MAX_ATTEMPTS = 10;
 
 /** Connects to the store. @throws {StoreError} Redis does not answer. */
@@ -48,6 +50,12 @@ class SharedKeys implements SharedKeyStore {
   readonly #closing = new AbortController();
   readonly #flushing: Promise<void>;
   #hasFailed = false;
+  /** The last successful read, by the monotonic clock. */
+  #readAt = performance.now();
+
+  get isAvailable(): boolean {
+    return !this.#hasFailed && performance.now() - this.#readAt < MAX_SILENCE_MS;
+  }
 
   constructor(shared: SharedStore, { log, keepDays }: RedisStoreOptions) {
     this.shared = shared;
@@ -55,6 +63,7 @@ class SharedKeys implements SharedKeyStore {
     this.#usage = new RedisUsage(shared, keepDays);
     this.#load();
     shared.onChange(() => this.#load());
+    shared.onBeat(() => (this.#readAt = performance.now()));
     this.#flushing = this.#flushAlways();
   }
 

@@ -1,0 +1,138 @@
+/** Checks all deployments again and again, and stores the results. */
+import { setMaxListeners } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Log } from '@rackless/daemon/log/log.js';
+import type { SharedState } from '../exchange/exchange.js';
+import type { Deployment } from '../providers/deployment.js';
+import type { CheckResult } from '../routing/check-record.js';
+import type { BackgroundCheckSettings } from '../settings.js';
+import { checkList, checkModel, type SharedLists } from './check.js';
+import { inTurn } from './in-turn.js';
+
+/** Checks in the background. */
+interface BackgroundChecks {
+  /** Uses new settings. Running checks end without a result. */
+  apply(serving: SharedState): void;
+  stop(): void;
+}
+
+/** Share by which the time between two rounds varies. */
+const JITTER = 0.1;
+/** Maximum time before the first round. */
+const MAX_FIRST_WAIT_MS = 5000;
+/** Time between the starts of two checks, so that many deployments do not slow down clients' requests. */
+const GAP_MS = 5;
+/** Minimum time between two rounds. */
+const MIN_PAUSE_MS = 50;
+const transient: ReadonlySet<number | null> = new Set([408, 429]);
+
+/** Creates the checks. They begin with {@link BackgroundChecks.apply}. */
+export function createBackgroundChecks(log: Pick<Log, 'info' | 'warn' | 'error'>): BackgroundChecks {
+  let current = new AbortController();
+  return {
+    apply(serving) {
+      current.abort();
+      current = new AbortController();
+      const { background } = serving.settings.healthChecks;
+      const checked = background === null ? [] : checkedDeployments(serving.settings.deployments, background);
+      forgetOthers(serving, checked);
+      if (background === null || checked.length === 0) return;
+      const { signal } = current;
+      // One listener for each check at the same time.
+      setMaxListeners(0, signal);
+      repeat(serving, checked, background, log, signal).catch((error: unknown) => {
+        if (!signal.aborted) log.error('checking deployments in the background', { error });
+      });
+    },
+    stop: () => current.abort(),
+  };
+}
+
+function checkedDeployments(
+  deployments: readonly Deployment[],
+  { modelGroups }: BackgroundCheckSettings,
+): readonly Deployment[] {
+  return deployments.filter((one) => !isCheckDisabled(one) && (modelGroups?.has(one.modelName) ?? true));
+}
+
+/** Returns whether `model_info` of a deployment excludes it from checks in the background. */
+export function isCheckDisabled({ modelInfo }: Deployment): boolean {
+  return modelInfo['disable_background_health_check'] === true;
+}
+
+/** Removes the results of deployments that are no longer checked. */
+function forgetOthers({ checks, health }: SharedState, checked: readonly Deployment[]): void {
+  const ids = new Set(checked.map(({ id }) => id));
+  for (const id of checks.keys()) {
+    if (ids.has(id)) continue;
+    checks.delete(id);
+    health.failedChecks.remove(id);
+  }
+}
+
+type CheckLog = Pick<Log, 'info' | 'warn'>;
+
+/** Checks all deployments in rounds, until the signal. */
+async function repeat(
+  serving: SharedState,
+  deployments: readonly Deployment[],
+  settings: BackgroundCheckSettings,
+  log: CheckLog,
+  signal: AbortSignal,
+): Promise<never> {
+  const { intervalMs } = settings;
+  const pause = (ms: number) => delay(ms, undefined, { ref: false, signal });
+  await pause(Math.random() * Math.min(JITTER * intervalMs, MAX_FIRST_WAIT_MS));
+  for (;;) {
+    const end = performance.now() + intervalMs * (1 - JITTER + 2 * JITTER * Math.random());
+    await checkAll(serving, deployments, settings, log, signal);
+    await pause(Math.max(MIN_PAUSE_MS, end - performance.now()));
+  }
+}
+
+/** Checks each deployment once. */
+async function checkAll(
+  serving: SharedState,
+  deployments: readonly Deployment[],
+  settings: BackgroundCheckSettings,
+  log: CheckLog,
+  signal: AbortSignal,
+): Promise<void> {
+  const lists: SharedLists = new Map();
+  let nextAt = performance.now();
+  await inTurn(deployments, serving.settings.healthChecks.concurrency, async (deployment) => {
+    nextAt = Math.max(performance.now(), nextAt + GAP_MS);
+    await delay(nextAt - performance.now(), undefined, { ref: false, signal });
+    const startedAt = performance.now();
+    const result =
+      settings.method === 'models'
+        ? await checkList(serving, deployment, lists, signal)
+        : await checkModel(serving, deployment, signal);
+    signal.throwIfAborted();
+    store(serving, deployment, result, { settings, log, durationMs: performance.now() - startedAt });
+  });
+}
+
+interface Storing {
+  readonly settings: BackgroundCheckSettings;
+  readonly log: CheckLog;
+  readonly durationMs: number;
+}
+
+/** Stores a result, and logs it if the one before was different. */
+function store(
+  { checks, health }: SharedState,
+  { id }: Deployment,
+  result: CheckResult,
+  { settings, log, durationMs }: Storing,
+): void {
+  const errorBefore = checks.get(id)?.error ?? null;
+  const checkedAt = Date.now();
+  checks.set(id, { ...result, checkedAt, durationMs });
+  const { error, status, isChecked } = result;
+  if (error !== null && errorBefore === null) log.warn('a health check failed', { deployment: id, reason: error });
+  if (error === null && errorBefore !== null) log.info('a health check succeeded again', { deployment: id });
+  if (error === null || !isChecked) health.failedChecks.remove(id);
+  else if (!settings.ignoresTransient || !transient.has(status))
+    health.failedChecks.add(id, checkedAt + settings.staleMs, settings.steersRouting);
+}

@@ -1,0 +1,21 @@
+/** Works on items, some of them at the same time. */
+
+/**
+ * Calls a function for each item.
+ * @param limit maximum number of calls at the same time.
+ * @returns the results in the order of the items.
+ */
+export async function inTurn<Item, Result>(
+  items: readonly Item[],
+  limit: number,
+  work: (item: Item) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  const entries = items.entries();
+  const worker = async (): Promise<void> => {
+    // All workers share the iterator.
+    for (const [index, item] of entries) results[index] = await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
+  return results;
+}

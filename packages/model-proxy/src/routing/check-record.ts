@@ -1,0 +1,18 @@
+/** Results of health checks. */
+
+/** The result of a health check. */
+export interface CheckResult {
+  /** What is wrong, without secrets; null: the deployment works. */
+  readonly error: string | null;
+  /** Status of the failed answer, as clients would get it; null: healthy, or not checked. */
+  readonly status: number | null;
+  /** Whether a request was sent. Some models cannot be checked. */
+  readonly isChecked: boolean;
+}
+
+/** The result of a check in the background. */
+export interface CheckRecord extends CheckResult {
+  /** Time of the check, in milliseconds since 1970. */
+  readonly checkedAt: number;
+  readonly durationMs: number;
+}
