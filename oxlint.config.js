@@ -18,7 +18,7 @@ const layers = {
     ['shared-store/'],
     ['log/'],
     ['files/', 'http/', 'text/', 'yaml/'],
-    ['error-code.ts', 'version.ts'],
+    ['deadline.ts', 'error-code.ts', 'version.ts'],
   ],
   libvirt: [
     ['index.ts'],

@@ -1,11 +1,11 @@
 /** Runs all probes at the same time, each with a time limit. */
+import { withDeadline } from '@rackless/daemon/deadline.js';
 import { readTextFile } from '@rackless/daemon/files/text-file.js';
 import type { SettingKey } from '../config/settings.js';
 import type { HostRef } from '../drivers/hosts-control.js';
 import { CloudError } from '../drivers/nova/cloud/cloud-error.js';
 import { commandLine } from '../findings/commands.js';
 import { note, problem, type Finding } from '../findings/finding.js';
-import { late, within } from '../findings/within.js';
 import { clientCertificates, serverCertificate } from './certificates.js';
 import { clock } from './clock.js';
 import { examineConfiguration } from './configuration.js';
@@ -83,11 +83,11 @@ function textOf(file: string): string {
 async function run(probe: Probe, examined: Examined): Promise<readonly Finding[]> {
   const { subject } = probe;
   try {
-    const found = await within(examined.timeoutMs, Promise.resolve(probe.examine(examined)));
-    if (found !== late) return found;
-    const seconds = examined.timeoutMs / 1000;
-    const message = `This part was not examined, because it took longer than ${seconds} s, so the daemon may hang there.`;
-    return [problem(subject, message, commandLine('bmc-daemon', 'doctor', '--timeout', String(seconds * 4)))];
+    return await withDeadline(Promise.resolve(probe.examine(examined)), examined.timeoutMs, () => {
+      const seconds = examined.timeoutMs / 1000;
+      const message = `This part was not examined, because it took longer than ${seconds} s, so the daemon may hang there.`;
+      return [problem(subject, message, commandLine('bmc-daemon', 'doctor', '--timeout', String(seconds * 4)))];
+    });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return [problem(subject, `This part cannot be examined: ${reason}.`, 'dmesg | tail')];

@@ -15,7 +15,7 @@ export interface Deadline {
  * @param work must reject with the reason of its signal when the signal aborts.
  * @throws {ImageError} mediaUnreachable at the deadline; else what the work throws.
  */
-export async function withDeadline<Result>(
+export async function abortAtDeadline<Result>(
   { ms, message }: Deadline,
   signal: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<Result>,

@@ -8,7 +8,7 @@ import type { ImageRequest } from './image.js';
 import { authoritiesOf } from './image-authorities.js';
 import { countedBody, tooLarge } from './image-body.js';
 import { ImageError } from './image-error.js';
-import { withDeadline, type Deadline } from './image-deadline.js';
+import { abortAtDeadline, type Deadline } from './image-deadline.js';
 import { exchange, reading, seconds } from './image-exchange.js';
 import { anyHost, imageHosts, type HostRules } from './image-hosts.js';
 
@@ -147,7 +147,7 @@ async function followWithinDeadline(
   signal: AbortSignal,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Followed> {
-  return await withDeadline(answerDeadline(request.url, limits), signal, (within) =>
+  return await abortAtDeadline(answerDeadline(request.url, limits), signal, (within) =>
     followRedirects(method, request, limits, within, headers),
   );
 }

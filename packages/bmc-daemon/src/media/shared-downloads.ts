@@ -1,5 +1,5 @@
 /** Downloads of images for several callers. Callers with the same key share one download. */
-import { withDeadline, type Deadline } from './image-deadline.js';
+import { abortAtDeadline, type Deadline } from './image-deadline.js';
 import { storedUrl, type ImageRequest } from './image.js';
 
 /** Receives 0 to 100 during a download. */
@@ -70,7 +70,7 @@ export class SharedDownloads<Result> {
     const download = this.#findOrBegin(key, begin);
     if (onProgress !== undefined) download.listeners.add(onProgress);
     try {
-      return await take(await withDeadline(deadline, signal, (within) => abortable(download.result, within)));
+      return await take(await abortAtDeadline(deadline, signal, (within) => abortable(download.result, within)));
     } finally {
       if (onProgress !== undefined) download.listeners.delete(onProgress);
       download.waiting -= 1;

@@ -11,7 +11,7 @@ import { MIN_INTERVAL_SECONDS, type ReportDefinitions } from './report-definitio
 import type { ReportMessage, ReportSource, ReportSubscriber } from '../offers/report-source.js';
 import type { Report } from './report.js';
 import { ReportSubscriptions } from './report-subscriptions.js';
-import { withDeadline, type Measurement, type Sample, type Samplers } from './sampler.js';
+import { waitForSample, type Measurement, type Sample, type Samplers } from './sampler.js';
 
 interface ReportScheduleOptions {
   readonly driver: Pick<HypervisorDriver, 'listSystems'>;
@@ -214,7 +214,7 @@ export class ReportSchedule implements ReportSource {
           sample.clockMs >= (this.#begun.get(machine.uuid) ?? -Infinity)
         : false;
     if (isRecent && sample !== undefined) return this.#make(machine, sample);
-    return this.#make(machine, await withDeadline(sampler.sample(), waitMs));
+    return this.#make(machine, await waitForSample(sampler.sample(), waitMs));
   }
 
   #make(machine: SystemRef, sample: Sample): Report {

@@ -2,6 +2,7 @@
  * Samples the hypervisor's counters, however many clients ask: one sample for all machines, or one
  * for each machine if the hypervisor has to be asked for each.
  */
+import { withDeadline } from '@rackless/daemon/deadline.js';
 import { DriverError } from '../drivers/driver-error.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
 import type { MachineStatistics, StatisticsControl } from '../drivers/statistics-control.js';
@@ -170,16 +171,8 @@ class Sampler {
  * Waits for a sample up to a deadline. The query continues for later callers.
  * @throws {DriverError} unavailable, at the deadline.
  */
-export async function withDeadline(sampling: Promise<Sample>, ms: number): Promise<Sample> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new DriverError('unavailable', 'reading the statistics of the machines: the host takes long to answer'));
-    }, ms);
+export async function waitForSample(sampling: Promise<Sample>, ms: number): Promise<Sample> {
+  return await withDeadline(sampling, ms, () => {
+    throw new DriverError('unavailable', 'reading the statistics of the machines: the host takes long to answer');
   });
-  try {
-    return await Promise.race([sampling, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -2,6 +2,7 @@
  * The connections of a replica to Redis. Each command has a deadline. No command waits for a
  * connection.
  */
+import { withDeadline } from '../deadline.js';
 import { maskUrl } from '../text/mask-url.js';
 import { StoreUnavailable } from './store-unavailable.js';
 
@@ -54,7 +55,7 @@ export async function connectRedis(url: string): Promise<RedisLink> {
     for (const client of [commands, messages]) if (client.isOpen) client.destroy();
   };
   try {
-    await withDeadline(Promise.all([commands.connect(), messages.connect()]), CONNECT_MS);
+    await answerOf(Promise.all([commands.connect(), messages.connect()]), CONNECT_MS);
   } catch (error) {
     close();
     const why = reasonOf(lastError ?? error);
@@ -66,14 +67,14 @@ export async function connectRedis(url: string): Promise<RedisLink> {
     command: async (words) => {
       try {
         if (!commands.isReady) throw new Error(`there is no connection (${reasonOf(lastError)})`);
-        return await withDeadline(commands.sendCommand([...words]), COMMAND_MS);
+        return await answerOf(commands.sendCommand([...words]), COMMAND_MS);
       } catch (error) {
         throw new StoreUnavailable(`the shared store does not answer: ${reasonOf(error)}`, { cause: error });
       }
     },
     subscribe: async (channel, listener) => {
       try {
-        await withDeadline(messages.subscribe(channel, listener), COMMAND_MS);
+        await answerOf(messages.subscribe(channel, listener), COMMAND_MS);
       } catch (error) {
         throw new StoreUnavailable(`the shared store does not answer: ${reasonOf(error)}`, { cause: error });
       }
@@ -81,16 +82,11 @@ export async function connectRedis(url: string): Promise<RedisLink> {
   };
 }
 
-async function withDeadline<T>(result: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ms / 1000} s`)), ms);
+/** @throws {Error} at the deadline. */
+async function answerOf<Answer>(answer: Promise<Answer>, ms: number): Promise<Answer> {
+  return await withDeadline(answer, ms, () => {
+    throw new Error(`no answer within ${ms / 1000} s`);
   });
-  try {
-    return await Promise.race([result, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function reasonOf(error: unknown): string {

@@ -1,8 +1,8 @@
 /** Examines an OpenStack cloud for `bmc-daemon doctor`. */
 import { z } from 'zod';
+import { withDeadline } from '@rackless/daemon/deadline.js';
 import { commandLine, editCommand } from '../../findings/commands.js';
 import { note, problem, warning, type Finding } from '../../findings/finding.js';
-import { late, within } from '../../findings/within.js';
 import { CloudError } from './cloud/cloud-error.js';
 import { cloudServices, type CloudService } from './cloud/cloud-services.js';
 import type { CloudSettings } from './cloud/cloud-settings.js';
@@ -36,8 +36,7 @@ export async function diagnoseCloud(cloud: CloudSettings, timeoutMs: number): Pr
     run('server', 'list'),
   );
   try {
-    const found = await within(timeoutMs, examine(session, run));
-    return found === late ? [silent] : found;
+    return await withDeadline(examine(session, run), timeoutMs, () => [silent]);
   } finally {
     session.close();
   }

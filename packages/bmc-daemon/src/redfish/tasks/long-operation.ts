@@ -2,6 +2,7 @@
  * Operations that may take longer than a client waits: fast ones give a plain answer, slow ones
  * become a task.
  */
+import { withDeadline } from '@rackless/daemon/deadline.js';
 import type { JsonObject } from '../json.js';
 import { toRedfishError, type ErrorContext } from '../messages/driver-errors.js';
 import type { RedfishError } from '../messages/errors.js';
@@ -72,16 +73,8 @@ export async function runLongOperation(
   };
   const work = operation.run({ progress: (percent) => report(percent), signal: cancelling.signal });
 
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<'late'>((resolve) => {
-    timer = setTimeout(resolve, waitMs, 'late');
-  });
-  try {
-    const outcome = await Promise.race([work, timeout]);
-    if (outcome !== 'late') return outcome === undefined || 'response' in outcome ? outcome : { messages: outcome };
-  } finally {
-    clearTimeout(timer);
-  }
+  const outcome = await withDeadline(work, waitMs, () => 'late' as const);
+  if (outcome !== 'late') return outcome === undefined || 'response' in outcome ? outcome : { messages: outcome };
 
   const { id } = tasks.create({
     name,

@@ -1,7 +1,7 @@
 /** Examines one libvirt host for `bmc-daemon doctor`. */
+import { withDeadline } from '@rackless/daemon/deadline.js';
 import { Hypervisor, isLibvirtError } from '@rackless/libvirt';
 import { problem, warning, type Finding } from '../../../findings/finding.js';
-import { late, within } from '../../../findings/within.js';
 import type { Account } from '../../../host/account.js';
 import type { SecureBootTemplates } from '../firmware-catalog.js';
 import { examineAcceleration, examineDevice } from './acceleration.js';
@@ -57,8 +57,8 @@ export async function diagnoseHost(options: HostDiagnosisOptions): Promise<HostD
 async function connectionFailure(hypervisor: Hypervisor, host: ExaminedHost): Promise<Finding | null> {
   const { timeoutMs } = host;
   try {
-    const connected = await within(timeoutMs, hypervisor.connected({ retry: false, timeoutMs }));
-    return connected === late ? silentHost(host) : null;
+    const connected = hypervisor.connected({ retry: false, timeoutMs }).then(() => null);
+    return await withDeadline(connected, timeoutMs, () => silentHost(host));
   } catch (error) {
     return connectionFinding(error, host);
   }
@@ -79,10 +79,7 @@ async function examineConnected(
   }));
   // Without QEMU, libvirt has no version to report. After its start, it first examines QEMU for
   // seconds.
-  const qemu = within(timeoutMs, hypervisor.getVersion(call)).then(
-    (version) => (version === late ? null : version),
-    () => null,
-  );
+  const qemu = withDeadline(hypervisor.getVersion(call), timeoutMs, () => null).catch(() => null);
   const firmware = withQemu(own, capabilities, (found) =>
     examineFirmware(hypervisor, host, { capabilities: found, templates }),
   );
@@ -113,8 +110,7 @@ interface Libvirt {
 /** Returns the report, or the reason why there is none. */
 async function reported(own: Promise<Libvirt>, host: ExaminedHost): Promise<Libvirt | Finding> {
   try {
-    const found = await within<Libvirt>(host.timeoutMs, own);
-    return found === late ? silentHost(host) : found;
+    return await withDeadline(own, host.timeoutMs, () => silentHost(host));
   } catch (error) {
     return isLibvirtError(error, 'CALL_TIMEOUT') ? silentHost(host) : connectionFinding(error, host);
   }
@@ -143,8 +139,7 @@ async function settled(
   otherwise: () => readonly Finding[] = () => [],
 ): Promise<readonly Finding[]> {
   try {
-    const result = await within(host.timeoutMs, work);
-    return result === late ? [...otherwise(), slowHost(host)] : result;
+    return await withDeadline(work, host.timeoutMs, () => [...otherwise(), slowHost(host)]);
   } catch (error) {
     if (isLibvirtError(error, 'CALL_TIMEOUT')) return [...otherwise(), slowHost(host)];
     const message = `libvirt cannot report this part of the host: ${reasonOf(error)}.`;

@@ -3,6 +3,7 @@
  * running machine, which may hang. The sizes are therefore cached and refreshed in the background.
  * Only the first reader of a machine, or of changed disks, waits for a short time.
  */
+import { withDeadline } from '@rackless/daemon/deadline.js';
 import type { Domain } from '@rackless/libvirt';
 import type { Disk } from '../xml/devices/device.js';
 
@@ -45,7 +46,7 @@ export class DiskCapacity {
       if (performance.now() > known.freshUntil) void this.#refresh(domain, disks, key);
       return known.capacities;
     }
-    return await this.#within(this.#refresh(domain, disks, key));
+    return await withDeadline(this.#refresh(domain, disks, key), this.#waitMs, () => new Map());
   }
 
   #refresh(domain: Domain, disks: readonly Disk[], key: string): Promise<Capacities> {
@@ -81,18 +82,6 @@ export class DiskCapacity {
       }
     }
     return found;
-  }
-
-  async #within(reading: Promise<Capacities>): Promise<Capacities> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<Capacities>((resolve) => {
-      timer = setTimeout(() => resolve(new Map()), this.#waitMs);
-    });
-    try {
-      return await Promise.race([reading, late]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 }
 

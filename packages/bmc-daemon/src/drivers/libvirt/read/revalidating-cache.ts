@@ -2,6 +2,7 @@
  * A cache for slow requests: it returns the last value and refreshes it in the background, as
  * stale-while-revalidate (RFC 5861) does.
  */
+import { withDeadline } from '@rackless/daemon/deadline.js';
 
 /** Times of a {@link RevalidatingCache}, in milliseconds. */
 interface RevalidatingCacheOptions {
@@ -56,7 +57,7 @@ export class RevalidatingCache<Value> {
     if (entry.request === undefined && this.#now() >= entry.refreshAt) this.#refresh(entry, request);
     // Does not wait for the retry of a failed request.
     if (entry.value === undefined && entry.failures === 0 && entry.request !== undefined) {
-      await within(entry.request, this.#options.waitMs);
+      await withDeadline(entry.request, this.#options.waitMs, () => undefined);
     }
     return entry.value;
   }
@@ -87,18 +88,5 @@ export class RevalidatingCache<Value> {
       .finally(() => {
         entry.request = undefined;
       });
-  }
-}
-
-/** Waits for the promise, at most this long. */
-async function within(end: Promise<void>, waitMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, waitMs);
-  });
-  try {
-    await Promise.race([end, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -1,6 +1,7 @@
 /** Authorized requests to the services of a cloud. */
 import { setMaxListeners } from 'node:events';
 import type { z } from 'zod';
+import { withDeadline } from '@rackless/daemon/deadline.js';
 import { CloudError } from '../cloud/cloud-error.js';
 import { cloudServices, type CloudService } from '../cloud/cloud-services.js';
 import type { CloudSettings } from '../cloud/cloud-settings.js';
@@ -195,16 +196,9 @@ async function named<T>(service: CloudService, sent: Promise<T>): Promise<T> {
 
 /** Waits until a deadline. @throws {CloudFailure} after it. */
 async function before<T>(deadline: number, result: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    const fail = (): void => reject(new CloudFailure('timeout', 'asking Keystone for a token: no answer in time'));
-    timer = setTimeout(fail, Math.max(0, deadline - performance.now()));
+  return await withDeadline(result, Math.max(0, deadline - performance.now()), () => {
+    throw new CloudFailure('timeout', 'asking Keystone for a token: no answer in time');
   });
-  try {
-    return await Promise.race([result, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 const isRedirect = ({ status }: CloudAnswer): boolean => status >= 300 && status < 400;

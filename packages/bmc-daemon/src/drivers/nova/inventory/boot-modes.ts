@@ -3,9 +3,9 @@
  * A reader of one server waits for these properties. Readers of many servers get only modes that
  * are known already, because a listing must not cost one request for each server.
  */
+import { withDeadline } from '@rackless/daemon/deadline.js';
 import type { FirmwareType } from '../../snapshot/firmware-snapshot.js';
 import type { Server } from '../compute/server.js';
-import { within } from '../http/patience.js';
 import { firmwareTypeOf } from './image-firmware.js';
 import type { Images } from './image-properties.js';
 
@@ -47,7 +47,8 @@ export function createBootModes(images: Images): BootModes {
           () => true,
           () => false,
         );
-        if ((await within(PATIENCE_MS, asked)) === undefined) silentUntil = performance.now() + PAUSE_MS;
+        if ((await withDeadline(asked, PATIENCE_MS, () => 'late')) === 'late')
+          silentUntil = performance.now() + PAUSE_MS;
       }
       return known.get(key) ?? null;
     },

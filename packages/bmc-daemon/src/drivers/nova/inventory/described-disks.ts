@@ -1,5 +1,6 @@
 /** The disks of servers with the sizes and names of their volumes, which only Cinder knows. */
 import { isDeepStrictEqual } from 'node:util';
+import { withDeadline } from '@rackless/daemon/deadline.js';
 import type { DiskSnapshot } from '../../snapshot/hardware-snapshot.js';
 import { gibibytes, VOLUME_BUS } from '../compute/server-disks.js';
 import type { CloudSession } from '../http/session.js';
@@ -29,21 +30,11 @@ export function createVolumes(session: CloudSession): Volumes {
    * Returns the volume; undefined if the request takes too long. The request continues for later
    * readers.
    */
-  const soon = async (reading: Promise<Volume | undefined>): Promise<Volume | undefined> => {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<undefined>((resolve) => {
-      const giveUp = (): void => {
-        silentUntil = performance.now() + FAILURE_MS;
-        resolve(undefined);
-      };
-      timer = setTimeout(giveUp, performance.now() < silentUntil ? 0 : PATIENCE_MS);
+  const soon = (reading: Promise<Volume | undefined>): Promise<Volume | undefined> =>
+    withDeadline(reading, performance.now() < silentUntil ? 0 : PATIENCE_MS, () => {
+      silentUntil = performance.now() + FAILURE_MS;
+      return undefined;
     });
-    try {
-      return await Promise.race([reading, late]);
-    } finally {
-      clearTimeout(timer);
-    }
-  };
   return {
     read: (id) => cache.read(id),
     find: async (id) => {

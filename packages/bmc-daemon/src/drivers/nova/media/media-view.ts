@@ -1,8 +1,8 @@
 /** The drive and the boot settings of a server, as members of its snapshot. */
+import { withDeadline } from '@rackless/daemon/deadline.js';
 import { imageName } from '../../../media/image.js';
 import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
 import type { Server } from '../compute/server.js';
-import { within } from '../http/patience.js';
 import type { CloudImage, ImageApi } from '../image/image-api.js';
 import { holderOf, knownState, storedState } from './state-store.js';
 
@@ -60,7 +60,7 @@ export function createMediaView(api: Pick<ImageApi, 'list'>, { freshMs, bootsNet
   };
   const refresh = async (): Promise<void> => {
     if (listing === undefined && performance.now() >= nextAt) listing = list();
-    if (listing !== undefined) await within(PATIENCE_MS, listing);
+    if (listing !== undefined) await withDeadline(listing, PATIENCE_MS, () => undefined);
   };
   const completed = new WeakMap<SystemSnapshot, { readonly key: string; readonly result: SystemSnapshot }>();
   return {
