@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import { createLog, outputFormat } from '@rackless/daemon/log/log.js';
 import { handleSignals } from '@rackless/daemon/process/signals.js';
+import { exitCodeOfStart } from '@rackless/daemon/process/start-failure.js';
 import { printStartReport } from '@rackless/daemon/process/start-report.js';
 import { createNotify, startWatchdog } from '@rackless/daemon/process/systemd-notify.js';
 import { inspectSettings, type Inspection } from '../config/inspect.js';
@@ -48,7 +49,7 @@ export async function serve(load: () => LoadedSettings): Promise<number> {
     log.flush();
     if (!(error instanceof StartError)) throw error;
     printStartReport({ faults: [error.message], warnings: [] });
-    return error.exitCode;
+    return exitCodeOfStart(error);
   }
   const notify = createNotify({ environment: process.env, log });
   startWatchdog({ environment: process.env, notify, pid: process.pid });

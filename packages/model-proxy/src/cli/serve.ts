@@ -1,9 +1,8 @@
 /** The command `model-proxy`: runs the proxy until a signal ends it. */
-import { FolderInUseError } from '@rackless/daemon/files/folder-lock.js';
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
-import { ListenError } from '@rackless/daemon/network/listener.js';
 import { createLog, outputFormat } from '@rackless/daemon/log/log.js';
 import { handleSignals } from '@rackless/daemon/process/signals.js';
+import { exitCodeOfStart } from '@rackless/daemon/process/start-failure.js';
 import { printStartReport } from '@rackless/daemon/process/start-report.js';
 import { createNotify, startWatchdog } from '@rackless/daemon/process/systemd-notify.js';
 import { ConfigError, loadConfig, type LoadedConfig } from '../config/load.js';
@@ -13,7 +12,7 @@ import type { StartOptions } from './start-options.js';
 /**
  * Serves until SIGTERM or SIGINT. Standard error has a line for each fault of the start.
  * @returns the exit code: 0 after a signal, 78 for a faulty configuration or a file that cannot be
- * used, 1 if the proxy cannot listen.
+ * used, 1 if the cause may be temporary, such as a port in use.
  */
 export async function serve({ warnings, ...options }: StartOptions): Promise<number> {
   const load = () => loadConfig(options);
@@ -38,11 +37,7 @@ export async function serve({ warnings, ...options }: StartOptions): Promise<num
     log.flush();
     if (!(error instanceof StartError)) throw error;
     printStartReport({ faults: [error.message], warnings: [] });
-    // Code 1 makes systemd retry: a port, an address or the store's folder may become available. Damaged files need a
-    // person.
-    return error.cause instanceof ListenError || error.cause instanceof FolderInUseError
-      ? exitCode.failed
-      : exitCode.configuration;
+    return exitCodeOfStart(error);
   }
   const notify = createNotify({ environment: options.environment, log });
   startWatchdog({ environment: options.environment, notify, pid: process.pid });

@@ -100,6 +100,15 @@ describe('model-proxy key', () => {
 });
 
 describe('a proxy with a store', () => {
+  it('ends with exit code 1 if Redis does not answer at the start, so that systemd starts it again', async () => {
+    const file = write('config.yaml', withStore().replace('store: state', 'store: redis://127.0.0.1:1'));
+    expect(await run(['--config', file, ...LOCAL])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/connecting to redis:\/\/127\.0\.0\.1:1: .*\n$/),
+    });
+  });
+
   it('MP-72 answers 429 with Retry-After when a key has no requests left', async () => {
     const url = await serve().address();
     const key = (await command(url, 'create', '--rpm', '1')).stdout.trim();
