@@ -1,6 +1,6 @@
 /** Metrics of the hosts. A host that does not answer has only `bmc_host_up`. */
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { readHosts, type HostFacts, type HostsControl } from './drivers/hosts-control.js';
+import { readHostSnapshots, type HostFacts, type HostsControl } from './drivers/hosts-control.js';
 
 /**
  * Registers the metrics of the hosts.
@@ -52,7 +52,7 @@ export function registerHostMetrics(hosts: HostsControl, register: Registry): ()
   };
 
   return async () => {
-    const snapshots = await readHosts(hosts);
+    const snapshots = await readHostSnapshots(hosts);
     // Removes hosts that are gone, and the values of hosts that do not answer.
     for (const metric of [up, info, cpuSeconds, cpus, memory, freeMemory, machines]) metric.reset();
     for (const { name, reachable, facts } of snapshots) {

@@ -65,7 +65,7 @@ export function createMetrics(driver: Pick<HypervisorDriver, 'ping' | 'hosts'>):
     },
   });
 
-  const readHosts = driver.hosts === undefined ? undefined : registerHostMetrics(driver.hosts, register);
+  const readHostMetrics = driver.hosts === undefined ? undefined : registerHostMetrics(driver.hosts, register);
 
   return {
     requestStarted(method) {
@@ -77,7 +77,7 @@ export function createMetrics(driver: Pick<HypervisorDriver, 'ping' | 'hosts'>):
       };
     },
     expose: async () => {
-      await readHosts?.();
+      await readHostMetrics?.();
       return { contentType: register.contentType, text: await register.metrics() };
     },
     clear: () => register.clear(),

@@ -79,7 +79,7 @@ export interface HostsControl {
 }
 
 /** Reads all hosts. A host whose read fails counts as unreachable, so that the others are still shown. */
-export async function readHosts(hosts: HostsControl): Promise<readonly HostSnapshot[]> {
+export async function readHostSnapshots(hosts: HostsControl): Promise<readonly HostSnapshot[]> {
   const read = async (ref: HostRef): Promise<HostSnapshot> => {
     try {
       return await hosts.read(ref.name);

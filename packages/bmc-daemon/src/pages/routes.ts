@@ -7,7 +7,7 @@ import express, { type NextFunction, type Request, type Response } from 'express
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import { DriverError } from '../drivers/driver-error.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
-import { readHosts } from '../drivers/hosts-control.js';
+import { readHostSnapshots } from '../drivers/hosts-control.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
 import type { Metrics } from '../metrics.js';
 import { errorAnswer } from '../redfish/answer.js';
@@ -139,7 +139,7 @@ async function machinesPage(driver: PagesDriver, version: string, response: Repl
   try {
     const [machines, hosts] = await Promise.all([
       readMachines(driver),
-      driver.hosts === undefined ? [] : readHosts(driver.hosts),
+      driver.hosts === undefined ? [] : readHostSnapshots(driver.hosts),
     ]);
     response.end(renderMachines({ hypervisor: driver.name, version, machines, hosts }));
   } catch (error) {

@@ -1,11 +1,11 @@
 /** Handles management requests: authorization, body, answer. */
+import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
 import { adminOnly } from '../errors/access.js';
 import { ProxyError, requestFault, toProxyError } from '../errors/proxy-error.js';
 import { answerJson, answerText } from '../exchange/answer/answer-json.js';
 import { refuse } from '../exchange/answer/refusal.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { readWhole } from '../pass-through/body-reader.js';
-import { StoreUnavailable } from '../store/store.js';
 import { managementPaths, pathsOfKeys, type ManagementPath } from './paths.js';
 import type { ManagementRequest } from './request.js';
 

@@ -30,7 +30,7 @@ export interface Store {
    * Changes keys. Changes run one after the other. A change is on the disk when the promise
    * resolves, and requests see it from then on.
    * @param change makes the change from the present keys. It may run more than once.
-   * @throws what `change` throws; {@link StoreUnavailable}: the change may not be stored.
+   * @throws what `change` throws; StoreUnavailable: the change may not be stored.
    */
   changeKeys<Result>(
     change: (keys: KeysInChange) => { readonly changes: KeyChanges; readonly result: Result },
@@ -44,7 +44,7 @@ export interface Store {
   /**
    * Reads the rows of some days.
    * @param from first day: `2026-11-01`; @param to last day.
-   * @throws {StoreUnavailable}
+   * @throws {StoreUnavailable} of packages/daemon
    */
   readUsage(from: string, to: string): Promise<readonly UsageRow[]>;
   /** Writes everything and closes the store. */
@@ -54,11 +54,6 @@ export interface Store {
 /** A store that several proxies share. */
 export interface SharedKeyStore extends Store {
   readonly shared: SharedStore;
-}
-
-/** The store cannot be read or written now. The message has the reason. */
-export class StoreUnavailable extends Error {
-  override readonly name = 'StoreUnavailable';
 }
 
 /** The store cannot be opened. The message is one line for the operator. */

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
 import { digestOf } from '../../src/store/keys.js';
-import { StoreUnavailable } from '../../src/store/store.js';
 import { call, open } from '../harness/call.js';
 import { deploymentAt, json } from '../support/app.js';
 import { MASTER, serveKeys, type KeyedApp } from './fixture.js';

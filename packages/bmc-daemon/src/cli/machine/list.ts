@@ -2,14 +2,14 @@
 import type { LoadedSettings } from '../../config/load.js';
 import { listMachines } from '../../drivers/libvirt/lab/list.js';
 import type { ListFlags } from './commands.js';
-import { readHosts } from './session.js';
+import { readLabHosts } from './session.js';
 
 /**
  * Prints the machines of one host, or of all hosts.
  * @returns the exit code: 1 if a host failed. The machines of the others are printed.
  */
 export async function list(loaded: LoadedSettings, { json = false, ...flags }: ListFlags): Promise<number> {
-  const { readings, areSeveral, code } = await readHosts(loaded, flags, listMachines);
+  const { readings, areSeveral, code } = await readLabHosts(loaded, flags, listMachines);
   if (readings.length === 0) return code;
   const machines = readings.flatMap(({ host, result }) => result.map((machine) => ({ ...machine, host })));
   if (json) {

@@ -16,7 +16,7 @@ interface HostChoice {
   readonly host?: string;
 }
 
-/** The result of {@link readHosts}. */
+/** The result of {@link readLabHosts}. */
 interface HostReadings<Result> {
   /** The hosts that answered, in the order of the settings. */
   readonly readings: readonly { readonly host: string; readonly result: Result }[];
@@ -30,7 +30,7 @@ interface HostReadings<Result> {
  * Reads one host, or all hosts of the settings at once. Prints why a host failed.
  * @param host one of several hosts; undefined: all.
  */
-export async function readHosts<Result>(
+export async function readLabHosts<Result>(
   loaded: LoadedSettings,
   { host: hostName }: HostChoice,
   read: (host: LabHost) => Promise<Result>,

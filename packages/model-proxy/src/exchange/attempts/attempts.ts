@@ -9,7 +9,7 @@ import { ProxyError, toProxyError } from '../../errors/proxy-error.js';
 import type { FailureKind } from '../../errors/failure-kind.js';
 import type { Target } from '../../endpoints/paths.js';
 import { isDoubtful } from '../../routing/cooldown-rule.js';
-import { noDeploymentFor } from '../../routing/no-deployment.js';
+import { coolingError, noDeploymentFor } from '../../routing/no-deployment.js';
 import { isRepeatable, maxRetriesOf, nextAttempt, retryAfterOf, waitMs } from '../../routing/retry-plan.js';
 import type { Deployment } from '../../providers/deployment.js';
 import type { RoutedRequest, Selection } from '../../routing/router.js';
@@ -22,7 +22,7 @@ import { checkRequiredMembers } from '../request/required-members.js';
 import { readReportOptions } from '../report-options.js';
 import { shownTimeout } from '../request-timeouts.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
-import { blame, coolingError, noteAttempt } from './blame.js';
+import { blame, noteAttempt } from './failure-reports.js';
 import { firstToRetry, type Failed, type LastError } from './failed.js';
 import { Fallbacks, selectFallback } from './fallbacks.js';
 import { outgoingRequest, tracedRequest } from './outgoing.js';
@@ -166,7 +166,7 @@ export class Attempts implements AttemptOwner {
   #enter(selection: Selection): ProxyError | undefined {
     const { serving } = this.#exchange;
     if (!serving.health.isCalm && serving.health.coolingMs(selection.deployment.id) > 0)
-      return coolingError(serving, this.#model);
+      return coolingError(serving.router, serving.health, this.#model);
     const refused = this.#send(selection);
     return refused === undefined || this.#tryUntried() ? undefined : refused;
   }

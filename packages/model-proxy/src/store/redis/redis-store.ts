@@ -6,10 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { openSharedStore, type SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
-import { StoreUnavailable as NoAnswer } from '@rackless/daemon/shared-store/store-unavailable.js';
+import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
 import { periodAt } from '../budget-periods.js';
 import { storedKey, type StoredKey } from '../keys.js';
-import { StoreError, StoreUnavailable, type KeyChanges, type KeysInChange, type SharedKeyStore } from '../store.js';
+import { StoreError, type KeyChanges, type KeysInChange, type SharedKeyStore } from '../store.js';
 import type { RequestUsage, UsageRow } from '../usage.js';
 import { RedisUsage } from './redis-usage.js';
 
@@ -34,7 +34,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Shared
   try {
     return new SharedKeys(await openSharedStore(options.url, 'model-proxy', options.log), options);
   } catch (error) {
-    if (error instanceof NoAnswer) throw new StoreError(error.message, { cause: error });
+    if (error instanceof StoreUnavailable) throw new StoreError(error.message, { cause: error });
     throw error;
   }
 }
@@ -92,15 +92,10 @@ class SharedKeys implements SharedKeyStore {
   async changeKeys<Result>(
     change: (keys: KeysInChange) => { readonly changes: KeyChanges; readonly result: Result },
   ): Promise<Result> {
-    try {
-      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-        await this.shared.sync();
-        const { changes, result } = change(this.#view());
-        if (changes.size === 0 || (await this.shared.commit(this.#commitOf(changes)))) return result;
-      }
-    } catch (error) {
-      if (error instanceof NoAnswer) throw new StoreUnavailable(error.message, { cause: error });
-      throw error;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      await this.shared.sync();
+      const { changes, result } = change(this.#view());
+      if (changes.size === 0 || (await this.shared.commit(this.#commitOf(changes)))) return result;
     }
     throw new StoreUnavailable('other proxies change the same keys');
   }

@@ -4,13 +4,13 @@ import { chooseFirmware } from '../firmware/firmware-choice.js';
 import { chooseAddresses, type Addresses } from './addresses.js';
 import { buildMachine, type Blueprint } from './build.js';
 import { differencesOf } from './compare.js';
-import { readHostFacts } from './host-facts.js';
+import { readGuestPlatform } from './guest-platform.js';
 import { LabError, reasonOf } from './lab-error.js';
 import type { LabHost } from './lab-host.js';
 import { openLabPool, plannedDisk, takenVolumes, type PlannedVolume } from './lab-pool.js';
 import { serialLogOf } from './logs.js';
 import { reportOf, type MachineReport, type OnReport } from './machine-report.js';
-import type { HostFacts, MachineSpec, Naming } from './machine-spec.js';
+import type { GuestPlatform, MachineSpec, Naming } from './machine-spec.js';
 import { machineXml, type FirmwareFiles, type MachinePlan } from './machine-xml.js';
 import { removeIncomplete, survey, type Survey } from './naming.js';
 
@@ -82,21 +82,21 @@ async function prepare(
   found: Survey,
 ): Promise<ReadonlyMap<string, Planned>> {
   await checkNetworks(host, spec, onAdvice);
-  const facts = await readHostFacts(host, spec);
-  if (facts.isKvmBroken) {
+  const platform = await readGuestPlatform(host, spec);
+  if (platform.isKvmBroken) {
     onAdvice('guests do not run with KVM on this host, so the new machines are emulated, which is slow');
   }
-  const firmware = await firmwareFiles(host, spec, facts);
+  const firmware = await firmwareFiles(host, spec, platform);
   await removeIncomplete(host, found);
   const pool = await openLabPool(host, spec.pool);
   const { missing: names, present } = found;
   const interfaces = spec.networks.length;
-  const addresses = chooseAddresses(naming, facts.hostName, present, { names, interfaces });
+  const addresses = chooseAddresses(naming, platform.hostName, present, { names, interfaces });
   const plans = names.map((name) => {
     const volumes = spec.diskBytes.map((bytes, index) => plannedDisk(pool, { machine: name, index, bytes }));
     const { uuid, macs } = addresses.get(name) ?? { uuid: '', macs: [] }; // It has every name.
     const record = recordOf(host, naming, name, { uuid, volumes });
-    return { plan: { name, uuid, spec, facts, firmware, macs, record }, volumes };
+    return { plan: { name, uuid, spec, platform, firmware, macs, record }, volumes };
   });
   const taken = takenVolumes(
     pool,
@@ -163,7 +163,11 @@ async function checkNetworks(
   }
 }
 
-async function firmwareFiles(host: LabHost, spec: MachineSpec, { architecture }: HostFacts): Promise<FirmwareFiles> {
+async function firmwareFiles(
+  host: LabHost,
+  spec: MachineSpec,
+  { architecture }: GuestPlatform,
+): Promise<FirmwareFiles> {
   const { bootLoaderMap, files, firmware } = host;
   const template = host.secureBootTemplates.disabled;
   return {
@@ -174,6 +178,6 @@ async function firmwareFiles(host: LabHost, spec: MachineSpec, { architecture }:
 
 async function checkSecureBoot({ firmware }: LabHost, plan: MachinePlan | undefined): Promise<void> {
   if (plan === undefined) return;
-  const { architecture, machineType } = plan.facts;
+  const { architecture, machineType } = plan.platform;
   await firmware.checkSecureBoot({ name: plan.name, architecture, machineType }, machineXml(plan, []));
 }

@@ -61,7 +61,7 @@ export function machineNames({ name, count }: Pick<Naming, 'name' | 'count'>): r
 }
 
 /** Properties of a host from which definitions of its machines follow. */
-export interface HostFacts {
+export interface GuestPlatform {
   /** Name of the host, a part of derived addresses. */
   readonly hostName: string;
   readonly architecture: string;

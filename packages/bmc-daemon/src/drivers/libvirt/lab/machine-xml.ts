@@ -7,7 +7,7 @@ import { emptyRecord } from '../xml/metadata/machine-record.js';
 import { setFirmware, type FirmwareChoice } from '../xml/os/firmware.js';
 import { setSecureBoot, type SecureBootFiles } from '../xml/os/secure-boot.js';
 import { derivedSerial, derivedWwn } from './addresses.js';
-import type { HostFacts, MachineSpec, NetworkLink } from './machine-spec.js';
+import type { GuestPlatform, MachineSpec, NetworkLink } from './machine-spec.js';
 
 /** The firmware files that a definition names; null members: libvirt selects them. */
 export interface FirmwareFiles {
@@ -26,7 +26,7 @@ export interface MachinePlan {
   readonly name: string;
   readonly uuid: string;
   readonly spec: MachineSpec;
-  readonly facts: HostFacts;
+  readonly platform: GuestPlatform;
   readonly firmware: FirmwareFiles;
   /** One address for each network of the spec. */
   readonly macs: readonly string[];
@@ -48,19 +48,19 @@ export function machineXml(plan: MachinePlan, disks: readonly DiskVolume[]): str
 }
 
 function domain(plan: MachinePlan, disks: readonly DiskVolume[]): Markup {
-  const { name, uuid, spec, facts } = plan;
-  const isX86 = facts.architecture === 'x86_64';
-  return element('domain', { type: facts.domainType }, [
+  const { name, uuid, spec, platform } = plan;
+  const isX86 = platform.architecture === 'x86_64';
+  return element('domain', { type: platform.domainType }, [
     element('name', {}, name),
     element('uuid', {}, uuid),
     element('memory', { unit: 'MiB' }, spec.memoryMiB),
     element('vcpu', {}, spec.cpus),
     element('os', {}, [
-      element('type', { arch: facts.architecture, machine: facts.machineType }, 'hvm'),
+      element('type', { arch: platform.architecture, machine: platform.machineType }, 'hvm'),
       isX86 && spec.firmware === 'bios' ? element('bios', { useserial: 'yes' }) : null,
     ]),
     element('features', {}, [element('acpi'), isX86 ? element('apic') : null]),
-    cpu(spec, facts),
+    cpu(spec, platform),
     element('clock', { offset: 'utc' }),
     // As a server: it restarts when its system asks for it, and stays off otherwise.
     element('on_poweroff', {}, 'destroy'),
@@ -70,7 +70,7 @@ function domain(plan: MachinePlan, disks: readonly DiskVolume[]): Markup {
   ]);
 }
 
-function cpu({ cpuModel, cpus }: MachineSpec, { cpuMode }: HostFacts): Markup {
+function cpu({ cpuModel, cpus }: MachineSpec, { cpuMode }: GuestPlatform): Markup {
   const topology = element('topology', { sockets: 1, cores: cpus, threads: 1 });
   if (cpuModel === null) return element('cpu', { mode: cpuMode }, [topology]);
   return element('cpu', { mode: 'custom', match: 'exact' }, [

@@ -26,15 +26,15 @@ const AGENT_TIMEOUT_MS = 500;
 
 const AGENT_CHANNEL = 'org.qemu.guest_agent.0';
 
-/** The facts about an interface that the host knows. */
-interface HostFacts {
+/** The answer of the host about an interface. */
+interface HostAnswer {
   readonly leases: readonly NetworkDhcpLease[];
   readonly domainName: string | null;
   readonly speedMbps: number | null;
 }
 
-/** The facts that the guest agent reports. */
-interface GuestFacts {
+/** The answer of the guest agent. */
+interface GuestAnswer {
   readonly interfaces: readonly DomainInterface[];
   readonly hostName: string | null;
 }
@@ -44,13 +44,13 @@ const nothing: NetworkFacts = new Map();
 /** Reads leases and guest agents, and caches the answers. */
 export class GuestNetworkReader {
   readonly #host: Host;
-  readonly #hostFacts = new RevalidatingCache<HostFacts>({
+  readonly #hostAnswers = new RevalidatingCache<HostAnswer>({
     waitMs: WAIT_MS,
     freshMs: 5_000,
     staleMs: 30_000,
     retryMs: 5_000,
   });
-  readonly #guestFacts = new RevalidatingCache<GuestFacts>({
+  readonly #guestAnswers = new RevalidatingCache<GuestAnswer>({
     waitMs: WAIT_MS,
     freshMs: 15_000,
     staleMs: 60_000,
@@ -66,9 +66,9 @@ export class GuestNetworkReader {
     if (system.state === 'shutoff' || system.state === 'crashed') return nothing;
     const { uuid, interfaces } = system;
     const [guest, ...host] = await Promise.all([
-      this.#guestFacts.get(uuid, () => this.#askGuest(machine)),
+      this.#guestAnswers.get(uuid, () => this.#askGuest(machine)),
       ...interfaces.map((nic) =>
-        this.#hostFacts.get(`${uuid} ${nic.mac} ${nic.type} ${nic.source ?? ''}`, () => this.#askHost(nic)),
+        this.#hostAnswers.get(`${uuid} ${nic.mac} ${nic.type} ${nic.source ?? ''}`, () => this.#askHost(nic)),
       ),
     ]);
     return new Map(interfaces.map(({ mac }, index) => [mac, merge(mac, host[index], guest)]));
@@ -77,11 +77,11 @@ export class GuestNetworkReader {
   /** Forgets machines that do not exist anymore. */
   retain(uuids: ReadonlySet<string>): void {
     const isKnown = (key: string): boolean => uuids.has(key.slice(0, 36));
-    this.#guestFacts.retain(isKnown);
-    this.#hostFacts.retain(isKnown);
+    this.#guestAnswers.retain(isKnown);
+    this.#hostAnswers.retain(isKnown);
   }
 
-  async #askHost({ mac, type, source }: InterfaceSnapshot): Promise<HostFacts> {
+  async #askHost({ mac, type, source }: InterfaceSnapshot): Promise<HostAnswer> {
     const { hypervisor, timeoutMs } = this.#host;
     const speedMbps = type === 'direct' && source !== null ? await this.#speedOf(source) : null;
     if (type !== 'network' || source === null) return { leases: [], domainName: null, speedMbps };
@@ -106,7 +106,7 @@ export class GuestNetworkReader {
     }
   }
 
-  async #askGuest({ domain }: Machine): Promise<GuestFacts> {
+  async #askGuest({ domain }: Machine): Promise<GuestAnswer> {
     const { timeoutMs } = this.#host;
     // Does not call a guest without a connected agent, because the call would wait.
     if (!hasAgent(await domain.getXmlDesc(0, { timeoutMs }))) return { interfaces: [], hostName: null };
@@ -133,7 +133,7 @@ function readSpeed(text: string | null): number | null {
 }
 
 /** Returns the addresses that the guest reports, or else its leases that have not expired. */
-function merge(mac: string, host: HostFacts | undefined, guest: GuestFacts | undefined): InterfaceFacts {
+function merge(mac: string, host: HostAnswer | undefined, guest: GuestAnswer | undefined): InterfaceFacts {
   const leases = (host?.leases ?? []).filter(({ expiryTimeSeconds: end }) => end === 0 || end * 1000 > Date.now());
   const own = guest?.interfaces.find(({ hwaddr }) => hwaddr?.toLowerCase() === mac)?.addresses;
   const leased = new Set(leases.map(({ address }) => address));

@@ -1,20 +1,20 @@
-/** Facts about a host that decide how its new machines look. */
+/** The platform of a host that decides how its new machines look. */
 import { attempt } from '../failure.js';
 import { guestCapabilities, MACHINE_TYPES, type GuestCapabilities } from '../guest-capabilities.js';
 import { readCapabilities } from '../host-capabilities.js';
 import { LabError } from './lab-error.js';
 import type { LabHost } from './lab-host.js';
 import { runsWithKvm } from './kvm-test.js';
-import type { HostFacts, MachineSpec } from './machine-spec.js';
+import type { GuestPlatform, MachineSpec } from './machine-spec.js';
 
 /** Architectures of hosts on which the definitions are tested. */
 const ARCHITECTURES: readonly string[] = ['x86_64', 'aarch64'];
 
 /**
- * Reads the facts, and checks that the host supports the machine.
+ * Reads the platform, and checks that the host supports the machine.
  * @throws {LabError} with everything that is missing; DriverError unavailable.
  */
-export async function readHostFacts(host: LabHost, spec: MachineSpec): Promise<HostFacts> {
+export async function readGuestPlatform(host: LabHost, spec: MachineSpec): Promise<GuestPlatform> {
   const { hypervisor, timeoutMs } = host;
   const options = { timeoutMs };
   const [hostName, text] = await attempt('reading the capabilities of the host', () =>

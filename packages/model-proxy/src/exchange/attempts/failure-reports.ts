@@ -1,11 +1,10 @@
-/** Counts failures of attempts against their deployments. */
-import { allCoolingDown } from '../../errors/model.js';
+/** Reports failed attempts: to the health of their deployments, and to the metrics. */
 import type { ProxyError } from '../../errors/proxy-error.js';
 import { retryAfterOf } from '../../routing/retry-plan.js';
 import type { Selection } from '../../routing/router.js';
-import type { Exchange, SharedState } from '../exchange.js';
+import type { Exchange } from '../exchange.js';
 
-/** Counts a failure against its deployment, unless the client caused it. */
+/** Reports a failure to the health of its deployment, unless the client caused it. */
 export function blame(
   { serving, clientTimeouts }: Exchange,
   model: string,
@@ -21,13 +20,6 @@ export function blame(
     settings: serving.settings.cooldown,
     ownCooldownMs: deployment.cooldownMs,
   });
-}
-
-/** Makes the error for a model whose deployments all cool down. */
-export function coolingError({ router, health }: Pick<SharedState, 'router' | 'health'>, model: string): ProxyError {
-  const ids = router.candidates(model).map(({ deployment }) => deployment.id);
-  const coolingMs = Math.min(...ids.map((id) => health.coolingMs(id)));
-  return allCoolingDown(model, ids, Math.max(1, Math.ceil(coolingMs / 1000)));
 }
 
 /** Stores a failed attempt for the metrics. */
