@@ -11,8 +11,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { fetchWhole, startBareServer } from './bare-process.js';
+import { readFlags, report } from './harness/benchmark.js';
 import {
   costOf,
   fetchOnce,
@@ -23,16 +23,14 @@ import {
   type MeasuredDaemon,
 } from './measured-daemon.js';
 
-const { values: flags } = parseArgs({
-  options: {
-    machines: { type: 'string', default: '10000' },
-    rounds: { type: 'string', default: '3' },
-    clients: { type: 'string', default: '200' },
-  },
+const flags = readFlags({
+  machines: 10000,
+  rounds: 3,
+  clients: 200,
 });
-const machineCount = Number(flags.machines);
-const rounds = Number(flags.rounds);
-const clients = Number(flags.clients);
+const machineCount = flags.machines;
+const rounds = flags.rounds;
+const clients = flags.clients;
 
 /** CPU time of a start for each machine in milliseconds, memory for each machine in KiB, and ratios of CPU time. */
 const goals = { startMs: 0.5, memoryKiB: 24, collection: 2 };
@@ -58,13 +56,6 @@ const entries = Array.from({ length: machineCount }, (_, index) => entry(index +
 await writeFile(lab, `${schedule}machines:\n${entries.join('\n')}\n`);
 const samples = 'EMULATOR_FAKE_DRIVER = True\n';
 const many = `${samples}EMULATOR_FAKE_MACHINES = ${JSON.stringify(lab)}\nEMULATOR_TASK_AFTER_SECONDS = 60\n`;
-
-function report(what: string, value: number, unit: string, goal = Infinity): boolean {
-  const isMet = value <= goal;
-  const limit = goal === Infinity ? '' : `  goal ${goal}${unit}${isMet ? '' : '  MISSED'}`;
-  console.log(`  ${what.padEnd(58)} ${value.toFixed(2).padStart(9)}${unit}${limit}`);
-  return isMet;
-}
 
 /** Returns the resident memory of a process in KiB. */
 async function memoryKiB({ pid }: MeasuredDaemon): Promise<number> {

@@ -10,29 +10,33 @@
  * Needs libvirtd, and `npm run build` first. Starts private libvirtds with their test driver. Takes a
  * minute for each loss, and a minute for the start. Exits 1 if an event is missing or extra.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { Hypervisor, type Domain } from '@rackless/libvirt';
 import { startLibvirtd, type PrivateLibvirtd } from '../../libvirt/test/harness/libvirtd.js';
 import { addChange, streamPower, type PowerChanges } from './fleet/event-stream.js';
 import { latencyOf, latencyText, timeGet, type Timing } from './fleet/latency.js';
-import { fetchOnce, Machines, startMeasured, systemUri, until, type MeasuredDaemon } from './measured-daemon.js';
+import { inFolder, readFlags } from './harness/benchmark.js';
+import {
+  fetchOnce,
+  hostsSetting,
+  Machines,
+  startMeasured,
+  systemUri,
+  until,
+  untilListed,
+  type MeasuredDaemon,
+} from './measured-daemon.js';
 import { memoryOf } from './process-use.js';
 
-const { values: flags } = parseArgs({
-  options: {
-    hosts: { type: 'string', default: '20' },
-    machines: { type: 'string', default: '100' },
-    rate: { type: 'string', default: '200' },
-    losses: { type: 'string', default: '3' },
-    every: { type: 'string', default: '60' },
-  },
+const flags = readFlags({
+  hosts: 20,
+  machines: 100,
+  rate: 200,
+  losses: 3,
+  every: 60,
 });
-const each = Number(flags.machines);
-const hostCount = Number(flags.hosts);
+const each = flags.machines;
+const hostCount = flags.hosts;
 /** How long a libvirtd is away, in milliseconds. */
 const awayMs = 4_000;
 
@@ -144,14 +148,14 @@ async function measure(daemon: MeasuredDaemon, hosts: readonly LabHost[]): Promi
     const all = hosts.filter(({ isUp }) => isUp);
     return all[number % all.length];
   };
-  const endChanges = atRate(Number(flags.rate), (number) => up(number)?.change());
+  const endChanges = atRate(flags.rate, (number) => up(number)?.change());
   const endGets = atRate(20, (number) => {
     const uri = systemUri((up(number)?.first ?? 1) + (number % each));
     const present = timings[phase];
     gets.push(timeGet(daemon, uri).then((timing) => present.push(timing)));
   });
-  for (let loss = 0; loss < Number(flags.losses); loss += 1) {
-    await sleep(Number(flags.every) * 1000 - awayMs);
+  for (let loss = 0; loss < flags.losses; loss += 1) {
+    await sleep(flags.every * 1000 - awayMs);
     const host = hosts[(loss * 7) % hosts.length];
     await host?.disconnect();
     // Events that libvirtd has not sent yet would end with it.
@@ -180,30 +184,25 @@ async function measure(daemon: MeasuredDaemon, hosts: readonly LabHost[]): Promi
   return missing + extra + other === 0;
 }
 
-const folder = await mkdtemp(join(tmpdir(), 'bmc-bench-'));
-const hosts: LabHost[] = [];
-try {
-  for (let index = 0; index < hostCount; index += 1) {
-    const host = new LabHost(1 + index * each, await startLibvirtd({ driver: 'test' }));
-    hosts.push(host);
-    await host.open();
-  }
-  console.log(`${hostCount} hosts with ${each} machines each have started`);
-  const uris = hosts.map(({ libvirtd }, index) => `'host-${index}': '${libvirtd.uri}'`);
-  const daemon = await startMeasured(folder, {
-    arguments: [],
-    lines: `EMULATOR_LIBVIRT_URI = {${uris.join(', ')}}\n`,
-  });
+const isMet = await inFolder(async (folder) => {
+  const hosts: LabHost[] = [];
   try {
-    await until('all machines', async () => {
-      const { body } = await fetchOnce(`${daemon.url}/redfish/v1/Systems`);
-      return body.includes(`"Members@odata.count":${hostCount * each}`);
-    });
-    process.exitCode = (await measure(daemon, hosts)) ? 0 : 1;
+    for (let index = 0; index < hostCount; index += 1) {
+      const host = new LabHost(1 + index * each, await startLibvirtd({ driver: 'test' }));
+      hosts.push(host);
+      await host.open();
+    }
+    console.log(`${hostCount} hosts with ${each} machines each have started`);
+    const uris = hosts.map(({ libvirtd }) => libvirtd.uri);
+    const daemon = await startMeasured(folder, { arguments: [], lines: hostsSetting(uris) });
+    try {
+      await untilListed(daemon, hostCount * each);
+      return await measure(daemon, hosts);
+    } finally {
+      await daemon.stop();
+    }
   } finally {
-    await daemon.stop();
+    for (const { libvirtd } of hosts) await libvirtd.stop();
   }
-} finally {
-  for (const { libvirtd } of hosts) await libvirtd.stop();
-  await rm(folder, { recursive: true });
-}
+});
+process.exitCode = isMet ? 0 : 1;

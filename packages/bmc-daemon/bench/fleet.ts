@@ -10,31 +10,28 @@
  * a daemon that has few machines. Times without waits for a CPU decide, because other processes use
  * the CPUs too: those of the benchmark are libvirtd and two clients. Exits 1 above a goal.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { startLibvirtd } from '../../libvirt/test/harness/libvirtd.js';
 import { fetchWhole, startBareServer } from './bare-process.js';
 import { measureFigures, type Figures } from './fleet/figures.js';
 import { report } from './fleet/report.js';
-import { fetchOnce, Machines, startMeasured, until, type MeasuredDaemon } from './measured-daemon.js';
+import { inFolder, readFlags } from './harness/benchmark.js';
+import { hostsSetting, Machines, startMeasured, untilListed, type MeasuredDaemon } from './measured-daemon.js';
 
-const { values: flags } = parseArgs({
-  options: {
-    machines: { type: 'string', default: '2000' },
-    few: { type: 'string', default: '10' },
-    hosts: { type: 'string', default: '1' },
-    storms: { type: 'string', default: '3' },
-    connections: { type: 'string', default: '2000' },
-    gets: { type: 'string', default: '500' },
-    fake: { type: 'boolean', default: false },
-  },
+const flags = readFlags({
+  machines: 2000,
+  few: 10,
+  hosts: 1,
+  storms: 3,
+  connections: 2000,
+  gets: 500,
+  fake: false,
 });
 const figureOptions = {
-  gets: Number(flags.gets),
-  storms: Number(flags.storms),
-  connections: Number(flags.connections),
+  gets: flags.gets,
+  storms: flags.storms,
+  connections: flags.connections,
 };
 
 async function measure(daemon: MeasuredDaemon, folder: string): Promise<Figures> {
@@ -80,16 +77,8 @@ async function startHost(count: number, first: number): Promise<LabHost> {
   };
 }
 
-/** Returns the lines of the configuration for these hosts. */
-function linesOf(hosts: readonly LabHost[]): string {
-  const [only] = hosts;
-  if (only !== undefined && hosts.length === 1) return `EMULATOR_LIBVIRT_URI = '${only.uri}'\n`;
-  return `EMULATOR_LIBVIRT_URI = {${hosts.map(({ uri }, index) => `'host-${index}': '${uri}'`).join(', ')}}\n`;
-}
-
 /** Starts a daemon with this number of machines, and measures it. */
-async function measureFleet(count: number, hostCount: number): Promise<Figures> {
-  const folder = await mkdtemp(join(tmpdir(), 'bmc-bench-'));
+async function measureFleet(folder: string, count: number, hostCount: number): Promise<Figures> {
   const hosts: LabHost[] = [];
   const each = Math.ceil(count / hostCount);
   try {
@@ -98,25 +87,23 @@ async function measureFleet(count: number, hostCount: number): Promise<Figures> 
     }
     const daemon = await startMeasured(folder, {
       arguments: flags.fake ? ['--fake'] : [],
-      lines: flags.fake ? `EMULATOR_FAKE_MACHINES = '${await fakeMachines(folder, count)}'\n` : linesOf(hosts),
+      lines: flags.fake
+        ? `EMULATOR_FAKE_MACHINES = '${await fakeMachines(folder, count)}'\n`
+        : hostsSetting(hosts.map(({ uri }) => uri)),
     });
     try {
-      await until('all machines', async () => {
-        const { body } = await fetchOnce(`${daemon.url}/redfish/v1/Systems`);
-        return body.includes(`"Members@odata.count":${count}`);
-      });
+      await untilListed(daemon, count);
       return await measure(daemon, folder);
     } finally {
       await daemon.stop();
     }
   } finally {
     for (const host of hosts) await host.stop();
-    await rm(folder, { recursive: true });
   }
 }
 
-const few = await measureFleet(Number(flags.few), 1);
-const many = await measureFleet(Number(flags.machines), Number(flags.hosts));
+const few = await inFolder((folder) => measureFleet(folder, flags.few, 1));
+const many = await inFolder((folder) => measureFleet(folder, flags.machines, flags.hosts));
 const where = flags.fake ? 'in memory' : `on ${flags.hosts} hosts`;
 const isMet = report(`${flags.machines} machines ${where}, ${flags.few} for comparison`, many, few);
 process.exitCode = isMet ? 0 : 1;

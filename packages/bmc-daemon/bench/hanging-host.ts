@@ -8,26 +8,30 @@
  * behind relays. Each round measures both cases, so that the load of the computer affects both. The
  * hang includes the time before the daemon has found out. Exits 1 above the goal.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { startNetworkLibvirtd, type NetworkLibvirtd } from '../../libvirt/test/harness/network-libvirtd.js';
 import { startRelay, type Relay } from '../../libvirt/test/harness/relay.js';
-import { fetchOnce, Machines, startMeasured, systemUri, until, type MeasuredDaemon } from './measured-daemon.js';
+import { inFolder, readFlags } from './harness/benchmark.js';
+import {
+  fetchOnce,
+  hostsSetting,
+  Machines,
+  startMeasured,
+  systemUri,
+  until,
+  untilListed,
+  type MeasuredDaemon,
+} from './measured-daemon.js';
 
-const { values: flags } = parseArgs({
-  options: {
-    hosts: { type: 'string', default: '10' },
-    machines: { type: 'string', default: '20' },
-    requests: { type: 'string', default: '3000' },
-    rounds: { type: 'string', default: '6' },
-  },
+const flags = readFlags({
+  hosts: 10,
+  machines: 20,
+  requests: 3000,
+  rounds: 6,
 });
-const hostCount = Number(flags.hosts);
-const machinesEach = Number(flags.machines);
-const requests = Number(flags.requests);
-const rounds = Number(flags.rounds);
+const hostCount = flags.hosts;
+const machinesEach = flags.machines;
+const requests = flags.requests;
+const rounds = flags.rounds;
 
 /** p99 with a hanging host, divided by p99 without. */
 const goal = 1.1;
@@ -107,27 +111,22 @@ async function compare(daemon: MeasuredDaemon, relay: Relay): Promise<boolean> {
   return ratio <= goal;
 }
 
-const folder = await mkdtemp(join(tmpdir(), 'bmc-bench-'));
-const hosts: LabHost[] = [];
-try {
-  for (let index = 0; index < hostCount; index += 1) hosts.push(await startHost(index));
-  const [first] = hosts;
-  if (first === undefined) throw new Error('--hosts must be positive');
-  const uris = hosts.map(({ relay }, index) => `'host-${index}': 'test+tcp://127.0.0.1:${relay.port}/default'`);
-  const daemon = await startMeasured(folder, {
-    arguments: [],
-    lines: `EMULATOR_LIBVIRT_URI = {${uris.join(', ')}}\n`,
-  });
+const isMet = await inFolder(async (folder) => {
+  const hosts: LabHost[] = [];
   try {
-    await until('all machines', async () => {
-      const { body } = await fetchOnce(`${daemon.url}/redfish/v1/Systems`);
-      return body.includes(`"Members@odata.count":${hostCount * machinesEach}`);
-    });
-    process.exitCode = (await compare(daemon, first.relay)) ? 0 : 1;
+    for (let index = 0; index < hostCount; index += 1) hosts.push(await startHost(index));
+    const [first] = hosts;
+    if (first === undefined) throw new Error('--hosts must be positive');
+    const uris = hosts.map(({ relay }) => `test+tcp://127.0.0.1:${relay.port}/default`);
+    const daemon = await startMeasured(folder, { arguments: [], lines: hostsSetting(uris) });
+    try {
+      await untilListed(daemon, hostCount * machinesEach);
+      return await compare(daemon, first.relay);
+    } finally {
+      await daemon.stop();
+    }
   } finally {
-    await daemon.stop();
+    for (const host of hosts) await stopHost(host);
   }
-} finally {
-  for (const host of hosts) await stopHost(host);
-  await rm(folder, { recursive: true });
-}
+});
+process.exitCode = isMet ? 0 : 1;

@@ -13,11 +13,8 @@
  * 1 above a goal.
  */
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { startLibvirtd } from '../../libvirt/test/harness/libvirtd.js';
+import { inFolder, readFlags, report } from './harness/benchmark.js';
 import {
   costOf,
   fetchOnce,
@@ -29,16 +26,14 @@ import {
   type MeasuredDaemon,
 } from './measured-daemon.js';
 
-const { values: flags } = parseArgs({
-  options: {
-    machines: { type: 'string', default: '300' },
-    'start-machines': { type: 'string', default: '2000' },
-    rounds: { type: 'string', default: '7' },
-    'busy-loops': { type: 'string', default: '6' },
-  },
+const flags = readFlags({
+  machines: 300,
+  'start-machines': 2000,
+  rounds: 7,
+  'busy-loops': 6,
 });
-const machineCount = Number(flags.machines);
-const rounds = Number(flags.rounds);
+const machineCount = flags.machines;
+const rounds = flags.rounds;
 
 /** Maximum values. */
 const goals = {
@@ -84,14 +79,6 @@ async function perPlainGet(daemon: MeasuredDaemon): Promise<number> {
   return ms / machineCount;
 }
 
-function report(what: string, value: number, goal: number, unit = ''): boolean {
-  const isMet = value <= goal;
-  console.log(
-    `  ${what.padEnd(58)} ${value.toFixed(2).padStart(8)}${unit}  goal ${goal}${unit}${isMet ? '' : '  MISSED'}`,
-  );
-  return isMet;
-}
-
 async function measureRatios(daemon: MeasuredDaemon, machines: Machines): Promise<boolean> {
   const cold = await perMachine(daemon, expandedSystems);
   const samples = {
@@ -128,18 +115,18 @@ async function measureRatios(daemon: MeasuredDaemon, machines: Machines): Promis
     `  first $expand after the start (V8 has not compiled the code): ${(cold / plain).toFixed(2)} times a plain GET`,
   );
   return [
-    report('$expand, machine not read before (1 = a plain GET)', relativeToGet(samples.first), goals.first),
-    report('$expand, machine read before (1 = a plain GET)', relativeToGet(samples.later), goals.later),
-    report('$filter, machine not read before (1 = a plain GET)', relativeToGet(samples.firstFilter), goals.first),
-    report('$filter, machine read before (1 = a plain GET)', relativeToGet(samples.filter), goals.later),
-    report('$expand, manager (1 = a system in $expand)', managerInExpand, goals.manager),
-    report('$filter, manager (1 = a system in $filter)', managerInFilter, goals.manager),
+    report('$expand, machine not read before (1 = a plain GET)', relativeToGet(samples.first), '', goals.first),
+    report('$expand, machine read before (1 = a plain GET)', relativeToGet(samples.later), '', goals.later),
+    report('$filter, machine not read before (1 = a plain GET)', relativeToGet(samples.firstFilter), '', goals.first),
+    report('$filter, machine read before (1 = a plain GET)', relativeToGet(samples.filter), '', goals.later),
+    report('$expand, manager (1 = a system in $expand)', managerInExpand, '', goals.manager),
+    report('$filter, manager (1 = a system in $filter)', managerInFilter, '', goals.manager),
   ].every(Boolean);
 }
 
 /** Repeats the largest requests while busy loops use the CPUs. */
 async function measureStarved(daemon: MeasuredDaemon, machines: Machines): Promise<boolean> {
-  const loops = Array.from({ length: Number(flags['busy-loops']) }, () =>
+  const loops = Array.from({ length: flags['busy-loops'] }, () =>
     spawn(process.execPath, ['-e', 'for (;;) { /* takes a processor */ }'], { stdio: 'ignore' }),
   );
   const failed: string[] = [];
@@ -169,30 +156,31 @@ async function measureStart(folder: string, libvirtUri: string): Promise<boolean
   try {
     const used = await waitUntilIdle(daemon);
     console.log(`a start with ${flags['start-machines']} machines, until the daemon is idle`);
-    return report('CPU time', used, goals.startMs, ' ms');
+    return report('CPU time', used, ' ms', goals.startMs);
   } finally {
     await daemon.stop();
   }
 }
 
-const folder = await mkdtemp(join(tmpdir(), 'bmc-bench-'));
-const libvirtd = await startLibvirtd({ driver: 'test' });
-const machines = await Machines.open(libvirtd.uri);
-try {
-  await machines.define(machineCount, 'as defined');
-  const daemon = await startDaemon(folder, libvirtd.uri);
-  const goalsMet: boolean[] = [];
+const isMet = await inFolder(async (folder) => {
+  const libvirtd = await startLibvirtd({ driver: 'test' });
+  const machines = await Machines.open(libvirtd.uri);
   try {
-    goalsMet.push(await measureRatios(daemon, machines));
-    goalsMet.push(await measureStarved(daemon, machines));
+    await machines.define(machineCount, 'as defined');
+    const daemon = await startDaemon(folder, libvirtd.uri);
+    const goalsMet: boolean[] = [];
+    try {
+      goalsMet.push(await measureRatios(daemon, machines));
+      goalsMet.push(await measureStarved(daemon, machines));
+    } finally {
+      await daemon.stop();
+    }
+    await machines.define(flags['start-machines'], 'for the start');
+    goalsMet.push(await measureStart(folder, libvirtd.uri));
+    return goalsMet.every(Boolean);
   } finally {
-    await daemon.stop();
+    await machines.close();
+    await libvirtd.stop();
   }
-  await machines.define(Number(flags['start-machines']), 'for the start');
-  goalsMet.push(await measureStart(folder, libvirtd.uri));
-  process.exitCode = goalsMet.every(Boolean) ? 0 : 1;
-} finally {
-  await machines.close();
-  await libvirtd.stop();
-  await rm(folder, { recursive: true });
-}
+});
+process.exitCode = isMet ? 0 : 1;

@@ -123,6 +123,20 @@ export async function startMeasured(
   return { url, pid: child.pid ?? NaN, stop: () => stop(child) };
 }
 
+/** Returns the line of the configuration for one host, or for several hosts. */
+export function hostsSetting(uris: readonly string[]): string {
+  const names = uris.map((uri, index) => `'host-${index}': '${uri}'`);
+  return `EMULATOR_LIBVIRT_URI = ${uris.length === 1 ? `'${uris[0] ?? ''}'` : `{${names.join(', ')}}`}\n`;
+}
+
+/** Waits until the collection has this number of machines. */
+export async function untilListed({ url }: MeasuredDaemon, count: number): Promise<void> {
+  await until('all machines', async () => {
+    const { body } = await fetchOnce(`${url}/redfish/v1/Systems`);
+    return body.includes(`"Members@odata.count":${count}`);
+  });
+}
+
 async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   child.kill('SIGTERM');

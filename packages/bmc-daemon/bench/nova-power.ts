@@ -11,31 +11,27 @@
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { Agent, request as httpRequest } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { readCloud, type CloudSettings } from '../src/drivers/nova/cloud/cloud-settings.js';
 import { createSession } from '../src/drivers/nova/http/session.js';
 import { startRelay } from '../test/nova/relay.js';
 import { listServers } from '../test/support/listed-servers.js';
 import { PASSWORD, startCloudServer } from '../test/support/cloud-server.js';
+import { inFolder, readFlags } from './harness/benchmark.js';
 import { cpuMs, fetchOnce, median, startMeasured, type MeasuredDaemon } from './measured-daemon.js';
 
-const { values: flags } = parseArgs({
-  options: {
-    servers: { type: 'string', default: '1000' },
-    rate: { type: 'string', default: '50' },
-    seconds: { type: 'string', default: '20' },
-    idle: { type: 'string', default: '60' },
-    clouds: { type: 'string' },
-    'as-nova': { type: 'boolean', default: false },
-  },
+const flags = readFlags({
+  servers: 1000,
+  rate: 50,
+  seconds: 20,
+  idle: 60,
+  clouds: '',
+  'as-nova': false,
 });
-const rate = Number(flags.rate);
-const seconds = Number(flags.seconds);
+const { rate, seconds } = flags;
 
 /**
  * Operations through the daemon for each direct one, in the same time; requests to Nova for one.
@@ -168,7 +164,7 @@ async function measure(folder: string, { file, cloud }: Target): Promise<boolean
   const { text } = await session.request({
     method: 'GET',
     path: '/servers/detail',
-    query: { limit: flags.servers },
+    query: { limit: String(flags.servers) },
     headers,
   });
   const { servers } = JSON.parse(text) as { readonly servers: readonly { readonly id: string }[] }; // Nova's list
@@ -190,8 +186,8 @@ async function measure(folder: string, { file, cloud }: Target): Promise<boolean
     const expanded = await timed(`${daemon.url}/redfish/v1/Systems?$expand=.`);
     console.log(`  Systems: ${first.members} in ${first.ms.toFixed(0)} ms, $expand in ${expanded.ms.toFixed(0)} ms`);
     const before = relay.seen.length;
-    await delay(Number(flags.idle) * 1000);
-    const perMinute = ((relay.seen.length - before) * 60) / Number(flags.idle);
+    await delay(flags.idle * 1000);
+    const perMinute = ((relay.seen.length - before) * 60) / flags.idle;
     console.log(`  idle: ${perMinute.toFixed(1)} requests to Nova a minute, goal ${goals.requestsPerMinute}`);
 
     const state = { next: 0 };
@@ -240,14 +236,14 @@ async function endpointOfNova({ identityUrl, credentials }: CloudSettings): Prom
 async function serveAsNova(): Promise<void> {
   const cloud = await startCloudServer();
   const servers = listServers(cloud);
-  for (let index = 0; index < Number(flags.servers); index += 1) servers.put(index, {}, 0);
+  for (let index = 0; index < flags.servers; index += 1) servers.put(index, {}, 0);
   process.send?.(cloud.url);
   process.on('disconnect', () => process.exit());
 }
 
 /** Starts the server in place of Nova. */
 async function startNova(folder: string): Promise<Target & { readonly child: ChildProcess }> {
-  const child = fork(process.argv[1] ?? '', ['--as-nova', '--servers', flags.servers]);
+  const child = fork(process.argv[1] ?? '', ['--as-nova', '--servers', String(flags.servers)]);
   const [url] = (await once(child, 'message')) as [string]; // serveAsNova sends it
   const file = join(folder, 'clouds.yaml');
   const auth = { auth_url: `${url}/v3`, username: 'u', password: PASSWORD, project_name: 'p' };
@@ -261,13 +257,13 @@ const cloudOf = (file: string): CloudSettings =>
 
 if (flags['as-nova']) await serveAsNova();
 else {
-  const folder = await mkdtemp(join(tmpdir(), 'bmc-bench-'));
-  const nova = flags.clouds === undefined ? await startNova(folder) : undefined;
-  try {
-    const isMet = await measure(folder, nova ?? { file: flags.clouds ?? '', cloud: cloudOf(flags.clouds ?? '') });
-    process.exitCode = isMet ? 0 : 1;
-  } finally {
-    nova?.child.disconnect();
-    await rm(folder, { recursive: true });
-  }
+  const isMet = await inFolder(async (folder) => {
+    const nova = flags.clouds === '' ? await startNova(folder) : undefined;
+    try {
+      return await measure(folder, nova ?? { file: flags.clouds, cloud: cloudOf(flags.clouds) });
+    } finally {
+      nova?.child.disconnect();
+    }
+  });
+  process.exitCode = isMet ? 0 : 1;
 }

@@ -1,0 +1,53 @@
+/** The frame of a benchmark: its options, its folder, and its lines with goals. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs, type ParseArgsConfig } from 'node:util';
+
+type Default = number | boolean | string;
+type Wide<Value> = Value extends number ? number : Value extends boolean ? boolean : string;
+
+/**
+ * Reads the options of the command line: `{ machines: 20, fake: false }` declares `--machines N` and
+ * `--fake`.
+ * @param defaults the value of each option that is not given.
+ * @throws {TypeError} for an unknown option.
+ */
+export function readFlags<Defaults extends Readonly<Record<string, Default>>>(
+  defaults: Defaults,
+): { readonly [Name in keyof Defaults]: Wide<Defaults[Name]> } {
+  const options: NonNullable<ParseArgsConfig['options']> = {};
+  for (const [name, value] of Object.entries(defaults)) {
+    options[name] =
+      typeof value === 'boolean' ? { type: 'boolean', default: value } : { type: 'string', default: String(value) };
+  }
+  const { values } = parseArgs({ options });
+  const read = Object.entries(defaults).map(([name, value]) => [
+    name,
+    typeof value === 'number' ? Number(values[name]) : values[name],
+  ]);
+  // Each option has the type of its default.
+  return Object.fromEntries(read) as { readonly [Name in keyof Defaults]: Wide<Defaults[Name]> };
+}
+
+/** Runs a benchmark with a temporary folder, and removes the folder. */
+export async function inFolder<Result>(run: (folder: string) => Promise<Result>): Promise<Result> {
+  const folder = await mkdtemp(join(tmpdir(), 'bmc-bench-'));
+  try {
+    return await run(folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/**
+ * Prints a figure.
+ * @param goal its maximum. Default: none.
+ * @returns whether it reaches the goal.
+ */
+export function report(what: string, value: number, unit: string, goal = Infinity): boolean {
+  const isMet = value <= goal;
+  const limit = goal === Infinity ? '' : `  goal ${goal}${unit}${isMet ? '' : '  MISSED'}`;
+  console.log(`  ${what.padEnd(58)} ${value.toFixed(2).padStart(9)}${unit}${limit}`);
+  return isMet;
+}
