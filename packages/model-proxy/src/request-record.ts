@@ -17,11 +17,13 @@ const CLIENT_GONE = 499;
 
 /** Records a request. Call it exactly once, when the response has ended or failed. */
 export function recordRequest(exchange: Exchange, metrics: Metrics, log: Log): void {
-  const { response, call, selection, error, usage, startedAt, sentAt, firstByteAt } = exchange;
+  const { response, call, selection, error, startedAt, sentAt, firstByteAt } = exchange;
   const now = performance.now();
   const clientGone = !response.writableFinished && !exchange.upgraded;
   // The client has disconnected: end the upstream's request, or the wait for a retry.
   if (clientGone) call?.abort();
+  // The end of the upstream's request may have set the usage.
+  const { usage } = exchange;
   const status = exchange.upgraded ? 101 : clientGone && !response.headersSent ? CLIENT_GONE : response.statusCode;
   const totalMs = now - startedAt;
   const firstTokenMs = exchange.streamed && firstByteAt !== 0 ? firstByteAt - startedAt : null;

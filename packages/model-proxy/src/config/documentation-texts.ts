@@ -144,6 +144,7 @@ A deployment that fails gets no requests for \`cooldown_time\`, if its group has
 - After other failures, if at least five requests in a minute went to it, and more than half failed.
 - With \`allowed_fails\`: after more failures in a minute, also without another deployment.
 - 400 and 422 do not count, nor a timeout that the client asked for.
+- A stream counts at its end. It has failed if it breaks off or ends with an error event.
 
 If the upstream sent \`Retry-After\`, the cooldown takes so long, but at most five minutes. After a
 cooldown, a single request tries the deployment. If it fails, the next cooldown begins. If all

@@ -1,22 +1,18 @@
 /** Counts a finished request for its virtual key and for the reports of usage. */
 import { costOf } from './answer/response-cost.js';
-import type { Usage } from './answer/usage.js';
+import { countedUsage } from './counted-usage.js';
 import type { Exchange } from './exchange.js';
 
 /** Tags of a request beyond this number are dropped. */
 const MAX_TAGS = 10;
 const MAX_TAG_LENGTH = 100;
-/** A token of English text has about four bytes. */
-const BYTES_OF_TOKEN = 4;
-/** Larger bodies usually contain pictures, which cost fewer tokens than text of the same size. */
-const MAX_ESTIMATED_BYTES = 400_000;
 
 /** Ends the request for its key: frees its place, and counts its usage. Call it once. */
 export function settle(exchange: Exchange): void {
   const { selection, admittedKey, serving, error, response, client } = exchange;
   const { keys } = serving;
   if (keys === null) return;
-  const usage = exchange.usage ?? estimatedUsage(exchange);
+  const usage = countedUsage(exchange);
   if (admittedKey !== null) keys.limits.release(admittedKey, usage.totalTokens);
   if (selection === null) return;
   keys.store.addUsage({
@@ -30,19 +26,6 @@ export function settle(exchange: Exchange): void {
     cost: costOf(selection.deployment, usage) ?? 0,
   });
 }
-
-/**
- * Estimates the usage of a stream that ended before its upstream reported the usage: a client may
- * disconnect at any time, and the upstream has worked until then. Model servers send a token in each
- * event. Other requests without usage have 0 tokens.
- */
-function estimatedUsage({ streamed, eventCount, requestBytes }: Exchange): Usage {
-  if (!streamed || eventCount === 0) return NO_USAGE;
-  const inputTokens = Math.ceil(Math.min(requestBytes, MAX_ESTIMATED_BYTES) / BYTES_OF_TOKEN);
-  return { inputTokens, outputTokens: eventCount, totalTokens: inputTokens + eventCount };
-}
-
-const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
 
 /** Returns the tags of the header `x-litellm-tags`, of the body and of the key, without duplicates. */
 function tagsOf({ request, serving, tags, client }: Exchange): readonly string[] {

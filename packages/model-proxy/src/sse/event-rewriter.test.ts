@@ -226,9 +226,13 @@ describe('the end of a stream', () => {
     expect(endOf(chunk('a'), chunk('b'))).toEqual({ text: renamed(chunk('a') + chunk('b')), interruption: 'answer' });
   });
 
-  it('needs no finish_reason after an error of the upstream', () => {
+  it('is an error of the upstream, with or without [DONE]', () => {
     const error = 'data: {"error":{"message":"out of memory","code":500}}\n\n';
-    expect(endOf(chunk('a'), error)).toEqual({ text: renamed(chunk('a')) + error, interruption: null });
+    for (const end of ['', 'data: [DONE]\n\n'])
+      expect(endOf(chunk('a'), error + end)).toEqual({
+        text: renamed(chunk('a')) + error + end,
+        interruption: 'error',
+      });
   });
 
   it('needs no finish_reason in streams without choices', () => {

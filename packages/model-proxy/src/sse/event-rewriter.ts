@@ -9,7 +9,7 @@ import { ChunkList } from '../json/chunk-list.js';
 import { findValue, type Span } from '../json/navigate.js';
 import { dataRanges, endsWithLine, EventEnds, startsWith } from './event-lines.js';
 import { joined } from './join-pieces.js';
-import { isComplete, isDoneMark, RecentChunks } from './stream-end.js';
+import { isComplete, isDoneMark, RecentChunks, type Interruption } from './stream-end.js';
 import { isOnlyUsage, usageKey } from './usage-event.js';
 
 /** Options of {@link createEventRewriter}. */
@@ -24,13 +24,6 @@ interface EventRewriterOptions {
   /** Whether to remove the event that has only the usage. Default: false. */
   readonly hidesUsage?: boolean;
 }
-
-/** The reason why a stream is incomplete although its connection ended without an error. */
-type Interruption =
-  /** The stream ended in the middle of an event. The client did not get that event. */
-  | 'event'
-  /** The stream had `choices`, but neither `[DONE]` nor a `finish_reason`. */
-  | 'answer';
 
 /** Rewrites a stream of events. Needs no closing. */
 export interface EventRewriter {
@@ -49,11 +42,11 @@ export interface EventRewriter {
   push(chunk: Buffer): Buffer[];
   /** Ends the stream. @returns the last event if it lacks only its empty line. */
   finish(): Buffer[];
-  /** Whether `[DONE]` has come: the answer is complete. */
+  /** Whether `[DONE]` or Anthropic's `message_stop` has come: the answer is complete. */
   readonly isDone: boolean;
   /**
    * After {@link finish}: why the stream is incomplete. The caller then sends {@link
-   * renderErrorEvent}. null: complete.
+   * renderErrorEvent}, unless the client has an error already. null: complete.
    */
   readonly interruption: Interruption | null;
   /** The event with the usage that was removed; null: none. */
@@ -130,7 +123,7 @@ class Rewriter implements EventRewriter {
   }
 
   get isDone(): boolean {
-    return this.#isDone;
+    return this.#isDone || this.#recent.hasStopped();
   }
 
   get interruption(): Interruption | null {
@@ -189,7 +182,9 @@ class Rewriter implements EventRewriter {
       if (isComplete(event)) this.#finishPending(event, output);
       else this.#interruption = 'event';
     } else if (this.#isForwardedUnchanged) this.#interruption = 'event';
-    if (this.#interruption === null && !this.#isDone && this.#recent.lacksEnd()) this.#interruption = 'answer';
+    if (this.#interruption !== null) return joined(output);
+    if (this.#recent.endsWithError()) this.#interruption = 'error';
+    else if (!this.#isDone && this.#recent.lacksEnd()) this.#interruption = 'answer';
     return joined(output);
   }
 

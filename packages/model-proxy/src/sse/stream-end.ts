@@ -2,6 +2,15 @@
 import type { Span } from '../json/navigate.js';
 import { dataRanges } from './event-lines.js';
 
+/** The reason why a stream is incomplete although its connection ended without an error. */
+export type Interruption =
+  /** The stream ended in the middle of an event. The client did not get that event. */
+  | 'event'
+  /** The stream had `choices`, but neither `[DONE]` nor a `finish_reason`. */
+  | 'answer'
+  /** The upstream sent an error as an event. The client has it. */
+  | 'error';
+
 /** Number of last chunks that are searched for the end of the answer. */
 const RECENT_CHUNKS = 8;
 
@@ -25,13 +34,26 @@ export class RecentChunks {
    * servers, only a `finish_reason`.
    */
   lacksEnd(): boolean {
-    const oldest = this.#count % RECENT_CHUNKS;
-    const lastText = Buffer.concat([...this.#chunks.slice(oldest), ...this.#chunks.slice(0, oldest)]).toString(
-      'latin1',
-    );
+    const lastText = this.#text();
     // If the upstream sent an error event, the client already has an error.
     if (messageEvent.test(lastText)) return !/"type"\s*:\s*"(message_stop|error)"/.test(lastText);
     return /"choices"\s*:/.test(lastText) && !/"(finish_reason"\s*:\s*"|error"\s*:\s*["{])/.test(lastText);
+  }
+
+  /** Returns whether the upstream has ended the stream with an error of its own. */
+  endsWithError(): boolean {
+    const lastText = this.#text();
+    return /"error"\s*:\s*["{]/.test(lastText) && !/"finish_reason"\s*:\s*"|"message_stop"/.test(lastText);
+  }
+
+  /** Returns whether Anthropic's last event has come. */
+  hasStopped(): boolean {
+    return /"type"\s*:\s*"message_stop"/.test(this.#text());
+  }
+
+  #text(): string {
+    const oldest = this.#count % RECENT_CHUNKS;
+    return Buffer.concat([...this.#chunks.slice(oldest), ...this.#chunks.slice(0, oldest)]).toString('latin1');
   }
 }
 

@@ -92,6 +92,7 @@ function makeError(
 const interruptions = {
   event: 'the stream ended in the middle of an event',
   answer: 'the stream ended before the answer had finished',
+  error: 'the stream ended with an error event',
   object: 'the answer ended in the middle of its JSON',
 };
 

@@ -5,8 +5,10 @@ import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { digestOf } from '../../src/store/keys.js';
 import { dayOf } from '../../src/store/usage.js';
-import { open } from '../harness/call.js';
+import { call, open } from '../harness/call.js';
+import { findProvider } from '../../src/providers/index.js';
 import { waitFor } from '../harness/wait.js';
+import { documentedStreams } from '../providers/anthropic-samples.js';
 import { MASTER, serveKeys, type KeyedApp } from './fixture.js';
 
 const prices = { modelInfo: { input_cost_per_token: 0.01, output_cost_per_token: 0.02 } };
@@ -127,6 +129,63 @@ describe('a stream', () => {
     expect(row).toMatchObject({ inputTokens: Math.ceil(body.length / 4), outputTokens: 3 });
     expect(app.store.spendOf(digestOf(key)).spend).toBeCloseTo(0.01 * Math.ceil(body.length / 4) + 0.06);
   });
+
+  it('has the usage that the upstream reported before the client disconnected', async () => {
+    app.answering = (_asked, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write([...words, last, usageEvent].join(''));
+    };
+    const key = await app.create();
+    const answer = await open(`${app.url}/v1/chat/completions`, {
+      headers: { authorization: `Bearer ${key}` },
+      body: { model: 'public', stream: true, messages: [] },
+    });
+    await waitFor(
+      () => (answer.text.includes('"stop"') ? true : undefined),
+      () => `the events: ${answer.text}`,
+    );
+    answer.leave();
+    const row = await waitFor(
+      async () => (await rowsOf())[0],
+      () => 'a row of usage',
+    );
+    expect(row).toMatchObject({ inputTokens: 7, outputTokens: 3, totalTokens: 10 });
+  });
+
+  it('does not count tokens of a request that the upstream refused in its first event', async () => {
+    streams(['data: {"error":{"message":"overloaded","code":503}}\n\n']);
+    const key = await app.create();
+    expect((await stream(key)).status).toBe(503);
+    expect(await rowsOf()).toEqual([expect.objectContaining({ failed: 1, totalTokens: 0 })]);
+  });
+
+  it.each([
+    ['one write', [documentedStreams.tools], 472, 89],
+    ['one write for each event', documentedStreams.tools.split(/(?<=\n\n)/), 472, 89],
+    [
+      'writes that cut the first event',
+      [documentedStreams.tools.slice(0, 200), documentedStreams.tools.slice(200)],
+      472,
+      89,
+    ],
+    ['one write, with a comment before the first event', [`: hello\n\n${documentedStreams.text}`], 25, 15],
+  ])(
+    "of Anthropic's Messages API is counted with the tokens of the cache: %s",
+    async (_what, writes, input, output) => {
+      await app.close();
+      app = await serveKeys({ deployment: { ...prices, provider: findProvider('anthropic') } });
+      streams(writes);
+      const key = await app.create();
+      const answer = await call(`${app.url}/v1/messages`, {
+        headers: { authorization: `Bearer ${key}` },
+        body: { model: 'public', stream: true, max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }] },
+      });
+      expect(answer.status).toBe(200);
+      expect(await rowsOf()).toEqual([
+        expect.objectContaining({ inputTokens: input, outputTokens: output, totalTokens: input + output }),
+      ]);
+    },
+  );
 });
 
 describe('usage', () => {

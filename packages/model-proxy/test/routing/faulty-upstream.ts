@@ -10,7 +10,15 @@ export type Behavior =
   | 'half' // announces a long answer, sends some bytes, and resets the connection
   | 'garbage' // answers 200 with a text
   | 'unlisted' // works, but has no list of models
+  | StreamBehavior
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: unknown };
+
+/** Sends a stream. */
+export interface StreamBehavior {
+  readonly events: string;
+  /** Whether the stream ends in order, with a reset of the connection, or never. */
+  readonly end: 'whole' | 'reset' | 'never';
+}
 
 /** A running upstream. */
 export interface FaultyUpstream {
@@ -30,6 +38,9 @@ export interface FaultyUpstream {
 
 /** The text of a working upstream's answer. */
 export const ANSWER = 'It works.';
+/** The first event of a working upstream's stream. */
+export const WORD = `data: {"model":"m","choices":[{"delta":{"content":"${ANSWER}"}}]}\n\n`;
+const USAGE = '{"prompt_tokens":5,"completion_tokens":5,"total_tokens":10}';
 
 /** Starts an upstream. */
 export async function startFaultyUpstream(behavior: Behavior = 'works'): Promise<FaultyUpstream> {
@@ -90,6 +101,12 @@ function behave(behavior: Behavior, request: IncomingMessage, response: ServerRe
     response.writeHead(404, { 'content-type': 'text/plain' }).end('Not Found');
     return;
   }
+  if (typeof behavior === 'object' && 'events' in behavior) {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    if (behavior.end === 'whole') response.end(behavior.events);
+    else response.write(behavior.events, () => behavior.end === 'reset' && request.socket.resetAndDestroy());
+    return;
+  }
   if (typeof behavior === 'object') {
     const {
       status,
@@ -101,10 +118,10 @@ function behave(behavior: Behavior, request: IncomingMessage, response: ServerRe
   }
   if (body.includes('"stream":true')) {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.end(`data: {"model":"m","choices":[{"delta":{"content":"${ANSWER}"}}]}\n\ndata: [DONE]\n\n`);
+    const usage = body.includes('"include_usage":true') ? `data: {"choices":[],"usage":${USAGE}}\n\n` : '';
+    response.end(`${WORD}${usage}data: [DONE]\n\n`);
     return;
   }
-  const usage = { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 };
   response.writeHead(200, { 'content-type': 'application/json' });
-  response.end(JSON.stringify({ model: 'm', choices: [{ message: { content: ANSWER } }], usage }));
+  response.end(`{"model":"m","choices":[{"message":{"content":"${ANSWER}"}}],"usage":${USAGE}}`);
 }

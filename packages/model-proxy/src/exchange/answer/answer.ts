@@ -13,19 +13,31 @@ import type { Exchange } from '../exchange.js';
 export interface Answer {
   /** Handles the next bytes of the answer. */
   data(chunk: Buffer): void;
-  /** Completes the answer to the client, or reports that the upstream's answer is incomplete. */
+  /**
+   * Completes the answer to the client. If the upstream's answer is incomplete, calls
+   * {@link AttemptState.reject} or {@link AttemptState.interrupt}.
+   */
   end(): void;
   /**
    * The upstream's answer broke off. The client gets the error, or a broken connection if its
-   * answer has begun in a form that cannot contain an error.
+   * answer has begun in a form that cannot contain an error. Ends the attempt.
    */
   fail(error: ProxyError): void;
+  /**
+   * Stores the usage in the exchange if the bytes that have arrived contain it. Called when the attempt
+   * ends, also if the client has gone. Absent: `end` stores it, or there is none.
+   */
+  readUsage?(): void;
 }
 
-/** The attempt that an answer belongs to. */
+/** The attempt that an answer belongs to. Only the first call that ends it has an effect. */
 export interface AttemptState {
   /** Whether the attempt has ended. The answer must not send anything then. */
   readonly isOver: boolean;
+  /** Ends the attempt: the client gets the whole answer. {@link Answer.end} needs no call. */
+  complete(): void;
+  /** Ends the attempt with an error after a part of the answer has gone to the client. */
+  interrupt(error: ProxyError): void;
   /**
    * Ends the attempt with an error, before a byte has gone to the client: another attempt follows, or
    * the client gets the error.

@@ -21,9 +21,7 @@ export class ErrorAnswer implements Answer {
     this.#received.push(chunk);
     this.#length += chunk.length;
     if (this.#length < MAX_ERROR_BYTES) return;
-    const { call, exchange } = this.#context;
-    call.abort();
-    exchange.answeredAt = performance.now();
+    this.#context.exchange.answeredAt = performance.now();
     this.end();
   }
 

@@ -10,7 +10,7 @@ import { bodyHeaderOf, pass, type Answer, type AnswerContext } from './answer.js
 import { answerHeaders, writeHead } from './answer-headers.js';
 import { endAnswer } from './refusal.js';
 import { MAX_SUCCESS_ERROR_BYTES, statusOfErrorEvent } from './error-in-success.js';
-import { findUsage } from './usage.js';
+import { findUsage, joinUsage, takeFirstUsage, type Usage } from './usage.js';
 
 const errorKey = Buffer.from('"error"');
 
@@ -24,6 +24,8 @@ export class EventAnswer implements Answer {
    */
   #last: Buffer | string = '';
   #beforeLast: Buffer | string = '';
+  /** Anthropic's first event has the tokens of the request. null: it has not arrived, or the API is another. */
+  #startUsage: Usage | null = null;
   /** Whether the upstream waits for the client to read. */
   #isPaused = false;
 
@@ -46,14 +48,11 @@ export class EventAnswer implements Answer {
     if (socket !== null && response.headersSent && response.chunkedEncoding) {
       const event = this.#rewriter.pushLikely(chunk);
       if (event !== undefined) {
-        this.#context.exchange.eventCount = this.#rewriter.eventCount;
         this.#sendChunk(event, socket);
         return;
       }
     }
-    const events = this.#rewriter.push(chunk);
-    this.#context.exchange.eventCount = this.#rewriter.eventCount;
-    this.#send(events);
+    this.#send(this.#rewriter.push(chunk));
   }
 
   end(): void {
@@ -63,11 +62,12 @@ export class EventAnswer implements Answer {
     // A stream without a byte is also a fault: every request asks for an answer.
     const interruption = exchange.firstByteAt === 0 ? 'answer' : this.#rewriter.interruption;
     if (interruption !== null && exchange.selection !== null) {
-      this.fail(interruptionFault(interruption, exchange.selection));
+      const fault = interruptionFault(interruption, exchange.selection);
+      if (interruption === 'error') this.#endWithError(fault);
+      else this.fail(fault);
       return;
     }
     this.#sendHead();
-    this.#readUsage();
     endAnswer(exchange);
   }
 
@@ -82,12 +82,21 @@ export class EventAnswer implements Answer {
       attempt.reject(error);
       return;
     }
-    this.#readUsage();
-    // After `[DONE]` the client has the whole answer, so an error would be wrong.
-    if (!this.#rewriter.isDone) {
-      exchange.error = error;
-      response.write(renderErrorEvent(error, exchange.api, exchange.id));
+    // The client has the whole answer, so an error would be wrong.
+    if (this.#rewriter.isDone) {
+      attempt.complete();
+      endAnswer(exchange);
+      return;
     }
+    response.write(renderErrorEvent(error, exchange.api, exchange.id));
+    this.#endWithError(error);
+  }
+
+  /** Ends a stream whose last event is an error. */
+  #endWithError(error: ProxyError): void {
+    const { exchange, attempt } = this.#context;
+    attempt.interrupt(error);
+    exchange.error = error;
     endAnswer(exchange);
   }
 
@@ -106,8 +115,7 @@ export class EventAnswer implements Answer {
     }
     // One write for all events of a chunk: each write costs a chunk of the transfer coding.
     const bytes = events.length === 1 ? first : Buffer.concat(events);
-    this.#beforeLast = this.#last;
-    this.#last = bytes;
+    this.#remember(bytes);
     pass(this.#context, bytes);
   }
 
@@ -117,8 +125,7 @@ export class EventAnswer implements Answer {
    * their cost.
    */
   #sendChunk(event: string, socket: Socket): void {
-    this.#beforeLast = this.#last;
-    this.#last = event;
+    this.#remember(event);
     if (socket.write(`${event.length.toString(16)}\r\n${event}\r\n`, 'latin1') || this.#isPaused) return;
     const { call } = this.#context;
     this.#isPaused = true;
@@ -153,12 +160,26 @@ export class EventAnswer implements Answer {
     return errorOfFailedAnswer(status, headers, Buffer.from(data), exchange.selection);
   }
 
-  #readUsage(): void {
-    for (const piece of [this.#rewriter.hiddenUsage ?? '', this.#last, this.#beforeLast]) {
-      const usage = findUsage(typeof piece === 'string' ? Buffer.from(piece, 'latin1') : piece);
-      if (usage === null) continue;
-      this.#context.exchange.usage = usage;
-      return;
-    }
+  /** Stores a write, which may contain the usage. */
+  #remember(written: Buffer | string): void {
+    const { endpoint, exchange } = this.#context;
+    exchange.eventCount = this.#rewriter.eventCount;
+    this.#beforeLast = this.#last;
+    this.#last = written;
+    if (endpoint.api !== 'anthropic' || this.#startUsage !== null) return;
+    const found = takeFirstUsage(bytesOf(written));
+    if (found === null) return;
+    this.#startUsage = found.usage;
+    this.#last = found.rest;
+  }
+
+  readUsage(): void {
+    const { exchange } = this.#context;
+    let last: Usage | null = null;
+    for (const piece of [this.#rewriter.hiddenUsage ?? '', this.#last, this.#beforeLast])
+      last ??= findUsage(bytesOf(piece));
+    exchange.usage = this.#startUsage === null ? last : joinUsage(this.#startUsage, last, exchange.eventCount);
   }
 }
+
+const bytesOf = (written: Buffer | string) => (typeof written === 'string' ? Buffer.from(written, 'latin1') : written);

@@ -35,6 +35,7 @@ export class RawAnswer implements Answer {
       attempt.reject(error);
       return;
     }
+    attempt.interrupt(error);
     exchange.error = error;
     exchange.response.destroy();
   }

@@ -103,23 +103,21 @@ class TranslatedEvents implements Answer {
 
   fail(error: ProxyError): void {
     if (this.#hasFailed) return;
-    // The client has the whole answer, so an error would be wrong.
-    if (this.#isDone) {
-      this.end();
-      return;
-    }
     this.#hasFailed = true;
     this.#openai.fail(error);
   }
 
+  readUsage(): void {
+    this.#openai.readUsage();
+  }
+
   #translate(read: () => DialectEvents): void {
-    const { exchange, call, attempt } = this.#context;
+    const { exchange, attempt } = this.#context;
     if (this.#isDone || this.#hasFailed || exchange.selection === null) return;
     let result;
     try {
       result = read();
     } catch (error) {
-      call.abort();
       this.fail(untranslatableFault(error, exchange.selection));
       return;
     }
@@ -131,7 +129,6 @@ class TranslatedEvents implements Answer {
     this.#isDone = result.isDone;
     // EventAnswer may have rejected the answer.
     if (result.error === undefined || attempt.isOver) return;
-    call.abort();
     this.fail(errorOf(this.#context, result.error));
   }
 }

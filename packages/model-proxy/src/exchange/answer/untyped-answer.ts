@@ -37,6 +37,10 @@ export class UntypedAnswer implements Answer {
     this.#answer.fail(error);
   }
 
+  readUsage(): void {
+    this.#answer?.readUsage?.();
+  }
+
   #answerOf(chunk: Buffer): Answer {
     const { endpoint, status, exchange } = this.#context;
     const beginning = chunk.toString('latin1', 0, 64);

@@ -23,18 +23,51 @@ const MAX_USAGE_BYTES = 2048;
  */
 export function findUsage(end: Buffer): Usage | null {
   const tail = end.length > MAX_TAIL_BYTES ? end.subarray(end.length - MAX_TAIL_BYTES) : end;
-  const at = tail.lastIndexOf(usageKey);
+  return usageAt(tail, tail.lastIndexOf(usageKey));
+}
+
+/**
+ * Finds the first `usage` in events.
+ * @returns the usage, and the bytes after its name; null: there is no usage.
+ */
+export function takeFirstUsage(events: Buffer): { readonly usage: Usage; readonly rest: Buffer } | null {
+  const at = events.indexOf(usageKey);
+  const usage = usageAt(events, at);
+  return usage && { usage, rest: events.subarray(at + usageKey.length) };
+}
+
+/**
+ * Joins the usage of Anthropic's first event, which has the tokens of the request, with that of its
+ * last, which has the tokens of the answer.
+ * @param last null: the stream ended before it. The answer then has about a token in each event.
+ */
+export function joinUsage(first: Usage, last: Usage | null, eventCount: number): Usage {
+  const inputTokens = Math.max(first.inputTokens, last?.inputTokens ?? 0);
+  const outputTokens = Math.max(first.outputTokens, last?.outputTokens ?? eventCount);
+  return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
+}
+
+/** Reads the usage whose name is at an offset; -1: there is none. */
+function usageAt(bytes: Buffer, at: number): Usage | null {
   if (at === -1) return null;
-  const text = tail.toString('latin1', at + usageKey.length, at + MAX_USAGE_BYTES);
+  const text = bytes.toString('latin1', at + usageKey.length, at + MAX_USAGE_BYTES);
   if (!/^\s*:\s*\{/.test(text)) return null;
   // OpenAI's older names, and the names in `responses` and in Anthropic's `messages`.
   const input = numberOf(/"(?:prompt|input)_tokens"\s*:\s*(\d{1,15})/.exec(text));
   const output = numberOf(/"(?:completion|output)_tokens"\s*:\s*(\d{1,15})/.exec(text));
   const total = numberOf(/"total_tokens"\s*:\s*(\d{1,15})/.exec(text));
   if (input === null && output === null && total === null) return null;
-  const inputTokens = input ?? 0;
+  // Only Anthropic's form has no total. Its `input_tokens` do not contain those of the cache.
+  const inputTokens = (input ?? 0) + (total === null ? cachedTokens(text) : 0);
   const outputTokens = output ?? 0;
   return { inputTokens, outputTokens, totalTokens: total ?? inputTokens + outputTokens };
+}
+
+function cachedTokens(usage: string): number {
+  let sum = 0;
+  for (const [, tokens] of usage.matchAll(/"cache_(?:creation|read)_input_tokens"\s*:\s*(\d{1,15})/g))
+    sum += Number(tokens);
+  return sum;
 }
 
 function numberOf(match: RegExpExecArray | null): number | null {

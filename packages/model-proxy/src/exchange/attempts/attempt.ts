@@ -10,10 +10,10 @@ import { breakOff } from '../answer/refusal.js';
 /** The part of the context that is known before the answer. */
 type RequestContext = Pick<AnswerContext, 'exchange' | 'endpoint' | 'rename' | 'translated'>;
 
-/** Receives the result of an attempt: exactly one of these calls, or none after an abort. */
+/** Receives the end of an attempt: exactly one of these calls, or none after an abort. */
 export interface AttemptOwner {
-  /** The answer has begun to reach the client, or has reached it completely. */
-  onSuccess(): void;
+  /** The client gets the whole answer. @param isBodyFree the memory of the body can be reused. */
+  onComplete(isBodyFree: boolean): void;
   /**
    * The attempt failed before a byte of an answer reached the client.
    * @param upstream headers of the upstream's answer; null: it did not answer.
@@ -21,11 +21,12 @@ export interface AttemptOwner {
   onFailure(error: ProxyError, upstream: readonly string[] | null): void;
   /** The answer broke off after its beginning had reached the client. */
   onBreak(error: ProxyError): void;
-  /** The upstream's answer has ended. @param isBodyFree the memory of the body can be reused. */
-  onEnd(isBodyFree: boolean): void;
 }
 
-/** Handles the upstream's answer to one attempt. */
+/**
+ * Handles the upstream's answer to one attempt. Every attempt ends in {@link Attempt.complete},
+ * {@link Attempt.reject}, {@link Attempt.interrupt} or {@link Attempt.abort}.
+ */
 export class Attempt implements UpstreamHandler, AttemptState {
   call: SentCall | undefined;
   isOver = false;
@@ -33,7 +34,6 @@ export class Attempt implements UpstreamHandler, AttemptState {
   readonly #traced: TracedCall | null;
   readonly #owner: AttemptOwner;
   #answer: Answer | undefined;
-  #hasSucceeded = false;
 
   constructor(context: RequestContext, traced: TracedCall | null, owner: AttemptOwner) {
     this.#context = context;
@@ -41,16 +41,30 @@ export class Attempt implements UpstreamHandler, AttemptState {
     this.#owner = owner;
   }
 
-  /** Ends the attempt without a result. */
+  /** Ends the attempt without a result: the client has gone, or the proxy cannot send the answer. */
   abort(): void {
-    this.isOver = true;
-    this.call?.abort();
+    this.#end();
+  }
+
+  complete(): void {
+    if (this.#end()) this.#owner.onComplete(this.call?.isBodyFree === true);
   }
 
   reject(error: ProxyError, upstream: readonly string[] | null = null): void {
-    if (this.isOver) return;
-    this.abort();
-    this.#owner.onFailure(error, upstream);
+    if (this.#end()) this.#owner.onFailure(error, upstream);
+  }
+
+  interrupt(error: ProxyError): void {
+    if (this.#end()) this.#owner.onBreak(error);
+  }
+
+  /** Ends the attempt and its call. @returns false: the attempt has ended before. */
+  #end(): boolean {
+    if (this.isOver) return false;
+    this.isOver = true;
+    this.call?.abort();
+    this.#answer?.readUsage?.();
+    return true;
   }
 
   onHead(status: number, headers: readonly string[]): void {
@@ -74,7 +88,6 @@ export class Attempt implements UpstreamHandler, AttemptState {
     } catch (error) {
       this.#fault(error);
     }
-    if (!this.#hasSucceeded && exchange.response.headersSent) this.#succeed();
   }
 
   onEnd(): void {
@@ -83,11 +96,10 @@ export class Attempt implements UpstreamHandler, AttemptState {
     try {
       this.#traced?.end();
       this.#answer?.end();
+      this.complete();
     } catch (error) {
       this.#fault(error);
     }
-    if (!this.#hasSucceeded) this.#succeed();
-    if (!this.isOver) this.#owner.onEnd(this.call?.isBodyFree === true);
   }
 
   onError(error: ProxyError): void {
@@ -95,18 +107,11 @@ export class Attempt implements UpstreamHandler, AttemptState {
     exchange.answeredAt = performance.now();
     try {
       this.#traced?.fail(error);
-      if (exchange.response.headersSent) this.#owner.onBreak(error);
       if (this.#answer === undefined) this.reject(error);
       else this.#answer.fail(error);
     } catch (fault) {
       this.#fault(fault);
     }
-  }
-
-  #succeed(): void {
-    if (this.isOver) return;
-    this.#hasSucceeded = true;
-    this.#owner.onSuccess();
   }
 
   /**
@@ -121,7 +126,7 @@ export class Attempt implements UpstreamHandler, AttemptState {
       this.reject(error);
       return;
     }
-    this.isOver = true;
+    if (error.failure !== null) this.interrupt(error);
     breakOff(exchange, error);
   }
 }

@@ -16,6 +16,7 @@ import type { RoutedRequest, Selection } from '../../routing/router.js';
 import { breakOff, refuse } from '../answer/refusal.js';
 import { renaming } from '../answer/renaming.js';
 import { checkModel, visibleModels } from '../admission.js';
+import { countedUsage } from '../counted-usage.js';
 import type { Exchange } from '../exchange.js';
 import type { RequestBody } from '../request/request-body.js';
 import { checkRequiredMembers } from '../request/required-members.js';
@@ -95,9 +96,12 @@ export class Attempts implements AttemptOwner {
     this.#release();
   }
 
-  onSuccess(): void {
+  onComplete(isBodyFree: boolean): void {
     const exchange = this.#exchange;
     const { serving, selection } = exchange;
+    this.#release();
+    // The socket of a failed attempt may still use the body.
+    if (isBodyFree && this.#failed === null) this.#body.release?.();
     if (selection === null) return;
     const { id } = selection.deployment;
     serving.health.succeeded(id);
@@ -115,12 +119,6 @@ export class Attempts implements AttemptOwner {
     if (selection !== null) blame(this.#exchange, this.#model, selection, error);
   }
 
-  onEnd(isBodyFree: boolean): void {
-    this.#release();
-    // The socket of a failed attempt may still use the body.
-    if (isBodyFree && this.#failed === null) this.#body.release?.();
-  }
-
   onFailure(error: ProxyError, upstream: readonly string[] | null): void {
     const exchange = this.#exchange;
     this.#release();
@@ -136,14 +134,14 @@ export class Attempts implements AttemptOwner {
     }
   }
 
-  /** Ends the request at the deployment that runs it. */
+  /** Ends the request at the deployment that runs it, and counts its tokens. */
   #release(): void {
-    const { serving, usage } = this.#exchange;
+    const { limits } = this.#exchange.serving;
     const running = this.#running;
     if (running === null) return;
     this.#running = null;
-    serving.limits.release(running);
-    if (usage !== null) serving.limits.addTokens(running, usage.totalTokens);
+    limits.release(running);
+    limits.addTokens(running, countedUsage(this.#exchange).totalTokens);
   }
 
   /** Answers with the error of the last attempt at the group that the client asked for. */

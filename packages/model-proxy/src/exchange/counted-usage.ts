@@ -1,0 +1,21 @@
+/** Returns the usage that counts for limits, budgets and reports. */
+import type { Usage } from './answer/usage.js';
+import type { Exchange } from './exchange.js';
+
+/** A token of English text has about four bytes. */
+const BYTES_OF_TOKEN = 4;
+/** Larger bodies usually contain pictures, which cost fewer tokens than text of the same size. */
+const MAX_ESTIMATED_BYTES = 400_000;
+const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+
+/**
+ * Returns the usage that the upstream reported. Without a report, estimates the usage of a stream: a
+ * client may disconnect at any time, and the upstream has worked until then. Model servers send a token
+ * in each event. Other requests without a report have 0 tokens.
+ */
+export function countedUsage({ usage, streamed, eventCount, requestBytes }: Exchange): Usage {
+  if (usage !== null) return usage;
+  if (!streamed || eventCount === 0) return NO_USAGE;
+  const inputTokens = Math.ceil(Math.min(requestBytes, MAX_ESTIMATED_BYTES) / BYTES_OF_TOKEN);
+  return { inputTokens, outputTokens: eventCount, totalTokens: inputTokens + eventCount };
+}
