@@ -3,7 +3,7 @@
  * entries.
  */
 import type { z } from 'zod';
-import type { StoredEntry } from '@rackless/daemon/shared-store/shared-store.js';
+import type { StoredEntry } from '@rackless/daemon/shared-store/entries.js';
 import { ChangeRefused } from '@rackless/daemon/shared-store/store-unavailable.js';
 
 const MAX_ATTEMPTS = 5;

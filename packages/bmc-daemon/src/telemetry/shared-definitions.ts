@@ -4,7 +4,8 @@
  */
 import { z } from 'zod';
 import { readEntry, repeatUntilStored } from '../replicas/entry-changes.js';
-import type { SharedStore, StoredEntry } from '@rackless/daemon/shared-store/shared-store.js';
+import type { StoredEntry } from '@rackless/daemon/shared-store/entries.js';
+import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import { completed, definitionChange, type ReportDefinition, type ReportDefinitions } from './report-definitions.js';
 
 const KIND = 'report';

@@ -7,29 +7,10 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Log } from '../log/log.js';
 import { parseJson } from '../text/json.js';
+import type { EntryChange, StoredEntry } from './entries.js';
 import { connectRedis, type RedisLink } from './redis-link.js';
 import { keyNames, readScript, writeScript } from './store-scripts.js';
 import { StoreUnavailable } from './store-unavailable.js';
-
-/** An entry of the store; never mutated. */
-export interface StoredEntry {
-  readonly id: string;
-  /** Number of the change that wrote the entry. It grows with each change of the store. */
-  readonly revision: number;
-  /** Parsed JSON; undefined if it is not JSON. */
-  readonly value: unknown;
-}
-
-/** A change of one entry. */
-export interface EntryChange {
-  /** Kind of the entry, for example `session`. */
-  readonly kind: string;
-  readonly id: string;
-  /** The entry's revision before the change; 0: there must be no entry. Default: any. */
-  readonly expected?: number;
-  /** The new value, as JSON can hold it; null deletes the entry. */
-  readonly value: object | null;
-}
 
 /** The state that all replicas share. */
 export interface SharedStore {
@@ -51,6 +32,8 @@ export interface SharedStore {
   onChange(listener: () => void): void;
   /** Calls the listener at each beat: after each regular read of the store, about once a second. It must not throw. */
   onBeat(listener: () => void): void;
+  /** Calls the listener after each reconnection: Redis may have lost changes. It must not throw. */
+  onReconnect(listener: () => void): void;
   /**
    * Returns which of these replicas are alive: they have written to the store in the last seconds.
    * After a failure of the store, returns all of them for a while, because they could not write.
@@ -172,6 +155,10 @@ class RedisStore implements SharedStore {
 
   onBeat(listener: () => void): void {
     this.#beatListeners.push(listener);
+  }
+
+  onReconnect(listener: () => void): void {
+    this.#link.onReconnect(listener);
   }
 
   async living(replicas: readonly string[]): Promise<ReadonlySet<string>> {

@@ -5,7 +5,8 @@
 import { hash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Session } from '../../offers/logins.js';
-import type { EntryChange, SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
+import type { EntryChange } from '@rackless/daemon/shared-store/entries.js';
+import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import { newSessionToken } from '../session-token.js';
 import { createSessions, type LocalSessions, type Sessions, type SessionsOptions } from '../sessions.js';
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { SharedStore, StoredEntry } from '@rackless/daemon/shared-store/shared-store.js';
+import type { StoredEntry } from '@rackless/daemon/shared-store/entries.js';
+import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
 import { redfishError } from '../messages/errors.js';
 import { createSharedTasks } from './shared-tasks.js';
@@ -32,6 +33,7 @@ function losingStore(entries: readonly StoredEntry[]) {
     },
     onChange: () => undefined,
     onBeat: () => undefined,
+    onReconnect: () => undefined,
     living: (replicas) => Promise.resolve(new Set(replicas)),
     run: () => Promise.reject(new Error('no scripts')),
     listen: () => Promise.resolve(),

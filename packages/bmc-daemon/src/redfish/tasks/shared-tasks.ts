@@ -4,7 +4,8 @@
  * mark its running tasks as failed.
  */
 import type { Log } from '@rackless/daemon/log/log.js';
-import type { SharedStore, StoredEntry } from '@rackless/daemon/shared-store/shared-store.js';
+import type { StoredEntry } from '@rackless/daemon/shared-store/entries.js';
+import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import { ChangeRefused } from '@rackless/daemon/shared-store/store-unavailable.js';
 import { RedfishError } from '../messages/errors.js';
 import { message, withDetail } from '../messages/messages.js';

@@ -1,6 +1,6 @@
 /** Converts tasks to and from the entries of the shared store. */
 import { z } from 'zod';
-import type { StoredEntry } from '@rackless/daemon/shared-store/shared-store.js';
+import type { StoredEntry } from '@rackless/daemon/shared-store/entries.js';
 import type { JsonObject } from '../json.js';
 import { RedfishError } from '../messages/errors.js';
 import { messageTable } from '../messages/base-registry.js';
