@@ -21,16 +21,23 @@ export interface PrivateRedis {
   resume(): void;
   /** Stores its content, to which the next {@link restart} returns. */
   save(): Promise<void>;
-  /** Kills it, and starts it with the content of the last {@link save}. */
+  /** Kills it, and starts it with the content of the last {@link save}, or of the last change if it is persistent. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts Redis on a free port. Debian's package redis-tools has the server under another name. */
-export async function startRedis(): Promise<PrivateRedis> {
+/**
+ * Starts Redis on a free port. Debian's package redis-tools has the server under another name.
+ * @param options `isPersistent`: Redis stores each change in a file before it answers.
+ */
+export async function startRedis({
+  isPersistent = false,
+}: { readonly isPersistent?: boolean } = {}): Promise<PrivateRedis> {
   const folder = mkdtempSync(path.join(tmpdir(), 'rackless-redis-'));
   const port = await freePort();
+  const appendOnly = isPersistent ? 'yes' : 'no';
   const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder];
+  options.push('--appendonly', appendOnly);
   const url = `redis://127.0.0.1:${port}`;
   const start = async (): Promise<ChildProcess> => {
     const started = spawn('redis-check-rdb', options, { argv0: 'redis-server', stdio: 'ignore' });

@@ -16,7 +16,7 @@ export const storeRows = {
   }),
   keepUsageDays: period({
     name: 'maximum_spend_logs_retention_period',
-    doc: 'How long the usage of a day is stored: `30d`, `1y`. The present day counts.',
+    doc: 'How long the usage of a day is stored: `30d`, `1y`. The present day counts. Redis stores a day for ten years at most.',
     default: 'without end',
   }),
 };

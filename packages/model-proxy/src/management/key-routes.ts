@@ -27,7 +27,7 @@ export async function generateKey({ store, body, now }: ManagementRequest): Prom
     checkAlias(keys, digest, key);
     return { changes: new Map([[digest, key]]), result: undefined };
   });
-  if (typeof input.spend === 'number' && input.spend > 0) store.setSpend(digest, input.spend);
+  if (typeof input.spend === 'number' && input.spend > 0) await store.setSpend(digest, input.spend);
   const { status: _status, ...shown } = shownKey(key, store.spendOf(digest), now);
   return { ...shown, key: secret, token: digest, token_id: digest, duration: input.duration ?? null };
 }
@@ -81,7 +81,7 @@ async function change(
     checkAlias(keys, digest, next);
     return { changes: new Map([[digest, next]]), result: next };
   });
-  if (typeof input.spend === 'number') store.setSpend(digest, input.spend);
+  if (typeof input.spend === 'number') await store.setSpend(digest, input.spend);
   return { key: given, ...fullKey(store, digest, key, now) };
 }
 

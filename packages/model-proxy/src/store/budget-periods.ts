@@ -93,6 +93,9 @@ export interface Period {
   readonly resetAt: number | null;
 }
 
+/** The period of a key that has spent nothing. */
+export const UNSPENT: Period = { spend: 0, resetAt: null };
+
 /**
  * Returns the period at a time. After the end of a period, the spend is 0. If the clock was far ahead
  * when the period began, the period ends earlier, but the spend stays.

@@ -37,8 +37,12 @@ export interface Store {
   ): Promise<Result>;
   /** Returns what a key has spent in the current period of its budget. */
   spendOf(digest: string): Period;
-  /** Sets what a key has spent, for a change by an administrator. */
-  setSpend(digest: string, spend: number): void;
+  /**
+   * Sets what a key has spent, for a change by an administrator. The spend is on the disk when the promise
+   * resolves. The costs of later requests are added to it.
+   * @throws {StoreUnavailable} the spend may not be stored.
+   */
+  setSpend(digest: string, spend: number): Promise<void>;
   /** Adds a request. A crash loses at most the last second. */
   addUsage(usage: RequestUsage): void;
   /**

@@ -123,6 +123,19 @@ describe('POST /key/generate', () => {
     expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1']);
     expect(answer.text).not.toContain('no room');
   });
+
+  it('answers 503 if the spend of a key cannot be stored', async () => {
+    const key = await app.create();
+    Object.assign(app.store, { setSpend: () => Promise.reject(new StoreUnavailable('no room')) });
+    const answers = [
+      await app.manage('POST', '/key/update', { key, spend: 0 }),
+      await app.manage('POST', '/key/generate', { spend: 1 }),
+    ];
+    expect(answers.map(({ status, headers }) => [status, headers['retry-after']])).toEqual([
+      [503, '1'],
+      [503, '1'],
+    ]);
+  });
 });
 
 describe('management requests', () => {

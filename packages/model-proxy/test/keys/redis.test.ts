@@ -151,7 +151,7 @@ describe('usage in Redis', () => {
         expect.objectContaining({ subject: 'tag', name: 't', requests: 101 }),
       ]),
     );
-    two.setSpend('k', 1);
+    await two.setSpend('k', 1);
     expect(two.spendOf('k').spend).toBe(1);
     await until(() => one.spendOf('k').spend === 1, 'the new spend');
   });

@@ -11,10 +11,11 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
 import { StoreError, type Store } from '../store.js';
 import { dayOf, type RequestUsage, type UsageRow } from '../usage.js';
+import { UsageFlusher } from '../usage-flusher.js';
 import type { Entry } from './journal-lines.js';
 import { Journal, JournalError } from './journal.js';
 import { readJournal } from './journal-reader.js';
-import { KeyTable } from './key-table.js';
+import { KeyTable, spendEntry } from './key-table.js';
 import { UsageDay } from './usage-day.js';
 
 /** Options of {@link openEmbeddedStore}. */
@@ -32,8 +33,6 @@ export interface EmbeddedStoreOptions {
   readonly lockWaitMs?: number;
 }
 
-/** Half of the time whose usage a crash may lose. */
-const FLUSH_MS = 500;
 /** Entries of one write. More would block requests for longer. */
 const ENTRIES_AT_ONCE = 500;
 const KEYS_FILE = 'keys.journal';
@@ -71,9 +70,7 @@ class EmbeddedStore implements Store {
   readonly #keysJournal: Journal;
   #day: UsageDay;
   #dayJournal: Journal;
-  readonly #closing = new AbortController();
-  readonly #flushing: Promise<void>;
-  #hasFailed = false;
+  readonly #flusher: UsageFlusher;
 
   private constructor(
     options: EmbeddedStoreOptions,
@@ -92,7 +89,8 @@ class EmbeddedStore implements Store {
     this.#keysJournal = files.keysJournal;
     this.#day = files.day;
     this.#dayJournal = files.dayJournal;
-    this.#flushing = this.#flushAlways();
+    const { log, flushMs } = options;
+    this.#flusher = new UsageFlusher({ write: () => this.#write(), log, flushMs });
   }
 
   static async open(options: EmbeddedStoreOptions, lock: FolderLock): Promise<EmbeddedStore> {
@@ -114,7 +112,7 @@ class EmbeddedStore implements Store {
   }
 
   get isAvailable(): boolean {
-    return !this.#hasFailed;
+    return this.#flusher.isAvailable;
   }
 
   get keysRevision(): number {
@@ -122,18 +120,27 @@ class EmbeddedStore implements Store {
   }
 
   changeKeys: Store['changeKeys'] = (change) =>
-    this.#table.change(change, async (entries) => {
-      try {
-        await this.#keysJournal.append(entries, { sync: true });
-      } catch (error) {
-        throw new StoreUnavailable(`the keys cannot be stored: ${fileReason(error)}`, { cause: error });
-      }
-    });
+    this.#table.change(change, (entries) => this.#storeNow(entries, 'the keys'), this.#now);
+
+  async #storeNow(entries: readonly Entry[], what: string): Promise<void> {
+    try {
+      await this.#keysJournal.append(entries, { sync: true });
+    } catch (error) {
+      throw new StoreUnavailable(`${what} cannot be stored: ${fileReason(error)}`, { cause: error });
+    }
+  }
 
   spendOf: Store['spendOf'] = (digest) => this.#table.spendOf(digest, this.#now());
 
-  setSpend(digest: string, spend: number): void {
-    this.#table.setSpend(digest, { ...this.spendOf(digest), spend });
+  setSpend(digest: string, spend: number): Promise<void> {
+    return this.#flusher.run(async () => {
+      const before = this.spendOf(digest);
+      await this.#storeNow([spendEntry(digest, { ...before, spend })], 'the spend');
+      // Requests have continued meanwhile.
+      const after = this.spendOf(digest);
+      const added = Math.max(0, after.spend - before.spend);
+      this.#table.setSpend(digest, { ...after, spend: spend + added });
+    });
   }
 
   addUsage(usage: RequestUsage): void {
@@ -161,38 +168,18 @@ class EmbeddedStore implements Store {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort();
-    await this.#flushing;
-    await this.#flush();
+    await this.#flusher.close();
     await this.#keysJournal.close();
     await this.#dayJournal.close();
     await this.#lock.release();
   }
 
-  async #flushAlways(): Promise<void> {
-    const { flushMs = FLUSH_MS } = this.#options;
-    const { signal } = this.#closing;
-    for (;;) {
-      await delay(flushMs, undefined, { ref: false, signal }).catch(() => undefined);
-      if (signal.aborted) return;
-      await this.#flush();
-    }
-  }
-
-  /** Writes what has changed. A failure is logged once. The next flush tries again. */
-  async #flush(): Promise<void> {
-    try {
-      await this.#writeSpends();
-      await writeChanged(this.#dayJournal, this.#day);
-      await this.#changeDay();
-      for (const journal of [this.#keysJournal, this.#dayJournal]) if (journal.isLong) await journal.compact();
-      if (this.#hasFailed) this.#options.log.info('the usage can be stored again');
-      this.#hasFailed = false;
-    } catch (error) {
-      if (!this.#hasFailed)
-        this.#options.log.error(`the usage cannot be stored, and stays in memory: ${fileReason(error)}`);
-      this.#hasFailed = true;
-    }
+  /** Writes what has changed. */
+  async #write(): Promise<void> {
+    await this.#writeSpends();
+    await writeChanged(this.#dayJournal, this.#day);
+    await this.#changeDay();
+    for (const journal of [this.#keysJournal, this.#dayJournal]) if (journal.isLong) await journal.compact();
   }
 
   async #writeSpends(): Promise<void> {

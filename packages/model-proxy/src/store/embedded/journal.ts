@@ -5,7 +5,7 @@
  * A file that a killed process leaves is complete up to its last write. A write is in the operating
  * system when {@link Journal.append} resolves, and on the disk with the option `sync`.
  */
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import type { Log } from '@rackless/daemon/log/log.js';
@@ -81,22 +81,32 @@ export class Journal {
   }
 
   static async #create(options: JournalOptions): Promise<Journal> {
-    // The name appears only with a complete first line.
-    const handle = await open(temporaryOf(options.file), 'w+', 0o600);
-    const journal = new Journal(options, handle, 0);
-    await journal.#write(lineOf(FORMAT), { sync: true });
-    renameSync(temporaryOf(options.file), options.file);
-    await syncFolder(options.file);
-    return journal;
+    const { handle, length } = await writeCopy(options.file, []);
+    return Journal.#publish(options, handle, length);
   }
 
-  /** Sets a damaged file aside, and writes a new one with its readable entries. */
+  /** Gives the new file its name, which so appears only with a complete file. */
+  static async #publish(options: JournalOptions, handle: FileHandle, length: number): Promise<Journal> {
+    renameSync(temporaryOf(options.file), options.file);
+    await syncFolder(options.file);
+    return new Journal(options, handle, length);
+  }
+
+  /**
+   * Keeps a damaged file under another name, and writes a new one with its readable entries. At any
+   * moment, the name of the file belongs to the damaged file or to the complete new one.
+   */
   static async #rescue(options: JournalOptions, damagedLines: number): Promise<Journal> {
     const { file, log } = options;
+    const { handle, length } = await writeCopy(file, options.entries());
     const aside = `${file}.damaged-${new Date().toISOString().replaceAll(':', '-')}`;
-    renameSync(file, aside);
-    const journal = await Journal.#create(options);
-    await journal.compact();
+    try {
+      linkSync(file, aside);
+    } catch {
+      // Some network file systems have no links.
+      copyFileSync(file, aside);
+    }
+    const journal = await Journal.#publish(options, handle, length);
     log.error(
       `${file} was damaged: ${damagedLines === 0 ? 'it is not a file of this proxy' : `${damagedLines} lines are unreadable`}. ` +
         `Its readable entries are in use, and the old file is ${aside}. Check the list of keys: a deleted key may be valid again`,
@@ -139,21 +149,9 @@ export class Journal {
     this.#sinceCompaction = [];
     let next: FileHandle | undefined;
     try {
-      next = await open(temporary, 'w+', 0o600);
-      let length = await writeAll(next, lineOf(FORMAT), 0);
-      let text = '';
-      let count = 0;
-      for (const entry of entries()) {
-        text += lineOf(entry);
-        count += 1;
-        if (count % ENTRIES_AT_ONCE !== 0) continue;
-        length = await writeAll(next, text, length);
-        text = '';
-      }
-      length = await writeAll(next, text, length);
-      await next.datasync();
-      const written = next;
-      await this.#inOrder(() => this.#replaceBy(written, temporary, length));
+      const { handle, length } = await writeCopy(file, entries());
+      next = handle;
+      await this.#inOrder(() => this.#replaceBy(handle, temporary, length));
     } catch (error) {
       await next?.close().catch(() => undefined);
       rmSync(temporary, { force: true });
@@ -214,6 +212,32 @@ function checkFormat(file: string, [, id, value]: Entry): void {
   const version = value !== null && 'version' in value ? value.version : undefined;
   if (id !== FORMAT_ID || version !== 1)
     throw new JournalError(`${file} was written by another version of the proxy, which this version cannot read`);
+}
+
+/** Writes a complete file under the temporary name, and stores it on the disk. */
+async function writeCopy(
+  file: string,
+  entries: Iterable<Entry>,
+): Promise<{ readonly handle: FileHandle; readonly length: number }> {
+  const handle = await open(temporaryOf(file), 'w+', 0o600);
+  try {
+    let length = await writeAll(handle, lineOf(FORMAT), 0);
+    let text = '';
+    let count = 0;
+    for (const entry of entries) {
+      text += lineOf(entry);
+      count += 1;
+      if (count % ENTRIES_AT_ONCE !== 0) continue;
+      length = await writeAll(handle, text, length);
+      text = '';
+    }
+    length = await writeAll(handle, text, length);
+    await handle.datasync();
+    return { handle, length };
+  } catch (error) {
+    await handle.close().catch(() => undefined);
+    throw error;
+  }
 }
 
 /** @returns the position after the text. */

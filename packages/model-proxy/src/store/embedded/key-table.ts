@@ -1,6 +1,6 @@
 /** The keys in memory, with their changes and what they have spent. */
 import { z } from 'zod';
-import { periodAt, type Period } from '../budget-periods.js';
+import { periodAt, UNSPENT, type Period } from '../budget-periods.js';
 import { storedKey, type StoredKey } from '../keys.js';
 import type { KeyChanges, KeysInChange } from '../store.js';
 import type { Entry } from './journal-lines.js';
@@ -32,7 +32,8 @@ export class KeyTable {
   load([kind, id, value]: Entry): boolean {
     if (kind === SPEND) {
       const { data } = storedPeriod.safeParse(value);
-      if (data !== undefined) this.#spends.set(id, data);
+      // A flush during the deletion of a key can write its spend behind the deletion.
+      if (data !== undefined && this.keys.has(id)) this.#spends.set(id, data);
       return data !== undefined;
     }
     if (kind !== KEY) return false;
@@ -45,16 +46,17 @@ export class KeyTable {
   /** Returns all entries for the journal. */
   *entries(): Iterable<Entry> {
     for (const [digest, key] of this.keys) yield [KEY, digest, key];
-    for (const [digest, period] of this.#spends) yield [SPEND, digest, period];
+    for (const [digest, period] of this.#spends) yield spendEntry(digest, period);
   }
 
   /**
    * Runs a change as `Store.changeKeys` does. Changes that wait at the same time share one write.
-   * @param write stores entries on the disk.
+   * @param write stores entries on the disk. @param now returns milliseconds since 1970.
    */
   change<Result>(
     change: (keys: KeysInChange) => { readonly changes: KeyChanges; readonly result: Result },
     write: (entries: readonly Entry[]) => Promise<void>,
+    now: () => number,
   ): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       let outcome: { readonly result: Result } | undefined;
@@ -65,11 +67,11 @@ export class KeyTable {
       };
       const done = () => outcome !== undefined && resolve(outcome.result);
       this.#waiting.push({ run, done, fail: reject });
-      if (!this.#isWriting) void this.#writeAll(write);
+      if (!this.#isWriting) void this.#writeAll(write, now);
     });
   }
 
-  async #writeAll(write: (entries: readonly Entry[]) => Promise<void>): Promise<void> {
+  async #writeAll(write: (entries: readonly Entry[]) => Promise<void>, now: () => number): Promise<void> {
     this.#isWriting = true;
     while (this.#waiting.length > 0) {
       const changes = new Map<string, StoredKey | null>();
@@ -77,6 +79,9 @@ export class KeyTable {
       try {
         if (changes.size > 0) await write([...changes].map(([digest, key]): Entry => [KEY, digest, key]));
         this.apply(changes);
+        // Fixes the end of the period. Otherwise it would move on until the next request.
+        for (const [digest, key] of changes)
+          if (key?.budgetDuration !== null) this.setSpend(digest, this.spendOf(digest, now()));
         for (const { done } of accepted) done();
       } catch (error) {
         for (const { fail } of accepted) fail(error);
@@ -116,10 +121,12 @@ export class KeyTable {
     for (const [digest, key] of changes) {
       const alias = this.keys.get(digest)?.alias ?? null;
       if (alias !== null && this.#digests.get(alias) === digest) this.#digests.delete(alias);
-      if (key === null) {
-        this.keys.delete(digest);
+      if (key?.createdAt !== this.keys.get(digest)?.createdAt) {
         this.#spends.delete(digest);
         this.#changedSpends.delete(digest);
+      }
+      if (key === null) {
+        this.keys.delete(digest);
         continue;
       }
       this.keys.set(digest, key);
@@ -143,11 +150,7 @@ export class KeyTable {
 
   /** Returns the spends that changed since the last call. */
   takeChangedSpends(): Entry[] {
-    const entries = [...this.#changedSpends].map((digest): Entry => [
-      SPEND,
-      digest,
-      this.#spends.get(digest) ?? UNSPENT,
-    ]);
+    const entries = [...this.#changedSpends].map((digest) => spendEntry(digest, this.#spends.get(digest) ?? UNSPENT));
     this.#changedSpends.clear();
     return entries;
   }
@@ -158,4 +161,7 @@ export class KeyTable {
   }
 }
 
-const UNSPENT: Period = { spend: 0, resetAt: null };
+/** Returns the entry of a spend for the journal. */
+export function spendEntry(digest: string, period: Period): Entry {
+  return [SPEND, digest, period];
+}

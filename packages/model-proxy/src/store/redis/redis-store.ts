@@ -2,15 +2,15 @@
  * The store of several proxies: Redis. Each proxy has a copy of the keys in memory, so requests do not
  * wait for Redis. Without Redis, the keys stay valid and the usage stays in memory.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { fileReason } from '@rackless/daemon/files/text-file.js';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { openSharedStore, type SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
-import { periodAt } from '../budget-periods.js';
 import { storedKey, type StoredKey } from '../keys.js';
 import { StoreError, type KeyChanges, type KeysInChange, type SharedKeyStore } from '../store.js';
 import type { RequestUsage, UsageRow } from '../usage.js';
+import { UsageFlusher } from '../usage-flusher.js';
 import { RedisUsage } from './redis-usage.js';
 
 /** Options of {@link openRedisStore}. */
@@ -18,22 +18,28 @@ interface RedisStoreOptions {
   /** `redis://user:password@host:6379/0`, or `rediss:` for TLS. */
   readonly url: string;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
-  /** How many days the usage is stored; null: without end. */
+  /** How many days the usage is stored, with the present day; null: ten years. */
   readonly keepDays: number | null;
+  /** Returns milliseconds since 1970. Default: the clock of Redis. */
+  readonly now?: () => number;
 }
 
 const KEY = 'key';
 const ALIAS = 'alias';
-const FLUSH_MS = 500;
-/** Redis is read once a second. After this time without a read, it counts as unavailable. */
-const MAX_SILENCE_MS = 5000;
 const MAX_ATTEMPTS = 10;
 
 /** Connects to the store. @throws {StoreError} Redis does not answer. */
 export async function openRedisStore(options: RedisStoreOptions): Promise<SharedKeyStore> {
+  const { url, log, keepDays } = options;
+  let opened: SharedStore | undefined;
   try {
-    return new SharedKeys(await openSharedStore(options.url, 'model-proxy', options.log), options);
+    const shared = await openSharedStore(url, 'model-proxy', log);
+    opened = shared;
+    const usage = new RedisUsage(shared, { keepDays, now: options.now ?? (() => shared.now()) });
+    await usage.open();
+    return new SharedKeys(shared, usage, log);
   } catch (error) {
+    await opened?.close();
     if (error instanceof StoreUnavailable) throw new StoreError(error.message, { cause: error });
     throw error;
   }
@@ -47,24 +53,19 @@ class SharedKeys implements SharedKeyStore {
   readonly #revisions = new Map<string, number>();
   readonly #log: RedisStoreOptions['log'];
   readonly #usage: RedisUsage;
-  readonly #closing = new AbortController();
-  readonly #flushing: Promise<void>;
-  #hasFailed = false;
-  /** The last successful read, by the monotonic clock. */
-  #readAt = performance.now();
+  readonly #flusher: UsageFlusher;
 
-  get isAvailable(): boolean {
-    return !this.#hasFailed && performance.now() - this.#readAt < MAX_SILENCE_MS;
-  }
-
-  constructor(shared: SharedStore, { log, keepDays }: RedisStoreOptions) {
+  constructor(shared: SharedStore, usage: RedisUsage, log: RedisStoreOptions['log']) {
     this.shared = shared;
     this.#log = log;
-    this.#usage = new RedisUsage(shared, keepDays);
+    this.#usage = usage;
     this.#load();
     shared.onChange(() => this.#load());
-    shared.onBeat(() => (this.#readAt = performance.now()));
-    this.#flushing = this.#flushAlways();
+    this.#flusher = new UsageFlusher({ write: () => usage.flush(), log });
+  }
+
+  get isAvailable(): boolean {
+    return this.#flusher.isAvailable;
   }
 
   /** Copies the keys that have changed. */
@@ -75,6 +76,9 @@ class SharedKeys implements SharedKeyStore {
       if (this.#revisions.get(id) === revision) continue;
       this.#revisions.set(id, revision);
       const { data } = storedKey.safeParse(value);
+      const before = this.keys.get(id);
+      // The administrator deleted the key and created it again.
+      if (before !== undefined && before.createdAt !== data?.createdAt) this.#usage.forget(id);
       if (data !== undefined) this.keys.set(id, data);
       else {
         this.keys.delete(id);
@@ -85,6 +89,7 @@ class SharedKeys implements SharedKeyStore {
       if (present.has(id)) continue;
       this.#revisions.delete(id);
       this.keys.delete(id);
+      this.#usage.forget(id);
     }
     this.keysRevision += 1;
   }
@@ -95,7 +100,10 @@ class SharedKeys implements SharedKeyStore {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       await this.shared.sync();
       const { changes, result } = change(this.#view());
-      if (changes.size === 0 || (await this.shared.commit(this.#commitOf(changes)))) return result;
+      if (changes.size === 0) return result;
+      if (!(await this.shared.commit(this.#commitOf(changes)))) continue;
+      await this.#updateSpends(changes);
+      return result;
     }
     throw new StoreUnavailable('other proxies change the same keys');
   }
@@ -125,55 +133,45 @@ class SharedKeys implements SharedKeyStore {
     ];
   }
 
-  spendOf(digest: string) {
-    const duration = this.keys.get(digest)?.budgetDuration ?? null;
-    const period = periodAt({ spend: 0, resetAt: null }, duration, this.shared.now());
-    return { ...period, spend: this.#usage.spendOf(digest, period.resetAt) };
+  /** Removes the spends of deleted keys, and stores the end of the period of the others. */
+  async #updateSpends(changes: KeyChanges): Promise<void> {
+    for (const [digest, key] of changes)
+      if (key === null) this.#usage.remove(digest);
+      else if (key.budgetDuration !== null) this.#usage.addCost(digest, 0, key.budgetDuration);
+    // The keys are stored. If Redis fails now, a later flush sends the rest.
+    await this.#flusher.flush().catch(() => undefined);
   }
 
-  setSpend(digest: string, spend: number): void {
-    this.#usage.setSpend(digest, this.spendOf(digest).resetAt, spend);
+  spendOf(digest: string) {
+    return this.#usage.spendOf(digest, this.keys.get(digest)?.budgetDuration ?? null);
+  }
+
+  async setSpend(digest: string, spend: number): Promise<void> {
+    try {
+      await this.#flusher.run(() => this.#usage.setSpend(digest, { ...this.spendOf(digest), spend }));
+    } catch (error) {
+      throw new StoreUnavailable(`the spend cannot be stored: ${fileReason(error)}`, { cause: error });
+    }
   }
 
   addUsage(usage: RequestUsage): void {
-    const resetAt = usage.key === null || usage.cost === 0 ? null : this.spendOf(usage.key).resetAt;
-    this.#usage.add(usage, resetAt);
+    const { key: digest, cost } = usage;
+    this.#usage.addRequest(usage);
+    const key = digest === null ? undefined : this.keys.get(digest);
+    if (digest !== null && key !== undefined && cost > 0) this.#usage.addCost(digest, cost, key.budgetDuration);
   }
 
   async readUsage(from: string, to: string): Promise<readonly UsageRow[]> {
     try {
-      await this.#usage.flush();
+      await this.#flusher.flush();
       return await this.#usage.read(from, to);
     } catch (error) {
-      throw new StoreUnavailable(`reading the usage: ${String(error)}`, { cause: error });
+      throw new StoreUnavailable(`reading the usage: ${fileReason(error)}`, { cause: error });
     }
   }
 
   async close(): Promise<void> {
-    this.#closing.abort();
-    await this.#flushing;
-    await this.#flush();
+    await this.#flusher.close();
     await this.shared.close();
-  }
-
-  async #flushAlways(): Promise<void> {
-    const { signal } = this.#closing;
-    for (;;) {
-      await delay(FLUSH_MS, undefined, { ref: false, signal }).catch(() => undefined);
-      if (signal.aborted) return;
-      await this.#flush();
-    }
-  }
-
-  /** Stores what has changed. A failure is logged once. The next flush tries again. */
-  async #flush(): Promise<void> {
-    try {
-      await this.#usage.flush();
-      if (this.#hasFailed) this.#log.info('the usage can be stored again');
-      this.#hasFailed = false;
-    } catch (error) {
-      if (!this.#hasFailed) this.#log.warn(`the usage cannot be stored, and stays in memory: ${String(error)}`);
-      this.#hasFailed = true;
-    }
   }
 }

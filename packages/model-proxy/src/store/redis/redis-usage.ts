@@ -1,184 +1,277 @@
-/** Usage and spends in Redis. Numbers are added in memory, and sent to Redis together. */
+/**
+ * Usage and spends in Redis. Numbers are added in memory, and sent to Redis in batches. A batch without
+ * an answer is sent again with the same number, so Redis never counts it twice.
+ */
 import { z } from 'zod';
 import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
-import { addRequest, dayOf, emptyUsage, NO_KEY, type RequestUsage, type UsageRow } from '../usage.js';
-import { addScript, readScript, setScript } from './usage-scripts.js';
+import { periodAt, UNSPENT, type Period } from '../budget-periods.js';
+import { dayOf, emptyUsage, type RequestUsage, type UsageRow } from '../usage.js';
+import { MAX_TAG_ROWS, OTHER_TAGS, UsageRows, type SubjectRow } from '../usage-rows.js';
+import { expiryScript, readScript, spendNames, usageScript } from './usage-scripts.js';
+
+/** Options of {@link RedisUsage}. */
+interface RedisUsageOptions {
+  /** How many days the usage is stored, with the present day; null: {@link MAX_DAYS}. */
+  readonly keepDays: number | null;
+  /** Returns milliseconds since 1970. */
+  readonly now: () => number;
+}
 
 /** Names of the numbers in their order in Redis. */
 const numbers = ['requests', 'failed', 'inputTokens', 'outputTokens', 'totalTokens', 'cost'] as const;
-type Numbers = ReturnType<typeof emptyUsage>;
 
-/** Rows of one script. More would block Redis for longer. */
-const ROWS_AT_ONCE = 500;
-/** A spend that this proxy has not used for this time is no longer updated. */
-const ACTIVE_MS = 60_000;
+/** Rows and costs of a batch. More would block Redis for longer. */
+const BATCH_SIZE = 500;
+/** Fields of a day that one call reads. More would block Redis for longer. */
+const FIELDS_AT_ONCE = 2000;
 const DAY_MS = 86_400_000;
 /** Without a limit, days are stored for ten years. */
 const MAX_DAYS = 3650;
 
-interface KnownSpend {
-  /** The spend in Redis at the last flush. */
-  stored: number;
-  /** Costs that this proxy has added since the last flush. */
-  added: number;
-  usedAt: number;
+/** A cost that Redis may not have. */
+interface Cost {
+  readonly cost: number;
+  /** End of its period. */
+  readonly resetAt: number | null;
 }
 
-/** The usage of all proxies. */
+interface Batch {
+  readonly number: number;
+  readonly days: readonly string[];
+  readonly costs: ReadonlyMap<string, Cost>;
+  readonly words: readonly string[];
+}
+
+/** The parts of a batch. */
+interface BatchContent {
+  readonly deleted?: Iterable<string>;
+  readonly spends?: Iterable<readonly [digest: string, period: Period]>;
+  readonly costs?: ReadonlyMap<string, Cost>;
+  readonly rows?: readonly UsageRow[];
+}
+
+const usageAnswer = z.tuple([z.number(), z.number()]).rest(z.string());
+const dayAnswer = z.tuple([z.string(), z.array(z.string())]);
+
+/** The usage of all proxies. The caller runs one asynchronous method at a time. */
 export class RedisUsage {
   readonly #shared: SharedStore;
-  readonly #keepDays: number | null;
-  #rows = new Map<string, { readonly day: string; readonly field: string; readonly numbers: Numbers }>();
-  /** By field: the digest of the key, and the end of the period. */
-  readonly #spends = new Map<string, KnownSpend>();
+  readonly #keepDays: number;
+  readonly #now: () => number;
+  /** The spends of all keys in Redis. Each answer updates them. */
+  #stored = new Map<string, Period>();
+  #revision = 0;
+  /** Whether Redis may have lost changes. New changes may have the same revisions. */
+  #mustReadAll = false;
+  readonly #costs = new Map<string, Cost>();
+  readonly #days = new Map<string, UsageRows>();
+  readonly #deleted = new Set<string>();
+  /** A batch that Redis may not have. */
+  #batch: Batch | null = null;
+  #batches = 0;
 
-  constructor(shared: SharedStore, keepDays: number | null) {
+  constructor(shared: SharedStore, { keepDays, now }: RedisUsageOptions) {
     this.#shared = shared;
-    this.#keepDays = keepDays;
+    this.#keepDays = keepDays ?? MAX_DAYS;
+    this.#now = now;
+    shared.onReconnect(() => (this.#mustReadAll = true));
   }
 
-  /** Returns what a key has spent in the period that ends at a time. */
-  spendOf(digest: string, resetAt: number | null): number {
-    const known = this.#knownOf(fieldOf(digest, resetAt));
-    return known.stored + known.added;
-  }
-
-  /** Sets what a key has spent. Without Redis, only this proxy knows it. */
-  setSpend(digest: string, resetAt: number | null, spend: number): void {
-    const field = fieldOf(digest, resetAt);
-    Object.assign(this.#knownOf(field), { stored: spend, added: 0 });
-    this.#shared.run(setScript, ['spends'], [field, String(spend)]).catch(() => undefined);
-  }
-
-  /** Adds a request. @param resetAt end of the period of the key's budget. */
-  add(request: RequestUsage, resetAt: number | null): void {
-    const day = dayOf(this.#shared.now());
-    this.#addRow(day, 'key', request.key ?? NO_KEY, request);
-    for (const tag of request.tags) this.#addRow(day, 'tag', tag, request);
-    if (request.key !== null && request.cost > 0) this.#knownOf(fieldOf(request.key, resetAt)).added += request.cost;
-  }
-
-  #addRow(day: string, subject: UsageRow['subject'], name: string, request: RequestUsage): void {
-    const field = JSON.stringify([subject, name, request.model]);
-    const id = day + field;
-    let row = this.#rows.get(id);
-    if (row === undefined) {
-      row = { day, field, numbers: emptyUsage() };
-      this.#rows.set(id, row);
-    }
-    addRequest(row.numbers, request);
-  }
-
-  #knownOf(field: string): KnownSpend {
-    let known = this.#spends.get(field);
-    if (known === undefined) {
-      known = { stored: 0, added: 0, usedAt: 0 };
-      this.#spends.set(field, known);
-    }
-    known.usedAt = performance.now();
-    return known;
-  }
-
-  /** Sends what was added, and reads the spends in use. @throws an error if Redis does not answer. */
-  async flush(): Promise<void> {
-    const rows = [...this.#rows.values()];
-    this.#rows = new Map();
-    const fields = this.#activeFields();
-    for (let from = 0; from === 0 || from < Math.max(rows.length, fields.length); from += ROWS_AT_ONCE) {
-      const [someRows, someFields] = [rows.slice(from, from + ROWS_AT_ONCE), fields.slice(from, from + ROWS_AT_ONCE)];
-      if (someRows.length + someFields.length === 0) return;
-      try {
-        await this.#send(someRows, someFields);
-      } catch (error) {
-        // Redis may have added them: the connection was lost before its answer. Then they count twice.
-        for (const row of rows.slice(from)) this.#restore(row);
-        throw error;
-      }
-    }
-  }
-
-  #activeFields(): string[] {
-    const oldest = performance.now() - ACTIVE_MS;
-    for (const [field, { added, usedAt }] of this.#spends)
-      if (added === 0 && usedAt < oldest) this.#spends.delete(field);
-    return [...this.#spends.keys()];
-  }
-
-  async #send(rows: readonly { day: string; field: string; numbers: Numbers }[], fields: readonly string[]) {
-    const days = [...new Set(rows.map(({ day }) => day))];
-    const added = fields.map((field) => ({ field, cost: this.#spends.get(field)?.added ?? 0 }));
-    const costs = added.filter(({ cost }) => cost !== 0);
-    const answer = await this.#shared.run(
-      addScript,
-      ['spends', ...days.map((day) => `usage:${day}`)],
-      [
-        String(costs.length),
-        ...costs.flatMap(({ field, cost }) => [field, String(cost)]),
-        String(rows.length),
-        ...rows.flatMap(({ day, field, numbers: row }) => [
-          String(days.indexOf(day) + 2),
-          field,
-          ...numbers.map((name) => String(row[name])),
-        ]),
-        ...fields,
-      ],
-    );
-    const spends = z.array(z.string().nullable()).parse(answer);
-    for (const [index, { field, cost }] of added.entries()) {
-      const known = this.#spends.get(field);
-      if (known === undefined) continue;
-      known.stored = Number(spends[index] ?? 0);
-      known.added -= cost;
-    }
-  }
-
-  #restore(row: { readonly day: string; readonly field: string; readonly numbers: Numbers }): void {
-    const id = row.day + row.field;
-    const present = this.#rows.get(id);
-    if (present === undefined) this.#rows.set(id, row);
-    else for (const name of numbers) present.numbers[name] += row.numbers[name];
-  }
-
-  /** Reads the rows of some days. @throws an error if Redis does not answer. */
-  async read(from: string, to: string): Promise<UsageRow[]> {
-    const days = daysBetween(from, to, this.#keepDays ?? MAX_DAYS, this.#shared.now());
-    if (days.length === 0) return [];
-    const answer = await this.#shared.run(
-      readScript,
+  /** Reads all spends, and applies a changed retention. @throws an error if Redis does not answer. */
+  async open(): Promise<void> {
+    await this.flush();
+    const today = dayOf(this.#now());
+    const days = daysBetween(Date.parse(today) - MAX_DAYS * DAY_MS, Date.parse(today));
+    await this.#shared.run(
+      expiryScript,
       days.map((day) => `usage:${day}`),
-      [],
+      days.map((day) => this.#expiryOf(day)),
     );
-    const hashes = z.array(z.array(z.string())).parse(answer);
-    return hashes.flatMap((words, index) => rowsOf(days[index] ?? '', words));
+  }
+
+  /** Returns what a key has spent. @param duration of its budget. */
+  spendOf(digest: string, duration: string | null): Period {
+    const now = this.#now();
+    const { spend, resetAt } = periodAt(this.#stored.get(digest) ?? UNSPENT, duration, now);
+    const sent = costAt(this.#batch?.costs.get(digest), now);
+    return { spend: spend + sent + costAt(this.#costs.get(digest), now), resetAt };
+  }
+
+  /** Adds a request to the reports. */
+  addRequest(request: RequestUsage): void {
+    const day = dayOf(this.#now());
+    let rows = this.#days.get(day);
+    if (rows === undefined) {
+      rows = new UsageRows();
+      this.#days.set(day, rows);
+    }
+    rows.add(request);
+  }
+
+  /** Adds a cost to the spend of a key. A cost of 0 makes Redis store the end of the period. */
+  addCost(digest: string, cost: number, duration: string | null): void {
+    const { resetAt } = this.spendOf(digest, duration);
+    this.#costs.set(digest, { cost: cost + costAt(this.#costs.get(digest), this.#now()), resetAt });
+  }
+
+  /** Removes the spend of a deleted key from Redis, with the next flush. */
+  remove(digest: string): void {
+    this.forget(digest);
+    this.#deleted.add(digest);
+  }
+
+  /** Removes the spend of a deleted key from the memory. */
+  forget(digest: string): void {
+    this.#stored.delete(digest);
+    this.#costs.delete(digest);
+  }
+
+  /** Sets what a key has spent. @throws an error if Redis does not answer. It may have stored the spend. */
+  async setSpend(digest: string, period: Period): Promise<void> {
+    // Sends the costs of earlier requests first, because the new spend replaces them.
+    await this.flush();
+    await this.#send(this.#batchOf({ spends: [[digest, period]] }));
+  }
+
+  /**
+   * Sends what was added before the call, and reads the spends that have changed.
+   * @throws an error if Redis does not answer. The next flush sends the rest.
+   */
+  async flush(): Promise<void> {
+    if (this.#batch !== null) await this.#sendPrepared(this.#batch);
+    let rows = 0;
+    for (const { size } of this.#days.values()) rows += size;
+    for (let left = Math.max(1, rows, this.#costs.size); left > 0; left -= BATCH_SIZE) {
+      this.#batch = this.#nextBatch();
+      await this.#sendPrepared(this.#batch);
+    }
+  }
+
+  async #sendPrepared(batch: Batch): Promise<void> {
+    await this.#send(batch);
+    this.#batch = null;
+  }
+
+  #nextBatch(): Batch {
+    const deleted = [...this.#deleted];
+    this.#deleted.clear();
+    const costs = new Map<string, Cost>();
+    for (const [digest, cost] of this.#costs) {
+      if (costs.size === BATCH_SIZE) break;
+      costs.set(digest, cost);
+      this.#costs.delete(digest);
+    }
+    const rows: UsageRow[] = [];
+    for (const [day, added] of this.#days) {
+      for (const row of added.take(BATCH_SIZE - rows.length)) rows.push({ day, ...row });
+      if (added.size === 0) this.#days.delete(day);
+    }
+    return this.#batchOf({ deleted, costs, rows });
+  }
+
+  #batchOf({ deleted = [], spends = [], costs = new Map(), rows = [] }: BatchContent): Batch {
+    const days = [...new Set(rows.map(({ day }) => day))];
+    const lists = [
+      Array.from(deleted, (digest) => [digest]),
+      Array.from(spends, ([digest, { spend, resetAt }]) => [digest, String(spend), wordOf(resetAt)]),
+      Array.from(costs, ([digest, { cost, resetAt }]) => [digest, String(cost), wordOf(resetAt)]),
+      rows.map((row) => [
+        String(days.indexOf(row.day) + 1),
+        fieldOf(row),
+        row.subject === 'tag' ? fieldOf({ ...row, name: OTHER_TAGS }) : '',
+        ...numbers.map((name) => String(row[name])),
+      ]),
+      days.map((day) => [this.#expiryOf(day)]),
+    ];
+    const isEmpty = lists.every((list) => list.length === 0);
+    if (!isEmpty) this.#batches += 1;
+    const words = [...lists.flatMap((list) => [String(list.length), ...list.flat()]), String(MAX_TAG_ROWS)];
+    return { number: isEmpty ? 0 : this.#batches, days, costs, words };
+  }
+
+  async #send({ number, days, words }: Batch): Promise<void> {
+    const isAll = this.#mustReadAll;
+    this.#mustReadAll = false;
+    const known = isAll ? 0 : this.#revision;
+    try {
+      const answer = await this.#shared.run(
+        usageScript,
+        [...spendNames, `batch:${this.#shared.replica}`, ...days.map((day) => `usage:${day}`)],
+        [String(number), String(Math.floor(this.#now())), String(known), ...words],
+      );
+      this.#apply(usageAnswer.parse(answer));
+    } catch (error) {
+      this.#mustReadAll ||= isAll;
+      throw error;
+    }
+  }
+
+  #apply([revision, isComplete, ...changes]: z.infer<typeof usageAnswer>): void {
+    if (isComplete === 1) this.#stored = new Map();
+    for (let index = 0; index + 2 < changes.length; index += 3) {
+      const [digest = '', spend = '', end = ''] = changes.slice(index, index + 3);
+      this.#stored.set(digest, { spend: Number(spend), resetAt: end === '' ? null : Number(end) });
+    }
+    this.#revision = revision;
+  }
+
+  /** Returns when Redis removes a day, in milliseconds since 1970. */
+  #expiryOf(day: string): string {
+    return String(Date.parse(day) + this.#keepDays * DAY_MS);
+  }
+
+  /** Reads the rows of some days, in small parts. @throws an error if Redis does not answer. */
+  async read(from: string, to: string): Promise<UsageRow[]> {
+    const today = Date.parse(dayOf(this.#now()));
+    const oldest = today - (this.#keepDays - 1) * DAY_MS;
+    // The clock of a proxy can be ahead.
+    const days = daysBetween(Math.max(Date.parse(from), oldest), Math.min(Date.parse(to), today + DAY_MS));
+    const rows: UsageRow[] = [];
+    for (const day of days) for (const row of await this.#readDay(day)) rows.push({ day, ...row });
+    return rows;
+  }
+
+  async #readDay(day: string): Promise<Iterable<SubjectRow>> {
+    const rows = new Map<string, SubjectRow & ReturnType<typeof emptyUsage>>();
+    let cursor = '0';
+    do {
+      const answer = await this.#shared.run(readScript, [`usage:${day}`], [cursor, String(FIELDS_AT_ONCE)]);
+      const [next, words] = dayAnswer.parse(answer);
+      for (let index = 0; index + 1 < words.length; index += 2) {
+        const [word = '', value = ''] = [words[index], words[index + 1]];
+        const name = numbers[Number(word[0]) - 1];
+        if (name === undefined) continue;
+        const field = word.slice(1);
+        const row = rows.get(field) ?? { ...subjectOf(field), ...emptyUsage() };
+        row[name] = Number(value);
+        rows.set(field, row);
+      }
+      cursor = next;
+    } while (cursor !== '0');
+    return rows.values();
   }
 }
 
-/** Replicas have the same periods, so the end of a period identifies it. */
-const fieldOf = (digest: string, resetAt: number | null) => `${digest} ${resetAt ?? ''}`;
+/** Returns a cost, unless its period has ended. */
+function costAt(cost: Cost | undefined, now: number): number {
+  if (cost === undefined) return 0;
+  return cost.resetAt !== null && now >= cost.resetAt ? 0 : cost.cost;
+}
 
-function daysBetween(from: string, to: string, keepDays: number, now: number): string[] {
-  const last = Math.min(Date.parse(to), Date.parse(dayOf(now)) + DAY_MS);
-  const first = Math.max(Date.parse(from), last - keepDays * DAY_MS);
+const wordOf = (time: number | null) => (time === null ? '' : String(time));
+
+function daysBetween(firstMs: number, lastMs: number): string[] {
   const days: string[] = [];
-  for (let time = first; time <= last; time += DAY_MS) days.push(dayOf(time));
+  for (let time = firstMs; time <= lastMs; time += DAY_MS) days.push(dayOf(time));
   return days;
 }
 
+type Subject = Pick<UsageRow, 'subject' | 'name' | 'model'>;
 const fieldSchema = z.tuple([z.enum(['key', 'tag']), z.string(), z.string()]);
 
-/** Reads the fields of a day: the index of a number, then the row as JSON. */
-function rowsOf(day: string, words: readonly string[]): UsageRow[] {
-  const rows = new Map<string, Numbers>();
-  for (let index = 0; index + 1 < words.length; index += 2) {
-    const [word = '', value = ''] = [words[index], words[index + 1]];
-    const name = numbers[Number(word[0]) - 1];
-    if (name === undefined) continue;
-    const row = rows.get(word.slice(1)) ?? emptyUsage();
-    row[name] = Number(value);
-    rows.set(word.slice(1), row);
-  }
-  return [...rows].map(([field, row]) => {
-    const [subject, name, model] = fieldSchema.parse(JSON.parse(field));
-    return { day, subject, name, model, ...row };
-  });
+const fieldOf = ({ subject, name, model }: Subject) => JSON.stringify([subject, name, model]);
+
+function subjectOf(field: string): Subject {
+  const [subject, name, model] = fieldSchema.parse(JSON.parse(field));
+  return { subject, name, model };
 }

@@ -1,0 +1,91 @@
+/** Writes usage twice a second. Writes of a store never overlap, so none can count a request twice. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileReason } from '@rackless/daemon/files/text-file.js';
+import type { Log } from '@rackless/daemon/log/log.js';
+
+/** Options of {@link UsageFlusher}. */
+interface FlusherOptions {
+  /** Writes everything that was added before the call. What it cannot write stays for the next call. */
+  readonly write: () => Promise<void>;
+  readonly log: Pick<Log, 'info' | 'error'>;
+  /** Time between two flushes, in milliseconds. */
+  readonly flushMs?: number | undefined;
+}
+
+/** Half of the time whose usage a crash may lose. */
+const FLUSH_MS = 500;
+
+/** The writes of a store. */
+export class UsageFlusher {
+  readonly #options: FlusherOptions;
+  readonly #closing = new AbortController();
+  readonly #flushing: Promise<void>;
+  #last: Promise<unknown> = Promise.resolve();
+  /** The flush that has not started yet. */
+  #next: Promise<void> | undefined;
+  #hasFailed = false;
+
+  constructor(options: FlusherOptions) {
+    this.#options = options;
+    this.#flushing = this.#flushAlways();
+  }
+
+  /** Whether the last flush succeeded. */
+  get isAvailable(): boolean {
+    return !this.#hasFailed;
+  }
+
+  /**
+   * Writes everything that was added before the call. Calls during a flush share the next one.
+   * @throws the error of the write. What was added stays in memory.
+   */
+  flush(): Promise<void> {
+    this.#next ??= this.run(() => {
+      this.#next = undefined;
+      return this.#write();
+    });
+    return this.#next;
+  }
+
+  /** Runs other work of the store. No flush runs meanwhile. */
+  run<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#last.then(work);
+    this.#last = result.catch(ignored);
+    return result;
+  }
+
+  /** Writes for the last time. Logs a failure. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#flushing;
+    await this.flush().catch((error: unknown) => {
+      this.#options.log.error(`the usage that is not stored is lost: ${fileReason(error)}`);
+    });
+  }
+
+  async #flushAlways(): Promise<void> {
+    const { flushMs = FLUSH_MS } = this.#options;
+    const { signal } = this.#closing;
+    for (;;) {
+      await delay(flushMs, undefined, { ref: false, signal }).catch(ignored);
+      if (signal.aborted) return;
+      await this.flush().catch(ignored);
+    }
+  }
+
+  /** Logs only the first of several failures. */
+  async #write(): Promise<void> {
+    const { write, log } = this.#options;
+    try {
+      await write();
+      if (this.#hasFailed) log.info('the usage can be stored again');
+      this.#hasFailed = false;
+    } catch (error) {
+      if (!this.#hasFailed) log.error(`the usage cannot be stored, and stays in memory: ${fileReason(error)}`);
+      this.#hasFailed = true;
+      throw error;
+    }
+  }
+}
+
+const ignored = (): void => undefined;

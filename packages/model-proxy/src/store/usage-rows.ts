@@ -1,0 +1,71 @@
+/** Rows of the usage of a day, in memory. */
+import { addRequest, emptyUsage, NO_KEY, type RequestUsage, type UsageRow } from './usage.js';
+
+/** A row without its day. */
+export type SubjectRow = Omit<UsageRow, 'day'>;
+
+/** Maximum number of rows of tags of a day, because clients choose tags. */
+export const MAX_TAG_ROWS = 10_000;
+/** The name of the row of all further tags. */
+export const OTHER_TAGS = '(other tags)';
+
+/** The rows, by an id that is the same for the same subject and model. */
+export class UsageRows {
+  readonly #rows = new Map<string, SubjectRow>();
+  #tagRows = 0;
+
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  get(id: string): SubjectRow | undefined {
+    return this.#rows.get(id);
+  }
+
+  set(id: string, row: SubjectRow): void {
+    if (row.subject === 'tag' && !this.#rows.has(id)) this.#tagRows += 1;
+    this.#rows.set(id, row);
+  }
+
+  entries(): IterableIterator<[id: string, row: SubjectRow]> {
+    return this.#rows.entries();
+  }
+
+  /** Adds a request. @param onChange gets the ids of the rows that count it. */
+  add(request: RequestUsage, onChange?: (id: string) => void): void {
+    this.#add('key', request.key ?? NO_KEY, request, onChange);
+    for (const tag of request.tags) this.#add('tag', tag, request, onChange);
+  }
+
+  #add(
+    subject: UsageRow['subject'],
+    name: string,
+    request: RequestUsage,
+    onChange: ((id: string) => void) | undefined,
+  ): void {
+    const id = `${subject} ${name.length} ${name} ${request.model}`;
+    let row = this.#rows.get(id);
+    if (row === undefined && subject === 'tag' && this.#tagRows >= MAX_TAG_ROWS && name !== OTHER_TAGS) {
+      this.#add(subject, OTHER_TAGS, request, onChange);
+      return;
+    }
+    if (row === undefined) {
+      row = { subject, name, model: request.model, ...emptyUsage() };
+      this.set(id, row);
+    }
+    addRequest(row, request);
+    onChange?.(id);
+  }
+
+  /** Removes the oldest rows. @returns them. */
+  take(count: number): SubjectRow[] {
+    const taken: SubjectRow[] = [];
+    for (const [id, row] of this.#rows) {
+      if (taken.length === count) break;
+      taken.push(row);
+      this.#rows.delete(id);
+      if (row.subject === 'tag') this.#tagRows -= 1;
+    }
+    return taken;
+  }
+}

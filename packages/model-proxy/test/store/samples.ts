@@ -1,0 +1,25 @@
+/** Keys and requests for the tests of stores. */
+import type { StoredKey } from '../../src/store/keys.js';
+import type { Store } from '../../src/store/store.js';
+import type { RequestUsage } from '../../src/store/usage.js';
+
+const limits = { rpmLimit: null, tpmLimit: null, maxParallelRequests: null, maxBudget: null, budgetDuration: null };
+const lists = { models: [], aliases: {}, allowedRoutes: [], tags: [], metadata: {} };
+const ids = { name: 'sk-...last', alias: null, userId: null, teamId: null };
+const times = { expiresAt: null, createdAt: 1, updatedAt: 1 };
+
+/** Returns a key without limits. @param more replaces members. */
+export function keyOf(more: Partial<StoredKey> = {}): StoredKey {
+  return { ...ids, ...lists, ...limits, ...times, blocked: false, ...more };
+}
+
+/** Stores a key. @param key null deletes it. */
+export function put(store: Store, digest: string, key: StoredKey | null): Promise<void> {
+  return store.changeKeys(() => ({ changes: new Map([[digest, key]]), result: undefined }));
+}
+
+/** Returns a request of the key `k`. @param more replaces members. */
+export function requestOf(more: Partial<RequestUsage> = {}): RequestUsage {
+  const tokens = { inputTokens: 10, outputTokens: 2, totalTokens: 12 };
+  return { key: 'k', model: 'm', tags: [], failed: false, cost: 0.5, ...tokens, ...more };
+}
