@@ -80,6 +80,9 @@ describe('other strategies', () => {
   it('cost-based-routing chooses the cheapest deployment', () => {
     const price = (input: number) => ({ modelInfo: { input_cost_per_token: input, output_cost_per_token: 1 } });
     expect(setUp('cost-based-routing', [price(3), price(2), {}]).counts()).toEqual({ b: 1000 });
+    // YAML 1.1 reads `1e-6` as a text.
+    const text = { modelInfo: { input_cost_per_token: '1e-6', output_cost_per_token: '1e-6' } };
+    expect(setUp('cost-based-routing', [price(3), text, price(2)]).counts()).toEqual({ b: 1000 });
   });
 });
 

@@ -1,5 +1,6 @@
 /** LiteLLM's routing strategies: how to choose among deployments that can all serve a request. */
 import type { Deployment } from '../providers/deployment.js';
+import { pricesOf } from '../providers/prices.js';
 import type { RoutingStrategy, StrategySettings } from '../settings.js';
 import type { Latencies } from './latencies.js';
 import type { Limits } from './limits.js';
@@ -52,9 +53,9 @@ function lowest(
 /** LiteLLM's cost of a deployment without prices. */
 const UNKNOWN_COST = 5;
 
-function costOf({ modelInfo }: Deployment): number {
-  const { input_cost_per_token: input, output_cost_per_token: output } = modelInfo;
-  return (typeof input === 'number' ? input : UNKNOWN_COST) + (typeof output === 'number' ? output : UNKNOWN_COST);
+function costOf(deployment: Deployment): number {
+  const { inputToken, outputToken } = pricesOf(deployment);
+  return (inputToken ?? UNKNOWN_COST) + (outputToken ?? UNKNOWN_COST);
 }
 
 /**
