@@ -27,13 +27,16 @@ export function secretMask(deployment: Deployment | null): SecretMask {
   return mask;
 }
 
-/** Access tokens of deployments. They change, so they are not settings. */
-const tokens = new WeakMap<Deployment, string>();
+/** The newest access tokens of deployments, the last one first. They change, so they are not settings. */
+const tokens = new WeakMap<Deployment, readonly string[]>();
+/** A request may still run with the former token, which stays valid for some time. */
+const REMEMBERED_TOKENS = 2;
 
-/** Masks an access token of the deployment from now on, instead of the former one. */
+/** Masks an access token of the deployment from now on, and the former one. */
 export function rememberSecret(deployment: Deployment, token: string): void {
-  if (tokens.get(deployment) === token) return;
-  tokens.set(deployment, token);
+  const known = tokens.get(deployment) ?? [];
+  if (known[0] === token) return;
+  tokens.set(deployment, [token, ...known.filter((other) => other !== token)].slice(0, REMEMBERED_TOKENS));
   masks.delete(deployment);
 }
 
@@ -41,9 +44,8 @@ const unmasked: SecretMask = (text) => text;
 
 function createMask(deployment: Deployment): SecretMask {
   const { apiKey, extraHeaders, provider } = deployment;
-  const token = tokens.get(deployment);
-  const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const headers = Object.entries({ ...provider.headers(apiKey), ...bearer, ...extraHeaders });
+  const bearers = (tokens.get(deployment) ?? []).map((token) => ['authorization', `Bearer ${token}`] as const);
+  const headers = [...Object.entries({ ...provider.headers(apiKey), ...extraHeaders }), ...bearers];
   const secrets = searchedSecrets(apiKey, headers).map((secret) => ({ secret, pattern: patternOf(secret) }));
   return (text) => {
     let masked = text;

@@ -6,6 +6,7 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { WebSocket } from 'ws';
 import type { TestProxy } from '../harness/proxy.js';
@@ -247,6 +248,28 @@ describe('tokens of Microsoft Entra ID', () => {
     const handshake = at(AZURE_HOST).at(-1);
     expect(handshake?.line).toBe(`GET https://${AZURE_HOST}/openai/v1/realtime?model=gpt-4o`);
     expect(handshake?.headers.authorization).toBe('Bearer ey.token-0123456789-1');
+  });
+
+  it('are masked in the answer to a handshake, also before the first other request', async () => {
+    vendors.answers.set(LOGIN_HOST, tokens());
+    vendors.answers.set(AZURE_HOST, (request, response) =>
+      json({}, 400, { 'x-echo': request.headers.authorization ?? '' })(request, response),
+    );
+    proxy = await vendors.proxy([entry('entra', { ...azureModel, ...application, api_version: 'v1' })]);
+    const url = `${proxy.url.replace('http', 'ws')}/v1/realtime?model=entra`;
+    const echo = await waitFor(
+      () =>
+        new Promise<string | undefined>((resolve) => {
+          const socket = new WebSocket(url);
+          socket.on('error', () => undefined);
+          socket.on('unexpected-response', (_request, answer: IncomingMessage) => {
+            resolve(answer.rawHeaders.find((text) => text.startsWith('Bearer ')));
+            answer.destroy();
+          });
+        }),
+      () => 'the upstream has not got the token',
+    );
+    expect(echo).toBe('Bearer ****');
   });
 
   it('are not needed with an api_key', async () => {

@@ -73,7 +73,10 @@ export class TokenSources {
     const source = this.#sourceOf(deployment, token);
     const result = source.current();
     if (result === null) source.refresh();
-    else if ('token' in result) return result.token;
+    else if ('token' in result) {
+      rememberSecret(deployment, result.token);
+      return result.token;
+    }
     return tokenError(deployment, token, result?.fault ?? noTokenYet());
   }
 
