@@ -218,10 +218,12 @@ router_settings:
 
 - \`context_window_fallbacks\` and \`content_policy_fallbacks\` apply to these two errors. A group that they
   do not name uses \`fallbacks\`.
-- A client may send \`fallbacks\` in the body, as a list of names. It replaces the configured list.
+- A client may send \`fallbacks\` in the body, as a list of names. It replaces the configured list. The
+  list may have 16 KB.
   \`disable_fallbacks: true\` switches all fallbacks off.
 - A fallback has its own retries and its own fallbacks. The proxy tries each group once.
 - If all fail, the client gets the error of the group that it asked for.
+- The proxy leaves out groups that the client's key may not use.
 - Answers have the headers \`x-litellm-attempted-fallbacks\` and, after a fallback,
   \`x-litellm-model-group\` with the name of the fallback.
 

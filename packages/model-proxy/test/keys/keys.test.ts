@@ -302,6 +302,18 @@ describe('a virtual key', () => {
     expect(JSON.parse(app.asked.at(-1)?.body.toString() ?? '')).toMatchObject({ model: 'served/model' });
   });
 
+  it('learns no fallbacks that it may not use', async () => {
+    await app.close();
+    const general = new Map([['public', ['internal', 'visible']]]);
+    const none = new Map<string, readonly string[]>();
+    app = await serveKeys({
+      settings: { fallback: { general, contextWindow: none, contentPolicy: none, max: 5 } },
+    });
+    app.answering = json({ error: { message: 'no' } }, 401);
+    const answer = await app.chat(await app.create({ models: ['public', 'visible'] }));
+    expect([answer.status, answer.text]).toEqual([401, expect.stringContaining("Fallbacks=['visible']")]);
+  });
+
   it('may only request its paths, and needs the master key for closed pages', async () => {
     const key = await app.create({ allowed_routes: ['/v1/embeddings', '/health'] });
     const chat = await app.chat(key);

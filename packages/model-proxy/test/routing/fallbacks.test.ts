@@ -118,6 +118,16 @@ describe('fallbacks', () => {
     for (const { requests } of upstreams) for (const { body } of requests) expect(body).not.toMatch(/fallbacks/);
   });
 
+  it('of a client that are too long get 400 before the first attempt', async () => {
+    const { ask, upstreams } = await setUp([{ behavior: broken }, { name: 'b' }]);
+    for (const name of ['fallbacks', 'context_window_fallbacks', 'content_policy_fallbacks']) {
+      const { status, text } = await ask({ [name]: Array.from({ length: 1000 }, () => 'x'.repeat(20)) });
+      expect([status, text]).toEqual([400, expect.stringContaining(`'${name}' is longer than 16384 bytes`)]);
+    }
+    expect(upstreams[0]?.count).toBe(0);
+    expect(groupOf(await ask({ fallbacks: ['x'.repeat(16_000), 'b'] }))).toEqual([200, 'b', '1']);
+  });
+
   it('get a request that no deployment of the group can take', async () => {
     const { ask, upstreams } = await setUp([{ params: { rpm: 1 } }, { name: 'other' }], {
       router_settings: { fallbacks: [{ chat: ['other'] }] },

@@ -25,7 +25,7 @@ import { shownTimeout } from '../request-timeouts.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
 import { blame, noteAttempt } from './failure-reports.js';
 import { firstToRetry, type Failed, type LastError } from './failed.js';
-import { Fallbacks, selectFallback } from './fallbacks.js';
+import { checkFallbacks, Fallbacks, selectFallback } from './fallbacks.js';
 import { outgoingRequest, tracedRequest } from './outgoing.js';
 import { sessionOf } from './session.js';
 import { answerEstimate } from './token-estimate.js';
@@ -82,6 +82,7 @@ export class Attempts implements AttemptOwner {
       throw noDeploymentFor(requested, endpoint.path, settings, visibleModels(this.#exchange));
     this.#exchange.selection = selection;
     checkRequiredMembers(endpoint, this.#body, settings);
+    checkFallbacks(this.#body);
     readReportOptions(this.#exchange, this.#body);
     if (answerEstimate(this.#exchange, endpoint, this.#body)) return;
     serving.retryBudget.add(settings.retry.budget);
@@ -176,7 +177,7 @@ export class Attempts implements AttemptOwner {
     const { settings } = serving;
     this.#firstError ??= this.#lastError ?? { error, upstream: null, selection };
     if (!this.#body.canBeRepeated) return false;
-    const fallbacks = (this.#fallbacks ??= new Fallbacks(settings.fallback, this.#body, this.#model));
+    const fallbacks = (this.#fallbacks ??= new Fallbacks(exchange, this.#body, this.#model));
     fallbacks.add([this.#model, selection?.modelGroup ?? this.#model], failure);
     for (let next = fallbacks.take(); next !== undefined; next = fallbacks.take()) {
       const selected = selectFallback(exchange, next, this.#routed);

@@ -1,5 +1,6 @@
 /** The model groups that one request may still use. */
 import type { FailureKind } from '../../errors/failure-kind.js';
+import { invalidParameter } from '../../errors/model.js';
 import type { ProxyError } from '../../errors/proxy-error.js';
 import { fallbacksOf, type RequestedFallbacks } from '../../routing/fallback-plan.js';
 import type { RoutedRequest, Selection } from '../../routing/router.js';
@@ -10,6 +11,7 @@ import type { RequestBody } from '../request/request-body.js';
 
 /** A list of groups that grows with each failed group. */
 export class Fallbacks {
+  readonly #exchange: Exchange;
   readonly #settings: FallbackSettings;
   readonly #requested: RequestedFallbacks;
   readonly #isDisabled: boolean;
@@ -18,8 +20,9 @@ export class Fallbacks {
   #taken = 0;
 
   /** @param first the group that the client asked for. */
-  constructor(settings: FallbackSettings, body: Pick<RequestBody, 'parameter'>, first: string) {
-    this.#settings = settings;
+  constructor(exchange: Exchange, body: Pick<RequestBody, 'parameter'>, first: string) {
+    this.#exchange = exchange;
+    this.#settings = exchange.serving.settings.fallback;
     this.#requested = {
       fallbacks: body.parameter('fallbacks'),
       contextWindow: body.parameter('context_window_fallbacks'),
@@ -30,14 +33,15 @@ export class Fallbacks {
   }
 
   /**
-   * Adds the fallbacks of a failed group. Each group is tried once.
+   * Adds the fallbacks of a failed group. Each group is tried once. Groups that the client's key may not
+   * use are neither tried nor shown.
    * @param names the group's names: as requested, and as configured.
    */
   add(names: readonly string[], failure: FailureKind | null): void {
     if (this.#isDisabled) return;
     for (const name of names) {
       const found = fallbacksOf(this.#settings, this.#requested, name, failure);
-      const fresh = found.filter((group) => !this.#known.has(group));
+      const fresh = found.filter((group) => !this.#known.has(group) && mayUse(this.#exchange, group));
       for (const group of fresh) this.#known.add(group);
       this.#pending = [...fresh, ...this.#pending];
       if (found.length > 0) return;
@@ -62,17 +66,35 @@ export class Fallbacks {
   }
 }
 
+/** Members of a body with fallbacks. */
+const fallbackMembers = ['fallbacks', 'context_window_fallbacks', 'content_policy_fallbacks'];
+/** The body's reader does not parse longer members for the proxy. */
+const MAX_FALLBACKS_BYTES = 16_384;
+
+/** @throws {ProxyError} 400: the fallbacks of a client are too long. */
+export function checkFallbacks(body: Pick<RequestBody, 'beginning'>): void {
+  for (const name of fallbackMembers) {
+    const beginning = body.beginning(name, MAX_FALLBACKS_BYTES + 1);
+    if (beginning !== undefined && beginning.length > MAX_FALLBACKS_BYTES)
+      throw invalidParameter(name, `is longer than ${MAX_FALLBACKS_BYTES} bytes`);
+  }
+}
+
+function mayUse({ client, serving }: Exchange, name: string): boolean {
+  const key = client?.key;
+  return key === undefined || allowsModel(key, name, serving.router.candidates(key.modelOf(name))[0]?.modelGroup);
+}
+
 /**
  * Selects a deployment of a fallback. One whose last request failed uses the budget for retries.
- * @returns undefined: there is no such group, the client's key may not use it, or the budget is empty.
+ * @returns undefined: there is no such group, or the budget is empty.
  */
 export function selectFallback(
   { client, serving }: Exchange,
   name: string,
   routed: RoutedRequest,
 ): Selection | undefined {
-  const key = client?.key;
-  const selection = serving.router.select(key?.modelOf(name) ?? name, undefined, routed);
-  if (selection === undefined || !allowsModel(key, name, selection.modelGroup)) return undefined;
+  const selection = serving.router.select(client?.key?.modelOf(name) ?? name, undefined, routed);
+  if (selection === undefined) return undefined;
   return serving.health.isSuspect(selection.deployment.id) && !serving.retryBudget.take() ? undefined : selection;
 }
