@@ -96,20 +96,24 @@ export function createApp(options: AppOptions): App {
   const { keys, authenticationOf } = accessOf(options.store, log);
   const healthChecks = createBackgroundChecks(log);
   let draining = false;
-  const sharedStateOf = (settings: ProxySettings): SharedState => ({
-    settings,
-    router: createRouter(settings, routing),
-    ...routing,
-    overload,
-    gate: createGate(settings),
-    keys,
-    authenticate: authenticationOf(settings),
-    upstream,
-    trace,
-    version,
-    isDraining: () => draining,
-  });
-  let serving = sharedStateOf(options.settings);
+  const apply = (settings: ProxySettings): SharedState => {
+    overload.setLimits(settings.overload);
+    routing.health.retain(new Set(settings.deployments.map(({ id }) => id)));
+    return {
+      settings,
+      router: createRouter(settings, routing),
+      ...routing,
+      overload,
+      gate: createGate(settings),
+      keys,
+      authenticate: authenticationOf(settings),
+      upstream,
+      trace,
+      version,
+      isDraining: () => draining,
+    };
+  };
+  let serving = apply(options.settings);
   const pages = pagesOnDemand(metrics);
 
   const answer = (request: IncomingMessage, response: ServerResponse, clientWaits: boolean): void => {
@@ -151,7 +155,7 @@ export function createApp(options: AppOptions): App {
     },
     startHealthChecks: () => healthChecks.apply(serving),
     replaceSettings: (settings) => {
-      serving = sharedStateOf(settings);
+      serving = apply(settings);
       healthChecks.apply(serving);
     },
     drain: () => {

@@ -56,7 +56,7 @@ export function forward(exchange: Exchange, target: Target): void {
 export function enterProxy(exchange: Exchange, proceed: () => void): void {
   const { overload, settings } = exchange.serving;
   if (settings.overload === null) proceed();
-  else overload.enter(settings.overload, exchange.response, proceed, (error) => refuse(exchange, error));
+  else overload.enter(exchange.response, proceed, (error) => refuse(exchange, error));
 }
 
 function receive(exchange: Exchange, target: Target, body: RequestBody): void {

@@ -14,15 +14,16 @@ describe('the queue of a full proxy', () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void; // the function of V8
     const overload = createOverload();
+    overload.setLimits(settings);
     const unexpected = () => {
       throw new Error('unexpected');
     };
-    overload.enter(settings, response(), () => undefined, unexpected);
-    overload.enter(settings, response(), unexpected, unexpected);
+    overload.enter(response(), () => undefined, unexpected);
+    overload.enter(response(), unexpected, unexpected);
     const leave = () => {
       const body = { text: 'body' };
       const client = response();
-      overload.enter(settings, client, () => void body.text, unexpected);
+      overload.enter(client, () => void body.text, unexpected);
       client.emit('close');
       return new WeakRef(body);
     };
@@ -31,5 +32,49 @@ describe('the queue of a full proxy', () => {
       collect();
       expect(left.filter((body) => body.deref() !== undefined)).toHaveLength(0);
     });
+  });
+
+  it('starts requests by the limit that a reload has set', () => {
+    const overload = createOverload();
+    overload.setLimits({ maxInFlight: 3, maxQueued: 9, queueMs: 3_600_000 });
+    const started: number[] = [];
+    const clients = Array.from({ length: 9 }, () => response());
+    const enter = (number: number) =>
+      overload.enter(
+        clients[number] ?? response(),
+        () => started.push(number),
+        () => expect(number).toBe('served'),
+      );
+    for (let number = 0; number < 6; number += 1) enter(number);
+    expect(started).toEqual([0, 1, 2]);
+    overload.setLimits({ maxInFlight: 1, maxQueued: 9, queueMs: 3_600_000 });
+    clients[0]?.emit('close');
+    clients[1]?.emit('close');
+    expect(started).toEqual([0, 1, 2]);
+    clients[2]?.emit('close');
+    expect(started).toEqual([0, 1, 2, 3]);
+    overload.setLimits({ maxInFlight: 2, maxQueued: 9, queueMs: 3_600_000 });
+    expect(started).toEqual([0, 1, 2, 3, 4]);
+    overload.setLimits(null);
+    enter(6);
+    expect(started).toEqual([0, 1, 2, 3, 4, 5, 6]);
+  });
+
+  it('rejects a request by the time limit that a reload has set, although an earlier one waits longer', async () => {
+    const overload = createOverload();
+    overload.setLimits(settings);
+    const refused: string[] = [];
+    const enter = (name: string, run: () => void = () => refused.push(`${name} ran`)) =>
+      new Promise<void>((resolve) => {
+        overload.enter(response(), run, () => {
+          refused.push(name);
+          resolve();
+        });
+      });
+    void enter('running', () => undefined);
+    void enter('patient');
+    overload.setLimits({ ...settings, queueMs: 1 });
+    await enter('impatient');
+    expect(refused).toEqual(['impatient']);
   });
 });

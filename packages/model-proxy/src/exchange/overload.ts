@@ -9,83 +9,70 @@ import type { OverloadSettings } from '../settings.js';
 
 /** The running and the waiting requests of the process. */
 export interface Overload {
+  /** Changes the limits, and starts waiting requests that have a place now. null: no limits. */
+  setLimits(settings: OverloadSettings | null): void;
   /**
    * Runs a request now or later.
    * @param response its end frees the place of the request.
    * @param refuse called instead of `run` if there is no place, with an error of status 503.
    */
-  enter(
-    settings: OverloadSettings,
-    response: ServerResponse,
-    run: () => void,
-    refuse: (error: ProxyError) => void,
-  ): void;
+  enter(response: ServerResponse, run: () => void, refuse: (error: ProxyError) => void): void;
 }
 
-interface Waiting {
-  /** Result of `performance.now()`. */
-  readonly until: number;
-  readonly run: () => void;
-  readonly refuse: () => void;
-}
-
-/** Creates the state of a process without requests. */
+/** Creates the state of a process without requests and without limits. */
 export function createOverload(): Overload {
+  let limits: OverloadSettings | null = null;
   let running = 0;
-  /** In the order of their deadlines, because all wait for the same time. */
-  const queue = new Set<Waiting>();
-  let timer: NodeJS.Timeout | undefined;
+  /** Functions that start the waiting requests, in the order of their arrival. */
+  const queue = new Set<() => void>();
 
-  /** Removes and returns the next request that waits; undefined: there is none. */
-  const next = (): Waiting | undefined => {
-    const [entry] = queue;
-    if (entry !== undefined) queue.delete(entry);
-    return entry;
-  };
+  const hasRoom = () => limits === null || running < limits.maxInFlight;
   const start = (response: ServerResponse, run: () => void): void => {
     running += 1;
     response.once('close', leave);
     run();
   };
+  const startWaiting = (): void => {
+    for (const begin of queue) {
+      if (!hasRoom()) return;
+      begin();
+    }
+  };
   function leave(): void {
     running -= 1;
-    next()?.run();
+    startWaiting();
   }
-  /** Rejects the requests whose time is over. */
-  const expire = (): void => {
-    timer = undefined;
-    const now = performance.now();
-    for (const entry of queue) {
-      if (entry.until > now) {
-        timer = setTimeout(expire, entry.until - now).unref();
-        return;
-      }
-      queue.delete(entry);
-      entry.refuse();
-    }
+  const wait = (response: ServerResponse, queueMs: number, run: () => void, expire: () => void): void => {
+    const forget = () => {
+      clearTimeout(timer);
+      queue.delete(begin);
+      // Without this, the listener would hold a request that runs.
+      response.removeListener('close', forget);
+    };
+    const begin = () => {
+      forget();
+      start(response, run);
+    };
+    // The listener of the server keeps the process alive while clients wait.
+    const timer = setTimeout(() => {
+      forget();
+      expire();
+    }, queueMs).unref();
+    queue.add(begin);
+    // The queue would hold the request of a client that has gone.
+    response.once('close', forget);
   };
 
   return {
-    enter({ maxInFlight, maxQueued, queueMs }, response, run, refuse) {
+    setLimits(settings) {
+      limits = settings;
+      startWaiting();
+    },
+    enter(response, run, refuse) {
       const reject = () => refuse(overloaded(running, queue.size));
-      if (running < maxInFlight) {
-        start(response, run);
-        return;
-      }
-      if (queue.size >= maxQueued) {
-        reject();
-        return;
-      }
-      const entry: Waiting = {
-        until: performance.now() + queueMs,
-        run: () => start(response, run),
-        refuse: reject,
-      };
-      queue.add(entry);
-      // The entry would hold the request of a client that has gone.
-      response.once('close', () => queue.delete(entry));
-      // The listener keeps the process alive while clients wait.
-      timer ??= setTimeout(expire, queueMs).unref();
+      if (limits === null || hasRoom()) start(response, run);
+      else if (queue.size >= limits.maxQueued) reject();
+      else wait(response, limits.queueMs, run, reject);
     },
   };
 }

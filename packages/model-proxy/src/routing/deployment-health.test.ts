@@ -129,6 +129,20 @@ describe('after a cooldown', () => {
   });
 });
 
+describe('a reload', () => {
+  it('forgets removed deployments, also those with requests that fail later', () => {
+    const { health, fail } = setUp();
+    fail('rateLimit');
+    health.retain(new Set(['a', 'b']));
+    expect([health.isCalm, health.coolingMs('a')]).toEqual([false, 5000]);
+    health.retain(new Set(['b']));
+    expect([health.isCalm, health.coolingMs('a'), health.states.size]).toEqual([true, 0, 0]);
+    fail('rateLimit');
+    health.succeeded('a');
+    expect([health.isCalm, health.states.size]).toEqual([true, 0]);
+  });
+});
+
 describe('a failed check', () => {
   const select = (health: ReturnType<typeof setUp>['health']) => {
     const deployments = ['a', 'b'].map((id) => makeDeployment({ id, apiBase: `https://${id}.test/v1` }));

@@ -9,6 +9,8 @@ import { createFailedChecks, type FailedChecks } from './failed-checks.js';
 
 /** The health of all deployments. */
 export interface DeploymentHealth {
+  /** Forgets all deployments except those of the configuration. Later results of others have no effect. */
+  retain(ids: ReadonlySet<string>): void;
   succeeded(id: string): void;
   failed(id: string, failure: Failure): void;
   /** A request goes to the deployment. */
@@ -23,7 +25,7 @@ export interface DeploymentHealth {
   readonly failedChecks: FailedChecks;
   /** Whether all deployments are equally available: none cools down, must be tried or is avoided. */
   readonly isCalm: boolean;
-  /** All deployments that have failed since the start, for the metrics. */
+  /** The deployments that have answered or failed a request, for the metrics. */
   readonly states: ReadonlyMap<string, DeploymentState>;
 }
 
@@ -63,6 +65,8 @@ export function createDeploymentHealth(
   now: () => number = Date.now,
 ): DeploymentHealth {
   const states = new Map<string, State>();
+  /** The ids of the configuration; null: not known. */
+  let configured: ReadonlySet<string> | null = null;
   /** Number of deployments on probation, which includes those that cool down. */
   let onProbation = 0;
   const failedChecks = createFailedChecks(now);
@@ -83,7 +87,16 @@ export function createDeploymentHealth(
   };
 
   return {
+    retain(ids) {
+      configured = ids;
+      for (const [id, { isOnProbation }] of states) {
+        if (ids.has(id)) continue;
+        states.delete(id);
+        if (isOnProbation) onProbation -= 1;
+      }
+    },
     succeeded(id) {
+      if (configured?.has(id) === false) return;
       const state = stateOf(id);
       currentMinute(state).successes += 1;
       state.isSuspect = false;
@@ -95,7 +108,7 @@ export function createDeploymentHealth(
       onProbation -= 1;
     },
     failed(id, failed) {
-      if (!isBlamed(failed.failure)) return;
+      if (!isBlamed(failed.failure) || configured?.has(id) === false) return;
       const state = stateOf(id);
       const minute = currentMinute(state);
       minute.failures += 1;
