@@ -1,7 +1,4 @@
-/**
- * The interface of model selection. Load balancing, cooldowns and fallbacks can be added to
- * {@link Router.select} later.
- */
+/** The interface of model selection, which includes load balancing and cooldowns. */
 import type { Deployment } from '../providers/deployment.js';
 
 /** The result of model selection for one request. */
