@@ -17,7 +17,7 @@ import { handleManagement } from './management/handle.js';
 import { isManagementPath, managementPaths } from './management/paths.js';
 import { pagePaths } from './pages/paths.js';
 import { polledPage } from './pages/polled.js';
-import { rawMethods } from './pass-through/paths.js';
+import { isResponsePath, rawMethods } from './pass-through/paths.js';
 
 /**
  * Raw pass-through: forwards requests without reading the model. The app asks the
@@ -95,7 +95,7 @@ export function createDispatch({ paths, passThrough, showPage }: DispatchOptions
       else if (exchange.serving.settings.enforceUserParam && !modelFree.has(method))
         refuse(exchange, userParamUncheckable(path));
       else if (authorize(exchange, false)) {
-        const fault = uncheckedModelFault(exchange);
+        const fault = isResponsePath(path) ? undefined : uncheckedModelFault(exchange);
         if (fault === undefined) enterProxy(exchange, () => admitClient(exchange, () => passThrough.handle(exchange)));
         else refuse(exchange, fault);
       }

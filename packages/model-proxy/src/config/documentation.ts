@@ -181,6 +181,11 @@ general_settings:
 - \`/openai/{path}\` and \`/vllm/{path}\` reach every path of a server. The proxy uses only deployments with
   \`use_in_pass_through: true\`. For \`/openai/{path}\`, the variable \`OPENAI_API_KEY\` is enough.
 - Files, batches and \`/v1/realtime\` need no setting.
+- The id of a response contains the deployment. So \`GET\`, \`DELETE\`, \`cancel\` and \`input_items\` below
+  \`/v1/responses/{id}\`, and requests with \`previous_response_id\`, reach the upstream that made the
+  response. Ids of the upstream itself work if all deployments have the same address and key.
+- A WebSocket at \`/v1/responses?model=…\` needs the public name in its URL. Its events pass unchanged, so
+  they must contain the upstream's name of the model, and its ids are those of the upstream.
 
 ## \`router_settings\`
 

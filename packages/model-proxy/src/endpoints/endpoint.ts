@@ -35,6 +35,13 @@ export interface Endpoint {
    * the query and the headers that select versions and beta features.
    */
   readonly api: Api;
+  /**
+   * Whether upstreams may store the answers, as those of `responses`. Their ids lead back to the
+   * deployment.
+   */
+  readonly storesAnswers: boolean;
+  /** The model of requests without `model`, if the configuration has it; null: requests need `model`. */
+  readonly defaultModel: string | null;
   /** Members that `fill_null_fields` adds to answers, but not to events; null: none. */
   readonly nullable: NullableMembers | null;
 }
@@ -53,6 +60,8 @@ export function defineEndpoint(
     answerModel: [['model']],
     besideVersion: false,
     api: 'openai',
+    storesAnswers: false,
+    defaultModel: null,
     nullable: null,
     ...endpoint,
   };

@@ -8,7 +8,7 @@ import { imageEdits, imageGenerations, imageVariations } from './images.js';
 import { countTokens, messages } from './messages.js';
 import { moderations } from './moderations.js';
 import { rerank } from './rerank.js';
-import { responses } from './responses.js';
+import { inputTokens, responses } from './responses.js';
 import { classify, detokenize, pooling, score, tokenize } from './vllm.js';
 
 /** All endpoints, without those that `general_settings.forwarded_paths` adds. */
@@ -17,6 +17,7 @@ export const endpoints: readonly Endpoint[] = [
   completions,
   embeddings,
   responses,
+  inputTokens,
   rerank,
   moderations,
   transcriptions,

@@ -9,4 +9,8 @@ export const responses = defineEndpoint({
   mode: 'responses',
   // No required parameter: `input` is optional with a stored prompt or an earlier response.
   answerModel: [['model'], ['response', 'model']],
+  storesAnswers: true,
 });
+
+/** Counts the tokens of a {@link responses} request. */
+export const inputTokens = defineEndpoint({ path: 'responses/input_tokens', mode: 'responses' });

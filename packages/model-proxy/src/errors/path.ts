@@ -104,3 +104,8 @@ export function unreadableRequest(status: number, message: string): ProxyError {
 export function wrongHost(): ProxyError {
   return requestFault('The request must have exactly one Host header.');
 }
+
+/** Reports that no deployment has a response; OpenAI's wording. */
+export function noSuchResponse(id: string): ProxyError {
+  return requestFault(`Response with id '${quote(id)}' not found.`, { status: 404, param: 'response_id' });
+}

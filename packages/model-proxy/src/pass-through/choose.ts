@@ -132,7 +132,7 @@ function firstOf(deployments: readonly Deployment[], providers: readonly string[
 }
 
 /** Returns the first deployment of each account: the same address, key and headers. */
-function onePerAccount(deployments: readonly Deployment[]): readonly Deployment[] {
+export function onePerAccount(deployments: readonly Deployment[]): readonly Deployment[] {
   const accounts = new Map<string, Deployment>();
   for (const deployment of deployments) {
     const account = JSON.stringify([deployment.apiBase, deployment.apiKey, deployment.extraHeaders]);

@@ -136,9 +136,11 @@ export function decideWebSocket(task: RawTask): Decision {
   const { router } = exchange.serving;
   const key = exchange.client?.key;
   const known = visibleModels(exchange);
-  if (target.kind === 'files') throw noSuchPath('WebSocket', path);
+  if (target.kind === 'files' || target.kind === 'response') throw noSuchPath('WebSocket', path);
   const model = valueIn(query, 'model');
-  const unchecked = target.kind === 'provider' || model === undefined ? uncheckedModelFault(exchange) : undefined;
+  // The events of `responses` also name models.
+  const isUnchecked = target.kind === 'provider' || target.rest === 'responses' || model === undefined;
+  const unchecked = isUnchecked ? uncheckedModelFault(exchange) : undefined;
   if (unchecked !== undefined) throw unchecked;
   if (target.kind === 'provider') return streamedDecision(exchange, byModel(task));
   if (model === undefined) {

@@ -10,6 +10,8 @@ export type RawTarget =
   | { readonly kind: 'provider'; readonly family: 'openai' | 'vllm'; readonly rest: string }
   /** Files and batches. @see https://docs.litellm.ai/docs/files_endpoints */
   | { readonly kind: 'files'; readonly provider: string | null; readonly rest: string }
+  /** A stored response, whose id names the deployment. @see https://docs.litellm.ai/docs/response_api */
+  | { readonly kind: 'response'; readonly id: string; readonly rest: string }
   /** A WebSocket. @see https://docs.litellm.ai/docs/realtime */
   | { readonly kind: 'realtime'; readonly rest: string };
 
@@ -18,7 +20,8 @@ export const rawMethods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PAT
 
 const providerPath = /^\/(openai|openai_passthrough|vllm)\/(.+)$/;
 const filesPath = /^(?:\/([\w-]+)(?=\/v1\/))?(?:\/v1)?\/((?:files|batches)(?:\/.*)?)$/;
-const realtimePath = /^(?:\/v1)?\/(realtime)$/;
+const realtimePath = /^(?:\/v1)?\/(realtime|responses)$/;
+const responsePath = /^(?:\/v1)?\/responses\/([\w=+-]+)(|\/cancel|\/input_items)$/;
 
 /** Path templates → methods, for `/routes`. A WebSocket has GET. */
 export const rawPaths: ReadonlyMap<string, readonly string[]> = new Map([
@@ -27,11 +30,21 @@ export const rawPaths: ReadonlyMap<string, readonly string[]> = new Map([
     .flatMap((path) => [`/v1/${path}`, `/${path}`, `/{provider}/v1/${path}`])
     .map((path) => [path, rawMethods] as const),
   ...['/v1/realtime', '/realtime'].map((path) => [path, ['GET']] as const),
+  ...['/v1/responses/{id}', '/responses/{id}'].flatMap((path) => [
+    [path, ['GET', 'DELETE']] as const,
+    [`${path}/cancel`, ['POST']] as const,
+    [`${path}/input_items`, ['GET']] as const,
+  ]),
 ]);
 
 /** Returns whether requests to a path are raw. @param path result of `plainPath`. */
 export function acceptsPath(path: string): boolean {
-  return providerPath.test(path) || filesPath.test(path) || realtimePath.test(path);
+  return [providerPath, filesPath, realtimePath, responsePath].some((pattern) => pattern.test(path));
+}
+
+/** Returns whether a path is that of a stored response, whose id names the deployment. */
+export function isResponsePath(path: string): boolean {
+  return responsePath.test(path);
 }
 
 /**
@@ -50,7 +63,10 @@ export function rawTarget(url: string): RawTarget | undefined {
   const [, provider, files] = filesPath.exec(path) ?? [];
   if (files !== undefined)
     return staysBelow(files) ? { kind: 'files', provider: provider ?? null, rest: files + slash } : undefined;
-  return realtimePath.test(path) ? { kind: 'realtime', rest: 'realtime' } : undefined;
+  const [, id, rest = ''] = responsePath.exec(path) ?? [];
+  if (id !== undefined) return { kind: 'response', id, rest };
+  const [, socket] = realtimePath.exec(path) ?? [];
+  return socket === undefined ? undefined : { kind: 'realtime', rest: socket };
 }
 
 /** Maximum number of times that servers decode a path: the upstream, and servers before it. */

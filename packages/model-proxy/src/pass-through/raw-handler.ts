@@ -20,6 +20,7 @@ import { rawMethods, rawTarget, upstreamUrl } from './paths.js';
 import { loadProxyMiddleware } from './proxy-middleware.js';
 import { queryOf, queryText, withPairs } from './query.js';
 import { sendRaw } from './raw-call.js';
+import { sendStored } from './stored-response.js';
 import type { UpgradePlan } from './upgrade-request.js';
 import { WebSocketCall } from './web-socket.js';
 
@@ -49,6 +50,10 @@ export function createRawHandler({ upstream }: RawHandlerOptions): RawHandler {
       try {
         const task = taskOf(exchange);
         const { method = '' } = exchange.request;
+        if (task.target.kind === 'response') {
+          sendStored(task, task.target);
+          return;
+        }
         if (!rawMethods.includes(method)) throw methodNotAllowed(method, task.path, rawMethods.join(', '));
         if (task.target.kind === 'realtime') throw webSocketOnly(task.path);
         decide(task, (decision) => send(task, decision));

@@ -1,4 +1,5 @@
 /** Applies the changes to a request that the configuration and the client's proxy parameters ask for. */
+import { parseJson } from '@rackless/daemon/text/json.js';
 import { invalidParameter, unsupportedParameters } from '../errors/model.js';
 import { objectMembers } from '../json/navigate.js';
 import type { JsonMember, JsonObject } from '../json/object.js';
@@ -10,6 +11,7 @@ import { dropPaths, parseDropPath, type DropPath } from './drop-paths.js';
 import { checkedParameters, isConsumed, neverRejected, neverRejectedWhenOne } from './parameters.js';
 import { asBoolean, asNames } from './proxy-parameters.js';
 import type { RequestMembers } from './request-members.js';
+import { decodeResponseId, PREVIOUS_RESPONSE } from './response-id.js';
 import { withUsage } from './stream-usage.js';
 import type { TranslatedCall } from './translation.js';
 
@@ -57,6 +59,9 @@ export class OutgoingRequest implements RequestMembers {
     }
     // The path has the model: /engines/{model}/completions.
     if (!hasModel) this.#added.set('model', Buffer.from(JSON.stringify(upstreamModel)));
+    const previous = this.bytes(PREVIOUS_RESPONSE);
+    const stored = previous === undefined ? undefined : decodeResponseId(parseJson(previous.toString()));
+    if (stored !== undefined) this.#set(PREVIOUS_RESPONSE, Buffer.from(JSON.stringify(stored.upstreamId)));
     if (this.#consumed.size === 0) return;
 
     this.#dropParams = asBoolean(this.#parameter('drop_params')) ?? this.#dropParams;

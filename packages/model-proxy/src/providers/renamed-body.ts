@@ -5,6 +5,7 @@
  */
 import type { JsonMember, JsonObject } from '../json/object.js';
 import { spliceJson } from '../json/splice.js';
+import { PREVIOUS_RESPONSE } from './response-id.js';
 import { planOf, type RequestBodyOptions } from './deployment-plan.js';
 import { checkedParameters, isConsumed } from './parameters.js';
 
@@ -30,7 +31,8 @@ export function renamedBody(object: JsonObject, options: RequestBodyOptions): Bu
       // Two members `model`, or one with escapes. The caller has rejected such requests.
       if (model !== undefined || member.escaped) return undefined;
       model = member;
-    } else if (isConsumed(key, path) || (includesUsage && key === 'stream')) return undefined;
+    } else if (key === PREVIOUS_RESPONSE) return undefined;
+    else if (isConsumed(key, path) || (includesUsage && key === 'stream')) return undefined;
     else if (checked.has(key) && !supported.has(key) && !plan.allowedParameters.has(key)) return undefined;
     else if (provider.renamedParameters?.has(key) === true) return undefined;
     else if (provider.translationTriggers?.members.includes(key) === true) return undefined;

@@ -100,6 +100,15 @@ describe('a WebSocket', () => {
     expect(await atUpstream).toEqual({ code: 4001, reason: 'enough' });
   });
 
+  it('reaches /v1/responses of the upstream of its model', async () => {
+    const socket = await opened('/v1/responses?model=gpt');
+    socket.send('{"type":"response.create"}');
+    expect((await message(socket)).data.toString()).toBe('{"type":"response.create"}');
+    expect(fixture().upstream.last.url).toBe('/v1/responses?model=gpt-upstream');
+    socket.close();
+    expect((await refused('/v1/responses')).status).toBe(400);
+  });
+
   it('can be closed by the upstream with its code', async () => {
     const socket = await opened();
     (await upstreamEnd()).close(1011, 'session expired');

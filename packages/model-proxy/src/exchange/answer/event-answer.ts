@@ -9,6 +9,7 @@ import { createEventRewriter, renderErrorEvent, type EventRewriter } from '../..
 import { bodyHeaderOf, pass, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import { endAnswer } from './refusal.js';
+import { withResponseIds } from './response-ids.js';
 import { MAX_SUCCESS_ERROR_BYTES, statusOfErrorEvent } from './error-in-success.js';
 import { findUsage, joinUsage, takeFirstUsage, type Usage } from './usage.js';
 
@@ -32,11 +33,12 @@ export class EventAnswer implements Answer {
   constructor(context: AnswerContext) {
     this.#context = context;
     const { endpoint, rename } = context;
-    this.#rewriter = createEventRewriter({
+    const rewriter = createEventRewriter({
       modelPaths: endpoint.answerModel,
       model: rename ?? ((reported) => reported),
       hidesUsage: context.exchange.hidesUsage,
     });
+    this.#rewriter = withResponseIds(context, rewriter);
     context.exchange.streamed = true;
   }
 

@@ -8,6 +8,7 @@ import { errorOfFailedAnswer, interruptionFault, notJsonFault } from '../../upst
 import { bodyHeaderOf, headerOf, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import { endAnswer } from './refusal.js';
+import { withResponseId } from './response-ids.js';
 import { statusOfErrorAnswer } from './error-in-success.js';
 import { findUsage } from './usage.js';
 
@@ -73,10 +74,11 @@ export class JsonAnswer implements Answer {
       bytesBetween(chunks, this.#length, Math.max(0, this.#length - TAIL_BYTES), this.#length),
     );
     const nullable = exchange.serving.settings.fillNullFields ? endpoint.nullable : null;
-    const body =
+    const renamed =
       rename === null && nullable === null
-        ? chunks
+        ? [...chunks]
         : rewriteAnswer(chunks, { modelPaths: endpoint.answerModel, model: rename, nullable });
+    const body = withResponseId(this.#context, renamed);
     let length = 0;
     for (const piece of body) length += piece.length;
     const ours = answerHeaders(exchange, headers);

@@ -19,6 +19,7 @@ export function sessionOf(
   { request, client }: Pick<Exchange, 'request' | 'client'>,
   body: RequestBody,
 ): string | null {
+  if (affinity.size === 0) return null;
   if (affinity.has('session'))
     for (const name of sessionHeaders) {
       const value = request.headers[name];

@@ -66,9 +66,9 @@ export function upstreamRequest(options: UpstreamRequestOptions): UpstreamReques
 }
 
 /** Returns the URL of a request. */
-function urlTo(
+export function urlTo(
   { apiBase, query, pathOf }: Deployment,
-  endpoint: Endpoint,
+  endpoint: Pick<Endpoint, 'path' | 'besideVersion'>,
   translated: TranslatedCall | null,
   traits: CallTraits,
 ): string {

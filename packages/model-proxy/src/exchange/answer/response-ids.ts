@@ -1,0 +1,28 @@
+/** Changes the ids in answers of `/v1/responses`, so that later requests find the deployment again. */
+import { rewriteAnswer } from '../../json/rewrite-answer.js';
+import { encodeResponseId } from '../../providers/response-id.js';
+import { chainedRewriter } from '../../sse/chained-rewriter.js';
+import { createEventRewriter, type EventRewriter } from '../../sse/event-rewriter.js';
+import type { AnswerContext } from './answer.js';
+
+type IdContext = Pick<AnswerContext, 'endpoint' | 'exchange'>;
+
+/** Returns the id for clients; null: the endpoint has no ids of responses. */
+function idOf({ endpoint, exchange }: IdContext): ((upstreamId: string) => string) | null {
+  const deployment = exchange.selection?.deployment;
+  if (!endpoint.storesAnswers || deployment === undefined) return null;
+  return (upstreamId) => encodeResponseId(deployment.provider.name, { deploymentId: deployment.id, upstreamId });
+}
+
+/** Changes the id of a JSON answer. */
+export function withResponseId(context: IdContext, chunks: Buffer[]): Buffer[] {
+  const model = idOf(context);
+  return model === null ? chunks : rewriteAnswer(chunks, { modelPaths: [['id']], model, nullable: null });
+}
+
+/** Changes the ids in events. */
+export function withResponseIds(context: IdContext, rewriter: EventRewriter): EventRewriter {
+  const model = idOf(context);
+  if (model === null) return rewriter;
+  return chainedRewriter(rewriter, createEventRewriter({ modelPaths: [['response', 'id']], model }));
+}

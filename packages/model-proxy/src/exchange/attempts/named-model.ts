@@ -1,0 +1,31 @@
+/** Finds the model of requests that name it otherwise than by `model`. */
+import type { Endpoint } from '../../endpoints/endpoint.js';
+import { decodeResponseId, PREVIOUS_RESPONSE } from '../../providers/response-id.js';
+import type { Router } from '../../routing/router.js';
+import type { ProxySettings } from '../../settings.js';
+import type { RequestBody } from '../request/request-body.js';
+
+/**
+ * Returns the public name for a request without `model`: of the first model with the endpoint's mode, or
+ * OpenAI's default if the configuration has it.
+ */
+export function defaultModel(
+  { mode, defaultModel: usual }: Endpoint,
+  router: Router,
+  { deployments }: Pick<ProxySettings, 'deployments'>,
+): string | undefined {
+  if (usual === null) return undefined;
+  const ofMode = deployments.find(({ modelInfo, modelName }) => modelInfo['mode'] === mode && !modelName.includes('*'));
+  return ofMode?.modelName ?? [usual, `openai/${usual}`].find((name) => router.candidates(name).length > 0);
+}
+
+/**
+ * Returns the id of the deployment that made the earlier response, because only its upstream has it.
+ * Otherwise returns the model.
+ */
+export function deploymentOfResponse(body: RequestBody, model: string, router: Router): string {
+  if (!body.has(PREVIOUS_RESPONSE)) return model;
+  const id = decodeResponseId(body.parameter(PREVIOUS_RESPONSE))?.deploymentId;
+  const isOfModel = router.candidates(model).some(({ deployment }) => deployment.id === id);
+  return id !== undefined && isOfModel && router.candidates(id).length > 0 ? id : model;
+}

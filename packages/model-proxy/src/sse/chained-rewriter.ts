@@ -1,0 +1,26 @@
+/** Joins two rewriters of events, which change different members. */
+import { joined } from './join-pieces.js';
+import type { EventRewriter } from './event-rewriter.js';
+
+/** Returns a rewriter whose events pass `first`, then `second`. The state is that of `first`. */
+export function chainedRewriter(first: EventRewriter, second: EventRewriter): EventRewriter {
+  const pass = (pieces: readonly Buffer[]) => joined(pieces.flatMap((piece) => second.push(piece)));
+  return {
+    // Each event has another beginning if it has an id.
+    pushLikely: () => undefined,
+    push: (chunk) => pass(first.push(chunk)),
+    finish: () => joined([...pass(first.finish()), ...second.finish()]),
+    get isDone() {
+      return first.isDone;
+    },
+    get interruption() {
+      return first.interruption;
+    },
+    get hiddenUsage() {
+      return first.hiddenUsage;
+    },
+    get eventCount() {
+      return first.eventCount;
+    },
+  };
+}

@@ -1,0 +1,52 @@
+/** Contract: stored responses, and moderations without a model. */
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createPassThrough } from '../../src/pass-through/index.js';
+import { createUpstream } from '../../src/upstream/send.js';
+import { createTestLog } from '../../../daemon/test/support/log.js';
+import { json, serveApp, type ServedApp } from '../support/app.js';
+
+describe('stored responses and moderations in the contract', () => {
+  let served: ServedApp;
+  const start = async (modelInfo: Readonly<Record<string, unknown>> = {}) => {
+    const log = createTestLog({ level: 'error', format: 'json', write: () => undefined });
+    // Only WebSockets use this upstream.
+    const passThrough = createPassThrough({ upstream: createUpstream({ deployments: [], environment: {}, log }) });
+    served = await serveApp({ app: { passThrough }, deployment: { modelInfo } });
+  };
+  afterEach(() => served.close());
+  const ask = async (method: string, path: string, body?: object) => {
+    const answer = await fetch(`${served.url}${path}`, {
+      method,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return (await answer.json()) as { id: string; model?: string }; // the answers of this file
+  };
+
+  it('MP-83 GET, DELETE /v1/responses/{id}, /cancel, /input_items: go to the upstream that made the response', async () => {
+    await start();
+    served.answering = json({ id: 'resp_1', object: 'response', model: 'served/model' });
+    const { id } = await ask('POST', '/v1/responses', { model: 'public', input: 'hi' });
+    expect(id).not.toBe('resp_1');
+    expect(await ask('GET', `/v1/responses/${id}`)).toEqual({
+      id,
+      object: 'response',
+      model: 'hosted_vllm/served/model',
+    });
+    await ask('DELETE', `/v1/responses/${id}`);
+    await ask('POST', `/v1/responses/${id}/cancel`);
+    await ask('GET', `/v1/responses/${id}/input_items`);
+    expect(served.asked.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'POST /v1/responses',
+      'GET /v1/responses/resp_1',
+      'DELETE /v1/responses/resp_1',
+      'POST /v1/responses/resp_1/cancel',
+      'GET /v1/responses/resp_1/input_items',
+    ]);
+  });
+
+  it('MP-84 POST /v1/moderations without model: the configured model for moderation', async () => {
+    await start({ mode: 'moderation' });
+    await ask('POST', '/v1/moderations', { input: 'hi' });
+    expect(JSON.parse(served.asked[0]?.body.toString() ?? '')).toEqual({ input: 'hi', model: 'served/model' });
+  });
+});
