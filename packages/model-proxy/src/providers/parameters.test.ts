@@ -22,9 +22,15 @@ describe('providers and their parameters', () => {
       'parallel_tool_calls',
       'prediction',
       'presence_penalty',
+      'prompt_cache_key',
+      'prompt_cache_retention',
+      'reasoning_effort',
       'response_format',
+      'safety_identifier',
       'seed',
+      'service_tier',
       'stop',
+      'store',
       'stream',
       'stream_options',
       'temperature',
@@ -32,10 +38,11 @@ describe('providers and their parameters', () => {
       'tools',
       'top_logprobs',
       'top_p',
+      'web_search_options',
     ];
     expect([...findProvider('openai').supportedParameters(chat, 'my-model')].sort()).toEqual(expected);
     expect([...findProvider('hosted_vllm').supportedParameters(chat, 'my-model')].sort()).toEqual(
-      [...expected, 'reasoning_effort', 'thinking'].sort(),
+      [...expected, 'thinking'].sort(),
     );
     expect([...findProvider('somebody').supportedParameters(chat, 'my-model')].sort()).toEqual(expected);
   });
@@ -69,7 +76,7 @@ describe('providers and their parameters', () => {
     expect(own.filter((name) => !isOpenaiModel(name))).toEqual([]);
     expect(others.filter((name) => isOpenaiModel(name))).toEqual([]);
     expect(findProvider('openai').supportedParameters(chat, 'gpt-5')).toEqual(checkedParameters(chat));
-    expect(findProvider('hosted_vllm').supportedParameters(chat, 'gpt-5').has('service_tier')).toBe(false);
+    expect(findProvider('hosted_vllm').supportedParameters(chat, 'gpt-5').has('verbosity')).toBe(false);
   });
 
   it('are checked only for chat, text completions and embeddings', () => {

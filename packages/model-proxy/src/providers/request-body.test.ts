@@ -81,8 +81,8 @@ describe('the body for the upstream', () => {
   });
 
   it('lacks OpenAI parameters that the upstream does not support, with drop_params', () => {
-    const text = '{"model":"p","messages":[],"service_tier":"flex","reasoning_effort":"high","temperature":0}';
-    expect(sent(text, { dropParams: true })).toBe('{"model":"served","messages":[],"temperature":0}');
+    const text = '{"model":"p","messages":[],"verbosity":"low","reasoning_effort":"high","temperature":0}';
+    expect(sent(text, { dropParams: true, to: 'mistral' })).toBe('{"model":"served","messages":[],"temperature":0}');
     expect(sent(text, { dropParams: true, to: 'hosted_vllm' })).toBe(
       '{"model":"served","messages":[],"reasoning_effort":"high","temperature":0}',
     );
@@ -90,12 +90,14 @@ describe('the body for the upstream', () => {
   });
 
   it('is rejected without drop_params, with the names of all of them in LiteLLM’s words', () => {
-    expect(refusal('{"model":"p","messages":[],"verbosity":"low","store":true}', { to: 'hosted_vllm' })).toEqual({
+    expect(
+      refusal('{"model":"p","messages":[],"verbosity":"low","context_management":{}}', { to: 'hosted_vllm' }),
+    ).toEqual({
       status: 400,
       message:
-        "litellm.UnsupportedParamsError: hosted_vllm does not support parameters: ['verbosity', 'store'], for model=served. To drop these, " +
+        "litellm.UnsupportedParamsError: hosted_vllm does not support parameters: ['verbosity', 'context_management'], for model=served. To drop these, " +
         'set `litellm.drop_params=True` or for proxy:\n\n`litellm_settings:\n drop_params: true`\n. \n If you want to use these params ' +
-        "dynamically send allowed_openai_params=['verbosity', 'store'] in your request.",
+        "dynamically send allowed_openai_params=['verbosity', 'context_management'] in your request.",
       type: 'invalid_request_error',
       param: 'verbosity',
       code: '400',
@@ -103,11 +105,11 @@ describe('the body for the upstream', () => {
   });
 
   it('obeys the request rather than the deployment, and reads "true" as true', () => {
-    const text = (drop: string): string => `{"model":"p","drop_params":${drop},"store":true}`;
+    const text = (drop: string): string => `{"model":"p","drop_params":${drop},"verbosity":true}`;
     expect(sent(text('true'))).toBe('{"model":"served"}');
     expect(sent(text('"True"'))).toBe('{"model":"served"}');
-    expect(refusedParameter(text('false'), { dropParams: true })).toBe('store');
-    expect(refusedParameter(text('"false"'), { dropParams: true })).toBe('store');
+    expect(refusedParameter(text('false'), { dropParams: true })).toBe('verbosity');
+    expect(refusedParameter(text('"false"'), { dropParams: true })).toBe('verbosity');
     expect(sent(text('null'), { dropParams: true })).toBe('{"model":"served"}');
   });
 
@@ -122,22 +124,22 @@ describe('the body for the upstream', () => {
   });
 
   it('treats null as missing', () => {
-    expect(sent('{"model":"p","store":null,"temperature":null}')).toBe('{"model":"served","temperature":null}');
+    expect(sent('{"model":"p","verbosity":null,"temperature":null}')).toBe('{"model":"served","temperature":null}');
     expect(sent('{"model":"p","seed":null}', { defaults: { seed: 7 } })).toBe('{"model":"served","seed":7}');
   });
 
   it('has the parameters in allowed_openai_params of the deployment and of the request', () => {
-    expect(sent('{"model":"p","store":true}', { allowedOpenaiParams: ['store'] })).toBe(
-      '{"model":"served","store":true}',
+    expect(sent('{"model":"p","verbosity":true}', { allowedOpenaiParams: ['verbosity'] })).toBe(
+      '{"model":"served","verbosity":true}',
     );
-    expect(sent('{"allowed_openai_params":["store"],"model":"p","store":true}')).toBe(
-      '{"model":"served","store":true}',
+    expect(sent('{"allowed_openai_params":["verbosity"],"model":"p","verbosity":true}')).toBe(
+      '{"model":"served","verbosity":true}',
     );
     expect(sent('{"model":"p","metadata":{"a":1}}', { allowedOpenaiParams: ['metadata'] })).toBe(
       '{"model":"served","metadata":{"a":1}}',
     );
     expect(sent('{"model":"p","api_base":"x"}', { allowedOpenaiParams: ['api_base'] })).toBe('{"model":"served"}');
-    expect(refusedParameter('{"model":"p","allowed_openai_params":"store"}')).toBe('allowed_openai_params');
+    expect(refusedParameter('{"model":"p","allowed_openai_params":"verbosity"}')).toBe('allowed_openai_params');
   });
 
   it('lacks the parameters in additional_drop_params, at any depth, supported or not', () => {
@@ -166,16 +168,16 @@ describe('the body for the upstream', () => {
     expect(sent('{"model":"p","temperature":1}', { defaults: { temperature: 0.2, seed: 7, top_k: [1] } })).toBe(
       '{"model":"served","temperature":1,"seed":7,"top_k":[1]}',
     );
-    expect(sent('{"model":"p"}', { defaults: { store: true }, dropParams: true })).toBe('{"model":"served"}');
-    expect(refusedParameter('{"model":"p"}', { defaults: { store: true } })).toBe('store');
+    expect(sent('{"model":"p"}', { defaults: { verbosity: true }, dropParams: true })).toBe('{"model":"served"}');
+    expect(refusedParameter('{"model":"p"}', { defaults: { verbosity: true } })).toBe('verbosity');
   });
 
   it('gets extra_body at its top; the deployment’s replaces the request’s', () => {
     expect(
-      sent('{"model":"p","extra_body":{"a" : 1.0,"b":2,"seed":3, "store":true},"seed":1}', {
+      sent('{"model":"p","extra_body":{"a" : 1.0,"b":2,"seed":3, "verbosity":true},"seed":1}', {
         extraBody: { b: { c: 1 }, stop: 'x' },
       }),
-    ).toBe('{"model":"served","seed":3,"a":1.0,"b":{"c":1},"store":true,"stop":"x"}');
+    ).toBe('{"model":"served","seed":3,"a":1.0,"b":{"c":1},"verbosity":true,"stop":"x"}');
     expect(sent('{"model":"p","extra_body":null}')).toBe('{"model":"served"}');
     expect(sent('{"model":"p","extra_body":[1]}')).toBe('{"model":"served"}');
   });
@@ -222,7 +224,7 @@ describe('the body for the upstream', () => {
   });
 
   it('is forwarded with all parameters for other endpoints', () => {
-    const text = '{"model":"served","store":true,"reasoning":{},"input":"x","user":"u"}';
+    const text = '{"model":"served","verbosity":true,"reasoning":{},"input":"x","user":"u"}';
     for (const endpoint of ['responses', 'rerank', 'moderations', 'anything'])
       expect(sent(text, { endpoint })).toBe(text);
     expect(refusedParameter('{"model":"p","dimensions":5}', { endpoint: 'embeddings' })).toBe('dimensions');
@@ -247,7 +249,7 @@ describe('the body for the upstream', () => {
   });
 
   it('treats repeated members in the same way', () => {
-    expect(sent('{"model":"p","store":1,"seed":1,"store":2,"seed":2}', { dropParams: true })).toBe(
+    expect(sent('{"model":"p","verbosity":1,"seed":1,"verbosity":2,"seed":2}', { dropParams: true })).toBe(
       '{"model":"served","seed":1,"seed":2}',
     );
     expect(sent('{"seed":1,"model":"p","seed":2}', { extraBody: { seed: 3 } })).toBe('{"model":"served","seed":3}');

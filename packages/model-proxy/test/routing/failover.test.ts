@@ -82,7 +82,7 @@ describe('a group with one deployment that works', () => {
       { params: { weight: 1, drop_params: false } },
       { params: { weight: 0, drop_params: true } },
     ]);
-    expect((await ask({ reasoning_effort: 'low', service_tier: 'flex' })).status).toBe(200);
+    expect((await ask({ reasoning_effort: 'low', verbosity: 'low' })).status).toBe(200);
     expect(upstreams.map(({ count }) => count)).toEqual([0, 1]);
   });
 
