@@ -10,6 +10,7 @@ import { renderConfigurationPage as renderProxyConfiguration } from '../packages
 import { renderProvidersPage } from '../packages/model-proxy/dist/config/providers-page.js';
 import { loadConfig } from '../packages/model-proxy/dist/config/load.js';
 import { measure, readSamples, renderPage as renderSamples } from '../packages/model-proxy/scripts/litellm-samples.js';
+import { renderDifferences } from '../packages/model-proxy/scripts/compare.d/page.js';
 import { manualPages } from '../packages/racklessctl/dist/cli/manual.js';
 import { renderReference } from '../packages/racklessctl/dist/cli/reference.js';
 import { commands } from '../packages/racklessctl/dist/commands/index.js';
@@ -28,6 +29,7 @@ const pages = {
   'docs/reference/bmc-daemon-configuration.md': renderBmcConfiguration(),
   'docs/reference/model-proxy-configuration.md': renderProxyConfiguration(),
   'docs/reference/providers.md': renderProvidersPage(),
+  'docs/reference/litellm-differences.md': renderDifferences(),
   'docs/reference/resources.md': renderResourcesPage(resources, streams),
   'docs/reference/racklessctl.md': renderReference(commands),
   'packages/libvirt/API.md': renderApiPage(),

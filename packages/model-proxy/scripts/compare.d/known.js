@@ -1,0 +1,146 @@
+/**
+ * The differences from LiteLLM that we keep, with their reasons. `npm run generate` writes them to
+ * docs/reference/litellm-differences.md.
+ */
+
+const always = /^/;
+const failed = /status \d|an upstream that|an answer that|a timeout|breaks off|unknown model|no model|no messages/;
+
+/** Requests by name, members by path, and the reason. */
+export const known = [
+  {
+    cases: always,
+    at: /^body\.model$/,
+    topic: '`model` of an answer',
+    reason:
+      'LiteLLM 1.106 returns the name of the request, and earlier versions `provider/model`. The proxy keeps the earlier form. `litellm_settings.model_name_in_response: requested` selects the newer one.',
+  },
+  {
+    cases: always,
+    at: /provider_specific_fields|message\.refusal$|logprobs$/,
+    topic: 'Members of choices',
+    reason:
+      "LiteLLM moves members into `provider_specific_fields`. The proxy forwards the upstream's members unchanged.",
+  },
+  {
+    cases: always,
+    at: /^body\.usage/,
+    topic: 'Usage',
+    reason:
+      'LiteLLM adds members with null, 0, or its own counts. The proxy adds nothing to the usage of the upstream.',
+  },
+  {
+    cases: /picture|moderation|completion|ranking/,
+    at: /^body\.(?:data|results|background|output_format|quality|size|meta|system_fingerprint)/,
+    topic: 'Members that the upstream did not send',
+    reason: 'LiteLLM adds them with null. The proxy forwards answers unchanged.',
+  },
+  {
+    cases: always,
+    at: /^headers\.(?:x-litellm-(?!key)|llm_provider-)/,
+    topic: 'Headers `x-litellm-*` and `llm_provider-*`',
+    reason:
+      'The proxy sends them with each answer, also with errors. LiteLLM leaves some out at errors, pictures, speech and pages. `x-litellm-response-cost` is only in answers with a price.',
+  },
+  {
+    cases: /stream/,
+    at: /^upstream\.0\.body\.stream_options$/,
+    topic: 'Usage in streams',
+    reason:
+      'LiteLLM always asks the upstream for it. The proxy does so if keys or usage are enabled, or with `always_include_stream_usage`.',
+  },
+  {
+    cases: /hosted_vllm|adds|support|drop_params/,
+    at: /^upstream\.0\.body\.stream$/,
+    topic: '`stream: false`',
+    reason: 'LiteLLM sends it to hosted_vllm. It is the default of the server.',
+  },
+  {
+    cases: failed,
+    at: /^body\.error\.message$/,
+    topic: 'Texts of errors',
+    reason:
+      "The beginning is the same, with LiteLLM's name of the error and the text of the upstream. LiteLLM adds advice about fallbacks. The proxy adds the model group, and names the fault of the connection.",
+  },
+  {
+    cases: failed,
+    at: /^body\.error\.(?:type|code|param)$/,
+    topic: '`type`, `code` and `param` of errors',
+    reason:
+      "The proxy keeps those of the upstream, such as `rate_limit_exceeded`, which OpenAI's SDKs show. LiteLLM replaces them by those of the status. A timeout has `timeout_error`.",
+  },
+  {
+    cases: /retries/,
+    at: /^body\.error|^upstream\.1$/,
+    topic: '`num_retries` of an entry',
+    reason: 'Ignored, with a warning at the start. `router_settings.num_retries` works.',
+  },
+  {
+    cases: /429/,
+    at: /^headers\.retry-after$/,
+    topic: '`Retry-After` of the upstream',
+    reason: 'The proxy forwards it, so that SDKs wait long enough. LiteLLM drops it.',
+  },
+  {
+    cases: /not JSON$/,
+    at: /^status$|error\.code$/,
+    topic: 'An answer that is not JSON',
+    reason: 'The proxy answers 502, because the upstream failed. LiteLLM answers 500.',
+  },
+  {
+    cases: /a body that is not JSON/,
+    at: /^body\.error\.(?:message|param)$/,
+    topic: 'A request that is not JSON',
+    reason: 'Status 400 and the beginning of the message are the same.',
+  },
+  {
+    cases: /resets/,
+    at: /^upstream\.1$/,
+    topic: 'A connection that breaks before the answer',
+    reason: 'The proxy repeats the request once on a new connection, because a kept connection may have been stale.',
+  },
+  {
+    cases: /(?:no|wrong) key/,
+    at: /^status$|^headers\.content-type$|^body/,
+    topic: 'Missing and wrong keys',
+    reason:
+      'The proxy answers 401 in the form that LiteLLM documents. LiteLLM without a database answers 500 with text, and 400 for a wrong key.',
+  },
+  {
+    cases: /limit$/,
+    at: always,
+    topic: '`rpm` of an entry',
+    reason:
+      'The proxy enforces it, and answers 429 with `Retry-After`. LiteLLM only uses it as a weight, unless `enforce_model_rate_limits` is on, but shows it in `x-ratelimit-limit-requests`.',
+  },
+  {
+    cases: /readiness/,
+    at: /^body/,
+    topic: '`/health/readiness`',
+    reason: 'The proxy has the members that older versions of LiteLLM had.',
+  },
+  {
+    cases: /information about models/,
+    at: /^body/,
+    topic: '`/v1/model/info`',
+    reason:
+      'LiteLLM adds prices and abilities from its own list of models. The proxy shows the configured values, and none of the defaults of `litellm_params`.',
+  },
+  {
+    cases: /list of models/,
+    at: /^body\.data/,
+    topic: '`/v1/models`',
+    reason: 'The proxy also lists public names with a wildcard. LiteLLM leaves some of them out.',
+  },
+  {
+    cases: /unknown path|wrong method/,
+    at: /^body/,
+    topic: 'Unknown paths and methods',
+    reason: 'The errors have OpenAI\'s form. LiteLLM answers `{"detail": …}`.',
+  },
+];
+
+/** Returns why we keep a difference; undefined: nothing explains it. @param name of the request. @param at path. */
+export function reasonOf(name, at) {
+  return known.find((row) => row.cases.test(name) && row.at.test(at))?.reason;
+}

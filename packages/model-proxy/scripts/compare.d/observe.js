@@ -1,0 +1,102 @@
+/** Sends a request to a gateway, and describes all that its client and the upstream see. */
+
+const WAIT_MS = 30_000;
+
+/** Headers of answers that clients read. Only their presence counts if their value changes with each request. */
+const comparedHeaders = ['content-type', 'retry-after', 'x-litellm-attempted-retries', 'x-litellm-attempted-fallbacks'];
+const presentHeaders = [
+  'x-litellm-call-id',
+  'x-litellm-model-id',
+  'x-litellm-model-api-base',
+  'x-litellm-model-group',
+  'x-litellm-version',
+  'x-litellm-response-cost',
+  'x-litellm-response-duration-ms',
+  'x-litellm-overhead-duration-ms',
+  'x-litellm-timeout',
+  'x-ratelimit-limit-requests',
+  'x-ratelimit-remaining-requests',
+  'llm_provider-x-upstream',
+];
+
+/** Returns the names of the members of all objects. */
+const sortedKeys = (objects) =>
+  [...new Set(objects.flatMap((object) => Object.keys(object)))].sort((left, right) => left.localeCompare(right));
+
+/** Returns the events of a stream as one description: the first event, the joined text, the end. */
+function describedEvents(text) {
+  const data = text
+    .split(/\n\n/)
+    .filter((event) => event !== '')
+    .map((event) => event.replace(/^data: /, ''));
+  const events = data.filter((event) => event !== '[DONE]').map((event) => JSON.parse(event));
+  const deltas = events.map(({ choices = [] }) => choices[0]?.delta ?? {});
+  return {
+    model: events[0]?.model,
+    keys: sortedKeys(events),
+    deltaKeys: sortedKeys(deltas),
+    text: deltas.map(({ content }) => content ?? '').join(''),
+    finish: events.map(({ choices = [] }) => choices[0]?.finish_reason).find((reason) => typeof reason === 'string'),
+    usage: events.find(({ usage }) => usage !== undefined && usage !== null)?.usage,
+    error: events.find(({ error }) => error !== undefined)?.error,
+    done: data.at(-1) === '[DONE]',
+  };
+}
+
+function describedBody(type, text) {
+  if (type.startsWith('text/event-stream')) return describedEvents(text);
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The upstream's view of a request, without what belongs to the client library. */
+function describedRequest({ path, headers, body }) {
+  return { path, authorization: headers.authorization, body };
+}
+
+/** @returns `{status, headers, body, upstream}`; a broken connection has `broken` instead of a body. */
+export async function observe(
+  gateway,
+  upstream,
+  { method = 'POST', path, body, text, key = 'sk-master', headers = {} },
+) {
+  upstream.take();
+  const answer = await fetch(`${gateway.url}${path}`, {
+    method,
+    headers: {
+      'content-type': 'application/json',
+      ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+      ...headers,
+    },
+    ...(method === 'GET' ? {} : { body: text ?? JSON.stringify(body) }),
+    signal: AbortSignal.timeout(WAIT_MS),
+  });
+  const seen = Object.fromEntries(comparedHeaders.map((name) => [name, answer.headers.get(name) ?? undefined]));
+  const present = presentHeaders.filter((name) => answer.headers.has(name));
+  const type = (answer.headers.get('content-type') ?? '').split(';')[0];
+  let described;
+  try {
+    described = describedBody(type, await answer.text());
+  } catch {
+    described = { broken: true };
+  }
+  const callId = headers['x-litellm-call-id'] === undefined ? undefined : answer.headers.get('x-litellm-call-id');
+  return {
+    status: answer.status,
+    headers: { ...seen, 'content-type': type, callId, ...Object.fromEntries(present.map((name) => [name, 'present'])) },
+    body: described,
+    upstream: upstream.take().map(describedRequest),
+  };
+}
+
+/** Lists the members in which two values differ: path → both texts. */
+export function differences(left, right, at = '') {
+  if (JSON.stringify(left) === JSON.stringify(right)) return [];
+  const bothObjects = [left, right].every((value) => typeof value === 'object' && value !== null);
+  if (!bothObjects || Array.isArray(left) !== Array.isArray(right)) return [{ at, left, right }];
+  const keys = [...new Set([...Object.keys(left), ...Object.keys(right)])];
+  return keys.flatMap((key) => differences(left[key], right[key], at === '' ? key : `${at}.${key}`));
+}

@@ -1,0 +1,37 @@
+/** The page about the comparison with LiteLLM, which needs LiteLLM itself only to be made anew. */
+import { expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** A row of the list of differences. */
+interface Known {
+  readonly cases: RegExp;
+  readonly at: RegExp;
+}
+
+const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+// The exports of the files.
+const { renderDifferences } = (await import(at('scripts/compare.d/page.js'))) as { renderDifferences: () => string };
+const { known, reasonOf } = (await import(at('scripts/compare.d/known.js'))) as {
+  known: readonly Known[];
+  reasonOf: (name: string, at: string) => string | undefined;
+};
+const { cases } = (await import(at('scripts/compare.d/cases.js'))) as { cases: readonly (readonly [string])[] };
+
+it('lists the differences that the script explains', () => {
+  expect(readFileSync(at('../../docs/reference/litellm-differences.md'), 'utf8')).toBe(renderDifferences());
+});
+
+it('explains no differences of status, of texts, and of requests to the upstream in general', () => {
+  for (const path of ['status', 'body.choices.0.message.content', 'body.text', 'upstream.0.path', 'upstream.0.body'])
+    expect(['a chat', 'a stream', 'embeddings'].map((name) => reasonOf(name, path))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+});
+
+it('explains only differences of requests that the script sends', () => {
+  const names = cases.map(([name]) => name);
+  expect(known.filter((row) => !names.some((name) => row.cases.test(name)))).toEqual([]);
+});
