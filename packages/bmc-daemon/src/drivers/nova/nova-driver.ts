@@ -13,7 +13,7 @@ import { novaActions } from './compute/power-plan.js';
 import type { ServerFilter } from './compute/server-filter.js';
 import { ServerList } from './compute/server-list.js';
 import { asDriverError } from './failure.js';
-import { createOddForms } from './http/answer-forms.js';
+import { createIgnoredLog } from './http/answer-forms.js';
 import { RejectedCredentials } from './http/cloud-failure.js';
 import { createReadingCache } from './http/reading-cache.js';
 import { createSession } from './http/session.js';
@@ -64,25 +64,25 @@ export function createNovaDriver({
   log,
 }: NovaDriverOptions): HypervisorDriver {
   const session = createSession(cloud, { timeoutMs });
-  const oddForms = createOddForms(log);
-  const api = createComputeApi(session, oddForms);
+  const ignoredLog = createIgnoredLog(log);
+  const api = createComputeApi(session, ignoredLog);
   const list = new ServerList(api, filter);
   const consoles = createRemoteConsoles(api);
   const statistics = createServerStatistics({ api, list, timeoutMs, log });
-  const reader = createReader({ api, list, freshMs: FRESH_MS, onReadAlone: (server) => consoles.probe(server) });
+  const reader = createReader({ api, list, freshMs: FRESH_MS, onSingleRead: (server) => consoles.probe(server) });
   const inventory = createInventory(session, { architecture, hasGraphicalConsole: () => consoles.areAvailable });
   const closing = new AbortController();
   setMaxListeners(0, closing.signal);
 
   const { listSystems, uuidOf } = createLookup(list);
   const media = createCloudMedia({
-    ...{ cloud, session, oddForms, api, list, uuidOf, log, freshMs: FRESH_MS, closing: closing.signal },
+    ...{ cloud, session, ignoredLog, api, list, uuidOf, log, freshMs: FRESH_MS, closing: closing.signal },
     ...mediaSettings,
   });
   const refresh = async (): Promise<void> => {
     await list.refresh(FRESH_MS);
-    // Events do not wait for this.
-    void media.tend();
+    // Completes operations of killed daemons. The events of this listing do not wait for it.
+    void media.completeUnfinished();
   };
   const watch = createWatch(refresh, { name: cloud.name, log });
   const getSystem = async (id: string, shown: readonly (keyof SystemDetails)[]): Promise<SystemSnapshot> => {
@@ -92,8 +92,8 @@ export function createNovaDriver({
     if (reading === undefined || known === undefined) {
       throw new DriverError('notFound', `looking up server ${id}: no such server`);
     }
-    const snapshot = await media.complete(reading.snapshot, known.server);
-    return await inventory.complete(snapshot, known.server, { shown, isAlone: reading.isAlone });
+    const snapshot = await media.addTo(reading.snapshot, known.server);
+    return await inventory.addTo(snapshot, known.server, { shown, isSingleRead: reading.isSingleRead });
   };
   return defineDriver({
     name: `nova ${cloud.name}`,
@@ -101,7 +101,7 @@ export function createNovaDriver({
     start: async () => {
       try {
         await list.refresh(0);
-        void media.tend();
+        void media.completeUnfinished();
       } catch (error) {
         if (error instanceof CloudError) throw error;
         if (error instanceof RejectedCredentials) throw new CloudError([error.message], { cause: error });

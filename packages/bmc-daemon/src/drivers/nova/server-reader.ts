@@ -7,7 +7,7 @@ import type { ServerList } from './compute/server-list.js';
 interface ServerReading {
   readonly snapshot: SystemSnapshot;
   /** Whether the server was read by its own request, not with a listing. */
-  readonly isAlone: boolean;
+  readonly isSingleRead: boolean;
 }
 
 /** Reads servers by their UUID. */
@@ -27,14 +27,14 @@ export function createReader({
   api,
   list,
   freshMs,
-  onReadAlone,
+  onSingleRead,
 }: {
   readonly api: Pick<ComputeApi, 'getServer' | 'listPorts'>;
   readonly list: ServerList;
   /** Data of this age counts as current. */
   readonly freshMs: number;
-  /** Called after a server was read alone. Default: nothing. */
-  readonly onReadAlone?: (snapshot: SystemSnapshot) => void;
+  /** Called after a server was read by its own request. Default: nothing. */
+  readonly onSingleRead?: (snapshot: SystemSnapshot) => void;
 }): ServerReader {
   const portsAt = new Map<string, number>();
   list.onChange(({ kind, uuid }) => {
@@ -55,14 +55,14 @@ export function createReader({
       return undefined;
     }
   };
-  const readAlone = async (id: string): Promise<SystemSnapshot | undefined> => {
+  const readSingle = async (id: string): Promise<SystemSnapshot | undefined> => {
     const known = list.find(id);
     const isFresh = known?.ports !== undefined && performance.now() - known.readAt <= freshMs;
     if (isFresh) return known.snapshot;
     const readAt = performance.now();
     const [server, ports] = await Promise.all([api.getServer(id), readPorts(id)]);
     const snapshot = list.record(id, server, { readAt, ports });
-    if (snapshot !== undefined) onReadAlone?.(snapshot);
+    if (snapshot !== undefined) onSingleRead?.(snapshot);
     return snapshot;
   };
   const readTogether = async (id: string): Promise<SystemSnapshot | undefined> => {
@@ -76,9 +76,9 @@ export function createReader({
       if (joined !== undefined) return joined;
       const result = endOfTurn().then(async () => {
         batch = undefined;
-        const isAlone = members.size === 1;
-        const snapshot = await (isAlone ? readAlone(id) : readTogether(id));
-        return snapshot && { snapshot, isAlone };
+        const isSingleRead = members.size === 1;
+        const snapshot = await (isSingleRead ? readSingle(id) : readTogether(id));
+        return snapshot && { snapshot, isSingleRead };
       });
       members.set(id, result);
       return result;

@@ -83,7 +83,7 @@ describe('the files of a cloud', () => {
     expect(faultsOf('lab')).toEqual(['work/clouds.yaml:1: clouds must be a mapping']);
   });
 
-  it('take secrets from secure.yaml, which overrides clouds.yaml', () => {
+  it('are completed by secure.yaml, which overrides clouds.yaml', () => {
     write('work/clouds.yaml', entry('a', 'http://a'));
     write('home/.config/openstack/secure.yaml', 'clouds:\n  a:\n    auth:\n      password: secret\n');
     const { credentials } = read('a');
@@ -92,7 +92,7 @@ describe('the files of a cloud', () => {
     expect(credentials.auth).toMatchObject({ identity: { password: { user: { name: 'admin', password: 'secret' } } } });
   });
 
-  it('take a profile from clouds-public.yaml, and the entry overrides it', () => {
+  it('may use a profile of clouds-public.yaml, which the entry overrides', () => {
     const text =
       'clouds:\n  a:\n    profile: vendor\n    region_name: R2\n    auth:\n      token: t\n      project_id: p\n';
     write('work/clouds.yaml', text);

@@ -3,7 +3,7 @@
  * @see https://docs.openstack.org/api-ref/compute/
  */
 import { z } from 'zod';
-import { listOf, type OddForms } from '../http/answer-forms.js';
+import { listOf, type IgnoredLog } from '../http/answer-forms.js';
 import { jsonOf, queryOf } from '../http/answer-text.js';
 import { CloudFailure } from '../http/cloud-failure.js';
 import { bodyOf, successOf, unexpectedForm, type CloudSession } from '../http/session.js';
@@ -93,7 +93,7 @@ const outputSchema = z.object({ output: z.string().nullable() });
 const actionSchema = z.object({ instanceAction: z.object({ message: z.string().nullable() }) });
 
 /** Creates the API of a session. */
-export function createComputeApi(session: CloudSession, oddForms: OddForms): ComputeApi {
+export function createComputeApi(session: CloudSession, ignoredLog: IgnoredLog): ComputeApi {
   const { get, post } = createComputeRequests(session, { maxAgeMs: VERSION_MS });
   const pathOf = (id: string): string => `/servers/${encodeURIComponent(id)}`;
 
@@ -109,7 +109,7 @@ export function createComputeApi(session: CloudSession, oddForms: OddForms): Com
         if (page === 0) asOf = timeOf(answer);
         const { servers: members, servers_links: links } = bodyOf(listSchema, answer, session);
         for (const member of members) {
-          const server = listed(member, oddForms);
+          const server = listed(member, ignoredLog);
           if (server === undefined) isIncomplete = true;
           else servers.set(server.id, server);
         }
@@ -178,10 +178,10 @@ function known(value: unknown): Server | UnknownServer {
 }
 
 /** Returns a member of a list. A server with an unexpected form must not hide the other servers. */
-function listed(member: unknown, oddForms: OddForms): Server | UnknownServer | undefined {
+function listed(member: unknown, ignoredLog: IgnoredLog): Server | UnknownServer | undefined {
   const parsed = parseServer(member);
   if (parsed.success) return parsed.data;
-  oddForms.ignored('compute', member, parsed.error);
+  ignoredLog.add('compute', member, parsed.error);
   return onlyId(member);
 }
 

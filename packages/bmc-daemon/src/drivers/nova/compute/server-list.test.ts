@@ -22,7 +22,7 @@ beforeEach(async () => {
   session = createSession(settingsFor(cloud.url), { timeoutMs: 60_000 });
   ignored = [];
   api = createComputeApi(session, {
-    ignored: (_service, value, error) => ignored.push([value, error.issues[0]?.path.join('.') ?? '']),
+    add: (_service, value, error) => ignored.push([value, error.issues[0]?.path.join('.') ?? '']),
   });
 });
 afterEach(async () => {
@@ -250,12 +250,12 @@ describe('the reader of servers', () => {
     const { list } = open();
     const reader = createReader({ api, list, freshMs: 1000 });
     const readings = await Promise.all([...servers.all.keys()].map((id) => reader.read(id)));
-    expect(readings.map((reading) => [reading?.snapshot.name, reading?.isAlone])).toEqual(
+    expect(readings.map((reading) => [reading?.snapshot.name, reading?.isSingleRead])).toEqual(
       [...servers.all.values()].map(({ body }) => [body['name'], false]),
     );
     expect(cloud.requests.filter((line) => line.includes('/servers'))).toHaveLength(1);
     cloud.requests.length = 0;
-    expect(await reader.read(idOf(7))).toMatchObject({ snapshot: { name: 'server-7' }, isAlone: true });
+    expect(await reader.read(idOf(7))).toMatchObject({ snapshot: { name: 'server-7' }, isSingleRead: true });
     const own = cloud.requests.map((line) => line.split('/servers')[1]).sort();
     expect(own).toEqual([`/${idOf(7)}`, `/${idOf(7)}/os-interface`]);
     expect(await reader.read(idOf(99))).toBeUndefined();

@@ -25,20 +25,20 @@ export const textsSchema = z
     ),
   );
 
-/** Logs objects with an unexpected form. */
-export interface OddForms {
+/** The log of ignored objects: those with an unexpected form. */
+export interface IgnoredLog {
   /** Logs that the daemon ignores an object, once for each id. */
-  ignored(service: CloudService, value: unknown, error: z.ZodError): void;
+  add(service: CloudService, value: unknown, error: z.ZodError): void;
 }
 
 /** Maximum number of logged objects. A hostile cloud must not fill the log. */
 const MAX_LOGGED = 100;
 
 /** Creates the log of one cloud. */
-export function createOddForms(log: Log): OddForms {
+export function createIgnoredLog(log: Log): IgnoredLog {
   const logged = new Set<string>();
   return {
-    ignored: (service, value, error) => {
+    add: (service, value, error) => {
       const { title } = cloudServices[service];
       const id = idIn(value);
       const key = `${title} ${id}`;

@@ -123,7 +123,7 @@ describe('tokens', () => {
     await expect(get(open())).rejects.toEqual(new CloudError([message]));
   });
 
-  it('open the other services of the catalog, and the error of a service contains its name', async () => {
+  it('are valid for the other services of the catalog, and the error of a service contains its name', async () => {
     cloud.others.set('block-storage', (_request, response) => ok(response));
     cloud.others.set('image', (_request, response) => response.writeHead(500).end('broken'));
     const session = open();
@@ -149,7 +149,7 @@ describe('tokens', () => {
     expect(await open({ region: 'R9' }).offers('compute')).toBe(false);
   });
 
-  it('open Glance at a URL with and without its version', async () => {
+  it('are valid for Glance at a URL with and without its version', async () => {
     cloud.others.set('image', (_request, response) => ok(response));
     for (const url of [`${cloud.url}/image/v2`, `${cloud.url}/image`]) {
       await open({ endpoints: { image: url } }).request({ method: 'GET', service: 'image', path: '/v2/images' });

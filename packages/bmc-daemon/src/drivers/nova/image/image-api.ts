@@ -5,7 +5,7 @@
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { DriverError } from '../../driver-error.js';
-import type { OddForms } from '../http/answer-forms.js';
+import type { IgnoredLog } from '../http/answer-forms.js';
 import { queryOf } from '../http/answer-text.js';
 import { CloudFailure } from '../http/cloud-failure.js';
 import type { CloudAnswer } from '../http/exchange.js';
@@ -95,7 +95,7 @@ const imageSchema = z.looseObject({
 const listSchema = z.object({ images: z.array(z.unknown()), next: z.string().optional() });
 
 /** Creates the API of a session. */
-export function createImageApi(session: CloudSession, oddForms: OddForms): ImageApi {
+export function createImageApi(session: CloudSession, ignoredLog: IgnoredLog): ImageApi {
   const service = 'image';
   const patchType = { 'content-type': 'application/openstack-images-v2.1-json-patch' };
   const send = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, parts: object = {}) =>
@@ -105,7 +105,7 @@ export function createImageApi(session: CloudSession, oddForms: OddForms): Image
     rejection(`${doing}: Glance answers ${session.reason(answer)}`, answer.status);
 
   return {
-    list: () => listImages(session, oddForms),
+    list: () => listImages(session, ignoredLog),
     get: async (id) => {
       const answer = await send('GET', pathOf(id));
       if (answer.status === 404) return undefined;
@@ -156,7 +156,7 @@ export function createImageApi(session: CloudSession, oddForms: OddForms): Image
   };
 }
 
-async function listImages(session: CloudSession, oddForms: OddForms): Promise<readonly CloudImage[]> {
+async function listImages(session: CloudSession, ignoredLog: IgnoredLog): Promise<readonly CloudImage[]> {
   const service = 'image';
   // Without this condition, an administrator would get the images of all projects.
   const owner = await session.projectId();
@@ -173,7 +173,7 @@ async function listImages(session: CloudSession, oddForms: OddForms): Promise<re
     const { images: members, next } = bodyOf(listSchema, answer, session, service);
     for (const member of members) {
       const parsed = imageSchema.safeParse(member);
-      if (!parsed.success) oddForms.ignored(service, member, parsed.error);
+      if (!parsed.success) ignoredLog.add(service, member, parsed.error);
       else if (isOurs(parsed.data)) images.set(parsed.data.id, imageOf(parsed.data));
     }
     if (next === undefined) return [...images.values()];

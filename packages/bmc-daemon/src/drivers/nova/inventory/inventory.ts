@@ -16,19 +16,19 @@ import { createImages, type ImageProperties } from './image-properties.js';
 interface WantedDetails {
   readonly shown: readonly (keyof SystemDetails)[];
   /** Whether the client reads only this server, and not a collection. */
-  readonly isAlone: boolean;
+  readonly isSingleRead: boolean;
 }
 
-/** Completes snapshots. */
+/** Adds details of other services to snapshots. */
 interface Inventory {
   /**
    * Returns a snapshot with all wanted details; the same object while the details do not change.
    * @throws as {@link CloudSession.request}.
    */
-  complete(snapshot: SystemSnapshot, server: Server, wanted: WantedDetails): Promise<SystemSnapshot>;
+  addTo(snapshot: SystemSnapshot, server: Server, wanted: WantedDetails): Promise<SystemSnapshot>;
 }
 
-/** A completed snapshot, and those of its members that come from other services. */
+/** A snapshot with added details, and those of its members that come from other services. */
 interface Completed {
   readonly parts: Partial<SystemSnapshot>;
   readonly result: SystemSnapshot;
@@ -56,14 +56,14 @@ export function createInventory(
   const partsOf = async (
     { disks, firmware, state, boot }: SystemSnapshot,
     server: Server,
-    { shown, isAlone }: WantedDetails,
+    { shown, isSingleRead }: WantedDetails,
   ): Promise<Partial<SystemSnapshot>> => ({
     ...(disks !== undefined && shown.includes('disks') ? { disks: await describeDisks(disks, volumes) } : {}),
     ...(firmware !== undefined && shown.includes('firmware')
       ? imageFirmware(firmware, { flavor: server.flavor, state }, await images.propertiesOf(server))
       : {}),
     ...(boot !== undefined && shown.includes('boot')
-      ? { boot: { ...boot, firmware: await modes.of(server, { ask: isAlone }) } }
+      ? { boot: { ...boot, firmware: await modes.of(server, { ask: isSingleRead }) } }
       : {}),
     // The number of processors is known without the image.
     ...(shown.includes('processors')
@@ -72,7 +72,7 @@ export function createInventory(
     ...(hasGraphicalConsole() ? { hasGraphicalConsole: true as const } : {}),
   });
   return {
-    complete: async (snapshot, server, wanted) => {
+    addTo: async (snapshot, server, wanted) => {
       const parts = await partsOf(snapshot, server, wanted);
       const key = Object.keys(parts).join();
       if (key === '') return snapshot;

@@ -11,7 +11,7 @@ import { createImageApi } from '../image/image-api.js';
 import { ImageLeases } from '../image/image-leases.js';
 import { createNetworkImage } from '../image/network-image.js';
 import { CloudImageStore } from '../image/image-store.js';
-import type { OddForms } from '../http/answer-forms.js';
+import type { IgnoredLog } from '../http/answer-forms.js';
 import type { CloudSession } from '../http/session.js';
 import { readServer } from '../power-control.js';
 import { createEditParts } from './edit-parts.js';
@@ -20,7 +20,7 @@ import { createMediaView, type MediaView } from './media-view.js';
 import { RescueBoot } from './rescue-boot.js';
 import { createServerItems } from './server-items.js';
 import type { StateStore } from './state-store.js';
-import { createTending } from './tending.js';
+import { createCompletion } from './unfinished-work.js';
 
 /** Settings of virtual media. */
 export interface CloudMediaSettings {
@@ -48,7 +48,7 @@ export interface CloudMediaSettings {
 interface CloudMediaOptions extends CloudMediaSettings {
   readonly cloud: CloudSettings;
   readonly session: CloudSession;
-  readonly oddForms: OddForms;
+  readonly ignoredLog: IgnoredLog;
   readonly api: ComputeApi;
   readonly list: ServerList;
   /** Returns the UUID of a server. */
@@ -65,19 +65,19 @@ interface CloudMedia
   extends
     Required<Pick<HypervisorDriver, 'media'>>,
     Pick<HypervisorDriver, 'change' | 'changeable' | 'power' | 'close'>,
-    Pick<MediaView, 'complete'> {
+    Pick<MediaView, 'addTo'> {
   /**
    * Completes the unfinished operations of killed daemons. Call it after each listing. It never
    * throws.
    */
-  tend(): Promise<void>;
+  completeUnfinished(): Promise<void>;
 }
 
 /** Creates the parts. */
 export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
-  const { cloud, session, oddForms, api, list, uuidOf, freshMs, closing, log } = options;
+  const { cloud, session, ignoredLog, api, list, uuidOf, freshMs, closing, log } = options;
   const { limits, bus, fetchedByGlance, networkImage, queues, daemon } = options;
-  const images = createImageApi(session, oddForms);
+  const images = createImageApi(session, ignoredLog);
   const leases = new ImageLeases(images, { daemon, log });
   const network = createNetworkImage(session, networkImage);
   const view = createMediaView(images, { freshMs, bootsNetwork: networkImage !== null });
@@ -110,7 +110,13 @@ export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
     await sweep();
     await network.check(log);
   };
-  const tend = createTending({ list, begin, complete: (id, which) => boot.complete(id, which), sweep, log });
+  const completeUnfinished = createCompletion({
+    list,
+    begin,
+    complete: (id, which) => boot.complete(id, which),
+    sweep,
+    log,
+  });
   list.onChange(({ kind }) => {
     // The deleted server may have been the last user of an image.
     if (kind === 'undefined') void sweep().catch(() => undefined);
@@ -120,8 +126,8 @@ export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
     changeable: new Set(['boot', 'assetTag']),
     change: (id, change) => boot.change(id, change),
     power: (id, action, power = {}) => boot.power(id, action, power),
-    complete: (snapshot, server) => view.complete(snapshot, server),
-    tend,
+    addTo: (snapshot, server) => view.addTo(snapshot, server),
+    completeUnfinished,
     close: async () => {
       await Promise.all([queue.close(), store.close()]);
       leases.close();

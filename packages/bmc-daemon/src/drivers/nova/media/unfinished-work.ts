@@ -4,8 +4,8 @@ import type { ServerList } from '../compute/server-list.js';
 import type { Server } from '../compute/server.js';
 import { isMarked, storedState } from './state-store.js';
 
-/** Dependencies of {@link createTending}. */
-interface TendingOptions {
+/** Dependencies of {@link createCompletion}. */
+interface CompletionOptions {
   readonly list: Pick<ServerList, 'servers'>;
   /** Runs at the first call, and again at each further call until it succeeds. */
   readonly begin: () => Promise<void>;
@@ -38,13 +38,14 @@ interface Mark {
 const ABANDONED_MS = 60_000;
 
 /**
- * Returns the function to call after each listing. It never throws. A call has no effect while an earlier one
- * runs, which may wait for Glance, or for an operation of another replica.
+ * Returns the function to call after each listing. The function never throws. While an earlier call
+ * runs, it returns the promise of that call, which may wait for Glance, or for an operation of
+ * another replica.
  */
-export function createTending({ list, begin, complete, sweep, log }: TendingOptions): () => Promise<void> {
+export function createCompletion({ list, begin, complete, sweep, log }: CompletionOptions): () => Promise<void> {
   let hasBegun = false;
   const marks = new Map<string, Mark>();
-  const tendServer = async (server: Server): Promise<void> => {
+  const completeServer = async (server: Server): Promise<void> => {
     const { id, vmState, task } = server;
     const text = storedState(server).bootedAfter ?? '';
     const known = marks.get(id);
@@ -61,18 +62,18 @@ export function createTending({ list, begin, complete, sweep, log }: TendingOpti
       await sweep();
     }
   };
-  const tend = async (): Promise<void> => {
+  const completeAll = async (): Promise<void> => {
     if (!hasBegun) await begin();
     hasBegun = true;
     const marked = list.servers.filter(isMarked);
     const ids = new Set(marked.map(({ id }) => id));
     for (const id of marks.keys()) if (!ids.has(id)) marks.delete(id);
-    for (const server of marked) await tendServer(server).catch(failed);
+    for (const server of marked) await completeServer(server).catch(failed);
   };
   const failed = (error: unknown): void => log.debug('completing interrupted work on virtual media failed', { error });
   let running: Promise<void> | undefined;
   return () => {
-    running ??= tend()
+    running ??= completeAll()
       .catch(failed)
       .finally(() => (running = undefined));
     return running;
