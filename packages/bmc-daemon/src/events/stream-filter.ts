@@ -19,11 +19,11 @@ export const streamFilterProperties = [
   'SubordinateResources',
 ] as const;
 
-/** Whether metric reports of a definition (a URI) match; null: test reports. */
+/** Returns whether a metric report matches. `definition`: its URI; null for a test report, which has none. */
 export type ReportFilter = (definition: string | null) => boolean;
 
 /** The content of a stream. */
-export interface StreamWants {
+export interface StreamSelection {
   /** The format of its subscription: MetricReport if the filter selects only reports. */
   readonly format: EventFormat;
   readonly events: EventFilter;
@@ -35,7 +35,7 @@ export interface StreamWants {
  * The content without a filter: every event. Metric reports are frequent, so a client must select
  * them (EventDestination, EventFormatType).
  */
-export const everyEvent: StreamWants = { format: 'Event', events: createFilter(everything), reports: null };
+export const everyEvent: StreamSelection = { format: 'Event', events: createFilter(everything), reports: null };
 
 /**
  * Parses a filter.
@@ -44,9 +44,9 @@ export const everyEvent: StreamWants = { format: 'Event', events: createFilter(e
  * @throws {FilterSyntaxError} for invalid grammar, or a property that is not in {@link
  *   streamFilterProperties}.
  */
-export function parseStreamFilter(text: string): StreamWants {
+export function parseStreamFilter(text: string): StreamSelection {
   const subordinates = /\bSubordinateResources\s+eq\s+true\b/.test(text);
-  // Comparisons that are not plain equality become boolean properties: OriginResource may include
+  // Replaces each comparison of OriginResource by a boolean property, because it may include
   // subordinate resources.
   const origins: string[] = [];
   const plain = text

@@ -8,7 +8,7 @@ const operator = { user: 'alice', address: '192.0.2.2' };
 const targetUri = '/redfish/v1/Systems/a/Actions/ComputerSystem.Reset';
 
 describe('tasks, as events', () => {
-  it('name the clients that started and cancelled them, and no client if they end on their own', () => {
+  it('contain the client that started or cancelled the task, and no client if the task ends on its own', () => {
     const tasks = createTaskStore({ limit: 5, now: () => new Date() });
     const published: ServiceEvent[] = [];
     publishTasks(tasks, { publish: (event) => void published.push(event) });

@@ -1,7 +1,7 @@
 /** The event service: subscription options, test events, and the event stream. */
 import { z } from 'zod';
 import { eventRegistryPrefixes, prefixOf } from '../event-record.js';
-import { parseStreamFilter, streamFilterProperties, type StreamWants } from '../stream-filter.js';
+import { parseStreamFilter, streamFilterProperties, type StreamSelection } from '../stream-filter.js';
 import { eventFormats, eventTypes } from '../event-filter.js';
 import { matching } from '../../drivers/by-machine.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
@@ -129,7 +129,7 @@ async function withUuids(text: string | null, services: Services): Promise<strin
 }
 
 /** Parses `$filter`. @throws {RedfishError} 400 for a syntax error. */
-function filterOf(text: string | null): StreamWants | null {
+function filterOf(text: string | null): StreamSelection | null {
   if (text === null) return null;
   try {
     return parseStreamFilter(text);
@@ -150,10 +150,10 @@ export const eventStream = streamDefiner<Services>()({
     const accounts = services.access?.accounts ?? null;
     const currentAccount = () => (requester.user === null ? undefined : accounts?.find(requester.user));
     const passwordAtOpening = currentAccount()?.hash;
-    const wants = filterOf(await withUuids(query.get('$filter'), services));
+    const selection = filterOf(await withUuids(query.get('$filter'), services));
     const { 'last-event-id': last } = headers;
     return services.subscriptions.openStream({
-      wants,
+      selection,
       lastEventId: typeof last === 'string' && last !== '' ? last : undefined,
       actor: { user: requester.user, address: requester.address },
       hasConfigureManager: requester.privileges.has('ConfigureManager'),

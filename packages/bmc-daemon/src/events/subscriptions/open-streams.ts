@@ -7,14 +7,14 @@ import type { Actor } from '../event-bus.js';
 import type { EventFeed } from '../event-feed.js';
 import { EventStream } from './event-stream.js';
 import { eventsOf, reportsOf } from '../machine-filter.js';
-import { everyEvent, type StreamWants } from '../stream-filter.js';
+import { everyEvent, type StreamSelection } from '../stream-filter.js';
 import type { StreamSubscription } from './subscription.js';
 import type { PlaceRequest } from './subscription-shares.js';
 
 /** A client's request for an event stream. */
 export interface EventStreamRequest {
   /** Null: every event. */
-  readonly wants: StreamWants | null;
+  readonly selection: StreamSelection | null;
   /** UUID of the only machine whose events the stream receives. Default: all machines. */
   readonly machine?: string;
   /** Header Last-Event-ID. */
@@ -92,8 +92,8 @@ export class OpenStreams {
     if (this.#closed) throw redfishError('ServiceShuttingDown');
     const { user: owner, address } = actor;
     this.#options.checkRoom({ kind: 'stream', owner, address, hasConfigureManager });
-    const requested = request.wants ?? everyEvent;
-    const wants = {
+    const requested = request.selection ?? everyEvent;
+    const selection = {
       ...requested,
       events: eventsOf(machine, requested.events),
       reports: requested.reports === null ? null : reportsOf(machine, requested.reports),
@@ -104,16 +104,16 @@ export class OpenStreams {
       destination: `redfish-sse://${request.peer}`,
       address,
       owner,
-      format: wants.format,
+      format: selection.format,
       machine,
     };
-    return (output) => this.#connect(output, subscription, wants, request);
+    return (output) => this.#connect(output, subscription, selection, request);
   }
 
   #connect(
     output: Parameters<StreamSource>[0],
     subscription: StreamSubscription,
-    wants: StreamWants,
+    selection: StreamSelection,
     { actor, isAuthorized, lastEventId }: EventStreamRequest,
   ): void {
     const { feed, reports, backlog, keepAliveMs, onChange, publish } = this.#options;
@@ -134,11 +134,11 @@ export class OpenStreams {
       },
     });
     const missed = lastEventId === undefined ? undefined : feed.since(lastEventId);
-    if (missed !== undefined) stream.replay({ ...missed, events: missed.events.filter(wants.events) });
-    const unsubscribe = feed.add({ wants: wants.events, deliver: (event) => stream.deliver(event) });
+    if (missed !== undefined) stream.replay({ ...missed, events: missed.events.filter(selection.events) });
+    const unsubscribe = feed.add({ wants: selection.events, deliver: (event) => stream.deliver(event) });
     const deliver = (message: ReportMessage): void => stream.deliverReport(message);
     const unsubscribeReports =
-      wants.reports === null ? undefined : reports?.subscribe({ wants: wants.reports, deliver });
+      selection.reports === null ? undefined : reports?.subscribe({ wants: selection.reports, deliver });
     this.#streams.set(id, { subscription, close: () => stream.close() });
     onChange();
     // The stream also gets this event, unless its filter excludes it. So the client sees at once
