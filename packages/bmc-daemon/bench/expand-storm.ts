@@ -6,7 +6,7 @@
  *     npm run bench:storm -w @rackless/bmc-daemon [-- --machines N] [--connections N] [--seconds N]
  *
  * Needs libvirtd, and `npm run build` first; starts a private libvirtd with its test driver. Exits
- * 1 over a goal.
+ * 1 if it misses a goal.
  */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -21,7 +21,7 @@ const flags = readFlags({
   seconds: 20,
 });
 
-/** `memory`: memory after a storm, relative to the storm before. */
+/** `memory`: memory after the second storm, divided by memory after the first. */
 const goals = { p99Ms: 1000, memory: 1.15 };
 const storm = '/redfish/v1?$expand=*($levels=6)';
 
@@ -58,7 +58,7 @@ async function readSystems({ url }: MeasuredDaemon): Promise<readonly number[]> 
   return times.toSorted((a, b) => a - b);
 }
 
-/** Expands all systems, and obeys Retry-After. */
+/** Expands all systems. After a 503, waits 5 s, the daemon's Retry-After. */
 async function expandPolitely({ url }: MeasuredDaemon): Promise<string> {
   const started = performance.now();
   for (let asked = 1; ; asked += 1) {
@@ -82,7 +82,7 @@ async function measureStorm(daemon: MeasuredDaemon) {
   const sockets = await openStorm(daemon);
   const polite = expandPolitely(daemon);
   const times = await readSystems(daemon);
-  console.log(`during ${sockets.length} unread expansions of ${flags.machines} machines, all systems: ${await polite}`);
+  console.log(`$expand of all systems during ${sockets.length} unread expansions: ${await polite}`);
   for (const socket of sockets) socket.destroy();
   clearInterval(watch);
   await waitUntilIdle(daemon);

@@ -1,12 +1,13 @@
 /**
- * Measures whether one hanging host slows down the others: the p99 of GETs of the collection and of
- * machines of other hosts, while one of ten hosts hangs, divided by the p99 while all answer.
+ * Measures whether one hanging host slows down requests for the others: the p99 while one of ten
+ * hosts hangs, divided by the p99 while all answer. Half of the GETs read the collection, half a
+ * machine of another host.
  *
  *     npm run bench:hosts -w @rackless/bmc-daemon [-- --hosts N] [--machines N] [--requests N] [--rounds N]
  *
  * Needs libvirtd, and `npm run build` first. Starts private libvirtds with their test driver,
  * behind relays. Each round measures both cases, so that the load of the computer affects both. The
- * hang includes the time before the daemon has found out. Exits 1 above the goal.
+ * measurement begins before the daemon notices the hang. Exits 1 if it misses the goal.
  */
 import { startNetworkLibvirtd, type NetworkLibvirtd } from '../../libvirt/test/harness/network-libvirtd.js';
 import { startRelay, type Relay } from '../../libvirt/test/harness/relay.js';

@@ -6,8 +6,9 @@
  * SECONDS] [--clouds clouds.yaml]
  *
  * Needs `npm run build` first. Without --clouds, Nova is a server of the benchmark in a process of
- * its own, so the figures show what the daemon itself can do. --clouds names the file that
- * `scripts/openstack-lab up --virt fake --servers 1000` prints. Exits 1 above a goal.
+ * its own, so the figures show what the daemon itself can do. --clouds takes the path that
+ * `scripts/openstack-lab up --virt fake --servers 1000` prints. Exits 1 if it misses a goal or an
+ * operation fails.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -34,12 +35,13 @@ const flags = readFlags({
 const { rate, seconds } = flags;
 
 /**
- * Operations through the daemon for each direct one, in the same time; requests to Nova for one.
+ * `ratio`: operations/s through the daemon, divided by operations/s of direct calls.
+ * `requestsPerMinute`: requests to Nova while no client sends any.
  */
 const goals = { ratio: 0.9, requestsPerMinute: 10 };
 
 type Action = 'os-start' | 'os-stop';
-/** Executes one operation. @returns whether it ended with its result. */
+/** Executes one operation. @returns whether the operation succeeded. */
 type Operate = (id: string, action: Action) => Promise<boolean>;
 
 /** Operations of one run. */

@@ -13,7 +13,10 @@ import { startTarget, targetNames, type Target } from './targets.js';
 type Results = ReadonlyMap<string, readonly LoadResult[]>;
 
 const CONNECTIONS = 64;
-/** The minimum ratio to nginx's requests. Below it, the upstream would be the limit. */
+/**
+ * Minimum of the upstream's requests/s divided by nginx's. Below it, the upstream would limit the
+ * results.
+ */
 const VOID_BELOW = 2;
 
 export async function benchRequests(bench: Bench): Promise<readonly Figure[]> {
@@ -56,7 +59,7 @@ async function measureAlone({ folder, rounds, seconds }: Bench): Promise<readonl
 }
 
 const aloneFigure = (alone: readonly number[], results: Results): Figure => ({
-  what: "upstream alone on a core, of nginx's requests/s (void below)",
+  what: 'upstream alone on a core: requests/s relative to nginx (below the limit, all results are void)',
   value: medianRatio(alone, rates(results, 'nginx')),
   unit: '',
   must: VOID_BELOW,
@@ -67,13 +70,13 @@ const aloneFigure = (alone: readonly number[], results: Results): Figure => ({
 const rates = (results: Results, name: string) => (results.get(name) ?? []).map(({ perSecond }) => perSecond);
 
 function manyTable(results: Results): string {
-  const rows = [...results].map(([name, of]) => [
+  const rows = [...results].map(([name, all]) => [
     name,
-    median(of.map(({ perSecond }) => perSecond)).toFixed(0),
+    median(all.map(({ perSecond }) => perSecond)).toFixed(0),
     short(medianRatio(rates(results, name), rates(results, 'nginx'))),
-    short(median(of.map(({ cpuUs }) => cpuUs))),
-    short(median(of.map(({ p50Us }) => p50Us)) / 1000),
-    of.map(({ perSecond }) => (perSecond / 1000).toFixed(1)).join(' '),
+    short(median(all.map(({ cpuUs }) => cpuUs))),
+    short(median(all.map(({ p50Us }) => p50Us)) / 1000),
+    all.map(({ perSecond }) => (perSecond / 1000).toFixed(1)).join(' '),
   ]);
   const head = ['target', 'requests/s', 'of nginx', 'CPU, µs', 'p50, ms', 'rounds, 1000/s'];
   return `1 KB, ${CONNECTIONS} connections\n\n${table(head, rows)}`;
@@ -85,14 +88,14 @@ function manyFigures(results: Results): readonly Figure[] {
   return [
     {
       ...common,
-      what: "1 KB: of nginx's requests/s",
+      what: '1 KB: requests/s relative to nginx',
       value: medianRatio(ours, rates(results, 'nginx')),
       must: 0.18,
       aim: 0.27,
     },
     {
       ...common,
-      what: "1 KB: of the naive proxy's",
+      what: '1 KB: requests/s relative to the naive proxy',
       value: medianRatio(ours, rates(results, 'naive')),
       must: 4,
       aim: 6,
@@ -107,17 +110,17 @@ function added(results: Results, name: string): readonly number[] {
 }
 
 function oneTable(results: Results): string {
-  const rows = [...results].map(([name, of]) => [
+  const rows = [...results].map(([name, all]) => [
     name,
-    short(median(of.map(({ p50Us }) => p50Us))),
+    short(median(all.map(({ p50Us }) => p50Us))),
     name === 'direct' ? '–' : short(median(added(results, name))),
-    short(median(of.map(({ cpuUs }) => cpuUs))),
+    short(median(all.map(({ cpuUs }) => cpuUs))),
   ]);
   return `1 KB, one connection\n\n${table(['target', 'p50, µs', 'added, µs', 'CPU, µs'], rows)}`;
 }
 
 const oneFigure = (results: Results): Figure => ({
-  what: "one connection: added p50, of http-pipe's",
+  what: 'one connection: added p50 relative to http-pipe',
   value: medianRatio(added(results, 'model-proxy'), added(results, 'http-pipe')),
   unit: '',
   must: 1.4,

@@ -18,7 +18,7 @@ export interface Target {
   readonly name: string;
   /** `http://127.0.0.1:4000` */
   readonly url: string;
-  /** Process id of the working process. */
+  /** Process id of the process that serves requests (nginx: the worker). */
   readonly pid: number;
   stop(): Promise<void>;
 }
@@ -83,12 +83,15 @@ export interface ModelProxyOptions {
   readonly stderr?: 'pipe' | 'inherit';
 }
 
-/** The built command with all functions: checks keys, counts and logs requests, renames models. */
+/**
+ * A running model-proxy (the built command), which checks keys, counts and logs requests, and
+ * renames models.
+ */
 export interface ModelProxy extends Target {
   readonly process: ChildProcess;
 }
 
-/** Starts it with models by their public names. */
+/** Starts model-proxy. The keys of `models` are their public names. */
 export async function startModelProxy(
   folder: string,
   models: Readonly<Record<string, Model>>,

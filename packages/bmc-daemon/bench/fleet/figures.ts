@@ -88,7 +88,7 @@ function progressOf(machines: number): (step: string) => void {
 async function expandMs({ daemon, machines }: MeasuredFleet): Promise<number> {
   const { ms, value } = await costOf(daemon, () => fetchOnce(`${daemon.url}${encodeURI(expanded)}`));
   if (value.status !== 200) throw new Error(`expanding: ${value.status} ${value.body.slice(0, 300)}`);
-  const { Members: members } = JSON.parse(value.body) as { readonly Members: readonly unknown[] }; // The service's own.
+  const { Members: members } = JSON.parse(value.body) as { readonly Members: readonly unknown[] }; // The service under test sends this object.
   if (members.length !== machines.length) throw new Error(`expanding: ${members.length} machines`);
   return ms;
 }
