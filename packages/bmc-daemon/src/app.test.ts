@@ -22,7 +22,7 @@ const fake = new FakeDriver();
 const logged: string[] = [];
 const log = createTestLog({ level: 'info', format: 'json', write: (lines) => logged.push(lines) });
 let down: Error | undefined;
-let mute: string | undefined;
+let unreadableUuid: string | undefined;
 let listed: readonly SystemRef[] | undefined;
 let read: PagesDriver['getSystem'] | undefined;
 const driver: PagesDriver = {
@@ -32,7 +32,7 @@ const driver: PagesDriver = {
   getSystem: (id): Promise<SystemSnapshot> =>
     read !== undefined
       ? read(id)
-      : id === mute
+      : id === unreadableUuid
         ? Promise.reject(new DriverError('unavailable', 'reading it: timed out'))
         : fake.getSystem(id),
 };
@@ -72,7 +72,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   down = undefined;
-  mute = undefined;
+  unreadableUuid = undefined;
   listed = undefined;
   read = undefined;
 });
@@ -142,7 +142,7 @@ describe('the log', () => {
     ]);
   });
 
-  it("accepts a client's id only if it is valid in a header", async () => {
+  it("has a client's X-Request-Id if it has at most 64 safe characters", async () => {
     const ids = [];
     for (const id of ['abc-1', 'x'.repeat(65), 'a b']) {
       ids.push((await client.get('/redfish', { 'X-Request-Id': id })).headers['x-request-id']);
@@ -257,7 +257,7 @@ describe('the page of the machines', () => {
   });
 
   it('shows a machine that cannot be read', async () => {
-    mute = (await fake.listSystems())[0]?.uuid;
+    unreadableUuid = (await fake.listSystems())[0]?.uuid;
     const { status, text } = await client.get('/', authorization);
     expect([status, text.match(/does not answer/g)?.length]).toEqual([200, 1]);
   });
@@ -276,7 +276,7 @@ describe('the page of the machines', () => {
     expect(asked.length).toBeLessThan(10);
   });
 
-  it('shows the known machines of a host that hangs halfway', async () => {
+  it('shows the machines that were read before the host began to hang', async () => {
     const machines = sampleMachines(100);
     listed = machines;
     let asked = 0;
@@ -401,7 +401,7 @@ describe('plain HTTP at the port of HTTPS', () => {
     ['GET / HTTP/1.1\r\nHost: a/b\r\nConnection: close\r\n\r\n', 400],
     ['OPTIONS * HTTP/1.1\r\nHost: bmc\r\nConnection: close\r\n\r\n', 400],
     ['GET / HTTP/1.1\r\nHost: [::1]:8443\r\nConnection: close\r\n\r\n', 308],
-  ])('is not redirected for %j', async (bytes, status) => {
+  ])('answers %j with %d', async (bytes, status) => {
     expect(await plain.raw(bytes)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
   });
 });

@@ -71,7 +71,7 @@ describe('a state file', () => {
     ]);
   });
 
-  it.each(damages)('with %s stays and prevents the start if the caller wants that', (_what, text) => {
+  it.each(damages)('with %s is not renamed and prevents the start if the caller wants that', (_what, text) => {
     open().update(more);
     const file = path.join(folder, 'counter.json');
     writeFileSync(file, text, 'latin1');

@@ -71,6 +71,11 @@ describe('paths', () => {
     expect(served.asked).toEqual([]);
   });
 
+  it('answer OPTIONS without an Origin header with Allow, and without CORS headers', async () => {
+    const { status, headers } = await get('/v1/chat/completions', {}, 'OPTIONS');
+    expect([status, headers.allow, headers['access-control-allow-methods']]).toEqual([204, 'POST, OPTIONS', undefined]);
+  });
+
   it('answer HEAD like GET, without a body', async () => {
     const [head, whole] = [await get('/v1/models', {}, 'HEAD'), await get('/v1/models')];
     expect([head.status, head.body.length, head.headers['content-length']]).toEqual([
@@ -132,11 +137,6 @@ describe('pages in a browser', () => {
       ]).toEqual([204, 0, '*', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS', 'authorization,content-type', '600']);
     },
   );
-
-  it('get other headers than an OPTIONS request without an origin', async () => {
-    const { status, headers } = await get('/v1/chat/completions', {}, 'OPTIONS');
-    expect([status, headers.allow, headers['access-control-allow-methods']]).toEqual([204, 'POST, OPTIONS', undefined]);
-  });
 });
 
 describe('probes', () => {
@@ -659,8 +659,8 @@ describe('an invalid request', () => {
   });
 });
 
-describe('a request for another protocol', () => {
-  it("for HTTP/2, as Java's client sends first, is answered with HTTP/1.1", async () => {
+describe('an upgrade', () => {
+  it("to HTTP/2 gets an answer in HTTP/1.1 (Java's client sends it first)", async () => {
     const text = '{"model":"public","messages":[]}';
     const answer = await exchangeBytes(
       served.port,
@@ -673,7 +673,7 @@ describe('a request for another protocol', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\{"model":"hosted_vllm\/served\/model"\}HTTP\/1\.1 200 OK\r\n/);
   });
 
-  it('for a WebSocket at an unknown path is 404', async () => {
+  it('to a WebSocket at an unknown path gets 404', async () => {
     const socket = connect(served.port, '127.0.0.1');
     socket.write('GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
     let text = '';
@@ -683,8 +683,8 @@ describe('a request for another protocol', () => {
   });
 });
 
-describe('Express', () => {
-  it('and prom-client are not loaded with the app, so that the proxy listens earlier', async () => {
+describe('Express and prom-client', () => {
+  it('are loaded only with the first page that needs them, so that the proxy listens earlier', async () => {
     // Runs in a separate process, because this process has loaded both already.
     const script = `
       import { createRequire } from 'node:module';

@@ -40,7 +40,7 @@ async function logIn(user: string, password: string): Promise<string> {
 }
 
 describe('an account that is renamed', () => {
-  it('keeps its line except for the name, and its password, role, flags and lock', async () => {
+  it('keeps its password, role, flags and lock; only the name in its line of the password file changes', async () => {
     await accounts().change('eve', { roleId: 'Operator', enabled: true });
     state.update((old) => ({ ...old, accounts: old.accounts.map((account) => ({ ...account, lockedUntil: null })) }));
     const before = text();
@@ -98,16 +98,17 @@ describe('a change while neither file can be written', () => {
     // Another process is writing the file and never finishes.
     writeFileSync(path.join(folder, '.users.lock'), '');
     const real = state.update.bind(state);
-    let left = 0;
+    let writesBeforeFailure = 0;
     state.update = (change) => {
-      if (left === 0) throw new StateFileError('writing access.json: there is no room left on the device');
-      left -= 1;
+      if (writesBeforeFailure === 0)
+        throw new StateFileError('writing access.json: there is no room left on the device');
+      writesBeforeFailure -= 1;
       real(change);
     };
     await expect(accounts().remove('eve')).rejects.toBeInstanceOf(PasswordFileWriteError);
     expect(state.state).toBe(before);
     // The first half of the change was stored and could not be reverted.
-    left = 1;
+    writesBeforeFailure = 1;
     await expect(accounts().change('eve', { password: 'pear' })).rejects.toBeInstanceOf(PasswordFileWriteError);
     expect(logged).toEqual(['restoring the stored state of an account failed']);
   });

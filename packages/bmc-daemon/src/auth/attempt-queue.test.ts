@@ -85,7 +85,7 @@ const otherAddress = (at: number): string => `198.51.${Math.floor(at / 250)}.${a
 const withResult = (answers: readonly Answer[], until = Infinity) =>
   answers.filter(({ verdict, at }) => 'right' in verdict && at <= until);
 
-describe('logins that wait for verification', () => {
+describe('the queue of logins', () => {
   it.each<[string, (guesser: number, attempt: number) => Omit<SentAttempt, 'address'>, (user: number) => string]>([
     ['guess one name, also from the address of the users', () => ({ user: 'root', exists: false }), () => 'nat'],
     ['guess one account, also from the address of the users', () => ({ user: 'admin' }), () => 'nat'],
@@ -100,7 +100,7 @@ describe('logins that wait for verification', () => {
       (user) => `203.0.113.${user}`,
     ],
   ])(
-    'accept ten users within 10 s while 80 attackers at one address and 1,000 at other addresses %s',
+    'accepts ten users within 10 s while 80 attackers at one address and 1,000 at other addresses %s',
     async (_, guessed, from) => {
       const simulation = new Simulation();
       const began = 12_000;
@@ -123,7 +123,7 @@ describe('logins that wait for verification', () => {
     },
   );
 
-  it('accept the owner of an attacked account from a new address', async () => {
+  it('accepts the owner of an attacked account from a new address', async () => {
     const simulation = new Simulation();
     const guessers = Array.from({ length: 1000 }, (_, at) =>
       simulation.guess(40_000, () => ({ address: otherAddress(at), user: 'admin' })),
@@ -138,7 +138,7 @@ describe('logins that wait for verification', () => {
     await Promise.all(guessers);
   });
 
-  it('are answered at the configured rates for an address, and for a user at an address', async () => {
+  it('answers at the configured rates for an address, and for a user at an address', async () => {
     const simulation = new Simulation();
     const seconds = 120;
     const answers: Answer[] = [];
@@ -147,10 +147,10 @@ describe('logins that wait for verification', () => {
     );
     await simulation.run();
     await Promise.all(onePair);
-    // Four attempts without delay, five with growing delays, then one in 5 s. The account lane
+    // Five attempts without delay, four with growing delays, then one in 5 s. The account lane
     // verifies as many attempts in addition.
-    expect(withResult(answers, seconds * 1000).length).toBeLessThanOrEqual(4 + 5 + seconds / 5);
-    expect(simulation.verified.length).toBeLessThanOrEqual(2 * (4 + 5 + (seconds + 8) / 5));
+    expect(withResult(answers, seconds * 1000).length).toBeLessThanOrEqual(5 + 4 + seconds / 5);
+    expect(simulation.verified.length).toBeLessThanOrEqual(2 * (5 + 4 + (seconds + 8) / 5));
 
     const other = new Simulation();
     const named: Answer[] = [];
@@ -167,7 +167,7 @@ describe('logins that wait for verification', () => {
     expect(withResult(named, seconds * 1000).length).toBeGreaterThan(seconds / 2);
   });
 
-  it('do not show by their duration whether a user exists, even if the queue is full', async () => {
+  it('does not show by the duration of a login whether a user exists, even if it is full', async () => {
     /** Returns the answers that a guesser gets for one of many names. */
     const seen = async (exists: boolean): Promise<readonly Answer[]> => {
       const simulation = new Simulation();
@@ -187,7 +187,7 @@ describe('logins that wait for verification', () => {
     expect(await seen(true)).toEqual(unknown);
   });
 
-  it('serve addresses in turn, and the users of an address in turn', async () => {
+  it('serves addresses in turn, and the users of an address in turn', async () => {
     const simulation = new Simulation({ waitMs: 60_000 });
     const names = ['a 1', 'a 1', 'a 1', 'a 2', 'b 1', 'b 1', 'c 1'];
     const sent = names.map((name) => simulation.ask({ address: name.charAt(0), user: name, exists: false }));
@@ -196,7 +196,7 @@ describe('logins that wait for verification', () => {
     expect(simulation.verified.map(({ user }) => user)).toEqual(['a 1', 'a 1', 'b 1', 'c 1', 'a 2', 'b 1', 'a 1']);
   });
 
-  it('end without a result after the maximum wait, and report when to retry', async () => {
+  it('ends a login without a result after the maximum wait, and reports when to retry', async () => {
     const simulation = new Simulation({ waitMs: 250 });
     const answers = await Promise.all([
       ...Array.from({ length: 5 }, (_, at) => simulation.ask({ address: `${at}`, user: 'eve', exists: false })),
@@ -213,7 +213,7 @@ describe('logins that wait for verification', () => {
     ]);
   });
 
-  it('make room for a new address if the queue is full: the busiest address loses its newest attempt', async () => {
+  it('drops the newest attempt of the busiest address if it is full and a new address arrives', async () => {
     const simulation = new Simulation({ maxWaiting: 6, maxWaitingOfAddress: 4 });
     const dropped: string[] = [];
     const send = (address: string, user: string) =>
@@ -235,7 +235,7 @@ describe('logins that wait for verification', () => {
     await simulation.run();
   });
 
-  it('are not verified for clients that have disconnected', async () => {
+  it('does not verify logins of clients that have disconnected', async () => {
     const simulation = new Simulation();
     let isGone = false;
     const sent = [
@@ -248,7 +248,7 @@ describe('logins that wait for verification', () => {
     expect(simulation.verified).toHaveLength(1);
   });
 
-  it('reject with the error of the verification, and continue', async () => {
+  it('rejects an attempt with the error of its verification, and continues', async () => {
     const simulation = new Simulation();
     const attempt = { address: 'a', pair: 'p', account: 'eve', gone: () => false };
     const failing = simulation.queue.verifyInTurn({ ...attempt, verify: () => Promise.reject(new Error('no thread')) });

@@ -108,7 +108,7 @@ describe('the hosts', () => {
     ]);
   });
 
-  it('are named in the rows of their machines if there are several', () => {
+  it('appear in the rows of their machines if there are several', () => {
     const machine = { ...sample, host: 'rack-2' };
     expect(cells(renderWithHosts([host], [machine]), 2)).toHaveLength(7);
     expect(cells(renderWithHosts([host, { ...host, name: 'rack-2' }], [machine]), 2)[1]).toBe('rack-2');

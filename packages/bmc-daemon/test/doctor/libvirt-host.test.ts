@@ -43,7 +43,7 @@ const only = (findings: readonly ReportedFinding[]): ReportedFinding => {
 };
 
 describe('a libvirt host without problems', () => {
-  it('is named with its versions, and is not changed', async () => {
+  it('is listed with its versions, and is not changed', async () => {
     definePool('good');
     const state = (): string =>
       [virsh('pool-list', '--all'), virsh('pool-info', 'good'), virsh('vol-list', 'good')].join();

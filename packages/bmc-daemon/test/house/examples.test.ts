@@ -6,7 +6,10 @@ import { loadSettings, type LoadedSettings } from '../../src/config/load.js';
 const example = (name: string): LoadedSettings =>
   loadSettings({ file: join(import.meta.dirname, '../../../../examples/bmc-daemon', name) });
 
-/** The nine settings of the contract (RF-1 to RF-9), as both files set them. */
+/**
+ * The settings of the contract (RF-1 to RF-9) that both files set to the same value: all but
+ * EMULATOR_LISTEN_IP.
+ */
 const contractSettings = {
   listenPort: 8000,
   sslCert: null,
@@ -19,17 +22,18 @@ const contractSettings = {
 };
 
 describe('the example configurations', () => {
-  it('gives the nine settings of the contract without a fault', () => {
+  it('give the nine settings of the contract without a fault in bmc-daemon.conf', () => {
     const loaded = example('bmc-daemon.conf');
     expect(loaded.faults).toEqual([]);
     expect(loaded.warnings).toEqual([]);
     expect(inspectSettings(loaded).faults).toEqual([]);
     expect(loaded.settings).toMatchObject({ ...contractSettings, listenIp: '0.0.0.0' });
     const fromFile = Object.values(loaded.origins).filter((origin) => origin !== 'default');
-    expect(fromFile).toHaveLength(8); // EMULATOR_AUTH_FILE is a comment: the user creates the password file
+    // All nine but EMULATOR_AUTH_FILE: the user creates the password file, and then sets it.
+    expect(fromFile).toHaveLength(8);
   });
 
-  it('accepts a file of sushy-emulator unchanged, and uses all of it', () => {
+  it('use all settings of the unchanged sushy-emulator.conf', () => {
     const loaded = example('sushy-emulator.conf');
     expect(loaded.faults).toEqual([]);
     expect(inspectSettings(loaded).faults).toEqual([]);

@@ -346,7 +346,7 @@ describe('the calls of an operation', () => {
     expect(rows).toEqual(table);
   });
 
-  it('and of a whole request over HTTP are those of the second table', async () => {
+  it('are those of the second table for a whole request over HTTP', async () => {
     const { http: table } = await documented();
     const rows: string[] = [];
     for (const operation of requests) rows.push(await rowOf(table, operation));

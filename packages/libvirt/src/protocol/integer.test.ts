@@ -14,7 +14,7 @@ describe('64-bit integers as numbers', () => {
     expect(round(hyperNumber, -1)).toBe(-1);
   });
 
-  it('reject values that are not exact', () => {
+  it('cannot be values that are not exact', () => {
     expect(() => round(uhyperNumber, 2 ** 53)).toThrow(XdrError);
     expect(() => round(uhyperNumber, 0.5)).toThrow(XdrError);
   });

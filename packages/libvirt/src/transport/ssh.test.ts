@@ -63,7 +63,7 @@ describe('an ssh client', () => {
     expect(String(error).length).toBeLessThan(2_000);
   });
 
-  it('is named with its parameter if it cannot be started', async () => {
+  it('is reported with its parameter if it cannot be started', async () => {
     const error = await failureOf(Hypervisor.open('test+ssh://host/default?command=/nonexistent/ssh'));
     expect(error).toMatchObject({ code: 'NOT_CONNECTED' });
     expect(String(error)).toContain(

@@ -62,7 +62,7 @@ describe('the certificate files of a client', () => {
     );
   });
 
-  it('are named if they cannot be read', async () => {
+  it('are reported if they cannot be read', async () => {
     await mkdir(join(dir, 'pki/CA/cacert.pem'), { recursive: true });
     expect(String(await failureOf(read([])))).toContain(`reading ${dir}/pki/CA/cacert.pem: EISDIR`);
   });

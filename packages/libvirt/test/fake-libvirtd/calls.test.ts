@@ -328,7 +328,7 @@ describe('aborting a call', () => {
     await expect(late).rejects.toMatchObject({ code: 'CALL_ABORTED', mayHaveRun: false });
   });
 
-  it('by an AbortSignal that many calls share', async () => {
+  it('by an AbortSignal that many calls share aborts all of them', async () => {
     const link = open();
     await link.connected();
     const controller = new AbortController();

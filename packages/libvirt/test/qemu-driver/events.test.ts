@@ -50,7 +50,7 @@ const TROUBLE = Buffer.from(
 );
 
 describe('an action of the guest', () => {
-  it('to its clock, balloon and watchdog causes an event', async () => {
+  it('causes an event if it concerns clock, balloon or watchdog', async () => {
     const disk = Buffer.alloc(1_048_576);
     TROUBLE.copy(disk);
     disk.writeUInt16LE(0xaa55, 510);

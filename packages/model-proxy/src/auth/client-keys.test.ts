@@ -30,7 +30,7 @@ describe('client keys', () => {
     { authorization: 'Bearer' },
     { 'api-key': 'SK-ONE' },
     { 'x-litellm-api-key': 'sk-three', authorization: 'Bearer sk-one' },
-  ])('reject %j as LiteLLM does, without showing the key', (headers) => {
+  ])('are rejected in %j as LiteLLM does, and not shown', (headers) => {
     const refused = ask(headers);
     if (!(refused instanceof ProxyError)) throw new Error('accepted');
     expect([refused.status, refused.body]).toEqual([401, wrongKeyPassed().body]);

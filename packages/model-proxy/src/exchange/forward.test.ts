@@ -277,7 +277,7 @@ describe('other endpoints', () => {
     ['/v1/chat/completions', 'application/json', '{"a":"\\"NaN}', 'a body that is not JSON'],
     ['/v1/embeddings', 'application/json', '[oops]', 'a body that is not JSON: [oops]'],
     ['/v1/embeddings', 'text/html', ' ', 'a body that is not JSON'],
-  ])('at %s are a 502 if the upstream answers 200, type %s, with %j', async (path, type, text, why) => {
+  ])('at %s answer 502 if the upstream answers 200, type %s, with %j', async (path, type, text, why) => {
     served.answering = (_asked, response) => {
       response.writeHead(200, {
         'content-length': text.length,
@@ -469,7 +469,7 @@ describe('an upstream that fails', () => {
     });
   });
 
-  it('in the middle of JSON is a 500 in JSON', async () => {
+  it('in the middle of JSON gives a 500 in JSON', async () => {
     served.answering = (_asked, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
       response.write('{"model":', () => response.destroy());

@@ -83,7 +83,7 @@ describe('the deployment of a provider', () => {
     expect(of('vllm', 'gpt')).toEqual(['vllm', 'gpt']);
   });
 
-  it('without use_in_pass_through is a 400 that names the setting', () => {
+  it('causes a 400 that contains the setting if no model has use_in_pass_through', () => {
     expect(refusal(() => chooseForProvider('vllm', 'x', '/vllm/score', choosing([gpt, oss], env)))).toEqual([
       400,
       '/vllm/score: no configured deployment can serve it: set use_in_pass_through: true for a model of hosted_vllm/ in model_list.',
@@ -100,13 +100,13 @@ describe('the deployment of a file', () => {
   const of = (choice: Partial<FilesChoice>, ...words: Parameters<typeof choosing>) =>
     chooseForFiles({ ...nothing, ...choice }, '/v1/files', choosing(...words)).deployment;
 
-  it('is the only one', () => {
+  it('is the deployment of the only provider', () => {
     expect(of({}, [oss])).toBe(oss);
     expect(of({}, [gpt, made('again', 'openai')])).toBe(gpt);
     expect(of({}, [], env)).toBe(env);
   });
 
-  it("is among several the marked one, OpenAI's, or the environment's", () => {
+  it("is the marked deployment of several, or OpenAI's, or the environment's", () => {
     expect(of({}, [oss, gpt])).toBe(gpt);
     expect(of({}, [oss, made('x', 'hosted_vllm', { apiBase: 'https://v2/v1' })], env)).toBe(env);
     expect(of({}, [gpt, other, marked, oss])).toBe(marked);

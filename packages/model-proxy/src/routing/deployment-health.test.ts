@@ -57,7 +57,7 @@ describe('a deployment cools down', () => {
     expect(setUp().fail('rateLimit', { retryAfterMs: 0 })).toBe(0);
   });
 
-  it('after more failures than allowed_fails, also without another deployment', () => {
+  it('after more failures than allowed_fails, even if it is the only deployment', () => {
     const settings = { ...defaults, allowedFails: 2, policy: new Map([['timeout', 0] as const]) };
     const alone = { settings, hasSiblings: false };
     const { fail } = setUp();

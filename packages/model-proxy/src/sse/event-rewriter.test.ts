@@ -68,7 +68,7 @@ const expected = stream
   .join('');
 
 describe('an event with two models', () => {
-  it('has the last of them renamed, in each event', () => {
+  it('has its last model renamed', () => {
     const event = (first: string, last: string) => `data: {"model":"${first}","choices":[],"model":"${last}"}\n\n`;
     const events = rewriter();
     for (let round = 0; round < 40; round += 1)

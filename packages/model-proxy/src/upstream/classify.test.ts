@@ -198,8 +198,8 @@ describe('a key that the upstream repeats', () => {
   });
 });
 
-describe('other secrets', () => {
-  it('in configured headers are masked, too', () => {
+describe('secrets in configured headers', () => {
+  it('are masked', () => {
     const extraHeaders = { 'x-api-key': 'geheimnis', authorization: 'Bearer other-key', 'x-team': 'blue' };
     const deployment = deploymentAt('https://host/v1', { apiKey: null, extraHeaders });
     const body = Buffer.from('{"error":{"message":"wrong: geheimnis, other-key, of blue"}}');

@@ -173,7 +173,7 @@ describe('--validate_config', () => {
   it.each([
     ['--validate_config', ['--validate_config'], 1],
     ['the start', [], 78],
-  ])('and the start report all faults at once: %s', async (_what, more, expected) => {
+  ])('has all its faults reported at once by %s', async (_what, more, expected) => {
     write(
       'config.yaml',
       `${NOWHERE}  - model_name: 5\n    litellm_params: {model: hosted_vllm/x, api_base: x, api_key: os.environ/NOT_SET}\nlitellm_settings: {ssl_verify: /none.pem}\ngeneral_setings: {}\n`,

@@ -89,7 +89,7 @@ describe('malformed requests', () => {
 describe('malformed requests among others', () => {
   const fixture = useProxy();
 
-  it('on the same connection do not affect them: each gets its answer in order', async () => {
+  it('do not affect the others on the same connection: each gets its answer in order', async () => {
     const request = (body: string, last = false) =>
       [
         'POST /v1/chat/completions HTTP/1.1',

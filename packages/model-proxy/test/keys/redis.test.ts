@@ -199,12 +199,12 @@ describe('limits in Redis', () => {
     redis.pause();
     const away = [await ask(limits, key), await ask(limits, key), await ask(limits, key)];
     expect(away.map((error) => error?.status)).toEqual([undefined, undefined, 429]);
-    expect(logged.filter((line) => line.startsWith('limits of keys apply to each proxy alone'))).toHaveLength(1);
+    expect(logged.filter((line) => line.startsWith('each proxy applies the limits of keys by itself'))).toHaveLength(1);
     limits.release(key, 0);
     redis.resume();
     await until(async () => {
       await ask(limits, key);
-      return logged.includes('limits of keys apply to all proxies together again');
+      return logged.includes('Redis answers again: all proxies apply the limits of keys together');
     }, 'the recovery');
     await until(async () => (await ask(limits, key))?.status === 429, 'the limit in Redis');
   });

@@ -165,7 +165,7 @@ describe('after the handshake of a WebSocket', () => {
     expect(proxy.logged().filter((line) => /answering a request failed|unexpected error/.test(line))).toEqual([]);
   }, 300_000);
 
-  it('a shutdown of the proxy ends them in any state', async () => {
+  it('a shutdown of the proxy ends connections in any state', async () => {
     const ends = await Promise.all(
       Array.from({ length: AT_ONCE }, async (_, index) => {
         const number = SEED + CONNECTIONS + index;

@@ -225,7 +225,7 @@ describe('a WebSocket', () => {
     expect(upstream.seen).toEqual([]);
   });
 
-  it('and raw requests that could run a model are rejected if every request must name its user', async () => {
+  it('is rejected, like raw requests that could run a model, if every request must name its user', async () => {
     const { upstream } = fixture();
     const proxy = await startTestProxy(
       configOf(upstream, [entry('gpt', 'openai/x', upstream)], ['general_settings:', '  enforce_user_param: true']),

@@ -345,7 +345,7 @@ describe('tokens of Google', () => {
     ['{"private_key": "sec', 'is not valid JSON'],
     ['/nowhere/key.json', '/nowhere/key.json'],
     ['{"type": "service_account"}', 'no usable credentials'],
-  ])('with the key %j give 401 without the key', async (credentials, text) => {
+  ])('with the key %j give 401, and the answer does not contain the key', async (credentials, text) => {
     const params = { ...vertex, vertex_credentials: credentials, model: 'vertex_ai/gemini-2.5-pro' };
     proxy = await vendors.proxy([entry('vertex', params)]);
     const failure = await ask('vertex');

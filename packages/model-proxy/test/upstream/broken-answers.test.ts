@@ -103,7 +103,7 @@ describe('an upstream that answers', () => {
     );
   });
 
-  it('without a length ends with its connection', async () => {
+  it('without a length ends its answer with its connection', async () => {
     const { deployment, upstream } = await start(({ socket }) => socket.end('HTTP/1.0 200 OK\r\n\r\nabc'));
     const asked = await ask(upstream, deployment);
     expect([asked.text, asked.callbacks]).toEqual(['abc', ['head', 'data', 'end']]);
@@ -114,7 +114,7 @@ describe('an upstream that answers', () => {
     ['chunks', 'transfer-encoding: chunked'],
     ['no length', 'connection: close'],
   ])(
-    'with %s and a reset breaks off while its client does not read, and no other answer does',
+    'with %s and then resets the connection causes an error, even while the client does not read',
     async (_name, header) => {
       const { server, deployment, upstream } = await start(({ socket }) => {
         socket.write(`HTTP/1.1 200 OK\r\n${header}\r\n\r\n`);
@@ -159,7 +159,7 @@ describe('an upstream that answers', () => {
 });
 
 describe('an upstream that cannot be reached', () => {
-  it('is named with its port if it refuses the connection', async () => {
+  it('is reported with its port if it refuses the connection', async () => {
     const { server, deployment, upstream } = await start(() => undefined);
     const { port } = server;
     await server.close();
@@ -171,7 +171,7 @@ describe('an upstream that cannot be reached', () => {
     expect([error?.status, error?.kind, callbacks]).toEqual([500, 'connection', ['error']]);
   });
 
-  it('is named if there is no such host', async () => {
+  it('is reported with its name if there is no such host', async () => {
     const deployment = deploymentAt('http://no-such-host.invalid/v1');
     const { error } = await ask(closing(upstreamFor([deployment])), deployment);
     expect(error?.kind).toBe('connection');

@@ -161,7 +161,7 @@ describe('a forward proxy of the environment', () => {
     expect(proxy.asked).toEqual([]);
   });
 
-  it('is named together with the upstream if it is down', async () => {
+  it('is reported together with the upstream if it is down', async () => {
     const gone = await ScriptedServer.start(() => undefined);
     const { port } = gone;
     await gone.close();

@@ -35,7 +35,7 @@ const HEAD = 'litellm.Timeout: APITimeoutError - Request timed out.';
 const STREAM_HEAD = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
 
 describe('a timeout', () => {
-  it('for the first byte is a 408, and ends the upstream request', async () => {
+  it('for the first byte gives a 408, and ends the upstream request', async () => {
     const { server, deployment, upstream } = await start({ firstByteMs: 200 }, () => undefined);
     const asked = send(upstream, deployment);
     await waitForRequest(server);
@@ -53,7 +53,7 @@ describe('a timeout', () => {
     );
   });
 
-  it('for the first byte also passes after a head without a body', async () => {
+  it('for the first byte includes the wait for the body after a head', async () => {
     const { deployment, upstream } = await start(
       { firstByteMs: 200 },
       answering(() => STREAM_HEAD),
@@ -65,7 +65,7 @@ describe('a timeout', () => {
     expect(asked.error?.message).toContain('first-byte timeout');
   });
 
-  it('for the time between two chunks is named', async () => {
+  it('for the time between two chunks is reported', async () => {
     const { server, deployment, upstream } = await start(
       { idleMs: 200 },
       answering(() => `${STREAM_HEAD}1\r\na\r\n`),
@@ -79,7 +79,7 @@ describe('a timeout', () => {
     ]);
   });
 
-  it('for the whole answer is named, for an answer without end', async () => {
+  it('for the whole answer is reported if the answer does not end', async () => {
     const { server, deployment, upstream } = await start(
       { idleMs: 10_000, totalMs: 300 },
       answering(() => STREAM_HEAD),
@@ -98,7 +98,7 @@ describe('a timeout', () => {
     );
   });
 
-  it('for the request is named if the upstream stops reading', async () => {
+  it('for the request is reported if the upstream stops reading', async () => {
     const { server, deployment, upstream } = await start({ firstByteMs: 300 }, ({ socket }) => socket.pause());
     const body = Array.from({ length: 320 }, () => Buffer.alloc(65_536));
     const asked = send(upstream, deployment, { body });
@@ -114,7 +114,7 @@ describe('a timeout', () => {
     expect(asked.error?.message).toContain('stopped reading the request within the first-byte timeout');
   });
 
-  it('for the connection is named if the upstream does not accept it', async () => {
+  it('for the connection is reported if the upstream does not accept the connection', async () => {
     // TLS needs an answer: with a silent server, the handshake does not end.
     const server = closing(await ScriptedServer.start(() => undefined));
     const deployment = deploymentAt(`https://127.0.0.1:${server.port}/v1`, {

@@ -38,7 +38,7 @@ describe('list', () => {
 
   it.each([
     ['a name', 'node-2', 'node-2'],
-    ['a name in other letters', 'NODE-2', 'node-2'],
+    ['a name in another case', 'NODE-2', 'node-2'],
     ['a UUID', `${UUID}3`, 'node-3'],
     ['the beginning of a serial number', 'ES1000', 'node-2'],
     ['a pattern', '*[13]', 'node-1 node-3'],
@@ -182,7 +182,7 @@ describe('a context', () => {
     });
   });
 
-  it('with a pattern selects several services for one table', async () => {
+  it('can be a pattern: the command shows several services in one table', async () => {
     const lab = `{url: '${bmc.url}', user: admin, password: '${bmc.env['RACKLESSCTL_PASSWORD'] ?? ''}'}`;
     const file = write('contexts.yaml', `contexts:\n  rack1-a: ${lab}\n  rack1-b: ${lab}\n`);
     const { code, stdout } = await run(['power', 'status', 'node-2*', '-c', 'rack1-*', '--config', file]);
@@ -210,7 +210,7 @@ describe('a context', () => {
     expect({ code, stderr }).toEqual({ code: 78, stderr: expect.stringContaining(reason) });
   });
 
-  it('without a password fails at once if there is no terminal', async () => {
+  it('needs a password if there is no terminal: the command fails at once', async () => {
     const { code, stderr } = await run(['list', '--url', bmc.url, '--user', 'admin']);
     expect({ code, stderr }).toEqual({
       code: 78,

@@ -50,7 +50,7 @@ describe('a service with an unknown certificate', () => {
     expect(await run(['list', '-c', '*', '--config', file], account)).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('is named by another host: the message says so', async () => {
+  it('causes a message if its certificate is for another host', async () => {
     const url = bmc.url.replace('127.0.0.1', 'localhost');
     const { code, stderr } = await run(['list', '--ca', join(folder, 'cert.pem'), '--url', url], bmc.env);
     expect({ code, stderr }).toEqual({

@@ -50,27 +50,27 @@ describe('a service with a fault', () => {
       69,
       /unknown coding br/,
     ],
-  ])('is named if it sends %s', async (_, answer, code, text) => {
+  ])('is reported if it sends %s', async (_, answer, code, text) => {
     const service = await serve({ 'GET /redfish/v1/': answer });
     const finished = await run(['list', '--url', service.url]);
     expect(finished).toEqual({ code, stdout: '', stderr: expect.stringMatching(text) });
     expect(finished.stderr).toContain('racklessctl: ');
   });
 
-  it('is named, with exit code 75, if it does not answer in time', async () => {
+  it('is reported with exit code 75 if it does not answer in time', async () => {
     const service = await serve({ 'GET /redfish/v1/': () => undefined });
     const { code, stderr } = await run(['list', '--url', service.url, '--timeout', '0.3']);
     expect({ code, stderr }).toEqual({ code: 75, stderr: expect.stringContaining('no complete answer after 0.3 s') });
   });
 
-  it('is named, with exit code 69, if nothing listens at its address', async () => {
+  it('is reported with exit code 69 if nothing listens at its address', async () => {
     const service = await serve({});
     await service.close();
     const { code, stderr } = await run(['list', '--url', service.url]);
     expect({ code, stderr }).toEqual({ code: 69, stderr: expect.stringContaining('the connection was refused') });
   });
 
-  it('is named if its pages form a loop', async () => {
+  it('is reported if its pages form a loop', async () => {
     const page = { Members: [], 'Members@odata.nextLink': '/redfish/v1/Systems?$skip=1' };
     const service = await serve({
       ...oneMachine(),
@@ -81,7 +81,7 @@ describe('a service with a fault', () => {
     expect({ code, stderr }).toEqual({ code: 69, stderr: expect.stringContaining('form a loop') });
   });
 
-  it('is named if it has an endless number of empty pages', async () => {
+  it('is reported if it has an endless number of empty pages', async () => {
     let page = 0;
     const next: StrangeAnswer = (_, response) => {
       page += 1;
@@ -96,7 +96,7 @@ describe('a service with a fault', () => {
     expect({ code, stderr }).toEqual({ code: 69, stderr: expect.stringContaining('more than 10000 pages') });
   });
 
-  it('is named if it sends a collection with 400,000 members', async () => {
+  it('is reported if it sends a collection with 400,000 members', async () => {
     const service = await serve({
       ...oneMachine(),
       'GET /redfish/v1/Systems': { Members: Array.from({ length: 400_000 }, () => ({})) },
@@ -105,7 +105,7 @@ describe('a service with a fault', () => {
     expect({ code, stderr }).toEqual({ code: 69, stderr: expect.stringContaining('more than 100000 members') });
   });
 
-  it.each(['http://[', 'javascript:x', 'mailto:root@192.0.2.1'])('is named if it links to %s', async (link) => {
+  it.each(['http://[', 'javascript:x', 'mailto:root@192.0.2.1'])('is reported if it links to %s', async (link) => {
     const service = await serve(oneMachine({}, { Systems: { '@odata.id': link } }));
     const { code, stdout, stderr } = await run(['list', '--url', service.url]);
     expect({ code, stdout, stderr }).toEqual({
@@ -115,7 +115,7 @@ describe('a service with a fault', () => {
     });
   });
 
-  it('is named if it redirects to an invalid URL', async () => {
+  it('is reported if it redirects to an invalid URL', async () => {
     const service = await serve({
       'GET /redfish/v1/': (_, response) => void response.writeHead(302, { location: 'http://[' }).end(),
     });
@@ -123,7 +123,7 @@ describe('a service with a fault', () => {
     expect({ code, stderr }).toEqual({ code: 69, stderr: "racklessctl: 'http://[' is not a link\n" });
   });
 
-  it('gets the request again if it is busy', async () => {
+  it('gets a request again after 503', async () => {
     let busy = 2;
     const answers = oneMachine();
     const service = await serve({
@@ -139,7 +139,7 @@ describe('a service with a fault', () => {
 });
 
 describe('credentials', () => {
-  it.each(['session', 'basic'])('for the method %s go to no other host than that of the URL', async (auth) => {
+  it.each(['session', 'basic'])('go only to the host of the URL, with the method %s', async (auth) => {
     const other = await serve({});
     const { host } = new URL(other.url);
     const links = [
@@ -161,9 +161,11 @@ describe('credentials', () => {
     }
     expect(other.lines).toEqual([]);
   });
+});
 
+describe('enrollment files', () => {
   it.each(['@192.0.2.9/x', '//192.0.2.9/x', 'https://192.0.2.9/x', '/.//192.0.2.9/x'])(
-    'do not follow a machine with the URI %s in enrollment files',
+    'do not contain the other host of a link such as %s',
     async (link) => {
       const service = await serve({
         ...oneMachine(),
@@ -190,7 +192,7 @@ describe('texts of a service', () => {
     expect((await run(['list', '--url', service.url])).stdout).toContain('evil\\x1b]52;c;AAAA\\x07 \\x9b2J\\u202eabc');
   });
 
-  it('name the property of an error', async () => {
+  it('are printed with the property of the error', async () => {
     const target = '/redfish/v1/Systems/System.Embedded.1/Actions/ComputerSystem.Reset';
     const service = await serve({
       ...oneMachine({ Actions: { '#ComputerSystem.Reset': { target } } }),
@@ -212,8 +214,8 @@ describe('texts of a service', () => {
   });
 });
 
-describe('a service that differs from ours', () => {
-  it('lists reset types in its ActionInfo', async () => {
+describe('racklessctl with another service', () => {
+  it('reads the reset types of an ActionInfo, and sends one of them', async () => {
     const action = '/redfish/v1/Systems/System.Embedded.1/Actions/Reset';
     const service = await serve({
       ...oneMachine({
@@ -228,7 +230,7 @@ describe('a service that differs from ours', () => {
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('It supports: ForceOn, ForceOff') });
   });
 
-  it('has pages, an absolute link, and a member that vanishes', async () => {
+  it('lists a machine despite pages, an absolute link, a member with 404, and invalid members', async () => {
     const service = await serve({
       ...oneMachine(),
       'GET /redfish/v1/Systems': {
@@ -240,7 +242,7 @@ describe('a service that differs from ours', () => {
     expect(await json(['list', '--url', service.url])).toHaveLength(1);
   });
 
-  it('lists machines in another order, and they appear in that of their names', async () => {
+  it('lists machines in the order of their names', async () => {
     const names = ['kvm-1-node-10', 'kvm-2-node-1', 'kvm-1-node-2'];
     const members = names.map((name) => ({ '@odata.id': `/redfish/v1/Systems/${name}`, Name: name }));
     const service = await serve({
@@ -252,20 +254,20 @@ describe('a service that differs from ours', () => {
     expect(rows.map(({ name }) => name)).toEqual(['kvm-1-node-2', 'kvm-1-node-10', 'kvm-2-node-1']);
   });
 
-  it('offers $expand and does not implement it', async () => {
+  it('lists the machines of a service that offers $expand but ignores it', async () => {
     const root = { ProtocolFeaturesSupported: { ExpandQuery: { NoLinks: true, Levels: true } } };
     const service = await serve(oneMachine({}, root));
     expect(await json(['list', '--url', service.url])).toHaveLength(1);
     expect(service.lines).toContain('GET /redfish/v1/Systems?$expand=.($levels=1)');
   });
 
-  it('has no sessions, so that each request has the password', async () => {
+  it('sends the password with each request to a service without sessions', async () => {
     const service = await serve(oneMachine());
     await json(['list', '--url', service.url], account);
     expect(service.requests.at(-1)?.headers.authorization).toBe(`Basic ${btoa('root:calvin')}`);
   });
 
-  it('names its session with its own host; the client deletes the session at the service', async () => {
+  it('deletes its session at the host of the URL, even if the session URI has another host', async () => {
     const service = await serve({
       ...oneMachine({}, withSessions),
       'POST /redfish/v1/Sessions': (_, response) =>
@@ -282,7 +284,7 @@ describe('a service that differs from ours', () => {
     expect(service.requests.at(-1)?.headers['x-auth-token']).toBe('t0ken');
   });
 
-  it('runs a power action as a task', async () => {
+  it('waits for the task of a power action', async () => {
     const action = '/redfish/v1/Reset';
     const states = ['New', 'Running', 'Completed'];
     const service = await serve({
@@ -327,7 +329,7 @@ describe('Ctrl-C', () => {
     expect(service.lines.at(-1)).toBe('DELETE /redfish/v1/Sessions/8');
   });
 
-  it('during the login waits for the session, and deletes it', async () => {
+  it('waits during a login for its session, and deletes it', async () => {
     const service = await serve({
       ...oneMachine({}, withSessions),
       'POST /redfish/v1/Sessions': (_, response) => {
@@ -346,8 +348,8 @@ describe('Ctrl-C', () => {
   });
 });
 
-describe('the end of a pipe', () => {
-  it('deletes the session, too, if the pipe is standard error', async () => {
+describe('a closed pipe at standard error', () => {
+  it('ends the command; the session is deleted', async () => {
     const service = await serve({
       ...oneMachine({}, withSessions),
       'POST /redfish/v1/Sessions': (_, response) =>

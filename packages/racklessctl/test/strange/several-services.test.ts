@@ -103,7 +103,7 @@ describe('if one of several services fails', () => {
   });
 });
 
-it('if all services fail, a command prints no result', async () => {
+it('a command prints no result if all services fail', async () => {
   const { code, stdout, stderr } = await run(['list', ...contexts({ a: unreachable, b: unreachable })]);
   expect({ code, stdout }).toEqual({ code: 69, stdout: '' });
   expect(stderr.match(/^racklessctl: context [ab]: GET /gm)).toHaveLength(2);

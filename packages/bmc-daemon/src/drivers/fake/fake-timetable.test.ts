@@ -195,7 +195,7 @@ describe('a failure', () => {
     expect(states).toEqual(['done', 'unavailable', 'unavailable', 'done']);
   });
 
-  it('in an insert says that the image server does not answer', async () => {
+  it('in an insert reports that the image server does not answer', async () => {
     const driver = await startWith({ failures: [failure({ effect: 'error', operation: 'insert' })] });
     const image = { url: new URL('http://192.0.2.1/a.iso'), writeProtected: true, verifyCertificate: false };
     expect(await outcome(driver.media.insert(uuid, 'cdrom', image))).toBe('mediaUnreachable');
@@ -229,7 +229,7 @@ describe('a failure', () => {
 });
 
 describe('a machine that vanishes', () => {
-  it('at a time is removed and defined again, and keeps its state', async () => {
+  it('is removed and defined again at the planned times, and keeps its state', async () => {
     const gone = failure({ effect: 'vanish', operation: undefined, afterMs: 5_000, lasts: 10_000, machineShare: 0.5 });
     const driver = await startWith({ failures: [gone] });
     const changes: MachineChange[] = [];
@@ -252,7 +252,7 @@ describe('a machine that vanishes', () => {
     ]);
   });
 
-  it('at a call answers this call and the next ones with notFound', async () => {
+  it('fails the planned call and all later calls with notFound', async () => {
     const driver = await startWith({ failures: [failure({ effect: 'vanish', calls: [2] })] });
     expect(await powerCycles(driver, 1)).toEqual(['done']);
     expect(await outcome(driver.power(name, 'create'))).toBe('notFound');

@@ -18,13 +18,13 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await nextTurn();
 }
 
-describe('the turns of writes', () => {
-  it('start a single write at once', async () => {
+describe('the queue of writes', () => {
+  it('starts a single write at once', async () => {
     const started = new WriteTurns().run('a', here, (waited) => Promise.resolve(waited));
     await expect(started).resolves.toBe(false);
   });
 
-  it('start one write in a turn of the event loop, so that reads run in between', async () => {
+  it('starts one write in a turn of the event loop, so that reads run in between', async () => {
     const writes = new WriteTurns({ running: 100, shortTurnMs: Infinity });
     const order: string[] = [];
     const all = Array.from({ length: 20 }, () =>
@@ -39,7 +39,7 @@ describe('the turns of writes', () => {
     expect(order).toHaveLength(21);
   });
 
-  it('start no write after a long turn until the pause is too long', async () => {
+  it('starts no write after a long turn of the event loop until the pause is too long', async () => {
     let now = 0;
     const writes = new WriteTurns({ shortTurnMs: 8, maxPauseMs: 40 }, () => (now += 9));
     let started = 0;
@@ -51,7 +51,7 @@ describe('the turns of writes', () => {
     expect(now).toBeGreaterThan(40);
   });
 
-  it('start no write while others arrive, until the pause is too long', async () => {
+  it('starts no write while others arrive, until the pause is too long', async () => {
     let now = 0;
     const writes = new WriteTurns({ running: 100, maxPauseMs: 40 }, () => now);
     let started = 0;
@@ -75,7 +75,7 @@ describe('the turns of writes', () => {
     await Promise.all(all);
   });
 
-  it('limit the running writes, and start the next when one ends', async () => {
+  it('limits the running writes, and starts the next when one ends', async () => {
     const writes = new WriteTurns({ running: 2, slowMs: 1_000_000, shortTurnMs: Infinity });
     const open = Array.from({ length: 5 }, openWrite);
     let running = 0;
@@ -96,7 +96,7 @@ describe('the turns of writes', () => {
     expect(running).toBe(0);
   });
 
-  it('do not wait for a slow write', async () => {
+  it('does not wait for a slow write', async () => {
     const writes = new WriteTurns({ running: 1, slowMs: 1 });
     const slow = openWrite();
     const first = writes.run('a', here, slow.run);
@@ -105,7 +105,7 @@ describe('the turns of writes', () => {
     await first;
   });
 
-  it('alternate between clients', async () => {
+  it('alternates between clients', async () => {
     const writes = new WriteTurns({ running: 1, slowMs: 1_000_000, shortTurnMs: Infinity });
     const order: string[] = [];
     const write = (client: string): Promise<unknown> =>
@@ -117,7 +117,7 @@ describe('the turns of writes', () => {
     expect(order.slice(0, 5)).toEqual(['storm', 'storm', 'other', 'storm', 'other']);
   });
 
-  it('start the next write after one that fails', async () => {
+  it('starts the next write after a write that fails', async () => {
     const writes = new WriteTurns({ running: 1 });
     const failing = writes.run('a', here, () => Promise.reject(new Error('no')));
     const next = writes.run('a', here, () => Promise.resolve('done'));
@@ -125,7 +125,7 @@ describe('the turns of writes', () => {
     await expect(next).resolves.toBe('done');
   });
 
-  it('do not start the write of a client that disconnected while it waited', async () => {
+  it('does not start the write of a client that disconnected while it waited', async () => {
     const writes = new WriteTurns({ running: 1 });
     const first = openWrite();
     const running = writes.run('a', here, first.run);

@@ -25,7 +25,7 @@ describe('a key that is not a setting', () => {
     expect(warnings(oneModel([], `${line}\n`))).toEqual([`config.yaml:6: ${warning}`]);
   });
 
-  it('in an entry causes one as well', () => {
+  it('causes a warning in an entry of model_list, too', () => {
     const text = oneModel([], '    model_inf: {}\n    api_key: x\n    what: 1\n');
     expect(warnings(text)).toEqual([
       'config.yaml:6: model_list[0].model_inf: is not known; the nearest known name is model_info',

@@ -275,12 +275,12 @@ describe('a form', () => {
   });
 });
 
-describe('an upstream that answers while a form is still being sent', () => {
+describe('an answer while the client still sends its form', () => {
   const cases: [number, string][] = [
     [413, 'no room'],
     [401, 'no key'],
   ];
-  it.each(cases)('with %d %s is forwarded, and the proxy reads the rest of the form', async (status, message) => {
+  it.each(cases)('is forwarded if it is %d %s, and the proxy reads the rest of the form', async (status, message) => {
     onHead = ({ response }) => {
       response.writeHead(status, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ error: { message } }));
@@ -298,7 +298,7 @@ describe('an upstream that answers while a form is still being sent', () => {
     expect(client.socket.writableLength).toBe(0);
   });
 
-  it('with a whole answer is forwarded, and the connection stays open', async () => {
+  it('is forwarded if it is complete, and the connection stays open', async () => {
     onHead = ({ response }) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end('{"model":"served/model"}');
@@ -314,7 +314,7 @@ describe('an upstream that answers while a form is still being sent', () => {
     );
   });
 
-  it('with a reset is an error, and gets no second request', async () => {
+  it('is an error if it is a reset, and the upstream gets no second request', async () => {
     onHead = ({ request }) => void request.socket.resetAndDestroy();
     const client = Client.announcing(1000);
     client.send(field('model', 'public') + FILE);

@@ -5,7 +5,12 @@ import { readDomain } from '../domain.js';
 import { secureBootState } from './secure-boot.js';
 import { withSecureBoot } from '../../../../../test/support/xml-edits.js';
 
-/** Returns a definition with this in `<os>`, and these features. */
+/**
+ * Returns a definition.
+ * @param os more elements of `<os>`.
+ * @param attributes attributes of `<os>`.
+ * @param features the element `<features>`.
+ */
 const machine = (os: string, attributes = '', features = '<features><acpi/></features>'): string =>
   `<domain type='qemu'>
   <name>n</name>
@@ -47,12 +52,12 @@ describe('secureBootState', () => {
     expect(state(machine('', efi), catalogOfFileNames)).toEqual({ enabled: null, enrolled: null });
   });
 
-  it('depends on the template if the definition names the variables', () => {
+  it('depends on the NVRAM template if the definition has one', () => {
     const named = (loader: string, template: string): string =>
       machine(`<loader type='pflash'>${loader}</loader><nvram template='${template}'/>`);
     expect(state(named('/fw/enrolled.fd', '/fw/enrolled-vars.fd'))).toEqual({ enabled: true, enrolled: true });
     expect(state(named('/fw/secure.fd', '/fw/plain-vars.fd'))).toEqual({ enabled: false, enrolled: false });
-    // The template has keys, but no enforcement.
+    // The template has keys, but the image (without SMM) does not enforce Secure Boot.
     expect(state(named('/fw/plain.fd', '/fw/enrolled-vars.fd'))).toEqual({ enabled: false, enrolled: true });
     // Without descriptors, the file names of distributions decide.
     const debian = named('/usr/share/OVMF/OVMF_CODE_4M.ms.fd', '/usr/share/OVMF/OVMF_VARS_4M.ms.fd');
@@ -60,7 +65,7 @@ describe('secureBootState', () => {
     const fedora = named('/usr/share/edk2/ovmf/OVMF_CODE.secboot.fd', '/usr/share/edk2/ovmf/OVMF_VARS.secboot.fd');
     expect(state(fedora, catalogOfFileNames)).toEqual({ enabled: true, enrolled: true });
     expect(state(named('/x/CODE.fd', '/x/my-own.fd'), catalogOfFileNames)).toEqual({ enabled: false, enrolled: null });
-    // The settings have precedence.
+    // The templates in the settings have precedence over file names.
     const settings = firmwareCatalog([], { enabled: '/x/my-own.fd', disabled: null });
     expect(state(named('/x/OVMF_CODE.secboot.fd', '/x/my-own.fd'), settings)).toEqual({
       enabled: true,
@@ -117,7 +122,7 @@ describe('withSecureBoot', () => {
 });
 
 describe('the descriptors of a host', () => {
-  it('are read in order, without other files', async () => {
+  it("are read in libvirt's order; other files are ignored", async () => {
     expect(await readFirmwareImages(['/nowhere'])).toEqual([]);
     const known = firmwareCatalog(await readFirmwareImages(), noTemplates);
     const os = {
