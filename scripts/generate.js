@@ -1,5 +1,6 @@
 /**
- * Writes the generated pages of docs/. `npm run generate` builds first; tests compare the pages.
+ * Writes the generated pages of docs/. `npm run generate` builds first. Tests fail if a page differs
+ * from its generated text.
  */
 import { writeFileSync } from 'node:fs';
 import { renderApiPage } from '../packages/libvirt/scripts/api-page.js';

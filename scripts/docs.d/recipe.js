@@ -51,7 +51,7 @@ export function applyStep({ path, kind, blocks }, present) {
   }, present);
 }
 
-/** Returns the places of a diff, each with the lines before and after the change. */
+/** Returns the old and the new text of each place of a diff. */
 function hunksOf({ lines }) {
   const hunks = [[]];
   for (const line of lines) {

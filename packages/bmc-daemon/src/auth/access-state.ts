@@ -23,7 +23,10 @@ const account = z.object({
 const settings = z.object({
   /** Number of wrong passwords that locks an account; 0: the service never locks accounts. */
   lockoutThreshold: z.int().min(0),
-  /** How long a lock lasts; 0: accounts are locked only if `lockoutResets` is false. */
+  /**
+   * Length of a new lock; 0: no locks. If `lockoutResets` is false, new locks never end and the
+   * service ignores this value.
+   */
   lockoutSeconds: z.int().min(0),
   /** After this time without a wrong password, the count starts again. */
   lockoutResetSeconds: z.int().min(0),

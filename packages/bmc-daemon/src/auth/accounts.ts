@@ -76,8 +76,8 @@ interface AccountsOptions {
   readonly passwordFile: PasswordFile;
   readonly state: StateFile<AccessState>;
   /**
-   * The same state, for writes of locks. A write of a lock is not a part of a running change, so the
-   * lock stays if that change fails.
+   * The same state. The lockout writes locks through it, outside of a running change, so that a
+   * failed change does not remove a new lock.
    */
   readonly lockState: StateFile<AccessState>;
   readonly log: Pick<Log, 'info' | 'error'>;

@@ -42,7 +42,7 @@ export interface AttemptCounts {
    * Position in the order of turns; the lowest number is next. First it is {@link firstSeen}. Each
    * turn sets it to a new, higher number.
    */
-  turn: number;
+  order: number;
   /** Number of the first attempt. Addresses, pairs and accounts that arrive later have higher numbers. */
   readonly firstSeen: number;
   /** Number of failed verifications in the account lane. */
@@ -75,8 +75,8 @@ export interface Lane {
 export const commonLane: Lane = {
   readyAt: ({ address, pair }) => Math.max(address.pace.nextAt, pair.pace.nextAt),
   isBefore(left, right) {
-    if (left.address !== right.address) return left.address.turn < right.address.turn;
-    return left.pair !== right.pair && left.pair.turn < right.pair.turn;
+    if (left.address !== right.address) return left.address.order < right.address.order;
+    return left.pair !== right.pair && left.pair.order < right.pair.order;
   },
 };
 
@@ -94,7 +94,7 @@ export const accountLane: Lane = {
   },
   isBefore(left, right) {
     if (left.account !== null && right.account !== null && left.account !== right.account)
-      return left.account.turn < right.account.turn;
+      return left.account.order < right.account.order;
     if (left.pair === right.pair) return false;
     if (left.pair.accountLaneTries !== right.pair.accountLaneTries)
       return left.pair.accountLaneTries < right.pair.accountLaneTries;

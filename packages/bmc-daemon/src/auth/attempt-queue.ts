@@ -124,16 +124,16 @@ export class AttemptQueue {
       return present;
     }
     const limits = map === this.#addresses ? this.#limits.address : this.#limits.pair;
-    const turn = (this.#order += 1);
+    const order = (this.#order += 1);
     const [pace, accountPace] = [new Pace(limits), new Pace(limits)];
-    const counts = { pace, accountPace, waitingCount: 0, turn, firstSeen: turn, accountLaneTries: 0, usedAt: now };
+    const counts = { pace, accountPace, waitingCount: 0, order, firstSeen: order, accountLaneTries: 0, usedAt: now };
     map.set(key, counts);
     return counts;
   }
 
   /**
-   * Drops attempts above the limits: from the address with the longest queue, or from the busiest
-   * pair of an address.
+   * Drops attempts above the limits. If an address has too many waiting attempts, drops the newest
+   * one of its busiest pair. If the queue is full, drops the newest one of the busiest address.
    */
   #makeRoom(arrival: QueuedAttempt): void {
     const { maxWaiting, maxWaitingOfAddress } = this.#limits;
@@ -203,7 +203,7 @@ export class AttemptQueue {
     const { attempt, address, pair } = queued;
     this.#isBusy.common = true;
     this.#remove(queued);
-    address.turn = pair.turn = this.#order += 1;
+    address.order = pair.order = this.#order += 1;
     const now = this.#clock.now();
     const takeBack = address.pace.take(now);
     pair.pace.take(now);
@@ -225,9 +225,9 @@ export class AttemptQueue {
     const { attempt, address, pair, account } = queued;
     this.#isBusy.account = true;
     queued.triedInAccountLane = true;
-    if (account !== null) account.turn = this.#order += 1;
+    if (account !== null) account.order = this.#order += 1;
     const now = this.#clock.now();
-    // The first attempts of a pair are also free for the address, because many users may share an
+    // The first attempts of a pair do not count for the address, because many users may share the
     // address.
     const takeBack = pair.accountPace.isFree ? () => undefined : address.accountPace.take(now);
     pair.accountPace.take(now);

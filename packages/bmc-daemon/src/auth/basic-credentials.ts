@@ -10,7 +10,7 @@ export interface BasicCredentials {
 }
 
 const SCHEME = /^basic +([A-Za-z0-9+/_-]+={0,2}) *$/i;
-// oxlint-disable-next-line no-control-regex -- RFC 7617 §2: neither part has control characters
+// oxlint-disable-next-line no-control-regex -- RFC 7617 §2: a user name has no control characters
 const CONTROL = /[\x00-\x1f\x7f]/;
 
 /**
@@ -26,6 +26,7 @@ export function readBasicCredentials(authorization: string | undefined): BasicCr
   if (colon === -1) return undefined;
   const user = bytes.toString('utf8', 0, colon);
   const password = bytes.subarray(colon + 1);
+  // A password must not contain NUL. It may contain the other control characters.
   if (CONTROL.test(user) || password.includes(0)) return undefined;
   return { user, password };
 }

@@ -50,9 +50,9 @@ export function localAddressFor(address: string, port: number): Promise<string |
  */
 export function locationOf(address: string, { addresses, everywhere }: ServiceAddresses): string | undefined {
   const known = addresses.find((candidate) => hostOf(candidate) === address);
-  const [any] = addresses;
-  if (known === undefined && (any === undefined || !everywhere)) return undefined;
-  const url = new URL('/redfish/v1/', known ?? any);
+  const [first] = addresses;
+  if (known === undefined && (first === undefined || !everywhere)) return undefined;
+  const url = new URL('/redfish/v1/', known ?? first);
   url.hostname = address;
   return url.href;
 }
@@ -70,8 +70,10 @@ export function locationFor(
   service: ServiceAddresses,
 ): string | undefined {
   const found = locationOf(from, service);
-  const [any] = service.addresses;
-  return found !== undefined || any === undefined || !own.includes(asker) ? found : new URL('/redfish/v1/', any).href;
+  const [first] = service.addresses;
+  return found !== undefined || first === undefined || !own.includes(asker)
+    ? found
+    : new URL('/redfish/v1/', first).href;
 }
 
 function hostOf(url: string): string {

@@ -19,6 +19,7 @@ interface Waiting {
 const types: readonly LimitType[] = ['requests', 'tokens', 'max_parallel_requests'];
 /** Without an answer for this time, the proxy uses limits of its own. */
 const PATIENCE_MS = 500;
+/** Numbers in the answer of admitScript for each request: rejected limit, wait, requests, tokens. */
 const NUMBERS_OF_ANSWER = 4;
 
 /**
@@ -40,7 +41,10 @@ class SharedLimits implements KeyLimits {
   #isAway = false;
   /** Requests and tokens left to keys at their last request. */
   readonly #left = new WeakMap<VirtualKey, Remaining>();
-  /** Requests that Redis has counted. All others were counted by this proxy. */
+  /**
+   * Running requests that Redis has counted, by the digest of the key. The local limits have counted
+   * all others.
+   */
   readonly #counted = new Map<string, number>();
 
   constructor(shared: SharedStore, local: KeyLimits, log: Pick<Log, 'info' | 'warn'>) {
@@ -102,12 +106,13 @@ class SharedLimits implements KeyLimits {
     try {
       answer = z.array(z.number()).parse(await inTime(this.#shared.run(admitScript, ['limit:', 'replica:'], words)));
     } catch (error) {
-      if (!this.#isAway) this.#log.warn(`limits of keys apply to each proxy alone: ${String(error)}`);
+      if (!this.#isAway)
+        this.#log.warn(`each proxy applies the limits of keys by itself until Redis answers: ${String(error)}`);
       this.#isAway = true;
       for (const { key, done } of waiting) this.#local.admit(key, done);
       return;
     }
-    if (this.#isAway) this.#log.info('limits of keys apply to all proxies together again');
+    if (this.#isAway) this.#log.info('Redis answers again: all proxies apply the limits of keys together');
     this.#isAway = false;
     for (const [index, one] of waiting.entries())
       this.#apply(one, answer.slice(index * NUMBERS_OF_ANSWER, (index + 1) * NUMBERS_OF_ANSWER));

@@ -12,8 +12,8 @@ import { bySpecificity, fillStars, wildcardPattern, type WildcardGroup } from '.
 /** The state that the choice depends on. */
 type ChoiceState = Pick<ChoiceInput, 'random' | 'limits' | 'health' | 'latencies'>;
 
-/** Makes the state of a process without requests. */
-const noState = (): ChoiceState => ({
+/** Returns the state of a new process, which has had no requests. */
+const newState = (): ChoiceState => ({
   random: Math.random,
   limits: createLimits(),
   health: createDeploymentHealth(),
@@ -22,14 +22,14 @@ const noState = (): ChoiceState => ({
 
 /**
  * Creates the router of a configuration.
- * @param state absent members have no requests yet.
+ * @param state members that are missing start empty.
  */
 export function createRouter(
   settings: Pick<ProxySettings, 'deployments' | 'modelGroupAlias' | 'hiddenAliases' | 'unserved' | 'strategy'>,
   state: Partial<ChoiceState> = {},
 ): Router {
   const { deployments, modelGroupAlias, hiddenAliases, unserved, strategy } = settings;
-  const { random, limits, health, latencies } = { ...noState(), ...state };
+  const { random, limits, health, latencies } = { ...newState(), ...state };
   const byName = new Map<string, Deployment[]>();
   for (const deployment of deployments) {
     const group = byName.get(deployment.modelName);

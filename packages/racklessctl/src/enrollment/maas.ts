@@ -32,20 +32,20 @@ function commandOf({ name, facts, user }: EnrollmentNode): string {
 export const maas: EnrollmentFormat = {
   summary: 'a shell script with commands of maas',
   render: (nodes) => {
-    const unreachable = nodes.filter(({ facts }) => facts.interfaces.length === 0);
+    const withoutMac = nodes.filter(({ facts }) => facts.interfaces.length === 0);
     return [
       '#!/bin/sh\n',
       comment([
         'PROFILE is your profile of the MAAS command line, POWER_PASS the password of the BMCs.',
         'The architecture is amd64 where the service does not name it.',
-        ...(unreachable.length === 0
+        ...(withoutMac.length === 0
           ? []
           : [
-              `MAAS needs MAC addresses, so these machines are left out: ${unreachable.map(({ name }) => name).join(', ')}`,
+              `MAAS needs MAC addresses, so these machines are left out: ${withoutMac.map(({ name }) => name).join(', ')}`,
             ]),
       ]),
       'set -eu\n: "${PROFILE:?}" "${POWER_PASS:?}"\n',
-      ...nodes.filter((node) => !unreachable.includes(node)).map((node) => `${commandOf(node)}\n`),
+      ...nodes.filter((node) => !withoutMac.includes(node)).map((node) => `${commandOf(node)}\n`),
     ].join('');
   },
 };

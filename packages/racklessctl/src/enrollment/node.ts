@@ -1,4 +1,4 @@
-/** A machine as enrollment files name it. */
+/** Machines for enrollment files, with unique names, and the type of a file format. */
 import type { MachineFacts } from '../machines/facts.js';
 
 /** A machine to enroll. No file contains a password. */
@@ -31,8 +31,8 @@ const label = (text: string): string =>
     .replace(/-+$/, '');
 
 /**
- * Returns a unique name for each machine. BMCs of real servers often call their machine `System`,
- * so the host name, the context, the serial number and the id come next.
+ * Returns a unique name for each machine: the first of name, host name, context, serial number, id
+ * and UUID that no other machine has. BMCs of real servers often call their machine `System`.
  */
 export function enrollmentNames(machines: readonly MachineFacts[]): readonly string[] {
   const candidates = (facts: MachineFacts): readonly (string | undefined)[] => [
@@ -43,14 +43,14 @@ export function enrollmentNames(machines: readonly MachineFacts[]): readonly str
     facts.id,
     facts.uuid,
   ];
-  const used = new Map<string, number>();
+  const machinesWithName = new Map<string, number>();
   for (const facts of machines)
     for (const name of new Set(candidates(facts).map((text) => label(text ?? ''))))
-      used.set(name, (used.get(name) ?? 0) + 1);
+      machinesWithName.set(name, (machinesWithName.get(name) ?? 0) + 1);
   const taken = new Set<string>();
   return machines.map((facts) => {
     const names = candidates(facts).map((text) => label(text ?? ''));
-    const found = names.find((name) => name !== '' && used.get(name) === 1 && !taken.has(name));
+    const found = names.find((name) => name !== '' && machinesWithName.get(name) === 1 && !taken.has(name));
     const base = found ?? (label(facts.name) || 'machine');
     let name = base;
     for (let number = 2; taken.has(name); number += 1) name = `${base.slice(0, MAX_NAME - 8)}-${number}`;
@@ -64,5 +64,8 @@ export function defined(members: Readonly<Record<string, unknown>>): Record<stri
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
-/** Returns comment lines. They must not contain a text of a service. */
+/**
+ * Returns comment lines. They must not contain unchecked text from a service: a line feed would end
+ * the comment.
+ */
 export const comment = (lines: readonly string[]): string => lines.map((line) => `# ${line}`.trimEnd() + '\n').join('');

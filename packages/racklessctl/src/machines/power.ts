@@ -38,7 +38,7 @@ export const powerCommands = {
 
 /** Options of {@link runPower}. */
 interface PowerOptions extends TaskOptions {
-  /** Wait until the machine has the state, so many milliseconds at most. Undefined: do not wait. */
+  /** Maximum wait for the state, in milliseconds. Undefined: does not wait. */
   readonly waitMs: number | undefined;
 }
 
@@ -56,7 +56,8 @@ export async function runPower(machine: Machine, command: PowerCommand, options:
   if (target !== undefined && textAt(resource, 'PowerState') === target) return `already ${target.toLowerCase()}`;
   const action = objectAt(resource, 'Actions', '#ComputerSystem.Reset');
   const path = linkAt(action, 'target');
-  if (path === undefined) throw new CommandFailure(exitCode.failed, 'the service offers no power actions for it');
+  if (path === undefined)
+    throw new CommandFailure(exitCode.failed, 'the service offers no power actions for this machine');
   const allowed = await allowableValues(service, action, 'ResetType');
   const resetType = command.resetTypes.find((type) => allowed?.includes(type) ?? true);
   if (resetType === undefined)

@@ -11,7 +11,7 @@ import { readSystem } from '../details.js';
 import { defineResource } from '../services.js';
 
 /**
- * Driver change for each key reset. The driver can create the UEFI variables again, with the
+ * The value of `secureBoot` in `driver.change()` for each ResetKeysType. The driver can create the UEFI variables again, with the
  * vendor's keys or without keys. It cannot edit them, so DeletePK is not supported.
  */
 const resetKeys = { ResetAllKeysToDefault: 'on', DeleteAllKeys: 'setup' } as const;
