@@ -95,10 +95,18 @@ export interface ModelProxy extends Target {
 export async function startModelProxy(
   folder: string,
   models: Readonly<Record<string, Model>>,
+  options: ModelProxyOptions = {},
+): Promise<ModelProxy> {
+  return startModelProxyWith(await writeConfiguration(folder, models), folder, options);
+}
+
+/** Starts it with a configuration file. */
+export async function startModelProxyWith(
+  configuration: string,
+  folder: string,
   { nodeFlags = [], log = join(folder, 'model-proxy.log'), stderr = 'inherit' }: ModelProxyOptions = {},
 ): Promise<ModelProxy> {
   const [port = 0] = await freePorts(1);
-  const configuration = await writeConfiguration(folder, models);
   const output = openSync(log, 'a');
   const command = [process.execPath, ...nodeFlags, bin, ...flagsOf(configuration, port)];
   const child = startPinned(TARGET_CORE, command, ['ignore', output, stderr]);

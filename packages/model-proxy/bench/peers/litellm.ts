@@ -1,0 +1,39 @@
+/** Runs the real LiteLLM, which RACKLESS_LITELLM names, with one worker. */
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { freePorts, pidOf, startPinned, stop, TARGET_CORE } from '../processes.js';
+import type { Target } from '../targets.js';
+
+/** LiteLLM loads its modules for half a minute on a slow host. */
+const START_MS = 180_000;
+
+/** Starts LiteLLM. @param configuration path of the file. */
+export async function startLitellm(folder: string, configuration: string): Promise<Target> {
+  const executable = process.env['RACKLESS_LITELLM'];
+  if (executable === undefined) throw new Error('RACKLESS_LITELLM must name the executable of LiteLLM');
+  const [port = 0] = await freePorts(1);
+  const url = `http://127.0.0.1:${port}`;
+  const log = openSync(join(folder, 'litellm.log'), 'a');
+  const flags = ['--config', configuration, '--host', '127.0.0.1', '--port', String(port), '--num_workers', '1'];
+  // Without these variables, it asks services on the internet. ERROR disables its log of requests.
+  const environment = ['LITELLM_LOCAL_MODEL_COST_MAP=True', 'LITELLM_TELEMETRY=False', 'LITELLM_LOG=ERROR'];
+  const child = startPinned(TARGET_CORE, ['env', ...environment, executable, ...flags], ['ignore', log, log]);
+  closeSync(log);
+  const end = performance.now() + START_MS;
+  while (!(await isAlive(url))) {
+    if (child.exitCode !== null || performance.now() > end) {
+      await stop(child);
+      throw new Error(`starting LiteLLM: it does not answer, see ${folder}/litellm.log`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  return { name: 'LiteLLM', url, pid: pidOf(child), stop: () => stop(child) };
+}
+
+async function isAlive(url: string): Promise<boolean> {
+  try {
+    return (await fetch(`${url}/health/liveliness`)).ok;
+  } catch {
+    return false;
+  }
+}
