@@ -10,7 +10,8 @@ import { hostname } from 'node:os';
 import { RedfishError } from './messages/errors.js';
 import { message, withDetail } from './messages/messages.js';
 
-const readMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
+/** The methods that change nothing. */
+export const safeMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
  * Rejects a write by a page of another site. A browser names the page's site in `Origin` (RFC
@@ -22,7 +23,7 @@ export function checkOrigin({ method, headers }: Pick<IncomingMessage, 'method' 
   const { origin, host, 'x-forwarded-host': forwarded, 'sec-fetch-site': relation } = headers;
   // A page cannot set X-Forwarded-Host or Sec-Fetch-Site. A proxy may replace Host; the browser
   // compares with the original host.
-  if (origin === undefined || readMethods.has(method) || relation === 'same-origin') return;
+  if (origin === undefined || safeMethods.has(method) || relation === 'same-origin') return;
   const site = siteOf(origin);
   if ([host, forwarded].some((name) => String(name).toLowerCase() === site)) return;
   // Another scheme than http and https is that of a browser extension. The origin of a page without a
@@ -41,7 +42,7 @@ export function checkOrigin({ method, headers }: Pick<IncomingMessage, 'method' 
  */
 export function checkOpenOrigin({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): void {
   const { origin } = headers;
-  if (origin === undefined || readMethods.has(method)) return;
+  if (origin === undefined || safeMethods.has(method)) return;
   const site = siteOf(origin);
   const url = `http://${site}`;
   if (site === null || (URL.canParse(url) && isOwnName(new URL(url).hostname))) return;

@@ -160,6 +160,7 @@ const a: Machine = { id: 'a', name: 'web 1', tag: 'one' };
 const services: Services = { machines: new Map(), done: [], rendered: 0, loaded: 0, fault: undefined, clock: 0 };
 const outcomes: Outcome[] = [];
 const changes: Change[] = [];
+const logins: string[] = [];
 let client: Client;
 
 beforeAll(async () => {
@@ -168,7 +169,8 @@ beforeAll(async () => {
     services,
     strict: true,
     onChange: (change) => changes.push(change),
-    authenticate: ({ headers }) => {
+    authenticate: ({ method = '', headers }) => {
+      logins.push(method);
       if (headers.authorization === 'Basic ok') return { ...openClient, user: 'admin' };
       if (headers.authorization === 'Basic slow')
         return { refused: 'not verified', attemptedUser: 'eve', retryAfterSeconds: 1.5 };
@@ -189,6 +191,7 @@ afterEach(() => {
   services.done.length = 0;
   outcomes.length = 0;
   changes.length = 0;
+  logins.length = 0;
 });
 services.machines.set('a', a);
 
@@ -670,6 +673,23 @@ describe('connections', () => {
     await until(() => services.done.includes('waiting'));
     socket.destroy();
     await until(() => services.done.includes('gone: 127.0.0.1'));
+  });
+
+  it('with writes do not delay the login of a read that arrives behind them', async () => {
+    const writes = Array.from({ length: 300 }, () => {
+      const socket = connect(client.port, '127.0.0.1');
+      socket.write(
+        'POST /redfish/v1/Systems/a HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ok\r\nContent-Length: 0\r\n\r\n',
+      );
+      return { socket, answer: once(socket, 'data') };
+    });
+    expect((await get('/redfish/v1/Systems/a')).status).toBe(200);
+    expect(logins.indexOf('GET')).toBeLessThan(200);
+    for (const { socket, answer } of writes) {
+      expect(String(await answer)).toMatch(/^HTTP\/1\.1 405 /);
+      socket.destroy();
+    }
+    expect(logins).toHaveLength(301);
   });
 
   it('stay open after a body that was too large, whose rest is dropped', async () => {

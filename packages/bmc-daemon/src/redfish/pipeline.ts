@@ -11,14 +11,15 @@ import { LoginRefused, anonymous, type Authenticate, type Authenticated } from '
 import { preconditionsOf } from './conditions.js';
 import { RequestClient, type ChangeListener, type Exchange } from './exchange.js';
 import { toRedfishError } from './messages/driver-errors.js';
-import { RedfishError } from './messages/errors.js';
+import { clientGone, RedfishError } from './messages/errors.js';
 import { message } from './messages/messages.js';
-import { checkOpenOrigin, checkOrigin } from './origin.js';
+import { checkOpenOrigin, checkOrigin, safeMethods } from './origin.js';
 import type { ExpansionLimits } from './query/expansion-budget.js';
 import type { View } from './rendering.js';
 import type { Resource } from './resource.js';
 import type { StreamDefinition } from './stream.js';
 import { admit, createTree, type MatchedPath } from './tree.js';
+import { WriteArrivals } from './write/write-arrivals.js';
 
 /** The outcome of a request, for the log and the metrics. */
 export interface Outcome {
@@ -69,6 +70,7 @@ export type Pipeline = (request: IncomingMessage, response: ServerResponse, requ
  */
 export function createPipeline<Services>(options: PipelineOptions<Services>): Pipeline {
   const { services, authenticate, scoping } = options;
+  const arrivals = new WriteArrivals();
   const everything: View<Services> = { services, scope: null };
   const tree = createTree({
     ...options,
@@ -88,6 +90,8 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       // Read the scope first: the socket loses its address if the client disconnects during the
       // login.
       const scope = scoping === undefined ? null : scoping.scopeOf(request);
+      const held = isHeld(request, match) ? arrivals.hold() : undefined;
+      if (held !== undefined) await untilReleased(held, request);
       const identity = await identify(request, match, query, authenticate);
       user = identity.user;
       if (user === null && identity !== anonymous) checkOpenOrigin(request);
@@ -126,6 +130,17 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
         : {}),
     };
   };
+}
+
+/** Returns whether a request may wait before its login: a write, but not a login itself. */
+function isHeld({ method = '' }: IncomingMessage, match: MatchedPath | undefined): boolean {
+  return !safeMethods.has(method) && match?.target.openMethods.has(method) !== true;
+}
+
+/** Waits until a held write may continue. @throws {RedfishError} 499, if its client has disconnected. */
+async function untilReleased(held: Promise<void>, { socket }: IncomingMessage): Promise<void> {
+  await held;
+  if (socket.destroyed) throw clientGone();
 }
 
 /**

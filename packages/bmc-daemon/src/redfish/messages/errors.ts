@@ -68,6 +68,17 @@ export function redfishError<Key extends MessageKey>(key: Key, ...args: MessageA
   return new RedfishError(messageStatus(fault), [fault]);
 }
 
+/** nginx's status for a client that disconnected before the answer. */
+const CLIENT_GONE = 499;
+
+/**
+ * Returns the error of a request whose client has disconnected: for the log and the metrics only. It is
+ * no failure of the service, so the log gets no warning.
+ */
+export function clientGone(): RedfishError {
+  return new RedfishError(CLIENT_GONE, [message('OperationFailed')]);
+}
+
 /** Returns the body of an error: `{error: {code, message, @Message.ExtendedInfo}}`. */
 export function renderError(messages: readonly Message[]): JsonObject {
   const [first, ...others] = messages;

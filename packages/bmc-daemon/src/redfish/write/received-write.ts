@@ -3,8 +3,7 @@ import type { Answer } from '../answer.js';
 import { unsharedBodyBytes } from '../body/body.js';
 import type { Exchange } from '../exchange.js';
 import type { JsonObject } from '../json.js';
-import { RedfishError } from '../messages/errors.js';
-import { message } from '../messages/messages.js';
+import { clientGone } from '../messages/errors.js';
 import type { EndpointOptions, Operation } from '../operation.js';
 import type { Params } from '../resource.js';
 
@@ -17,9 +16,6 @@ export type Received = () => JsonObject | undefined;
  * because a failed condition comes first.
  */
 type ReceivedWrite = (exchange: Exchange, params: Params, received: Received) => Promise<Answer>;
-
-/** nginx's status for a client that disconnected before the answer: for the log and the metrics only. */
-const CLIENT_GONE = 499;
 
 type Options = Pick<EndpointOptions<never>, 'readBody' | 'writeTurns'>;
 
@@ -39,8 +35,7 @@ export function inTurn(options: Options, write: ReceivedWrite): Operation {
     // The signal of the requester would cost an error object for each write.
     const isGone = (): boolean => incoming.request.socket.destroyed;
     const answer = await writeTurns.run(client, isGone, run);
-    // A disconnected client is no failure of the service, so the log gets no warning.
-    if (answer === undefined) throw new RedfishError(CLIENT_GONE, [message('OperationFailed')]);
+    if (answer === undefined) throw clientGone();
     return answer;
   };
 }

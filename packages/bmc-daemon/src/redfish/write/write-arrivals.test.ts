@@ -1,0 +1,51 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { WriteArrivals } from './write-arrivals.js';
+
+/** Holds a write. @returns whether it goes on. */
+function arrive(arrivals: WriteArrivals): { readonly isReleased: () => boolean } {
+  let isReleased = false;
+  const held = arrivals.hold();
+  if (held === undefined) isReleased = true;
+  else void held.then(() => (isReleased = true));
+  return { isReleased: () => isReleased };
+}
+
+describe('arriving writes', () => {
+  it('continue at once if they arrive alone', async () => {
+    const arrivals = new WriteArrivals();
+    expect(arrivals.hold()).toBeUndefined();
+    for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+    expect(arrivals.hold()).toBeUndefined();
+  });
+
+  it('are held while more of them arrive, and then continue a few in a turn, in their order', async () => {
+    const arrivals = new WriteArrivals(() => 0);
+    const writes: ReturnType<typeof arrive>[] = [];
+    for (let turn = 0; turn < 40; turn += 1) {
+      writes.push(arrive(arrivals));
+      await nextTurn();
+    }
+    const released = (): number => writes.filter(({ isReleased }) => isReleased()).length;
+    expect(released()).toBe(1);
+    const counts: number[] = [];
+    while (released() < writes.length) {
+      await nextTurn();
+      counts.push(released());
+      expect(writes.slice(0, released()).every(({ isReleased }) => isReleased())).toBe(true);
+    }
+    expect(counts.length).toBeGreaterThanOrEqual(5);
+  });
+
+  it('continue after a pause, even if more of them arrive in each turn', async () => {
+    let now = 0;
+    const arrivals = new WriteArrivals(() => now);
+    const writes = [arrive(arrivals)];
+    for (let turn = 0; turn < 5; turn += 1) {
+      await nextTurn();
+      now += 10;
+      writes.push(arrive(arrivals));
+    }
+    expect(writes[1]?.isReleased()).toBe(true);
+  });
+});
