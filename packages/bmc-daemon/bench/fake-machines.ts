@@ -4,8 +4,9 @@
  *
  *     npm run bench:fake -w @rackless/bmc-daemon [-- --machines N] [--rounds N] [--clients N]
  *
- * Needs `npm run build` first. The start is compared with that of the three sample machines, a request with that of
- * a bare `node:http` server with the same bytes, both by CPU time. Exits 1 above a goal.
+ * Needs `npm run build` first. The start is compared with that of the three sample machines, a
+ * request with that of a bare `node:http` server with the same bytes, both by CPU time. Exits 1 if
+ * it misses a goal.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
@@ -133,7 +134,7 @@ function reset(url: string): Promise<number> {
 async function measurePower(daemon: MeasuredDaemon): Promise<boolean> {
   const list = JSON.parse((await fetchOnce(`${daemon.url}/redfish/v1/Systems`)).body) as {
     readonly Members: readonly { readonly '@odata.id': string }[];
-  }; // The service's own.
+  }; // The service under test sends this object.
   const waiting = list.Members.map((member) => `${daemon.url}${member['@odata.id']}`);
   const statuses = new Map<number, number>();
   const client = async (): Promise<void> => {

@@ -8,7 +8,7 @@
  * Needs libvirtd, and `npm run build` first. Starts a private libvirtd with its test driver, or
  * uses machines in memory (--fake). Compares with a bare server that sends the same bytes, and with
  * a daemon that has few machines. Times without waits for a CPU decide, because other processes use
- * the CPUs too: those of the benchmark are libvirtd and two clients. Exits 1 above a goal.
+ * the CPUs too: those of the benchmark are libvirtd and two clients. Exits 1 if it misses a goal.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ async function measure(daemon: MeasuredDaemon, folder: string): Promise<Figures>
   const answer = await fetchWhole(`${daemon.url}/redfish/v1/Systems`);
   const { Members: members } = JSON.parse(answer.body) as {
     readonly Members: readonly { readonly '@odata.id': string }[];
-  }; // The service's own.
+  }; // The service under test sends this object.
   const bare = await startBareServer(folder, answer);
   try {
     return await measureFigures(
@@ -77,7 +77,7 @@ async function startHost(count: number, first: number): Promise<LabHost> {
   };
 }
 
-/** Starts a daemon with this number of machines, and measures it. */
+/** Starts a daemon with the given number of machines, and measures it. */
 async function measureFleet(folder: string, count: number, hostCount: number): Promise<Figures> {
   const hosts: LabHost[] = [];
   const each = Math.ceil(count / hostCount);

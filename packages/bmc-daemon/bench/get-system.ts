@@ -5,7 +5,7 @@
  *
  *     npm run bench -w @rackless/bmc-daemon [-- --libvirt-uri URI] [--seconds N] [--rounds N]
  *
- * Needs `wrk`, and `npm run build` first. Exits 1 below the goals.
+ * Needs `wrk`, and `npm run build` first. Exits 1 if it misses a goal.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

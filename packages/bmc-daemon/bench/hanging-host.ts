@@ -56,7 +56,7 @@ async function stopHost({ libvirtd, relay, machines }: LabHost): Promise<void> {
   await libvirtd.stop();
 }
 
-/** Returns the machine with this number, on any host but the first. */
+/** Returns the machine with the given number, on any host but the first. */
 const otherMachine = (number: number): string =>
   systemUri(1 + machinesEach + (number % (machinesEach * (hostCount - 1))));
 
@@ -76,7 +76,7 @@ async function measure({ url }: MeasuredDaemon): Promise<readonly number[]> {
 const p99 = (times: readonly number[]): number =>
   times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? NaN;
 
-/** Waits until the machine of the first host has this state. */
+/** Waits until the machine of the first host has the given state. */
 const reaches = (daemon: MeasuredDaemon, state: string): Promise<void> =>
   until(`state ${state}`, async () => {
     const { body } = await fetchOnce(daemon.url + systemUri(1));

@@ -58,7 +58,7 @@ async function isUp(port: number): Promise<boolean> {
   try {
     return (await send(port, { name: '', method: 'GET', path: '/healthz' })).status === 200;
   } catch {
-    // Not listening yet.
+    // The daemon does not listen yet.
     return false;
   }
 }

@@ -10,7 +10,7 @@
  * N] [--busy-loops N]
  *
  * Needs libvirtd, and `npm run build` first. Starts a private libvirtd with its test driver. Exits
- * 1 above a goal.
+ * 1 if it misses a goal.
  */
 import { spawn } from 'node:child_process';
 import { startLibvirtd } from '../../libvirt/test/harness/libvirtd.js';

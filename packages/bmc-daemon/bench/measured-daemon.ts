@@ -24,7 +24,7 @@ export interface Reply {
   readonly body: string;
 }
 
-/** Returns the URI of the machine with this number. */
+/** Returns the URI of the machine with the given number. */
 export function systemUri(index: number): string {
   return `/redfish/v1/Systems/${uuidOf(index)}`;
 }

@@ -149,7 +149,7 @@ async function timed(url: string): Promise<{ readonly ms: number; readonly membe
   const started = performance.now();
   const { status, body } = await fetchOnce(encodeURI(url));
   if (status !== 200) throw new Error(`reading ${url}: ${status} ${body.slice(0, 300)}`);
-  const { Members: members } = JSON.parse(body) as { readonly Members: readonly unknown[] }; // the service's own
+  const { Members: members } = JSON.parse(body) as { readonly Members: readonly unknown[] }; // The service under test sends this object.
   return { ms: performance.now() - started, members: members.length };
 }
 
@@ -169,7 +169,7 @@ async function measure(folder: string, { file, cloud }: Target): Promise<boolean
     query: { limit: String(flags.servers) },
     headers,
   });
-  const { servers } = JSON.parse(text) as { readonly servers: readonly { readonly id: string }[] }; // Nova's list
+  const { servers } = JSON.parse(text) as { readonly servers: readonly { readonly id: string }[] }; // Nova sends this object.
   session.close();
   console.log(`${servers.length} servers; Nova alone lists them in ${(performance.now() - listing).toFixed(0)} ms`);
   const ids = servers.map(({ id }) => id);

@@ -48,7 +48,7 @@ export async function benchBodies(bench: Bench): Promise<readonly Figure[]> {
       const head = ['target', 'CPU, ms', 'of http-pipe', 'requests/s', 'rounds, ms'];
       print(`${name} bodies, ${connections} connections\n\n${table(head, rows)}`);
       figures.push({
-        what: `${name} bodies: CPU, of http-pipe's`,
+        what: `${name} bodies: CPU time relative to http-pipe`,
         value: medianRatio(costs('model-proxy'), costs('http-pipe')),
         unit: '',
         must: 1.8,

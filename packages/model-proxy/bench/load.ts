@@ -51,7 +51,7 @@ export async function load(folder: string, options: LoadOptions): Promise<LoadRe
     ...['--timeout', '60s', '-s', script, `${url}/v1/chat/completions`],
   ]);
   const after = pid === undefined ? NaN : await cpuTimeUs(pid);
-  const summary = JSON.parse(stdout.slice(stdout.lastIndexOf('{'))) as Summary; // the last line of the script
+  const summary = JSON.parse(stdout.slice(stdout.lastIndexOf('{'))) as Summary; // The script prints this object as its last line.
   if (summary.errors > 0) throw new Error(`loading ${url}: ${stdout}`);
   const { requests, microseconds, p50, p99 } = summary;
   return {

@@ -71,7 +71,7 @@ export async function benchTls({ folder, rounds, seconds, print }: Bench): Promi
     return [
       {
         ...common,
-        what: 'TLS to the upstream: CPU, of plain',
+        what: 'TLS to the upstream: CPU time relative to plain HTTP',
         value: medianRatio(costs.tls, costs.plain),
         must: 1.5,
         aim: 1.4,
