@@ -65,7 +65,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     'The daemon reloads the file when it changes. See [the password file](#the-password-file).',
   ],
   ignoreBootDevice: [
-    "True: a PATCH of the boot target changes nothing, and the answer shows the unchanged resource. The machine's own boot order stays.",
+    "True: a PATCH of the boot target changes nothing, and the answer shows the unchanged resource. The machine's own boot order does not change.",
   ],
   bootLoaderMap: [
     'The outer keys are boot modes: `UEFI`, `Legacy`. The inner keys are architectures: `x86_64`, `aarch64`.',

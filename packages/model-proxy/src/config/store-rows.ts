@@ -12,7 +12,7 @@ export const storeRows = {
     name: 'reject_clientside_metadata_tags',
     default: 'false',
     protects: true,
-    doc: 'Whether requests with `metadata.tags` get 400. The header `x-litellm-tags` then has no effect. Tags of virtual keys stay.',
+    doc: 'Whether requests with `metadata.tags` get 400. The header `x-litellm-tags` then has no effect. Tags of virtual keys still count.',
   }),
   keepUsageDays: period({
     name: 'maximum_spend_logs_retention_period',

@@ -29,7 +29,7 @@ export class PathFault extends Error {}
 type Kind = 'string' | 'path';
 type PathFunction = (texts: readonly string[], context: PathContext) => string | null;
 
-/** Joins as Python does: an absolute part drops the parts before it, and `..` stays. */
+/** Joins as Python does: an absolute part drops the parts before it. Does not resolve `..`. */
 const join = (parts: readonly string[]): string =>
   parts.reduce((joined, part) => {
     if (part.startsWith('/')) return part;
@@ -61,7 +61,10 @@ const expandUser = (text: string, { environment }: PathContext): string => {
   return home + text.slice(1);
 };
 
-/** Returns pathlib's form: without `.`, double slashes and a slash at the end. `..` stays. */
+/**
+ * Returns pathlib's form: without `.`, double slashes and a slash at the end. Does not resolve
+ * `..`.
+ */
 const asPath = (text: string): string => {
   const parts = text.split('/').filter((part) => part !== '' && part !== '.');
   return (text.startsWith('/') ? '/' : '') + parts.join('/') || '.';
