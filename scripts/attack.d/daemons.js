@@ -140,7 +140,7 @@ export class Daemon {
   }
 
   /**
-   * Stops it.
+   * Stops the daemon.
    * @returns its exit code, or the signal that ended it.
    * @throws {Error} if it does not end.
    */

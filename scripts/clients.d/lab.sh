@@ -106,7 +106,7 @@ EMULATOR_SSL_KEY = '$work/key.pem'
 EMULATOR_AUTH_FILE = '$work/htpasswd'
 EMULATOR_STATE_DIR = '$work/state'
 EMULATOR_CONSOLE_SSH_PORT = 0
-# For guests without acceleration on a busy host.
+# Guests without acceleration are slow on a busy host.
 EMULATOR_LIBVIRT_TIMEOUT_SECONDS = 30
 END
   printf '%s\n' "$@" >>"$work/bmc-daemon.conf"

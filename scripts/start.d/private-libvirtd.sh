@@ -53,11 +53,11 @@ can_make_namespaces() {
   [ "$(id -u)" = 0 ] && unshare --mount --pid --fork --mount-proc true 2>/dev/null
 }
 
-# Starts it and sets libvirt_uri.
+# Starts the private libvirtd and sets libvirt_uri.
 start_private_libvirtd() {
   lock_state || die "Another scripts/start has a private libvirtd already; end that one first, or use it: --libvirt-uri with the URI
 that it printed"
-  # Not below `state`, because the path of a socket has at most 107 bytes.
+  # The folder is not below `state`, because the path of a socket has at most 107 bytes.
   libvirtd_run=$(mktemp -d /tmp/rackless-libvirtd.XXXXXX)
   local log=$state/log/libvirtd.out
   # setsid: Ctrl-C reaches only the script, which then ends everything in order.
@@ -98,7 +98,7 @@ that it printed"
 $(tail -n 5 "$log" 2>/dev/null)"
 }
 
-# Ends it and all its guests.
+# Ends the private libvirtd and all its guests.
 stop_private_libvirtd() {
   exec {libvirtd_hold}>&-
   wait "$libvirtd_pid" 2>/dev/null || true

@@ -324,7 +324,7 @@ describe('a health check that fails again and again', () => {
     const warning = {
       level: 'warn',
       message: 'a request could not be served',
-      // Only the message, without a stack.
+      // The log has only the message, without a stack.
       error: unavailable.message,
     };
     const levels = [];

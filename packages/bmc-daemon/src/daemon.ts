@@ -46,7 +46,7 @@ interface DaemonOptions {
 export interface Daemon {
   /** URLs at which the service listens: `http://127.0.0.1:8000`. */
   readonly addresses: readonly string[];
-  /** Reads configuration, certificate and key again. Logs faults; the old values then stay. */
+  /** Reads configuration, certificate and key again. Logs faults, and then keeps the old values. */
   reload(): void;
   /** Waits for running requests, then closes everything. The caller flushes the log. */
   close(): Promise<void>;

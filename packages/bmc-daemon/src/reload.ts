@@ -26,7 +26,7 @@ interface ReloadOptions {
 /**
  * Applies the settings that can change, and logs which changed, which need a restart, and which are
  * wrong. Never throws.
- * @returns the certificate of HTTPS; undefined for plain HTTP, or if the old one stays.
+ * @returns the certificate of HTTPS; undefined for plain HTTP, or if the old certificate stays in use.
  */
 export function reloadSettings(options: ReloadOptions): TlsOptions | undefined {
   const { live, reread, setTls, log } = options;

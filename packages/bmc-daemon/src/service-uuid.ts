@@ -73,7 +73,7 @@ export async function uuidOf(
   { settings, log }: { readonly settings: Settings; readonly log: Pick<Log, 'warn' | 'error'> },
 ): Promise<string> {
   const { fakeDriver, osCloud, libvirtUri } = settings;
-  // Hosts come and go, and the UUID stays.
+  // The UUID does not depend on the hosts of a list, which may change.
   const libvirt = typeof libvirtUri === 'string' ? libvirtUri : 'libvirt hosts';
   const hypervisor = fakeDriver ? 'fake' : (osCloud ?? libvirt);
   const own = serviceUuid({ service: `${hypervisor} ${settings.listenPort}`, stateDir, log });

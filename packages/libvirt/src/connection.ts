@@ -84,7 +84,7 @@ export class Connection implements Caller {
   }
 
   call<A, R>(procedure: Procedure<A, R>, args: A, options: SubmitOptions = {}): Promise<R> {
-    // Not an async function: this needs one promise per call instead of three.
+    // This is not an async function, so a call needs one promise instead of three.
     return new Promise<R>((resolve, reject) => {
       this.#submit(procedure, args, options, reject, (body) => {
         resolve(decodeExactly(procedure.result, body));

@@ -107,7 +107,7 @@ function readAuthority(authority: string): Pick<LibvirtUri, 'user' | 'host' | 'p
   const rest = authority.slice(at + 1);
   const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:[\]]*))(?::(\d{0,5}))?$/.exec(rest) ?? [];
   if (bracketed === undefined && plain === undefined) {
-    // Without the text, which may be the beginning of a password with a slash.
+    // The message omits the text, which may be the beginning of a password with a slash.
     throw new Error('after // there is no host with an optional port; an IPv6 address needs brackets');
   }
   const port = digits === undefined || digits === '' ? null : Number(digits);

@@ -103,7 +103,7 @@ async function askAndGo(credentials: string): Promise<Socket> {
     `GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${Buffer.from(credentials).toString('base64')}\r\n\r\n`,
   );
   const { socket } = await asked;
-  // Not `once` of node:events: the reset is an error of this socket first.
+  // `once` of node:events would reject, because the socket first reports the reset as an error.
   const closed = new Promise((resolve) => socket.once('close', resolve));
   client.resetAndDestroy();
   await closed;

@@ -237,7 +237,7 @@ function timer(ms: number, call: () => void): () => void {
 /** bcrypt's cost if the file has no users. */
 const DEFAULT_COST = 12;
 
-/** Returns a bcrypt hash of this cost that matches no known password. */
+/** Returns a bcrypt hash of the given cost that matches no known password. */
 export function decoyOfCost(cost: number): string {
   return `$2b$${String(cost).padStart(2, '0')}$${'rackless'.repeat(7).slice(0, 53)}`;
 }

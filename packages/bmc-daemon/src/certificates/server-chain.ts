@@ -99,7 +99,7 @@ export async function pairFault(certificates: readonly X509Certificate[], key: K
     return undefined;
   } catch (error) {
     if (errorCode(error) === 'ABORT_ERR') return `a test handshake did not end within ${HANDSHAKE_MS / 1000} s`;
-    const { reason } = error as { readonly reason?: unknown }; // Node's own property of OpenSSL's errors
+    const { reason } = error as { readonly reason?: unknown }; // Node adds this property to errors of OpenSSL.
     return `OpenSSL rejects the certificate with this key${typeof reason === 'string' ? `: ${reason}` : ''}`;
   }
 }

@@ -21,7 +21,7 @@ function hubOn(driver: Parameters<typeof createConsoleHub>[0]['driver']): Consol
 }
 
 /**
- * Attaches a listener to a console whose attempts give these results in this order.
+ * Attaches a listener to a console whose attempts give the results of a list in its order.
  * @param after the result of all later attempts.
  */
 function attachedTo(answers: (DriverError | Duplex)[], after: DriverError): { ear: Ear; warnings: readonly unknown[] } {

@@ -13,7 +13,9 @@ export function libvirtHosts({ libvirtUri: uris }: Pick<Settings, 'libvirtUri'>)
   return hostFaults(uris).length === 0 ? hostsOf(uris) : [];
 }
 
-/** Returns the command that changes the URI of one host. The other hosts of a list stay. */
+/**
+ * Returns the command that changes the URI of one host. The other hosts of a list do not change.
+ */
 export function changeUri(examined: Examined, from: string, to: string): string {
   const { settings, origins } = examined.loaded;
   if (typeof settings.libvirtUri === 'string') return changeSetting(examined, 'libvirtUri', to);

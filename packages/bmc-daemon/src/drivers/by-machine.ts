@@ -6,8 +6,8 @@ import { DriverError } from './driver-error.js';
 import type { SystemRef } from './snapshot/system-snapshot.js';
 
 /**
- * Returns the machine with this UUID (any case). If there is none, returns all machines with this
- * name, because two hosts can have machines with equal names.
+ * Returns the machine with the given UUID (any case). If there is none, returns all machines with
+ * the given name, because two hosts can have machines with equal names.
  */
 export function matching<Ref extends SystemRef>(machines: readonly Ref[], id: string): readonly Ref[] {
   const lower = id.toLowerCase();
@@ -16,7 +16,7 @@ export function matching<Ref extends SystemRef>(machines: readonly Ref[], id: st
 }
 
 /**
- * Returns the only machine with this UUID or name.
+ * Returns the only machine with the given UUID or name.
  * @throws {DriverError} notFound, if there is none, or if several machines have the name.
  */
 export function onlyMachine<Ref extends SystemRef>(machines: readonly Ref[], id: string): Ref {

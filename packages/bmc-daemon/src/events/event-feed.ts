@@ -31,8 +31,8 @@ export interface EventFeed {
    */
   add(subscriber: Subscriber): () => void;
   /**
-   * Returns all events after the event with this id; all stored events for an unknown id, or for an
-   * id of an earlier process.
+   * Returns all events after the event with the given id; all stored events for an unknown id, or
+   * for an id of an earlier process.
    */
   since(id: string): Replay;
   /**

@@ -70,7 +70,7 @@ export function createFilter(wanted: Wanted): EventFilter {
   };
 }
 
-/** Returns whether a resource has this URI, or is below it if `subordinates` is set. */
+/** Returns whether a resource has the given URI, or is below it if `subordinates` is set. */
 export function isAt(origin: string, uri: string, subordinates: boolean): boolean {
   return origin === uri || (subordinates && origin.startsWith(`${uri}/`));
 }

@@ -118,7 +118,7 @@ export function originAddress(address: string): string {
 }
 
 /**
- * Renders the payload for these events.
+ * Renders the payload for the given events.
  * @param context the subscriber's context.
  */
 export function renderEvents(events: readonly FeedEvent[], context: string | null): string {

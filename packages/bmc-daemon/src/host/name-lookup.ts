@@ -112,7 +112,8 @@ function byFamily(a: LookupAddress, b: LookupAddress): number {
 }
 
 /**
- * Returns whether a server answered that the name, or its addresses of this family, do not exist.
+ * Returns whether a server answered that the name, or the addresses of the requested family, do not
+ * exist.
  */
 function isAbsence({ code }: NodeJS.ErrnoException): boolean {
   return code === 'ENODATA' || code === 'ENOTFOUND';

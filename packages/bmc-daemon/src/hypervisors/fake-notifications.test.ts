@@ -27,7 +27,7 @@ describe('notifications of the fake driver', () => {
     warnings = [];
     server = createServer((request, response) => {
       void text(request).then((body) => {
-        received.push(JSON.parse(body) as SystemNotification); // the daemon's own body
+        received.push(JSON.parse(body) as SystemNotification); // The daemon sends this object.
         response.end();
         arrivals.emit('notification');
       });

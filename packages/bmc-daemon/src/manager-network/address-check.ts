@@ -75,8 +75,8 @@ export function checkAddress(
 }
 
 /**
- * Returns whether a route is the connected route of this network, which another manager's address
- * added.
+ * Returns whether a route is the connected route of an address: another manager's address has then
+ * added the route.
  */
 function isSame(route: HostRoute, { address, prefix, device }: DeviceAddress): boolean {
   return route.isConnected && route.device === device && route.prefix === prefix && overlap(route, { address, prefix });

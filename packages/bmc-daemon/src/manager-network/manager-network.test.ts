@@ -213,7 +213,7 @@ describe('the network of managers', () => {
       host.failWith(new HostAddressError('notPermitted', 'no'));
       await jest.advanceTimersByTimeAsync(35_000);
       expect(warned).toEqual(['restoring the manager address 192.0.2.9 on eth0 failed']);
-      // Not active: the manager uses the addresses of the host.
+      // The address is not active: the manager uses the addresses of the host.
       expect(network.viewOf(a).interfaces[0]).toMatchObject({
         ipv4: [{ address: '192.0.2.1', isOwn: false }],
         ownIpv4: [{ address: '192.0.2.9', prefix: 24 }],

@@ -59,7 +59,7 @@ export interface ManagerNetwork extends MachineAddresses {
    * @param isGone called for each machine with settings.
    */
   forget(isGone: (uuid: string) => boolean): Promise<void>;
-  /** Removes all addresses from the host. The stored settings stay. */
+  /** Removes all addresses from the host. The stored settings do not change. */
   close(): Promise<void>;
 }
 

@@ -30,7 +30,7 @@ export interface ImageHosts {
    */
   check(url: URL): void;
   /**
-   * Returns the lookup for the socket of this URL. It fails with an {@link ImageError}
+   * Returns the name lookup for the socket of a URL. The lookup fails with an {@link ImageError}
    * mediaForbidden.
    */
   lookupFor(url: URL): LookupFunction;

@@ -64,7 +64,7 @@ async function serveRaw(answer: (socket: Socket) => void): Promise<URL> {
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/images/boot.iso`);
 }
 
-/** Sends these bytes again and again, one write at a time, until the client is gone. */
+/** Sends the given bytes again and again, one write at a time, until the client is gone. */
 function repeat(socket: Socket, bytes: string): void {
   const next = (): void => {
     if (socket.writable) socket.write(bytes, () => setTimeout(next, 1).unref());

@@ -15,7 +15,7 @@ export interface ImageRequest {
 
 /**
  * Returns the URL for a machine's metadata: without user name, password and fragment. The query
- * stays, so that a repeated insert of the same URL is recognized.
+ * is not removed, so that a repeated insert of the same URL is recognized.
  */
 export function storedUrl(url: URL): string {
   return `${url.protocol}//${url.host}${url.pathname}${url.search}`;

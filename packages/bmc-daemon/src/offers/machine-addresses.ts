@@ -13,7 +13,7 @@ export interface MachineAddresses {
    */
   readonly scopeOf: (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string | null;
   /**
-   * Returns the UUID of the machine whose manager has this address; null for an address of the
+   * Returns the UUID of the machine whose manager has the given address; null for an address of the
    * host.
    */
   machineAt(address: string): string | null;

@@ -48,8 +48,8 @@ const allow = 'GET, HEAD';
 const readsAtOnce = 8;
 
 /**
- * Creates the handler of these routes. Like the Redfish pipeline, it answers one request, resolves
- * when the connection has the answer or is closed, and never rejects.
+ * Creates the handler of a list of routes. Like the Redfish pipeline, it answers one request,
+ * resolves when the connection has the answer or is closed, and never rejects.
  */
 export function createPages(
   options: PagesOptions,

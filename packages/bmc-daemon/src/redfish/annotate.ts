@@ -52,8 +52,8 @@ export function annotate(resource: JsonObject, entity: string, options: Annotate
 }
 
 /**
- * Replaces links to deprecated URIs. The resource's own `@odata.id` stays, because the service
- * still answers at that URI.
+ * Replaces links to deprecated URIs. The resource's own `@odata.id` is not replaced, because the
+ * service still answers at that URI.
  */
 function relinked(resource: JsonObject, currentUri: (uri: string) => string): JsonObject {
   const linksOf = (object: JsonObject): JsonObject =>

@@ -21,7 +21,7 @@ export function preconditionsOf({ headers }: Pick<IncomingMessage, 'headers'>): 
   return { ifMatch: headers['if-match'], ifNoneMatch: headers['if-none-match'] };
 }
 
-/** Returns a strong, quoted entity tag of this text. */
+/** Returns a strong, quoted entity tag of a text. */
 export function entityTag(text: string): string {
   return tagOfDigest(createHash('sha256').update(text).digest('base64url'));
 }
@@ -43,7 +43,8 @@ export function ifMatchHolds(header: string, etag: string): boolean {
 }
 
 /**
- * Returns whether the client already has this body (304). Weak comparison: `W/"x"` equals `"x"`.
+ * Returns whether the client already has the body with the given ETag (304). Weak comparison:
+ * `W/"x"` equals `"x"`.
  */
 export function ifNoneMatchHolds(header: string, etag: string): boolean {
   // Fast path: nearly every client sends a single tag.

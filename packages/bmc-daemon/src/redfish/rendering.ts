@@ -79,7 +79,7 @@ export function createRenderer<Services>(resource: Resource<Services>, options: 
 
   const volatileOf = (services: Services): Volatile => resource.volatile?.(services) ?? noneVolatile;
 
-  /** Returns the cached body of an entity, with these values of its volatile properties. */
+  /** Returns the cached body of an entity, with the given values of its volatile properties. */
   const bodyOf = ({ entity, params, self, services, cached }: Rendered<Services>, volatile: Volatile): JsonObject => {
     cached.body ??= render(entity, params, self, services);
     return volatile === noneVolatile ? cached.body : { ...cached.body, ...volatile };

@@ -34,7 +34,10 @@ export type MatchedPath = Match<Endpoint>;
 
 /** The served paths. */
 interface Tree {
-  /** Returns the endpoint of a path, preferably one with this method; undefined if no resource has the path. */
+  /**
+   * Returns the endpoint of a path, preferably one with the given method; undefined if no resource
+   * has the path.
+   */
   match(path: string, method: string): MatchedPath | undefined;
   /**
    * Checks the privileges for a request, and runs the operation of its path and method.

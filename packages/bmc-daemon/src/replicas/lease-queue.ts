@@ -84,7 +84,8 @@ export class LeaseQueues {
   }
 
   /**
-   * Removes the waiting tickets of a key with this label, at all replicas. The first ticket stays.
+   * Removes the waiting tickets of a key with the given label, at all replicas. Does not remove the
+   * first ticket.
    * @param options `before`: only tickets in front of the first one with that label.
    */
   async cancelWaiting(

@@ -13,7 +13,7 @@ export type SystemWith<Name extends keyof SystemDetails> = SystemSnapshot & Pick
 /** The details that Bios shows. */
 export const biosDetails = ['firmware'] as const satisfies readonly (keyof SystemDetails)[];
 
-/** Returns whether a machine has these details. */
+/** Returns whether a machine has the given details. */
 export function hasDetails<Name extends keyof SystemDetails>(
   system: SystemSnapshot,
   ...names: readonly Name[]

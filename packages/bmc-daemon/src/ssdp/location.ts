@@ -45,8 +45,8 @@ export function localAddressFor(address: string, port: number): Promise<string |
 }
 
 /**
- * Returns the URL of the service root at this address; undefined if the service does not listen
- * there.
+ * Returns the URL of the service root at the given address; undefined if the service does not
+ * listen there.
  */
 export function locationOf(address: string, { addresses, everywhere }: ServiceAddresses): string | undefined {
   const known = addresses.find((candidate) => hostOf(candidate) === address);

@@ -90,7 +90,7 @@ export function searchAnswer(
   );
 }
 
-/** Builds the notification that the service is available at this URL. */
+/** Builds the notification that the service is available at the given URL. */
 export function aliveMessage({ uuid, product }: Announced, location: string, maxAgeSeconds: number): string {
   return lines(
     'NOTIFY * HTTP/1.1',

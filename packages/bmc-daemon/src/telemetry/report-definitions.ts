@@ -57,7 +57,7 @@ export interface ReportDefinitions {
   /** @throws {StateFileError} */
   change(uuid: string, change: DefinitionChange): Awaitable<void>;
   /**
-   * Removes the definitions of all machines that are not in this set.
+   * Removes the definitions of all machines that are not in the given set.
    * @throws {StateFileError}
    */
   retain(uuids: ReadonlySet<string>): Awaitable<void>;
@@ -113,7 +113,7 @@ export function openReportDefinitions(file: StateFile<TelemetryState>): FileDefi
         return { ...state, definitions: Object.fromEntries(left) };
       });
     },
-    // Never called, because only this process writes the file.
+    // Ignores listeners: only this process writes the file, so no other process changes it.
     onChange: () => undefined,
   };
 }

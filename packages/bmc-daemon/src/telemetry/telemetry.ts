@@ -106,7 +106,7 @@ export function createTelemetry(options: TelemetryOptions & { readonly definitio
   });
   /**
    * Removes the data of a removed machine. To rename a machine, libvirt undefines and defines it
-   * again; the report definition then stays.
+   * again. The report definition is then not removed.
    */
   const tidy = async (uuid: string): Promise<void> => {
     try {

@@ -93,7 +93,7 @@ export class SshClient {
     this.#child.stdout.resume();
   }
 
-  /** Waits for this output after the last match. */
+  /** Waits for the given output after the last match. */
   async waitFor(wanted: string | RegExp): Promise<void> {
     const until = Date.now() + PATIENCE_MS;
     const timer = setInterval(() => this.#wakeAll(), 1000);

@@ -27,7 +27,7 @@ import { dmtfRules, type DmtfRules } from './dmtf-rules.js';
 const silent = { info: () => undefined, warn: () => undefined, debug: () => undefined };
 
 interface Host {
-  /** Starts a driver with this number of machines. */
+  /** Starts a driver with the given number of machines. */
   readonly withMachines: (count: number) => Promise<HypervisorDriver>;
   readonly close: () => Promise<void>;
 }

@@ -25,7 +25,7 @@ const override = async (machine: string) => {
   const { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled } = at(
     await service.get(machine),
     'Boot',
-  ) as Body; // Rows RF-25 and RF-26.
+  ) as Body; // Rows RF-25 and RF-26 require an object.
   return [target, enabled];
 };
 const setOverride = (machine: string, BootSourceOverrideTarget: string, BootSourceOverrideEnabled: string) =>
@@ -67,7 +67,7 @@ describe('power', () => {
 describe('a boot override', () => {
   it('has lists of its allowable values, on every machine', async () => {
     for (const machine of machines) {
-      const boot = at(await service.get(machine), 'Boot') as Body; // Rows RF-25 to RF-29.
+      const boot = at(await service.get(machine), 'Boot') as Body; // Rows RF-25 to RF-29 require an object.
       expect(boot['BootSourceOverrideTarget@Redfish.AllowableValues']).toEqual(expect.arrayContaining(['Pxe']));
       expect(boot['BootSourceOverrideEnabled@Redfish.AllowableValues']).toEqual(
         expect.arrayContaining(['Disabled', 'Once', 'Continuous']),

@@ -83,7 +83,7 @@ export class Guest extends Machine {
     return (await this.serial.waitFor(BOOT, BOOT_MS)).trim();
   }
 
-  /** Waits for this output. */
+  /** Waits for the given output. */
   async waitFor(text: string): Promise<void> {
     await this.serial.waitFor(new RegExp(`${text}\\b`), BOOT_MS);
   }

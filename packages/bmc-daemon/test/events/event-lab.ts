@@ -37,7 +37,7 @@ export interface Lab {
   /** Returns the body of a GET with status 200. */
   get(path: string): Promise<Body>;
   post(path: string, body?: object): Promise<Received>;
-  /** Publishes an event of a machine with this text. */
+  /** Publishes an event of a machine with the given text. */
   publish(uuid: string, detail: string): void;
   readonly logged: readonly string[];
   close(): Promise<void>;
@@ -217,7 +217,7 @@ export interface StreamClient {
   close(): void;
 }
 
-/** Opens the stream with this query and these headers. */
+/** Opens the stream with the given query and the given headers. */
 export async function openStream(
   { port }: Pick<Client, 'port'>,
   query = '',

@@ -100,7 +100,7 @@ export function machineXml(
   <devices><disk type='file' device='cdrom'><target dev='sda' bus='sata'/><readonly/></disk></devices></domain>`;
 }
 
-/** Returns the UUID with this number. */
+/** Returns the UUID with the given number. */
 export const uuidOf = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 
 /** A started driver with its log and its changes. */
@@ -119,7 +119,10 @@ interface LabOptions {
   readonly opened?: (driver: HypervisorDriver, name: string) => void;
 }
 
-/** Starts a driver for these hosts, and waits until all answer unless `wait` is false. The caller closes it. */
+/**
+ * Starts a driver for the given hosts, and waits until all answer unless `wait` is false. The
+ * caller closes it.
+ */
 export async function startHosts(
   hosts: readonly Pick<LabHost, 'name' | 'uri'>[],
   options: LabOptions = {},

@@ -1,6 +1,6 @@
 /**
- * Tests a host that hangs or is gone, with real libvirtds: its machines stay, and other hosts do
- * not wait.
+ * Tests a host that hangs or is gone, with real libvirtds: its machines stay in the collection,
+ * and requests for other hosts do not wait.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

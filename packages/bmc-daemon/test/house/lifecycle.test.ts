@@ -34,7 +34,7 @@ const failing = defineResource({
       body: z.strictObject({ kind: z.string() }),
       run: (_machine, { kind }) => {
         if (kind === 'task') return { task: { monitor: '/redfish/v1/Systems/1', task: '/redfish/v1/Systems/1' } };
-        throw new DriverError(kind as DriverErrorKind, 'resetting the machine: it refuses'); // The tests' own words.
+        throw new DriverError(kind as DriverErrorKind, 'resetting the machine: it refuses'); // The tests pass only kinds of errors.
       },
     },
   },

@@ -47,7 +47,7 @@ async function prepared({ before }: Operation): Promise<Fingerprint> {
 }
 
 /**
- * Waits until the host has one of these states.
+ * Waits until the host has one of the given states.
  * @returns the last state.
  */
 async function settled(expected: readonly Fingerprint[]): Promise<Fingerprint> {

@@ -28,7 +28,7 @@ const commands = {
 const relayUri = (): string => `qemu+unix:///system?socket=${relay.path}`;
 
 /**
- * Runs a command through the relay, and kills it before its changing call with this number.
+ * Runs a command through the relay, and kills it before its changing call with the given number.
  * @returns the call; null if the command has ended before.
  */
 async function kill(args: readonly string[], number: number): Promise<string | null> {

@@ -28,8 +28,8 @@ export class LabLibvirtd {
   private constructor(readonly libvirtd: PrivateLibvirtd) {}
 
   /**
-   * Starts it with the bridges br0 and br1, the active network `default` on br0, and the pool
-   * `default`.
+   * Starts the libvirtd with the bridges br0 and br1, the active network `default` on br0, and the
+   * pool `default`.
    * @param settings further lines of qemu.conf.
    */
   static async start(settings: readonly string[] = []): Promise<LabLibvirtd> {
@@ -95,5 +95,5 @@ export class LabLibvirtd {
 
 /** Returns the results in the output of `--json`. */
 export function reportsIn(stdout: string): readonly JsonReport[] {
-  return (JSON.parse(stdout) as { readonly machines: readonly JsonReport[] }).machines; // the format of --json
+  return (JSON.parse(stdout) as { readonly machines: readonly JsonReport[] }).machines; // --json prints this object.
 }

@@ -1,6 +1,6 @@
 /**
  * Counts the libvirt calls of each operation, and of whole requests over HTTP, on the wire.
- * Compares them with the tables of docs/internals/libvirt-calls.md.
+ * Compares the counted calls with the tables of docs/internals/libvirt-calls.md.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -155,14 +155,14 @@ describe('a change of a machine that is off', () => {
 
 describe('a change of a running machine', () => {
   it.each<[string, number, number, Operation, Operation]>([
-    // The definition and the running instance.
+    // Parses the definition and the running instance.
     ['boot once', 2, 1, change({ boot: once }), nothing],
     ['boot continuously', 2, 1, change({ boot: continuous }), nothing],
     ['indicator', 1, 1, change({ indicator: 'lit' }), nothing],
-    // Also the definition after the guest has changed, to remove the intent.
+    // Also parses the definition after the change of the guest, to remove the intent.
     ['boot continuously, own order and asset tag', 3, 2, change(several), nothing],
     ['insert', 3, 2, insert, nothing],
-    // Also both texts after the drive is empty, and the definition for unused images.
+    // Also parses both texts after the drive is empty, and the definition to find unused images.
     ['eject', 5, 2, eject, insert],
   ])('parses and makes few texts: %s', async (_what, parses, texts, run, before) => {
     expectAtMost(await countOf(run, before, true), parses, texts);

@@ -81,7 +81,7 @@ async function facts(system: CompleteSnapshot = running) {
   return Object.fromEntries(await reader.read(machine, system));
 }
 
-/** Reads until a guest has this host name. */
+/** Reads until a guest has the given host name. */
 async function waitForHostName(name: string): Promise<void> {
   for (let turn = 0; (await facts())[lab]?.hostName !== name; turn += 1) {
     if (turn === 4_800) throw new Error(`waiting for the host name ${name}: not there after 120 s`);

@@ -71,7 +71,8 @@ describeSsh('a libvirt on another host, over ssh', () => {
     const [echoed] = (await once(stream, 'data', { signal: AbortSignal.timeout(240_000) })) as [Buffer];
     expect(echoed.toString()).toBe('x');
     stream.destroy();
-    // Without the boot id of this host, which says nothing about the other host.
+    // The instance has no boot id, because the boot id of this host says nothing about the other
+    // host.
     expect(await driver.console.instance('echo')).toMatch(/^ \d+$/);
     await driver.power('echo', 'destroy');
   });

@@ -8,7 +8,7 @@ import type { Body } from '../support/served-resources.js';
 const at = servedCloud();
 const system = `/redfish/v1/Systems/${idOf(1)}`;
 const log = `${system}/LogServices/ActionLog`;
-const membersOf = (body: Body) => body['Members'] as Body[]; // the entries of a log
+const membersOf = (body: Body) => body['Members'] as Body[]; // Every log has this list.
 const action = (id: string, parts: object = {}) => ({
   action: 'reboot',
   request_id: id,

@@ -8,7 +8,7 @@ import type { Body } from '../support/served-resources.js';
 const at = servedCloud();
 const system = `/redfish/v1/Systems/${idOf(1)}`;
 const log = `${system}/LogServices/ConsoleLog`;
-const membersOf = (body: Body) => body['Members'] as Body[]; // the entries of a log
+const membersOf = (body: Body) => body['Members'] as Body[]; // Every log has this list.
 const requests = () => at.requestsTo('/compute').filter((line) => line.startsWith('POST'));
 
 /** Lets the cloud answer requests for the output. @returns the bodies of these requests. */

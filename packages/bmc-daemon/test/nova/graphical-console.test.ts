@@ -12,8 +12,8 @@ const action = `${system}/Actions/Oem/RacklessComputerSystem.OpenConsole`;
 const url = 'https://console.example/vnc_auto.html?path=%3Ftoken%3Dsecret';
 
 /**
- * Gives the cloud consoles of one type, with this answer. @returns the types that the driver has
- * requested.
+ * Gives the cloud consoles of one type, with the given answer. @returns the types that the driver
+ * has requested.
  */
 function offer(type: string, answer: { readonly status: number; readonly body: object }): string[] {
   const asked: string[] = [];

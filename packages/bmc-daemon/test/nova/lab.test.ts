@@ -17,7 +17,7 @@ const reset = (url: string, name: string, type: string) =>
 /** Returns the names of the machines that the daemon serves. */
 async function namesOf(url: string): Promise<readonly unknown[]> {
   const { Members: members } = await read(url, `${systems}?$expand=.`);
-  return (members as Body[]).map((member) => member['Name']).sort(); // the members of a collection
+  return (members as Body[]).map((member) => member['Name']).sort(); // Every collection has this list.
 }
 
 withLab();
@@ -47,7 +47,7 @@ describeLab('a daemon before a cloud', () => {
       MemorySummary: { TotalSystemMemoryGiB: 0.063 },
     });
     const { Members: members } = await read(url, `${systems}/${id}/EthernetInterfaces`);
-    const [link] = members as Body[]; // the members of a collection
+    const [link] = members as Body[]; // Every collection has this list.
     expect(await read(url, String(link?.['@odata.id']))).toMatchObject({
       MACAddress: expect.stringMatching(/^fa:16:3e:/),
       LinkStatus: expect.stringMatching(/^Link/),
@@ -110,7 +110,7 @@ describeLab('a daemon before a cloud', () => {
     const values = await waitFor(
       async () => {
         const { MetricValues: all = [] } = await read(url, report);
-        const ids = (all as { readonly MetricId: string }[]).map(({ MetricId: id }) => id); // the values of a report
+        const ids = (all as { readonly MetricId: string }[]).map(({ MetricId: id }) => id); // Every value has an id.
         return ids.includes('CPUUtilization') ? ids : undefined;
       },
       () => 'the report of lab-1 does not have the load of its processors',
@@ -241,7 +241,7 @@ describeLab('a daemon before a faulty cloud', () => {
   /** Reads `lab-1` by its UUID, from Nova. */
   const readServer = async () => {
     const { Members: members } = await read(url, systems);
-    const [link] = members as Body[]; // the members of a collection
+    const [link] = members as Body[]; // Every collection has this list.
     return await send(url, 'GET', String(link?.['@odata.id']));
   };
   const isServerRead: (request: Parameters<Fault>[0]) => boolean = ({ url: path = '' }) =>

@@ -108,7 +108,7 @@ export function openOwner(): LabOwner {
     return text === '' ? undefined : (JSON.parse(text) as unknown);
   };
   const servers = async (): Promise<readonly LabServer[]> => {
-    const { servers: all } = (await get('/servers/detail')) as { readonly servers: Record<string, unknown>[] }; // Nova's list
+    const { servers: all } = (await get('/servers/detail')) as { readonly servers: Record<string, unknown>[] }; // Nova sends this object.
     return all.map((server) => ({
       ...(server as unknown as Pick<LabServer, 'id' | 'name' | 'image'>), // Nova's names
       vmState: String(server['OS-EXT-STS:vm_state']),
@@ -140,18 +140,18 @@ export function openOwner(): LabOwner {
     },
     create: async (name, parts) => {
       const { image } = await find('lab-2');
-      const flavors = (await get('/flavors')) as { readonly flavors: { readonly id: string }[] }; // Nova's list
+      const flavors = (await get('/flavors')) as { readonly flavors: { readonly id: string }[] }; // Nova sends this object.
       const body = {
         server: { name, imageRef: image.id, flavorRef: flavors.flavors[0]?.id, networks: 'none', ...parts },
       };
-      const { server } = (await post('/servers', body)) as { readonly server: { readonly id: string } }; // Nova's answer
+      const { server } = (await post('/servers', body)) as { readonly server: { readonly id: string } }; // Nova sends this object.
       await settled(server.id, 'active');
       return server.id;
     },
     createImage: async (name, properties, content) => {
       const body = { name, disk_format: 'iso', container_format: 'bare', ...properties };
       const { text } = await session.request({ method: 'POST', service: 'image', path: '/v2/images', body });
-      const { id } = JSON.parse(text) as { readonly id: string }; // Glance's answer
+      const { id } = JSON.parse(text) as { readonly id: string }; // Glance sends this object.
       const { signal } = new AbortController();
       const file = { body: Readable.from([content]), signal };
       await session.upload({ service: 'image', path: `/v2/images/${id}/file`, ...file });
@@ -164,7 +164,7 @@ export function openOwner(): LabOwner {
         path: '/volumes',
         body: { volume: { size: 1, name } },
       });
-      const { volume } = JSON.parse(text) as { readonly volume: { readonly id: string } }; // Cinder's answer
+      const { volume } = JSON.parse(text) as { readonly volume: { readonly id: string } }; // Cinder sends this object.
       const read = () => session.request({ method: 'GET', service: 'volume', path: `/volumes/${volume.id}` });
       await waitFor(
         async () => ((await read()).text.includes('"status": "available"') ? true : undefined),

@@ -81,7 +81,7 @@ export type StoredImage = Body & { readonly id: string; readonly status: string;
 /** Returns the images of the service in the lab. */
 export async function storedImages({ session }: LabOwner): Promise<readonly StoredImage[]> {
   const { text } = await session.request({ service: 'image', method: 'GET', path: '/v2/images?tag=rackless-media' });
-  return (JSON.parse(text) as { readonly images: StoredImage[] }).images; // Glance's list
+  return (JSON.parse(text) as { readonly images: StoredImage[] }).images; // Glance sends this object.
 }
 
 /** Waits until a guest has printed a text on its console since it was started. */

@@ -8,7 +8,7 @@ type Answer = (response: ServerResponse) => void;
 /** Returns the answer to a request; undefined: the lab answers. */
 export type Fault = (request: IncomingMessage) => Answer | undefined;
 
-/** Returns an answer of this status. */
+/** Returns an answer of the given status. */
 export function answerWith(status: number, headers: Readonly<Record<string, string>> = {}, text = ''): Answer {
   return (response) => void response.writeHead(status, headers).end(text);
 }

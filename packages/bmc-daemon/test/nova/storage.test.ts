@@ -10,7 +10,9 @@ import type { Body, Served } from '../support/served-resources.js';
 
 const at = servedCloud();
 
-/** Starts a daemon for a cloud with this Cinder. undefined: the cloud has no Cinder. */
+/**
+ * Starts a daemon for a cloud. `cinder`: answers of its Cinder; undefined: the cloud has no Cinder.
+ */
 async function serve(cinder?: NovaHandler): Promise<Served> {
   if (cinder !== undefined) at.cloud.others.set('volumev3', cinder);
   return await at.serve();

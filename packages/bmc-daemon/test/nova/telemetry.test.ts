@@ -26,7 +26,7 @@ const valuesOf = (report: Body): Readonly<Record<string, string>> => {
 };
 const asked = () =>
   test.cloud.requests.filter((line) => line.endsWith('/diagnostics')).map((line) => line.split('/')[3]);
-/** Sends this answer to requests for diagnostics. */
+/** Sends the given answer to requests for diagnostics. */
 const answerWith = (respond: (response: ServerResponse, id: string) => void): void =>
   test.answer((_request, response, path) => {
     if (!path.endsWith('/diagnostics')) return false;

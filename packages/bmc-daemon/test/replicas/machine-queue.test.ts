@@ -30,7 +30,7 @@ afterEach(async () => {
   await redis.stop();
 });
 
-/** Waits until the queue of a stage has this number of operations, of both replicas. */
+/** Waits until the queue of a stage has the given number of operations, of both replicas. */
 const queued = (count: number, stage = 'operation') =>
   waitFor(
     async () => ((await link.command(['ZCARD', `{bmc-daemon}:lease:queue:${stage}:u`])) === count ? true : undefined),

@@ -31,8 +31,8 @@ export class ConfigurationFolder {
   }
 
   /**
-   * Starts the daemon with these lines, as `bmc-daemon --config` does. By default it uses a free
-   * port of the loopback address, with machines in memory.
+   * Starts the daemon with the given lines, as `bmc-daemon --config` does. By default it uses a
+   * free port of the loopback address, with machines in memory.
    */
   async start(...lines: readonly string[]): Promise<Configured> {
     await this.stop();

@@ -29,7 +29,8 @@ const impossible = `${base}impossible`;
  * @param folder has `json-schema/`, like DSP8010.
  */
 export function dmtfSchemas(folder: string): DmtfSchemas {
-  // Not strict, because DMTF uses many additional keywords (longDescription, versionAdded, …).
+  // Ajv is not strict, because DMTF uses many additional keywords (longDescription, versionAdded,
+  // …).
   const ajv = new Ajv({ strict: false, allErrors: true, formats, validateSchema: false });
   ajv.addSchema({ $id: impossible, not: {} });
   const texts = new Map<string, string | undefined>();
@@ -72,7 +73,7 @@ export function dmtfSchemas(folder: string): DmtfSchemas {
       /"\$ref":\s*"(http[^"#]*)#([^"]*)"/g,
       (_, uri: string, pointer: string) => `"$ref":"${target(uri, pointer)}"`,
     );
-    const schema = JSON.parse(rewritten) as AnySchemaObject; // DMTF's file.
+    const schema = JSON.parse(rewritten) as AnySchemaObject; // DMTF's file has a schema.
     ajv.addSchema({ ...schema, $id: `${base}${file}` });
     return true;
   };

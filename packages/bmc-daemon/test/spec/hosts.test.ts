@@ -27,7 +27,7 @@ async function* eventsOf(stream: Response): AsyncGenerator<EventRecord, void> {
     const lines = (text + chunk).split('\n');
     text = lines.pop() ?? '';
     for (const line of lines.filter((each) => each.startsWith('data: '))) {
-      yield* (JSON.parse(line.slice(6)) as { Events: readonly EventRecord[] }).Events; // The service's own.
+      yield* (JSON.parse(line.slice(6)) as { Events: readonly EventRecord[] }).Events; // The service sends events.
     }
   }
 }
@@ -57,7 +57,7 @@ describe('several hosts', () => {
   const get = async (path: string): Promise<System> => {
     const response = await fetch(url + path);
     if (response.status !== 200) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-    return (await response.json()) as System; // The service's own.
+    return (await response.json()) as System; // The service sends a system.
   };
   const members = async (): Promise<readonly string[]> =>
     (await get(systems)).Members.map((member) => member['@odata.id'].slice(-36));
@@ -96,7 +96,7 @@ describe('several hosts', () => {
     expect((await reset(db, 'On')).status).toBe(204);
     expect(await right.virsh('domstate', 'db')).toContain('running');
     expect((await reset(db, 'ForceOff')).status).toBe(204);
-    // The machine moves, and its URI stays.
+    // The machine moves, and its URI does not change.
     await left.define({ uuid: db, name: 'db', title: 'moved' });
     await right.virsh('undefine', 'db');
     await daemon.logged(/^host left: connected to libvirt test/);

@@ -137,7 +137,7 @@ export class SerialLine {
   }
 
   /**
-   * Resolves when {@link events} has this length.
+   * Resolves when {@link events} has the given length.
    * @throws {Error} with the events so far after `timeoutMs`.
    */
   async reaches(length: number, timeoutMs = 120_000): Promise<readonly string[]> {

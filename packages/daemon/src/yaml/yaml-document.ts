@@ -234,7 +234,8 @@ class Reader {
   }
 
   /**
-   * Merges a mapping into another. Existing members stay, so earlier mappings override later ones.
+   * Merges a mapping into another. Existing members are not replaced, so earlier mappings override
+   * later ones.
    */
   #merge(members: Map<string, YamlNode>, source: YamlNode): void {
     if (source.kind === 'sequence') {

@@ -47,7 +47,7 @@ export class LinkHooks {
   }
 
   /**
-   * Runs every hook once on this connection, including hooks that are added meanwhile.
+   * Runs every hook once on the given connection, including hooks that are added meanwhile.
    * @throws {LibvirtError} if the connection ended or a call timed out. Do not use the connection
    *   then.
    */
@@ -69,7 +69,7 @@ export class LinkHooks {
     this.#entries.clear();
   }
 
-  /** Runs the hook on this connection, unless the hook already runs or has run there. */
+  /** Runs the hook on the given connection, unless the hook already runs or has run there. */
   #run(entry: Entry, connection: Connection): Promise<void> {
     if (entry.connection !== connection) {
       entry.connection = connection;

@@ -111,9 +111,9 @@ export interface Link extends Caller {
    */
   onConnected(hook: (connection: Caller) => Promise<void>): Hook;
   /**
-   * Calls `listener` with every event of this type. Events and replies are delivered in the order
-   * of arrival: an event that arrives before a reply is delivered before the call resolves. An
-   * error that the listener throws becomes an uncaught exception.
+   * Calls `listener` with every event of the given type. Events and replies are delivered in the
+   * order of arrival: an event that arrives before a reply is delivered before the call resolves.
+   * An error that the listener throws becomes an uncaught exception.
    * @returns a function that removes the listener.
    */
   onEvent<E>(event: EventProcedure<E>, listener: (event: E) => void): () => void;

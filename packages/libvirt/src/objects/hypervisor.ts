@@ -198,18 +198,18 @@ export class Hypervisor {
     return domains.map((domain) => new Domain(this.#link, domain));
   }
 
-  /** Returns the running domain with this id. @throws {LibvirtError} NO_DOMAIN. */
+  /** Returns the running domain with the given id. @throws {LibvirtError} NO_DOMAIN. */
   async domainLookupById(id: number, options?: CallOptions): Promise<Domain> {
     return this.#domain(await this.#link.call(domainProcedures.lookupById, { id }, options));
   }
 
-  /** Returns the domain with this name. @throws {LibvirtError} NO_DOMAIN. */
+  /** Returns the domain with the given name. @throws {LibvirtError} NO_DOMAIN. */
   async domainLookupByName(name: string, options?: CallOptions): Promise<Domain> {
     return this.#domain(await this.#link.call(domainProcedures.lookupByName, { name }, options));
   }
 
   /**
-   * Returns the domain with this UUID.
+   * Returns the domain with the given UUID.
    * @param uuid with or without hyphens, in upper or lower case.
    * @throws {LibvirtError} NO_DOMAIN.
    */
@@ -228,7 +228,8 @@ export class Hypervisor {
   }
 
   /**
-   * Starts a domain from this XML. If libvirt has no stored definition of the domain, it is transient.
+   * Starts a domain from the given XML. If libvirt has no stored definition of the domain, it is
+   * transient.
    * @param flags `DomainCreateFlags`.
    */
   async domainCreateXml(xml: string, flags = 0, options?: CallOptions): Promise<Domain> {
@@ -272,12 +273,12 @@ export class Hypervisor {
     return pools.map((pool) => new StoragePool(this.#link, pool));
   }
 
-  /** Returns the pool with this name. @throws {LibvirtError} NO_STORAGE_POOL. */
+  /** Returns the pool with the given name. @throws {LibvirtError} NO_STORAGE_POOL. */
   async storagePoolLookupByName(name: string, options?: CallOptions): Promise<StoragePool> {
     return new StoragePool(this.#link, await this.#link.call(storagePoolProcedures.lookupByName, { name }, options));
   }
 
-  /** Returns the pool with this UUID. @throws {LibvirtError} NO_STORAGE_POOL. */
+  /** Returns the pool with the given UUID. @throws {LibvirtError} NO_STORAGE_POOL. */
   async storagePoolLookupByUuid(uuid: string, options?: CallOptions): Promise<StoragePool> {
     return new StoragePool(this.#link, await this.#link.call(storagePoolProcedures.lookupByUuid, { uuid }, options));
   }
@@ -291,7 +292,7 @@ export class Hypervisor {
   }
 
   /**
-   * Returns the pool with this directory.
+   * Returns the pool with the given directory.
    * @throws {LibvirtError} NO_STORAGE_POOL if no active pool has it.
    */
   async storagePoolLookupByTargetPath(path: string, options?: CallOptions): Promise<StoragePool> {
@@ -317,13 +318,13 @@ export class Hypervisor {
     );
   }
 
-  /** Returns the volume with this key. @throws {LibvirtError} NO_STORAGE_VOL. */
+  /** Returns the volume with the given key. @throws {LibvirtError} NO_STORAGE_VOL. */
   async storageVolLookupByKey(key: string, options?: CallOptions): Promise<StorageVolume> {
     return new StorageVolume(this.#link, await this.#link.call(storageVolumeProcedures.lookupByKey, { key }, options));
   }
 
   /**
-   * Returns the volume with this path.
+   * Returns the volume with the given path.
    * @throws {LibvirtError} NO_STORAGE_VOL if no active pool contains the path, or if the file is
    *   newer than the last refresh.
    */
@@ -354,12 +355,12 @@ export class Hypervisor {
     return new Interface(this.#link, await this.#link.call(interfaceProcedures.lookupByMacString, { mac }, options));
   }
 
-  /** Returns the network with this name. @throws {LibvirtError} NO_NETWORK. */
+  /** Returns the network with the given name. @throws {LibvirtError} NO_NETWORK. */
   async networkLookupByName(name: string, options?: CallOptions): Promise<Network> {
     return new Network(this.#link, await this.#link.call(networkProcedures.lookupByName, { name }, options));
   }
 
-  /** Returns the network with this UUID. @throws {LibvirtError} NO_NETWORK. */
+  /** Returns the network with the given UUID. @throws {LibvirtError} NO_NETWORK. */
   async networkLookupByUuid(uuid: string, options?: CallOptions): Promise<Network> {
     return new Network(this.#link, await this.#link.call(networkProcedures.lookupByUuid, { uuid }, options));
   }

@@ -102,7 +102,7 @@ export class StoragePool implements StoragePoolRef {
     return volumes.map((volume) => new StorageVolume(this.#link, volume));
   }
 
-  /** Returns the volume with this name. @throws {LibvirtError} NO_STORAGE_VOL. */
+  /** Returns the volume with the given name. @throws {LibvirtError} NO_STORAGE_VOL. */
   async storageVolLookupByName(name: string, options?: CallOptions): Promise<StorageVolume> {
     const volume = await this.#link.call(storageVolumeProcedures.lookupByName, { pool: this, name }, options);
     return new StorageVolume(this.#link, volume);

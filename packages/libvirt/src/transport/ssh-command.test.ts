@@ -5,7 +5,7 @@ import { sshCommand } from './ssh-command.js';
 
 const always = [
   ...['-T', '-e', 'none', '-o', 'BatchMode=yes', '-o', 'ControlMaster=no'],
-  // Without it, ssh waits forever for the banner of a host after its client was killed.
+  // Without ConnectTimeout, ssh waits forever for the banner of a host after its client was killed.
   ...['-o', 'ConnectTimeout=60'],
 ];
 const netcatOf = (program: string, socket: string): string =>

@@ -50,7 +50,7 @@ function errorPayload(text: string): Buffer {
   return writer.finish();
 }
 
-/** Answers a stream call with these messages, in one write. */
+/** Answers a stream call with the given messages, in one write. */
 function answering<A>(procedure: Procedure<A, undefined>, order: readonly Message[]): void {
   fake.on(procedure, (_args, { client, serial }) => {
     client.socket.cork();

@@ -6,7 +6,7 @@ import { openToAll } from './authenticate.js';
 import { requireKeys, subprotocols } from './client-keys.js';
 
 const authenticate = requireKeys(new Set(['sk-one', 'sk-two']));
-/** Authenticates a WebSocket handshake with these headers. */
+/** Authenticates a WebSocket handshake with the given headers. */
 const ask = (headers: IncomingHttpHeaders) => authenticate({ headers }, subprotocols(headers));
 
 describe('client keys', () => {

@@ -18,7 +18,7 @@ const MAX_CACHED = 10_000;
  * @param now returns milliseconds since 1970.
  */
 export function virtualClients(store: Pick<Store, 'keys' | 'keysRevision'>, now: () => number = Date.now): FindClient {
-  // Only keys that exist, so that wrong keys do not fill the memory.
+  // Contains only keys that exist, so that wrong keys do not fill the memory.
   const cached = new Map<string, KeyClient>();
   let revision = store.keysRevision;
   const find = (key: string): KeyClient | undefined => {

@@ -104,7 +104,7 @@ async function allKeys(address: ProxyAddress): Promise<ListedKey[]> {
   const keys: ListedKey[] = [];
   for (let page = 1; ; page += 1) {
     const answer = await callProxy(address, 'GET', `/key/list?return_full_object=true&size=${PAGE_SIZE}&page=${page}`);
-    const { keys: more, total_pages: pages } = answer as { readonly keys: ListedKey[]; readonly total_pages: number }; // LiteLLM's answer
+    const { keys: more, total_pages: pages } = answer as { readonly keys: ListedKey[]; readonly total_pages: number }; // The proxy sends this object.
     keys.push(...more);
     if (page >= pages) return keys;
   }
@@ -136,7 +136,8 @@ export async function keyCommand(args: readonly string[], environment: NodeJS.Pr
   const write = (text: string) => void process.stdout.write(`${text}\n`);
   const addressOf = (): ProxyAddress => ({
     url: command.opts<GlobalOptions>().url ?? environment['LITELLM_PROXY_URL'] ?? 'http://127.0.0.1:4000',
-    // Not an option: other users of the host can read the arguments of a process.
+    // The key is not an option, because other users of the host can read the arguments of a
+    // process.
     key: environment['LITELLM_MASTER_KEY'] ?? environment['LITELLM_PROXY_API_KEY'] ?? '',
   });
   const command = createCommand(addressOf, write);

@@ -12,7 +12,7 @@ const response = () => new EventEmitter() as unknown as ServerResponse;
 describe('the queue of a full proxy', () => {
   it('holds nothing of a request whose client has gone, although an earlier request still waits', () => {
     setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void; // the function of V8
+    const collect = runInNewContext('gc') as () => void; // V8 offers this function.
     const overload = createOverload();
     overload.setLimits(settings);
     const unexpected = () => {

@@ -142,7 +142,7 @@ describe('a body that is too large', () => {
     });
     for (let piece = 0; piece < 200; piece += 1) sent.write(Buffer.alloc(10_000, 0x20));
     sent.end();
-    const [response] = (await once(sent, 'response')) as [AsyncIterable<Buffer> & { statusCode: number }]; // Node's documentation
+    const [response] = (await once(sent, 'response')) as [AsyncIterable<Buffer> & { statusCode: number }]; // Node's event has this argument.
     let text = '';
     for await (const chunk of response) text += chunk.toString();
     expect([response.statusCode, JSON.parse(text)]).toEqual([413, tooLarge('')]);
@@ -171,7 +171,7 @@ describe('a body that is too large', () => {
     sent.flushHeaders();
     await once(sent, 'continue');
     sent.end(text);
-    const [response] = (await once(sent, 'response')) as [{ statusCode: number; resume(): void }]; // Node's documentation
+    const [response] = (await once(sent, 'response')) as [{ statusCode: number; resume(): void }]; // Node's event has this argument.
     response.resume();
     expect(response.statusCode).toBe(200);
   });

@@ -165,7 +165,7 @@ function unescape(spelled: string): string | undefined {
   try {
     return String(JSON.parse(spelled));
   } catch {
-    // Not a JSON string: the caller then returns undefined for the whole object.
+    // The text is not a JSON string. The caller then returns undefined for the whole object.
     return undefined;
   }
 }

@@ -20,7 +20,7 @@ type Decision<Context> = 'remove' | 'keep' | { readonly within: Context };
 type Chooser<Context> = (context: Context, key: string | number, valueStart: number) => Decision<Context>;
 
 /**
- * Removes what `choose` selects, with the commas that belong to it. All other bytes stay.
+ * Removes what `choose` selects, with the commas that belong to it. All other bytes are unchanged.
  * @param value a complete, verified JSON value without surrounding text, within the scanner's depth
  * limit.
  * @param context passed to `choose` for the members of the value itself.

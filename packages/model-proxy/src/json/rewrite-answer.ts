@@ -1,6 +1,7 @@
 /**
  * Replaces the model's name in an answer, and adds missing fields that are nullable in OpenAI's
- * API. All other bytes stay. Answers are not verified: text that is not JSON is returned unchanged.
+ * API. All other bytes are unchanged. Answers are not verified: text that is not JSON is returned
+ * unchanged.
  */
 import { findLastMember } from './last-member.js';
 import { arrayElements, findValue, nextKey, objectMembers, skipSpace, type Span } from './navigate.js';
@@ -162,7 +163,7 @@ function findByScanning(
       if (place !== undefined) return { start: start + place.start, end: start + place.end };
     }
   } catch {
-    // Not JSON: the answer is forwarded unchanged.
+    // The text is not JSON, so the answer is forwarded unchanged.
   }
   return undefined;
 }

@@ -63,7 +63,9 @@ export interface MemberChanges {
   readonly added?: readonly (readonly [key: string, text: string | Buffer])[];
 }
 
-/** Makes the edits for these changes. The result has exactly one comma between any two members. */
+/**
+ * Makes the edits for the given changes. The result has exactly one comma between any two members.
+ */
 export function memberEdits(object: Pick<JsonObject, 'members' | 'start'>, changes: MemberChanges): JsonEdit[] {
   const members = object.members;
   const removed = changes.removed ?? nothingRemoved;

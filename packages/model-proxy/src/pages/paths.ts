@@ -17,7 +17,7 @@ export const pagePaths: ReadonlyMap<string, PagePath> = new Map([
   ['/', { open: true }],
   ['/routes', { open: true }],
   ['/metrics', { open: true }],
-  // Not open: each check costs tokens.
+  // A check costs tokens, so this page needs the key.
   ['/health', { open: false }],
   ['/model/info', { open: false }],
   ['/v1/model/info', { open: false }],

@@ -24,7 +24,7 @@ interface JsonChoice {
   readonly streams: boolean;
   /** Returns the body with another value for an existing member. */
   replaced(name: string, value: string): readonly Buffer[];
-  /** Returns the body without members of these names. */
+  /** Returns the body without members of the given names. */
   without(names: ReadonlySet<string>): readonly Buffer[];
 }
 

@@ -82,11 +82,11 @@ export class WebSocketCall implements UpstreamCall {
   }
 
   pause(): void {
-    // Not needed: after the handshake, the pipes of the sockets handle backpressure.
+    // Does nothing: after the handshake, the pipes of the sockets handle backpressure.
   }
 
   resume(): void {
-    // Not needed, as `pause`.
+    // Does nothing, as `pause`.
   }
 
   /**

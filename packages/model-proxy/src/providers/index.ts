@@ -34,8 +34,8 @@ const providers = new Map(allProviders.map((provider) => [provider.name, provide
 export const knownProviders: readonly string[] = [...providers.keys()];
 
 /**
- * Returns the provider whose service has this address: `groq` for `https://api.groq.com/openai/v1`.
- * undefined: unknown.
+ * Returns the provider whose service has the given address: `groq` for
+ * `https://api.groq.com/openai/v1`. undefined: unknown.
  */
 export function providerOfAddress(apiBase: string): string | undefined {
   const { origin } = new URL(apiBase);

@@ -10,8 +10,8 @@ export interface RequestMembers {
    */
   bytes(name: string): Buffer | undefined;
   /**
-   * Returns whether a value may contain members with these names. `false` is certain, `true` is not.
-   * The call is cheap.
+   * Returns whether a value may contain members with the given names. `false` is certain, `true` is
+   * not. The call is cheap.
    * @param keys ASCII.
    */
   mayHold(name: string, keys: readonly string[]): boolean;

@@ -6,7 +6,7 @@ import { memberEdits, spliceChunks } from '../json/splice.js';
  * Returns the options with `include_usage: true`.
  * @param options a JSON object.
  * @param replaces whether to replace another value of the client.
- * @returns undefined: the options stay.
+ * @returns undefined if the options need no change.
  */
 export function withUsage(options: Buffer, replaces: boolean): Buffer | undefined {
   const members = objectMembers(options, 0, options.length);

@@ -29,7 +29,7 @@ function rewriter(model: (reported: string) => string = (name) => `hosted_vllm/$
   };
 }
 
-/** Returns the client's text of a stream in these chunks. */
+/** Returns the client's text of a stream in the given chunks. */
 function through(pieces: readonly string[], made = rewriter()): string {
   const out = pieces.flatMap((piece) => made.push(Buffer.from(piece)));
   return Buffer.concat([...out, ...made.finish()]).toString();

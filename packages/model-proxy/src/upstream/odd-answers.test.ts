@@ -111,7 +111,7 @@ const bodies = [
 ];
 const mutations = ['', '\r', '\n', '\r\n', '\0', ' ', '\t', ':', ';', '0', 'a', '\u00ff', '"', ','];
 
-/** Makes an answer of these parts, and removes or replaces up to three bytes. */
+/** Makes an answer of some parts, and removes or replaces up to three bytes. */
 const answers = fc
   .record({
     beginning: fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...beginnings) }, fc.constantFrom(...odd)),

@@ -261,7 +261,7 @@ function prefixOf(url: string): string {
 }
 
 /**
- * Returns whether a URL has this scheme and authority. `https://host` does not match
+ * Returns whether a URL has the given scheme and authority. `https://host` does not match
  * `https://host.example/`.
  */
 function hasPrefix(url: string, prefix: string): boolean {

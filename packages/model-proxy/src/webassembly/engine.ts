@@ -14,6 +14,6 @@ export interface WebAssemblyEngine {
 
 /** Returns the engine's WebAssembly; null if the process runs without it (`--jitless`). */
 export function webAssemblyEngine(): WebAssemblyEngine | null {
-  const { WebAssembly } = globalThis as { readonly WebAssembly?: WebAssemblyEngine }; // the engine's, as declared above
+  const { WebAssembly } = globalThis as { readonly WebAssembly?: WebAssemblyEngine }; // The engine has the functions that this file declares.
   return WebAssembly ?? null;
 }

@@ -28,7 +28,7 @@ interface Script {
 }
 
 const path = fileURLToPath(new URL('../../scripts/litellm-samples.js', import.meta.url));
-const script = (await import(path)) as Script; // the exports of the file
+const script = (await import(path)) as Script; // The file exports these functions.
 const page = fileURLToPath(new URL('../../../../docs/reference/litellm-samples.md', import.meta.url));
 const file = process.env['RACKLESS_LITELLM_SAMPLES'];
 

@@ -61,7 +61,7 @@ function valueText(random: Random, depth: number): string {
 }
 
 /**
- * Writes an object with these members and others as JSON. An event's JSON has no line breaks
+ * Writes an object with the given members and others as JSON. An event's JSON has no line breaks
  * outside of strings.
  */
 function objectText(random: Random, members: readonly (readonly [string, string])[]): string {

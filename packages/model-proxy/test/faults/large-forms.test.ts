@@ -65,7 +65,7 @@ describe('a form of 300 MB', () => {
         },
       });
       Readable.from([start, ...Array.from({ length: PIECES }, () => PIECE), end]).pipe(sent);
-      const [response] = (await once(sent, 'response')) as [AsyncIterable<Buffer>]; // Node's documentation
+      const [response] = (await once(sent, 'response')) as [AsyncIterable<Buffer>]; // Node's event has this argument.
       let text = '';
       for await (const piece of response) text += piece.toString();
       expect(text).toBe(`{"text":"${length} bytes"}`);

@@ -14,7 +14,7 @@ const closing = closingAfterEach();
 const MAX_HEAD_BYTES = 4096;
 
 /**
- * Sends a request to a proxy whose upstream answers with these header lines. The proxy counts a
+ * Sends a request to a proxy whose upstream answers with the given header lines. The proxy counts a
  * request after its answer.
  */
 async function ask(lines: readonly string[], { status = '200 OK', body = '{}', path = '/v1/chat/completions' } = {}) {

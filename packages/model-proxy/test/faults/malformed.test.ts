@@ -119,7 +119,7 @@ function wholeAnswer(text: string): boolean {
   return body.join('\r\n\r\n').length >= Number(/^content-length: (\d+)$/im.exec(head)?.[1]);
 }
 
-/** Makes a valid HTTP request with this body, with a length or in random chunks. */
+/** Makes a valid HTTP request with the given body, with a length or in random chunks. */
 function requestWith(body: Buffer, random: Random): Buffer {
   const head =
     'POST /v1/chat/completions HTTP/1.1\r\nHost: proxy.test\r\nContent-Type: application/json\r\nConnection: close\r\n';

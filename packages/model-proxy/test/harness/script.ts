@@ -114,7 +114,7 @@ function written(sink: { write(chunk: Buffer, done: () => void): boolean } | nul
   });
 }
 
-/** Makes the step for an SSE event with this JSON text. */
+/** Makes the step for an SSE event with the given JSON text. */
 export function event(text: string): Step {
   return { write: `data: ${text}\n\n` };
 }

@@ -13,7 +13,7 @@ const start = join(import.meta.dirname, '../../../../scripts/start');
 
 let running: ChildProcess | undefined;
 afterEach(() => {
-  // Only if the test failed: ends the whole session with the daemons.
+  // If the test failed, ends the whole session with the daemons.
   if (running?.pid !== undefined && running.exitCode === null && running.signalCode === null)
     process.kill(-running.pid, 'SIGTERM');
 });
@@ -28,7 +28,7 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-/** Returns the command lines of the processes with this mark in their environment. */
+/** Returns the command lines of the processes with the given mark in their environment. */
 function marked(mark: string): readonly string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

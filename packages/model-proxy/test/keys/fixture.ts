@@ -57,7 +57,7 @@ export async function serveKeys({ settings, ...options }: ServeOptions = {}): Pr
     create: async (members: object = {}) => {
       const answer = await manage('POST', '/key/generate', members);
       if (answer.status !== 200) throw new Error(answer.text);
-      return (answer.json() as { key: string }).key; // LiteLLM's answer
+      return (answer.json() as { key: string }).key; // The proxy sends this object.
     },
     chat: (key: string, body: object = {}, headers = {}) =>
       call(`${app.url}/v1/chat/completions`, {

@@ -28,7 +28,7 @@ describe('POST /key/generate', () => {
       metadata: { team: 'core', __proto__: { polluted: true } },
     });
     expect(answer.status).toBe(200);
-    const { key, ...made } = answer.json() as Record<string, unknown>; // LiteLLM's answer
+    const { key, ...made } = answer.json() as Record<string, unknown>; // The proxy sends an object.
     expect(key).toMatch(/^sk-[\w-]{32}$/);
     const digest = digestOf(String(key));
     expect(made).toMatchObject({

@@ -170,7 +170,7 @@ describe('a stream', () => {
     ],
     ['one write, with a comment before the first event', [`: hello\n\n${documentedStreams.text}`], 25, 15],
   ])(
-    "of Anthropic's Messages API is counted with the tokens of the cache: %s",
+    "includes the tokens of the cache in Anthropic's Messages API: %s",
     async (_what, writes, input, output) => {
       await app.close();
       app = await serveKeys({ deployment: { ...prices, provider: findProvider('anthropic') } });

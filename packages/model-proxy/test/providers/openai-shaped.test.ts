@@ -117,7 +117,7 @@ describe('a vendor with the API of OpenAI', () => {
     const model = byProvider(prefix);
     for (const [, , url] of targets) vendors.answers.set(hostOf(url), json(completion));
     await client.chat.completions.create({ model, messages, ...given });
-    const body = JSON.parse(vendors.take()[0]?.body ?? '') as object; // the request of the SDK
+    const body = JSON.parse(vendors.take()[0]?.body ?? '') as object; // The SDK sends an object.
     expect(body).toEqual({ model: model.slice(prefix.length), messages, ...expected });
   });
 

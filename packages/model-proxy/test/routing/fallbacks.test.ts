@@ -118,7 +118,7 @@ describe('fallbacks', () => {
     for (const { requests } of upstreams) for (const { body } of requests) expect(body).not.toMatch(/fallbacks/);
   });
 
-  it('of a client that are too long get 400 before the first attempt', async () => {
+  it('get 400 before the first attempt if the list of a client is too long', async () => {
     const { ask, upstreams } = await setUp([{ behavior: broken }, { name: 'b' }]);
     for (const name of ['fallbacks', 'context_window_fallbacks', 'content_policy_fallbacks']) {
       const { status, text } = await ask({ [name]: Array.from({ length: 1000 }, () => 'x'.repeat(20)) });

@@ -44,7 +44,7 @@ describe('configuration', () => {
         ]),
       ].join('\n'),
     );
-    const { data } = (await call(`${proxy.url}/v1/models`, { method: 'GET' })).json() as { data: { id: string }[] }; // OpenAI's list
+    const { data } = (await call(`${proxy.url}/v1/models`, { method: 'GET' })).json() as { data: { id: string }[] }; // The proxy sends OpenAI's list.
     expect(data.map(({ id }) => id)).toEqual(['first', 'second']);
     await expect(start('model_list: 4000')).rejects.toThrow(/config\.yaml.*:1.*model_list/);
   });
@@ -135,7 +135,7 @@ describe('configuration', () => {
         const proxy = await start(sampleConfig(stranger).replace(stranger.caFile, caFile));
         const answer = await ask(proxy);
         expect(answer.status).toBe(500);
-        const { error } = answer.json() as { error: { message: string } }; // every error's shape
+        const { error } = answer.json() as { error: { message: string } }; // Every error has this shape.
         expect(error.message).toMatch(reason);
         // A wrong host name is unrelated to the bundle.
         if (stranger !== otherHost) expect(error.message).toContain(caFile);

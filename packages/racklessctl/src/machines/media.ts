@@ -76,7 +76,7 @@ function drivesNamed(drives: readonly MediaDrive[], name: string): readonly Medi
 }
 
 /**
- * Inserts an image into the first empty drive with this name or type.
+ * Inserts an image into the first empty drive with the given name or type.
  * @returns the id of the drive.
  * @throws {CommandFailure}
  */
@@ -126,7 +126,7 @@ async function sendInsert(
 }
 
 /**
- * Ejects the images of the drives with this name or type, or of all drives.
+ * Ejects the images of the drives with the given name or type, or of all drives.
  * @returns the ids of the drives that had an image.
  * @throws {CommandFailure}
  */

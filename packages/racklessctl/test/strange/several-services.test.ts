@@ -9,7 +9,7 @@ const serve = strangeServices();
 const uri = '/redfish/v1/Systems/System.Embedded.1';
 const fails: StrangeAnswer = (_, response) => sendJson(response, 500, { error: { message: 'out of order' } });
 
-/** Returns options for contexts with these URLs. Keys of a context may follow the URL. */
+/** Returns options for contexts with the given URLs. Keys of a context may follow the URL. */
 function contexts(entries: Readonly<Record<string, string>>): readonly string[] {
   const lines = Object.entries(entries).map(([name, rest]) => `  ${name}: {url: ${rest}}`);
   return ['--context', '*', '--config', write('contexts.yaml', `contexts:\n${lines.join('\n')}\n`)];

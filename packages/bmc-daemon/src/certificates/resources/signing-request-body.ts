@@ -141,7 +141,7 @@ function withoutUndefined<Key extends string>(
   object: Readonly<Record<Key, string | undefined>>,
 ): Partial<Record<Key, string>> {
   const known = Object.entries(object).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(known) as Partial<Record<Key, string>>; // the same keys, fewer of them
+  return Object.fromEntries(known) as Partial<Record<Key, string>>; // All keys of `known` are of the type Key.
 }
 
 /** Returns a 400 error for a collection that does not support signing requests. */

@@ -23,7 +23,7 @@ export interface SshServerOptions {
   readonly hub: ConsoleHub;
   readonly driver: Pick<HypervisorDriver, 'listSystems'>;
   /**
-   * Returns the UUID of the machine whose manager has this address; null for an address of the
+   * Returns the UUID of the machine whose manager has the given address; null for an address of the
    * host.
    */
   readonly machineAt: (address: string) => string | null;

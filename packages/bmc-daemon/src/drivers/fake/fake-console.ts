@@ -93,7 +93,8 @@ export class FakeConsoles implements ConsoleControl {
   #print(uuid: string, text: string): void {
     const port = this.#ports.get(uuid);
     if (port === undefined) this.#unread.set(uuid, text);
-    // Prints this after all listeners have handled the change, as real firmware is silent at first.
+    // Prints the text after all listeners have handled the change, as real firmware is silent at
+    // first.
     else queueMicrotask(() => port.stream?.push(text));
   }
 

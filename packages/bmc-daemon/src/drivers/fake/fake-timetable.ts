@@ -146,7 +146,7 @@ export class FakeTimetable {
     });
   }
 
-  /** Returns whether a failure is one of this machine. */
+  /** Returns whether a failure affects a machine. */
   #concerns({ machineShare, place }: PlannedFailure, uuid: string): boolean {
     return machineShare === 1 || drawOf(this.#options.plan.seed, place, 'machine', uuid) < machineShare;
   }

@@ -22,8 +22,8 @@ type StoredHosts = z.infer<typeof schema>['hosts'];
 /** The stored machines. */
 export interface HostStore {
   /**
-   * Returns the last known machines of the host with this name, or else with this URI, so that a host can get
-   * another name or URI; undefined if no such host was ever listed.
+   * Returns the last known machines of the host with the given name, or else with the given URI, so
+   * that a host can get another name or URI; undefined if no such host was ever listed.
    */
   machinesOf(host: HostRef): readonly StoredMachine[] | undefined;
   /** Stores the machines of a host as long as `isServed`. */

@@ -22,7 +22,7 @@ interface Merged {
   readonly members: readonly HostMember[];
   /** The highest version of the known machines of a host. */
   readonly version: number;
-  /** The hosts that have a machine of this UUID. */
+  /** The hosts that have a machine of the given UUID. */
   readonly holders: ReadonlyMap<string, readonly HostMember[]>;
 }
 
@@ -46,14 +46,14 @@ export class MachineIndex {
     this.#options = options;
   }
 
-  /** Returns the hosts that have a machine of this UUID, in the order of the configuration. */
+  /** Returns the hosts that have a machine of the given UUID, in the order of the configuration. */
   holders(uuid: string): readonly HostMember[] {
     return this.#holders().get(uuid) ?? [];
   }
 
   /**
-   * Returns the hosts that have a machine of this UUID if there are several, except for a short time: at
-   * its beginning and its end, a migration looks like two machines.
+   * Returns the hosts that have a machine of the given UUID if there are several, except for a
+   * short time: at its beginning and its end, a migration looks like two machines.
    */
   duplicates(uuid: string): readonly HostMember[] | undefined {
     const holders = this.holders(uuid);
@@ -109,7 +109,7 @@ export class MachineIndex {
     return refs;
   }
 
-  /** Returns the machine with this UUID, or all machines with this name. */
+  /** Returns the machine with the given UUID, or all machines with the given name. */
   matching(id: string): readonly SystemRef[] {
     const uuid = id.toLowerCase();
     const found = this.owner(uuid)?.known.refs.get(uuid);

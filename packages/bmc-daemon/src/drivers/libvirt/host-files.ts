@@ -79,7 +79,7 @@ export async function withPoolOfDirectory<Result>(
   try {
     return await use(temporary);
   } finally {
-    // Ends the transient pool. The directory stays.
+    // Ends the transient pool. The directory is not removed.
     await temporary.destroy({ timeoutMs });
   }
 }

@@ -67,7 +67,7 @@ export function createServerStatistics({ api, list, timeoutMs, log }: ServerStat
       if (refusedAt === -Infinity) log.warn(`metric reports have no values: Nova answers ${answer.reason}`);
       refusedAt = performance.now();
     }
-    // All other statuses: the server is off or paused, or its host has no diagnostics.
+    // With any other status, the server is off or paused, or its host has no diagnostics.
     return null;
   };
   return {

@@ -19,7 +19,7 @@ export interface Operations {
   /** Returns whether this daemon runs an operation of the key. */
   isBusy(key: string): boolean;
   /**
-   * Rejects waiting operations with this label.
+   * Rejects waiting operations with the given label.
    * @param options `before`: only operations in front of the first operation with that label.
    */
   cancelWaiting(key: string, label: string, reason: DriverError, options?: { readonly before?: string }): void;

@@ -68,7 +68,7 @@ export function overrideDevice({ enabled, target, option, httpUri }: BootOverrid
 
 /**
  * Returns the override after a boot: a one-time override is disabled, and its target removed. The
- * URI of an HTTP boot stays, and its image stays in the drive.
+ * URI of an HTTP boot is not removed, and its image stays in the drive.
  */
 export function afterBoot(override: BootOverride): BootOverride {
   if (override.enabled !== 'once') return override;

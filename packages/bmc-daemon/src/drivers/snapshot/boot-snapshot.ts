@@ -42,8 +42,8 @@ export interface BootSnapshot {
 }
 
 /**
- * A change of the boot settings. Absent members stay. `target: 'none'` ends the override, and removes its
- * target and URI; `enabled: 'disabled'` keeps both.
+ * A change of the boot settings. Absent members do not change. `target: 'none'` ends the override,
+ * and removes its target and URI; `enabled: 'disabled'` keeps both.
  */
 export interface BootChange {
   readonly enabled?: BootOverrideEnabled;

@@ -60,7 +60,7 @@ export interface MachineSettings {
   readonly kept: Readonly<Record<string, StoredValue>>;
 }
 
-/** A change of settings; absent members stay. */
+/** A change of settings; absent members do not change. */
 export type SettingsChange = {
   readonly [Name in keyof MachineSettings]?: NonNullable<MachineSettings[Name]>;
 };

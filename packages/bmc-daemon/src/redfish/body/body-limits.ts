@@ -110,7 +110,7 @@ function tooLong(pointer: string): RedfishError {
   return new RedfishError(400, [withPointers(message('StringValueTooLong', '…', MAX_STRING_LENGTH), pointer)]);
 }
 
-/** Returns the JSON pointer to the current value of the container at this depth. */
+/** Returns the JSON pointer to the current value of the container at the given depth. */
 function pointerTo(bytes: Buffer, places: Int32Array, depth: number): string {
   const parts = [...places.subarray(1, Math.max(1, depth + 1))]
     .filter((place) => place !== 0)
@@ -121,7 +121,7 @@ function pointerTo(bytes: Buffer, places: Int32Array, depth: number): string {
 /** Longer names are cut, because clients choose them and people read the pointer. */
 const MAX_NAME_LENGTH = 100;
 
-/** Returns the name that starts at this quote, as it was sent, escaped for a JSON pointer. */
+/** Returns the name that starts at a quote, as it was sent, escaped for a JSON pointer. */
 function nameAt(bytes: Buffer, start: number): string {
   const end = Math.min(endOfString(bytes, start), start + 1 + MAX_NAME_LENGTH);
   return bytes

@@ -26,7 +26,7 @@ const retryAfterSeconds = 1;
 
 /**
  * Reads a body. Removes `@odata.*` members, which do not change what the service does (DSP0266,
- * PATCH). An object with `@odata.id` as its only member is a link and stays.
+ * PATCH). An object with `@odata.id` as its only member is a link and is not changed.
  * @param limit in bytes, {@link maximumBodyBytes} at most.
  * @returns undefined for an empty body, whatever its content type.
  * @throws {RedfishError} 413 PayloadTooLarge, 415 for a content type other than JSON, 400
@@ -101,7 +101,7 @@ class Collector {
     this.#length = 0;
   }
 
-  /** Enlarges the buffer to this number of bytes. Returns false if the budget is used up. */
+  /** Enlarges the buffer to the given number of bytes. Returns false if the budget is used up. */
   #grow(capacity: number): boolean {
     const borrowed = Math.max(0, capacity - unsharedBodyBytes);
     const additional = borrowed - this.#borrowed;

@@ -18,7 +18,7 @@ export function wordsOf(schema: unknown): readonly string[] {
   return words.filter((word) => typeof word === 'string');
 }
 
-/** Returns whether a body must contain the property that has this schema. */
+/** Returns whether a body must contain the property that has the given schema. */
 export function isRequired(schema: unknown): boolean {
   return schema instanceof z.ZodType && !schema.safeParse(undefined).success;
 }

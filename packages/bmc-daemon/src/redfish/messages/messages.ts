@@ -37,7 +37,7 @@ function cut(text: string): string {
 }
 
 /**
- * Returns a copy of the message that points to these places of the body
+ * Returns a copy of the message that points to the given places of the body
  * (`#/Boot/BootSourceOverrideTarget`).
  */
 export function withPointers(subject: Message, ...pointers: readonly string[]): Message {

@@ -148,7 +148,7 @@ async function expandWithin(
     const resource = resources[index];
     if (resource === undefined) continue;
     const context = { reader, composite, within: [...within, uri] };
-    // Not in parallel, because each level already reads several links at once.
+    // Expands one resource after the other, because each level already reads several links at once.
     const deeper = levels === 1 ? resource : await expandWithin(resource, { scope, levels: levels - 1 }, context);
     byUri.set(uri, deeper);
   }

@@ -59,7 +59,7 @@ export function isRunning({ state }: TaskRecord): boolean {
  * is needed.
  */
 export class TaskRecords {
-  /** How long a finished task stays, in minutes. */
+  /** Time until a finished task is removed, in minutes. */
   keepMinutes = 24 * 60;
   readonly #limit: number;
   readonly #clock: () => number;

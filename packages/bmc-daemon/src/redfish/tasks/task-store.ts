@@ -27,8 +27,8 @@ interface NewTask {
 }
 
 /**
- * The tasks, limited in number: a new task replaces the oldest finished one. Running tasks always
- * stay.
+ * The tasks, limited in number: a new task replaces the oldest finished one. A running task is
+ * never replaced.
  */
 export interface TaskStore {
   /** Adds a running task. */
@@ -62,7 +62,7 @@ export interface TaskStore {
    */
   whenStored(): Promise<void>;
   onChange(listener: TaskListener): void;
-  /** How long a finished task stays, in minutes. Default: a day. */
+  /** Time until a finished task is removed, in minutes. Default: a day. */
   readonly keepMinutes: number;
   setKeepMinutes(minutes: number): void;
 }

@@ -105,7 +105,7 @@ describe('Boot', () => {
       target: 'path',
       option: 'disk:sda',
     });
-    // Without a path: the path that the resource shows.
+    // If the change has no path, the path that the resource shows applies.
     expect(change({ BootSourceOverrideTarget: 'UefiTarget' })).toEqual({ target: 'path', option: 'disk:vda' });
     // UEFI's BootNext applies to one boot only.
     expect(change({ BootSourceOverrideTarget: 'UefiBootNext', BootNext: 'cd.SDA' })).toEqual({

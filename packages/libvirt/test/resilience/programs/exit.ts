@@ -65,6 +65,6 @@ await hypervisor.close();
 // Node removes closed sockets a few event loop iterations later.
 for (let turn = 0; turn < 100; turn += 1) await nextTurn();
 const left = process.getActiveResourcesInfo();
-// Without the two output pipes.
+// Ignores the two output pipes.
 for (let output = 0; output < 2; output += 1) left.splice(left.indexOf('PipeWrap'), 1);
 process.stdout.write(JSON.stringify(left));

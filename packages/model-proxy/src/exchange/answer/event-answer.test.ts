@@ -23,7 +23,7 @@ function upstreamSide(): Promise<{ readonly asked: UpstreamRequest; readonly res
   });
 }
 const events = { 'content-type': 'text/event-stream; charset=utf-8' };
-/** Answers with these chunks, and ends in order. */
+/** Answers with the given chunks, and ends in order. */
 const stream = (...pieces: readonly string[]) => {
   served.answering = (_asked, response) => {
     response.writeHead(200, events);

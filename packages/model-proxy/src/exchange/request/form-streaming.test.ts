@@ -127,7 +127,7 @@ class Client {
   }
 }
 
-/** Waits until the upstream has this number of bytes of a request. */
+/** Waits until the upstream has the given number of bytes of a request. */
 const upstreamHas = (bytes: number): Promise<Received> =>
   waitFor(
     () => received.find((one) => one.bytes >= bytes),

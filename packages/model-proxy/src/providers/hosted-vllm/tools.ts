@@ -9,7 +9,8 @@ import { spliceChunks } from '../../json/splice.js';
 
 /**
  * Removes the keywords `strict` and `additionalProperties: false`, and converts custom tools to
- * functions. Arguments and examples with such names stay, although LiteLLM removes them, too.
+ * functions. Arguments and examples with such names are not removed, although LiteLLM removes them,
+ * too.
  * @param tools the member's value as JSON.
  * @returns the same buffer if nothing changed.
  */

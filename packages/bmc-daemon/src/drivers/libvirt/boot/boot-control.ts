@@ -211,7 +211,7 @@ export class BootControl {
     }
   }
 
-  /** Sets the order of this definition, and its pending one-time order, in the running QEMU. */
+  /** Sets the boot order and the pending one-time order of a definition in the running QEMU. */
   async #applyOrder(machine: Machine, instance: Instance, { domain, record }: DefinitionValues): Promise<void> {
     const { log, timeoutMs } = this.#host;
     const order = deviceKeys(machine.persistent ? effectiveBootOrder(domain) : transientOrder(instance.domain, record));
@@ -276,7 +276,7 @@ export class BootControl {
     const { domain, record } = readValues(xml);
     if (instance !== null) await this.#applyOrder(machine, instance, { domain, record: withOverrideUsed(record) });
     // Reads the definition again, because QEMU takes time. A change that virsh or another daemon
-    // made meanwhile must stay.
+    // made meanwhile must not be lost.
     const { hypervisor, timeoutMs } = this.#host;
     const { xml: from } = await readDefinition(machine, timeoutMs);
     const to = edited(from, (edit) => edit.editRecord(withOverrideUsed));

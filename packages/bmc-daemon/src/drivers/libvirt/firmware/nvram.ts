@@ -1,7 +1,7 @@
 /**
  * Recreates the file of UEFI variables of a machine that is off. Variables that the installed
- * system has written, such as its boot entries, stay. libvirt reads and writes the file as a
- * volume, because the account of this daemon may have no access to it.
+ * system has written, such as its boot entries, do not change. libvirt reads and writes the file as
+ * a volume, because the account of this daemon may have no access to it.
  */
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';

@@ -14,7 +14,7 @@ function choose(options: Partial<Naming> = {}, hostName = 'kvm1', present: reado
   });
 }
 
-/** Returns a machine with these addresses. */
+/** Returns a machine with the given addresses. */
 function present(uuid: string, mac: string): KnownMachine {
   const xml = `<domain><name>other</name><uuid>${uuid}</uuid><devices><interface type='user'><mac address='${mac}'/></interface></devices></domain>`;
   const domain = { uuid, name: 'other' } as KnownMachine['machine']['domain']; // only its names are read

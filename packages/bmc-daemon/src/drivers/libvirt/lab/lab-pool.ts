@@ -25,7 +25,7 @@ export interface PlannedVolume {
   readonly pool: string;
   readonly volume: string;
   readonly format: DiskVolume['format'];
-  /** Creates it. @throws {DriverError} storageFull, conflict, unavailable. */
+  /** Creates the pool. @throws {DriverError} storageFull, conflict, unavailable. */
   create(): Promise<StorageVolume>;
 }
 

@@ -20,8 +20,8 @@ export function serialLogOf(uri: string, machine: string): string | null {
 const logsOf = (machine: string): readonly string[] => [`${machine}.log`, `${machine}-serial0.log`];
 
 /**
- * Removes the logs of a machine, also the older files that virtlogd makes of them. Logs with the
- * name of a log of another machine stay.
+ * Removes the logs of a machine, also the older files that virtlogd makes of them. Does not
+ * remove logs with the name of a log of another machine.
  * @returns why logs are left, one sentence each: a log is no reason to fail. An empty list after
  *   success.
  */

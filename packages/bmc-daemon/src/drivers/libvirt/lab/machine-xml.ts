@@ -144,7 +144,7 @@ function disk({ volume: { place, format }, index, uuid, bus, target, boot }: Dis
     element('source', sourceAttributes(place)),
     element('target', { dev: target, bus }),
     bootOrder(boot),
-    // For root device hints of Ironic and Metal3.
+    // Root device hints of Ironic and Metal3 can select a disk by its serial number or WWN.
     element('serial', {}, derivedSerial(uuid, index)),
     bus === 'virtio' ? null : element('wwn', {}, derivedWwn(uuid, index)),
   ]);

@@ -55,7 +55,8 @@ export async function volumesOf(host: LabHost, { created, record, domain, uuid }
     try {
       volumes.push(await volumeOf(hypervisor, disk, timeoutMs));
     } catch (error) {
-      // With any other failure, the volume may exist. The machine stays, so that its volumes stay known.
+      // With any other failure, the volume may exist. The machine is not removed, so that
+      // its volumes stay known.
       const isMissing = error instanceof DriverError && error.kind === 'unsupported';
       if (!isMissing) throw driverError(`looking up volume ${name}`, error);
       left.push(`volume ${name} may be left: ${reasonOf(error)}`);

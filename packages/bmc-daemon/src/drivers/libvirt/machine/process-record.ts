@@ -70,7 +70,7 @@ const schemas = {
 
 type Members = { readonly [Name in keyof typeof schemas]?: z.output<(typeof schemas)[Name]> };
 
-/** Returns the record of this instance; null if there is none. */
+/** Returns the record of an instance; null if there is none. */
 export function readProcess({ id, xml }: Pick<Instance, 'id' | 'xml'>): ProcessRecord | null {
   const { instance, order, armed = null } = membersIn(xml);
   return instance !== id || order === undefined ? null : { instance, order, armed };

@@ -249,7 +249,7 @@ export class ColdStart {
     });
     await hypervisor.domainDefineXml(redefined, 0, { timeoutMs });
     // Reads the definition again, because a start takes time. A change that another client made
-    // meanwhile must stay.
+    // meanwhile must not be lost.
     const putBack = (outcome: StartOutcome): Promise<void> =>
       editDefinition(this.#host, machine, (edit) => {
         removeOnceOrder(edit, outcome);

@@ -43,7 +43,7 @@ export class PendingStarts {
     }
   }
 
-  /** Aborts the starts of a machine with this reason. */
+  /** Aborts the starts of a machine with the given reason. */
   switchOff({ uuid }: Named, reason: DriverError): void {
     for (const start of this.#underWay.get(uuid) ?? []) start.abort(reason);
   }

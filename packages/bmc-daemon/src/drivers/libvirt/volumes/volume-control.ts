@@ -149,7 +149,7 @@ export class LibvirtVolumes {
 
   /**
    * Deletes a volume that could not be attached. If libvirt did not answer, a guest may use the
-   * volume, so the volume stays.
+   * volume, so the volume is not deleted.
    */
   async #discard(
     machine: Machine,

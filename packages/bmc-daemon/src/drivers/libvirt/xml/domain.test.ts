@@ -8,7 +8,7 @@ import { readMemoryKiB } from './size.js';
 /** Removes positions, which these tests do not compare. */
 const withoutElement = <T extends object>(device: T): T & { element: null } => ({ ...device, element: null });
 
-/** Returns a domain with these disks. */
+/** Returns a domain with the given disks. */
 const disks = (markup: string): readonly Disk[] =>
   readDomain(`<domain><name>n</name><devices>${markup}</devices></domain>`).devices.disks;
 

@@ -32,7 +32,7 @@ const noise = fc.constantFrom(
   `<foreign><![CDATA[</os> & <source/>]]></foreign>`,
 );
 
-/** Returns a tag with these attributes, in a random spelling. */
+/** Returns a tag with the given attributes, in a random spelling. */
 const tag = (name: string, attributes: Readonly<Record<string, string>>, content = ''): fc.Arbitrary<string> =>
   fc
     .tuple(lead, noise, fc.array(fc.tuple(gap, quote), { minLength: 9, maxLength: 9 }), gap)

@@ -10,7 +10,7 @@ function at(edit: XmlEdit, ...path: readonly string[]): XmlElement {
   return found;
 }
 
-/** Returns a text with these edits. */
+/** Returns a text after some edits. */
 function after(source: string, ...edits: readonly ((edit: XmlEdit) => void)[]): string {
   const edit = new XmlEdit(source);
   for (const change of edits) change(edit);

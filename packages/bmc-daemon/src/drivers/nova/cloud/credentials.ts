@@ -38,7 +38,7 @@ const methods = {
  * faults; the result is then undefined.
  */
 export function readCredentials(entry: EntryReader): Credentials | undefined {
-  const type = entry.oneOf('auth_type', Object.keys(methods) as (keyof typeof methods)[]); // the keys of a literal
+  const type = entry.oneOf('auth_type', Object.keys(methods) as (keyof typeof methods)[]); // A literal has no other keys.
   const hasCredential = entry.has('auth.application_credential_id') || entry.has('auth.application_credential_name');
   const implied = hasCredential ? 'application_credential' : entry.has('auth.token') ? 'token' : 'password';
   switch (type === undefined ? implied : methods[type]) {

@@ -231,7 +231,7 @@ export function bodyOf<T>(
   throw unexpectedForm(parsed.error.issues[0]?.path ?? [], service);
 }
 
-/** Returns the failure for an answer whose form is unexpected at this path. */
+/** Returns the failure for an answer whose form is unexpected at the given path. */
 export function unexpectedForm(path: readonly PropertyKey[], service: CloudService = 'compute'): CloudFailure {
   const place = path.map(String).join('.');
   const { title } = cloudServices[service];

@@ -55,7 +55,7 @@ export interface ImageApi {
   list(): Promise<readonly CloudImage[]>;
   get(id: string): Promise<CloudImage | undefined>;
   create(image: NewImage): Promise<CloudImage>;
-  /** Creates a note. Does nothing if an image with this id exists, or has existed. */
+  /** Creates a note. Does nothing if an image with the given id exists, or has existed. */
   createNote(note: NewNote): Promise<void>;
   /** Sends the content. @throws the failure of the stream; the signal's reason. */
   upload(id: string, body: Readable, signal: AbortSignal): Promise<void>;

@@ -112,8 +112,8 @@ export class CloudImageStore {
   }
 
   /**
-   * Finds the stored image with this name, marks it, and returns its id. Returns undefined if there
-   * is none, or if another daemon has just deleted it.
+   * Finds the stored image with the given name, marks it, and returns its id. Returns undefined if
+   * there is none, or if another daemon has just deleted it.
    */
   async #reuse(stored: readonly CloudImage[], name: string | undefined): Promise<string | undefined> {
     const found = name === undefined ? undefined : stored.find((known) => known.name === name);
@@ -267,8 +267,8 @@ export class CloudImageStore {
   }
 
   /**
-   * Returns whether this service created the image for this region. Its name then has the form that
-   * the service gives to images.
+   * Returns whether this service created the image, for the configured region. The name of such an
+   * image has the form that the service gives to images.
    */
   #isOwn({ name, properties }: CloudImage): boolean {
     return isImageVolume(name) && properties.get(REGION_PROPERTY) === this.#options.region;

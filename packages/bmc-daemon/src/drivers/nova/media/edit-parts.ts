@@ -14,7 +14,7 @@ export interface EditParts {
   readonly states: StateStore;
 }
 
-/** Returns the parts for an edit with this check. Without a check, all edits use the same parts. */
+/** Returns the parts for an edit with a check. Without a check, all edits use the same parts. */
 export function createEditParts(
   options: StateStoreOptions & { readonly api: ComputeApi },
 ): (check?: TurnCheck) => EditParts {

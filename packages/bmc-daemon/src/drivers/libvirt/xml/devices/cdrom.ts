@@ -1,6 +1,7 @@
 /**
- * Edits CD and floppy drives: their media, and a CD drive for a machine without one. Everything
- * else about a drive (address, alias, boot order, serial, cache mode, additions of the user) stays.
+ * Edits CD and floppy drives: their media, and a CD drive for a machine without one. Does not
+ * change anything else of a drive (address, alias, boot order, serial, cache mode, additions of the
+ * user).
  */
 import { DriverError } from '../../../driver-error.js';
 import type { Disk } from './device.js';

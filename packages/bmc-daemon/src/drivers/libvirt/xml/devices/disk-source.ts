@@ -29,7 +29,7 @@ export interface NetworkSource {
   readonly verify: boolean;
 }
 
-/** Returns the `<source>` of a disk of this type. */
+/** Returns the `<source>` of a disk of the given type. */
 export function sourceMarkup(source: DiskPlace | NetworkSource): string {
   switch (source.type) {
     case 'file':

@@ -40,7 +40,7 @@ export function findDrive(domain: Domain, device: MediaDevice, record: MediaReco
   }
 }
 
-/** Returns whether a disk is the USB stick of this record. */
+/** Returns whether a disk is the USB stick of the given record. */
 export function isStick({ device, bus, source }: Disk, record: MediaRecord | undefined): boolean {
   return record !== undefined && device === 'disk' && bus === 'usb' && source.name === record.source;
 }
@@ -87,7 +87,7 @@ export function insertImage(
   return { target, wasReadonly: readonly };
 }
 
-/** Removes the image of a drive. The empty drive stays, except for a USB stick. */
+/** Removes the image of a drive. Removes the drive too if it is a USB stick. */
 export function removeImage(edit: DefinitionEdit, device: MediaDevice, record: MediaRecord | undefined): void {
   const drive = findDrive(edit.domain, device, record);
   const name = drive?.source.name ?? null;

@@ -16,7 +16,7 @@ export interface DiskRecord {
   readonly storage: string | null;
 }
 
-/** Returns the record of a disk with this source, or undefined. */
+/** Returns the record of a disk with the given source, or undefined. */
 export function diskRecord(
   records: readonly DiskRecord[] | null,
   { target, source }: Pick<DiskRecord, 'target' | 'source'>,
@@ -29,7 +29,7 @@ export function withDiskRecord(records: readonly DiskRecord[] | null, record: Di
   return [...(records ?? []).filter(({ target }) => target !== record.target), record];
 }
 
-/** Returns the records without the record of this target; null if none is left. */
+/** Returns the records without the record of the given target; null if none is left. */
 export function withoutDiskRecord(records: readonly DiskRecord[] | null, target: string): readonly DiskRecord[] | null {
   const left = (records ?? []).filter((record) => record.target !== target);
   return left.length === 0 ? null : left;

@@ -30,7 +30,7 @@ export function withMediaRecord(records: readonly MediaRecord[] | null, record: 
   return [...(records ?? []).filter(({ device }) => device !== record.device), record];
 }
 
-/** Returns the records without the record of this device; null if none is left. */
+/** Returns the records without the record of the given device; null if none is left. */
 export function withoutMediaRecord(
   records: readonly MediaRecord[] | null,
   device: MediaDevice,

@@ -12,7 +12,7 @@ export function mediaSettings(records: readonly MediaSettingsRecord[] | null, de
   return { verifyCertificate, certificates };
 }
 
-/** Returns the records with these settings of a device; null if none is left. */
+/** Returns the records with the given settings of a device; null if none is left. */
 export function withMediaSettings(
   records: readonly MediaSettingsRecord[] | null,
   device: MediaDevice,

@@ -7,7 +7,7 @@ import { setOwnOrder } from './boot-order-edit.js';
 import { attribute, child, textOf, type XmlElement } from '../tree.js';
 import { readMemoryKiB } from '../size.js';
 
-/** A change of these settings; absent members stay. */
+/** A change of these settings; absent members do not change. */
 interface HardwareChange {
   readonly cpuCount?: number;
   readonly memoryMiB?: number;
