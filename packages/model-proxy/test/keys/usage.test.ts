@@ -169,23 +169,20 @@ describe('a stream', () => {
       89,
     ],
     ['one write, with a comment before the first event', [`: hello\n\n${documentedStreams.text}`], 25, 15],
-  ])(
-    "includes the tokens of the cache in Anthropic's Messages API: %s",
-    async (_what, writes, input, output) => {
-      await app.close();
-      app = await serveKeys({ deployment: { ...prices, provider: findProvider('anthropic') } });
-      streams(writes);
-      const key = await app.create();
-      const answer = await call(`${app.url}/v1/messages`, {
-        headers: { authorization: `Bearer ${key}` },
-        body: { model: 'public', stream: true, max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }] },
-      });
-      expect(answer.status).toBe(200);
-      expect(await rowsOf()).toEqual([
-        expect.objectContaining({ inputTokens: input, outputTokens: output, totalTokens: input + output }),
-      ]);
-    },
-  );
+  ])("counts the tokens of the cache in Anthropic's Messages API: %s", async (_what, writes, input, output) => {
+    await app.close();
+    app = await serveKeys({ deployment: { ...prices, provider: findProvider('anthropic') } });
+    streams(writes);
+    const key = await app.create();
+    const answer = await call(`${app.url}/v1/messages`, {
+      headers: { authorization: `Bearer ${key}` },
+      body: { model: 'public', stream: true, max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }] },
+    });
+    expect(answer.status).toBe(200);
+    expect(await rowsOf()).toEqual([
+      expect.objectContaining({ inputTokens: input, outputTokens: output, totalTokens: input + output }),
+    ]);
+  });
 });
 
 describe('usage', () => {
