@@ -71,8 +71,37 @@ model_list:
 
 ## Amazon Bedrock
 
-\`bedrock/openai.gpt-oss-120b-1:0\` and \`bedrock_mantle/…\` use Bedrock's endpoints with OpenAI's API, and
-an API key of Bedrock (\`AWS_BEARER_TOKEN_BEDROCK\`). Other models of \`bedrock/\` are not served.
+\`\`\`yaml
+model_list:
+  - model_name: claude
+    litellm_params:
+      model: bedrock/eu.anthropic.claude-sonnet-4-5-20250929-v1:0
+      aws_region_name: eu-west-1
+      aws_access_key_id: os.environ/AWS_ACCESS_KEY_ID
+      aws_secret_access_key: os.environ/AWS_SECRET_ACCESS_KEY
+\`\`\`
+
+The proxy translates requests to \`/v1/chat/completions\` and \`/v1/messages\` into Bedrock's Converse API,
+and translates answers, event streams and errors back.
+
+- The name may be that of a model, of an inference profile, or an ARN. \`bedrock/converse/…\` and
+  \`bedrock_converse/…\` mean the same. A region in the name, or in the ARN, applies if
+  \`aws_region_name\` and the variables for the region are not set.
+- The proxy signs requests with the access key of the entry, of the environment, or of a profile in
+  \`~/.aws/credentials\` and \`~/.aws/config\`. \`AWS_PROFILE\`, \`AWS_SHARED_CREDENTIALS_FILE\` and
+  \`AWS_CONFIG_FILE\` work. The proxy reads the files again every four minutes. With an API key of Bedrock
+  (\`AWS_BEARER_TOKEN_BEDROCK\`), requests are not signed.
+- Roles, SSO, web identities, \`credential_process\` and the metadata server of virtual machines do not
+  work.
+- System messages, tools, their results, images, files, \`stop\`, \`response_format\` and
+  \`cache_control\` work. Images and files need a data URL.
+- Parameters that Converse does not have, such as \`top_k\`, become \`additionalModelRequestFields\`.
+  \`guardrailConfig\`, \`performanceConfig\`, \`requestMetadata\` and \`serviceTier\` stay unchanged.
+- Models of Anthropic get \`thinking\` and \`reasoning_effort\` as at \`anthropic/\`. Others get
+  \`reasoning_effort\` unchanged.
+- \`bedrock/openai.gpt-oss-120b-1:0\` and \`bedrock_mantle/…\` use Bedrock's endpoints with OpenAI's API if
+  there is an API key of Bedrock.
+- InvokeModel (\`bedrock/invoke/…\`), agents, embeddings, ranking, pictures and speech are not served.
 
 ## Anthropic
 

@@ -17,7 +17,7 @@ import type { UpstreamCall } from '../upstream/upstream.js';
 import { ConnectTimeoutError } from './agents.js';
 import type { CreateProxyMiddleware } from './proxy-middleware.js';
 import { answerHead, passAnswer, reportEveryEnd, statusFault } from './raw-answer.js';
-import { SocketPair } from './socket-pair.js';
+import { SocketPair } from './frames/socket-pair.js';
 import { asAnswerFault, proxyOptions, UpgradeRequest, type UpgradePlan } from './upgrade-request.js';
 
 /** Options of {@link WebSocketCall}. */

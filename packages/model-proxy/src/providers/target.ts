@@ -1,4 +1,5 @@
 /** Derives the target of a deployment from its settings, for providers that need more than `api_base`. */
+import { invalidParameter } from '../errors/model.js';
 import type { Dialect } from './dialect.js';
 import type { Translation, TranslationTriggers } from './request-members.js';
 import type { TokenSettings } from './token.js';
@@ -68,3 +69,12 @@ export interface ProviderTarget {
  * missing, and the usual rules for `api_base` apply.
  */
 export type TargetOf = (settings: TargetSettings) => ProviderTarget | string | null;
+
+/**
+ * Returns a model's name as a segment of a path. With a wildcard, clients choose the name.
+ * @throws {ProxyError} 400: the segment would mean another path.
+ */
+export function segmentOf(name: string): string {
+  if (/^\.{0,2}$/.test(name)) throw invalidParameter('model', 'must be the name of a deployment');
+  return encodeURIComponent(name);
+}

@@ -21,5 +21,28 @@ export interface GoogleToken {
   readonly credentials: string | null;
 }
 
-/** Settings of a source of tokens. */
-export type TokenSettings = OauthToken | GoogleToken;
+/** Keys of AWS. */
+export interface AwsKeys {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** null: the keys do not expire. */
+  readonly sessionToken: string | null;
+}
+
+/** Keys of AWS, which sign each request. */
+export interface AwsToken {
+  readonly kind: 'aws';
+  readonly issuer: string;
+  /** Such as `us-east-1`. */
+  readonly region: string;
+  /** Such as `bedrock`. */
+  readonly service: string;
+  /** null: the profile has the keys. */
+  readonly keys: AwsKeys | null;
+  readonly profile: string;
+  /** Paths of AWS's files; null: those in `~/.aws`. */
+  readonly files: { readonly credentials: string | null; readonly config: string | null };
+}
+
+/** Source of tokens. */
+export type TokenSettings = OauthToken | GoogleToken | AwsToken;

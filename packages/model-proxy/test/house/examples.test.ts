@@ -69,13 +69,9 @@ describe('the example configurations', () => {
       AZURE_API_KEY_CA: 'sk-2222222222',
       OPENAI_API_KEY: 'sk-3333333333',
     });
-    const foreign = (line: number, index: number, provider: string, name: string) =>
-      `litellm.yaml:${line}: model_list[${index}].litellm_params.model: ${provider} has its own API, which is not implemented: ${name} is not served by this entry`;
     expect([code, warnings]).toEqual([
       0,
       [
-        foreign(16, 1, 'bedrock', 'bedrock-claude-v1'),
-        foreign(25, 3, 'bedrock', 'anthropic-claude'),
         expect.stringMatching(
           /^litellm\.yaml: not implemented, ignored: litellm_settings\.success_callback \(line 43\), general_settings\.alerting /,
         ),
@@ -84,14 +80,16 @@ describe('the example configurations', () => {
     expect(output).not.toMatch(/sk-1111111111|sk-2222222222|sk-3333333333|sk-1234/);
   });
 
-  it('litellm.yaml serves the models with a key, and explains why it does not serve the others', async () => {
+  it('litellm.yaml serves the models with a key, and explains which credentials the others need', async () => {
     const upstream = await TestUpstream.start({ secure: false, models: ['facebook/opt-125m'], apiKey: 'none' });
     // Changes nothing else in the file.
     const yaml = readFileSync(join(examples, 'litellm.yaml'), 'utf8').replace(
       'http://0.0.0.0:4000/v1',
       upstream.apiBase,
     );
-    const proxy = await startTestProxy(yaml, { environment: { AZURE_API_KEY_EU: 'a', AZURE_API_KEY_CA: 'b' } });
+    const proxy = await startTestProxy(yaml, {
+      environment: { AZURE_API_KEY_EU: 'a', AZURE_API_KEY_CA: 'b', AWS_SHARED_CREDENTIALS_FILE: '/dev/null' },
+    });
     const ask = (model: string, headers = { authorization: 'Bearer sk-1234' }) =>
       call(`${proxy.url}/chat/completions`, { headers, body: { model, messages: [{ role: 'user', content: 'hi' }] } });
     const answer = await ask('vllm-models');
@@ -99,8 +97,8 @@ describe('the example configurations', () => {
     const refused = await ask('vllm-models', { authorization: 'Bearer sk-other' });
     expect(refused.status).toBe(401);
     const foreign = await ask('bedrock-claude-v1');
-    expect(foreign.status).toBe(400);
-    expect(foreign.text).toContain('bedrock has its own API, which is not implemented');
+    expect(foreign.status).toBe(401);
+    expect(foreign.text).toContain('set aws_access_key_id and aws_secret_access_key');
     await proxy.close();
     await upstream.close();
   });

@@ -65,4 +65,32 @@ export const providerRows = {
     default: '`AWS_REGION_NAME`, `AWS_REGION`, then us-west-2',
     doc: 'Region of Amazon Bedrock.',
   }),
+  awsAccessKeyId: text({
+    name: 'aws_access_key_id',
+    default: '`AWS_ACCESS_KEY_ID`, then the profile',
+    secret: true,
+    doc: 'Access key of AWS, for signatures.',
+  }),
+  awsSecretAccessKey: text({
+    name: 'aws_secret_access_key',
+    default: '`AWS_SECRET_ACCESS_KEY`, then the profile',
+    secret: true,
+    doc: 'Secret of the access key.',
+  }),
+  awsSessionToken: text({
+    name: 'aws_session_token',
+    default: '`AWS_SESSION_TOKEN`, then the profile',
+    secret: true,
+    doc: 'Token of temporary access keys.',
+  }),
+  awsProfileName: text({
+    name: 'aws_profile_name',
+    default: '`AWS_PROFILE`, then default',
+    doc: 'Profile in the files of AWS with the access key. Has priority over keys of the environment.',
+  }),
+  awsBedrockRuntimeEndpoint: text({
+    name: 'aws_bedrock_runtime_endpoint',
+    default: '`AWS_BEDROCK_RUNTIME_ENDPOINT`, then the address of the region',
+    doc: "Address of Bedrock's runtime, if `api_base` is not set.",
+  }),
 };

@@ -55,9 +55,12 @@ const params: readonly SettingGroup[] = [
   refused(GUARDS, 'guardrails'),
   ignored(RETRIES, 'max_retries num_retries fallbacks retry_policy allowed_fails_policy'),
   ignored(
+    "needs AWS's token service, so give the model's own access keys",
+    'aws_session_name aws_role_name aws_web_identity_token aws_sts_endpoint aws_external_id',
+  ),
+  ignored(
     'is for a provider that is not implemented',
-    `aws_access_key_id aws_secret_access_key aws_session_token aws_session_name
-    aws_profile_name aws_role_name aws_web_identity_token aws_sts_endpoint aws_bedrock_runtime_endpoint aws_external_id     azure_username
+    `azure_username
     azure_password watsonx_region_name s3_bucket_name gcs_bucket_name hf_model_name`,
   ),
   ignored(

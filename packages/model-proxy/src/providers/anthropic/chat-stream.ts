@@ -53,17 +53,17 @@ export class ChatStream implements DialectStream {
   }
 
   push(chunk: Buffer): DialectEvents {
-    return this.#translated(this.#reader.push(chunk));
+    return this.read(this.#reader.push(chunk).map(valueOf));
   }
 
   finish(): DialectEvents {
-    return this.#translated(this.#reader.finish());
+    return this.read(this.#reader.finish().map(valueOf));
   }
 
-  #translated(read: readonly ServerSentEvent[]): DialectEvents {
+  /** Translates parsed events, which may come in another coding. @throws {Error} as {@link push}. */
+  read(values: readonly unknown[]): DialectEvents {
     const events: object[] = [];
-    for (const { data } of read) {
-      const event: unknown = JSON.parse(data);
+    for (const event of values) {
       const { type } = typed.parse(event);
       if (type === 'error') {
         const error = errorWithStatus(event);
@@ -170,6 +170,10 @@ export class ChatStream implements DialectStream {
   #frame(): object {
     return { id: this.#id, object: 'chat.completion.chunk', created: this.#created, model: this.#model };
   }
+}
+
+function valueOf({ data }: ServerSentEvent): unknown {
+  return JSON.parse(data);
 }
 
 function textDelta(content: string): object | undefined {

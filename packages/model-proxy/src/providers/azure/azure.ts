@@ -4,12 +4,11 @@
  * @see https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle
  * @see https://learn.microsoft.com/azure/ai-foundry/foundry-models/how-to/inference
  */
-import { invalidParameter } from '../../errors/model.js';
 import { anthropicApi, withoutMessages } from '../anthropic/anthropic.js';
 import { openaiApiProvider } from '../openai/openai.js';
 import { checkedParameters, isOpenaiModel } from '../parameters.js';
 import type { Provider } from '../provider.js';
-import type { ProviderTarget, TargetOf, TargetSettings } from '../target.js';
+import { segmentOf, type ProviderTarget, type TargetOf, type TargetSettings } from '../target.js';
 import { entraToken } from './entra-token.js';
 
 /** LiteLLM's version for deployments without `api_version`. */
@@ -65,15 +64,6 @@ const azureTarget: TargetOf = (settings) => {
       path.startsWith('responses') ? path : `deployments/${deployment ?? segmentOf(name)}/${path}`,
   };
 };
-
-/**
- * Returns a model's name as a segment of a path. With a wildcard, clients choose the name.
- * @throws {ProxyError} 400: the segment would mean another path.
- */
-function segmentOf(name: string): string {
-  if (/^\.{0,2}$/.test(name)) throw invalidParameter('model', 'must be the name of a deployment');
-  return encodeURIComponent(name);
-}
 
 function queryVersion(query: string | null): string | undefined {
   return new URLSearchParams(query ?? '').get('api-version') ?? undefined;

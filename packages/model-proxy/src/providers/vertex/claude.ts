@@ -4,12 +4,12 @@
  */
 import { anthropicApi, anthropicChat } from '../anthropic/anthropic.js';
 import type { Dialect, DialectEndpoint } from '../dialect.js';
-import type { ProviderTarget } from '../target.js';
+import { segmentOf, type ProviderTarget } from '../target.js';
 
 const VERSION = Buffer.from('"vertex-2023-10-16"');
 
 const claudePath = (model: string, streams: boolean): string =>
-  `publishers/anthropic/models/${encodeURIComponent(model)}:${streams ? 'streamRawPredict' : 'rawPredict'}`;
+  `publishers/anthropic/models/${segmentOf(model)}:${streams ? 'streamRawPredict' : 'rawPredict'}`;
 
 const chat: DialectEndpoint = {
   ...anthropicChat,

@@ -1,7 +1,8 @@
 /** The token sources of all deployments. Deployments with the same settings share a source. */
 import type { Log } from '@rackless/daemon/log/log.js';
-import { ProxyError } from '../../errors/proxy-error.js';
+import { ProxyError, toProxyError } from '../../errors/proxy-error.js';
 import type { Deployment, DeploymentToken } from '../../providers/deployment.js';
+import type { AwsToken } from '../../providers/token.js';
 import { BodyStream } from '../body-stream.js';
 import { failingCall } from '../failing-call.js';
 import { inModelGroup } from '../model-group.js';
@@ -58,12 +59,14 @@ export class TokenSources {
         if (body instanceof BodyStream) body.destroy();
         return failingCall(tokenError(deployment, token, result.fault), handler);
       }
+      if (token.settings.kind === 'aws') return sendSigned(request, result.token, token.settings, handler, sendReady);
       rememberSecret(deployment, result.token);
       return sendReady({ ...request, headers: [...headers, 'authorization', `Bearer ${result.token}`] });
     };
     const source = this.#sourceOf(deployment, token);
     const result = source.current();
-    return result === null ? new WaitingCall({ source, request, send }) : send(result);
+    const wait = (then: (found: TokenResult) => void) => source.wait(then);
+    return result === null ? new WaitingCall({ wait, request, send }) : send(result);
   }
 
   /** Returns the stored token, for handshakes, which cannot wait; null: the deployment needs none. */
@@ -108,9 +111,42 @@ async function fetchToken(
   peer: Parameters<typeof fetchOauthToken>[1],
 ): Promise<FetchedToken> {
   if (settings.kind === 'oauth') return fetchOauthToken(settings, peer);
-  // Google's library and its dependencies are loaded only for deployments that need them.
+  // These libraries are loaded only for deployments that need them.
+  if (settings.kind === 'aws') return (await import('./aws-signature.js')).readAwsKeys(settings);
   const { fetchGoogleToken } = await import('./google-token.js');
   return fetchGoogleToken(settings, peer);
+}
+
+/** Signs a request with AWS's keys, and sends it. */
+function sendSigned(
+  request: UpstreamRequest,
+  keys: string,
+  settings: AwsToken,
+  handler: UpstreamHandler,
+  sendReady: (request: UpstreamRequest) => SentCall,
+): SentCall {
+  const { deployment, body } = request;
+  let isCancelled = false;
+  const sign = async (): Promise<UpstreamRequest | ProxyError> => {
+    const { awsKeysOf, signed } = await import('./aws-signature.js');
+    const parsed = awsKeysOf(keys);
+    // The upstream never gets the secret key.
+    if (parsed.sessionToken !== null) rememberSecret(deployment, parsed.sessionToken);
+    // Requests to AWS have a JSON body, which is complete.
+    return signed(request, body instanceof BodyStream ? [] : body, parsed, settings);
+  };
+  return new WaitingCall<UpstreamRequest | ProxyError>({
+    request,
+    wait: (then) => {
+      void sign()
+        .catch(toProxyError)
+        .then((result) => (isCancelled ? undefined : then(result)));
+      return () => {
+        isCancelled = true;
+      };
+    },
+    send: (result) => (result instanceof ProxyError ? failingCall(result, handler) : sendReady(result)),
+  });
 }
 
 const withTargets = (deployment: Deployment): readonly Deployment[] => [

@@ -1,26 +1,26 @@
-/** A request that waits for the access token of its deployment. */
+/** A request that waits for the access token of its deployment, or for its signature. */
 import { BodyStream } from '../body-stream.js';
 import type { SentCall, UpstreamRequest } from '../upstream.js';
-import type { TokenResult, TokenSource } from './token-source.js';
 
 /** Options of {@link WaitingCall}. */
-interface WaitingCallOptions {
-  readonly source: TokenSource;
+interface WaitingCallOptions<Result> {
+  /** Waits for the result, and returns a function that cancels. */
+  readonly wait: (then: (result: Result) => void) => () => void;
   readonly request: UpstreamRequest;
   /** Sends the request with the result. */
-  readonly send: (result: TokenResult) => SentCall;
+  readonly send: (result: Result) => SentCall;
 }
 
-/** The call until its token arrives, and then the call of the sent request. */
-export class WaitingCall implements SentCall {
+/** The call until the result arrives, and then the call of the sent request. */
+export class WaitingCall<Result> implements SentCall {
   readonly #request: UpstreamRequest;
   readonly #cancel: () => void;
   #sent: SentCall | undefined;
   #isPaused = false;
 
-  constructor({ source, request, send }: WaitingCallOptions) {
+  constructor({ wait, request, send }: WaitingCallOptions<Result>) {
     this.#request = request;
-    this.#cancel = source.wait((result) => {
+    this.#cancel = wait((result) => {
       this.#sent = send(result);
       if (this.#isPaused) this.#sent.pause();
     });

@@ -1,0 +1,99 @@
+/**
+ * Translates requests for chat to Bedrock's Converse API.
+ * @see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
+ */
+import type { Block } from '../anthropic/content.js';
+import { anthropicRequest } from '../anthropic/request.js';
+import { recordOf, recordsOf } from '../anthropic/values.js';
+import type { DialectCall } from '../dialect.js';
+import type { RequestMembers } from '../request-members.js';
+import { converseBlock, withCachePoints } from './converse-blocks.js';
+
+/** Members of Converse that clients may send. */
+const ownMembers = [
+  ...['additionalModelRequestFields', 'additionalModelResponseFieldPaths', 'guardrailConfig'],
+  ...['performanceConfig', 'requestMetadata', 'serviceTier'],
+];
+
+/** Anthropic's members that this file translates. */
+const translated: ReadonlySet<string> = new Set([
+  ...['model', 'messages', 'system', 'max_tokens', 'stream', 'stop_sequences', 'temperature', 'top_p'],
+  ...['tools', 'tool_choice', 'metadata', 'output_config', ...ownMembers],
+]);
+
+/** Translates a request. Parameters of the model, such as `top_k`, become `additionalModelRequestFields`. */
+export function converseRequest(members: RequestMembers, call: DialectCall): Map<string, Buffer> {
+  const source = anthropicRequest(members, call);
+  const value = (name: string): unknown => {
+    const bytes = source.get(name);
+    // `anthropicRequest` writes JSON.
+    return bytes === undefined ? undefined : (JSON.parse(bytes.toString()) as unknown);
+  };
+  const body = new Map<string, Buffer>();
+  const set = (name: string, member: object | undefined): void => {
+    if (member !== undefined && Object.keys(member).length > 0) body.set(name, Buffer.from(JSON.stringify(member)));
+  };
+  const messages = recordsOf(value('messages'));
+  set(
+    'messages',
+    messages.map(({ role, content }) => ({ role, content: withCachePoints(recordsOf(content), converseBlock) })),
+  );
+  set('system', withCachePoints(recordsOf(value('system')), converseBlock));
+  const isClaude = call.model.includes('claude');
+  // Each model has its own maximum, so the default for Anthropic's API is not used.
+  const hasLimit = ['max_tokens', 'max_completion_tokens'].some((name) => members.bytes(name) !== undefined);
+  const inference = {
+    maxTokens: hasLimit || (isClaude && source.has('thinking')) ? value('max_tokens') : undefined,
+    temperature: value('temperature'),
+    topP: value('top_p'),
+    stopSequences: value('stop_sequences'),
+  };
+  set('inferenceConfig', present(inference));
+  set('toolConfig', toolConfig(recordsOf(value('tools')), recordOf(value('tool_choice')), messages));
+  const { format, ...effort } = recordOf(value('output_config')) ?? {};
+  set('outputConfig', outputConfig(recordOf(format)));
+  const others: Record<string, unknown> = {};
+  for (const name of source.keys())
+    if (!translated.has(name) && (isClaude || name !== 'thinking')) others[name] = value(name);
+  // Anthropic's models understand Anthropic's thinking. Others have an effort, as in OpenAI's API.
+  const givenEffort = isClaude ? undefined : members.bytes('reasoning_effort');
+  set('additionalModelRequestFields', {
+    ...recordOf(value('additionalModelRequestFields')),
+    ...others,
+    ...(isClaude && Object.keys(effort).length > 0 ? { output_config: effort } : {}),
+    ...(givenEffort === undefined ? {} : { reasoning_effort: JSON.parse(givenEffort.toString()) as unknown }),
+  });
+  for (const name of ownMembers) {
+    const bytes = source.get(name);
+    if (bytes !== undefined && !body.has(name)) body.set(name, bytes);
+  }
+  return body;
+}
+
+const present = (values: Block): Block =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+
+/** Converse has no choice `none`, but rejects tools in messages without a list of tools. */
+function toolConfig(tools: readonly Block[], choice: Block | undefined, messages: readonly Block[]): Block | undefined {
+  const { type = 'auto', name } = choice ?? {};
+  const isUsed = messages.some(({ content }) =>
+    recordsOf(content).some((block) => block['type'] === 'tool_use' || block['type'] === 'tool_result'),
+  );
+  if (tools.length === 0 || (type === 'none' && !isUsed)) return undefined;
+  const specified = withCachePoints(tools, (tool) => ({
+    toolSpec: present({
+      name: tool['name'],
+      description: tool['description'] === '' ? undefined : tool['description'],
+      inputSchema: { json: tool['input_schema'] },
+    }),
+  }));
+  const toolChoice = type === 'tool' ? { tool: { name } } : type === 'any' ? { any: {} } : undefined;
+  return present({ tools: specified, toolChoice });
+}
+
+/** @see https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html */
+function outputConfig(format: Block | undefined): Block | undefined {
+  if (format === undefined) return undefined;
+  const jsonSchema = { name: 'answer', schema: JSON.stringify(format['schema']) };
+  return { textFormat: { type: 'json_schema', structure: { jsonSchema } } };
+}

@@ -1,0 +1,116 @@
+/**
+ * Translates Converse's streams: first to Anthropic's events, which have the same meaning, and then as
+ * those.
+ * @see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html
+ */
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { ChatStream } from '../anthropic/chat-stream.js';
+import { recordOf, textOf } from '../anthropic/values.js';
+import type { DialectEvents, DialectStream, UpstreamError } from '../dialect.js';
+import { anthropicUsage, stopReason } from './converse-usage.js';
+import { EventFrames, type EventFrame } from './event-frames.js';
+
+const index = z.number().int().nonnegative();
+const call = z.object({ toolUseId: z.string(), name: z.string() });
+const started = z.object({ contentBlockIndex: index, start: z.object({ toolUse: call.optional() }) });
+const reasoning = z.object({
+  text: z.string().optional(),
+  signature: z.string().optional(),
+  redactedContent: z.string().optional(),
+});
+const changed = z.object({
+  contentBlockIndex: index,
+  delta: z.object({
+    text: z.string().optional(),
+    toolUse: z.object({ input: z.string() }).optional(),
+    reasoningContent: reasoning.optional(),
+  }),
+});
+const stopped = z.object({ contentBlockIndex: index });
+const ended = z.object({ stopReason: z.string() });
+const measured = z.object({ usage: z.unknown().optional() });
+
+/** The status of each exception. */
+const statusOf: ReadonlyMap<string, number> = new Map([
+  ['validationException', 400],
+  ['throttlingException', 429],
+  ['modelStreamErrorException', 424],
+  ['serviceUnavailableException', 503],
+]);
+
+/** One stream of a chat. */
+export class ConverseStream implements DialectStream {
+  readonly #frames = new EventFrames();
+  readonly #chat: ChatStream;
+  #reason: string | null = null;
+
+  constructor(model: string) {
+    this.#chat = new ChatStream(model);
+    this.#chat.read([{ type: 'message_start', message: { id: `chatcmpl-${randomUUID()}` } }]);
+  }
+
+  push(chunk: Buffer): DialectEvents {
+    const events: object[] = [];
+    for (const frame of this.#frames.push(chunk)) {
+      const error = errorIn(frame);
+      if (error !== undefined) return { events, isDone: false, error };
+      const read = this.#chat.read(this.#anthropicEvents(frame));
+      events.push(...read.events);
+      if (read.isDone) return { events, isDone: true };
+    }
+    return { events, isDone: false };
+  }
+
+  /** The usage comes after the reason. A stream without it still has the whole answer. */
+  finish(): DialectEvents {
+    return this.#reason === null ? { events: [], isDone: false } : this.#chat.read(this.#end({}));
+  }
+
+  #anthropicEvents({ name, value }: EventFrame): readonly object[] {
+    switch (name) {
+      case 'contentBlockStart': {
+        const { contentBlockIndex, start } = started.parse(value);
+        const { toolUse } = start;
+        if (toolUse === undefined) return [];
+        const content_block = { type: 'tool_use', id: toolUse.toolUseId, name: toolUse.name, input: {} };
+        return [{ type: 'content_block_start', index: contentBlockIndex, content_block }];
+      }
+      case 'contentBlockDelta': {
+        const { contentBlockIndex, delta } = changed.parse(value);
+        return deltasOf(delta).map((part) => ({ type: 'content_block_delta', index: contentBlockIndex, delta: part }));
+      }
+      case 'contentBlockStop':
+        return [{ type: 'content_block_stop', index: stopped.parse(value).contentBlockIndex }];
+      case 'messageStop':
+        this.#reason = stopReason(ended.parse(value).stopReason);
+        return [];
+      case 'metadata':
+        return this.#reason === null ? [] : this.#end(anthropicUsage(measured.parse(value).usage));
+      default:
+        // `messageStart`, and events that Bedrock may add.
+        return [];
+    }
+  }
+
+  #end(usage: object): readonly object[] {
+    return [{ type: 'message_delta', delta: { stop_reason: this.#reason }, usage }, { type: 'message_stop' }];
+  }
+}
+
+function deltasOf({ text, toolUse, reasoningContent }: z.infer<typeof changed>['delta']): readonly object[] {
+  if (text !== undefined) return [{ type: 'text_delta', text }];
+  if (toolUse !== undefined) return [{ type: 'input_json_delta', partial_json: toolUse.input }];
+  const { text: thinking, signature } = reasoningContent ?? {};
+  return [
+    ...(thinking === undefined ? [] : [{ type: 'thinking_delta', thinking }]),
+    ...(signature === undefined ? [] : [{ type: 'signature_delta', signature }]),
+  ];
+}
+
+/** Reads an exception, which ends the stream. */
+function errorIn({ kind, name, value }: EventFrame): UpstreamError | undefined {
+  if (kind === 'event') return undefined;
+  const message = textOf(recordOf(value)?.['message']) ?? name;
+  return { status: statusOf.get(name) ?? 500, message, type: name === '' ? null : name };
+}

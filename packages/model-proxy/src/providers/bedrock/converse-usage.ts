@@ -1,0 +1,34 @@
+/** Bedrock's usage and reasons in Anthropic's words. */
+import { z } from 'zod';
+import type { AnthropicUsage } from '../anthropic/answer.js';
+
+const tokens = z.number().int().nonnegative().nullish();
+
+const usageSchema = z
+  .object({
+    inputTokens: tokens,
+    outputTokens: tokens,
+    cacheReadInputTokens: tokens,
+    cacheWriteInputTokens: tokens,
+  })
+  .nullish();
+
+/** @throws {Error} if a number of tokens is not a number. */
+export function anthropicUsage(value: unknown): AnthropicUsage {
+  const usage = usageSchema.parse(value);
+  return {
+    input_tokens: usage?.inputTokens,
+    output_tokens: usage?.outputTokens,
+    cache_creation_input_tokens: usage?.cacheWriteInputTokens,
+    cache_read_input_tokens: usage?.cacheReadInputTokens,
+  };
+}
+
+/** Bedrock's reasons that Anthropic does not have. The others have the same names. */
+const reasons: ReadonlyMap<string, string> = new Map([
+  ['guardrail_intervened', 'refusal'],
+  ['content_filtered', 'refusal'],
+]);
+
+/** Returns Anthropic's reason. */
+export const stopReason = (reason: string): string => reasons.get(reason) ?? reason;

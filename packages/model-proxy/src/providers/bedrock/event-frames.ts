@@ -1,0 +1,72 @@
+/**
+ * Splits AWS's event streams into messages, and decodes them with AWS's codec, which checks both
+ * checksums.
+ * @see https://docs.aws.amazon.com/AmazonS3/latest/API/RESTSelectObjectAppendix.html
+ */
+import { EventStreamCodec } from '@smithy/core/event-streams';
+
+/** A decoded message. */
+export interface EventFrame {
+  /** `event` or `exception`. */
+  readonly kind: string;
+  /** Such as `contentBlockDelta` or `throttlingException`. */
+  readonly name: string;
+  /** The parsed JSON. */
+  readonly value: unknown;
+}
+
+/** Length of the whole message, length of its headers, checksum of both, checksum of the message. */
+const MIN_BYTES = 16;
+/** AWS's limit for a message. */
+const MAX_BYTES = 24 * 1024 * 1024;
+
+const codec = new EventStreamCodec(
+  (bytes) => (typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString()),
+  (text) => Buffer.from(text),
+);
+
+/** Reads one stream. Needs no closing. */
+export class EventFrames {
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  /** Length of the current message; 0: unknown. */
+  #needed = 0;
+
+  /**
+   * Reads the next bytes.
+   * @returns the complete messages.
+   * @throws {Error} if the bytes are not an event stream.
+   */
+  push(chunk: Buffer): EventFrame[] {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    const frames: EventFrame[] = [];
+    // Joins the chunks only if they contain a whole message.
+    while (this.#bytes >= Math.max(this.#needed, MIN_BYTES)) {
+      const bytes = Buffer.concat(this.#chunks, this.#bytes);
+      this.#needed = bytes.readUInt32BE(0);
+      if (this.#needed < MIN_BYTES || this.#needed > MAX_BYTES) throw new Error(`a message of ${this.#needed} bytes`);
+      this.#chunks = [bytes];
+      if (bytes.length < this.#needed) break;
+      frames.push(frameOf(bytes.subarray(0, this.#needed)));
+      this.#chunks = [bytes.subarray(this.#needed)];
+      this.#bytes -= this.#needed;
+      this.#needed = 0;
+    }
+    return frames;
+  }
+}
+
+function frameOf(bytes: Buffer): EventFrame {
+  const { headers, body } = codec.decode(bytes);
+  const text = (name: string): string => {
+    const value = headers[name]?.value;
+    return typeof value === 'string' ? value : '';
+  };
+  const kind = text(':message-type');
+  return {
+    kind,
+    name: text(kind === 'event' ? ':event-type' : ':exception-type'),
+    value: JSON.parse(Buffer.from(body).toString()) as unknown,
+  };
+}
