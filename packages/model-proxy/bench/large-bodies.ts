@@ -20,7 +20,7 @@ export async function startBodyUpstream(folder: string): Promise<{ readonly port
   const [port = 0] = await freePorts(1);
   const answerFile = join(folder, 'answer.json');
   await writeFile(answerFile, answer1KB);
-  const path = fileURLToPath(new URL('body-upstream.js', import.meta.url));
+  const path = fileURLToPath(new URL('peers/body-upstream.js', import.meta.url));
   const command = [process.execPath, path, String(port), answerFile];
   const child = startPinned(LOAD_CORE, command, ['ignore', 'ignore', 'inherit']);
   await listening(port);

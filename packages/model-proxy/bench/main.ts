@@ -15,6 +15,7 @@ import { parseArgs } from 'node:util';
 import { benchBodies } from './large-bodies.js';
 import { benchFailover } from './failover.js';
 import { benchGateways } from './gateways.js';
+import { benchKeys } from './keys.js';
 import { benchMemory } from './memory.js';
 import { benchRequests } from './requests.js';
 import { figuresTable, isReached, type Figure } from './report.js';
@@ -29,6 +30,7 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<readonly Figure[]
   bodies: benchBodies,
   streams: benchStreams,
   tls: benchTls,
+  keys: benchKeys,
   failover: benchFailover,
   memory: benchMemory,
   start: benchStart,

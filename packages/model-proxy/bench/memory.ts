@@ -8,7 +8,7 @@ import { loadTarget } from './load.js';
 import { memoryMb } from './processes.js';
 import { median, short, table, type Figure } from './report.js';
 import type { Bench } from './rounds.js';
-import { startModelProxy } from './targets.js';
+import { CLIENT_KEY, startModelProxy } from './targets.js';
 
 const CONNECTIONS = 4;
 
@@ -23,7 +23,7 @@ export async function benchMemory({ folder, rounds, seconds, print }: Bench): Pr
       const proxy = await startModelProxy(folder, { [PUBLIC_MODEL]: { apiBase } });
       try {
         const { url } = proxy;
-        const headers = { authorization: 'Bearer sk-bench-client', 'content-type': 'application/json' };
+        const headers = { authorization: `Bearer ${CLIENT_KEY}`, 'content-type': 'application/json' };
         const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body: request1KB });
         await answer.text();
         // The log library loads a quarter of a second after the start.

@@ -12,7 +12,10 @@ import { startNginx } from './peers/nginx.js';
 import { freePorts, listening, pidOf, startPinned, stop, TARGET_CORE } from './processes.js';
 
 /** The key of clients, which model-proxy checks. */
-export const CLIENT_KEY = 'sk-bench-client';
+export const CLIENT_KEY = 'sk-bench-client-0123456789';
+
+/** The key of the administrator of a proxy with a store. */
+export const MASTER_KEY = 'sk-bench-master';
 
 export interface Target {
   readonly name: string;
@@ -79,6 +82,8 @@ export interface ModelProxyOptions {
   readonly nodeFlags?: readonly string[];
   /** File for the log. Default: a file in the folder. */
   readonly log?: string;
+  /** The store of virtual keys. {@link CLIENT_KEY} is then a virtual key that must be created. Default: none. */
+  readonly store?: string;
   /** Standard error, which {@link ModelProxyOptions.nodeFlags} may use. Default: the terminal. */
   readonly stderr?: 'pipe' | 'inherit';
 }
@@ -97,7 +102,7 @@ export async function startModelProxy(
   models: Readonly<Record<string, Model>>,
   options: ModelProxyOptions = {},
 ): Promise<ModelProxy> {
-  return startModelProxyWith(await writeConfiguration(folder, models), folder, options);
+  return startModelProxyWith(await writeConfiguration(folder, models, options.store), folder, options);
 }
 
 /** Starts it with a configuration file. */
@@ -129,7 +134,11 @@ export const flagsOf = (configuration: string, port: number): readonly string[] 
  * Writes a configuration.
  * @returns the path of the file.
  */
-export async function writeConfiguration(folder: string, models: Readonly<Record<string, Model>>): Promise<string> {
+export async function writeConfiguration(
+  folder: string,
+  models: Readonly<Record<string, Model>>,
+  store?: string,
+): Promise<string> {
   const path = join(folder, 'config.yaml');
   const entries = Object.entries(models).map(([name, { apiBase, caFile }]) => ({
     model_name: name,
@@ -141,7 +150,8 @@ export async function writeConfiguration(folder: string, models: Readonly<Record
     },
   }));
   // JSON is YAML.
-  await writeFile(path, JSON.stringify({ model_list: entries, general_settings: { master_key: CLIENT_KEY } }));
+  const settings = store === undefined ? { master_key: CLIENT_KEY } : { master_key: MASTER_KEY, store };
+  await writeFile(path, JSON.stringify({ model_list: entries, general_settings: settings }));
   return path;
 }
 

@@ -178,8 +178,7 @@ function accessOf(store: Store | SharedKeyStore | undefined, log: Log) {
 }
 
 function limitsOf(store: Store | SharedKeyStore, log: Log): KeyLimits {
-  const local = createKeyLimits();
-  return 'shared' in store ? createSharedLimits(store.shared, local, log) : local;
+  return 'shared' in store ? createSharedLimits(store.shared, log) : createKeyLimits();
 }
 
 /** Makes the loader of the pages with Express. Only its first call loads them. */

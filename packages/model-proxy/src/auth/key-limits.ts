@@ -2,6 +2,7 @@
 import { performance } from 'node:perf_hooks';
 import { keyLimited, type LimitType } from '../errors/access.js';
 import type { ProxyError } from '../errors/proxy-error.js';
+import type { StoredKey } from '../store/keys.js';
 import type { Store } from '../store/store.js';
 import type { VirtualKey } from './virtual-key.js';
 
@@ -30,17 +31,18 @@ export interface KeyServices {
   readonly limits: KeyLimits;
 }
 
+/** The use of a key, or the limits of its use. `max_parallel_requests`: requests in progress. */
+export type Counts = Record<LimitType, number>;
+
 /** Use of a key in its present minute. */
 interface Window {
   /** End of the minute, by the monotonic clock. */
   endsAt: number;
-  requests: number;
-  tokens: number;
-  /** Requests in progress. */
-  running: number;
+  used: Counts;
 }
 
-const WINDOW_MS = 60_000;
+/** Length of the minute. */
+export const WINDOW_MS = 60_000;
 /** Removes old windows when there are this many more than after the last removal. */
 const SWEEP_STEP = 10_000;
 
@@ -57,60 +59,87 @@ export function createKeyLimits(now: () => number = () => performance.now()): Ke
     let window = windows.get(digest);
     if (window === undefined) {
       if (windows.size >= sweepAt) sweepAt = sweep(windows, time) + SWEEP_STEP;
-      window = { endsAt: time + WINDOW_MS, requests: 0, tokens: 0, running: 0 };
+      window = { endsAt: time + WINDOW_MS, used: noCounts() };
       windows.set(digest, window);
     } else if (time >= window.endsAt) {
       window.endsAt = time + WINDOW_MS;
-      window.requests = 0;
-      window.tokens = 0;
+      window.used.requests = 0;
+      window.used.tokens = 0;
     }
     return window;
   };
-  const refusal = (key: VirtualKey, type: LimitType, limit: number, waitMs: number): ProxyError =>
-    keyLimited(key.digest, {
-      type,
-      limit,
-      resetAt: Date.now() + waitMs,
-      retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
-    });
   return {
     admit(key, done) {
-      const { rpmLimit, tpmLimit, maxParallelRequests } = key.stored;
       if (!isLimited(key)) {
         done(undefined);
         return;
       }
-      const window = windowOf(key.digest);
-      const waitMs = window.endsAt - now();
-      if (rpmLimit !== null && window.requests >= rpmLimit) done(refusal(key, 'requests', rpmLimit, waitMs));
-      else if (tpmLimit !== null && window.tokens >= tpmLimit) done(refusal(key, 'tokens', tpmLimit, waitMs));
-      else if (maxParallelRequests !== null && window.running >= maxParallelRequests)
-        done(refusal(key, 'max_parallel_requests', maxParallelRequests, 0));
-      else {
-        window.requests += 1;
-        window.running += 1;
-        done(undefined);
+      const { used, endsAt } = windowOf(key.digest);
+      const limits = limitsOf(key.stored);
+      const reached = reachedLimit(used, limits, limits);
+      if (reached !== undefined) {
+        done(limitError(key, reached, endsAt - now()));
+        return;
       }
+      used.requests += 1;
+      used.max_parallel_requests += 1;
+      done(undefined);
     },
     release(key, tokens) {
       if (!isLimited(key)) return;
-      const window = windowOf(key.digest);
-      window.running = Math.max(0, window.running - 1);
-      window.tokens += tokens;
+      const { used } = windowOf(key.digest);
+      used.max_parallel_requests = Math.max(0, used.max_parallel_requests - 1);
+      used.tokens += tokens;
     },
     remaining(key) {
-      const { rpmLimit, tpmLimit } = key.stored;
-      if (rpmLimit === null && tpmLimit === null) return UNLIMITED;
-      const window = windowOf(key.digest);
+      const { requests, tokens } = limitsOf(key.stored);
+      if (requests === null && tokens === null) return UNLIMITED;
+      const { used } = windowOf(key.digest);
       return {
-        requests: rpmLimit === null ? null : Math.max(0, rpmLimit - window.requests),
-        tokens: tpmLimit === null ? null : Math.max(0, tpmLimit - window.tokens),
+        requests: requests === null ? null : Math.max(0, requests - used.requests),
+        tokens: tokens === null ? null : Math.max(0, tokens - used.tokens),
       };
     },
   };
 }
 
-const UNLIMITED: Remaining = { requests: null, tokens: null };
+/** The rest of a key without limits. */
+export const UNLIMITED: Remaining = { requests: null, tokens: null };
+/** The limits in the order in which they are checked. */
+export const limitTypes: readonly LimitType[] = ['requests', 'tokens', 'max_parallel_requests'];
+
+/** Returns counts of zero. */
+export function noCounts(): Counts {
+  return { requests: 0, tokens: 0, max_parallel_requests: 0 };
+}
+
+/** The limits of a key; null: none. */
+type Limits = Readonly<Record<LimitType, number | null>>;
+
+/** Returns the limits of a key by their types. */
+export function limitsOf({ rpmLimit, tpmLimit, maxParallelRequests }: StoredKey): Limits {
+  return { requests: rpmLimit, tokens: tpmLimit, max_parallel_requests: maxParallelRequests };
+}
+
+/**
+ * Returns the first limit that the use has reached.
+ * @param bounds the numbers at which a limit counts as reached. A limit that the key does not have is ignored.
+ */
+export function reachedLimit(used: Counts, limits: Limits, bounds: Limits): LimitType | undefined {
+  return limitTypes.find((type) => limits[type] !== null && used[type] >= (bounds[type] ?? 0));
+}
+
+/** Makes the error for a key at a limit. @param waitMs time until the end of its minute. */
+export function limitError({ digest, stored }: VirtualKey, type: LimitType, waitMs: number): ProxyError {
+  // A parallel request may end at any time.
+  const wait = type === 'max_parallel_requests' ? 0 : waitMs;
+  return keyLimited(digest, {
+    type,
+    limit: limitsOf(stored)[type] ?? 0,
+    resetAt: Date.now() + wait,
+    retryAfterSeconds: Math.max(1, Math.ceil(wait / 1000)),
+  });
+}
 
 /** Returns whether a key has a limit. */
 export function isLimited({ stored }: VirtualKey): boolean {
@@ -119,6 +148,7 @@ export function isLimited({ stored }: VirtualKey): boolean {
 
 /** Removes the windows that have ended. @returns the number of the others. */
 function sweep(windows: Map<string, Window>, time: number): number {
-  for (const [digest, { endsAt, running }] of windows) if (running === 0 && time >= endsAt) windows.delete(digest);
+  for (const [digest, { endsAt, used }] of windows)
+    if (used.max_parallel_requests === 0 && time >= endsAt) windows.delete(digest);
   return windows.size;
 }

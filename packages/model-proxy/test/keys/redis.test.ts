@@ -1,9 +1,5 @@
-/** Proxies that share a Redis: keys, limits and usage. */
+/** Proxies that share a Redis: keys and usage. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createKeyLimits } from '../../src/auth/key-limits.js';
-import { createSharedLimits } from '../../src/auth/shared-limits.js';
-import { virtualKeyOf } from '../../src/auth/virtual-key.js';
-import type { ProxyError } from '../../src/errors/proxy-error.js';
 import type { StoredKey } from '../../src/store/keys.js';
 import { openRedisStore } from '../../src/store/redis/redis-store.js';
 import type { SharedKeyStore } from '../../src/store/store.js';
@@ -154,59 +150,6 @@ describe('usage in Redis', () => {
     await two.setSpend('k', 1);
     expect(two.spendOf('k').spend).toBe(1);
     await until(() => one.spendOf('k').spend === 1, 'the new spend');
-  });
-});
-
-describe('limits in Redis', () => {
-  const limitsOf = (store: SharedKeyStore) => createSharedLimits(store.shared, createKeyLimits(), log);
-  const ask = (limits: ReturnType<typeof limitsOf>, key: ReturnType<typeof virtualKeyOf>) =>
-    new Promise<ProxyError | undefined>((resolve) => limits.admit(key, resolve));
-
-  it('hold exactly for requests that arrive at two proxies at the same time', async () => {
-    const proxies = [await open(), await open()].map(limitsOf);
-    const key = virtualKeyOf('k', keyOf({ rpmLimit: 1000 }));
-    const asked = Array.from({ length: 5000 }, (_, n) => {
-      const limits = proxies[n % 2];
-      if (limits === undefined) throw new Error('no proxy');
-      return ask(limits, key);
-    });
-    const refused = (await Promise.all(asked)).filter((error) => error !== undefined);
-    expect(refused).toHaveLength(4000);
-    expect(refused[0]?.message).toContain('Limit type: requests. Current limit: 1000');
-    expect(Number(refused[0]?.headers['retry-after'])).toBeGreaterThan(50);
-  });
-
-  it('hold for tokens and parallel requests of all proxies, and free the places of a proxy that ends', async () => {
-    const [one, two] = [await open(), await open()];
-    const [first, second] = [limitsOf(one), limitsOf(two)];
-    const key = virtualKeyOf('k', keyOf({ tpmLimit: 100, maxParallelRequests: 2 }));
-    expect([await ask(first, key), await ask(second, key)]).toEqual([undefined, undefined]);
-    expect((await ask(first, key))?.message).toContain('Limit type: max_parallel_requests');
-    first.release(key, 40);
-    expect(await ask(first, key)).toBeUndefined();
-    stores.splice(stores.indexOf(two), 1);
-    await two.close();
-    expect(await ask(first, key)).toBeUndefined();
-    first.release(key, 60);
-    expect((await ask(first, key))?.message).toContain('Limit type: tokens. Current limit: 100');
-    expect(first.remaining(key)).toEqual({ requests: null, tokens: 0 });
-  });
-
-  it('apply to each proxy alone while Redis is away, with a warning, and together again later', async () => {
-    const limits = limitsOf(await open());
-    const key = virtualKeyOf('k', keyOf({ rpmLimit: 2 }));
-    expect(await ask(limits, key)).toBeUndefined();
-    redis.pause();
-    const away = [await ask(limits, key), await ask(limits, key), await ask(limits, key)];
-    expect(away.map((error) => error?.status)).toEqual([undefined, undefined, 429]);
-    expect(logged.filter((line) => line.startsWith('each proxy applies the limits of keys by itself'))).toHaveLength(1);
-    limits.release(key, 0);
-    redis.resume();
-    await until(async () => {
-      await ask(limits, key);
-      return logged.includes('Redis answers again: all proxies apply the limits of keys together');
-    }, 'the recovery');
-    await until(async () => (await ask(limits, key))?.status === 429, 'the limit in Redis');
   });
 });
 

@@ -1,0 +1,138 @@
+/** Limits of a key that proxies in separate processes share, with concurrent clients. */
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { startRedis, type PrivateRedis } from '../../../daemon/test/support/redis.js';
+import { call } from '../harness/call.js';
+import type { ProxyProcess } from '../harness/process.js';
+import { waitFor } from '../harness/wait.js';
+import { daemonFixture, LOCAL } from './fixture.js';
+
+const MASTER = 'sk-master-0123456789';
+const answer = JSON.stringify({ id: 'x', object: 'chat.completion', model: 'm', choices: [], usage: {} });
+const headers = (key: string) => ({ authorization: `Bearer ${key}` });
+
+let redis: PrivateRedis;
+let upstream: Server;
+/** The answers of requests that ask the upstream to wait. */
+let held: ServerResponse[];
+const { write, start } = daemonFixture();
+beforeEach(async () => {
+  held = [];
+  redis = await startRedis();
+  upstream = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      if (body.includes('wait')) held.push(response);
+      else response.setHeader('content-type', 'application/json').end(answer);
+    });
+  }).listen(0, '127.0.0.1');
+  await once(upstream, 'listening');
+});
+afterEach(async () => {
+  upstream.closeAllConnections();
+  upstream.close();
+  await redis.stop();
+});
+
+interface Running {
+  readonly process: ProxyProcess;
+  readonly url: string;
+}
+
+async function startProxies(count: number): Promise<readonly Running[]> {
+  const { port } = upstream.address() as AddressInfo; // a TCP server has an AddressInfo
+  const file = write(
+    'config.yaml',
+    JSON.stringify({
+      model_list: [
+        { model_name: 'm', litellm_params: { model: 'hosted_vllm/m', api_base: `http://127.0.0.1:${port}/v1` } },
+      ],
+      general_settings: { master_key: MASTER, store: redis.url },
+    }),
+  );
+  const processes = Array.from({ length: count }, () => start(['--config', file, ...LOCAL]));
+  return Promise.all(processes.map(async (process) => ({ process, url: await process.address() })));
+}
+
+async function createKey(proxies: readonly Running[], limits: object): Promise<string> {
+  const [first] = proxies;
+  const made = await call(`${first?.url}/key/generate`, { headers: headers(MASTER), body: limits });
+  const { key } = made.json() as { key: string }; // LiteLLM's answer
+  // The key reaches the other proxies within milliseconds.
+  const models = ({ url }: Running) => call(`${url}/v1/models`, { method: 'GET', headers: headers(key) });
+  await waitFor(
+    async () => ((await Promise.all(proxies.map(models))).every(({ status }) => status === 200) ? true : undefined),
+    () => 'a proxy does not know the key',
+  );
+  return key;
+}
+
+const chat = async ({ url }: Running, key: string, content = 'Hello'): Promise<number> => {
+  const body = { model: 'm', messages: [{ role: 'user', content }] };
+  return (await call(`${url}/v1/chat/completions`, { headers: headers(key), body })).status;
+};
+
+/** Sends requests with several clients until each got 429. @returns the number of admitted requests. */
+async function exhaust(proxy: Running, key: string, clients: number): Promise<number> {
+  let admitted = 0;
+  const client = async () => {
+    for (;;) {
+      const status = await chat(proxy, key);
+      if (status === 429) return;
+      expect(status).toBe(200);
+      admitted += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+  return admitted;
+}
+
+describe('proxies with a Redis', () => {
+  it.each([
+    [2, 400],
+    [3, 400],
+    [3, 5],
+  ])('%s admit together exactly the rpm_limit of a key: %s', async (count, limit) => {
+    const proxies = await startProxies(count);
+    const key = await createKey(proxies, { rpm_limit: limit });
+    const admitted = await Promise.all(proxies.map((proxy) => exhaust(proxy, key, 4)));
+    expect(admitted.reduce((sum, one) => sum + one, 0)).toBe(limit);
+  });
+
+  it('keep the rpm_limit when one of them is killed', async () => {
+    const proxies = await startProxies(3);
+    const key = await createKey(proxies, { rpm_limit: 400 });
+    const [killed, ...others] = proxies;
+    if (killed === undefined) throw new Error('no proxy');
+    let admitted = 0;
+    for (let n = 0; n < 50; n += 1) if ((await chat(killed, key)) === 200) admitted += 1;
+    killed.process.signal('SIGKILL');
+    for (const one of await Promise.all(others.map((proxy) => exhaust(proxy, key, 4)))) admitted += one;
+    expect(admitted).toBeLessThanOrEqual(400);
+    // A killed proxy loses what it had ahead: an eighth of what was left.
+    expect(admitted).toBeGreaterThanOrEqual(400 - 50);
+  });
+
+  it('free the parallel requests of one that is killed', async () => {
+    const proxies = await startProxies(2);
+    const key = await createKey(proxies, { max_parallel_requests: 4 });
+    const [killed, other] = proxies;
+    if (killed === undefined || other === undefined) throw new Error('no proxies');
+    const open = [killed, killed, killed, other].map((proxy) => chat(proxy, key, 'wait').catch(() => 0));
+    await waitFor(
+      () => (held.length === 4 ? true : undefined),
+      () => `${held.length} requests at the upstream`,
+    );
+    expect([await chat(killed, key), await chat(other, key)]).toEqual([429, 429]);
+    killed.process.signal('SIGKILL');
+    await waitFor(
+      async () => ((await chat(other, key)) === 200 ? true : undefined),
+      () => 'the places are not free',
+    );
+    for (const response of held.splice(0)) response.setHeader('content-type', 'application/json').end(answer);
+    expect((await Promise.all(open)).filter((status) => status === 200)).toHaveLength(1);
+  });
+});
