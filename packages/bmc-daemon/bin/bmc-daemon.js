@@ -15,7 +15,7 @@ In a clone of the repository: run scripts/start setup, then use bin/bmc-daemon t
 }
 
 async function run(cli) {
-  // Not process.exit: it would lose output that is still being written.
+  // process.exit would lose output that is still being written.
   process.exitCode = await cli.main(process.argv);
   // Other open handles must not keep the process alive.
   setTimeout(() => process.exit(), 1000).unref();

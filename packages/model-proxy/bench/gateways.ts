@@ -73,12 +73,17 @@ function figuresOf(many: Results, one: Results, memory: ReadonlyMap<string, numb
     medianRatio(valuesOf(results, 'model-proxy', member), valuesOf(results, 'LiteLLM', member));
   const behind = { unit: '', must: 1, aim: null, better: 'lower' } as const;
   return [
-    { ...behind, what: "key and limits: of LiteLLM's requests/s", value: ratio(many, 'perSecond'), better: 'higher' },
-    { ...behind, what: `p99 of ${CONNECTIONS} connections, of LiteLLM's`, value: ratio(many, 'p99Us') },
-    { ...behind, what: "p50 of one connection, of LiteLLM's", value: ratio(one, 'p50Us') },
     {
       ...behind,
-      what: "memory after the load, of LiteLLM's",
+      what: 'key and limits: requests/s relative to LiteLLM',
+      value: ratio(many, 'perSecond'),
+      better: 'higher',
+    },
+    { ...behind, what: `p99 of ${CONNECTIONS} connections relative to LiteLLM`, value: ratio(many, 'p99Us') },
+    { ...behind, what: 'p50 of one connection relative to LiteLLM', value: ratio(one, 'p50Us') },
+    {
+      ...behind,
+      what: 'memory after the load relative to LiteLLM',
       value: (memory.get('model-proxy') ?? NaN) / (memory.get('LiteLLM') ?? NaN),
     },
   ];

@@ -105,7 +105,7 @@ export async function startModelProxy(
   return startModelProxyWith(await writeConfiguration(folder, models, options.store), folder, options);
 }
 
-/** Starts it with a configuration file. */
+/** Starts model-proxy with a configuration file. */
 export async function startModelProxyWith(
   configuration: string,
   folder: string,

@@ -16,7 +16,7 @@ export interface PrintedLine {
   readonly at: number;
   /** Milliseconds since 1970. */
   readonly time: number;
-  /** Not empty, without control characters. */
+  /** A text that is not empty and has no control characters. */
   readonly text: string;
 }
 

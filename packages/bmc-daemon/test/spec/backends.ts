@@ -22,7 +22,7 @@ export interface BackendMachine {
 
 /** A host in its initial state, for one test. */
 export interface PreparedHost {
-  /** Not started; the test starts and closes it. */
+  /** The driver is not started. The test starts and closes the driver. */
   readonly driver: HypervisorDriver;
   readonly machine: BackendMachine;
   /** UUIDs of all machines of the host, in any order. */

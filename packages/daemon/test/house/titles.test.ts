@@ -1,38 +1,33 @@
 /**
  * The titles of tests. A title continues the name of its suite, so it begins with its verb. A title
- * that begins with "of" or "that" hides the verb at its end.
+ * that begins with "of" or "that" hides the verb at its end. A title that begins with "and" has half
+ * of its subject in the name of the suite. "is named" can mean "is reported" or "has the name".
  */
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
+import { repositoryFiles } from '../support/repository-files.js';
 
-const root = join(import.meta.dirname, '../../../..');
-const TITLE = /(?:\b(?:it|test)(?:\.\w+)*|[\])>])\(\s*(['"`])((?:of|that|whose|where) .*?)\1,/g;
+const TITLE =
+  /(?:\b(?:it|test)(?:\.\w+)*|[\])>])\(\s*(['"`])((?:of|that|whose|where|and|or|(?:is|are) named)[ ,].*?)\1,/g;
 
 const unclearTitles = (text: string): readonly string[] =>
   Array.from(text.matchAll(TITLE), ([, , title = '']) => title);
 
 it('begin with a verb', () => {
-  const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.test.ts'], {
-    cwd: root,
-    encoding: 'utf8',
-  })
-    .split('\n')
-    .filter((file) => file !== '' && existsSync(join(root, file)));
+  const files = [...repositoryFiles('*.test.ts')];
   expect(files.length).toBeGreaterThan(400);
-  const unclear = files.flatMap((file) =>
-    unclearTitles(readFileSync(join(root, file), 'utf8')).map((title) => `${file}: ${title}`),
-  );
-  expect(unclear).toEqual([]);
+  expect(files.flatMap(([file, text]) => unclearTitles(text).map((title) => `${file}: ${title}`))).toEqual([]);
 });
 
-it.each(['of', 'that', 'whose', 'where'])('do not begin with "%s", in plain tests and behind tables', (word) => {
-  const text = [
-    `it('${word} a run ends', test);`,
-    `it.concurrent('starts', test);`,
-    `])(\n  "${word} is %s ends",\n  test);`,
-    `it.each([1])('${word} it is %i', test);`,
-  ].join('\n');
-  expect(unclearTitles(text)).toEqual([`${word} a run ends`, `${word} is %s ends`, `${word} it is %i`]);
-});
+it.each(['of', 'that', 'whose', 'where', 'and', 'or', 'is named', 'are named'])(
+  'do not begin with "%s", in plain tests and behind tables',
+  (word) => {
+    const text = [
+      `it('${word} a run ends', test);`,
+      `it.concurrent('starts', test);`,
+      `])(\n  "${word} is %s ends",\n  test);`,
+      `it.each([1])('${word} it is %i', test);`,
+      `it('origin and order are shown', test);`,
+    ].join('\n');
+    expect(unclearTitles(text)).toEqual([`${word} a run ends`, `${word} is %s ends`, `${word} it is %i`]);
+  },
+);

@@ -21,7 +21,10 @@ export interface PrivateRedis {
   resume(): void;
   /** Stores its content, to which the next {@link restart} returns. */
   save(): Promise<void>;
-  /** Kills it, and starts it with the content of the last {@link save}, or of the last change if it is persistent. */
+  /**
+   * Kills the server, and starts it again with the content of the last {@link save}. A persistent
+   * server has the content of its last change.
+   */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -15,7 +15,7 @@ export async function startLitellm(folder: string, configuration: string): Promi
   const url = `http://127.0.0.1:${port}`;
   const log = openSync(join(folder, 'litellm.log'), 'a');
   const flags = ['--config', configuration, '--host', '127.0.0.1', '--port', String(port), '--num_workers', '1'];
-  // Without these variables, it asks services on the internet. ERROR disables its log of requests.
+  // Without these variables, LiteLLM asks services on the internet. ERROR disables its log of requests.
   const environment = ['LITELLM_LOCAL_MODEL_COST_MAP=True', 'LITELLM_TELEMETRY=False', 'LITELLM_LOG=ERROR'];
   const child = startPinned(TARGET_CORE, ['env', ...environment, executable, ...flags], ['ignore', log, log]);
   closeSync(log);

@@ -1,7 +1,7 @@
 /** Paths that the configuration adds (`general_settings.forwarded_paths`). */
 import { defineEndpoint, type Endpoint } from './endpoint.js';
 
-/** Not a mode of LiteLLM: no configured model has it. */
+/** LiteLLM has no such mode, so no configured model has it. */
 const MODE = 'forwarded';
 
 /**

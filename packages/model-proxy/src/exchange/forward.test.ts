@@ -506,7 +506,7 @@ describe('an upstream that fails', () => {
     ['{"model":"served/model"}\n', 200],
     ['[]', 200],
     ['null', 200],
-  ])('or ends its connection after %s: the client gets status %d', async (text, status) => {
+  ])('by the end of its connection after %s causes status %d', async (text, status) => {
     served.answering = (_asked, response) => {
       // Neither length nor chunks, as in HTTP/1.0.
       response.useChunkedEncodingByDefault = false;

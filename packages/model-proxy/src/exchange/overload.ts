@@ -46,7 +46,7 @@ export function createOverload(): Overload {
     const forget = () => {
       clearTimeout(timer);
       queue.delete(begin);
-      // Without this, the listener would hold a request that runs.
+      // Without this call, the listener would hold a request that runs.
       response.removeListener('close', forget);
     };
     const begin = () => {

@@ -59,7 +59,7 @@ function renderAnswer(status: number, reason: string, body: string): string {
 
 /** Returns the open response of a connection: the answer to the faulty or to an earlier request. */
 function responseOn(socket: Duplex): ServerResponse | undefined {
-  // Not in Node's documentation. Its own handler of `clientError` reads the same property.
+  // Node does not document this property. Node's own handler of `clientError` reads it, too.
   const { _httpMessage: response } = socket as Duplex & { readonly _httpMessage?: ServerResponse | null };
   return response ?? undefined;
 }

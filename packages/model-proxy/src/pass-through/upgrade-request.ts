@@ -24,8 +24,8 @@ export class UpgradeRequest extends PassThrough {
   readonly headers = { upgrade: 'websocket' };
   readonly url: string;
   /**
-   * Not the client's socket: http-proxy-middleware would add a listener to its server for each
-   * request.
+   * Replaces the client's socket, because http-proxy-middleware would add a listener to its server
+   * for each request.
    */
   readonly socket = { destroyed: false };
 

@@ -15,7 +15,7 @@ const MAX_OUTPUT = 1024 * 1024;
 /** A terminal that can ask. */
 interface Prompt {
   readonly input: NodeJS.ReadStream;
-  /** Not standard output, which a script may read. */
+  /** A stream other than standard output, which a script may read. */
   readonly output: NodeJS.WriteStream;
 }
 

@@ -12,7 +12,7 @@ import type {
 } from '../../resources/chassis/configured-inventory.js';
 import { optionalText, pathSegment, type SettingDefinition } from './row.js';
 
-// Not `z.uuid`: the sample of sushy-tools is not valid by RFC 9562.
+// `z.uuid` would reject the sample of sushy-tools, which is not valid by RFC 9562.
 const uuid = z.guid().toLowerCase();
 const bytes = z.int().min(0);
 /** The members that chassis, storages, drives and volumes share. */

@@ -270,7 +270,7 @@ function mayReplace(entry: StoredEntry): boolean {
  */
 function interrupted(): RedfishError {
   const why = 'The service that executed it was interrupted. Read the resource to see the result.';
-  // Not the usual 502 of this message: many clients retry a request after a 502.
+  // This message usually has 502, but many clients retry a request after a 502.
   return new RedfishError(500, [withDetail(message('OperationFailed'), why)]);
 }
 

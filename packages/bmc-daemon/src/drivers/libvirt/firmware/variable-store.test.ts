@@ -20,7 +20,7 @@ describe('a store of UEFI variables', () => {
     expect(variableNames(installed)).toEqual(['Boot0042']);
     const secure = mergeVariables(withKeys, installed) ?? Buffer.alloc(0);
     expect(secure).toHaveLength(withKeys.length);
-    // Not SecureBootEnable, which the template of OVMF 2026.08 does not have.
+    // The list omits SecureBootEnable, which the template of OVMF 2026.08 does not have.
     expect(variableNames(secure)).toEqual(expect.arrayContaining(['PK', 'KEK', 'db', 'dbx', 'Boot0042']));
     // The result has each variable once, with its last value.
     const names = variableNames(secure) ?? [];

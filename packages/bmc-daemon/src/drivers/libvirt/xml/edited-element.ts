@@ -10,7 +10,7 @@ import type { XmlAttribute, XmlElementOf, XmlOther } from './tree.js';
 interface EditedAttribute extends XmlAttribute {
   /** From the end of the previous attribute to the first quote, ` type='`. */
   readonly lead: string;
-  /** Not decoded. */
+  /** The value as it is in the text, with its entities. */
   readonly raw: string;
   readonly quote: '"' | "'";
 }
