@@ -6,9 +6,12 @@
  * @see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
+import { execFile } from 'node:child_process';
 import { createHash, createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { EventStreamCodec } from '@smithy/core/event-streams';
@@ -162,6 +165,30 @@ describe('models of Bedrock with Converse, as OpenAI chat', () => {
     expect(request.headers.authorization).toContain(`Signature=${signatureOf(request, secret)}`);
     expect(JSON.stringify(request)).not.toContain(secret);
   });
+
+  // CI skips no test, and not every host has botocore. RACKLESS_BOTOCORE_PYTHON names a Python with the
+  // package of Debian or PyPI. Without it there is no test.
+  const python = process.env['RACKLESS_BOTOCORE_PYTHON'];
+  if (python !== undefined)
+    it.each([
+      ['claude', KEY_ID, SECRET, null],
+      ['arn', KEY_ID, SECRET, null],
+      ['profile', 'AKIDWORK', 'work-secret', 'session-1'],
+    ])('%s gets the same signature as from botocore', async (model, accessKeyId, secretAccessKey, sessionToken) => {
+      vendors.answers.set(HOST, json(answer([{ text: 'Hi!' }])));
+      await client.chat.completions.create({ model, messages: [{ role: 'user', content: 'Grüße, 雪' }] });
+      const { line, headers, body } = asked();
+      const [method, url] = line.split(' ');
+      const [, names = ''] = /SignedHeaders=([^,]+)/.exec(headers.authorization ?? '') ?? [];
+      const signedHeaders = Object.fromEntries(names.split(';').map((name) => [name, headers[name]]));
+      const keys = { accessKeyId, secretAccessKey, sessionToken, region: 'eu-west-1' };
+      const script = fileURLToPath(new URL('botocore_signature.py', import.meta.url));
+      const running = promisify(execFile)(python, ['-B', script]);
+      running.child.stdin?.end(JSON.stringify({ method, url, headers: signedHeaders, body, ...keys }));
+      const again = JSON.parse((await running).stdout) as { signature: string; digest: string }; // see the script
+      expect(headers.authorization).toContain(`Signature=${again.signature}`);
+      expect(headers['x-amz-content-sha256']).toBe(again.digest);
+    });
 
   it('use an API key of Bedrock instead of a signature', async () => {
     vendors.answers.set(HOST, json(answer([{ text: 'Hi!' }])));
