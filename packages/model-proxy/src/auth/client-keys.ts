@@ -9,9 +9,10 @@ import type { Authenticate, Client } from './authenticate.js';
 export type FindClient = (key: string) => Client | ProxyError | undefined;
 
 /**
- * Headers for keys besides Authorization: LiteLLM's, Azure's and Anthropic's clients use one each.
+ * Headers for keys besides Authorization. The clients of LiteLLM, Azure, Anthropic and Google use one
+ * each.
  */
-const keyHeaders = ['x-litellm-api-key', 'api-key', 'x-api-key'];
+const keyHeaders = ['x-litellm-api-key', 'api-key', 'x-api-key', 'x-goog-api-key'];
 
 /**
  * Creates the authentication for a list of keys.

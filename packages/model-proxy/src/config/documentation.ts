@@ -178,8 +178,8 @@ general_settings:
 
 **Raw requests.** The proxy forwards some requests without parsing them:
 
-- \`/openai/{path}\` and \`/vllm/{path}\` reach every path of a server. The proxy uses only deployments with
-  \`use_in_pass_through: true\`. For \`/openai/{path}\`, the variable \`OPENAI_API_KEY\` is enough.
+- \`/openai/{path}\`, \`/vllm/{path}\` and \`/gemini/{path}\` reach every path of a server. The proxy uses
+  only deployments with \`use_in_pass_through: true\`. For \`/openai/{path}\`, the variable \`OPENAI_API_KEY\` is enough.
 - Files, batches and \`/v1/realtime\` need no setting.
 - The id of a response contains the deployment. So \`GET\`, \`DELETE\`, \`cancel\` and \`input_items\` below
   \`/v1/responses/{id}\`, and requests with \`previous_response_id\`, reach the upstream that made the

@@ -169,6 +169,16 @@ credentials share a token.
 - \`litellm_settings.ssl_verify\` also applies to the connection to the identity provider, but
   \`ssl_verify\` of an entry does not.
 
+## Gemini
+
+\`gemini/\` uses Gemini's OpenAI API. Google's SDKs reach Gemini's own API below \`/gemini/\`, if an entry of
+\`gemini/\` has \`use_in_pass_through: true\`. They send the client's key in \`x-goog-api-key\`:
+
+\`\`\`js
+const { GoogleGenAI } = await import('@google/genai');
+new GoogleGenAI({ apiKey: 'sk-client', httpOptions: { baseUrl: 'http://127.0.0.1:4000/gemini' } });
+\`\`\`
+
 ## Ollama
 
 \`ollama/\` and \`ollama_chat/\` use Ollama's OpenAI API. The proxy adds \`/v1\` to \`api_base\`.

@@ -4,6 +4,7 @@ import type { Deployment } from '../providers/deployment.js';
 import { noDeploymentFor } from '../routing/no-deployment.js';
 import type { Selection, Router } from '../routing/router.js';
 import type { ProxySettings } from '../settings.js';
+import type { RawFamily } from './paths.js';
 
 /** The configuration for a selection. */
 export interface SelectionContext {
@@ -14,13 +15,14 @@ export interface SelectionContext {
 }
 
 /** Path prefix → LiteLLM's names of its providers. */
-const families: Readonly<Record<'openai' | 'vllm', readonly string[]>> = {
+const families: Readonly<Record<RawFamily, readonly string[]>> = {
   openai: ['openai', 'text-completion-openai'],
   vllm: ['hosted_vllm', 'vllm'],
+  gemini: ['gemini'],
 };
 
 /**
- * Selects the deployment for `/openai/…` and `/vllm/…`. These prefixes reach all paths of a server,
+ * Selects the deployment for `/openai/…`, `/vllm/…` and `/gemini/…`. These prefixes reach all paths of a server,
  * its administration included. So only deployments with `use_in_pass_through` are eligible, as in
  * LiteLLM. A `model` that is a public name of that provider selects its deployment. All other
  * requests go to the first eligible deployment of the provider. If there is none, requests for OpenAI
@@ -30,7 +32,7 @@ const families: Readonly<Record<'openai' | 'vllm', readonly string[]>> = {
  * @throws {ProxyError} 400: no deployment of that provider is eligible.
  */
 export function chooseForProvider(
-  family: 'openai' | 'vllm',
+  family: RawFamily,
   model: string | undefined,
   path: string,
   { settings, router, environmentDeployment }: SelectionContext,

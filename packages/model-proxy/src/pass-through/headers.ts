@@ -39,6 +39,7 @@ interface RawRequestHeadersOptions {
  */
 export function rawRequestHeaders(options: RawRequestHeadersOptions): OutgoingHttpHeaders {
   const { head, deployment, version, id, host } = options;
+  const { provider, apiKey } = deployment;
   const connectionHeaders = connectionOptions(head.connection);
   const headers: OutgoingHttpHeaders = {};
   for (const [name, value] of Object.entries(head)) {
@@ -55,7 +56,7 @@ export function rawRequestHeaders(options: RawRequestHeadersOptions): OutgoingHt
   return {
     ...headers,
     'user-agent': `rackless-model-proxy/${version}`,
-    ...deployment.provider.headers(deployment.apiKey),
+    ...(provider.nativeHeaders?.(apiKey) ?? provider.headers(apiKey)),
     ...deployment.extraHeaders,
     'x-request-id': id,
     host,

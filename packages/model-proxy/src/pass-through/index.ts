@@ -1,5 +1,5 @@
 /**
- * Makes the handler of raw pass-through: `/openai/…`, `/vllm/…`, files, batches and WebSockets. Loads
+ * Makes the handler of raw pass-through: `/openai/…`, `/vllm/…`, `/gemini/…`, files, batches and WebSockets. Loads
  * its modules after the start.
  */
 import type { PassThrough } from '../dispatch.js';

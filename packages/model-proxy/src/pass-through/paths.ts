@@ -4,10 +4,13 @@
  */
 import { plainPath } from '../endpoints/paths.js';
 
+/** The providers whose paths are all available. */
+export type RawFamily = 'openai' | 'vllm' | 'gemini';
+
 /** The target of a raw request. */
 export type RawTarget =
-  /** `/openai/{rest}`, `/vllm/{rest}`: all paths of the provider. */
-  | { readonly kind: 'provider'; readonly family: 'openai' | 'vllm'; readonly rest: string }
+  /** `/openai/{rest}`, `/vllm/{rest}`, `/gemini/{rest}`: all paths of the provider. */
+  | { readonly kind: 'provider'; readonly family: RawFamily; readonly rest: string }
   /** Files and batches. @see https://docs.litellm.ai/docs/files_endpoints */
   | { readonly kind: 'files'; readonly provider: string | null; readonly rest: string }
   /** A stored response, whose id names the deployment. @see https://docs.litellm.ai/docs/response_api */
@@ -18,14 +21,16 @@ export type RawTarget =
 /** The methods that are forwarded. */
 export const rawMethods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-const providerPath = /^\/(openai|openai_passthrough|vllm)\/(.+)$/;
+const providerPath = /^\/(openai|openai_passthrough|vllm|gemini)\/(.+)$/;
 const filesPath = /^(?:\/([\w-]+)(?=\/v1\/))?(?:\/v1)?\/((?:files|batches)(?:\/.*)?)$/;
 const realtimePath = /^(?:\/v1)?\/(realtime|responses)$/;
 const responsePath = /^(?:\/v1)?\/responses\/([\w=+-]+)(|\/cancel|\/input_items)$/;
 
 /** Path templates → methods, for `/routes`. A WebSocket has GET. */
 export const rawPaths: ReadonlyMap<string, readonly string[]> = new Map([
-  ...['/openai/{path}', '/openai_passthrough/{path}', '/vllm/{path}'].map((path) => [path, rawMethods] as const),
+  ...['/openai/{path}', '/openai_passthrough/{path}', '/vllm/{path}', '/gemini/{path}'].map(
+    (path) => [path, rawMethods] as const,
+  ),
   ...['files', 'files/{path}', 'batches', 'batches/{path}']
     .flatMap((path) => [`/v1/${path}`, `/${path}`, `/{provider}/v1/${path}`])
     .map((path) => [path, rawMethods] as const),
@@ -58,7 +63,7 @@ export function rawTarget(url: string): RawTarget | undefined {
   const [, prefix, below] = providerPath.exec(path) ?? [];
   if (below !== undefined) {
     if (!staysBelow(below)) return undefined;
-    return { kind: 'provider', family: prefix === 'vllm' ? 'vllm' : 'openai', rest: below + slash };
+    return { kind: 'provider', family: familyOf(prefix), rest: below + slash };
   }
   const [, provider, files] = filesPath.exec(path) ?? [];
   if (files !== undefined)
@@ -67,6 +72,10 @@ export function rawTarget(url: string): RawTarget | undefined {
   if (id !== undefined) return { kind: 'response', id, rest };
   const [, socket] = realtimePath.exec(path) ?? [];
   return socket === undefined ? undefined : { kind: 'realtime', rest: socket };
+}
+
+function familyOf(prefix: string | undefined): RawFamily {
+  return prefix === 'vllm' || prefix === 'gemini' ? prefix : 'openai';
 }
 
 /** Maximum number of times that servers decode a path: the upstream, and servers before it. */
@@ -109,5 +118,7 @@ export function upstreamUrl(apiBase: string, target: RawTarget): string {
   const { family, rest } = target;
   // vLLM's own paths (/metrics, /tokenize, /score) are next to /v1, not below it.
   if (family === 'vllm') return `${versioned ? apiBase.slice(0, -'/v1'.length) : apiBase}/${rest}`;
+  // Gemini's own API is next to the version of its OpenAI API: /v1beta/openai.
+  if (family === 'gemini') return `${apiBase.replace(/\/v1(?:beta)?\/openai$/, '')}/${rest}`;
   return `${apiBase}/${versioned ? rest.replace(/^v1\//, '') : rest}`;
 }

@@ -36,6 +36,8 @@ export interface Provider {
   supportedParameters(endpoint: string, upstreamModel: string): ReadonlySet<string>;
   /** Returns the headers with the key, and other headers of the provider; names in lower case. */
   headers(apiKey: string | null): Readonly<Record<string, string>>;
+  /** As {@link headers}, for raw requests to the API of the vendor itself. Absent: the same. */
+  nativeHeaders?(apiKey: string | null): Readonly<Record<string, string>>;
   /**
    * Derives the address from the settings of a deployment. Absent: the address is `api_base`, or
    * {@link defaultApiBase}.

@@ -100,20 +100,25 @@ const snowflakeTarget: TargetOf = ({ apiBase, value }) => {
   return { apiBase: `${host}/api/v2/cortex/v1` };
 };
 
-/** All providers of this file. */
-export const addressed: readonly Provider[] = [
-  ollamaProvider('ollama'),
-  ollamaProvider('ollama_chat'),
-  cohereProvider('cohere'),
-  cohereProvider('cohere_chat'),
-  /** @see https://ai.google.dev/gemini-api/docs/openai */
-  openaiApiProvider({
+/** @see https://ai.google.dev/gemini-api/docs/openai and https://ai.google.dev/api */
+const gemini: Provider = {
+  ...openaiApiProvider({
     name: 'gemini',
     apiKeyEnvironment: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
     apiBaseEnvironment: ['GEMINI_API_BASE'],
     defaultApiBase: 'https://generativelanguage.googleapis.com/v1beta/openai',
     translation: thinkingTranslation,
   }),
+  nativeHeaders: (apiKey): Record<string, string> => (apiKey === null ? {} : { 'x-goog-api-key': apiKey }),
+};
+
+/** All providers of this file. */
+export const addressed: readonly Provider[] = [
+  ollamaProvider('ollama'),
+  ollamaProvider('ollama_chat'),
+  cohereProvider('cohere'),
+  cohereProvider('cohere_chat'),
+  gemini,
   openaiApiProvider({
     name: 'huggingface',
     apiKeyEnvironment: ['HF_TOKEN', 'HUGGINGFACE_API_KEY'],

@@ -1,0 +1,76 @@
+/**
+ * Gemini's own API behind `/gemini/…`, with Google's SDK in front. The shapes of answers are those of
+ * Google's reference.
+ * @see https://ai.google.dev/api/generate-content
+ */
+import { GoogleGenAI } from '@google/genai';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { TestProxy } from '../harness/proxy.js';
+import { entry, events, json, Vendors } from './vendors.js';
+
+const HOST = 'generativelanguage.googleapis.com';
+const KEY = 'gemini-key-0123456789';
+const MASTER_KEY = 'sk-master-0123456789';
+const model = 'gemini-2.5-flash';
+
+const answer = (text: string) => ({
+  candidates: [{ content: { parts: [{ text }], role: 'model' }, finishReason: 'STOP', index: 0 }],
+  usageMetadata: { promptTokenCount: 4, candidatesTokenCount: 2, totalTokenCount: 6 },
+  modelVersion: model,
+});
+
+describe("Google's SDK", () => {
+  let vendors: Vendors;
+  let proxy: TestProxy;
+  let client: GoogleGenAI;
+  // The SDK's own fetch needs a global of Node's realm, which jest's realm does not have.
+  const clientWith = (apiKey: string) =>
+    new GoogleGenAI({ apiKey, httpOptions: { baseUrl: `${proxy.url}/gemini`, fetch } });
+  beforeAll(async () => {
+    vendors = await Vendors.start([HOST]);
+    const raw = entry('gemini', { model: `gemini/${model}`, api_key: KEY });
+    proxy = await vendors.proxy([`${raw}\n      use_in_pass_through: true`], { LITELLM_MASTER_KEY: MASTER_KEY });
+    client = clientWith(MASTER_KEY);
+  });
+  afterEach(() => {
+    vendors.take();
+    vendors.answers.clear();
+  });
+  afterAll(async () => {
+    await proxy.close();
+    await vendors.close();
+  });
+
+  it('MP-100 /gemini/{path}: Gemini gets the request unchanged, with the key of the deployment', async () => {
+    vendors.answers.set(HOST, json(answer('Hi!')));
+    const { text, usageMetadata } = await client.models.generateContent({ model, contents: 'hello' });
+    expect([text, usageMetadata?.totalTokenCount]).toEqual(['Hi!', 6]);
+    const [request] = vendors.take();
+    expect(request?.line).toBe(`POST https://${HOST}/v1beta/models/${model}:generateContent`);
+    expect(request?.headers['x-goog-api-key']).toBe(KEY);
+    expect(request?.headers).not.toHaveProperty('authorization');
+    expect(JSON.stringify(request)).not.toContain(MASTER_KEY);
+    expect(JSON.parse(request?.body ?? '')).toEqual({ contents: [{ parts: [{ text: 'hello' }], role: 'user' }] });
+  });
+
+  it('gets streams', async () => {
+    vendors.answers.set(HOST, events(JSON.stringify(answer('Hel')), JSON.stringify(answer('lo 雪'))));
+    let text = '';
+    for await (const chunk of await client.models.generateContentStream({ model, contents: 'hello' }))
+      text += chunk.text ?? '';
+    expect(text).toBe('Hello 雪');
+    expect(vendors.take()[0]?.line).toBe(`POST https://${HOST}/v1beta/models/${model}:streamGenerateContent?alt=sse`);
+  });
+
+  it("gets Gemini's errors unchanged, and 401 for a wrong key", async () => {
+    const error = { error: { code: 400, message: 'Invalid value at contents', status: 'INVALID_ARGUMENT' } };
+    vendors.answers.set(HOST, json(error, 400));
+    const failed = client.models.generateContent({ model, contents: 'hello' });
+    await expect(failed).rejects.toMatchObject({ status: 400, message: JSON.stringify(error) });
+    vendors.take();
+    await expect(clientWith('sk-wrong').models.generateContent({ model, contents: 'hello' })).rejects.toMatchObject({
+      status: 401,
+    });
+    expect(vendors.take()).toEqual([]);
+  });
+});
