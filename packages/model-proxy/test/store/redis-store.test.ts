@@ -54,6 +54,7 @@ describe('a Redis that two proxies share', () => {
   it('tells each the spend that the other adds, sets and removes', async () => {
     const [one, two] = [await open(), await open()];
     await put(one, 'k', keyOf({ maxBudget: 10 }));
+    await until(() => two.keys.has('k'), 'the key');
     for (const store of [one, two, one]) store.addUsage(requestOf({ cost: 2 }));
     await until(() => spend(one) === 6 && spend(two) === 6, 'the sum');
     await two.setSpend('k', 1);

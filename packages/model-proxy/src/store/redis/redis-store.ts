@@ -77,8 +77,7 @@ class SharedKeys implements SharedKeyStore {
       this.#revisions.set(id, revision);
       const { data } = storedKey.safeParse(value);
       const before = this.keys.get(id);
-      // The administrator deleted the key and created it again.
-      if (before !== undefined && before.createdAt !== data?.createdAt) this.#usage.forget(id);
+      if (before !== undefined) this.#updateSpend(id, before, data);
       if (data !== undefined) this.keys.set(id, data);
       else {
         this.keys.delete(id);
@@ -94,6 +93,13 @@ class SharedKeys implements SharedKeyStore {
     this.keysRevision += 1;
   }
 
+  #updateSpend(digest: string, before: StoredKey, key: StoredKey | undefined): void {
+    // An administrator has deleted the key and created it again.
+    if (before.createdAt !== key?.createdAt) this.#usage.forget(digest);
+    // Fixes the end of the period. Otherwise it would move on until the next request.
+    else if (before.budgetDuration !== key.budgetDuration) this.#usage.addCost(digest, 0, key.budgetDuration);
+  }
+
   async changeKeys<Result>(
     change: (keys: KeysInChange) => { readonly changes: KeyChanges; readonly result: Result },
   ): Promise<Result> {
@@ -102,7 +108,7 @@ class SharedKeys implements SharedKeyStore {
       const { changes, result } = change(this.#view());
       if (changes.size === 0) return result;
       if (!(await this.shared.commit(this.#commitOf(changes)))) continue;
-      await this.#updateSpends(changes);
+      await this.#removeSpends(changes);
       return result;
     }
     throw new StoreUnavailable('other proxies change the same keys');
@@ -133,12 +139,11 @@ class SharedKeys implements SharedKeyStore {
     ];
   }
 
-  /** Removes the spends of deleted keys, and stores the end of the period of the others. */
-  async #updateSpends(changes: KeyChanges): Promise<void> {
-    for (const [digest, key] of changes)
-      if (key === null) this.#usage.remove(digest);
-      else if (key.budgetDuration !== null) this.#usage.addCost(digest, 0, key.budgetDuration);
-    // The keys are stored. If Redis fails now, a later flush sends the rest.
+  async #removeSpends(changes: KeyChanges): Promise<void> {
+    const deleted = [...changes].flatMap(([digest, key]) => (key === null ? [digest] : []));
+    if (deleted.length === 0) return;
+    for (const digest of deleted) this.#usage.remove(digest);
+    // The keys are deleted. If Redis fails now, a later flush removes their spends.
     await this.#flusher.flush().catch(() => undefined);
   }
 

@@ -92,9 +92,10 @@ export class RedisUsage {
   /** Returns what a key has spent. @param duration of its budget. */
   spendOf(digest: string, duration: string | null): Period {
     const now = this.#now();
-    const { spend, resetAt } = periodAt(this.#stored.get(digest) ?? UNSPENT, duration, now);
-    const sent = costAt(this.#batch?.costs.get(digest), now);
-    return { spend: spend + sent + costAt(this.#costs.get(digest), now), resetAt };
+    let period = this.#stored.get(digest) ?? UNSPENT;
+    for (const cost of [this.#batch?.costs.get(digest), this.#costs.get(digest)])
+      if (cost !== undefined) period = withCost(period, cost, duration === null ? -Infinity : now);
+    return periodAt(period, duration, now);
   }
 
   /** Adds a request to the reports. */
@@ -110,8 +111,11 @@ export class RedisUsage {
 
   /** Adds a cost to the spend of a key. A cost of 0 makes Redis store the end of the period. */
   addCost(digest: string, cost: number, duration: string | null): void {
+    const now = this.#now();
+    const before = this.#costs.get(digest);
     const { resetAt } = this.spendOf(digest, duration);
-    this.#costs.set(digest, { cost: cost + costAt(this.#costs.get(digest), this.#now()), resetAt });
+    const isOver = before !== undefined && before.resetAt !== null && now >= before.resetAt;
+    this.#costs.set(digest, { cost: isOver ? cost : cost + (before?.cost ?? 0), resetAt });
   }
 
   /** Removes the spend of a deleted key from Redis, with the next flush. */
@@ -252,10 +256,13 @@ export class RedisUsage {
   }
 }
 
-/** Returns a cost, unless its period has ended. */
-function costAt(cost: Cost | undefined, now: number): number {
-  if (cost === undefined) return 0;
-  return cost.resetAt !== null && now >= cost.resetAt ? 0 : cost.cost;
+/** Adds a cost to the spend of a period, by the rules of the script. @param now -Infinity: no period ends. */
+function withCost(period: Period, { cost, resetAt }: Cost, now: number): Period {
+  if (resetAt === null) return { spend: period.spend + cost, resetAt: period.resetAt };
+  if (now >= resetAt) return period;
+  if (period.resetAt === null) return { spend: period.spend + cost, resetAt };
+  if (now >= period.resetAt) return { spend: cost, resetAt };
+  return { spend: period.spend + cost, resetAt: Math.min(period.resetAt, resetAt) };
 }
 
 const wordOf = (time: number | null) => (time === null ? '' : String(time));
