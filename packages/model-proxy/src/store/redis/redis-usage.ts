@@ -20,8 +20,8 @@ interface RedisUsageOptions {
 /** Names of the numbers in their order in Redis. */
 const numbers = ['requests', 'failed', 'inputTokens', 'outputTokens', 'totalTokens', 'cost'] as const;
 
-/** Rows and costs of a batch. More would block Redis for longer. */
-const BATCH_SIZE = 500;
+/** Maximum number of rows, and of costs, of a batch. Redis needs a few milliseconds for it, and blocks all requests. */
+const BATCH_SIZE = 100;
 /** Fields of a day that one call reads. More would block Redis for longer. */
 const FIELDS_AT_ONCE = 2000;
 const DAY_MS = 86_400_000;
