@@ -1,12 +1,14 @@
 /** Renders the effective configuration as equivalent YAML. Secrets are masked. */
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
+import type { TokenSettings } from '../providers/token.js';
 import { secretHeader } from '../secret-names.js';
 import type {
   CooldownSettings,
   FallbackSettings,
   GroupFallbacks,
   HealthCheckSettings,
+  ListenSettings,
   OverloadSettings,
   RetrySettings,
   StrategySettings,
@@ -55,8 +57,9 @@ function deploymentLines(deployment: Deployment): readonly string[] {
   const { tls, extraHeaders, extraBody, additionalDropParams, allowedOpenaiParams, modelInfo } = deployment;
   const params = [
     `model: ${inline(`${deployment.provider.name}/${deployment.upstreamModel}`)}`,
-    `api_base: ${inline(maskUrl(deployment.apiBase))}`,
+    ...addressLines(deployment),
     `api_key: ${deployment.apiKey === null ? 'null' : inline(MASK)}`,
+    ...(deployment.token === undefined ? [] : tokenLines(deployment.token.settings)),
     `ssl_verify: ${inline(tls.verify)}`,
     ...(tls.clientCertificate === null
       ? []
@@ -82,6 +85,43 @@ function deploymentLines(deployment: Deployment): readonly string[] {
     '    litellm_params:',
     ...params.map((line) => `      ${line}`),
     `    model_info: ${inline({ ...modelInfo, id: deployment.id })}`,
+  ];
+}
+
+/** Renders the address. Of its query, only the version of Azure's API is certainly no secret. */
+function addressLines({ apiBase, query = '' }: Deployment): readonly string[] {
+  const members = new URLSearchParams(query);
+  const version = members.get('api-version');
+  members.delete('api-version');
+  return [
+    `api_base: ${inline(maskUrl(members.size === 0 ? apiBase : `${apiBase}?${members.toString()}`))}`,
+    ...(version === null ? [] : [`api_version: ${inline(version)}`]),
+  ];
+}
+
+/** Renders a source of access tokens. Several settings of a provider form an address, which is a comment here. */
+function tokenLines(token: TokenSettings): readonly string[] {
+  if (token.kind === 'google') {
+    const { credentials } = token;
+    if (credentials === null) return [`# access tokens of ${token.issuer}: Application Default Credentials`];
+    return [`vertex_credentials: ${inline(credentials.trimStart().startsWith('{') ? MASK : credentials)}`];
+  }
+  if (token.kind === 'aws') {
+    const { region, profile, keys } = token;
+    const own = [`aws_access_key_id: ${inline(MASK)}`, `aws_secret_access_key: ${inline(MASK)}`];
+    return [`aws_region_name: ${inline(region)}`, ...(keys === null ? [`aws_profile_name: ${inline(profile)}`] : own)];
+  }
+  const file = token.fileMember === undefined ? {} : { [token.fileMember[0]]: token.fileMember[1] };
+  const form = { ...masked(token.form), ...file };
+  return [`# access tokens of ${token.issuer}: POST ${maskUrl(token.url)} ${inline(form)}`];
+}
+
+function storeLines(store: ListenSettings['store']): readonly string[] {
+  if (store === null) return [];
+  const { place, keepDays } = store;
+  return [
+    `  store: ${inline('url' in place ? maskUrl(place.url) : place.folder)}`,
+    ...(keepDays === null ? [] : [`  maximum_spend_logs_retention_period: ${keepDays}d`]),
   ];
 }
 
@@ -181,6 +221,8 @@ export function renderEffectiveConfig({ listen, proxy }: Pick<LoadedConfig, 'lis
     ...(proxy.useXForwardedFor ? ['  use_x_forwarded_for: true'] : []),
     ...(proxy.allowedRoutes === null ? [] : [`  allowed_routes: ${inline(proxy.allowedRoutes)}`]),
     ...(proxy.closedPages.size === 0 ? [] : [`  admin_only_routes: ${inline([...proxy.closedPages])}`]),
+    ...storeLines(listen.store),
+    ...(proxy.rejectClientTags === true ? ['  reject_clientside_metadata_tags: true'] : []),
     ...(proxy.enforceUserParam ? ['  enforce_user_param: true'] : []),
     ...(proxy.forwardedPaths.size === 0 ? [] : [`  forwarded_paths: ${inline([...proxy.forwardedPaths])}`]),
     ...overloadLines(proxy.overload),
