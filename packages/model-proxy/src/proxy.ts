@@ -190,7 +190,9 @@ function replaceConfig({ running, load, log, listener, upstream, app, watch }: R
     watch.replace([...new Set([...running.config.watchedFiles, ...faultyFiles])]);
     return;
   }
-  for (const warning of next.warnings) if (!running.config.warnings.includes(warning)) log.warn(warning);
+  // A file can have a warning for each of thousands of entries.
+  const known = new Set(running.config.warnings);
+  for (const warning of next.warnings) if (!known.has(warning)) log.warn(warning);
   upstream.reload(next.proxy.deployments);
   app.replaceSettings(next.proxy);
   running.config = next;
