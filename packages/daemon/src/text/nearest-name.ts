@@ -7,7 +7,8 @@
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return Infinity;
   // One row of the matrix, changed in place: a file may need millions of distances.
-  const distances = Uint32Array.from({ length: b.length + 1 }, (_, column) => column);
+  const distances = new Uint32Array(b.length + 1);
+  for (let column = 1; column <= b.length; column += 1) distances[column] = column;
   for (let row = 1; row <= a.length; row += 1) {
     let diagonal = row - 1;
     let left = row;

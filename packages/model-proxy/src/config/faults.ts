@@ -118,6 +118,19 @@ export interface Block<T extends Table> {
   readonly rest: readonly (readonly [key: string, node: YamlNode])[];
 }
 
+/** The results of {@link keysOf}: a file may have 10,000 blocks of the same table. */
+const cachedKeys = new WeakMap<Table, ReadonlyMap<string, string>>();
+
+/** Returns the internal names of a table's rows by their names in files. */
+function keysOf(table: Table): ReadonlyMap<string, string> {
+  const cached = cachedKeys.get(table);
+  if (cached !== undefined) return cached;
+  const keys = new Map<string, string>();
+  for (const [key, row] of Object.entries(table)) for (const name of [row.name, ...row.aliases]) keys.set(name, key);
+  cachedKeys.set(table, keys);
+  return keys;
+}
+
 /**
  * Checks the members of a block against its table and adds the faults.
  * @param node undefined if the block is missing.
@@ -128,10 +141,7 @@ export function readBlock<T extends Table>(
   path: KeyPath,
   findings: Findings,
 ): Block<T> {
-  const keyByName = new Map<string, string>();
-  for (const [key, row] of Object.entries(table))
-    for (const name of [row.name, ...row.aliases]) keyByName.set(name, key);
-
+  const keyByName = keysOf(table);
   const values: Record<string, unknown> = {};
   const places = new Map<keyof T, { node: YamlNode; path: KeyPath }>();
   const rest: [string, YamlNode][] = [];

@@ -217,13 +217,16 @@ function reportUnknownKey(
 /** The results of {@link namesNear}: a file may have 10,000 blocks. */
 const nearNames = new Map<BlockNames, readonly string[]>();
 
-/** Returns the names that a misspelled name in a block may mean. */
-function namesNear(names: BlockNames): readonly string[] {
+/**
+ * Returns the names that a misspelled name in a block may mean.
+ * @param parameters further names, the same for each block of a kind.
+ */
+function namesNear(names: BlockNames, parameters: readonly string[]): readonly string[] {
   const found = nearNames.get(names);
   if (found !== undefined) return found;
   const unimplementedNames = names.groups.flatMap((group) => (group.treatment === 'fulfilled' ? [] : [...group.names]));
   const isParams = names.canonical === paramsNames.canonical;
-  const all = [...names.settings, ...unimplementedNames, ...(isParams ? [] : checkedByValue)];
+  const all = [...names.settings, ...unimplementedNames, ...(isParams ? [] : checkedByValue), ...parameters];
   nearNames.set(names, all);
   return all;
 }
@@ -244,7 +247,7 @@ export function reportUnknownKeys(
   for (const [key, node] of rest) {
     const at = [...path, key];
     if (noteUnimplemented(key, node, at, names, notes)) continue;
-    const near = nearestName(key, [...namesNear(names), ...parameters]);
+    const near = nearestName(key, namesNear(names, parameters));
     const isElsewhere = allBlocks.some((block) => block !== names && block.settings.includes(key));
     if (near !== undefined || isElsewhere || protectedBlock(key) !== undefined)
       reportUnknownKey(key, node, at, names, notes, near);
