@@ -5,7 +5,15 @@
  */
 import { withDeadline } from '@rackless/daemon/deadline.js';
 import type { Domain } from '@rackless/libvirt';
-import type { Disk } from '../xml/devices/device.js';
+
+/**
+ * A disk: its target and its source. Has no XML element, which would keep the whole
+ * parsed definition in memory.
+ */
+export interface NamedDisk {
+  readonly target: string;
+  readonly source: { readonly name: string | null };
+}
 
 /** Bytes by target name, for each disk with a known size. */
 export type Capacities = ReadonlyMap<string, number>;
@@ -38,7 +46,7 @@ export class DiskCapacity {
    * @param domain the machine.
    * @param disks its disks.
    */
-  async read(domain: Domain, disks: readonly Disk[]): Promise<Capacities> {
+  async read(domain: Domain, disks: readonly NamedDisk[]): Promise<Capacities> {
     const { uuid } = domain;
     const key = JSON.stringify(disks.map(({ target, source }) => [target, source.name]));
     const known = this.#known.get(uuid);
@@ -49,7 +57,7 @@ export class DiskCapacity {
     return await withDeadline(this.#refresh(domain, disks, key), this.#waitMs, () => new Map());
   }
 
-  #refresh(domain: Domain, disks: readonly Disk[], key: string): Promise<Capacities> {
+  #refresh(domain: Domain, disks: readonly NamedDisk[], key: string): Promise<Capacities> {
     const { uuid } = domain;
     const running = this.#reading.get(uuid);
     if (running?.key === key) return running.promise;
@@ -69,7 +77,7 @@ export class DiskCapacity {
     return promise;
   }
 
-  async #measure(domain: Domain, disks: readonly Disk[]): Promise<Capacities> {
+  async #measure(domain: Domain, disks: readonly NamedDisk[]): Promise<Capacities> {
     const found = new Map<string, number>();
     for (const { target, source } of disks) {
       if (source.name === null) continue;

@@ -6,13 +6,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isLibvirtError } from '@rackless/libvirt';
 import { DriverError } from '../../driver-error.js';
 import type { DomainState, CompleteSnapshot } from '../../snapshot/system-snapshot.js';
-import { DiskCapacity, type Capacities } from './disk-capacity.js';
+import { DiskCapacity, type Capacities, type NamedDisk } from './disk-capacity.js';
 import { attempt } from '../failure.js';
 import { catalogOfFileNames, type FirmwareCatalog } from '../firmware-catalog.js';
 import type { Condition, Inventory, Machine } from '../machine/inventory.js';
-import { readDomain } from '../xml/domain.js';
+import { readDomain, type Domain } from '../xml/domain.js';
 import { parseXml } from '../xml/parse.js';
-import type { Disk } from '../xml/devices/device.js';
 import { CurrentReadings } from './current-readings.js';
 import { machineReader, sameReading, type Reading } from './reading.js';
 import { hasHostCpu, readSnapshot } from '../xml/snapshot.js';
@@ -27,7 +26,7 @@ const ALIVE_WAIT_MS = 1_000;
 const SILENT_WAIT_MS = 100;
 
 interface CachedReading extends Reading {
-  readonly disks: readonly Disk[];
+  readonly disks: readonly NamedDisk[];
   readonly capacities: Capacities;
   readonly snapshot: CompleteSnapshot;
   /**
@@ -216,7 +215,7 @@ export class SystemReader {
       inactive: parseXml(reading.inactiveXml),
       live: reading.liveXml === null ? null : parseXml(reading.liveXml),
     }));
-    const disks = unchanged ? last.disks : readDomain(documents().live ?? documents().inactive).devices.disks;
+    const disks = unchanged ? last.disks : namedDisks(readDomain(documents().live ?? documents().inactive));
     const capacities = await this.#capacity.read(machine.domain, disks);
     if (unchanged && last.capacities === capacities) {
       if (!last.awaitsHostCpu || (await this.#hostCpuModel()) === undefined) return stored(last.snapshot);
@@ -274,6 +273,11 @@ export class SystemReader {
       },
     };
   }
+}
+
+/** Returns the disks without their XML elements. A cached element would keep the whole parsed definition in memory. */
+function namedDisks({ devices }: Domain): readonly NamedDisk[] {
+  return devices.disks.map(({ target, source: { name } }) => ({ target, source: { name } }));
 }
 
 /** Returns a function that creates a value at its first call. */
