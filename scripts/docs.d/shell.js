@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
 /** Long enough for a guest to boot without KVM on a busy host. */
-const PATIENCE_MS = 300_000;
+const TIMEOUT_MS = 300_000;
 
 // Evaluates texts from descriptor 3. Writes their output to the file $1, their exported variables
 // to $2, and `ok` to descriptor 4. A failed command is printed and ends the shell. Password prompts
@@ -27,11 +27,11 @@ done
 `;
 
 /**
- * Polls until \`test\` returns a value. Returns undefined after PATIENCE_MS, or after \`ended\`
+ * Polls until \`test\` returns a value. Returns undefined after TIMEOUT_MS, or after \`ended\`
  * returns true.
  */
 async function until(test, ended) {
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = Date.now() + TIMEOUT_MS;
   while (Date.now() < deadline) {
     // Before the test, because output before the end counts.
     const last = ended();
@@ -79,7 +79,7 @@ export class Shell {
     const succeeded = await Promise.race([
       once(this.#process.stdio[4], 'data').then(() => true),
       this.#exit,
-      wait(PATIENCE_MS, false, { ref: false }),
+      wait(TIMEOUT_MS, false, { ref: false }),
     ]);
     return { succeeded, output: existsSync(this.#output) ? readFileSync(this.#output, 'utf8') : '' };
   }

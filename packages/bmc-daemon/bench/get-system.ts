@@ -153,9 +153,9 @@ async function compare(what: string, path: string, open: Server, authenticated: 
   }
   console.log(`GET of ${what}, ${connections} connections`);
   for (const [index, { name }] of servers.entries()) {
-    const of = rounds[index] ?? [];
-    const rate = median(of.map(({ perSecond }) => perSecond));
-    const cpu = median(of.map(({ cpuUs }) => cpuUs));
+    const results = rounds[index] ?? [];
+    const rate = median(results.map(({ perSecond }) => perSecond));
+    const cpu = median(results.map(({ cpuUs }) => cpuUs));
     console.log(
       `  ${name.padEnd(16)} ${rate.toFixed(0).padStart(6)} requests/s  ${cpu.toFixed(0).padStart(4)} us CPU each`,
     );

@@ -150,11 +150,11 @@ async function measure(
   } finally {
     await stop(daemon.process);
   }
-  const of = (pick: (round: Durations) => number): number => median(rounds.map(pick));
+  const medianOf = (pick: (round: Durations) => number): number => median(rounds.map(pick));
   return {
-    plainMs: of(({ plainMs }) => plainMs),
-    insertMs: of(({ insertMs }) => insertMs),
-    attachMs: of(({ attachMs }) => attachMs),
+    plainMs: medianOf(({ plainMs }) => plainMs),
+    insertMs: medianOf(({ insertMs }) => insertMs),
+    attachMs: medianOf(({ attachMs }) => attachMs),
   };
 }
 

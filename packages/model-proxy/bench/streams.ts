@@ -84,8 +84,8 @@ export async function benchStreams({ folder, rounds, print }: Bench): Promise<re
 }
 
 function shownRows(results: ReadonlyMap<string, readonly Row[]>): string {
-  const rows = [...results].map(([name, of]) => {
-    const middle = (value: (row: Row) => number) => short(median(of.map(value)));
+  const rows = [...results].map(([name, measured]) => {
+    const middle = (value: (row: Row) => number) => short(median(measured.map(value)));
     return [
       name,
       middle(({ firstP50 }) => firstP50 / 1000),
@@ -93,7 +93,7 @@ function shownRows(results: ReadonlyMap<string, readonly Row[]>): string {
       middle(({ p90 }) => p90),
       middle(({ p99 }) => p99 / 1000),
       middle(({ cpuUs }) => cpuUs),
-      String(of.reduce((sum, { lost }) => sum + lost, 0)),
+      String(measured.reduce((sum, { lost }) => sum + lost, 0)),
     ];
   });
   const head = ['target', 'first event, ms', 'delay p50, µs', 'p90, µs', 'p99, ms', 'CPU an event, µs', 'lost'];

@@ -70,8 +70,8 @@ export function hostAlone(network: HostNetwork, state: ManagerNetworkState): Hos
   if (managers.size === 0) return network;
   const isHosts = ({ address }: IpNetwork): boolean => !managers.has(canonicalIp(address) ?? address);
   const interfaces = network.interfaces.flatMap((port) => {
-    const left = { ...port, ipv4: port.ipv4.filter(isHosts), ipv6: port.ipv6.filter(isHosts) };
-    return left.ipv4.length + left.ipv6.length === 0 ? [] : [left];
+    const hostPort = { ...port, ipv4: port.ipv4.filter(isHosts), ipv6: port.ipv6.filter(isHosts) };
+    return hostPort.ipv4.length + hostPort.ipv6.length === 0 ? [] : [hostPort];
   });
   return { ...network, interfaces };
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 /** The limit of all waits. A healthy server needs a fraction of it. */
-const PATIENCE_MS = 120_000;
+const TIMEOUT_MS = 120_000;
 
 export interface SshOptions {
   /** `admin/node-1`. */
@@ -95,7 +95,7 @@ export class SshClient {
 
   /** Waits for the given output after the last match. */
   async waitFor(wanted: string | RegExp): Promise<void> {
-    const until = Date.now() + PATIENCE_MS;
+    const until = Date.now() + TIMEOUT_MS;
     const timer = setInterval(() => this.#wakeAll(), 1000);
     try {
       for (;;) {

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const BIN = path.join(import.meta.dirname, '../../bin');
 /** The limit of all waits. A healthy daemon needs a fraction of it. */
-const PATIENCE_MS = 240_000;
+const TIMEOUT_MS = 240_000;
 
 export interface Finished {
   readonly code: number | null;
@@ -104,7 +104,7 @@ export class DaemonProcess {
   }
 
   async finished(): Promise<Finished> {
-    const timeout = delay(PATIENCE_MS, 'late' as const, { ref: false });
+    const timeout = delay(TIMEOUT_MS, 'late' as const, { ref: false });
     const code = await Promise.race([this.#exit, timeout]);
     if (code === 'late') throw new Error(`the process has not ended:\n${this.#stdout}\n${this.#stderr}`);
     return { code, stdout: this.#stdout, stderr: this.#stderr };
@@ -137,7 +137,7 @@ export async function waitFor<T>(
 ): Promise<T> {
   const state = { over: false };
   void over?.then(() => (state.over = true));
-  const until = Date.now() + PATIENCE_MS;
+  const until = Date.now() + TIMEOUT_MS;
   for (;;) {
     const last = state.over || Date.now() > until;
     const answer = await ask();

@@ -42,12 +42,12 @@ describe('several hosts', () => {
       ['refused', true],
       ['unnamed', true],
     ]);
-    const of = (name: string) => report.findings.filter(({ host }) => host === name);
-    expect(of('good')).toEqual([]);
-    expect(of('hung').map(({ message }) => message)).toEqual([
+    const findingsOf = (name: string) => report.findings.filter(({ host }) => host === name);
+    expect(findingsOf('good')).toEqual([]);
+    expect(findingsOf('hung').map(({ message }) => message)).toEqual([
       'libvirt did not answer within 20 s, so requests for its machines get 503 after a wait.',
     ]);
-    expect(of('refused')).toEqual([
+    expect(findingsOf('refused')).toEqual([
       expect.objectContaining({
         severity: 'problem',
         subject: 'network',
@@ -60,7 +60,7 @@ describe('several hosts', () => {
         fix: 'printenv EMULATOR_LIBVIRT_URI    # replace qemu+tcp://127.0.0.1:1/system by qemu+tls://127.0.0.1:1/system',
       }),
     ]);
-    expect(of('unnamed')).toEqual([
+    expect(findingsOf('unnamed')).toEqual([
       expect.objectContaining({
         subject: 'name',
         message: 'The name of the host has no address, so the daemon answers 503 for its machines.',

@@ -69,10 +69,10 @@ describeEndToEnd('the console of a guest', () => {
     const virsh = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
       stdio: ['pipe', 'ignore', 'inherit'],
     });
-    const left = once(virsh, 'exit');
+    const exited = once(virsh, 'exit');
     await client.waitFor(`[${name}: another program uses the console]`);
     virsh.stdin.write('\u001D');
-    await left;
+    await exited;
     await client.waitFor(`[connected to ${name}]`);
     client.type('\recho and-here\r');
     await client.waitFor(/\n\r?and-here\s/);

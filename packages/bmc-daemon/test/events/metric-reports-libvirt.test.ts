@@ -51,24 +51,27 @@ describe('the metric report of a guest that writes to its disk', () => {
       await lab.client.send('PATCH', definition(uuid), { body: { Schedule: { RecurrenceInterval: 'PT2S' } } });
     }
     const stream = await openStream(lab.client, '?$filter=EventFormatType%20eq%20MetricReport');
-    const of = ({ uuid }: Guest) => stream.payloads.filter(({ Id }) => Id === uuid);
-    const written = () => of(guest).filter((body) => valueOf(body, 'DiskWriteRate') > 0);
+    const reportsOf = ({ uuid }: Guest) => stream.payloads.filter(({ Id }) => Id === uuid);
+    const written = () => reportsOf(guest).filter((body) => valueOf(body, 'DiskWriteRate') > 0);
     await until('two reports of what it wrote', () => written().length > 1);
     const [first, second] = written().slice(-2);
     const bytes = valueOf(second ?? {}, 'DiskWriteBytes');
     expect(bytes).toBeGreaterThan(valueOf(first ?? {}, 'DiskWriteBytes'));
     expect(valueOf(second ?? {}, 'DiskWriteRequests')).toBe(bytes / 512);
     expect(valueOf(second ?? {}, 'CPUUtilization')).toBeGreaterThan(5);
-    await until('the idle guest to boot', () => valueOf(of(idle).at(-1) ?? { MetricValues: [] }, 'CPUUtilization') < 5);
-    expect(valueOf(of(idle).at(-1) ?? {}, 'DiskWriteBytes')).toBe(0);
+    await until(
+      'the idle guest to boot',
+      () => valueOf(reportsOf(idle).at(-1) ?? { MetricValues: [] }, 'CPUUtilization') < 5,
+    );
+    expect(valueOf(reportsOf(idle).at(-1) ?? {}, 'DiskWriteBytes')).toBe(0);
 
     await host.virsh('destroy', guest.name);
-    await until('an empty report', () => isDeepStrictEqual(of(guest).at(-1)?.['MetricValues'], []));
-    const seen = of(guest).length;
+    await until('an empty report', () => isDeepStrictEqual(reportsOf(guest).at(-1)?.['MetricValues'], []));
+    const seen = reportsOf(guest).length;
     await host.virsh('start', guest.name);
     // A report from before QEMU's first answer has no counters of disks.
     const afterStart = () =>
-      of(guest)
+      reportsOf(guest)
         .slice(seen)
         .find((body) => !Number.isNaN(valueOf(body, 'DiskWriteBytes')));
     await until('a report of the next start', () => afterStart() !== undefined);

@@ -120,13 +120,13 @@ describe('a serial port of a libvirt machine', () => {
     const virsh = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
       stdio: ['pipe', 'ignore', 'inherit'],
     });
-    const left = once(virsh, 'exit');
+    const exited = once(virsh, 'exit');
     await closed;
     // libvirt reports the reason in this message only.
     expect(await reason).toEqual([expect.objectContaining({ message: 'stream had I/O failure' })]);
     expect(await kindOf(control().open('shared'))).toBe('consoleInUse');
     virsh.stdin.write('\u001D');
-    await left;
+    await exited;
     let second: Duplex | undefined;
     await until('the port to be free', async () => {
       second = await control().open('shared');
@@ -311,14 +311,14 @@ describe('a console stream that libvirt loses', () => {
     const virsh = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
-    const left = once(virsh, 'exit');
+    const exited = once(virsh, 'exit');
     let seen = 0;
     virsh.stdout.on('data', (bytes: Buffer) => (seen += bytes.length));
     await until('virsh to show output', () => Promise.resolve(seen > 1_000));
     stream.resume();
     return async () => {
       virsh.stdin.write('\u001D');
-      await left;
+      await exited;
     };
   }
 

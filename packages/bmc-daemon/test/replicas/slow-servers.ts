@@ -16,7 +16,7 @@ export interface SlowServers {
 
 /** Lets the actions of a service's servers last for some reads, and lets their metadata change. */
 export function slowServers({ cloud, servers }: Service): SlowServers {
-  const left = new Map<string, number>();
+  const readsLeft = new Map<string, number>();
   const usual = cloud.nova;
   const change = (id: string, parts: object): void => {
     const { body = {} } = servers.all.get(id) ?? {};
@@ -27,8 +27,8 @@ export function slowServers({ cloud, servers }: Service): SlowServers {
     rejected: [],
     reads: 3,
     finish: () => {
-      for (const id of left.keys()) change(id, { 'OS-EXT-STS:task_state': null });
-      left.clear();
+      for (const id of readsLeft.keys()) change(id, { 'OS-EXT-STS:task_state': null });
+      readsLeft.clear();
     },
   };
   cloud.nova = (request, response, path) => {
@@ -36,13 +36,13 @@ export function slowServers({ cloud, servers }: Service): SlowServers {
     if (part === 'action') {
       whenRead(request, (text) => {
         const action = Object.keys(JSON.parse(text) as object)[0] ?? '';
-        if (left.has(id)) {
+        if (readsLeft.has(id)) {
           seen.rejected.push(action);
           sendJson(response, 409, { conflictingRequest: { message: 'Cannot act while it is in task_state reboot' } });
           return;
         }
         seen.writes.push(action);
-        left.set(id, seen.reads);
+        readsLeft.set(id, seen.reads);
         change(id, { 'OS-EXT-STS:task_state': 'rebooting' });
         response.writeHead(202).end();
       });
@@ -58,11 +58,11 @@ export function slowServers({ cloud, servers }: Service): SlowServers {
       });
       return;
     }
-    const reads = left.get(id);
+    const reads = readsLeft.get(id);
     if (reads !== undefined && part === '') {
-      if (reads > 1) left.set(id, reads - 1);
+      if (reads > 1) readsLeft.set(id, reads - 1);
       else {
-        left.delete(id);
+        readsLeft.delete(id);
         change(id, { 'OS-EXT-STS:task_state': null });
       }
     }

@@ -89,13 +89,13 @@ describe('pipelined requests', () => {
 
   it('never run after the client has disconnected, and the running request ends at once', async () => {
     const ran: (string | undefined)[] = [];
-    const left = new EventEmitter();
+    const responses = new EventEmitter();
     const { port } = await listen((incoming, response) => {
       ran.push(incoming.url);
       if (incoming.url === '/probe') response.end();
-      else response.once('close', () => left.emit('close'));
+      else response.once('close', () => responses.emit('close'));
     });
-    const closed = once(left, 'close');
+    const closed = once(responses, 'close');
     const { socket, answers } = send(port, request('/first').repeat(3));
     while (ran.length === 0) await nextTurn();
     socket.destroy();

@@ -8,9 +8,9 @@ import { DomainEventType, type Hypervisor } from '../../src/index.js';
 import { until } from '../fake/until.js';
 import type { Relay } from '../harness/relay.js';
 
-const PATIENCE_MS = 240_000;
+const TIMEOUT_MS = 240_000;
 /** Long limits, because ssh and sshd start several processes for each connection. */
-export const patient = { callTimeoutMs: PATIENCE_MS, workTimeoutMs: PATIENCE_MS, connectTimeoutMs: PATIENCE_MS };
+export const patient = { callTimeoutMs: TIMEOUT_MS, workTimeoutMs: TIMEOUT_MS, connectTimeoutMs: TIMEOUT_MS };
 
 /** The same with short pauses between attempts to connect. */
 export const persistent = { ...patient, backoff: { firstMs: 10, maxMs: 100 } };
@@ -49,9 +49,9 @@ export async function expectReconnect(hypervisor: Hypervisor, relay: Relay, how:
   const states: string[] = [];
   hypervisor.onStateChange((state) => states.push(state));
   relay.cut(how);
-  await until('the reconnect', () => states.join() === 'connecting,connected', PATIENCE_MS);
+  await until('the reconnect', () => states.join() === 'connecting,connected', TIMEOUT_MS);
   await domain.suspend();
-  await until('the event', () => seen.includes(DomainEventType.SUSPENDED), PATIENCE_MS);
+  await until('the event', () => seen.includes(DomainEventType.SUSPENDED), TIMEOUT_MS);
   await domain.resume();
 }
 
@@ -60,6 +60,6 @@ export async function expectLoss(hypervisor: Hypervisor, relay: Relay): Promise<
   const states: string[] = [];
   hypervisor.onStateChange((state) => states.push(state));
   relay.stall();
-  await until('the loss', () => states.length > 0, PATIENCE_MS);
+  await until('the loss', () => states.length > 0, TIMEOUT_MS);
   expect(String(hypervisor.lastError)).toContain('libvirtd has been silent for');
 }

@@ -26,7 +26,7 @@ interface KeyInUse {
 }
 
 /** Without an answer for this time, the proxy applies the limits alone. */
-const PATIENCE_MS = 500;
+const TIMEOUT_MS = 500;
 /** Keys in one call. More would block Redis for longer. */
 const KEYS_AT_ONCE = 200;
 
@@ -165,9 +165,9 @@ class SharedLimits implements KeyLimits {
     try {
       const answer = await withDeadline(
         this.#shared.run(shareScript, ['limit:', 'replica:'], words),
-        PATIENCE_MS,
+        TIMEOUT_MS,
         () => {
-          throw new Error(`the shared store has not answered within ${PATIENCE_MS} ms`);
+          throw new Error(`the shared store has not answered within ${TIMEOUT_MS} ms`);
         },
       );
       const numbers = z.array(z.number()).parse(answer);

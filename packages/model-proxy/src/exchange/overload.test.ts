@@ -27,10 +27,10 @@ describe('the queue of a full proxy', () => {
       client.emit('close');
       return new WeakRef(body);
     };
-    const left = Array.from({ length: 100 }, leave);
+    const bodies = Array.from({ length: 100 }, leave);
     return new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
       collect();
-      expect(left.filter((body) => body.deref() !== undefined)).toHaveLength(0);
+      expect(bodies.filter((body) => body.deref() !== undefined)).toHaveLength(0);
     });
   });
 

@@ -48,26 +48,26 @@ const env = made('env', 'openai', { apiBase: 'https://env/v1' });
 
 describe('the deployment of a provider', () => {
   it('is the first with use_in_pass_through, or else the one from the environment', () => {
-    const of = (...words: Parameters<typeof choosing>) =>
+    const chosen = (...words: Parameters<typeof choosing>) =>
       chooseForProvider('openai', undefined, '/openai/x', choosing(...words)).deployment;
-    expect(of([oss, gpt, other, marked])).toBe(marked);
-    expect(of([oss, gpt, other], env)).toBe(env);
-    expect(of([oss], env)).toBe(env);
+    expect(chosen([oss, gpt, other, marked])).toBe(marked);
+    expect(chosen([oss, gpt, other], env)).toBe(env);
+    expect(chosen([oss], env)).toBe(env);
     expect(chooseForProvider('vllm', undefined, '/vllm/x', choosing([gpt, oss, vllm], env)).deployment).toBe(vllm);
   });
 
   it('is the deployment of a public name with use_in_pass_through; other names select nothing', () => {
     const second = made('second', 'openai', { useInPassThrough: true });
     const all = choosing([gpt, second, marked, oss, vllm]);
-    const of = (family: 'openai' | 'vllm', model: string) => {
+    const chosen = (family: 'openai' | 'vllm', model: string) => {
       const { deployment, upstreamModel } = chooseForProvider(family, model, '/x', all);
       return [deployment.id, upstreamModel];
     };
-    expect(of('openai', 'marked')).toEqual(['marked', 'marked-upstream']);
-    expect(of('openai', 'gpt-9')).toEqual(['second', 'gpt-9']);
+    expect(chosen('openai', 'marked')).toEqual(['marked', 'marked-upstream']);
+    expect(chosen('openai', 'gpt-9')).toEqual(['second', 'gpt-9']);
     // Without use_in_pass_through, raw requests must not use its key.
-    expect(of('openai', 'gpt')).toEqual(['second', 'gpt']);
-    expect(of('vllm', 'vllm')).toEqual(['vllm', 'vllm-upstream']);
+    expect(chosen('openai', 'gpt')).toEqual(['second', 'gpt']);
+    expect(chosen('vllm', 'vllm')).toEqual(['vllm', 'vllm-upstream']);
     // Another deployment of the same name is not eligible, whichever the weights would select.
     const pair = [
       made('pair', 'openai', { useInPassThrough: true }),
@@ -80,7 +80,7 @@ describe('the deployment of a provider', () => {
       upstreamModel: 'pair-upstream',
     });
     // A public name of another provider must not select that provider's key.
-    expect(of('vllm', 'gpt')).toEqual(['vllm', 'gpt']);
+    expect(chosen('vllm', 'gpt')).toEqual(['vllm', 'gpt']);
   });
 
   it('causes a 400 that contains the setting if no model has use_in_pass_through', () => {
@@ -97,56 +97,58 @@ describe('the deployment of a provider', () => {
 
 describe('the deployment of a file', () => {
   const nothing: FilesChoice = { models: [], provider: null };
-  const of = (choice: Partial<FilesChoice>, ...words: Parameters<typeof choosing>) =>
+  const chosen = (choice: Partial<FilesChoice>, ...words: Parameters<typeof choosing>) =>
     chooseForFiles({ ...nothing, ...choice }, '/v1/files', choosing(...words)).deployment;
 
   it('is the deployment of the only provider', () => {
-    expect(of({}, [oss])).toBe(oss);
-    expect(of({}, [gpt, made('again', 'openai')])).toBe(gpt);
-    expect(of({}, [], env)).toBe(env);
+    expect(chosen({}, [oss])).toBe(oss);
+    expect(chosen({}, [gpt, made('again', 'openai')])).toBe(gpt);
+    expect(chosen({}, [], env)).toBe(env);
   });
 
   it("is the marked deployment of several, or OpenAI's, or the environment's", () => {
-    expect(of({}, [oss, gpt])).toBe(gpt);
-    expect(of({}, [oss, made('x', 'hosted_vllm', { apiBase: 'https://v2/v1' })], env)).toBe(env);
-    expect(of({}, [gpt, other, marked, oss])).toBe(marked);
+    expect(chosen({}, [oss, gpt])).toBe(gpt);
+    expect(chosen({}, [oss, made('x', 'hosted_vllm', { apiBase: 'https://v2/v1' })], env)).toBe(env);
+    expect(chosen({}, [gpt, other, marked, oss])).toBe(marked);
   });
 
   it('is selected by public name or provider, and always the same for a name', () => {
     const all = [gpt, other, oss];
-    expect(of({ models: ['other'] }, all)).toBe(other);
-    expect(of({ provider: 'hosted_vllm' }, all)).toBe(oss);
-    expect(of({ provider: 'vllm' }, all)).toBe(oss);
-    expect(of({ provider: 'openai' }, all)).toBe(gpt);
-    expect(of({ models: ['oss'], provider: 'openai' }, all)).toBe(oss);
+    expect(chosen({ models: ['other'] }, all)).toBe(other);
+    expect(chosen({ provider: 'hosted_vllm' }, all)).toBe(oss);
+    expect(chosen({ provider: 'vllm' }, all)).toBe(oss);
+    expect(chosen({ provider: 'openai' }, all)).toBe(gpt);
+    expect(chosen({ models: ['oss'], provider: 'openai' }, all)).toBe(oss);
     const group = [made('g', 'openai', { id: '1' }), made('g', 'openai', { id: '2', apiBase: 'https://two/v1' })];
-    expect(of({ models: ['g'] }, group).id).toBe('1');
+    expect(chosen({ models: ['g'] }, group).id).toBe('1');
     const wildcard = ['1', '2'].map((id) =>
       made('openai/*', 'openai', { id, upstreamModel: '*', apiBase: `https://${id}/v1` }),
     );
-    expect(of({ models: ['openai/gpt-4o'] }, wildcard).id).toBe('1');
-    expect(of({ models: ['gpt', 'again'] }, [gpt, other, made('again', 'openai')])).toBe(gpt);
-    expect(of({ models: ['openai/x'] }, [made('openai/*', 'openai', { upstreamModel: '*' }), oss]).modelName).toBe(
+    expect(chosen({ models: ['openai/gpt-4o'] }, wildcard).id).toBe('1');
+    expect(chosen({ models: ['gpt', 'again'] }, [gpt, other, made('again', 'openai')])).toBe(gpt);
+    expect(chosen({ models: ['openai/x'] }, [made('openai/*', 'openai', { upstreamModel: '*' }), oss]).modelName).toBe(
       'openai/*',
     );
   });
 
   it('is a 400 that says how to choose if it is ambiguous, unknown or missing', () => {
     const two = [gpt, other];
-    expect(refusal(() => of({}, two))).toEqual([
+    expect(refusal(() => chosen({}, two))).toEqual([
       400,
       "/v1/files: it is not clear which deployment is meant: add ?model=<public name> or ?custom_llm_provider=<provider>, or set 'use_in_pass_through: true' for a deployment.",
     ]);
-    expect(refusal(() => of({ models: ['gpt', 'other'] }, two))).toEqual([
+    expect(refusal(() => chosen({ models: ['gpt', 'other'] }, two))).toEqual([
       400,
       "/v1/files: it is not clear which deployment is meant: the request's models are at different upstreams; a file is at one upstream only.",
     ]);
-    expect(refusal(() => of({ models: ['nobody'] }, two))[1]).toContain('Invalid model name passed in model=nobody.');
-    expect(refusal(() => of({ models: ['claude'] }, two))[1]).toContain('bedrock has its own API');
-    expect(refusal(() => of({ provider: 'azure' }, two))).toEqual([
+    expect(refusal(() => chosen({ models: ['nobody'] }, two))[1]).toContain(
+      'Invalid model name passed in model=nobody.',
+    );
+    expect(refusal(() => chosen({ models: ['claude'] }, two))[1]).toContain('bedrock has its own API');
+    expect(refusal(() => chosen({ provider: 'azure' }, two))).toEqual([
       400,
       '/v1/files: no configured deployment can serve it: no deployment has the provider azure; configured: openai.',
     ]);
-    expect(refusal(() => of({}, []))[0]).toBe(400);
+    expect(refusal(() => chosen({}, []))[0]).toBe(400);
   });
 });

@@ -8,7 +8,7 @@ import { ProxyProcess, type RunOptions } from '../harness/process.js';
 
 const BIN = path.join(import.meta.dirname, '../../bin/model-proxy.js');
 /** Longer than any command runs on a loaded machine. */
-const PATIENCE_MS = 120_000;
+const TIMEOUT_MS = 120_000;
 /** Options for a free port on loopback. */
 export const LOCAL = ['--host', '127.0.0.1', '--port', '0'];
 
@@ -54,7 +54,7 @@ export function daemonFixture(): DaemonFixture {
     },
     run(args, environment = {}) {
       const { PATH = '', HOME = '' } = process.env;
-      const options = { cwd: folder, env: { PATH, HOME, ...environment }, timeout: PATIENCE_MS };
+      const options = { cwd: folder, env: { PATH, HOME, ...environment }, timeout: TIMEOUT_MS };
       return new Promise((resolve) => {
         const child = execFile(process.execPath, [BIN, ...args], options, (_error, stdout, stderr) =>
           resolve({ code: child.exitCode, stdout, stderr }),

@@ -17,7 +17,7 @@ const ANSWERS = Number(process.env['RACKLESS_HOSTILE_ANSWERS'] ?? 5000);
 const SEED = Number(process.env['RACKLESS_SEED'] ?? 20_261_122);
 const AT_ONCE = 8;
 /** Milliseconds; the test needs far less unless the proxy hangs. */
-const PATIENCE_MS = 240_000;
+const TIMEOUT_MS = 240_000;
 /** Maximum size of a head to a client: half of the size at which clients built on Node fail. */
 const MAX_HEAD_BYTES = 8_192;
 /**
@@ -82,7 +82,7 @@ type Outcome = { readonly status: number; readonly text: string } | 'cut' | { re
 function send(base: string, { options, body }: TestRequest): Promise<Outcome> {
   return new Promise((resolve) => {
     const sent: ClientRequest = request(base, { ...options, agent: false }, (response) => read(response, resolve));
-    sent.setTimeout(PATIENCE_MS, () => resolve({ error: 'no answer came' }));
+    sent.setTimeout(TIMEOUT_MS, () => resolve({ error: 'no answer came' }));
     sent.on('upgrade', (response: IncomingMessage, socket) => {
       socket.on('error', () => undefined).destroy();
       resolve({ status: response.statusCode ?? 0, text: '' });

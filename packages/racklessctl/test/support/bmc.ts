@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const BIN = path.join(import.meta.dirname, '../../../bmc-daemon/bin/bmc-daemon.js');
 /** Longer than a start on a loaded machine. */
-const PATIENCE_MS = 120_000;
+const TIMEOUT_MS = 120_000;
 /** With characters that break careless quoting. */
 export const PASSWORD = 'a password: with "signs"';
 
@@ -72,7 +72,7 @@ export async function startBmc(settings: readonly string[] = []): Promise<Bmc> {
 
 /** Waits until the log has the address. */
 async function addressIn(log: () => string, hasEnded: () => boolean): Promise<string> {
-  const until = Date.now() + PATIENCE_MS;
+  const until = Date.now() + TIMEOUT_MS;
   for (;;) {
     const [, address] = /serving [^"]* at (https?:\/\/127\.0\.0\.1:\d+)/.exec(log()) ?? [];
     if (address !== undefined) return address;

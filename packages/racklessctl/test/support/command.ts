@@ -8,7 +8,7 @@ import { afterEach, beforeEach } from '@jest/globals';
 
 const BIN = path.join(import.meta.dirname, '../../bin/racklessctl.js');
 /** Longer than any command runs on a loaded machine. */
-const PATIENCE_MS = 240_000;
+const TIMEOUT_MS = 240_000;
 
 export interface Finished {
   readonly code: number | null;
@@ -44,7 +44,7 @@ export class RunningCommand {
   async printed(text: string): Promise<void> {
     const isThere = (): boolean => this.stdout.includes(text) || this.stderr.includes(text);
     // The end of the process rejects the wait below.
-    const limit = setTimeout(() => this.child.kill('SIGKILL'), PATIENCE_MS);
+    const limit = setTimeout(() => this.child.kill('SIGKILL'), TIMEOUT_MS);
     await new Promise<void>((resolve, reject) => {
       const check = (): void => {
         if (isThere()) resolve();
@@ -59,7 +59,7 @@ export class RunningCommand {
   }
 
   async finished(): Promise<Finished> {
-    const limit = setTimeout(() => this.child.kill('SIGKILL'), PATIENCE_MS);
+    const limit = setTimeout(() => this.child.kill('SIGKILL'), TIMEOUT_MS);
     try {
       return { code: await this.#exit, stdout: this.stdout, stderr: this.stderr };
     } finally {

@@ -20,8 +20,8 @@ export function resetChange(present: MachineSettings, change: SettingsChange): S
 
 /** Returns an object without some of its members. */
 export function without<T extends object, Name extends keyof T>(object: T, ...names: readonly Name[]): Omit<T, Name> {
-  const left = Object.entries(object).filter(([name]) => !names.some((other) => other === name));
-  return Object.fromEntries(left) as Omit<T, Name>; // These are the remaining members.
+  const remaining = Object.entries(object).filter(([name]) => !names.some((other) => other === name));
+  return Object.fromEntries(remaining) as Omit<T, Name>; // These are the remaining members.
 }
 
 /**

@@ -6,10 +6,10 @@ const { at, load, makeCertificate } = configurationFixture();
 beforeAll(() => makeCertificate('ca'));
 
 describe('OpenAI from the environment', () => {
-  const of = (environment: Readonly<Record<string, string>>, text = oneModel()) =>
+  const deploymentOf = (environment: Readonly<Record<string, string>>, text = oneModel()) =>
     load(text, { environment }).proxy.environmentDeployment ?? null;
   const placeOf = (environment: Readonly<Record<string, string>>) => {
-    const deployment = of(environment);
+    const deployment = deploymentOf(environment);
     return deployment === null ? null : [deployment.apiBase, deployment.apiKey];
   };
 
@@ -31,7 +31,7 @@ describe('OpenAI from the environment', () => {
 
   it('uses the certificates and timeouts of the settings', () => {
     const text = `${oneModel()}litellm_settings: {ssl_verify: ca.pem, request_timeout: 7}\n`;
-    const deployment = of({ OPENAI_API_KEY: 'sk-1' }, text);
+    const deployment = deploymentOf({ OPENAI_API_KEY: 'sk-1' }, text);
     expect(deployment?.tls).toEqual({ verify: at('ca.pem'), clientCertificate: null });
     expect(deployment?.timeouts.totalMs).toBe(7000);
   });

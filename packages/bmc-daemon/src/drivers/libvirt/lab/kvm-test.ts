@@ -13,7 +13,7 @@ import { removeLogs } from './logs.js';
 /** Time that the guest with KVM may need in addition to the emulated one, in milliseconds. */
 const ALLOWANCE_MS = 3_000;
 /** Limit for a host on which even the emulated guest hangs. */
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 /**
  * Starts two transient guests without disks, one with KVM and one emulated, and returns whether the BIOS of
@@ -22,7 +22,7 @@ const PATIENCE_MS = 60_000;
  */
 export async function runsWithKvm(hypervisor: Hypervisor, timeoutMs: number): Promise<boolean> {
   const stop = new AbortController();
-  const options = { stop: AbortSignal.any([stop.signal, AbortSignal.timeout(PATIENCE_MS)]), timeoutMs };
+  const options = { stop: AbortSignal.any([stop.signal, AbortSignal.timeout(TIMEOUT_MS)]), timeoutMs };
   const [kvm, emulated] = (['kvm', 'qemu'] as const).map((type) => boots(hypervisor, type, options));
   // A host that starts only guests with KVM is fine.
   const ended = Promise.resolve(emulated).catch(() => false);

@@ -30,7 +30,7 @@ export async function removeLogs(
   timeoutMs: number,
   machine: string,
 ): Promise<readonly string[]> {
-  const left = new Set<string>();
+  const reasons = new Set<string>();
   try {
     const all = await hypervisor.listAllDomains(0, { timeoutMs });
     const users = new Map(
@@ -42,11 +42,11 @@ export async function removeLogs(
         if (!logsOf(machine).includes(log)) continue;
         const user = users.get(log);
         if (user === undefined) await deleteVolume(volume);
-        else left.add(`log ${log} in ${FOLDER} stays: machine ${user} also uses this name`);
+        else reasons.add(`log ${log} in ${FOLDER} stays: machine ${user} also uses this name`);
       }
     });
   } catch (error) {
-    left.add(`logs in ${FOLDER} are left: ${reasonOf(error)}`);
+    reasons.add(`logs in ${FOLDER} are left: ${reasonOf(error)}`);
   }
-  return [...left];
+  return [...reasons];
 }

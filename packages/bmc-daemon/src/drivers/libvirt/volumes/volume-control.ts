@@ -157,16 +157,16 @@ export class LibvirtVolumes {
     why: unknown,
   ): Promise<void> {
     const { log } = this.#host;
-    const left = `volume ${unattached.volume} in pool ${unattached.pool} is left over`;
+    const note = `volume ${unattached.volume} in pool ${unattached.pool} is left over`;
     if (isUnavailable(why)) {
-      log.warn(`${left} until libvirt reports whether it was attached`, { error: why });
+      log.warn(`${note} until libvirt reports whether it was attached`, { error: why });
       return;
     }
     try {
       if (made !== undefined) await deleteVolume(made);
       await this.#unattached.forget(machine, unattached);
     } catch (error) {
-      log.warn(left, { error });
+      log.warn(note, { error });
     }
   }
 

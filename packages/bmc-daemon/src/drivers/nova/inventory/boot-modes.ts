@@ -22,7 +22,7 @@ interface BootModes {
 }
 
 /** Maximum wait of a reader. The timeout of a request would be too long. */
-const PATIENCE_MS = 5000;
+const TIMEOUT_MS = 5000;
 /** If a reader has waited without success, no reader waits during this time. */
 const PAUSE_MS = 10_000;
 const MAX_SERVERS = 10_000;
@@ -47,7 +47,7 @@ export function createBootModes(images: Images): BootModes {
           () => true,
           () => false,
         );
-        if ((await withDeadline(asked, PATIENCE_MS, () => 'late')) === 'late')
+        if ((await withDeadline(asked, TIMEOUT_MS, () => 'late')) === 'late')
           silentUntil = performance.now() + PAUSE_MS;
       }
       return known.get(key) ?? null;

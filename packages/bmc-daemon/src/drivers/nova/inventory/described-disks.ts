@@ -16,7 +16,7 @@ const MAX_VOLUMES = 10_000;
  * Maximum wait of a reader. Storage is readable without Cinder, so the timeout of a request would
  * be too long.
  */
-const PATIENCE_MS = 5000;
+const TIMEOUT_MS = 5000;
 
 /** Creates the reader of volumes. It makes no request before it is used. */
 export function createVolumes(session: CloudSession): Volumes {
@@ -31,7 +31,7 @@ export function createVolumes(session: CloudSession): Volumes {
    * readers.
    */
   const soon = (reading: Promise<Volume | undefined>): Promise<Volume | undefined> =>
-    withDeadline(reading, performance.now() < silentUntil ? 0 : PATIENCE_MS, () => {
+    withDeadline(reading, performance.now() < silentUntil ? 0 : TIMEOUT_MS, () => {
       silentUntil = performance.now() + FAILURE_MS;
       return undefined;
     });

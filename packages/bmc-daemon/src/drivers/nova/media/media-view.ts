@@ -20,7 +20,7 @@ export interface MediaView {
  */
 const RETRY_MS = 10_000;
 /** Maximum wait of a reader. The timeout of a request would be too long. */
-const PATIENCE_MS = 5000;
+const TIMEOUT_MS = 5000;
 
 /** The reason for clients why they cannot change the other boot settings. */
 const FIXED = 'Nova fixes the boot order, the boot mode and Secure Boot when it creates the server.';
@@ -60,7 +60,7 @@ export function createMediaView(api: Pick<ImageApi, 'list'>, { freshMs, bootsNet
   };
   const refresh = async (): Promise<void> => {
     if (listing === undefined && performance.now() >= nextAt) listing = list();
-    if (listing !== undefined) await withDeadline(listing, PATIENCE_MS, () => undefined);
+    if (listing !== undefined) await withDeadline(listing, TIMEOUT_MS, () => undefined);
   };
   const completed = new WeakMap<SystemSnapshot, { readonly key: string; readonly result: SystemSnapshot }>();
   return {
