@@ -184,6 +184,10 @@ general_settings:
 - The id of a response contains the deployment. So \`GET\`, \`DELETE\`, \`cancel\` and \`input_items\` below
   \`/v1/responses/{id}\`, and requests with \`previous_response_id\`, reach the upstream that made the
   response. Ids of the upstream itself work if all deployments have the same address and key.
+- \`model\` of a chat request may be a list: \`"model": "gpt-4o,claude"\`. Each model gets the request,
+  and the answer is a JSON list with their answers or errors, in the same order. At most 20 models are
+  possible, and no streams. The request counts once for the limits, the log and the metrics, and each
+  model counts for the usage.
 - A WebSocket at \`/v1/responses?model=…\` needs the public name in its URL. Its events pass unchanged, so
   they must contain the upstream's name of the model, and its ids are those of the upstream.
 

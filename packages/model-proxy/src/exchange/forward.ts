@@ -12,6 +12,7 @@ import { ProxyError, toProxyError } from '../errors/proxy-error.js';
 import type { Target } from '../endpoints/paths.js';
 import { breakOff, refuse } from './answer/refusal.js';
 import { Attempts } from './attempts/attempts.js';
+import { modelsOf, startBatch } from './batch/batch.js';
 import { requestedRetriesOf } from './client-retries.js';
 import type { Exchange } from './exchange.js';
 import type { RequestBody } from './request/request-body.js';
@@ -86,12 +87,18 @@ function receive(exchange: Exchange, target: Target, body: RequestBody): void {
     if (exchange.call === null) exchange.receivedAt = performance.now();
     try {
       body.finish();
-      if (exchange.call === null) new Attempts(exchange, target, body).start();
+      if (exchange.call === null) start(exchange, target, body);
       else startWaiting(exchange, body);
     } catch (error) {
       breakOff(exchange, toProxyError(error));
     }
   });
+}
+
+function start(exchange: Exchange, target: Target, body: RequestBody): void {
+  const models = modelsOf(exchange, target, body);
+  if (models === null) new Attempts(exchange, target, body).start();
+  else startBatch(exchange, target, body, models);
 }
 
 /** Returns whether the answer is complete or has failed. The proxy then discards the rest of the body. */

@@ -1,11 +1,11 @@
-/** Contract: stored responses, and moderations without a model. */
+/** Contract: stored responses, lists of models, and moderations without a model. */
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createPassThrough } from '../../src/pass-through/index.js';
 import { createUpstream } from '../../src/upstream/send.js';
 import { createTestLog } from '../../../daemon/test/support/log.js';
 import { json, serveApp, type ServedApp } from '../support/app.js';
 
-describe('stored responses and moderations in the contract', () => {
+describe('stored responses, lists of models and moderations in the contract', () => {
   let served: ServedApp;
   const start = async (modelInfo: Readonly<Record<string, unknown>> = {}) => {
     const log = createTestLog({ level: 'error', format: 'json', write: () => undefined });
@@ -48,5 +48,16 @@ describe('stored responses and moderations in the contract', () => {
     await start({ mode: 'moderation' });
     await ask('POST', '/v1/moderations', { input: 'hi' });
     expect(JSON.parse(served.asked[0]?.body.toString() ?? '')).toEqual({ input: 'hi', model: 'served/model' });
+  });
+
+  it('MP-115 model with commas: each model gets the chat request, and the answer is a list', async () => {
+    await start();
+    const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi!' }, finish_reason: 'stop' }];
+    served.answering = json({ id: 'x', object: 'chat.completion', model: 'served/model', choices });
+    const body = { model: 'public,other', messages: [{ role: 'user', content: 'hi' }] };
+    expect(await ask('POST', '/v1/chat/completions', body)).toMatchObject([
+      { model: 'hosted_vllm/served/model', choices },
+      { error: { code: '400' } },
+    ]);
   });
 });

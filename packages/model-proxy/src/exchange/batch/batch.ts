@@ -1,0 +1,103 @@
+/**
+ * Sends one request for chat to several models: `model: "gpt-4o,claude"`. The answer is a list with the
+ * answers of the models, in their order.
+ * @see https://docs.litellm.ai/docs/completion/batching
+ */
+import { performance } from 'node:perf_hooks';
+import { parseJson } from '@rackless/daemon/text/json.js';
+import type { Target } from '../../endpoints/paths.js';
+import { invalidParameter } from '../../errors/model.js';
+import { toProxyError } from '../../errors/proxy-error.js';
+import { answerJson } from '../answer/answer-json.js';
+import type { Usage } from '../answer/usage.js';
+import { refuse } from '../answer/refusal.js';
+import { Attempts } from '../attempts/attempts.js';
+import { Exchange } from '../exchange.js';
+import type { RequestBody } from '../request/request-body.js';
+import { settle } from '../settle.js';
+import { CollectedResponse } from './collected-response.js';
+
+/** LiteLLM has no limit, but each model costs an upstream request. */
+const MAX_MODELS = 20;
+
+/** A request to one of the models. */
+interface Part {
+  readonly exchange: Exchange;
+  readonly response: CollectedResponse;
+}
+
+/**
+ * Returns the models of a request; null: the request is for a single model.
+ * @throws {ProxyError} 400: too many models, or the client asks for events.
+ */
+export function modelsOf({ serving }: Exchange, { endpoint, model }: Target, body: RequestBody): string[] | null {
+  if (endpoint.path !== 'chat/completions' || model !== null) return null;
+  const list = body.model(endpoint);
+  if (list?.includes(',') !== true || serving.router.deploymentsOf(list).length > 0) return null;
+  const models = list.split(',').map((name) => name.trim());
+  if (models.length > MAX_MODELS) throw invalidParameter('model', `has more than ${MAX_MODELS} models`);
+  if (body.streams) throw invalidParameter('stream', 'must be false for a list of models');
+  return models;
+}
+
+/** Sends the request to each model. A model that fails has its error in the list. */
+export function startBatch(
+  exchange: Exchange,
+  { endpoint }: Target,
+  body: RequestBody,
+  models: readonly string[],
+): void {
+  const { request, serving } = exchange;
+  let running = models.length;
+  const parts: Part[] = [];
+  const finish = () => {
+    running -= 1;
+    if (running === 0) answerParts(exchange, parts);
+  };
+  for (const model of models) {
+    const response = new CollectedResponse(request, finish);
+    const part = new Exchange(request, response, serving, false);
+    parts.push({ exchange: part, response });
+    const { client, clientTimeouts, requestedRetries, requestBytes, receivedAt, routeLabel } = exchange;
+    Object.assign(part, { client, clientTimeouts, requestedRetries, requestBytes, receivedAt, routeLabel });
+    try {
+      new Attempts(part, { endpoint, model }, sharedBody(body)).start();
+    } catch (error) {
+      refuse(part, toProxyError(error));
+    }
+  }
+  exchange.call = { abort: () => parts.forEach((part) => part.exchange.call?.abort()) };
+}
+
+/** Returns the body without its release, because other models still need it. */
+function sharedBody(body: RequestBody): RequestBody {
+  return new Proxy(body, {
+    get: (target, name) => {
+      if (name === 'release') return undefined;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+function answerParts(exchange: Exchange, parts: readonly Part[]): void {
+  exchange.sentAt = parts[0]?.exchange.sentAt ?? 0;
+  exchange.answeredAt = performance.now();
+  exchange.usage = parts.reduce<Usage | null>((sum, { exchange: { usage } }) => added(sum, usage), null);
+  for (const part of parts) settle(part.exchange);
+  if (!exchange.response.destroyed)
+    answerJson(
+      exchange,
+      200,
+      parts.map(({ response }) => parseJson(response.body.toString())),
+    );
+}
+
+function added(sum: Usage | null, usage: Usage | null): Usage | null {
+  if (sum === null || usage === null) return sum ?? usage;
+  return {
+    inputTokens: sum.inputTokens + usage.inputTokens,
+    outputTokens: sum.outputTokens + usage.outputTokens,
+    totalTokens: sum.totalTokens + usage.totalTokens,
+  };
+}

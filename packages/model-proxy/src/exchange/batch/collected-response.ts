@@ -1,0 +1,38 @@
+/** A response that nobody receives: the proxy needs its body for an answer of its own. */
+import { ServerResponse, type IncomingMessage } from 'node:http';
+
+/** Collects an answer instead of sending it. */
+export class CollectedResponse extends ServerResponse {
+  readonly #chunks: Buffer[] = [];
+  readonly #onEnd: () => void;
+  #isEnded = false;
+
+  /** @param onEnd called once, when the answer is complete or has failed. */
+  constructor(request: IncomingMessage, onEnd: () => void) {
+    super(request);
+    this.#onEnd = onEnd;
+  }
+
+  /** The body so far. */
+  get body(): Buffer {
+    return Buffer.concat(this.#chunks);
+  }
+
+  override write(chunk: unknown, encoding?: unknown): boolean {
+    if (typeof chunk === 'string') this.#chunks.push(Buffer.from(chunk, encoding === 'latin1' ? 'latin1' : 'utf8'));
+    else if (chunk instanceof Uint8Array) this.#chunks.push(Buffer.from(chunk));
+    return true;
+  }
+
+  override end(chunk?: unknown): this {
+    if (this.#isEnded) return this;
+    this.#isEnded = true;
+    this.write(chunk);
+    this.#onEnd();
+    return this;
+  }
+
+  override destroy(): this {
+    return this.end();
+  }
+}

@@ -1,0 +1,64 @@
+/** OpenAI's official SDK with a list of models in one request, as in LiteLLM. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import OpenAI from 'openai';
+import type { TestProxy } from '../harness/proxy.js';
+import { entry, json, Vendors } from '../providers/vendors.js';
+
+const messages = [{ role: 'user' as const, content: 'hi' }];
+
+describe('a list of models', () => {
+  let vendors: Vendors;
+  let proxy: TestProxy;
+  let client: OpenAI;
+  beforeAll(async () => {
+    vendors = await Vendors.start(['one.example', 'two.example', 'broken.example']);
+    const models = ['one', 'two', 'broken'].map((name) =>
+      entry(name, { model: `openai/${name}-1`, api_base: `https://${name}.example/v1`, api_key: 'sk-0123456789' }),
+    );
+    proxy = await vendors.proxy(models);
+    for (const name of ['one', 'two']) {
+      const choices = [{ index: 0, message: { role: 'assistant', content: `I am ${name}` }, finish_reason: 'stop' }];
+      const usage = { prompt_tokens: 1, completion_tokens: 3, total_tokens: 4 };
+      vendors.answers.set(
+        `${name}.example`,
+        json({ id: name, object: 'chat.completion', model: `${name}-1`, choices, usage }),
+      );
+    }
+    vendors.answers.set('broken.example', json({ error: { message: 'not today' } }, 400));
+    client = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: 'any', maxRetries: 0 });
+  });
+  afterAll(async () => {
+    await proxy.close();
+    await vendors.close();
+  });
+
+  it('gets a list of answers, in the order of the models', async () => {
+    const answers: unknown = await client.chat.completions.create({ model: 'two, one', messages });
+    expect(answers).toMatchObject([
+      { model: 'openai/two-1', choices: [{ message: { content: 'I am two' } }] },
+      { model: 'openai/one-1', choices: [{ message: { content: 'I am one' } }] },
+    ]);
+    const bodies = vendors.take().map(({ body }) => JSON.parse(body) as { model: string; messages: unknown }); // JSON of the proxy
+    expect(bodies.map(({ model }) => model).sort()).toEqual(['one-1', 'two-1']);
+    expect(bodies.map((body) => body.messages)).toEqual([messages, messages]);
+  });
+
+  it('gets the error of a model in its place', async () => {
+    const answers: unknown = await client.chat.completions.create({ model: 'broken,one,unknown', messages });
+    expect(answers).toMatchObject([
+      { error: { message: expect.stringContaining('not today'), code: '400' } },
+      { choices: [{ message: { content: 'I am one' } }] },
+      { error: { message: expect.stringContaining('Invalid model name'), code: '400' } },
+    ]);
+  });
+
+  it.each([
+    [{ model: 'one,two', stream: true as const }, 'stream'],
+    [{ model: Array.from({ length: 21 }, () => 'one').join(',') }, 'more than 20'],
+  ])('gets 400 for %j', async (more, text) => {
+    await expect(client.chat.completions.create({ messages, ...more })).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining(text) as unknown,
+    });
+  });
+});
