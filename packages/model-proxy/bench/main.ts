@@ -16,6 +16,7 @@ import { benchBodies } from './large-bodies.js';
 import { benchFailover } from './failover.js';
 import { benchGateways } from './gateways.js';
 import { benchKeys } from './keys.js';
+import { benchIsolation } from './isolation.js';
 import { benchMemory } from './memory.js';
 import { benchRequests } from './requests.js';
 import { figuresTable, isReached, type Figure } from './report.js';
@@ -32,6 +33,7 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<readonly Figure[]
   tls: benchTls,
   keys: benchKeys,
   failover: benchFailover,
+  isolation: benchIsolation,
   memory: benchMemory,
   start: benchStart,
   soak: benchSoak,
