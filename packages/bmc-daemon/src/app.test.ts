@@ -309,7 +309,7 @@ describe('health', () => {
     expect([status, json]).toEqual([200, { status: 'ok', hypervisor: 'libvirt <test:///default>' }]);
   });
 
-  it('is 503 and names the failing part', async () => {
+  it('is 503 with the failing part', async () => {
     down = unavailable;
     const { status, json } = await client.get('/healthz');
     expect([status, json]).toEqual([

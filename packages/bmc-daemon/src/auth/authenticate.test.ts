@@ -389,12 +389,12 @@ describe('a password file at the start', () => {
   it.each([
     ['is missing', undefined, 'there is no such file'],
     ['is not UTF-8', Buffer.from([0x61, 0xff]), 'it is not UTF-8'],
-  ])('stops it when the file %s', (_, content, reason) => {
+  ])('stops the start when the file %s', (_, content, reason) => {
     if (content !== undefined) writeFileSync(file, content);
     expect(startFaults()).toEqual([`${file}: the password file cannot be read: ${reason}`]);
   });
 
-  it('stops it for every invalid line, and names all of them', async () => {
+  it('stops the start for every invalid line, and reports all of them', async () => {
     await run('htpasswd', ['-cbm', file, 'md5', 'secret']);
     await run('htpasswd', ['-bs', file, 'sha', 'secret']);
     await run('htpasswd', ['-bB', file, 'good', 'secret']);

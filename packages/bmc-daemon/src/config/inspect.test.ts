@@ -149,7 +149,7 @@ describe('the inspection of settings', () => {
     ]);
   });
 
-  it('names the invalid lines of a password file, and warns about one without users', () => {
+  it('reports the invalid lines of a password file, and warns about a file without users', () => {
     writeFileSync(at('users'), 'admin:plain\n');
     expect(inspect("EMULATOR_AUTH_FILE = 'users'")).toEqual({
       faults: [

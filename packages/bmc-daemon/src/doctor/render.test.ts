@@ -39,7 +39,7 @@ Examined the host lab-1: libvirt 9.0.0, QEMU 7.2.9.
 `);
   });
 
-  it('names the hosts if there are several, and uses a wide terminal up to 120 columns', () => {
+  it('contains the names of the hosts if there are several, and uses a wide terminal up to 120 columns', () => {
     const wide = renderReport(report([pool, clock], [host('lab-1'), host('lab-2')]), { ...plain, columns: 200 });
     expect(wide).toBe(`SEVERITY  HOST   SUBJECT  FINDING
 problem   lab-1  pool     libvirt has no storage pool images, so inserts of images and new volumes fail.

@@ -57,7 +57,7 @@ describe('power actions by state', () => {
     );
   });
 
-  it('names the action that the state does not allow', () => {
+  it('contain the action in the error if the state does not allow it', () => {
     expect(() => planPower('shutdown', { state: 'shutoff' })).toThrow('graceful shutdown on a machine that is off');
   });
 });

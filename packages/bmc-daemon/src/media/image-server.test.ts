@@ -192,7 +192,7 @@ describe('openImage', () => {
     });
   });
 
-  it('names a server that rejects the connection', async () => {
+  it('reports a server that rejects the connection, with its address', async () => {
     const url = await serve(() => undefined);
     await new Promise((resolve) => servers.pop()?.close(resolve));
     expect(await failure(read(url))).toEqual({
@@ -201,7 +201,7 @@ describe('openImage', () => {
     });
   });
 
-  it('names a host that does not exist', async () => {
+  it('reports the name of a host that does not exist', async () => {
     const { kind } = await failure(read(new URL('http://image-server.invalid/boot.iso')));
     expect(kind).toBe('mediaUnreachable');
   });
@@ -291,7 +291,7 @@ describe('openImage', () => {
     expect(await read(url, {}, { ...limits, caFile: tls.caFile })).toBe('image');
   });
 
-  it('names a CA file that cannot be read', async () => {
+  it('reports the path of a CA file that cannot be read', async () => {
     const caFile = join(folder, 'missing.pem');
     expect(await failure(read(new URL('https://127.0.0.1/x'), {}, { ...limits, caFile }))).toEqual({
       kind: 'mediaTls',

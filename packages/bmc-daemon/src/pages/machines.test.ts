@@ -116,7 +116,7 @@ describe('the hosts', () => {
 });
 
 describe('renderUnavailable', () => {
-  it('names the host and the reason', () => {
+  it('shows the host and the reason', () => {
     const page = renderUnavailable({ hypervisor: 'libvirt qemu:///system', reason: 'connection <refused>' });
     expect(page).toContain('<code>libvirt qemu:///system</code> does not answer');
     expect(page).toContain('connection &lt;refused&gt;');

@@ -28,13 +28,13 @@ describe('the guard of a resource', () => {
     expect(session(having('ConfigureManager'), 'DELETE', another)).toBeNull();
   });
 
-  it('names the properties that a client may change if it may not change all', () => {
+  it('returns the properties that a client may change if it may not change all', () => {
     expect(account(having('ConfigureUsers'), 'PATCH', another)).toBeNull();
     expect(account(having('ConfigureSelf'), 'PATCH', mine)).toEqual(new Set(['Password']));
     expect(() => account(having('ConfigureSelf'), 'PATCH', another)).toThrow(refusal);
   });
 
-  it('names the account URI while its password must be changed', () => {
+  it('returns the account URI in the error while its password must be changed', () => {
     const identity = { ...having('ConfigureSelf'), passwordChangeRequired: true };
     expect(account(identity, 'GET', mine)).toBeNull();
     expect(() => system(identity, 'GET', mine)).toThrow(

@@ -427,7 +427,7 @@ describe('writing', () => {
     expect([status, ids(json)]).toEqual([400, ['PropertyValueError', 'PropertyValueNotInList', 'PropertyUnknown']]);
   });
 
-  it('names the property that the driver rejects', async () => {
+  it('reports the property that the driver rejects', async () => {
     const { status, json } = await send('PATCH', '/redfish/v1/Systems/a', { AssetTag: 'taken' });
     expect([status, ids(json)]).toEqual([400, ['PropertyValueIncorrect']]);
   });
@@ -472,7 +472,7 @@ describe('writing', () => {
   });
 
   it.each([undefined, {}, { ResetType: 'Bogus' }])(
-    'rejects an action with %j and names the allowed values',
+    'rejects an action with %j and lists the allowed values',
     async (body) => {
       const { status, json, text } = await send('POST', '/redfish/v1/Systems/a/Actions/ComputerSystem.Reset', body);
       const key =

@@ -188,7 +188,7 @@ describeSpec(
       expect(actions).toBeGreaterThan(0);
     });
 
-    it('names each unknown property of a PATCH, and requires a known one', async () => {
+    it('reports each unknown property of a PATCH, and requires a known one', async () => {
       let patched = 0;
       for (const path of paths) {
         const get = await spec().call('GET', path);

@@ -75,7 +75,7 @@ describe('the command line', () => {
 });
 
 describe('a state folder', () => {
-  it('with a lock of another user prevents the start and names the file', async () => {
+  it('with a lock of another user prevents the start and is reported with its path', async () => {
     const lock = path.join(at(''), 'lock');
     const holder = createServer().listen(lock);
     await once(holder, 'listening');

@@ -92,7 +92,7 @@ describeEndToEnd('a guest that runs only a boot loader', () => {
   });
 
   it.each([{}, { ResetType: 'PowerCycleTwice' }])(
-    'rejects the reset %j, names the allowed types, and does nothing',
+    'rejects the reset %j, lists the allowed types, and does nothing',
     async (body) => {
       await switchTo('Off');
       const answer = await lab.bmc.send('POST', `${guest.path}/Actions/ComputerSystem.Reset`, body);

@@ -150,7 +150,7 @@ describe('the logs', () => {
     }
   });
 
-  it('can be cleared, and the first entry names the client and has a new number', async () => {
+  it('can be cleared, and the first entry has the client and a new number', async () => {
     await set('shutoff');
     await set('running');
     expect((await lab.post(`${machineLog()}/Actions/LogService.ClearLog`)).status).toBe(204);

@@ -76,7 +76,7 @@ describe('a metric report', () => {
     expect(await lab.get(report(off))).toMatchObject({ MetricValues: [], Timestamp: expect.any(String) });
   });
 
-  it('names the properties with the same values, which are null for a machine that is off', async () => {
+  it('has the URIs of the properties with the same values, which are null for a machine that is off', async () => {
     await until('rates', async () => 'DiskWriteRate' in valuesOf(await lab.get(report(running))));
     const { MetricValues } = await lab.get(report(running));
     const named = (MetricValues as readonly Readonly<Record<string, string>>[]).filter(

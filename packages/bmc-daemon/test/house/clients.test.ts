@@ -23,7 +23,7 @@ describe('docs/guides/clients.md', () => {
     expect([...new Set(run.map((match) => match[1]))].sort()).toEqual([...named].sort());
   });
 
-  it('names every client that scripts/clients runs, and what is not run', () => {
+  it('lists every client that scripts/clients runs, and what is not run', () => {
     const known = /^CLIENTS = \((.*)\)$/m.exec(clients)?.[1] ?? '';
     const names = [...known.matchAll(/'(\w+)'/g)].map((match) => (match[1] ?? '').toLowerCase());
     const [tried = '', notRun = ''] = page.split(/^# Not run here$/m);

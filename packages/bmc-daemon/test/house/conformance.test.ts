@@ -22,7 +22,7 @@ const tools = new Map(
 );
 
 describe('docs/reference/conformance.md', () => {
-  it('names the versions that the nightly workflow runs', () => {
+  it('lists the versions that the nightly workflow runs', () => {
     expect([...tools.keys()].sort()).toEqual([
       'Redfish-Interop-Validator',
       'Redfish-Protocol-Validator',

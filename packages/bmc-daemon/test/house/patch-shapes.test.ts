@@ -15,7 +15,7 @@ describe('a resource whose PATCH depends on the entity', () => {
   beforeAll(() => driver.start());
   afterAll(() => driver.close());
 
-  it('names its shape', () => {
+  it('declares its shape', () => {
     expect(dependent.length).toBeGreaterThan(0);
     expect(dependent.filter(({ patch }) => patch?.shape === undefined).map(({ uri }) => uri)).toEqual([]);
   });

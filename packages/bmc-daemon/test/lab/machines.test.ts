@@ -246,14 +246,14 @@ describe('machine create', () => {
     [['--network', 'nowhere'], /the host has no network nowhere; it has default\. Use --network or --bridge/],
     [['--pool', 'nowhere'], /the host has no storage pool nowhere; it has default/],
     [['--cpu-model', 'pentium99'], /the host has no CPU model pentium99; it has .*qemu64/],
-  ])('names what the host does not have: %j', async (option, message) => {
+  ])('reports what the host does not have: %j', async (option, message) => {
     const { code, stderr } = await lab.machine('create', 'node', ...small, ...option);
     expect(code).toBe(1);
     expect(stderr).toMatch(message);
     expect(await lab.contents()).toEqual(nothing);
   });
 
-  it('names the machine that has a MAC address', async () => {
+  it('reports the machine that already has a MAC address', async () => {
     await lab.results('create', 'node', '--mac', '52:54:00:00:00:01', ...small);
     const { code, stderr } = await lab.machine('create', 'other', '--mac', '52:54:00:00:00:01', ...small);
     expect([code, stderr]).toEqual([

@@ -348,7 +348,7 @@ describe('devicePath', () => {
   it.each([
     ['q35', (): string => disk('sda', 'sata') + disk('sdc', 'scsi') + disk('sde', 'usb')],
     ['pc', (): string => disk('hda', 'ide') + disk('sdc', 'scsi') + disk('sde', 'usb')],
-  ])('names the devices of a %s machine as UEFI firmware does', async (machine, disksOf) => {
+  ])('returns paths of the devices of a %s machine as UEFI firmware does', async (machine, disksOf) => {
     const name = `paths-${machine}`;
     const socket = image(`${name}.sock`);
     // EDK II of 2024 and later boots from no network without a random number generator.

@@ -118,7 +118,7 @@ it('keeps the accounts when the store loses its content', async () => {
   expect(await statusOf(read(b, `${accounts}/eve`, changed))).toBe(200);
 });
 
-it('does not start without its store, and names the setting without the password', async () => {
+it('does not start without its store, and reports the setting without the password', async () => {
   const { code, stdout, stderr } = await run(['--fake', '-i', '127.0.0.1', '-p', '0'], {
     env: { EMULATOR_SHARED_STORE: 'redis://:hidden-word@127.0.0.1:1/0' },
   });

@@ -91,7 +91,7 @@ describe('the listening socket', () => {
     expect(await (await fetch(addresses[0] ?? '')).text()).toBe('hello');
   });
 
-  it('names the wrong setting if it cannot listen', async () => {
+  it('reports the wrong setting if it cannot listen', async () => {
     const other = createServer();
     other.listen(0, '127.0.0.1');
     await once(other, 'listening');

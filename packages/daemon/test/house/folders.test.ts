@@ -50,7 +50,7 @@ describe(`the folders of packages, scripts and docs with more than ${limit} file
 });
 
 describe('docs/internals/architecture.md', () => {
-  it('names only files and folders of packages that exist', () => {
+  it('lists only files and folders of packages that exist', () => {
     const named = [...page.matchAll(/`(packages\/[\w./-]+)`/g)].map(([, path = '']) => path);
     expect(named.length).toBeGreaterThan(20);
     expect(named.filter((path) => !existsSync(join(repository, path)))).toEqual([]);

@@ -103,7 +103,7 @@ describe('opening a local daemon', () => {
     expect(error).toMatchObject({ code: 'NOT_CONNECTED', cause: { code: 'ENAMETOOLONG' } });
   });
 
-  it('names all sockets in its error', async () => {
+  it('lists all sockets in its error', async () => {
     const open = openLocal(parseUri('qemu:///session'), {
       environment: { uid: 0, runtimeDir },
       startDaemon: () => Promise.reject(new Error('not to be started')),

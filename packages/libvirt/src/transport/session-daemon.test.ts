@@ -38,7 +38,7 @@ describe('starting a session daemon', () => {
     expect(await result()).toBe('rackless-second --timeout=120');
   });
 
-  it('names the missing daemons if none is installed', async () => {
+  it('reports the missing daemons if none is installed', async () => {
     const error = await failureOf(startSessionDaemon(environment(), ['rackless-first', 'rackless-second']));
     expect(error).toMatchObject({
       message: 'starting a session daemon: neither rackless-first nor rackless-second can be run',

@@ -37,7 +37,7 @@ describe('the README', () => {
     }
   });
 
-  it('names every kind of event and every client error', async () => {
+  it('lists every kind of event and every client error', async () => {
     const readme = await readFile(pathOf('README.md'), 'utf8');
     const api = await readFile(pathOf('API.md'), 'utf8');
     const kinds = [
@@ -70,7 +70,7 @@ describe('the API page', () => {
     await run(process.execPath, [pathOf('scripts/api-page.js'), '--check']);
   });
 
-  it('names every export', async () => {
+  it('lists every export', async () => {
     const api = await readFile(pathOf('API.md'), 'utf8');
     const missing = Object.keys(exported).filter(
       (name) => !api.includes(`### ${name}\n`) && !api.includes(`- **${name}**`) && !api.includes(`- \`${name}(`),

@@ -75,7 +75,7 @@ describe.each(['tls', 'tcp'] as const)('a connection over %s', (transport) => {
     expect(await failureOf(opening)).toMatchObject({ code: 'CALL_ABORTED' });
   });
 
-  it('names the reason if nothing listens', async () => {
+  it('reports the reason if nothing listens', async () => {
     relay = await startRelay(host.tlsPort);
     await relay.stop();
     const error = await failureOf(Hypervisor.open(uriOf(transport, '', relay.port), patient));
@@ -113,7 +113,7 @@ describe('TLS', () => {
     );
   });
 
-  it('names a missing file of pkipath', async () => {
+  it('reports a missing file of pkipath', async () => {
     const folder = await host.authority.clientFolder();
     await rm(join(folder, 'clientkey.pem'));
     const error = await failureOf(Hypervisor.open(`test+tls://localhost/default?pkipath=${folder}`, patient));

@@ -118,7 +118,7 @@ describe('without a file', () => {
   const single = (flags: Flags, environment: Environment = {}) =>
     loadConfig({ flags: { host: '127.0.0.1', ...flags }, environment });
 
-  it('flags name the only model, which serves every requested name', () => {
+  it('flags specify the only model, which serves every requested name', () => {
     const { proxy } = single({
       model: 'hosted_vllm/oss',
       alias: 'chat',

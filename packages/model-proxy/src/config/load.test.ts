@@ -171,7 +171,7 @@ describe('os.environ/NAME', () => {
     ]);
   });
 
-  it('may name a variable of environment_variables, which overrides the process', () => {
+  it('may refer to a variable of environment_variables, which overrides the process', () => {
     const text = oneModel(
       ['api_key: os.environ/KEY'],
       'environment_variables: {KEY: os.environ/OTHER, NUMBER: 6379, HOST: "::1", OPENAI_API_KEY: x}\n',

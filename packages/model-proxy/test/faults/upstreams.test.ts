@@ -125,7 +125,7 @@ describe('an upstream', () => {
     }
   });
 
-  it('gives a 408 that names the timeout if it takes too long, and its request ends', async () => {
+  it('causes a 408 with the name of the timeout if it takes too long, and its request ends', async () => {
     const { ask, upstream, works } = fixture();
     const asked = ask({ hang: true });
     await upstream.waitForRequest(({ body }) => body !== undefined);

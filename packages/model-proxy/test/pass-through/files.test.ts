@@ -47,7 +47,7 @@ describe('files and batches', () => {
     },
   );
 
-  it('work with curl, which names the deployment in the form, in the query or in a header', async () => {
+  it('work with curl, which specifies the deployment in the form, in the query or in a header', async () => {
     const { proxy, upstream } = fixture();
     const other = closing(await RawUpstream.start({ apiKey: 'sk-raw-upstream-0123456789' }));
     const both = closing(

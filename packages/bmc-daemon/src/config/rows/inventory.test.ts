@@ -140,7 +140,7 @@ describe("sushy-tools' inventory settings", () => {
       /^emulator\.conf:3: .*\[1\]\['Id'\] must be .* with its own Id, not the string '1'$/,
     ],
     [`EMULATOR_STORAGE = {"${machine}": [\n  {"Name": "RAID"}]}`, /^emulator\.conf:2: .*\['Id'\] must be/],
-  ])('names the line and the part of a fault: %j', (text, fault) => {
+  ])('have the line and the part of a fault reported: %j', (text, fault) => {
     expect(faults(text)).toEqual([expect.stringMatching(fault)]);
   });
 });

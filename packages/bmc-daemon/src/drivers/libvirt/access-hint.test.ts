@@ -19,7 +19,7 @@ describe('the advice for an account that libvirt rejects', () => {
       new Error('not connected', { cause: new Error('connecting', { cause: refusedBySocket }) }),
     ],
     ['one of several sockets', new AggregateError([new Error('ENOENT'), refusedBySocket], 'no socket answered')],
-  ])('names the command for a rejection by %s', (_, failure) => {
+  ])('contains the command for a rejection by %s', (_, failure) => {
     expect(accessHint(failure, 'qemu:///system', bob)).toBe(hint);
     expect(accessHint(failure, 'qemu+unix:///system?socket=/run/s', bob)).toBe(hint);
   });

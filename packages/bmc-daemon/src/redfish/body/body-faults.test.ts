@@ -163,7 +163,7 @@ describe('bodyFaults of an action', () => {
     expect(faults(schema, body, action)).toEqual(expected);
   });
 
-  it.each([{}, { ResetType: 'Bogus' }])('names the allowed values for %j', (body) => {
+  it.each([{}, { ResetType: 'Bogus' }])('lists the allowed values for %j', (body) => {
     const [fault] = bodyFaults(schema.safeParse(body).error?.issues ?? [], body, action);
     expect(fault && messageText(fault)).toMatch(/ Accepted: On, ForceOff\.$/);
   });

@@ -113,7 +113,7 @@ describe('readBody', () => {
     ['with a string above 128 KiB', long(131_073), 400, '#/a/1/b'],
     ['with a string without an end', `{"a":"${'\\"'.repeat(200_000)}`, 400, '#/a'],
     ['with a name above 128 KiB', `{"${'x'.repeat(200_000)}":1}`, 400, '#'],
-  ])('rejects a body %s and names the place', async (_what, body, status, place) => {
+  ])('rejects a body %s and reports the place', async (_what, body, status, place) => {
     const error = await refused(readBody(request(body)));
     expect([error.status, error.messages.map(({ related }) => related)]).toEqual([status, [[place]]]);
     expect(JSON.stringify(error.messages).length).toBeLessThan(1000);

@@ -52,7 +52,7 @@ describe('@Redfish.WriteableProperties', () => {
     });
   });
 
-  it('is absent from BIOS attributes, and names no annotation of a request', () => {
+  it('is absent from BIOS attributes, and lists no annotation of a request', () => {
     const schema = z.strictObject({
       Attributes: z.strictObject({ A: z.number().optional() }).optional(),
       '@Redfish.SettingsApplyTime': z.strictObject({ ApplyTime: z.string() }).optional(),
@@ -63,7 +63,7 @@ describe('@Redfish.WriteableProperties', () => {
     });
   });
 
-  it('names an object property that GET does not show', () => {
+  it('lists an object property that GET does not show', () => {
     expect(annotated({ Id: '1' }, z.strictObject({ Boot: boot }))).toEqual({
       Id: '1',
       '@Redfish.WriteableProperties': ['Boot'],

@@ -10,7 +10,7 @@ const documents = createDocuments([
 const body = (path: string) => documents.find((document) => document.path === path)?.answer.body ?? '';
 
 describe('createDocuments', () => {
-  it('names the only version', () => {
+  it('lists the only version', () => {
     expect(JSON.parse(body('/redfish'))).toEqual({ v1: '/redfish/v1/' });
   });
 

@@ -67,7 +67,7 @@ describe('toRedfishError', () => {
     });
   });
 
-  it('names the property and value that the hypervisor rejects', () => {
+  it('reports the property and the value that the hypervisor rejects', () => {
     const common = { args: [[property, 'Pxe']], related: [[`#/${property}`]], headers: {} };
     expect(answer('invalid', boot, 'bootTarget')).toEqual({
       status: 400,
@@ -105,7 +105,7 @@ describe('toRedfishError', () => {
     ]);
   });
 
-  it('names no property if the resource has none for the rejected field', () => {
+  it('reports no property if the resource has none for the rejected field', () => {
     expect(answer('unsupported', boot, 'secureBoot')).toEqual({
       status: 501,
       ids: ['Base.1.22.GeneralError'],

@@ -73,7 +73,7 @@ describe('InsertMedia body', () => {
     },
   );
 
-  it('rejects a TransferProtocolType that contradicts the URL and names both', () => {
+  it('rejects a TransferProtocolType that contradicts the URL and reports both', () => {
     expect(faultsOf({ Image: 'http://h/a.iso', TransferProtocolType: 'HTTPS' })).toMatchObject([
       { key: 'ActionParameterValueConflict', related: ['#/TransferProtocolType', '#/Image'] },
     ]);

@@ -114,7 +114,7 @@ describe('params', () => {
     ]);
   });
 
-  it('may name a credential, whose values apply if the params have none', () => {
+  it('may refer to a credential, whose values apply if the params have none', () => {
     const credentials =
       'credential_list:\n  - credential_name: team\n    credential_values: {api_key: k, organization: o, weight: 2}\n';
     const text = oneModel(['litellm_credential_name: team', 'weight: 7'], credentials);
@@ -133,7 +133,7 @@ describe('params', () => {
     ]);
   });
 
-  it('may name the address base_url, but not api_base as well', () => {
+  it('may contain the address as base_url, but not as api_base too', () => {
     expect(deployment(oneModel().replace('api_base', 'base_url')).apiBase).toBe('https://up/v1');
     expect(faults(oneModel(['base_url: https://b/v1']))).toEqual([
       'config.yaml:6: model_list[0].litellm_params.base_url: is the same setting as model_list[0].litellm_params.api_base on line 5: keep one',

@@ -68,7 +68,7 @@ describe('a form', () => {
     },
   );
 
-  it('gets a model field if the path names the model', async () => {
+  it('gets a model field if the path contains the model', async () => {
     const form = await formOf(['file', sound]);
     await send('/openai/deployments/public/audio/transcriptions?api-version=1', form);
     const boundary = /boundary=(.*)$/.exec(form.type)?.[1] ?? '';

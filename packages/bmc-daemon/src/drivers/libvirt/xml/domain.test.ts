@@ -204,7 +204,7 @@ describe('readDomain', () => {
     [`<disk type='vhostuser'><source type='unix' path='/s'/></disk>`, '/s'],
     [`<disk type='file'><source startupPolicy='optional'/></disk>`, null],
     [`<disk type='file'/>`, null],
-  ])('names the source of %s', (markup, name) => {
+  ])('returns the name of the source of %s', (markup, name) => {
     expect(disks(markup).map(({ source }) => source.name)).toEqual([name]);
   });
 
@@ -232,7 +232,7 @@ describe('readDomain', () => {
     [`<cpu mode='host-model'/>`, 'host-model'],
     [`<cpu mode='custom'><model>EPYC</model></cpu>`, 'EPYC'],
     ['', null],
-  ])('names the processor of %j as %s', (cpu, model) => {
+  ])('returns the model of the processor %j: %s', (cpu, model) => {
     expect(readDomain(`<domain><name>n</name><vcpu>2</vcpu>${cpu}</domain>`).processors.model).toBe(model);
   });
 

@@ -67,7 +67,7 @@ describe('parseXml', () => {
     expect(() => parseXml(source)).toThrow(why);
   });
 
-  it('names the line of a fault, but not the text, which may have a password', () => {
+  it('reports the line of a fault, but not the text, which may have a password', () => {
     expect(() => parseXml(`<a>\n<graphics passwd='secret'\n</a>`)).toThrow(/^reading domain xml on line 3: .*missing$/);
   });
 });

@@ -98,7 +98,7 @@ describe('withSecureBoot', () => {
     expect(withSecureBoot(xml, 'setup', null)).toContain(`<feature enabled='no' name='enrolled-keys'/>`);
   });
 
-  it('names image and variables, with SMM if the image requires it', () => {
+  it('sets image and variables, with SMM if the image requires it', () => {
     const files = { loaderPath: '/fw/a&b.fd', template: `/fw/it's.fd`, requiresSmm: true };
     const without = machine('', efi, '');
     expect(withSecureBoot(without, 'on', files)).toBe(
