@@ -3,7 +3,7 @@ import { GoogleAuth, type AuthClient, type JWTInput } from 'google-auth-library'
 import { STATUS_CODES } from 'node:http';
 import type { GoogleToken } from '../../providers/token.js';
 import { sendSmall, type SmallPeer } from './small-request.js';
-import { TokenFault, type FetchedToken } from './token-source.js';
+import { firstLine, TokenFault, type FetchedToken } from './token-source.js';
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 
@@ -82,14 +82,8 @@ function pairsOf(flat: readonly string[]): [string, string][] {
   return flat.flatMap((name, index): [string, string][] => (index % 2 === 0 ? [[name, flat[index + 1] ?? '']] : []));
 }
 
-const MAX_TEXT_LENGTH = 300;
-
 /** Returns the first line of an error's text. */
-function textOf(error: unknown): string {
-  return (
-    (error instanceof Error ? error.message : String(error)).split(/[\r\n]/, 1)[0]?.slice(0, MAX_TEXT_LENGTH) ?? ''
-  );
-}
+const textOf = (error: unknown): string => firstLine(error instanceof Error ? error.message : String(error));
 
 function faultOf(error: unknown): TokenFault {
   const status = statusOf(error);

@@ -1,9 +1,10 @@
 /** Gets tokens of OAuth 2.0 servers. @see RFC 6749 §4.4, §5 */
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
+import { parseJson } from '@rackless/daemon/text/json.js';
 import type { OauthToken } from '../../providers/token.js';
 import { sendSmall, type SmallPeer } from './small-request.js';
-import { TokenFault, type FetchedToken } from './token-source.js';
+import { firstLine, TokenFault, type FetchedToken } from './token-source.js';
 
 const granted = z.object({
   // Only these characters are valid in a header (RFC 6750 §2.1).
@@ -30,7 +31,7 @@ export async function fetchOauthToken(settings: OauthToken, peer: SmallPeer): Pr
     headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' },
     body: members.toString(),
   });
-  const answer = parsed(body);
+  const answer = parseJson(body);
   if (status !== 200) {
     const { data } = rejected.safeParse(answer);
     const reason = data === undefined ? '' : ` ${[data.error, data.error_description ?? ''].join(': ')}`;
@@ -45,21 +46,10 @@ export async function fetchOauthToken(settings: OauthToken, peer: SmallPeer): Pr
   return { token, lifetimeMs: seconds * 1000 };
 }
 
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined; // the checks report it
-  }
-}
-
-/** Maximum length of the server's reason in a message. */
-const MAX_REASON_LENGTH = 300;
-
-/** Returns the first line of a server's reason. A server may repeat the form in it. */
+/** Returns a server's reason for a message. A server may repeat the form in it. */
 function withoutSecrets(reason: string, members: URLSearchParams): string {
-  let text = reason.split(/[\r\n]/)[0] ?? '';
+  let text = reason;
   for (const [name, value] of members)
     if (/secret|assertion|password|apikey/.test(name) && value !== '') text = text.replaceAll(value, '****');
-  return text.slice(0, MAX_REASON_LENGTH);
+  return firstLine(text);
 }

@@ -22,6 +22,14 @@ export class TokenFault extends Error {
   }
 }
 
+/** Maximum length of a reason in a message. */
+const MAX_REASON_LENGTH = 300;
+
+/** Returns the first line of a reason, shortened. Mask secrets before. */
+export function firstLine(reason: string): string {
+  return reason.split(/[\r\n]/, 1)[0]?.slice(0, MAX_REASON_LENGTH) ?? '';
+}
+
 /** A token to use, or the error of the last attempt. */
 export type TokenResult = { readonly token: string } | { readonly fault: TokenFault };
 
