@@ -103,6 +103,12 @@ and translates answers, event streams and errors back.
   there is an API key of Bedrock.
 - InvokeModel (\`bedrock/invoke/…\`), agents, embeddings, ranking, pictures and speech are not served.
 
+## Amazon Polly
+
+\`aws_polly/neural\` and the other engines of Polly serve \`/v1/audio/speech\`, with the keys of
+[Bedrock](#amazon-bedrock). OpenAI's voices become LiteLLM's voices for them, and other names are voices
+of Polly. Formats are \`mp3\`, \`opus\` and \`pcm\`.
+
 ## Anthropic
 
 \`\`\`yaml

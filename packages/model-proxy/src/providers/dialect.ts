@@ -75,6 +75,8 @@ export interface DialectEndpoint {
    * @throws {Error} if the answer is not what the dialect expects. The client gets a 502.
    */
   answer(value: unknown, call: DialectCall): DialectAnswer;
+  /** Whether successful answers pass unchanged, such as sound. `answer` then gets none of them. */
+  readonly answersRaw?: boolean;
   /** Absent: the endpoint has no streams. */
   readonly events?: {
     /** Media type of the upstream's streams: `text/event-stream`. */

@@ -3,6 +3,7 @@
  * line here.
  */
 import { anthropic } from './anthropic/anthropic.js';
+import { polly } from './aws/polly.js';
 import { azureProviders } from './azure/azure.js';
 import { bedrockProviders } from './bedrock/bedrock.js';
 import { hostedVllm } from './hosted-vllm/hosted-vllm.js';
@@ -23,6 +24,7 @@ const allProviders: readonly Provider[] = [
   ...azureProviders,
   ...vertexProviders,
   ...bedrockProviders,
+  polly,
   ...compatible,
   ...addressed,
   ...vendors,

@@ -14,10 +14,12 @@ import type { Answer, AnswerContext } from './answer.js';
 import { EventAnswer } from './event-answer.js';
 import { withEncodedEmbeddings } from './embeddings-encoding.js';
 import { JsonAnswer } from './json-answer.js';
+import { RawAnswer } from './raw-answer.js';
 
 /** Makes the answer for a status of 2xx. @param type media type of the upstream's answer. */
 export function translatedAnswer(context: AnswerContext, translated: TranslatedCall, type: string): Answer {
   const { endpoint, call } = translated;
+  if (endpoint.answersRaw === true) return new RawAnswer(context);
   return endpoint.events?.mediaType === type
     ? new TranslatedEvents(context, endpoint.events.open(call))
     : new TranslatedJson(context, translated);

@@ -6,14 +6,9 @@
  */
 import { openaiApiProvider } from '../openai/openai.js';
 import type { Provider } from '../provider.js';
-import type { ProviderTarget, TargetOf, TargetSettings } from '../target.js';
+import type { TargetOf } from '../target.js';
+import { configuredRegion, DEFAULT_REGION, signedTarget } from '../aws/signed-target.js';
 import { converseApi } from './converse.js';
-
-/** LiteLLM's region for deployments without `aws_region_name`. */
-const DEFAULT_REGION = 'us-west-2';
-
-const configuredRegion = ({ value }: TargetSettings) =>
-  value('aws_region_name', 'AWS_REGION_NAME', 'AWS_REGION', 'AWS_DEFAULT_REGION');
 
 /** Models of OpenAI, also in a profile of a region. LiteLLM's prefix selects another API for them. */
 const openaiModel = /^(?:converse\/)?((?:[a-z-]{2,6}\.)?openai\.[\w.:-]+)$/;
@@ -48,38 +43,12 @@ const bedrockTarget: TargetOf = (settings) => {
   const target = { apiBase: base ?? addressOf(region), upstreamModel: regionless, api: converseApi };
   if (hasApiKey) return target;
   // Many configurations have `model: "*"`, but no account at AWS.
-  return signedTarget(target, region, settings) ?? 'bedrock needs an access key of AWS, or a profile';
+  return (
+    signedTarget(target, { service: 'bedrock', region }, settings) ?? 'bedrock needs an access key of AWS, or a profile'
+  );
 };
 
 const addressOf = (region: string) => `https://bedrock-runtime.${region}.amazonaws.com`;
-
-/** Adds the source of the keys for signatures. @returns null: a wildcard without keys and profile. */
-function signedTarget(target: ProviderTarget, region: string, { model, value }: TargetSettings): ProviderTarget | null {
-  const accessKeyId = value('aws_access_key_id', 'AWS_ACCESS_KEY_ID');
-  const secretAccessKey = value('aws_secret_access_key', 'AWS_SECRET_ACCESS_KEY');
-  const ownProfile = value('aws_profile_name');
-  const profile = ownProfile ?? value(null, 'AWS_PROFILE');
-  const sessionToken = value('aws_session_token', 'AWS_SESSION_TOKEN') ?? null;
-  const keys =
-    ownProfile === undefined && accessKeyId !== undefined && secretAccessKey !== undefined
-      ? { accessKeyId, secretAccessKey, sessionToken }
-      : null;
-  if (model.includes('*') && keys === null && profile === undefined) return null;
-  const files = {
-    credentials: value(null, 'AWS_SHARED_CREDENTIALS_FILE') ?? null,
-    config: value(null, 'AWS_CONFIG_FILE') ?? null,
-  };
-  const token = {
-    kind: 'aws' as const,
-    issuer: 'AWS',
-    service: 'bedrock',
-    region,
-    keys,
-    profile: profile ?? 'default',
-    files,
-  };
-  return { ...target, apiKey: null, token };
-}
 
 const mantleTarget: TargetOf = (settings) => {
   const region = settings.value(null, 'BEDROCK_MANTLE_REGION') ?? configuredRegion(settings) ?? DEFAULT_REGION;
