@@ -25,6 +25,7 @@ import { createBackgroundChecks } from './health-checks/background-checks.js';
 import { createMetrics, type Metrics } from './metrics.js';
 import type { Pages } from './pages/routes.js';
 import { recordRequest } from './request-record.js';
+import type { Telemetry } from './request-span.js';
 import { createRouter } from './routing/create-router.js';
 import { createRoutingState } from './routing/routing-state.js';
 import type { ProxySettings } from './settings.js';
@@ -45,6 +46,8 @@ export interface AppOptions {
   readonly detailedDebug: boolean;
   /** Raw pass-through (`/openai/…`, WebSockets); absent in tests without it. */
   readonly passThrough?: PassThrough;
+  /** OpenTelemetry; the caller closes it. Absent: none. */
+  readonly telemetry?: Telemetry | null;
   /** The store of virtual keys. The caller closes it. Absent: there are no virtual keys. */
   readonly store?: Store | SharedKeyStore | undefined;
 }
@@ -90,7 +93,6 @@ export function createApp(options: AppOptions): App {
   const { upstream, log, version, passThrough } = options;
   const paths = createPaths(endpoints);
   const metrics = createMetrics();
-  const trace = options.detailedDebug ? createTrace(log) : null;
   const routing = createRoutingState(log);
   const overload = createOverload();
   const { keys, authenticationOf } = accessOf(options.store, log);
@@ -108,7 +110,8 @@ export function createApp(options: AppOptions): App {
       keys,
       authenticate: authenticationOf(settings),
       upstream,
-      trace,
+      trace: options.detailedDebug ? createTrace(log) : null,
+      telemetry: options.telemetry ?? null,
       version,
       isDraining: () => draining,
     };

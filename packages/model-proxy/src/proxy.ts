@@ -7,6 +7,7 @@ import { createApp, type App } from './app.js';
 import { watchFiles, type FileWatch } from './config/file-watch.js';
 import { ConfigError, type LoadedConfig } from './config/load.js';
 import { createPassThrough } from './pass-through/index.js';
+import type { Telemetry } from './request-span.js';
 import type { ListenSettings } from './settings.js';
 import { StoreError, type SharedKeyStore, type Store } from './store/store.js';
 import { createUpstream } from './upstream/send.js';
@@ -62,13 +63,15 @@ export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOp
   const running = { config };
   const passThrough = createPassThrough({ upstream });
   const { detailedDebug } = listen;
-  const app = createApp({ settings, upstream, log, version, detailedDebug, passThrough, store });
+  const telemetry = await loadTelemetry(listen, log);
+  const app = createApp({ settings, upstream, log, version, detailedDebug, passThrough, store, telemetry });
   let listener: Listener;
   try {
     listener = await open(listen, app, log);
   } catch (error) {
     app.close();
     await upstream.close();
+    await telemetry?.close();
     await store?.close();
     throw error;
   }
@@ -104,8 +107,16 @@ export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOp
     await modules;
     await upstream.close();
     app.close();
+    await telemetry?.close();
     await store?.close();
   }
+}
+
+/** Loads OpenTelemetry, if the configuration asks for it. */
+async function loadTelemetry({ telemetry }: ListenSettings, log: Log): Promise<Telemetry | null> {
+  if (telemetry === null) return null;
+  const { openTelemetry } = await import('./telemetry/open-telemetry.js');
+  return openTelemetry(telemetry, log);
 }
 
 /** @throws {StartError} the store cannot be used. */

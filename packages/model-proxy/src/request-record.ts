@@ -7,9 +7,11 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import { overheadOf, shownApiBase } from './exchange/answer/answer-headers.js';
 import type { Exchange } from './exchange/exchange.js';
 import { settle } from './exchange/settle.js';
+import { requestStart } from './exchange/attempts/outgoing.js';
 import { plainPath } from './endpoints/paths.js';
 import type { ProxyError } from './errors/proxy-error.js';
-import type { Metrics } from './metrics.js';
+import type { Metrics, RequestRecord } from './metrics.js';
+import type { Telemetry } from './request-span.js';
 import type { Deployment } from './providers/deployment.js';
 
 /** nginx's status for a client that disconnected before the answer. */
@@ -28,7 +30,7 @@ export function recordRequest(exchange: Exchange, metrics: Metrics, log: Log): v
   const totalMs = now - startedAt;
   const firstTokenMs = exchange.streamed && firstByteAt !== 0 ? firstByteAt - startedAt : null;
   const upstreamMs = sentAt === 0 ? null : (exchange.answeredAt || now) - sentAt;
-  metrics.requestFinished({
+  const record = {
     route: exchange.routeLabel,
     modelGroup: selection?.deployment.modelName ?? '',
     modelId: selection?.deployment.id ?? '',
@@ -43,7 +45,9 @@ export function recordRequest(exchange: Exchange, metrics: Metrics, log: Log): v
     totalTokens: usage?.totalTokens ?? 0,
     droppedHeaders: exchange.droppedHeaders,
     failedAttempts: exchange.failedAttempts,
-  });
+  };
+  metrics.requestFinished(record);
+  if (exchange.serving.telemetry !== null) endSpan(exchange, exchange.serving.telemetry, record);
   settle(exchange);
   log.request({
     id: exchange.id,
@@ -56,6 +60,14 @@ export function recordRequest(exchange: Exchange, metrics: Metrics, log: Log): v
     more: linePart(exchange, upstreamMs, firstTokenMs, clientGone),
   });
   if (error !== null) logError(log, exchange.id, error, selection?.deployment);
+}
+
+/** Ends the spans of a request. Requests that never reached an upstream get a span now, except pages. */
+function endSpan(exchange: Exchange, telemetry: Telemetry, record: RequestRecord): void {
+  const { span, request, answeredAt, client } = exchange;
+  if (span === null && request.method !== 'POST') return;
+  const ended = span ?? telemetry.begin(requestStart(exchange));
+  ended.end({ record, answeredAt, keyAlias: client?.alias ?? null });
 }
 
 type LinePart = Record<string, string | number | boolean>;

@@ -189,8 +189,26 @@ interface StoreSettings {
   readonly keepDays: number | null;
 }
 
+/** A receiver of OTLP over HTTP. */
+export interface OtlpTarget {
+  /** Absolute URL, with the path of the signal. */
+  readonly url: string;
+  /** Headers, which may contain keys. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Settings of OpenTelemetry. */
+export interface TelemetrySettings {
+  readonly serviceName: string;
+  readonly traces: readonly OtlpTarget[];
+  readonly metrics: readonly OtlpTarget[];
+  readonly metricIntervalMs: number;
+}
+
 /** Settings that only a restart can change. */
 export interface ListenSettings {
+  /** null: no OpenTelemetry. */
+  readonly telemetry: TelemetrySettings | null;
   /** null: there are no virtual keys. */
   readonly store: StoreSettings | null;
   readonly host: string;

@@ -3,7 +3,7 @@
  * `npm run generate` writes the page, and a test compares it.
  */
 import { endpoints } from '../endpoints/index.js';
-import { groupSections, introduction, signalsSection } from './documentation-texts.js';
+import { groupSections, introduction, signalsSection } from './documentation/texts.js';
 import type { Table } from './faults.js';
 import { flagsTable } from './flags.js';
 import { foreignProviders } from './names/known-names.js';

@@ -10,6 +10,7 @@ import { fromEnvironment, readNumber, readSeconds, type GivenText } from './give
 import { COMMAND_LINE, ENVIRONMENT, type Block, type Findings } from './faults.js';
 import { booleanWord } from './setting-types.js';
 import type { generalTable, settingsTable } from './settings.js';
+import { readTelemetry } from './telemetry-settings.js';
 
 /** The flags by name: strings as given, switches as true. */
 export interface Flags {
@@ -34,6 +35,8 @@ export interface Flags {
 interface ListenInput {
   readonly flags: Flags;
   readonly environment: Environment;
+  /** `environment`, overridden by the file's `environment_variables`. */
+  readonly variables: Environment;
   readonly settings: Block<typeof settingsTable>;
   readonly general: Block<typeof generalTable>;
   readonly workingDirectory: string;
@@ -55,6 +58,7 @@ export function readListenSettings(input: ListenInput): ListenSettings {
   if (host?.text === '') findings.faultAt(host.origin, `${host.place} must be an address`);
   const { store, keepUsageDays } = input.general.values;
   return {
+    telemetry: readTelemetry(settings.rest, input.variables, findings),
     store:
       store === undefined
         ? null

@@ -113,7 +113,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   const { deployments, unserved } = readModelList(entries, inherited);
   const aliases = readAliases(router.block, deployments, findings);
   const block = { general: general.block };
-  const listen = readListenSettings({ flags, environment, settings, workingDirectory, findings, ...block });
+  const listen = readListenSettings({ flags, environment, variables, settings, workingDirectory, findings, ...block });
   const masterKey = readMasterKey(general.block, variables, findings);
   const access = readAccess({ ...block, settings, hasMasterKey: masterKey !== null, findings });
   if (findings.faultCount > 0) throw failed(findings, ignoredSettings);

@@ -13,6 +13,7 @@ import type { FailedAttempt } from '../metrics.js';
 import type { RoutingState } from '../routing/routing-state.js';
 import type { Selection, Router } from '../routing/router.js';
 import type { ProxySettings } from '../settings.js';
+import type { RequestSpan, Telemetry } from '../request-span.js';
 import type { Trace } from '../trace.js';
 import type { Upstream, UpstreamCall } from '../upstream/upstream.js';
 import type { Overload } from './overload.js';
@@ -35,6 +36,8 @@ export interface SharedState extends RoutingState {
   readonly upstream: Upstream;
   /** Logs requests and answers; null: without `--detailed_debug`. */
   readonly trace: Trace | null;
+  /** null: no OpenTelemetry. */
+  readonly telemetry: Telemetry | null;
   /** Version of the proxy, for `x-litellm-version` and for the `user-agent` that upstreams get. */
   readonly version: string;
   /**
@@ -95,6 +98,8 @@ export class Exchange {
   timeoutMs: number | null = null;
   /** The request to the upstream. The proxy aborts it when the client closes the connection. */
   call: Pick<UpstreamCall, 'abort'> | null = null;
+  /** The spans for OpenTelemetry; null: not begun, or no telemetry. */
+  span: RequestSpan | null = null;
   /** `x-litellm-num-retries`; null: the request has no such header. */
   requestedRetries: number | null = null;
   /** Number of attempts after the first one. */

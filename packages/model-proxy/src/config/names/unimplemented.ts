@@ -104,7 +104,7 @@ const settings: readonly SettingGroup[] = [
   ),
   ignored(
     'adds a feature',
-    `cache cache_params caching force_ipv4 modify_params enable_json_schema_validation add_function_to_prompt
+    `forward_traceparent_to_llm_provider cache cache_params caching force_ipv4 modify_params enable_json_schema_validation add_function_to_prompt
     disable_copilot_system_to_assistant token_counter drop_unmapped_params model_alias_map custom_provider_map public_model_groups
     public_model_groups_links credential_list ssl_security_level ssl_ecdh_curve network_mock disable_hf_tokenizer_download
     enable_loadbalancing_on_batch_endpoints include_cost_in_streaming_usage enable_caching_on_provider_specific_optional_params
@@ -127,7 +127,7 @@ const settings: readonly SettingGroup[] = [
     disable_add_user_agent_to_request_tags global_disable_no_log_param standard_logging_payload_excluded_fields`,
   ),
   fulfilled('the proxy fetches no address of a request', 'user_url_validation user_url_allowed_hosts'),
-  fulfilled('the proxy already does this', 'return_response_headers forward_traceparent_to_llm_provider'),
+  fulfilled('the proxy already does this', 'return_response_headers'),
 ];
 
 const general: readonly SettingGroup[] = [

@@ -4,6 +4,7 @@
  */
 import { nearestName } from '@rackless/daemon/text/nearest-name.js';
 import type { Findings, Table } from '../faults.js';
+import { isImplementedCallback } from './callbacks.js';
 import { checkedByValue, protectiveValues } from './protective-values.js';
 import { routerTable } from '../routing/router-table.js';
 import { entryTable, generalTable, paramsTable, settingsTable } from '../settings.js';
@@ -115,10 +116,10 @@ export interface Notes {
 
 /** Returns whether a value requests nothing, so that ignoring it changes nothing. */
 function requestsNothing(key: string, node: YamlNode): boolean {
-  if (node.kind === 'sequence') return node.items.every((item) => isPrometheus(key, item));
+  if (node.kind === 'sequence') return node.items.every((item) => isImplementedCallback(key, item));
   if (node.kind === 'mapping') return node.members.size === 0;
   if (node.value === null || node.value === false || node.value === 0) return true;
-  return isPrometheus(key, node) || (key === 'routing_strategy' && node.value === 'simple-shuffle');
+  return isImplementedCallback(key, node) || (key === 'routing_strategy' && node.value === 'simple-shuffle');
 }
 
 /**
@@ -128,11 +129,6 @@ function requestsNothing(key: string, node: YamlNode): boolean {
 function restrictsNothing(key: string, node: YamlNode): boolean {
   if (node.kind === 'scalar') return node.value === null || node.value === false;
   return requestsNothing(key, node) && !key.startsWith('allowed_');
-}
-
-/** Returns whether a callback is Prometheus, which is always available here at `/metrics`. */
-function isPrometheus(key: string, node: YamlNode): boolean {
-  return /callbacks?$/.test(key) && node.kind === 'scalar' && node.value === 'prometheus';
 }
 
 /** Adds the fault of an unimplemented restriction, unless `start_without` allows to ignore it. */

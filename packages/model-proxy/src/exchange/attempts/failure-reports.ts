@@ -27,5 +27,6 @@ export function noteAttempt(exchange: Exchange, { status, kind, failure }: Proxy
   const { selection } = exchange;
   if (selection === null || failure === null) return;
   const { modelName: modelGroup, id: modelId } = selection.deployment;
+  exchange.span?.failAttempt(status, kind);
   exchange.failedAttempts = [...exchange.failedAttempts, { modelGroup, modelId, status, errorKind: kind }];
 }

@@ -1,6 +1,7 @@
 /** Makes the request of an attempt. */
 import type { Target } from '../../endpoints/paths.js';
 import { translationOf, type TranslatedCall } from '../../providers/translation.js';
+import type { RequestStart, Telemetry } from '../../request-span.js';
 import type { Selection } from '../../routing/router.js';
 import type { TracedRequest } from '../../trace.js';
 import { BodyStream } from '../../upstream/body-stream.js';
@@ -45,7 +46,33 @@ export function outgoingRequest(
     streams,
     translated,
   };
-  return { outgoing: upstreamRequest(options), translated };
+  const outgoing = upstreamRequest(options);
+  if (serving.telemetry === null) return { outgoing, translated };
+  const headers = beginAttempt(exchange, serving.telemetry, endpoint.mode, selection);
+  return { outgoing: { ...outgoing, headers: [...outgoing.headers, ...headers] }, translated };
+}
+
+/** Begins the span of the attempt. @returns headers with which the upstream continues the trace. */
+function beginAttempt(
+  exchange: Exchange,
+  telemetry: Telemetry,
+  mode: string,
+  { deployment, upstreamModel }: Selection,
+): readonly string[] {
+  exchange.span ??= telemetry.begin(requestStart(exchange));
+  const { provider, apiBase, id } = deployment;
+  return exchange.span.beginAttempt({
+    mode,
+    provider: provider.name,
+    model: upstreamModel,
+    deploymentId: id,
+    url: apiBase,
+  });
+}
+
+/** Returns what the span of a request needs. */
+export function requestStart({ request, routeLabel, startedAt, id }: Exchange): RequestStart {
+  return { headers: request.headers, method: request.method ?? '', route: routeLabel, startedAt, id };
 }
 
 /** Returns the query of a URL, which Anthropic's SDK uses for beta features: `beta=true`. */

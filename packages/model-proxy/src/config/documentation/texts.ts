@@ -2,7 +2,8 @@
  * Sections of docs/reference/model-proxy-configuration.md that no table generates. The proxy does
  * not load this file.
  */
-import { defaults } from './defaults.js';
+import { healthSection, telemetrySection } from './operation.js';
+
 /** The page up to the first table. */
 export const introduction = `<!-- Made by \`npm run generate\` from packages/model-proxy/src/config/settings.ts. Change the source, not this page. -->
 
@@ -154,55 +155,9 @@ deployments of a group cool down, clients get 429 with \`Retry-After\`. A reload
 \`litellm_deployment_cooled_down_total\`, and all failed attempts in
 \`litellm_deployment_failure_responses_total\`.
 
-### Health checks
+${healthSection}
 
-\`GET /health\` sends a short request to each model and shows which ones answer. This costs tokens.
-With checks in the background, the proxy checks all deployments regularly, and \`/health\` shows the
-last results:
-
-\`\`\`yaml
-general_settings:
-  background_health_checks: true
-  health_check_interval: 60
-  enable_health_check_routing: true
-\`\`\`
-
-- A check reads the list of the upstream's models (\`GET {api_base}/models\`), which costs no tokens. It
-  proves that the upstream answers and accepts the key. It does not prove that the model works.
-- If the upstream does not show its list (403, 404, 405 or 501), a check sends a request for one token.
-  \`health_check_method: completion\` does this for all deployments.
-- Deployments with the same address and key share one request in each round.
-- The proxy starts at most 200 checks per second, so a round with 10,000 deployments takes a minute.
-- A check ends after ${defaults.modelListTimeoutSeconds} s, and after ${defaults.healthCheckTimeoutSeconds} s if it sends a request to the model.
-- With \`enable_health_check_routing\`, requests prefer deployments whose last check succeeded. If all checks
-  of a group fail, the proxy ignores the checks. Checks never begin or end a [cooldown](#cooldowns).
-- A successful request of a client overrides an earlier failed check.
-- \`GET /health?model=NAME\` and \`GET /health?model_id=ID\` show some deployments. They answer 503 if none of
-  these works.
-- A reload applies new settings, and starts a new round.
-
-These members of \`model_info\` are for the checks of one deployment:
-
-| Member | Meaning |
-| --- | --- |
-| \`disable_background_health_check\` | \`true\`: no checks in the background |
-| \`health_check_timeout\` | time limit in seconds |
-| \`health_check_model\` | model of the request, for example for a wildcard |
-| \`health_check_max_tokens\` | \`max_tokens\` of the request, by default 1 |
-| \`health_check_reasoning_effort\` | \`reasoning_effort\` of the request |
-| \`health_check_voice\` | \`voice\` of a request for speech, by default \`alloy\` |
-| \`health_check_params\` | more members of the request, as a mapping |
-
-\`/health/readiness\` answers 503 if the proxy cannot serve any request. Its member \`status\` has the reason:
-
-- \`draining\`: the proxy shuts down.
-- \`no models\`: the configuration has none that can be served.
-- \`all deployments cool down or fail their health checks\`
-
-\`db\` is \`disconnected\` while the [store](../guides/keys.md) does not answer. The status stays 200, because
-the proxy continues to serve requests with the keys in memory. \`/metrics\` shows
-\`rackless_health_check_healthy\` (1 or 0), \`rackless_health_check_timestamp_seconds\` and
-\`rackless_health_check_duration_seconds\`.
+${telemetrySection}
 
 ### Fallbacks
 

@@ -1,0 +1,89 @@
+/**
+ * Sections of docs/reference/model-proxy-configuration.md about health checks and OpenTelemetry. The
+ * proxy does not load this file.
+ */
+import { defaults } from '../defaults.js';
+
+/** Health checks and readiness. */
+export const healthSection = `### Health checks
+
+\`GET /health\` sends a short request to each model and shows which ones answer. This costs tokens.
+With checks in the background, the proxy checks all deployments regularly, and \`/health\` shows the
+last results:
+
+\`\`\`yaml
+general_settings:
+  background_health_checks: true
+  health_check_interval: 60
+  enable_health_check_routing: true
+\`\`\`
+
+- A check reads the list of the upstream's models (\`GET {api_base}/models\`), which costs no tokens. It
+  proves that the upstream answers and accepts the key. It does not prove that the model works.
+- If the upstream does not show its list (403, 404, 405 or 501), a check sends a request for one token.
+  \`health_check_method: completion\` does this for all deployments.
+- Deployments with the same address and key share one request in each round.
+- The proxy starts at most 200 checks per second, so a round with 10,000 deployments takes a minute.
+- A check ends after ${defaults.modelListTimeoutSeconds} s, and after ${defaults.healthCheckTimeoutSeconds} s if it sends a request to the model.
+- With \`enable_health_check_routing\`, requests prefer deployments whose last check succeeded. If all checks
+  of a group fail, the proxy ignores the checks. Checks never begin or end a [cooldown](#cooldowns).
+- A successful request of a client overrides an earlier failed check.
+- \`GET /health?model=NAME\` and \`GET /health?model_id=ID\` show some deployments. They answer 503 if none of
+  these works.
+- A reload applies new settings, and starts a new round.
+
+These members of \`model_info\` are for the checks of one deployment:
+
+| Member | Meaning |
+| --- | --- |
+| \`disable_background_health_check\` | \`true\`: no checks in the background |
+| \`health_check_timeout\` | time limit in seconds |
+| \`health_check_model\` | model of the request, for example for a wildcard |
+| \`health_check_max_tokens\` | \`max_tokens\` of the request, by default 1 |
+| \`health_check_reasoning_effort\` | \`reasoning_effort\` of the request |
+| \`health_check_voice\` | \`voice\` of a request for speech, by default \`alloy\` |
+| \`health_check_params\` | more members of the request, as a mapping |
+
+\`/health/readiness\` answers 503 if the proxy cannot serve any request. Its member \`status\` has the reason:
+
+- \`draining\`: the proxy shuts down.
+- \`no models\`: the configuration has none that can be served.
+- \`all deployments cool down or fail their health checks\`
+
+\`db\` is \`disconnected\` while the [store](../guides/keys.md) does not answer. The status stays 200, because
+the proxy continues to serve requests with the keys in memory. \`/metrics\` shows
+\`rackless_health_check_healthy\` (1 or 0), \`rackless_health_check_timestamp_seconds\` and
+\`rackless_health_check_duration_seconds\`.`;
+
+/** Traces and metrics. */
+export const telemetrySection = `### OpenTelemetry
+
+The proxy sends traces and metrics with OTLP over HTTP (protobuf), if the configuration asks for it:
+
+\`\`\`yaml
+litellm_settings:
+  callbacks: [otel]
+environment_variables:
+  OTEL_EXPORTER_OTLP_ENDPOINT: http://collector:4318
+\`\`\`
+
+- The names of callbacks may be in \`callbacks\`, \`success_callback\` or \`failure_callback\`. A change needs a
+  restart.
+- Each model request has a span, and each attempt at a deployment has one below it. They have the attributes of
+  OpenTelemetry's conventions for generative AI (\`gen_ai.*\`), and never prompts or answers.
+- The client's \`traceparent\` and \`tracestate\` continue its trace. Upstreams get the trace of the attempt.
+- The metrics are \`http.server.request.duration\`, \`gen_ai.client.operation.duration\` and
+  \`gen_ai.client.token.usage\`.
+- Raw requests and WebSockets have no spans.
+- If the receiver does not answer, requests continue. The log has a warning at most once a minute.
+
+| Callback | Variables |
+| --- | --- |
+| \`otel\` | \`OTEL_EXPORTER_OTLP_*\`, \`OTEL_SERVICE_NAME\`, LiteLLM's \`OTEL_ENDPOINT\` and \`OTEL_HEADERS\` |
+| \`langfuse_otel\` | \`LANGFUSE_PUBLIC_KEY\`, \`LANGFUSE_SECRET_KEY\`, \`LANGFUSE_HOST\` |
+| \`prometheus\` | none; \`/metrics\` is always available |
+
+\`OTEL_SDK_DISABLED\`, \`OTEL_TRACES_EXPORTER=none\` and \`OTEL_METRICS_EXPORTER=none\` switch signals off. The SDK
+also reads the variables for sampling, limits, batches, timeouts and certificates, such as
+\`OTEL_TRACES_SAMPLER\` and \`OTEL_BSP_SCHEDULE_DELAY\`. It reads these only from the environment of the
+process, not from \`environment_variables\`.`;

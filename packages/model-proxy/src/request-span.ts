@@ -1,0 +1,57 @@
+/**
+ * The interface of traces and metrics for OpenTelemetry. `telemetry/` implements it, and is loaded only
+ * if the configuration asks for it.
+ */
+import type { RequestRecord } from './metrics.js';
+
+/** The beginning of a request of a client. */
+export interface RequestStart {
+  /** The client's `traceparent` and `tracestate` continue its trace. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly method: string;
+  /** Path template: `/v1/chat/completions`. */
+  readonly route: string;
+  /** Result of `performance.now()`. */
+  readonly startedAt: number;
+  /** The id of the request in the log. */
+  readonly id: string;
+}
+
+/** A request to an upstream. */
+export interface AttemptStart {
+  /** `model_info.mode` of the endpoint: `chat`. */
+  readonly mode: string;
+  /** LiteLLM's name of the provider: `hosted_vllm`. */
+  readonly provider: string;
+  /** The upstream's name for the model. */
+  readonly model: string;
+  readonly deploymentId: string;
+  /** Absolute URL of the upstream. */
+  readonly url: string;
+}
+
+/** The end of a request. */
+export interface RequestEnd {
+  readonly record: RequestRecord;
+  /** The upstream's answer has ended; a result of `performance.now()`; 0: it has not. */
+  readonly answeredAt: number;
+  /** Alias of the client's virtual key; null: it has none. */
+  readonly keyAlias: string | null;
+}
+
+/** The spans of one request. */
+export interface RequestSpan {
+  /** Begins an attempt. @returns headers for the upstream: name, value, name, value. */
+  beginAttempt(attempt: AttemptStart): readonly string[];
+  /** Ends the current attempt. @param kind the kind of its error. */
+  failAttempt(status: number, kind: string): void;
+  /** Ends the request. Call it once. */
+  end(end: RequestEnd): void;
+}
+
+/** Traces and metrics. */
+export interface Telemetry {
+  begin(request: RequestStart): RequestSpan;
+  /** Sends the last data, and waits for it for some seconds. */
+  close(): Promise<void>;
+}
