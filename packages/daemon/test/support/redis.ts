@@ -40,7 +40,8 @@ export async function startRedis({
   const port = await freePort();
   const appendOnly = isPersistent ? 'yes' : 'no';
   const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder];
-  options.push('--appendonly', appendOnly);
+  // By default, Redis may answer before it writes, if the disk is busy.
+  options.push('--appendonly', appendOnly, '--appendfsync', 'always');
   const url = `redis://127.0.0.1:${port}`;
   const start = async (): Promise<ChildProcess> => {
     const started = spawn('redis-check-rdb', options, { argv0: 'redis-server', stdio: 'ignore' });

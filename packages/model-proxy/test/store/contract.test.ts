@@ -9,6 +9,7 @@ import { openRedisStore } from '../../src/store/redis/redis-store.js';
 import type { Store } from '../../src/store/store.js';
 import { dayOf } from '../../src/store/usage.js';
 import { startRedis, type PrivateRedis } from '../../../daemon/test/support/redis.js';
+import { waitFor } from '../harness/wait.js';
 import { keyOf, put, requestOf } from './samples.js';
 
 const DAY_MS = 86_400_000;
@@ -68,8 +69,15 @@ describe.each([
     await place.remove();
   });
 
+  /** Waits until everything is stored. On a busy host, Redis may answer too late, and the store tries again. */
+  const flush = (open: Store) =>
+    waitFor(
+      () => open.readUsage('2000-01-01', '2000-01-01').catch(() => undefined),
+      () => 'the store does not answer',
+    );
   /** Opens the store. Closes it first if it is open, as a restart. */
   const open = async (keepDays: number | null = null): Promise<Store> => {
+    if (store !== undefined) await flush(store);
     await store?.close();
     store = undefined;
     store = await place.open({ keepDays, now: () => now });
