@@ -11,7 +11,7 @@ export type DriverErrorKind =
   | 'conflict'
   /** A transient machine would be lost: 409. */
   | 'transient'
-  /** This hypervisor or this machine does not support it. */
+  /** The hypervisor or the machine does not support the operation. */
   | 'unsupported'
   /** The hypervisor rejects a value. `field` names it. */
   | 'invalid'

@@ -7,7 +7,7 @@ export type MachineChangeKind =
   | 'defined'
   /** The machine was removed. */
   | 'undefined'
-  /** Its definition, its devices or its stored data changed. */
+  /** The definition, the devices or the stored data of the machine changed. */
   | 'changed'
   /** An image was inserted or ejected. */
   | 'media'

@@ -73,7 +73,7 @@ const MAX_SUBSCRIPTIONS = 200;
 const BACKLOG = 2 * REPLAY_CAPACITY;
 /** Maximum number of entries of a log. */
 export const LOG_RECORDS = 1_000;
-/** This is shorter than the idle timeout of most proxies, 60 s. */
+/** Interval that is shorter than the idle timeout of most proxies, 60 s. */
 const KEEP_ALIVE_MS = 15_000;
 
 /**

@@ -109,7 +109,7 @@ export class Samplers {
       const found = await statistics.of(uuid);
       return found === null ? [] : [found];
     } catch (error) {
-      // It was removed after it was listed.
+      // The machine was removed after the list was read.
       if (error instanceof DriverError && error.kind === 'notFound') return [];
       throw error;
     }

@@ -123,7 +123,7 @@ it('delivers all later events once, with higher numbers, after Redis has lost it
   for (const detail of lost) publish(a, detail);
   for (const replica of [a, b]) await arrived(replica, lost.at(-1) ?? '');
   await redis.restart();
-  // It may add events before the others notice the loss.
+  // The replica may add events before the others notice the loss.
   const c = await open();
   const later = numbered('later', 20);
   for (const detail of later) publish(c, detail);

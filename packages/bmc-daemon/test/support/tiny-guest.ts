@@ -41,7 +41,7 @@ const program = [
 export interface ProgramOptions {
   /** Printed at boot, as `boot <label>`. */
   readonly label: string;
-  /** It notices the power button, and continues. */
+  /** The guest notices the power button, and continues. */
   readonly ignoresPowerButton?: boolean;
   /** When its power button is pressed, it reports a panic to its pvpanic device, and waits. */
   readonly panics?: boolean;

@@ -6,7 +6,7 @@ import type { KnownMachine } from './lab-host.js';
 export type Outcome =
   | 'created'
   | 'unchanged'
-  /** It exists with other hardware, and was not changed. */
+  /** The machine exists with other hardware, and was not changed. */
   | 'differs'
   | 'deleted'
   /** There was no such machine to delete. */
