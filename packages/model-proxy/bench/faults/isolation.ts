@@ -5,11 +5,11 @@
 import { once } from 'node:events';
 import { Agent, createServer, request, type ClientRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { answer1KB, PUBLIC_MODEL, request1KB } from './bodies.js';
-import { loadTarget } from './load.js';
-import { medianRatio, table, type Figure } from './report.js';
-import { startUpstream, warmUp, type Bench } from './rounds.js';
-import { CLIENT_KEY, startModelProxy, type Target } from './targets.js';
+import { answer1KB, PUBLIC_MODEL, request1KB } from '../bodies.js';
+import { loadTarget } from '../load.js';
+import { medianRatio, table, type Figure } from '../report.js';
+import { startUpstream, warmUp, type Bench } from '../rounds.js';
+import { CLIENT_KEY, startModelProxy, type Target } from '../targets.js';
 
 /** Number of requests that wait at the slow upstream. */
 const WAITING = 500;

@@ -6,11 +6,11 @@ import { writeFile } from 'node:fs/promises';
 import { Agent, createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { answer1KB, PUBLIC_MODEL, request1KB } from './bodies.js';
-import { freePorts, listening, startPinned, stop, TARGET_CORE } from './processes.js';
-import { median, table, type Figure } from './report.js';
-import type { Bench } from './rounds.js';
-import { bin, flagsOf } from './targets.js';
+import { answer1KB, PUBLIC_MODEL, request1KB } from '../bodies.js';
+import { freePorts, listening, startPinned, stop, TARGET_CORE } from '../processes.js';
+import { median, table, type Figure } from '../report.js';
+import type { Bench } from '../rounds.js';
+import { bin, flagsOf } from '../targets.js';
 
 const CALLS = 10_000;
 const CONNECTIONS = 16;
