@@ -52,6 +52,27 @@ describe('a list of models', () => {
     ]);
   });
 
+  it('ends all requests at the upstreams when the client disconnects', async () => {
+    const leaving = new AbortController();
+    const before = ['one', 'two'].map((name) => [`${name}.example`, vendors.answers.get(`${name}.example`)] as const);
+    let asked = 0;
+    const closed = before.map(
+      ([host]) =>
+        new Promise<void>((resolve) => {
+          vendors.answers.set(host, (_request, response) => {
+            response.once('close', resolve);
+            asked += 1;
+            if (asked === 2) leaving.abort();
+          });
+        }),
+    );
+    await expect(
+      client.chat.completions.create({ model: 'one,two', messages }, { signal: leaving.signal }),
+    ).rejects.toThrow();
+    await Promise.all(closed);
+    for (const [host, answer] of before) if (answer !== undefined) vendors.answers.set(host, answer);
+  });
+
   it.each([
     [{ model: 'one,two', stream: true as const }, 'stream'],
     [{ model: Array.from({ length: 21 }, () => 'one').join(',') }, 'more than 20'],
