@@ -10,6 +10,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { wrap } from './wrap.js';
 
 /** Reads the file of the samples. */
 export function readSamples(file) {
@@ -113,17 +114,6 @@ function byReason(samples) {
 }
 
 const percent = (part, whole) => `${((100 * part) / whole).toFixed(1)} %`;
-
-/** Wraps a text at 100 columns. */
-function wrap(text) {
-  const lines = [''];
-  for (const word of text.split(' ')) {
-    const line = lines.at(-1);
-    if (line !== '' && line.length + word.length >= 100) lines.push(`  ${word}`);
-    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
-  }
-  return lines.join('\n');
-}
 
 function list(samples) {
   return byReason(samples)

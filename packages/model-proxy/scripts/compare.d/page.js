@@ -1,20 +1,10 @@
 /** Renders docs/reference/litellm-differences.md. */
 import { cases } from './cases.js';
 import { known } from './known.js';
+import { wrap } from '../wrap.js';
 
 /** The version of LiteLLM in the last comparison. */
 const VERSION = '1.106.2';
-
-/** Wraps a text at 100 columns. */
-function wrap(text) {
-  const lines = [''];
-  for (const word of text.split(' ')) {
-    const line = lines.at(-1);
-    if (line !== '' && line.length + word.length >= 100) lines.push(`  ${word}`);
-    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
-  }
-  return lines.join('\n');
-}
 
 export const renderDifferences = () =>
   `<!-- Made by \`npm run generate\` from packages/model-proxy/scripts/compare.d: change that, not this. -->

@@ -1,23 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
+import { keyOf as sampleKey } from '../../test/store/samples.js';
 import type { ProxyError } from '../errors/proxy-error.js';
 import type { StoredKey } from '../store/keys.js';
 import { createKeyLimits } from './key-limits.js';
 import { virtualKeyOf } from './virtual-key.js';
 
-const free = { rpmLimit: null, tpmLimit: null, maxParallelRequests: null, maxBudget: null, budgetDuration: null };
-const lists = { models: [], aliases: {}, allowedRoutes: [], tags: [], metadata: {} };
-const ids = { name: 'sk-...', alias: null, userId: null, teamId: null };
-const keyOf = (limits: Partial<StoredKey>, digest = 'd') =>
-  virtualKeyOf(digest, {
-    ...ids,
-    ...lists,
-    ...free,
-    expiresAt: null,
-    blocked: false,
-    createdAt: 0,
-    updatedAt: 0,
-    ...limits,
-  });
+const keyOf = (limits: Partial<StoredKey>, digest = 'd') => virtualKeyOf(digest, sampleKey(limits));
 
 function limitsAt() {
   const clock = { ms: 1000 };

@@ -1,13 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import type { StoredKey } from '../store/keys.js';
+import { keyOf } from '../../test/store/samples.js';
 import { LimitShare } from './limit-share.js';
 
-const stored: StoredKey = {
-  ...{ rpmLimit: 100, tpmLimit: 1000, maxParallelRequests: 10, maxBudget: null, budgetDuration: null },
-  ...{ models: [], aliases: {}, allowedRoutes: [], tags: [], metadata: {} },
-  ...{ name: 'sk-...', alias: null, userId: null, teamId: null },
-  ...{ expiresAt: null, blocked: false, createdAt: 0, updatedAt: 0 },
-};
+const stored = keyOf({ rpmLimit: 100, tpmLimit: 1000, maxParallelRequests: 10 });
 const MINUTE = 1_700_000_060_000;
 /** Words of a statement without its digest: the minute, then limit, use, need and wish of each limit. */
 const words = (share: LimitShare, waiting = 0) => share.statement('k', waiting).slice(1).map(Number);

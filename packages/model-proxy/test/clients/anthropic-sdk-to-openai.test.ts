@@ -5,10 +5,11 @@
  * @see https://platform.openai.com/docs/api-reference/chat-streaming
  * @see https://api-docs.deepseek.com/guides/reasoning_model
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import Anthropic, { APIError } from '@anthropic-ai/sdk';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import Anthropic, { type APIError } from '@anthropic-ai/sdk';
 import type { TestProxy } from '../harness/proxy.js';
-import { entry, events, json, Vendors } from '../providers/vendors.js';
+import { cleanUp, entry, events, json, Vendors } from '../providers/vendors.js';
+import { errorOf } from './anthropic-errors.js';
 
 const OPENAI = 'api.openai.com';
 const AZURE = 'res.openai.azure.com';
@@ -93,28 +94,11 @@ describe("Anthropic's SDK with models of other vendors", () => {
     const defaultHeaders = { 'x-litellm-num-retries': '0' };
     client = new Anthropic({ baseURL: proxy.url, apiKey: 'any', maxRetries: 0, defaultHeaders });
   });
-  afterEach(() => {
-    vendors.take();
-    vendors.answers.clear();
-  });
-  afterAll(async () => {
-    await proxy.close();
-    await vendors.close();
-  });
+  cleanUp(() => ({ vendors, proxy }));
 
   const asked = () => {
-    const [request] = vendors.take();
-    if (request === undefined) throw new Error('the upstream got no request');
-    return { ...request, json: JSON.parse(request.body) as Record<string, unknown> }; // the proxy sends objects
-  };
-  const errorOf = async (promise: PromiseLike<unknown>): Promise<APIError> => {
-    try {
-      await promise;
-    } catch (error) {
-      if (error instanceof APIError) return error;
-      throw error;
-    }
-    throw new Error('the request succeeded');
+    const { json: body, ...request } = vendors.firstRequest();
+    return { ...request, json: body as Record<string, unknown> }; // the proxy sends objects
   };
   const bodyOf = (error: APIError) => error.error;
 

@@ -3,11 +3,12 @@
  * @see https://platform.claude.com/docs/en/api/messages
  * @see https://platform.claude.com/docs/en/api/messages-count-tokens
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import Anthropic, { APIError } from '@anthropic-ai/sdk';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import Anthropic from '@anthropic-ai/sdk';
 import type { TestProxy } from '../harness/proxy.js';
 import { documentedStreams, eventsText, failure, message } from '../providers/anthropic-samples.js';
-import { json, Vendors, type VendorAnswer } from '../providers/vendors.js';
+import { cleanUp, json, Vendors, type VendorAnswer } from '../providers/vendors.js';
+import { errorOf } from './anthropic-errors.js';
 
 const HOST = 'api.anthropic.com';
 const KEY = 'sk-ant-0123456789';
@@ -36,24 +37,7 @@ describe("Anthropic's SDK", () => {
     const defaultHeaders = { 'x-litellm-num-retries': '0' };
     client = new Anthropic({ baseURL: proxy.url, apiKey: 'any', maxRetries: 0, defaultHeaders });
   });
-  afterEach(() => {
-    vendors.take();
-    vendors.answers.clear();
-  });
-  afterAll(async () => {
-    await proxy.close();
-    await vendors.close();
-  });
-
-  const errorOf = async (promise: PromiseLike<unknown>): Promise<APIError> => {
-    try {
-      await promise;
-    } catch (error) {
-      if (error instanceof APIError) return error;
-      throw error;
-    }
-    throw new Error('the request succeeded');
-  };
+  cleanUp(() => ({ vendors, proxy }));
 
   it('sends messages, which reach Anthropic with the key of the configuration and nothing else changed', async () => {
     const content = [

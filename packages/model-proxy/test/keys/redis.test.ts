@@ -1,35 +1,13 @@
 /** Proxies that share a Redis: keys and usage. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { StoredKey } from '../../src/store/keys.js';
 import { openRedisStore } from '../../src/store/redis/redis-store.js';
 import type { SharedKeyStore } from '../../src/store/store.js';
-import { dayOf, type RequestUsage } from '../../src/store/usage.js';
+import { dayOf } from '../../src/store/usage.js';
 import { startRedis, type PrivateRedis } from '../../../daemon/test/support/redis.js';
 import { waitFor } from '../harness/wait.js';
+import { keyOf, put, requestOf } from '../store/samples.js';
 
-const free = { rpmLimit: null, tpmLimit: null, maxParallelRequests: null, maxBudget: null, budgetDuration: null };
-const lists = { models: [], aliases: {}, allowedRoutes: [], tags: [], metadata: {} };
-const ids = { name: 'sk-...', alias: null, userId: null, teamId: null };
-const keyOf = (more: Partial<StoredKey> = {}): StoredKey => ({
-  ...ids,
-  ...lists,
-  ...free,
-  expiresAt: null,
-  blocked: false,
-  createdAt: 0,
-  updatedAt: 0,
-  ...more,
-});
-const request: RequestUsage = {
-  key: 'k',
-  model: 'm',
-  tags: ['t'],
-  failed: false,
-  inputTokens: 10,
-  outputTokens: 2,
-  totalTokens: 12,
-  cost: 0.5,
-};
+const request = requestOf({ tags: ['t'] });
 
 let redis: PrivateRedis;
 let stores: SharedKeyStore[];
@@ -52,8 +30,6 @@ async function open(): Promise<SharedKeyStore> {
   stores.push(store);
   return store;
 }
-const put = (store: SharedKeyStore, digest: string, key: StoredKey | null) =>
-  store.changeKeys(() => ({ changes: new Map([[digest, key]]), result: undefined }));
 const until = (isReached: () => boolean | Promise<boolean>, what: string) =>
   waitFor(
     async () => ((await isReached()) ? true : undefined),

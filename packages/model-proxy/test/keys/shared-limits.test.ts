@@ -9,15 +9,9 @@ import type { ProxyError } from '../../src/errors/proxy-error.js';
 import type { StoredKey } from '../../src/store/keys.js';
 import { startRedis, type PrivateRedis } from '../../../daemon/test/support/redis.js';
 import { waitFor } from '../harness/wait.js';
+import { keyOf as sampleKey } from '../store/samples.js';
 
-const keyOf = (limits: Partial<StoredKey>, digest = 'k'): VirtualKey =>
-  virtualKeyOf(digest, {
-    ...{ rpmLimit: null, tpmLimit: null, maxParallelRequests: null, maxBudget: null, budgetDuration: null },
-    ...{ models: [], aliases: {}, allowedRoutes: [], tags: [], metadata: {} },
-    ...{ name: 'sk-...', alias: null, userId: null, teamId: null },
-    ...{ expiresAt: null, blocked: false, createdAt: 0, updatedAt: 0 },
-    ...limits,
-  });
+const keyOf = (limits: Partial<StoredKey>, digest = 'k'): VirtualKey => virtualKeyOf(digest, sampleKey(limits));
 
 let redis: PrivateRedis;
 let stores: SharedStore[];

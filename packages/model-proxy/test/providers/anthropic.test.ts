@@ -4,11 +4,11 @@
  * @see https://platform.claude.com/docs/en/api/messages
  * @see https://platform.claude.com/docs/en/api/errors
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI, { APIError } from 'openai';
 import type { TestProxy } from '../harness/proxy.js';
 import { documentedStreams, eventsText, failure, message } from './anthropic-samples.js';
-import { entry, json, Vendors, type VendorAnswer } from './vendors.js';
+import { cleanUp, entry, json, Vendors, type VendorAnswer } from './vendors.js';
 
 const HOST = 'api.anthropic.com';
 const OTHER_HOST = 'gateway.example';
@@ -41,24 +41,13 @@ describe('models of Anthropic, as OpenAI chat', () => {
     const defaultHeaders = { 'x-litellm-num-retries': '0' };
     client = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: 'any', maxRetries: 0, defaultHeaders });
   });
-  afterEach(() => {
-    vendors.take();
-    vendors.answers.clear();
-  });
-  afterAll(async () => {
-    await proxy.close();
-    await vendors.close();
-  });
+  cleanUp(() => ({ vendors, proxy }));
 
   const answerWith = (answer: VendorAnswer) => {
     vendors.answers.set(HOST, answer);
     vendors.answers.set(OTHER_HOST, answer);
   };
-  const asked = () => {
-    const [request] = vendors.take();
-    if (request === undefined) throw new Error('the upstream got no request');
-    return { ...request, json: JSON.parse(request.body) as unknown };
-  };
+  const asked = () => vendors.firstRequest();
 
   it.each([
     ['claude', `https://${HOST}/v1/messages`],

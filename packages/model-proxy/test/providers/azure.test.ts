@@ -4,11 +4,11 @@
  * @see https://learn.microsoft.com/azure/ai-foundry/openai/reference
  * @see https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI, { APIError, AzureOpenAI } from 'openai';
 import type { TestProxy } from '../harness/proxy.js';
 import { message } from './anthropic-samples.js';
-import { entry, events, json, Vendors } from './vendors.js';
+import { cleanUp, entry, events, json, Vendors } from './vendors.js';
 
 const OPENAI_HOST = 'res.openai.azure.com';
 const FOUNDRY_HOST = 'res.services.ai.azure.com';
@@ -62,14 +62,7 @@ describe('models of Azure', () => {
     ]);
     client = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: 'any', maxRetries: 0 });
   });
-  afterEach(() => {
-    vendors.take();
-    vendors.answers.clear();
-  });
-  afterAll(async () => {
-    await proxy.close();
-    await vendors.close();
-  });
+  cleanUp(() => ({ vendors, proxy }));
 
   it.each([
     ['dated', `https://${OPENAI_HOST}/openai/deployments/my%20deployment/chat/completions?api-version=2024-10-21`],

@@ -13,11 +13,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import Anthropic from '@anthropic-ai/sdk';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { EventStreamCodec } from '@smithy/core/event-streams';
 import OpenAI from 'openai';
 import type { TestProxy } from '../harness/proxy.js';
-import { entry, json, Vendors, type VendorAnswer, type VendorRequest } from './vendors.js';
+import { cleanUp, entry, json, Vendors, type VendorAnswer, type VendorRequest } from './vendors.js';
 
 const HOST = 'bedrock-runtime.eu-west-1.amazonaws.com';
 const KEY_ID = 'AKIAIOSFODNN7EXAMPLE';
@@ -129,20 +129,9 @@ describe('models of Bedrock with Converse, as OpenAI chat', () => {
     const defaultHeaders = { 'x-litellm-num-retries': '0' };
     client = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: 'any', maxRetries: 0, defaultHeaders });
   });
-  afterEach(() => {
-    vendors.take();
-    vendors.answers.clear();
-  });
-  afterAll(async () => {
-    await proxy.close();
-    await vendors.close();
-  });
+  cleanUp(() => ({ vendors, proxy }));
 
-  const asked = () => {
-    const [request] = vendors.take();
-    if (request === undefined) throw new Error('the upstream got no request');
-    return { ...request, json: JSON.parse(request.body) as unknown };
-  };
+  const asked = () => vendors.firstRequest();
 
   it.each([
     ['claude', `/model/${encodeURIComponent(MODEL)}/converse`, SECRET, undefined],

@@ -4,9 +4,9 @@
  * @see https://ai.google.dev/api/generate-content
  */
 import { GoogleGenAI } from '@google/genai';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { TestProxy } from '../harness/proxy.js';
-import { entry, events, json, Vendors } from './vendors.js';
+import { cleanUp, entry, events, json, Vendors } from './vendors.js';
 
 const HOST = 'generativelanguage.googleapis.com';
 const KEY = 'gemini-key-0123456789';
@@ -32,14 +32,7 @@ describe("Google's SDK", () => {
     proxy = await vendors.proxy([`${raw}\n      use_in_pass_through: true`], { LITELLM_MASTER_KEY: MASTER_KEY });
     client = clientWith(MASTER_KEY);
   });
-  afterEach(() => {
-    vendors.take();
-    vendors.answers.clear();
-  });
-  afterAll(async () => {
-    await proxy.close();
-    await vendors.close();
-  });
+  cleanUp(() => ({ vendors, proxy }));
 
   it('MP-100 /gemini/{path}: Gemini gets the request unchanged, with the key of the deployment', async () => {
     vendors.answers.set(HOST, json(answer('Hi!')));

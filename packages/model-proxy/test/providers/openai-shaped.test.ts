@@ -2,10 +2,10 @@
  * Vendors with OpenAI's API at their real addresses, with OpenAI's SDK in front. Each answer has the
  * form that the vendor documents.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI, { APIError } from 'openai';
 import type { TestProxy } from '../harness/proxy.js';
-import { entry, events, json, Vendors } from './vendors.js';
+import { cleanUp, entry, events, json, Vendors } from './vendors.js';
 
 const completion = { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [] };
 const messages = [{ role: 'user' as const, content: 'hello' }];
@@ -84,14 +84,7 @@ describe('a vendor with the API of OpenAI', () => {
     proxy = await vendors.proxy(targets.map(([model, params]) => entry(model, { model, api_key: KEY, ...params })));
     client = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: 'any', maxRetries: 0 });
   });
-  afterEach(() => {
-    vendors.take();
-    vendors.answers.clear();
-  });
-  afterAll(async () => {
-    await proxy.close();
-    await vendors.close();
-  });
+  cleanUp(() => ({ vendors, proxy }));
 
   it.each(targets)('gets requests for %s with %j at %s', async (model, _params, url) => {
     vendors.answers.set(hostOf(url), json(completion));

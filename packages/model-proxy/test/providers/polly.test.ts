@@ -2,10 +2,10 @@
  * Amazon Polly behind OpenAI's speech, with the official SDK in front.
  * @see https://docs.aws.amazon.com/polly/latest/dg/API_SynthesizeSpeech.html
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 import type { TestProxy } from '../harness/proxy.js';
-import { entry, json, Vendors } from './vendors.js';
+import { cleanUp, entry, json, Vendors } from './vendors.js';
 
 const HOST = 'polly.eu-west-1.amazonaws.com';
 const SOUND = Buffer.from([0xff, 0xfb, 0x90, 0x00, 0x7b]);
@@ -23,14 +23,7 @@ describe('models of Amazon Polly', () => {
     ]);
     client = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: 'any', maxRetries: 0 });
   });
-  afterEach(() => {
-    vendors.take();
-    vendors.answers.clear();
-  });
-  afterAll(async () => {
-    await proxy.close();
-    await vendors.close();
-  });
+  cleanUp(() => ({ vendors, proxy }));
 
   it('answer with the sound of a signed request', async () => {
     vendors.answers.set(HOST, (_request, response) => {

@@ -15,6 +15,7 @@ import { createServer as createVendor } from 'node:https';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { afterAll, afterEach } from '@jest/globals';
 import { createAuthority } from '../../sample-upstream/certificates.js';
 import { startTestProxy, type TestProxy } from '../harness/proxy.js';
 
@@ -129,6 +130,13 @@ export class Vendors {
     return this.requests.splice(0);
   }
 
+  /** Removes the requests so far, and returns the first of them with its parsed body. */
+  firstRequest(): VendorRequest & { readonly json: unknown } {
+    const [request] = this.take();
+    if (request === undefined) throw new Error('the upstream got no request');
+    return { ...request, json: JSON.parse(request.body) as unknown };
+  }
+
   async close(): Promise<void> {
     const closed = this.#servers.map((server) => once(server, 'close'));
     for (const server of this.#servers) server.close();
@@ -137,6 +145,20 @@ export class Vendors {
     await Promise.all(closed);
     rmSync(this.folder, { recursive: true });
   }
+}
+
+/** Forgets requests and answers after each test of a suite, and stops its servers after all of them. */
+export function cleanUp(suite: () => { readonly vendors: Vendors; readonly proxy: TestProxy }): void {
+  afterEach(() => {
+    const { vendors } = suite();
+    vendors.take();
+    vendors.answers.clear();
+  });
+  afterAll(async () => {
+    const { vendors, proxy } = suite();
+    await proxy.close();
+    await vendors.close();
+  });
 }
 
 /** Returns an entry of `model_list`. */

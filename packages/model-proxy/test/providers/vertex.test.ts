@@ -5,11 +5,11 @@
  * @see https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api
  */
 import Anthropic from '@anthropic-ai/sdk';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 import type { TestProxy } from '../harness/proxy.js';
 import { documentedStreams, message } from './anthropic-samples.js';
-import { entry, GOOGLE_TOKEN_HOST, json, serviceAccount, Vendors } from './vendors.js';
+import { cleanUp, entry, GOOGLE_TOKEN_HOST, json, serviceAccount, Vendors } from './vendors.js';
 
 const HOST = 'us-east5-aiplatform.googleapis.com';
 const BASE = `https://${HOST}/v1beta1/projects/project-1/locations/us-east5`;
@@ -26,14 +26,7 @@ describe('models of Anthropic on Vertex AI', () => {
     proxy = await vendors.proxy([entry('claude', { ...place, model: 'vertex_ai/claude-opus-4-6@20260205' })]);
     client = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: 'any', maxRetries: 0 });
   });
-  afterEach(() => {
-    vendors.take();
-    vendors.answers.clear();
-  });
-  afterAll(async () => {
-    await proxy.close();
-    await vendors.close();
-  });
+  cleanUp(() => ({ vendors, proxy }));
 
   const answerWith = (answer: Parameters<typeof vendors.answers.set>[1]) => {
     vendors.answers.set(GOOGLE_TOKEN_HOST, json({ access_token: 'ya29.token-0123456789', expires_in: 3600 }));
@@ -164,14 +157,7 @@ describe("models of Vertex AI with Google's own API", () => {
     ]);
     client = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: 'any', maxRetries: 0 });
   });
-  afterEach(() => {
-    vendors.take();
-    vendors.answers.clear();
-  });
-  afterAll(async () => {
-    await proxy.close();
-    await vendors.close();
-  });
+  cleanUp(() => ({ vendors, proxy }));
 
   const answerWith = (value: unknown, status = 200) => {
     vendors.answers.set(GOOGLE_TOKEN_HOST, json({ access_token: 'ya29.token-0123456789', expires_in: 3600 }));
