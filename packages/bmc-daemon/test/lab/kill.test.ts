@@ -89,7 +89,9 @@ describe('machine delete', () => {
     await lab.virsh('attach-disk', 'node', join(lab.folder, volume), 'sdx', '--config');
     relay.decideBy(({ name }) => (name === 'storageVolLookupByPath' ? 'refuse' : 'forward'));
     const { code, stderr } = await run(['machine', ...commands.delete, '--libvirt-uri', relayUri()]);
-    expect([code, stderr]).toEqual([1, `bmc-daemon: looking up volume ${volume}: refused by the test\n`]);
+    expect(code).toBe(1);
+    // The command may also report that it waited for the one before.
+    expect(stderr).toContain(`bmc-daemon: looking up volume ${volume}: refused by the test\n`);
     expect((await lab.contents()).domains).toEqual(['node']);
     relay.decideBy(() => 'forward');
     await lab.results(...commands.delete);
