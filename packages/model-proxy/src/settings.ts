@@ -195,6 +195,8 @@ export interface OtlpTarget {
   readonly url: string;
   /** Headers, which may contain keys. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Whether the certificates, the timeout and the compression of `OTEL_EXPORTER_OTLP_*` are for this address. */
+  readonly usesVariables: boolean;
 }
 
 /** Settings of OpenTelemetry. */

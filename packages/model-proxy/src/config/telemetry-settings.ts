@@ -48,7 +48,8 @@ function otelTarget(signal: 'TRACES' | 'METRICS', environment: Environment, find
   };
   // LiteLLM's variable may name the path of traces.
   const path = `/v1/${signal.toLowerCase()}`;
-  return [{ url: variable === own ? url : `${url.replace(/\/v1\/traces$/, '')}${path}`, headers }];
+  const address = variable === own ? url : `${url.replace(/\/v1\/traces$/, '')}${path}`;
+  return [{ url: address, headers, usesVariables: true }];
 }
 
 const isSet = (value: string | undefined) => value !== undefined && value !== '';
@@ -91,7 +92,8 @@ function langfuseTarget(environment: Environment, findings: Findings): OtlpTarge
   const host = variable === undefined ? LANGFUSE : addressOf(variable, environment, findings);
   if (host === undefined) return [];
   const authorization = `Basic ${Buffer.from(`${publicKey}:${secretKey}`).toString('base64')}`;
-  return [{ url: `${host.replace(/\/api\/public\/otel$/, '')}/api/public/otel/v1/traces`, headers: { authorization } }];
+  const url = `${host.replace(/\/api\/public\/otel$/, '')}/api/public/otel/v1/traces`;
+  return [{ url, headers: { authorization }, usesVariables: false }];
 }
 
 /** Names of OTLP over HTTP in LiteLLM's and in OpenTelemetry's variable. */

@@ -1,9 +1,17 @@
 /** Makes the exporters: traces and metrics with OTLP over HTTP. */
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { OTLPExporterBase } from '@opentelemetry/otlp-exporter-base';
+import { createOtlpHttpExportDelegate, httpAgentFactoryFromOptions } from '@opentelemetry/otlp-exporter-base/node-http';
+import { ProtobufTraceSerializer, TraceExporterMetricsHelper } from '@opentelemetry/otlp-transformer';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
-import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import {
+  BasicTracerProvider,
+  BatchSpanProcessor,
+  type ReadableSpan,
+  type SpanExporter,
+} from '@opentelemetry/sdk-trace-base';
 import type { OtlpTarget, TelemetrySettings } from '../settings.js';
 import { version } from '../version.js';
 
@@ -15,7 +23,7 @@ export function createProviders({ serviceName, traces, metrics, metricIntervalMs
   return {
     tracers: new BasicTracerProvider({
       resource,
-      spanProcessors: traces.map((target) => new BatchSpanProcessor(new OTLPTraceExporter(optionsOf(target)))),
+      spanProcessors: traces.map((target) => new BatchSpanProcessor(spanExporter(target))),
     }),
     meters: new MeterProvider({
       resource,
@@ -30,5 +38,32 @@ export function createProviders({ serviceName, traces, metrics, metricIntervalMs
     }),
   };
 }
+
+/**
+ * Makes the exporter of an address. `OTLPTraceExporter` adds the headers of `OTEL_EXPORTER_OTLP_HEADERS`
+ * to each request, so another vendor would get the keys in them.
+ */
+function spanExporter(target: OtlpTarget): SpanExporter {
+  if (target.usesVariables) return new OTLPTraceExporter(optionsOf(target));
+  const delegate = createOtlpHttpExportDelegate(
+    {
+      url: target.url,
+      headers: () => Promise.resolve({ ...target.headers, 'content-type': 'application/x-protobuf' }),
+      timeoutMillis: EXPORT_TIMEOUT_MS,
+      concurrencyLimit: MAX_EXPORTS,
+      compression: 'none',
+      agentFactory: httpAgentFactoryFromOptions({ keepAlive: true }),
+    },
+    ProtobufTraceSerializer,
+    'otlp_http_span_exporter',
+    TraceExporterMetricsHelper,
+    undefined,
+  );
+  return new OTLPExporterBase<ReadableSpan[]>(delegate);
+}
+
+/** OpenTelemetry's defaults. */
+const EXPORT_TIMEOUT_MS = 10_000;
+const MAX_EXPORTS = 30;
 
 const optionsOf = ({ url, headers }: OtlpTarget) => ({ url, headers: { ...headers } });

@@ -178,6 +178,16 @@ describe('the callback langfuse_otel', () => {
     expect(receiver.spans).toHaveLength(2);
   });
 
+  it("does not get the headers of OpenTelemetry's variables, which are for another vendor", async () => {
+    const env = { LANGFUSE_PUBLIC_KEY: 'pk', LANGFUSE_SECRET_KEY: 'sk', LANGFUSE_HOST: receiver.url };
+    const secrets = { OTEL_EXPORTER_OTLP_HEADERS: 'api-key=secret', OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'x-key=secret' };
+    const { ask, end } = await setUp([{}], blocks, { ...env, ...secrets });
+    await ask();
+    await end();
+    expect(receiver.requests).not.toEqual([]);
+    expect(JSON.stringify(receiver.requests.map(({ headers }) => headers))).not.toContain('secret');
+  });
+
   it('needs both keys', async () => {
     const file = daemon.write('config.yaml', JSON.stringify({ model_list: [], ...blocks }));
     const { code, stdout, stderr } = await daemon.run(['--config', file, ...LOCAL], { LANGFUSE_PUBLIC_KEY: 'pk' });
