@@ -24,6 +24,8 @@ export function recordRequest(exchange: Exchange, metrics: Metrics, log: Log): v
   const clientGone = !response.writableFinished && !exchange.upgraded;
   // The client has disconnected: end the upstream's request, or the wait for a retry.
   if (clientGone) call?.abort();
+  // Each model of a list has its own metrics, spans, usage and line in the log.
+  for (const part of exchange.parts) recordRequest(part, metrics, log);
   // The end of the upstream's request may have set the usage.
   const { usage } = exchange;
   const status = exchange.upgraded ? 101 : clientGone && !response.headersSent ? CLIENT_GONE : response.statusCode;
@@ -46,7 +48,7 @@ export function recordRequest(exchange: Exchange, metrics: Metrics, log: Log): v
     droppedHeaders: exchange.droppedHeaders,
     failedAttempts: exchange.failedAttempts,
   };
-  metrics.requestFinished(record);
+  if (exchange.parts.length === 0) metrics.requestFinished(record);
   if (exchange.serving.telemetry !== null) endSpan(exchange, exchange.serving.telemetry, record);
   settle(exchange);
   log.request({

@@ -48,6 +48,7 @@ export interface SharedState extends RoutingState {
 
 /** Most requests have no failed attempts. */
 const NO_ATTEMPTS: readonly FailedAttempt[] = [];
+const NO_PARTS: readonly Exchange[] = [];
 
 /** Maximum length of a client's request id, in characters. */
 const MAX_ID_LENGTH = 128;
@@ -132,6 +133,8 @@ export class Exchange {
   requestBytes = 0;
   /** Number of complete events of the answer. */
   eventCount = 0;
+  /** The requests to each model of a list; empty: the request is for a single model. */
+  parts: readonly Exchange[] = NO_PARTS;
   /** The error of the request, also if the client did not get it. */
   error: ProxyError | null = null;
 

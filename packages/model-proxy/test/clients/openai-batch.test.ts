@@ -1,7 +1,8 @@
 /** OpenAI's official SDK with a list of models in one request, as in LiteLLM. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 import type { TestProxy } from '../harness/proxy.js';
+import { waitFor } from '../harness/wait.js';
 import { entry, json, Vendors } from '../providers/vendors.js';
 
 const messages = [{ role: 'user' as const, content: 'hi' }];
@@ -27,6 +28,9 @@ describe('a list of models', () => {
     vendors.answers.set('broken.example', json({ error: { message: 'not today' } }, 400));
     client = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: 'any', maxRetries: 0 });
   });
+  afterEach(() => {
+    vendors.take();
+  });
   afterAll(async () => {
     await proxy.close();
     await vendors.close();
@@ -50,6 +54,24 @@ describe('a list of models', () => {
       { choices: [{ message: { content: 'I am one' } }] },
       { error: { message: expect.stringContaining('Invalid model name'), code: '400' } },
     ]);
+  });
+
+  it('has a line in the log and numbers in the metrics for each model', async () => {
+    const headers = { 'x-request-id': 'list-1' };
+    await client.chat.completions.create({ model: 'two,broken', messages }, { headers });
+    const lines = await waitFor(
+      () => {
+        const found = proxy.logged().filter((line) => line.includes('list-1'));
+        return found.length === 4 ? found : undefined;
+      },
+      () => `three requests and a failure: ${proxy.logged().join('\n')}`,
+    );
+    expect(lines.find((line) => line.includes('could not be served'))).toContain('not today');
+    for (const model of ['two', 'broken'])
+      expect(lines.filter((line) => line.includes(`model=${model}`))).toHaveLength(1);
+    const metrics = await (await fetch(`${proxy.url}/metrics`)).text();
+    expect(metrics).toMatch(/^litellm_proxy_failed_requests_metric_total\{.*broken.* [1-9]$/m);
+    expect(vendors.take()).toMatchObject([{ headers }, { headers }]);
   });
 
   it('ends all requests at the upstreams when the client disconnects', async () => {

@@ -78,7 +78,7 @@ describe('the command line', () => {
       'command line: --num_workers does nothing here: one process serves all requests; start more processes on other ports',
       'command line: --temperature does nothing here: set it in litellm_params of a model',
       'command line: --max_tokens does nothing here: set it in litellm_params of a model',
-      'command line: --telemetry does nothing here: there is no telemetry',
+      'command line: --telemetry does nothing here: the proxy sends nothing to its authors',
       'command line: --use_queue does nothing here: there is no queue',
       'command line: --run_gunicorn does nothing here: Node has its own HTTP server',
       'command line: --keepalive_timeout does nothing here: idle client connections stay open for 65 seconds',

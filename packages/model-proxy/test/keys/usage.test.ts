@@ -219,6 +219,36 @@ describe('usage', () => {
   });
 });
 
+describe('a list of models', () => {
+  it('is counted for the models that have answered when the client disconnects', async () => {
+    const answered = app.answering;
+    let asked = 0;
+    app.answering = (request, response) => {
+      asked += 1;
+      if (asked === 1) answered(request, response);
+    };
+    const key = await app.create();
+    const leaving = new AbortController();
+    const request = fetch(`${app.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'public,public', messages: [{ role: 'user', content: 'Hello' }] }),
+      signal: leaving.signal,
+    });
+    await waitFor(
+      () => (asked === 2 ? true : undefined),
+      () => `two requests: ${asked}`,
+    );
+    leaving.abort();
+    await expect(request).rejects.toThrow();
+    const row = await waitFor(
+      async () => (await rowsOf()).find(({ requests }) => requests === 2),
+      () => 'a row of both requests',
+    );
+    expect(row).toMatchObject({ inputTokens: 10, outputTokens: 5, totalTokens: 15 });
+  });
+});
+
 describe('reports', () => {
   let key: string;
   let digest: string;

@@ -9,12 +9,10 @@ import type { Target } from '../../endpoints/paths.js';
 import { invalidParameter } from '../../errors/model.js';
 import { toProxyError } from '../../errors/proxy-error.js';
 import { answerJson } from '../answer/answer-json.js';
-import type { Usage } from '../answer/usage.js';
 import { refuse } from '../answer/refusal.js';
 import { Attempts } from '../attempts/attempts.js';
 import { Exchange } from '../exchange.js';
 import type { RequestBody } from '../request/request-body.js';
-import { settle } from '../settle.js';
 import { CollectedResponse } from './collected-response.js';
 
 /** LiteLLM has no limit, but each model costs an upstream request. */
@@ -58,14 +56,15 @@ export function startBatch(
     const response = new CollectedResponse(request, finish);
     const part = new Exchange(request, response, serving, false);
     parts.push({ exchange: part, response });
-    const { client, clientTimeouts, requestedRetries, requestBytes, receivedAt, routeLabel } = exchange;
-    Object.assign(part, { client, clientTimeouts, requestedRetries, requestBytes, receivedAt, routeLabel });
+    const { id, callId, client, clientTimeouts, requestedRetries, requestBytes, receivedAt, routeLabel } = exchange;
+    Object.assign(part, { id, callId, client, clientTimeouts, requestedRetries, requestBytes, receivedAt, routeLabel });
     try {
       new Attempts(part, { endpoint, model }, sharedBody(body)).start();
     } catch (error) {
       refuse(part, toProxyError(error));
     }
   }
+  exchange.parts = parts.map((part) => part.exchange);
   exchange.call = { abort: () => parts.forEach((part) => part.exchange.call?.abort()) };
 }
 
@@ -83,21 +82,10 @@ function sharedBody(body: RequestBody): RequestBody {
 function answerParts(exchange: Exchange, parts: readonly Part[]): void {
   exchange.sentAt = parts[0]?.exchange.sentAt ?? 0;
   exchange.answeredAt = performance.now();
-  exchange.usage = parts.reduce<Usage | null>((sum, { exchange: { usage } }) => added(sum, usage), null);
-  for (const part of parts) settle(part.exchange);
   if (!exchange.response.destroyed)
     answerJson(
       exchange,
       200,
       parts.map(({ response }) => parseJson(response.body.toString())),
     );
-}
-
-function added(sum: Usage | null, usage: Usage | null): Usage | null {
-  if (sum === null || usage === null) return sum ?? usage;
-  return {
-    inputTokens: sum.inputTokens + usage.inputTokens,
-    outputTokens: sum.outputTokens + usage.outputTokens,
-    totalTokens: sum.totalTokens + usage.totalTokens,
-  };
 }

@@ -6,11 +6,14 @@ export class CollectedResponse extends ServerResponse {
   readonly #chunks: Buffer[] = [];
   readonly #onEnd: () => void;
   #isEnded = false;
+  #isComplete = false;
 
   /** @param onEnd called once, when the answer is complete or has failed. */
   constructor(request: IncomingMessage, onEnd: () => void) {
     super(request);
     this.#onEnd = onEnd;
+    // Node computes it from the connection, which this response does not have.
+    Object.defineProperty(this, 'writableFinished', { get: () => this.#isComplete });
   }
 
   /** The body so far. */
@@ -27,12 +30,15 @@ export class CollectedResponse extends ServerResponse {
   override end(chunk?: unknown): this {
     if (this.#isEnded) return this;
     this.#isEnded = true;
+    this.#isComplete = true;
     this.write(chunk);
     this.#onEnd();
     return this;
   }
 
   override destroy(): this {
-    return this.end();
+    this.end();
+    this.#isComplete = false;
+    return this;
   }
 }
