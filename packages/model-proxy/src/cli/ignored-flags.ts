@@ -6,14 +6,14 @@
 /** Maps each ignored flag to the reason in its warning. */
 export const ignoredFlags: Readonly<Record<string, string>> = {
   num_workers: 'one process serves all requests; start more processes on other ports',
-  api_version: "Azure's API is not implemented",
+  api_version: 'set it in litellm_params of a model',
   temperature: 'set it in litellm_params of a model',
   max_tokens: 'set it in litellm_params of a model',
   add_function_to_prompt: 'functions are never added to prompts',
   max_budget: 'only virtual keys have budgets',
   add_key: 'keys come from the configuration and the environment',
   save: 'nothing is saved',
-  telemetry: 'there is no telemetry',
+  telemetry: 'the proxy sends nothing to its authors',
   use_queue: 'there is no queue',
   local: 'a local start does not differ from other starts',
   log_config: 'LITELLM_LOG and JSON_LOGS configure the log',

@@ -63,7 +63,7 @@ export const providerRows = {
     name: 'aws_region_name',
     aliases: ['region_name'],
     default: '`AWS_REGION_NAME`, `AWS_REGION`, then us-west-2',
-    doc: 'Region of Amazon Bedrock.',
+    doc: 'Region of AWS.',
   }),
   awsAccessKeyId: text({
     name: 'aws_access_key_id',

@@ -43,7 +43,8 @@ export class EventFrames {
     const frames: EventFrame[] = [];
     // Joins the chunks only if they contain a whole message.
     while (this.#bytes >= Math.max(this.#needed, MIN_BYTES)) {
-      const bytes = Buffer.concat(this.#chunks, this.#bytes);
+      const [first] = this.#chunks;
+      const bytes = this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks, this.#bytes);
       this.#needed = bytes.readUInt32BE(0);
       if (this.#needed < MIN_BYTES || this.#needed > MAX_BYTES) throw new Error(`a message of ${this.#needed} bytes`);
       this.#chunks = [bytes];
