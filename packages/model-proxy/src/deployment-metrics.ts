@@ -10,6 +10,8 @@ export interface DeploymentHealthRecord {
   readonly state: 0 | 1 | 2;
   /** Number of cooldowns since the start. */
   readonly cooldowns: number;
+  /** Number of requests that have not ended. */
+  readonly inFlight: number;
   /** The last check in the background; undefined: there was none. */
   readonly check: CheckSample | undefined;
 }
@@ -46,6 +48,7 @@ export function createDeploymentMetrics(
       'litellm_deployment_state',
       'State of a deployment: 0 is healthy, 1 has failed its last request, 2 cools down.',
     ),
+    inFlight: gauge('rackless_deployment_in_flight_requests', 'Requests in progress at a deployment.'),
     isHealthy: gauge('rackless_health_check_healthy', 'Whether the last check in the background succeeded: 1 or 0.'),
     checkedAt: gauge('rackless_health_check_timestamp_seconds', 'Time of the last check in the background.'),
     duration: gauge('rackless_health_check_duration_seconds', 'Duration of the last check in the background.'),
@@ -54,9 +57,10 @@ export function createDeploymentMetrics(
     /** Replaces the numbers in the registry. */
     fill: (deployments: readonly DeploymentHealthRecord[]) => {
       for (const each of [cooldowns, ...Object.values(gauges)]) each.reset();
-      for (const { modelGroup, modelId, state, cooldowns: cooled, check } of deployments) {
+      for (const { modelGroup, modelId, state, cooldowns: cooled, inFlight, check } of deployments) {
         const labels = deploymentLabelsOf(modelGroup, modelId);
         gauges.state.set(labels, state);
+        gauges.inFlight.set(labels, inFlight);
         if (cooled > 0) cooldowns.inc(labels, cooled);
         if (check === undefined) continue;
         gauges.isHealthy.set(labels, check.error === null ? 1 : 0);

@@ -17,6 +17,9 @@ const record: RequestRecord = {
   inputTokens: 3,
   outputTokens: 4,
   totalTokens: 7,
+  costUsd: 0.5,
+  retries: 0,
+  fallbacks: 0,
   droppedHeaders: 0,
   failedAttempts: [],
 };
@@ -28,9 +31,9 @@ async function exposed(...records: readonly RequestRecord[]): Promise<readonly s
     metrics.requestFinished(one);
   }
   metrics.requestStarted();
-  await metrics.expose([]);
+  await metrics.expose({ deployments: [], queued: 0 });
   // A second scrape returns the same numbers: nothing is counted twice.
-  const { text } = await metrics.expose([]);
+  const { text } = await metrics.expose({ deployments: [], queued: 0 });
   return text.split('\n').filter((line) => line.startsWith('litellm_'));
 }
 const labels = 'route="/v1/chat/completions",requested_model="gpt \\"4\\"",model_id="id"';
@@ -46,6 +49,7 @@ describe('metrics', () => {
       `litellm_proxy_failed_requests_metric_total{${labels},exception_status="429",exception_class="upstreamStatus"} 1`,
       `litellm_proxy_total_requests_metric_total{${labels},status_code="200"} 2`,
       `litellm_proxy_total_requests_metric_total{${labels},status_code="429"} 1`,
+      `litellm_spend_metric_total{${labels}} 1.5`,
       `litellm_total_tokens_metric_total{${labels}} 21`,
     ]);
   });

@@ -36,10 +36,23 @@ export interface RequestRecord {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly totalTokens: number;
+  /** Cost with the prices of the deployment; 0 if it has none. */
+  readonly costUsd: number;
+  /** Number of attempts after the first one, in all model groups. */
+  readonly retries: number;
+  /** Number of model groups that got the request after the first one. */
+  readonly fallbacks: number;
   /** Number of upstream headers that the answer omits because its head would be too large. */
   readonly droppedHeaders: number;
   /** Without attempts after the beginning of an answer. */
   readonly failedAttempts: readonly FailedAttempt[];
+}
+
+/** State of the process that only a scrape reads. */
+interface ScrapedState {
+  readonly deployments: readonly DeploymentHealthRecord[];
+  /** Number of requests that wait for a place. */
+  readonly queued: number;
 }
 
 /** The metrics of one app. */
@@ -47,9 +60,7 @@ export interface Metrics {
   requestStarted(): void;
   requestFinished(record: RequestRecord): void;
   /** Returns the text for Prometheus and its content type. */
-  expose(
-    deployments: readonly DeploymentHealthRecord[],
-  ): Promise<{ readonly contentType: string; readonly text: string }>;
+  expose(state: ScrapedState): Promise<{ readonly contentType: string; readonly text: string }>;
   /** Loads prom-client, as `App.loadModules`. */
   loadModules(): Promise<void>;
   /** Stops collecting the metrics of the process. */
@@ -77,6 +88,9 @@ class Series {
   inputTokens = 0;
   outputTokens = 0;
   totalTokens = 0;
+  costUsd = 0;
+  retries = 0;
+  fallbacks = 0;
   droppedHeaders = 0;
 
   constructor(route: string, { modelGroup, modelId }: Pick<RequestRecord, 'modelGroup' | 'modelId'>) {
@@ -99,6 +113,9 @@ class Series {
     this.inputTokens += record.inputTokens;
     this.outputTokens += record.outputTokens;
     this.totalTokens += record.totalTokens;
+    this.costUsd += record.costUsd;
+    this.retries += record.retries;
+    this.fallbacks += record.fallbacks;
     this.droppedHeaders += record.droppedHeaders;
   }
 }
@@ -137,11 +154,11 @@ export function createMetrics(): Metrics {
     async loadModules() {
       await import('prom-client');
     },
-    async expose(deployments) {
+    async expose(state) {
       exposition ??= createExposition();
       const { register, fill } = await exposition;
       registry = register;
-      fill(series.values(), inFlight, deployments);
+      fill(series.values(), inFlight, state);
       const text = await register.metrics();
       return { contentType: register.contentType, text: text + distributions([...series.values()]) };
     },
@@ -152,7 +169,7 @@ export function createMetrics(): Metrics {
 interface Exposition {
   readonly register: Registry;
   /** Copies the current numbers into the registry. */
-  readonly fill: (series: Iterable<Series>, inFlight: number, deployments: readonly DeploymentHealthRecord[]) => void;
+  readonly fill: (series: Iterable<Series>, inFlight: number, state: ScrapedState) => void;
 }
 
 const labelNames = ['route', 'requested_model', 'model_id'];
@@ -182,25 +199,30 @@ async function createExposition(): Promise<Exposition> {
     outputTokens: counter('litellm_output_tokens_metric_total', 'Tokens of answers, as upstreams counted them.'),
     totalTokens: counter('litellm_total_tokens_metric_total', 'Tokens of requests and answers.'),
   };
-  const droppedHeaders = counter(
-    'rackless_dropped_response_headers_total',
-    'Upstream headers that answers omit because their total size is limited to 4096 bytes.',
-  );
+  const rare = {
+    costUsd: counter('litellm_spend_metric_total', 'US dollars, with the prices of the configuration.'),
+    retries: counter('rackless_retries_total', 'Attempts after the first one of each request.'),
+    fallbacks: counter('rackless_fallbacks_total', 'Model groups that got a request after the first one.'),
+    droppedHeaders: counter(
+      'rackless_dropped_response_headers_total',
+      'Upstream headers that answers omit because their total size is limited to 4096 bytes.',
+    ),
+  };
   const deploymentMetrics = createDeploymentMetrics(prometheus, register);
-  const gauge: Gauge = new prometheus.Gauge({
-    name: 'litellm_in_flight_requests',
-    help: 'Requests in progress, including this request for metrics.',
-    registers: [register],
-  });
+  const gauge = (name: string, help: string): Gauge => new prometheus.Gauge({ name, help, registers: [register] });
+  const running = gauge('litellm_in_flight_requests', 'Requests in progress, including this request for metrics.');
+  const waiting = gauge('rackless_queued_requests', 'Requests that wait for a place.');
   const counters: readonly Counter[] = [
-    ...[requests, failed, deploymentFailures, droppedHeaders],
+    ...[requests, failed, deploymentFailures],
     ...Object.values(tokens),
+    ...Object.values(rare),
   ];
 
-  const fill: Exposition['fill'] = (series, inFlight, deployments) => {
+  const fill: Exposition['fill'] = (series, inFlight, { deployments, queued }) => {
     // The registry only holds copies of the numbers that are counted above.
     for (const each of counters) each.reset();
-    gauge.set(inFlight);
+    running.set(inFlight);
+    waiting.set(queued);
     deploymentMetrics.fill(deployments);
     for (const one of series) {
       const { labels } = one;
@@ -214,7 +236,7 @@ async function createExposition(): Promise<Exposition> {
         const [status = '', kind = ''] = key.split(' ');
         deploymentFailures.inc({ ...labels, exception_status: status, exception_class: kind }, count);
       }
-      if (one.droppedHeaders > 0) droppedHeaders.inc(labels, one.droppedHeaders);
+      for (const name of rareNames) if (one[name] > 0) rare[name].inc(labels, one[name]);
       if (one.totalTokens > 0) for (const name of tokenNames) tokens[name].inc(labels, one[name]);
     }
   };
@@ -222,6 +244,8 @@ async function createExposition(): Promise<Exposition> {
 }
 
 const tokenNames = ['inputTokens', 'outputTokens', 'totalTokens'] as const;
+/** Numbers that have a line only if they are not 0. */
+const rareNames = ['costUsd', 'retries', 'fallbacks', 'droppedHeaders'] as const;
 const upstreamKinds: ReadonlySet<string> = new Set<ErrorKind>([
   'upstreamStatus',
   'connection',

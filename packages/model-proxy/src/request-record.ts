@@ -6,6 +6,7 @@ import { performance } from 'node:perf_hooks';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { overheadOf, shownApiBase } from './exchange/answer/answer-headers.js';
 import type { Exchange } from './exchange/exchange.js';
+import { countedCost } from './exchange/counted-usage.js';
 import { settle } from './exchange/settle.js';
 import { requestStart } from './exchange/attempts/outgoing.js';
 import { plainPath } from './endpoints/paths.js';
@@ -45,6 +46,9 @@ export function recordRequest(exchange: Exchange, metrics: Metrics, log: Log): v
     inputTokens: usage?.inputTokens ?? 0,
     outputTokens: usage?.outputTokens ?? 0,
     totalTokens: usage?.totalTokens ?? 0,
+    costUsd: countedCost(exchange),
+    retries: exchange.retries,
+    fallbacks: exchange.fallbacks,
     droppedHeaders: exchange.droppedHeaders,
     failedAttempts: exchange.failedAttempts,
   };

@@ -1,4 +1,5 @@
-/** Returns the usage that counts for limits, budgets and reports. */
+/** Returns the usage and the cost that count for limits, budgets, reports and metrics. */
+import { costOf } from './answer/response-cost.js';
 import type { Usage } from './answer/usage.js';
 import type { Exchange } from './exchange.js';
 
@@ -27,4 +28,10 @@ function sumOf(one: Usage, other: Usage): Usage {
     outputTokens: one.outputTokens + other.outputTokens,
     totalTokens: one.totalTokens + other.totalTokens,
   };
+}
+
+/** Returns the cost of {@link countedUsage}; 0 without prices, or if no deployment was selected. */
+export function countedCost(exchange: Exchange): number {
+  const { selection } = exchange;
+  return selection === null ? 0 : (costOf(selection.deployment, countedUsage(exchange)) ?? 0);
 }

@@ -9,6 +9,8 @@ import type { OverloadSettings } from '../settings.js';
 
 /** The running and the waiting requests of the process. */
 export interface Overload {
+  /** Number of waiting requests. */
+  readonly queued: number;
   /** Changes the limits, and starts waiting requests that have a place now. null: no limits. */
   setLimits(settings: OverloadSettings | null): void;
   /**
@@ -64,6 +66,9 @@ export function createOverload(): Overload {
   };
 
   return {
+    get queued() {
+      return queue.size;
+    },
     setLimits(settings) {
       limits = settings;
       startWaiting();

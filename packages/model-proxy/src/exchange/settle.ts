@@ -1,6 +1,5 @@
 /** Counts a finished request for its virtual key and for the reports of usage. */
-import { costOf } from './answer/response-cost.js';
-import { countedUsage } from './counted-usage.js';
+import { countedCost, countedUsage } from './counted-usage.js';
 import type { Exchange } from './exchange.js';
 
 /** Tags of a request beyond this number are dropped. */
@@ -23,7 +22,7 @@ export function settle(exchange: Exchange): void {
     inputTokens: usage.inputTokens,
     outputTokens: usage.outputTokens,
     totalTokens: usage.totalTokens,
-    cost: costOf(selection.deployment, usage) ?? 0,
+    cost: countedCost(exchange),
   });
 }
 

@@ -7,12 +7,14 @@ export function deploymentStates({
   settings,
   health,
   checks,
-}: Pick<SharedState, 'settings' | 'health' | 'checks'>): readonly DeploymentHealthRecord[] {
+  limits,
+}: Pick<SharedState, 'settings' | 'health' | 'checks' | 'limits'>): readonly DeploymentHealthRecord[] {
   return settings.deployments.map(({ id, modelName }) => ({
     modelGroup: modelName,
     modelId: id,
     state: health.coolingMs(id) > 0 ? 2 : health.isSuspect(id) ? 1 : 0,
     check: checks.get(id),
     cooldowns: health.states.get(id)?.cooldowns ?? 0,
+    inFlight: limits.useOf(id).inFlight,
   }));
 }

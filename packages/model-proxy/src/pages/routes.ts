@@ -42,7 +42,9 @@ export function createPages(metrics: Pick<Metrics, 'expose'>): Pages {
     answerText(exchange, 200, 'text/html; charset=utf-8', renderHome({ models, version: serving.version }), pagePolicy);
   });
   app.get('/metrics', async (_request: Request, { locals: { exchange } }: Reply) => {
-    const { contentType, text } = await metrics.expose(deploymentStates(exchange.serving));
+    const { serving } = exchange;
+    const state = { deployments: deploymentStates(serving), queued: serving.overload.queued };
+    const { contentType, text } = await metrics.expose(state);
     answerText(exchange, 200, contentType, text);
   });
   app.get('/health', async (request: Request, { locals: { exchange } }: Reply) => {

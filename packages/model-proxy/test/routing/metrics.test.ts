@@ -32,4 +32,26 @@ describe('/metrics', () => {
     expect(valueOf(failures, 'model_id="2",exception_status="401"')).toBe('1');
     expect(valueOf('litellm_proxy_failed_requests_metric_total', 'exception_status="429"')).toBeUndefined();
   });
+
+  it('shows spending, retries, fallbacks, and requests in progress at deployments', async () => {
+    const prices = { input_cost_per_token: 0.1, output_cost_per_token: 0.3 };
+    const { proxy, ask } = await setUp(
+      [{ info: prices }, { name: 'other', info: prices }, { name: 'fails', behavior: { status: 500 } }],
+      { router_settings: { num_retries: 1, fallbacks: [{ fails: ['other'] }] } },
+    );
+    expect((await ask({ model: 'fails' })).status).toBe(200);
+    expect((await ask({ model: 'chat,other' })).status).toBe(200);
+    const lines = (await (await fetch(`${proxy.url}/metrics`)).text()).split('\n');
+    const labels = (model: string, id: string) =>
+      `{route="/v1/chat/completions",requested_model="${model}",model_id="${id}"}`;
+    // Each answer has five tokens of each kind.
+    expect(lines.filter((line) => /^(?:litellm_spend|rackless_(?:retries|fallbacks))/.test(line)).sort()).toEqual([
+      `litellm_spend_metric_total${labels('chat', '0')} 2`,
+      `litellm_spend_metric_total${labels('other', '1')} 4`,
+      `rackless_fallbacks_total${labels('other', '1')} 1`,
+      `rackless_retries_total${labels('other', '1')} 1`,
+    ]);
+    expect(lines).toContain('rackless_queued_requests 0');
+    expect(lines).toContain('rackless_deployment_in_flight_requests{requested_model="chat",model_id="0"} 0');
+  });
 });

@@ -66,6 +66,7 @@ describe('a full proxy', () => {
       async () => ((await inFlight()) === '5' ? true : undefined),
       () => 'the queue is not full',
     );
+    expect(await (await fetch(`${proxy.url}/metrics`)).text()).toContain('rackless_queued_requests 3\n');
     for (const socket of sockets.splice(1)) socket.destroy();
     await waitFor(
       async () => ((await inFlight()) === '2' ? true : undefined),

@@ -1,6 +1,6 @@
 /**
- * Sections of docs/reference/model-proxy-configuration.md about health checks and OpenTelemetry. The
- * proxy does not load this file.
+ * Sections of docs/reference/model-proxy-configuration.md about health checks, metrics and OpenTelemetry.
+ * The proxy does not load this file.
  */
 import { defaults } from '../defaults.js';
 
@@ -55,8 +55,32 @@ the proxy continues to serve requests with the keys in memory. \`/metrics\` show
 \`rackless_health_check_healthy\` (1 or 0), \`rackless_health_check_timestamp_seconds\` and
 \`rackless_health_check_duration_seconds\`.`;
 
-/** Traces and metrics. */
-export const telemetrySection = `### OpenTelemetry
+/** Metrics for Prometheus, traces. */
+export const telemetrySection = `### Metrics
+
+\`/metrics\` is for Prometheus. The [dashboard for Grafana](../../examples/model-proxy/grafana-dashboard.json)
+shows all of these metrics. In Grafana, choose *Dashboards*, *New*, *Import*, and select the file.
+
+| Metric | Meaning |
+| --- | --- |
+| \`litellm_proxy_total_requests_metric_total\`, \`litellm_proxy_failed_requests_metric_total\` | requests by status, and failures by kind |
+| \`litellm_request_total_latency_metric\` | seconds until the end of the answer |
+| \`litellm_llm_api_latency_metric\`, \`litellm_overhead_latency_metric\` | the part of the upstream, and of the proxy |
+| \`litellm_llm_api_time_to_first_token_metric\` | seconds until the first byte of a stream |
+| \`litellm_input_tokens_metric_total\`, \`…_output_…\`, \`…_total_…\` | tokens, as upstreams counted them |
+| \`litellm_spend_metric_total\` | US dollars, with the prices of \`model_info\` |
+| \`rackless_retries_total\`, \`rackless_fallbacks_total\` | further attempts, further model groups |
+| \`litellm_in_flight_requests\`, \`rackless_queued_requests\` | requests in progress, and in the [queue](#overload) |
+| \`rackless_deployment_in_flight_requests\` | requests in progress at a deployment |
+| \`litellm_deployment_…\` | [states, cooldowns and failed attempts](#cooldowns) |
+| \`rackless_health_check_…\` | [health checks](#health-checks) |
+| \`rackless_dropped_response_headers_total\` | upstream headers that answers omit |
+| \`process_…\`, \`nodejs_…\` | memory, CPU and event loop |
+
+- The labels are \`route\`, \`requested_model\` (the model group) and \`model_id\` (the last deployment).
+- If a stream ends without usage, the spending is an estimate.
+
+### OpenTelemetry
 
 The proxy sends traces and metrics with OTLP over HTTP (protobuf), if the configuration asks for it:
 
