@@ -2,6 +2,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { OFTEN, read, waitForHealth } from '../health/fixture.js';
 import { useSetups } from '../routing/fixture.js';
+import { namesIn, panelQueries } from '../dashboard/queries.js';
+import { blocks, exposedMetrics, models, sendTraffic } from '../dashboard/traffic.js';
 
 describe('health checks', () => {
   const setUp = useSetups();
@@ -20,5 +22,15 @@ describe('health checks', () => {
       status: 503,
       body: expect.objectContaining({ status: 'all deployments cool down or fail their health checks' }) as unknown,
     });
+  });
+
+  it('MP-89 /metrics has each metric of the dashboard for Grafana', async () => {
+    const setup = await setUp(models, blocks);
+    await sendTraffic(setup);
+    const exposed = await exposedMetrics(setup);
+    const used = panelQueries().flatMap(({ expression }) => namesIn(expression).metrics);
+    expect(used.filter((metric) => !exposed.has(metric))).toEqual([]);
+    for (const what of ['requests', 'failed', 'latency', 'tokens', 'spend', 'retries', 'fallbacks'])
+      expect(used.join(' ')).toContain(what);
   });
 });
