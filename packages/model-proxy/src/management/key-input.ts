@@ -3,6 +3,7 @@ import { nearestName } from '@rackless/daemon/text/nearest-name.js';
 import { z } from 'zod';
 import { invalidParameter } from '../errors/model.js';
 import { requestFault } from '../errors/proxy-error.js';
+import { isWithinDepth } from '../json/depth.js';
 import { endOfDuration, endOfPeriod } from '../store/budget-periods.js';
 import type { StoredKey } from '../store/keys.js';
 
@@ -81,11 +82,6 @@ export function parseKeyInput(body: Readonly<Record<string, unknown>>): KeyInput
   if (JSON.stringify(data.metadata ?? {}).length > MAX_METADATA_LENGTH)
     throw invalidParameter('metadata', 'is too long');
   return data;
-}
-
-function isWithinDepth(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null) return true;
-  return depth > 0 && Object.values(value).every((inner) => isWithinDepth(inner, depth - 1));
 }
 
 function isEmpty(value: unknown): boolean {

@@ -11,7 +11,12 @@ export type Behavior =
   | 'garbage' // answers 200 with a text
   | 'unlisted' // works, but has no list of models
   | StreamBehavior
-  | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: unknown };
+  | {
+      readonly status: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      /** Written as JSON; a text is sent as it is. */
+      readonly body?: unknown;
+    };
 
 /** Sends a stream. */
 export interface StreamBehavior {
@@ -113,7 +118,8 @@ function behave(behavior: Behavior, request: IncomingMessage, response: ServerRe
       headers = {},
       body: answer = { error: { message: `a ${status}`, type: null, code: null } },
     } = behavior;
-    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(answer));
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(typeof answer === 'string' ? answer : JSON.stringify(answer));
     return;
   }
   if (body.includes('"stream":true')) {

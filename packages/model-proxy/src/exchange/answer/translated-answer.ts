@@ -55,25 +55,35 @@ class TranslatedJson implements Answer {
       this.fail(notJsonFault(status, body, selection));
       return;
     }
-    let answer;
+    let translation;
     try {
-      answer = this.#translated.endpoint.answer(parsed, this.#translated.call);
+      translation = this.#translate(parsed);
     } catch (error) {
       this.fail(untranslatableFault(error, selection));
       return;
     }
-    if ('error' in answer) {
-      this.fail(errorOf(this.#context, answer.error));
+    if (typeof translation !== 'string') {
+      this.fail(errorOf(this.#context, translation));
       return;
     }
     const openai = new JsonAnswer(withoutBodyHeaders(this.#context));
-    const value = exchange.encodesEmbeddings ? withEncodedEmbeddings(answer.value) : answer.value;
-    openai.data(Buffer.from(JSON.stringify(value)));
+    openai.data(Buffer.from(translation));
     openai.end();
   }
 
   fail(error: ProxyError): void {
     this.#context.attempt.reject(error, this.#context.headers);
+  }
+
+  /**
+   * Returns the answer as JSON, or the upstream's error.
+   * @throws {Error} if the dialect does not expect the answer, or the answer is nested too deep for JSON.
+   */
+  #translate(parsed: unknown): string | UpstreamError {
+    const answer = this.#translated.endpoint.answer(parsed, this.#translated.call);
+    if ('error' in answer) return answer.error;
+    const { encodesEmbeddings } = this.#context.exchange;
+    return JSON.stringify(encodesEmbeddings ? withEncodedEmbeddings(answer.value) : answer.value);
   }
 }
 
@@ -116,16 +126,16 @@ class TranslatedEvents implements Answer {
   #translate(read: () => DialectEvents): void {
     const { exchange, attempt } = this.#context;
     if (this.#isDone || this.#hasFailed || exchange.selection === null) return;
+    const { api } = this.#context.endpoint;
     let result;
+    let text = '';
     try {
       result = read();
+      for (const event of result.events) text += eventText(event, api);
     } catch (error) {
       this.fail(untranslatableFault(error, exchange.selection));
       return;
     }
-    const { api } = this.#context.endpoint;
-    let text = '';
-    for (const event of result.events) text += eventText(event, api);
     if (result.isDone && api === 'openai') text += 'data: [DONE]\n\n';
     if (text !== '') this.#openai.data(Buffer.from(text));
     this.#isDone = result.isDone;

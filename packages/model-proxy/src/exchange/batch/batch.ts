@@ -8,7 +8,7 @@ import { parseJson } from '@rackless/daemon/text/json.js';
 import type { Target } from '../../endpoints/paths.js';
 import { invalidParameter } from '../../errors/model.js';
 import { toProxyError } from '../../errors/proxy-error.js';
-import { answerJson } from '../answer/answer-json.js';
+import { answerText } from '../answer/answer-json.js';
 import { refuse } from '../answer/refusal.js';
 import { Attempts } from '../attempts/attempts.js';
 import { Exchange } from '../exchange.js';
@@ -83,9 +83,11 @@ function answerParts(exchange: Exchange, parts: readonly Part[]): void {
   exchange.sentAt = parts[0]?.exchange.sentAt ?? 0;
   exchange.answeredAt = performance.now();
   if (!exchange.response.destroyed)
-    answerJson(
-      exchange,
-      200,
-      parts.map(({ response }) => parseJson(response.body.toString())),
-    );
+    answerText(exchange, 200, 'application/json', `[${parts.map(({ response }) => jsonIn(response)).join()}]`);
+}
+
+/** Returns the answer of a model as received: written again, an answer may be nested too deep for JSON. */
+function jsonIn({ body }: CollectedResponse): string {
+  const text = body.toString();
+  return parseJson(text) === undefined ? 'null' : text;
 }

@@ -4,6 +4,8 @@
  */
 import { parseJson } from '@rackless/daemon/text/json.js';
 import { invalidParameter } from '../../errors/model.js';
+import { isWithinDepth } from '../../json/depth.js';
+import { MAX_DEPTH } from '../../json/scanner.js';
 import { blocksOf, cacheControlOf, type Block } from './content.js';
 import { recordOf, recordsOf, textOf } from './values.js';
 
@@ -77,6 +79,8 @@ function toolUse(call: Block): Block {
   const input = text.trim() === '' ? {} : recordOf(parseJson(text));
   if (input === undefined)
     throw invalidParameter('messages', `has a call of '${name}' whose arguments are not a JSON object`);
+  if (!isWithinDepth(input))
+    throw invalidParameter('messages', `has a call of '${name}' whose arguments nest more than ${MAX_DEPTH} levels`);
   return { type: 'tool_use', id: callId(call['id']), name, input, ...cacheControlOf(call) };
 }
 

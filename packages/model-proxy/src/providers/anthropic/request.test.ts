@@ -203,6 +203,10 @@ describe("a chat in Anthropic's form", () => {
   it.each([
     ['messages that are a text', { messages: 'hi' }],
     ['a message that is a text', { messages: ['hi'] }],
+    [
+      'arguments that are nested too deep',
+      { messages: [{ role: 'assistant', tool_calls: [call('{"a":'.repeat(5000) + '1' + '}'.repeat(5000))] }] },
+    ],
     ['an unknown role', { messages: [{ role: 'critic', content: 'x' }] }],
     ['a content that is a number', { messages: [user(7)] }],
     ['a part that is a number', { messages: [user([7])] }],

@@ -1,4 +1,5 @@
 /** Errors that servers with OpenAI's API send as an answer with status 200, or as an event. */
+import { shallowJson } from '../../json/depth.js';
 import type { UpstreamError } from '../dialect.js';
 
 /**
@@ -16,7 +17,7 @@ export function openaiErrorIn(value: object): (UpstreamError & { readonly status
   };
   return {
     status,
-    message: word('message') ?? JSON.stringify(error),
+    message: word('message') ?? shallowJson(error) ?? '',
     type: word('type'),
     param: word('param'),
     code: word('code'),
@@ -30,7 +31,8 @@ export function openaiErrorIn(value: object): (UpstreamError & { readonly status
 export function statusOfError(value: object): number | undefined {
   const error = errorMember(value);
   if (error === null) return undefined;
-  const code = typeof error === 'object' && 'code' in error ? Number(error.code) : Number.NaN;
+  const given = typeof error === 'object' && 'code' in error ? error.code : undefined;
+  const code = typeof given === 'number' || typeof given === 'string' ? Number(given) : Number.NaN;
   return Number.isInteger(code) && code >= 400 && code <= 599 ? code : 500;
 }
 

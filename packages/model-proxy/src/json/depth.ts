@@ -1,0 +1,17 @@
+/**
+ * The nesting of parsed values. `JSON.parse` has no limit, but `JSON.stringify` exceeds the stack after a
+ * few thousand levels. Request bodies have a limit (scanner.ts). Answers of upstreams, and JSON inside
+ * of strings, have none.
+ */
+import { MAX_DEPTH } from './scanner.js';
+
+/** Returns whether at most `depth` objects and arrays are nested in a parsed value. */
+export function isWithinDepth(value: unknown, depth = MAX_DEPTH): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return depth > 0 && Object.values(value).every((inner) => isWithinDepth(inner, depth - 1));
+}
+
+/** Returns a parsed value as JSON; undefined: the value is nested deeper than {@link MAX_DEPTH}. */
+export function shallowJson(value: unknown): string | undefined {
+  return isWithinDepth(value) ? JSON.stringify(value) : undefined;
+}

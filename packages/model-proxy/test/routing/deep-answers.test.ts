@@ -1,0 +1,96 @@
+/** Upstreams whose JSON is nested so deep that `JSON.stringify` would exceed the stack. */
+import { describe, expect, it } from '@jest/globals';
+import { ANSWER, type Behavior } from './faulty-upstream.js';
+import { messages, useSetups } from './fixture.js';
+
+const LEVELS = 6000;
+const deep = '{"a":'.repeat(LEVELS) + '1' + '}'.repeat(LEVELS);
+const message = '{"type":"message_start","message":{"id":"a"}}';
+const block = `{"type":"redacted_thinking","data":${deep}}`;
+
+/** The model of the upstream, its answer, and whether the client asks for events. */
+const answers: Readonly<Record<string, readonly [string, Behavior, boolean]>> = {
+  'an error with a deep message': [
+    'openai/m',
+    { status: 429, body: `{"error":{"message":${deep},"code":"busy"}}` },
+    false,
+  ],
+  'an error without a message': ['openai/m', { status: 500, body: `{"error":${deep}}` }, true],
+  'a deep error of Anthropic': ['anthropic/m', { status: 529, body: `{"type":"error","error":${deep}}` }, false],
+  'an error with status 200 and a code that is no number': [
+    'openai/m',
+    { status: 200, body: { error: { message: 'x', code: { toString: 1, valueOf: 1 } } } },
+    false,
+  ],
+  'a deep message of Anthropic': [
+    'anthropic/m',
+    { status: 200, body: `{"id":"a","type":"message","content":[${block}]}` },
+    false,
+  ],
+  'a deep event of Anthropic': [
+    'anthropic/m',
+    {
+      events: `data: ${message}\n\ndata: {"type":"content_block_start","index":0,"content_block":${block}}\n\n`,
+      end: 'whole',
+    },
+    true,
+  ],
+};
+
+describe('an upstream with deep JSON', () => {
+  const setUp = useSetups();
+  const settings = { router_settings: { num_retries: 2 } };
+
+  for (const [what, [model, behavior, stream]] of Object.entries(answers)) {
+    it(`that answers with ${what} leaves the request to another deployment`, async () => {
+      const { ask, upstreams } = await setUp(
+        [{ behavior, params: { model, order: 1 } }, { params: { order: 2 } }],
+        settings,
+      );
+      const { status, text } = await ask({ stream });
+      expect([status, upstreams[0]?.count, upstreams[1]?.count]).toEqual([200, 1, 1]);
+      expect(text).toContain(ANSWER);
+    });
+  }
+
+  it.each([
+    [429, `{"error":{"message":${deep},"type":"busy_error","code":"busy"}}`, 'busy_error', 'busy'],
+    [404, `{"error":${deep}}`, null, '404'],
+  ])('that answers %d gives its client the status, the type and the code', async (status, body, type, code) => {
+    const { ask } = await setUp([{ behavior: { status, body }, params: { model: 'openai/m' } }]);
+    const answer = await ask({}, { 'x-litellm-num-retries': '0' });
+    expect(answer.status).toBe(status);
+    const { error } = JSON.parse(answer.text) as { error: Record<string, unknown> };
+    expect(error).toMatchObject({ code, message: expect.stringContaining(`answered ${status} without a message`) });
+    if (type !== null) expect(error['type']).toBe(type);
+  });
+
+  it('is a bad gateway for clients of Anthropic, as an answer and as a stream', async () => {
+    const thought = `"thinking_blocks":[${block}]`;
+    const { proxy, upstreams } = await setUp([{ params: { model: 'openai/m' } }]);
+    const ask = (stream: boolean) =>
+      fetch(`${proxy.url}/v1/messages`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-litellm-num-retries': '0' },
+        body: JSON.stringify({ model: 'chat', max_tokens: 9, messages, stream }),
+      });
+    const [upstream] = upstreams;
+    if (upstream === undefined) throw new Error('no upstream');
+    upstream.behavior = { status: 200, body: `{"choices":[{"message":{${thought}}}]}` };
+    const whole = await ask(false);
+    upstream.behavior = { events: `data: {"choices":[{"delta":{${thought}}}]}\n\n`, end: 'whole' };
+    const streamed = await ask(true);
+    expect([whole.status, streamed.status]).toEqual([502, 502]);
+    expect(await whole.text()).toContain('does not have the form of its API');
+  });
+
+  it('does not end the answer of a list of models', async () => {
+    const body = `{"object":"chat.completion","choices":[],"x":${deep}}`;
+    const { ask } = await setUp([
+      { name: 'deep', behavior: { status: 200, body }, params: { model: 'openai/m' } },
+      { name: 'flat' },
+    ]);
+    const { status, text } = await ask({ model: 'deep,flat' });
+    expect([status, text.includes(deep), text.includes(ANSWER)]).toEqual([200, true, true]);
+  });
+});
