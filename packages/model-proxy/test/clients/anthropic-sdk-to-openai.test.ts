@@ -355,11 +355,23 @@ describe("Anthropic's SDK with models of other vendors", () => {
       { messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'file', file_id: 'f' } }] }] },
       'file',
     ],
+    ...[{ toString: 1, valueOf: 1 }, 'x', -1].map((budget): [string, object, string] => [
+      `a budget of ${JSON.stringify(budget)}`,
+      { thinking: { type: 'enabled', budget_tokens: budget } },
+      'thinking',
+    ]),
     ['MCP servers', { mcp_servers: [{ type: 'url', url: 'https://x' }] }, 'mcp_servers'],
   ])('rejects %s with 400, and sends nothing', async (_what, more, text) => {
     const error = await errorOf(client.post('/v1/messages', { body: { ...ask, model: 'gpt', ...more } }));
     expect([error.status, error.message]).toEqual([400, expect.stringContaining(text)]);
     expect(vendors.take()).toEqual([]);
+  });
+
+  it('estimates the tokens of a call whose name is an object', async () => {
+    const call = { type: 'tool_use', id: 'a', name: { toString: 1, valueOf: 1 }, input: 1 };
+    const body = { model: 'gpt', messages: [{ role: 'assistant', content: [call] }] };
+    const answer: unknown = await client.post('/v1/messages/count_tokens', { body });
+    expect(answer).toEqual({ input_tokens: expect.any(Number) });
   });
 
   it('estimates the tokens of a request, and sends nothing', async () => {

@@ -76,10 +76,17 @@ export function chatRequest(
   return body;
 }
 
-/** Translates `thinking` to an effort. Adaptive thinking has none, so the upstream decides. */
+/**
+ * Translates `thinking` to an effort. Adaptive thinking has none, so the upstream decides.
+ * @throws {ProxyError} 400: the budget is not a number of tokens.
+ */
 function effortOf(value: unknown): string | undefined {
   const thinking = recordOf(value);
-  return thinking?.['type'] === 'enabled' ? effortOfBudget(Number(thinking['budget_tokens'] ?? 0)) : undefined;
+  if (thinking?.['type'] !== 'enabled') return undefined;
+  const budget = thinking['budget_tokens'] ?? 0;
+  if (typeof budget !== 'number' || budget < 0)
+    throw invalidParameter('thinking', 'has a budget_tokens that is not a number from 0');
+  return effortOfBudget(budget);
 }
 
 function responseFormatOf(value: unknown): Block | undefined {

@@ -2,7 +2,7 @@
  * Estimates the tokens of a request of Anthropic's API, for upstreams that cannot count them. The
  * numbers follow OpenAI's tokenizers, as LiteLLM's do, without their tables of 200,000 words.
  */
-import { recordOf } from '../anthropic/values.js';
+import { recordOf, textOf } from '../anthropic/values.js';
 
 /** Tokens of a message besides its content, and of the beginning of the answer. */
 const MESSAGE_TOKENS = 3;
@@ -39,7 +39,7 @@ function textIn(value: unknown, files: { tokens: number }): string {
   else if (recordOf(source)?.['type'] === 'text') return textIn(data, files);
   else if (source !== undefined)
     files.tokens += typeof data === 'string' ? Math.ceil(data.length / FILE_CHARACTERS_OF_TOKEN) : IMAGE_TOKENS;
-  const call = type === 'tool_use' ? `${String(name)} ${JSON.stringify(input ?? {})}` : '';
+  const call = type === 'tool_use' ? `${textOf(name) ?? ''} ${JSON.stringify(input ?? {})}` : '';
   return [call, ...['role', 'text', 'thinking', 'content'].map((key) => textIn(block[key], files))].join('\n');
 }
 
