@@ -28,7 +28,8 @@ async function exposed(...records: readonly RequestRecord[]): Promise<readonly s
   metrics = createMetrics();
   for (const one of records) {
     metrics.requestStarted();
-    metrics.requestFinished(one);
+    metrics.add(one);
+    metrics.requestEnded();
   }
   metrics.requestStarted();
   await metrics.expose({ deployments: [], queued: 0 });

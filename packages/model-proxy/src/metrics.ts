@@ -57,8 +57,12 @@ interface ScrapedState {
 
 /** The metrics of one app. */
 export interface Metrics {
+  /** A client's request is in progress from now on. */
   requestStarted(): void;
-  requestFinished(record: RequestRecord): void;
+  /** A client's request is no longer in progress. */
+  requestEnded(): void;
+  /** Counts a request to a model, or one that reached none. */
+  add(record: RequestRecord): void;
   /** Returns the text for Prometheus and its content type. */
   expose(state: ScrapedState): Promise<{ readonly contentType: string; readonly text: string }>;
   /** Loads prom-client, as `App.loadModules`. */
@@ -145,8 +149,10 @@ export function createMetrics(): Metrics {
     requestStarted() {
       inFlight += 1;
     },
-    requestFinished(record) {
+    requestEnded() {
       inFlight -= 1;
+    },
+    add(record) {
       seriesOf(record.route, record).add(record);
       for (const attempt of record.failedAttempts)
         count(seriesOf(record.route, attempt).attempts, attempt.status, attempt.errorKind);

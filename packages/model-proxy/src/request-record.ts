@@ -20,20 +20,25 @@ const CLIENT_GONE = 499;
 
 /** Records a request. Call it exactly once, when the response has ended or failed. */
 export function recordRequest(exchange: Exchange, metrics: Metrics, log: Log): void {
+  metrics.requestEnded();
+  record(exchange, metrics, log);
+}
+
+function record(exchange: Exchange, metrics: Metrics, log: Log): void {
   const { response, call, selection, error, startedAt, sentAt, firstByteAt } = exchange;
   const now = performance.now();
   const clientGone = !response.writableFinished && !exchange.upgraded;
   // The client has disconnected: end the upstream's request, or the wait for a retry.
   if (clientGone) call?.abort();
   // Each model of a list has its own metrics, spans, usage and line in the log.
-  for (const part of exchange.parts) recordRequest(part, metrics, log);
+  for (const part of exchange.parts) record(part, metrics, log);
   // The end of the upstream's request may have set the usage.
   const { usage } = exchange;
   const status = exchange.upgraded ? 101 : clientGone && !response.headersSent ? CLIENT_GONE : response.statusCode;
   const totalMs = now - startedAt;
   const firstTokenMs = exchange.streamed && firstByteAt !== 0 ? firstByteAt - startedAt : null;
   const upstreamMs = sentAt === 0 ? null : (exchange.answeredAt || now) - sentAt;
-  const record = {
+  const entry = {
     route: exchange.routeLabel,
     modelGroup: selection?.deployment.modelName ?? '',
     modelId: selection?.deployment.id ?? '',
@@ -52,8 +57,8 @@ export function recordRequest(exchange: Exchange, metrics: Metrics, log: Log): v
     droppedHeaders: exchange.droppedHeaders,
     failedAttempts: exchange.failedAttempts,
   };
-  if (exchange.parts.length === 0) metrics.requestFinished(record);
-  if (exchange.serving.telemetry !== null) endSpan(exchange, exchange.serving.telemetry, record);
+  if (exchange.parts.length === 0) metrics.add(entry);
+  if (exchange.serving.telemetry !== null) endSpan(exchange, exchange.serving.telemetry, entry);
   settle(exchange);
   log.request({
     id: exchange.id,
