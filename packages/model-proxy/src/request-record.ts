@@ -33,7 +33,7 @@ function record(exchange: Exchange, metrics: Metrics, log: Log): void {
   // Each model of a list has its own metrics, spans, usage and line in the log.
   for (const part of exchange.parts) record(part, metrics, log);
   // The end of the upstream's request may have set the usage.
-  const { usage } = exchange;
+  const usage = exchange.usesStoredAnswer ? null : exchange.usage;
   const status = exchange.upgraded ? 101 : clientGone && !response.headersSent ? CLIENT_GONE : response.statusCode;
   const totalMs = now - startedAt;
   const firstTokenMs = exchange.streamed && firstByteAt !== 0 ? firstByteAt - startedAt : null;

@@ -13,9 +13,12 @@ const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
  * Returns the usage that the upstream reported. Without a report, estimates the usage of a stream: a
  * client may disconnect at any time, and the upstream has worked until then. Model servers send a token
  * in each event. Other requests without a report have 0 tokens. A list of models has the sum of its requests.
+ * The usage of a stored answer was counted when the answer was made.
  */
-export function countedUsage({ parts, usage, streamed, eventCount, requestBytes }: Exchange): Usage {
+export function countedUsage(exchange: Exchange): Usage {
+  const { parts, usage, usesStoredAnswer, streamed, eventCount, requestBytes } = exchange;
   if (parts.length > 0) return parts.map(countedUsage).reduce(sumOf);
+  if (usesStoredAnswer) return NO_USAGE;
   if (usage !== null) return usage;
   if (!streamed || eventCount === 0) return NO_USAGE;
   const inputTokens = Math.ceil(Math.min(requestBytes, MAX_ESTIMATED_BYTES) / BYTES_OF_TOKEN);

@@ -122,6 +122,8 @@ export class Exchange {
   droppedHeaders = 0;
   /** Whether the answer is a stream of events. */
   streamed = false;
+  /** Whether the request only reads or changes a stored answer. */
+  usesStoredAnswer = false;
   usage: Usage | null = null;
   /** Whether the answer omits the event with the usage, because only the proxy has requested it. */
   hidesUsage = false;

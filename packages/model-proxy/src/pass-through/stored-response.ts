@@ -40,6 +40,7 @@ export function sendStored({ exchange, path, query }: RawTask, { id, rest }: Sto
   const { method = '' } = request;
   const allowed = methodsOf.get(rest) ?? [];
   if (!allowed.includes(method)) throw methodNotAllowed(method, path, allowed.join(', '));
+  exchange.usesStoredAnswer = true;
   exchange.routeLabel = `/v1/responses/{id}${rest}`;
   const { selection, upstreamId } = storedAt(exchange, id);
   const { deployment } = selection;

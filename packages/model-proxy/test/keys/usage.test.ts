@@ -3,8 +3,11 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createTestLog } from '../../../daemon/test/support/log.js';
+import { createPassThrough } from '../../src/pass-through/index.js';
 import { digestOf } from '../../src/store/keys.js';
 import { dayOf } from '../../src/store/usage.js';
+import { createUpstream } from '../../src/upstream/send.js';
 import { call, open } from '../harness/call.js';
 import { findProvider } from '../../src/providers/index.js';
 import { waitFor } from '../harness/wait.js';
@@ -339,5 +342,50 @@ describe('reports', () => {
     });
     expect(refused.status).toBe(400);
     await refused.ended;
+  });
+});
+
+describe('a stored response', () => {
+  const stored = {
+    id: 'resp_1',
+    object: 'response',
+    status: 'completed',
+    output: [],
+    usage: { input_tokens: 10, output_tokens: 5, total_tokens: 15 },
+  };
+
+  it('counts when it is created, and not when clients read it', async () => {
+    const upstream = createUpstream({
+      deployments: [],
+      environment: {},
+      log: createTestLog({ level: 'debug', format: 'json', write: () => undefined }),
+    });
+    const keyed = await serveKeys({
+      deployment: prices,
+      app: { passThrough: createPassThrough({ upstream }) },
+    });
+    keyed.answering = ({ url }, response) => {
+      if (!url.includes('stream=true')) {
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(stored));
+        return;
+      }
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const event = { type: 'response.completed', sequence_number: 0, response: stored };
+      response.end(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+    };
+    const key = await keyed.create();
+    const created = await keyed.manage('POST', '/v1/responses', { model: 'public', input: 'hi' }, key);
+    const { id } = created.json() as { id: string }; // the upstream's answer above
+    const spent = () => keyed.store.spendOf(digestOf(key)).spend;
+    expect(spent()).toBeCloseTo(0.2);
+    for (const [method, rest] of [
+      ['GET', ''],
+      ['GET', '?stream=true'],
+      ['POST', '/cancel'],
+    ] as const)
+      expect((await keyed.manage(method, `/v1/responses/${id}${rest}`, undefined, key)).status).toBe(200);
+    expect(spent()).toBeCloseTo(0.2);
+    await upstream.close();
+    await keyed.close();
   });
 });
