@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventProcedures } from '../../../libvirt/src/protocol/event.js';
 import { openHostStore } from '../../src/drivers/hosts/host-store.js';
 import { systemStatus } from '../../src/resources/status.js';
 import { CallRelay } from '../kill/call-relay.js';
@@ -158,12 +159,56 @@ describe('a host that does not answer', () => {
 });
 
 describe('a host that answers, but does not list its machines', () => {
-  it('shows the last known data, logs the reason once, and is used again as soon as its list succeeds', async () => {
-    const host = await LabHost.start('faulty', 'qemu');
+  let host: LabHost;
+  let relay: CallRelay;
+  const relayed = (): { name: string; uri: string } => ({
+    name: 'faulty',
+    uri: `qemu+unix:///system?socket=${relay.path}`,
+  });
+
+  beforeAll(async () => {
+    host = await LabHost.start('faulty', 'qemu');
     await host.define({ uuid: there, name: 'there' });
     const { dir, socket } = host.libvirtd.daemon;
-    const relay = await CallRelay.listen(join(dir, 'run', 'relay'), socket);
-    const faulty = await startHosts([good, { name: 'faulty', uri: `qemu+unix:///system?socket=${relay.path}` }]);
+    relay = await CallRelay.listen(join(dir, 'run', 'relay'), socket);
+  });
+  afterAll(async () => {
+    await relay.close();
+    await host.stop();
+  });
+
+  it('is reported as lost once while parallel lists fail, and as back after a successful list', async () => {
+    const { program, number } = eventProcedures.callbackRegisterAny;
+    const registration = `${program} ${number}`;
+    let lists = 0;
+    relay.decideBy(({ name }) => {
+      // Without events, the driver does not share lists: each of them asks libvirt.
+      if (name === registration) return 'refuse';
+      if (name !== 'connectListAllDomains') return 'forward';
+      lists += 1;
+      // A list has two calls. The first list is still waiting when the second list fails.
+      return lists <= 2 ? 'ignore' : 'refuse';
+    });
+    const faulty = await startHosts([relayed()], { wait: false });
+    const reports: string[] = [];
+    faulty.driver.hosts?.onChange(({ kind }) => reports.push(kind));
+    try {
+      await until('the first list', () => Promise.resolve(lists === 2));
+      await expect(faulty.driver.listSystems()).rejects.toMatchObject({ kind: 'unavailable' });
+      await until('two further checks', () => Promise.resolve(lists > 8));
+      expect(reports).toEqual(['lost']);
+      relay.decideBy(() => 'forward');
+      await until('the host', () => Promise.resolve(reports.length > 1));
+      expect(reports).toEqual(['lost', 'back']);
+      expect(await faulty.driver.listSystems()).toHaveLength(1);
+    } finally {
+      relay.decideBy(() => 'forward');
+      await faulty.driver.close();
+    }
+  });
+
+  it('shows the last known data, logs the reason once, and is used again as soon as its list succeeds', async () => {
+    const faulty = await startHosts([good, relayed()]);
     const read = async (): Promise<string | undefined> => (await faulty.driver.getSystem(there)).unreachable?.reason;
     try {
       expect(await read()).toBeUndefined();
@@ -184,9 +229,8 @@ describe('a host that answers, but does not list its machines', () => {
       await until('the host', async () => (await read()) === undefined);
       expect(await faulty.driver.listSystems()).toHaveLength(3);
     } finally {
+      relay.decideBy(() => 'forward');
       await faulty.driver.close();
-      await relay.close();
-      await host.stop();
     }
   });
 });

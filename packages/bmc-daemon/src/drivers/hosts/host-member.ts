@@ -54,7 +54,8 @@ export class HostMember {
       ping: async () => {
         await driver.ping();
         // A host that fails to list its machines may still answer pings.
-        if (this.#failsToList) await driver.listSystems();
+        if (!this.#failsToList) return;
+        await driver.listSystems();
         this.#failsToList = false;
       },
       onChange: (loss, wasLost) => {
@@ -184,7 +185,8 @@ export class HostMember {
       this.#options.onListed();
       void this.#survey();
     } catch (error) {
-      this.#failsToList = !isUnavailable(error);
+      // A host that is lost ends its other lists as unavailable. Only a successful list resets this.
+      if (!isUnavailable(error)) this.#failsToList = true;
       if (!this.#isLost) void this.watch.check();
     }
   }
