@@ -41,6 +41,8 @@ export interface RawHandlerOptions {
 
 /** Parameters with the client's key, which Azure's browser clients send in the query. */
 const keyInQuery: ReadonlySet<string> = new Set(['api-key', 'api_key']);
+/** The same for clients of Gemini's API. */
+const GEMINI_KEY = 'key';
 
 /** Makes the handler of raw requests. */
 export function createRawHandler({ upstream }: RawHandlerOptions): RawHandler {
@@ -105,7 +107,8 @@ function taskOf(exchange: Exchange): RawTask {
   const target = rawTarget(url);
   const path = url.split(/[?#]/, 1)[0] ?? '/';
   if (target === undefined) throw noSuchPath(request.method ?? '', path);
-  const query = queryOf(url).filter(({ name }) => !keyInQuery.has(name));
+  const isGemini = target.kind === 'provider' && target.family === 'gemini';
+  const query = queryOf(url).filter(({ name }) => !keyInQuery.has(name) && !(isGemini && name === GEMINI_KEY));
   exchange.clientTimeouts = clientTimeoutsOf(request.headers);
   checkTransferCoding(request.headers);
   const selectionContext = { ...serving, environmentDeployment: serving.settings.environmentDeployment ?? null };

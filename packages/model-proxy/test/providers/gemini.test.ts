@@ -66,4 +66,13 @@ describe("Google's SDK", () => {
     });
     expect(vendors.take()).toEqual([]);
   });
+
+  it('does not send a key of the proxy in the query to Google', async () => {
+    vendors.answers.set(HOST, json({ models: [] }));
+    const url = `${proxy.url}/gemini/v1beta/models?pageSize=5&key=${MASTER_KEY}`;
+    expect((await fetch(url, { headers: { authorization: `Bearer ${MASTER_KEY}` } })).status).toBe(200);
+    const [request] = vendors.take();
+    expect(request?.line).toBe(`GET https://${HOST}/v1beta/models?pageSize=5`);
+    expect(JSON.stringify(request)).not.toContain(MASTER_KEY);
+  });
 });
