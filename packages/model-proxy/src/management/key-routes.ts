@@ -27,7 +27,12 @@ export async function generateKey({ store, body, now }: ManagementRequest): Prom
     checkAlias(keys, digest, key);
     return { changes: new Map([[digest, key]]), result: undefined };
   });
-  if (typeof input.spend === 'number' && input.spend > 0) await store.setSpend(digest, input.spend);
+  if (typeof input.spend === 'number' && input.spend > 0)
+    await store.setSpend(digest, input.spend).catch(async (error: unknown) => {
+      // The client gets an error instead of the key, so nobody could use it.
+      await store.changeKeys(() => ({ changes: new Map([[digest, null]]), result: undefined }));
+      throw error;
+    });
   const { status: _status, ...shown } = shownKey(key, store.spendOf(digest), now);
   return { ...shown, key: secret, token: digest, token_id: digest, duration: input.duration ?? null };
 }
