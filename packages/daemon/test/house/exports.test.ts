@@ -122,7 +122,7 @@ const forTests: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'packages/bmc-daemon/src/drivers/rules/boot-override.ts': 'noOverride',
     'packages/bmc-daemon/src/redfish/body/body.ts': 'maximumBodyBytes',
     'packages/bmc-daemon/src/redfish/query/expand.ts': 'maximumResources maximumBytes',
-    'packages/model-proxy/src/json/scanner.ts': 'MAX_DEPTH MAX_MEMBERS',
+    'packages/model-proxy/src/json/scanner.ts': 'MAX_MEMBERS',
     'packages/model-proxy/src/upstream/connection/connection-life.ts': 'CONNECTION_LIMITS',
   },
   'a property of the implementation that no answer shows': {

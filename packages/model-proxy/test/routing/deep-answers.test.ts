@@ -42,7 +42,7 @@ describe('an upstream with deep JSON', () => {
   const settings = { router_settings: { num_retries: 2 } };
 
   for (const [what, [model, behavior, stream]] of Object.entries(answers)) {
-    it(`that answers with ${what} leaves the request to another deployment`, async () => {
+    it(`leaves the request to another deployment if it answers with ${what}`, async () => {
       const { ask, upstreams } = await setUp(
         [{ behavior, params: { model, order: 1 } }, { params: { order: 2 } }],
         settings,
@@ -56,7 +56,7 @@ describe('an upstream with deep JSON', () => {
   it.each([
     [429, `{"error":{"message":${deep},"type":"busy_error","code":"busy"}}`, 'busy_error', 'busy'],
     [404, `{"error":${deep}}`, null, '404'],
-  ])('that answers %d gives its client the status, the type and the code', async (status, body, type, code) => {
+  ])('gives the client its status, %d, and its type and code', async (status, body, type, code) => {
     const { ask } = await setUp([{ behavior: { status, body }, params: { model: 'openai/m' } }]);
     const answer = await ask({}, { 'x-litellm-num-retries': '0' });
     expect(answer.status).toBe(status);
