@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import type { JointStatistics } from '../../src/drivers/statistics-control.js';
 import { openHostStore } from '../../src/drivers/hosts/host-store.js';
 import { systemStatus } from '../../src/resources/status.js';
 import { CallRelay } from '../kill/call-relay.js';
@@ -158,6 +159,12 @@ describe('a host that does not answer', () => {
   });
 });
 
+/** Returns the statistics of a driver that reads those of all its machines at once. */
+function statisticsOf({ statistics }: HypervisorDriver): JointStatistics {
+  if (statistics === undefined || !('all' in statistics)) throw new Error('the driver has no statistics');
+  return statistics;
+}
+
 describe('a host that answers, but does not list its machines', () => {
   let host: LabHost;
   let relay: CallRelay;
@@ -230,6 +237,29 @@ describe('a host that answers, but does not list its machines', () => {
       expect(await faulty.driver.listSystems()).toHaveLength(3);
     } finally {
       relay.decideBy(() => 'forward');
+      await faulty.driver.close();
+    }
+  });
+
+  it('logs each failure of a call that no client waits for, once', async () => {
+    const failing = (driver: HypervisorDriver): void => {
+      driver.getSystem = () => Promise.reject(new TypeError('broken by the test'));
+      statisticsOf(driver).all = () => Promise.reject(new TypeError('broken by the test'));
+    };
+    const faulty = await startHosts([host], { opened: failing });
+    const logged = (text: string): number =>
+      faulty.messages.filter((message) => message === `${text} on host faulty failed`).length;
+    try {
+      await until('the reads after the list', () => Promise.resolve(logged(`reading machine ${there}`) > 0));
+      for (let count = 0; count < 2; count += 1) {
+        await faulty.driver.listSystems();
+        await expect(faulty.driver.getSystem('unknown')).rejects.toMatchObject({ kind: 'notFound' });
+        expect(await statisticsOf(faulty.driver).all()).toEqual([]);
+      }
+      expect(logged('looking for a machine')).toBe(1);
+      expect(logged('reading the statistics of its machines')).toBe(1);
+      expect(logged(`reading machine ${there}`)).toBe(1);
+    } finally {
       await faulty.driver.close();
     }
   });

@@ -20,6 +20,8 @@ interface HostMemberOptions extends HostRef {
   readonly onLoss: (loss: Loss | null, wasLost: boolean) => void;
   /** Called after each list, and when the machines of the first list were read. */
   readonly onListed: () => void;
+  /** Called when a call fails whose caller gets no error, unless the host does not answer or has no such machine. */
+  readonly onFault: (call: string, error: unknown) => void;
 }
 
 /** One host. */
@@ -103,7 +105,7 @@ export class HostMember {
       .whileReachable(() => this.driver.getSystem(id))
       .then(
         (snapshot) => this.known.remember(snapshot),
-        () => undefined,
+        (error: unknown) => this.reportFault('looking for a machine', error),
       );
     await settlesWithin(looking, LIST_WAIT_MS);
   }
@@ -164,6 +166,11 @@ export class HostMember {
     }
   }
 
+  /** Reports the failure of a call whose caller gets no error. */
+  reportFault(call: string, error: unknown): void {
+    if (!isNotFound(error) && !isUnavailable(error)) this.#options.onFault(call, error);
+  }
+
   /** Returns the last known data of a machine if the host does not answer. */
   #last(uuid: string): SystemSnapshot | undefined {
     const { silence } = this.watch;
@@ -199,7 +206,7 @@ export class HostMember {
       for (const uuid of this.known.refs.keys()) {
         if (this.#closed || this.#isLost) return;
         if (this.known.isRead(uuid)) continue;
-        await this.read(uuid).catch(() => undefined);
+        await this.read(uuid).catch((error: unknown) => this.reportFault(`reading machine ${uuid}`, error));
       }
     } finally {
       this.#surveying = false;

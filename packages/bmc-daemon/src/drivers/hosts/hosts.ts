@@ -9,6 +9,7 @@ import type { SystemDetails, SystemRef, SystemSnapshot } from '../snapshot/syste
 import type { MachineStatistics } from '../statistics-control.js';
 import { HostMember, isNotFound, isUnavailable, LIST_WAIT_MS, settlesWithin } from './host-member.js';
 import type { HostStore } from './host-store.js';
+import { LoggedFaults } from './logged-faults.js';
 import { MachineIndex } from './machine-index.js';
 import { MergedChanges } from './merged-changes.js';
 import { ShownSnapshots } from './shown-snapshots.js';
@@ -34,6 +35,7 @@ export class Hosts {
   readonly shown: ShownSnapshots;
   readonly #options: HostsOptions;
   readonly #index: MachineIndex;
+  readonly #faults: LoggedFaults;
   readonly #listeners = new Set<{ readonly listener: HostChangeListener }>();
   #members: readonly HostMember[];
   #isStarted = false;
@@ -41,6 +43,7 @@ export class Hosts {
 
   constructor(options: HostsOptions) {
     this.#options = options;
+    this.#faults = new LoggedFaults(options.log);
     this.#index = new MachineIndex({
       members: () => this.#members,
       onMoved: (change) => this.changes.publish(change),
@@ -163,7 +166,7 @@ export class Hosts {
       .whileReachable(() => statistics.all())
       .then(
         (found) => (all = found),
-        () => undefined,
+        (error: unknown) => member.reportFault('reading the statistics of its machines', error),
       );
     await settlesWithin(reading, STATISTICS_WAIT_MS);
     return all.filter(({ uuid }) => this.#index.owner(uuid) === member);
@@ -222,6 +225,7 @@ export class Hosts {
         if (wasLost) this.#report({ kind: 'back', name });
       },
       onListed: () => store.changed(),
+      onFault: (call, error) => this.#faults.warn(`${call} on host ${host.name} failed`, error),
     });
     store.add(member, () => this.#members.includes(member));
     return member;
