@@ -5,6 +5,7 @@ import { DriverError } from '../drivers/driver-error.js';
 import { FakeDriver } from '../drivers/fake/fake-driver.js';
 import type { MachineChange } from '../drivers/machine-change.js';
 import { createConsoleHub, type ConsoleHub } from './console-hub.js';
+import type { KeyboardClient, KeyboardStatus } from './console-keyboard.js';
 import type { ConsoleListener } from './console-line.js';
 
 const log = { info: () => undefined, warn: () => undefined, debug: () => undefined };
@@ -48,10 +49,22 @@ function attachedTo(answers: (DriverError | Duplex)[], after: DriverError): { ea
 }
 
 /** Records output and states. */
-class Ear implements ConsoleListener {
+class Ear implements ConsoleListener, KeyboardClient {
+  readonly name: string;
   heard = '';
+  /** The last report. */
+  status: KeyboardStatus | undefined;
   readonly states: string[] = [];
   #changed: (() => void)[] = [];
+
+  constructor(name = 'olga') {
+    this.name = name;
+  }
+
+  keyboard(status: KeyboardStatus): void {
+    this.status = status;
+    this.#wake();
+  }
 
   data(bytes: Buffer): void {
     this.heard += bytes.toString('latin1');
@@ -99,15 +112,18 @@ describe('the console hub', () => {
     const hub = hubOn(driver);
     const uuid = await machine(driver, 'node-2');
     const [first, second] = [new Ear(), new Ear()];
-    const one = hub.attach(uuid, first);
+    const one = hub.seat(uuid, first);
     await first.is(connected);
-    const two = hub.attach(uuid, second);
+    const two = hub.seat(uuid, second);
     await second.is(connected);
-    one.write(Buffer.from('a'));
-    two.write(Buffer.from('b\r'));
+    expect(one.write(Buffer.from('a'))).toBe(true);
+    expect(two.write(Buffer.from('lost'))).toBe(false);
+    expect(await two.sendBreak()).toBe(false);
+    one.releaseKeyboard();
+    expect(two.write(Buffer.from('b\r'))).toBe(true);
     expect(await first.hears('login: ')).toBe('ab\r\nnode-2 login: ');
     expect(await second.hears('login: ')).toBe('ab\r\nnode-2 login: ');
-    await hub.sendBreak(uuid);
+    expect(await two.sendBreak()).toBe(true);
     expect(await second.hears('HELP\r\n')).toBe('\r\nsysrq: HELP\r\n');
     two.detach();
     two.detach();
@@ -121,7 +137,7 @@ describe('the console hub', () => {
     const hub = hubOn(driver);
     const uuid = await machine(driver, 'node-2');
     const ear = new Ear();
-    const attached = hub.attach(uuid, ear);
+    const attached = hub.seat(uuid, ear);
     await ear.is(connected);
     await expect(driver.console.open(uuid)).rejects.toMatchObject({ kind: 'consoleInUse' });
     attached.detach();
@@ -138,7 +154,7 @@ describe('the console hub', () => {
     const hub = hubOn(driver);
     const uuid = await machine(driver, 'node-1');
     const ear = new Ear();
-    const attached = hub.attach(uuid, ear);
+    const attached = hub.seat(uuid, ear);
     await ear.is(off);
     let thrownAway = false;
     attached.write(Buffer.from('lost'), () => (thrownAway = true));
@@ -164,7 +180,7 @@ describe('the console hub', () => {
     const hub = hubOn(driver);
     const uuid = await machine(driver, 'node-2');
     const ear = new Ear();
-    const attached = hub.attach(uuid, ear);
+    const attached = hub.seat(uuid, ear);
     await ear.is(connected);
     const leave = driver.console.seize(uuid);
     await ear.is(taken);
@@ -236,7 +252,7 @@ describe('the console hub', () => {
     });
     hubs.push(hub);
     const ear = new Ear();
-    const attached = hub.attach('5ac4fa6e-0000-4000-8000-000000000001', ear);
+    const attached = hub.seat('5ac4fa6e-0000-4000-8000-000000000001', ear);
     await ear.is(connected);
     stream.pause();
     let taken = 0;
@@ -313,7 +329,7 @@ describe('a stream that libvirt loses', () => {
       return answer instanceof DriverError ? Promise.reject(answer) : Promise.resolve(answer);
     });
     const ear = new Ear();
-    const attached = port.hub.attach(uuid, ear);
+    const attached = port.hub.seat(uuid, ear);
     await ear.until(() => ear.states.length === 2);
     expect(ear.states).toEqual([
       connected,
@@ -331,7 +347,7 @@ describe('a stream that libvirt loses', () => {
     const answers = [stuck, silentPort()];
     const port = hubAt(() => Promise.resolve(answers.shift() ?? silentPort()), { ...never, afterInputMs: 5 });
     const ear = new Ear();
-    const attached = port.hub.attach(uuid, ear);
+    const attached = port.hub.seat(uuid, ear);
     await ear.is(connected);
     await new Promise<void>((resolve) => attached.write(Buffer.from('x'), resolve));
     expect(stuck.destroyed).toBe(true);

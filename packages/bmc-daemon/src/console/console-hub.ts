@@ -7,18 +7,42 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { ConsoleControl } from '../drivers/console-control.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
+import {
+  isTerminalReport,
+  Keyboard,
+  keyboardTimes,
+  type KeyboardClient,
+  type KeyboardTimes,
+} from './console-keyboard.js';
 import { ConsoleLine, type ConsoleListener } from './console-line.js';
 import { silencePace, type SilencePace } from './console-silence.js';
 
 /** The connection of one listener to a console. */
 export interface ConsoleAttachment {
-  /**
-   * Writes input. Input is dropped while the console is not open.
-   * @param onAccepted called when the guest's end accepts more input, or the console closes.
-   */
-  write(bytes: Buffer, onAccepted?: () => void): void;
   /** Removes the listener. Idempotent. */
   detach(): void;
+}
+
+/** The connection of a client that can type. */
+export interface ConsoleSeat extends ConsoleAttachment {
+  /** Asks for the keyboard. See {@link Keyboard.take}. */
+  takeKeyboard(): void;
+  /** Hands over the keyboard. See {@link Keyboard.release}. */
+  releaseKeyboard(): void;
+  /**
+   * Writes input, and gets a free keyboard. Drops input while the console is not open. Also drops
+   * reports of a terminal whose user does not have the keyboard.
+   * @param onAccepted called when the guest's end accepts more input, or the console closes.
+   * @returns false if another client has the keyboard: nothing was written, and `onAccepted` is not
+   *   called.
+   */
+  write(bytes: Buffer, onAccepted?: () => void): boolean;
+  /**
+   * Sends a break, and gets a free keyboard.
+   * @returns false if another client has the keyboard.
+   * @throws {DriverError} as `ConsoleControl.sendBreak`.
+   */
+  sendBreak(): Promise<boolean>;
 }
 
 /** Shares the console of each machine between several listeners. */
@@ -28,8 +52,8 @@ export interface ConsoleHub {
    * @param uuid the canonical UUID.
    */
   attach(uuid: string, listener: ConsoleListener): ConsoleAttachment;
-  /** @throws {DriverError} as `ConsoleControl.sendBreak`. */
-  sendBreak(uuid: string): Promise<void>;
+  /** Attaches a client that can type. Never throws. */
+  seat(uuid: string, client: ConsoleListener & KeyboardClient): ConsoleSeat;
   /** Closes every console without notifying listeners. */
   close(): void;
 }
@@ -46,6 +70,14 @@ interface ConsoleHubOptions {
   readonly retryMs?: number;
   /** When silent consoles are checked. Default: {@link silencePace}. */
   readonly silence?: SilencePace;
+  /** Default: {@link keyboardTimes}. */
+  readonly keyboard?: KeyboardTimes;
+}
+
+/** The connection to a machine's console, and its keyboard. */
+interface SharedConsole {
+  readonly line: ConsoleLine;
+  readonly keyboard: Keyboard;
 }
 
 /**
@@ -56,44 +88,78 @@ const CHECK_PAUSE_MS = 250;
 
 /** Creates the hub, which listens to the driver. */
 export function createConsoleHub(options: ConsoleHubOptions): ConsoleHub {
-  const { driver, log, retryMs = 1_000, silence = silencePace } = options;
-  const lines = new Map<string, ConsoleLine>();
+  const { driver, log, retryMs = 1_000, silence = silencePace, keyboard: times = keyboardTimes } = options;
+  const consoles = new Map<string, SharedConsole>();
   let lastCheck: Promise<void> = Promise.resolve();
   const inTurn = (check: () => Promise<void>): void => {
     lastCheck = lastCheck.then(check).then(() => sleep(CHECK_PAUSE_MS, undefined, { ref: false }));
   };
-  const unsubscribe = driver.onChange(({ uuid, kind }) => lines.get(uuid)?.onMachineChange(kind));
+  const unsubscribe = driver.onChange(({ uuid, kind }) => consoles.get(uuid)?.line.onMachineChange(kind));
+
+  const consoleOf = (uuid: string): SharedConsole => {
+    const known = consoles.get(uuid);
+    if (known !== undefined) return known;
+    const line = new ConsoleLine({
+      open: (signal) => driver.console.open(uuid, { signal }),
+      retryMs,
+      warn: (error) => log.warn('connecting to the console of a machine failed', { machine: uuid, error }),
+      silence,
+      inTurn,
+      onReplaced: () => log.info('libvirt lost the console of a machine: connected again', { machine: uuid }),
+    });
+    const shared = { line, keyboard: new Keyboard(times) };
+    consoles.set(uuid, shared);
+    return shared;
+  };
+  const join = (uuid: string, listener: ConsoleListener): SharedConsole & { readonly detach: () => void } => {
+    const shared = consoleOf(uuid);
+    shared.line.join(listener);
+    const detach = (): void => {
+      if (!shared.line.leave(listener) || consoles.get(uuid) !== shared) return;
+      consoles.delete(uuid);
+      shared.line.close();
+    };
+    return { ...shared, detach };
+  };
 
   return {
     attach(uuid, listener) {
-      let line = lines.get(uuid);
-      if (line === undefined) {
-        line = new ConsoleLine({
-          open: (signal) => driver.console.open(uuid, { signal }),
-          retryMs,
-          warn: (error) => log.warn('connecting to the console of a machine failed', { machine: uuid, error }),
-          silence,
-          inTurn,
-          onReplaced: () => log.info('libvirt lost the console of a machine: connected again', { machine: uuid }),
-        });
-        lines.set(uuid, line);
-      }
-      const joined = line;
-      joined.join(listener);
+      const { detach } = join(uuid, listener);
+      return { detach };
+    },
+    seat(uuid, client) {
+      const { line, keyboard, detach } = join(uuid, client);
+      keyboard.join(client);
       return {
-        write: (bytes, onAccepted) => joined.write(bytes, onAccepted),
+        takeKeyboard: () => keyboard.take(client),
+        releaseKeyboard: () => keyboard.release(client),
+        write(bytes, onAccepted) {
+          if (!keyboard.isHeldBy(client) && isTerminalReport(bytes)) {
+            onAccepted?.();
+            return true;
+          }
+          const isAllowed = keyboard.claim(client);
+          if (isAllowed) line.write(bytes, onAccepted);
+          return isAllowed;
+        },
+        async sendBreak() {
+          if (!keyboard.claim(client)) return false;
+          await driver.console.sendBreak(uuid);
+          return true;
+        },
         detach() {
-          if (!joined.leave(listener) || lines.get(uuid) !== joined) return;
-          lines.delete(uuid);
-          joined.close();
+          keyboard.leave(client);
+          detach();
         },
       };
     },
-    sendBreak: (uuid) => driver.console.sendBreak(uuid),
     close() {
       unsubscribe();
-      for (const line of lines.values()) line.close();
-      lines.clear();
+      for (const { line, keyboard } of consoles.values()) {
+        line.close();
+        keyboard.close();
+      }
+      consoles.clear();
     },
   };
 }

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { openAccess, type Access } from '../../src/auth/access.js';
 import { initialAccessState } from '../../src/auth/access-state.js';
-import { createConsoleHub, type ConsoleAttachment, type ConsoleHub } from '../../src/console/console-hub.js';
+import { createConsoleHub, type ConsoleHub, type ConsoleSeat } from '../../src/console/console-hub.js';
 import type { ConsoleListener } from '../../src/console/console-line.js';
 import { openHostKeys, type HostKey } from '../../src/console/ssh/ssh-host-keys.js';
 import { openSshServer, type SshServer, type SshServerOptions } from '../../src/console/ssh/ssh-server.js';
@@ -93,15 +93,28 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Returns a hub whose only console is always open. */
-function hubOf(listeners: Set<ConsoleListener>, write: ConsoleAttachment['write']): ConsoleHub {
+/** Returns a hub whose only console is always open, and whose clients all may type. */
+function hubOf(
+  listeners: Set<ConsoleListener>,
+  write: (...input: Parameters<ConsoleSeat['write']>) => void,
+): ConsoleHub {
+  const attach = (_uuid: string, listener: ConsoleListener) => {
+    listeners.add(listener);
+    queueMicrotask(() => listener.state('open', 'connected'));
+    return { detach: () => void listeners.delete(listener) };
+  };
   return {
-    attach(_uuid, listener) {
-      listeners.add(listener);
-      queueMicrotask(() => listener.state('open', 'connected'));
-      return { write, detach: () => void listeners.delete(listener) };
-    },
-    sendBreak: () => Promise.resolve(),
+    attach,
+    seat: (uuid, client) => ({
+      ...attach(uuid, client),
+      takeKeyboard: () => undefined,
+      releaseKeyboard: () => undefined,
+      write(...input) {
+        write(...input);
+        return true;
+      },
+      sendBreak: () => Promise.resolve(true),
+    }),
     close: () => undefined,
   };
 }
@@ -304,9 +317,49 @@ describe('a console', () => {
     for (const client of [first, second, third]) await client.waitFor('who\r\nnode-2 login: ');
     second.type('~.');
     expect(await second.exit()).toBe(0);
+    third.endOfInput();
+    expect(await third.exit()).toBe(0);
     first.type('\r');
-    await third.waitFor('\r\nnode-2 login: ');
-    expect(access.sessions.list()).toHaveLength(2);
+    await first.waitFor('\r\nnode-2 login: ');
+    expect(access.sessions.list()).toHaveLength(1);
+  });
+
+  it('gives the keyboard to one client at a time, which hands it over', async () => {
+    await start();
+    const writer = ssh('admin/node-2', { ...admin, options: terminal });
+    await writer.waitFor('Connected');
+    writer.type('first\r');
+    await writer.waitFor('first\r\nnode-2 login: ');
+    const other = ssh('olga/node-2', { answers: [USERS.olga], options: terminal });
+    await other.waitFor('Connected');
+    other.type('lost\r');
+    await other.waitFor('[admin at 127.0.0.1 has the keyboard. To ask for it: ~T or Ctrl-] T]');
+    other.type('\x1dT');
+    await other.waitFor('[asked admin at 127.0.0.1 for the keyboard]');
+    await writer.waitFor(
+      '[olga at 127.0.0.1 asks for the keyboard, and gets it in 10 s. To hand it over: ~G or Ctrl-] G]',
+    );
+    writer.type('\x1dG');
+    await other.waitFor('[you have the keyboard]');
+    await writer.waitFor('[olga at 127.0.0.1 has the keyboard now]');
+    other.type('second\r');
+    await writer.waitFor('second\r\nnode-2 login: ');
+    expect(writer.output).not.toContain('lost');
+  });
+
+  it('lets piped input wait until it gets the keyboard', async () => {
+    await start({ hub: createConsoleHub({ driver, log, keyboard: { idleMs: 60_000, handOverMs: 50 } }) });
+    const writer = ssh('admin/node-2', { ...admin, options: terminal });
+    await writer.waitFor('Connected');
+    writer.type('half ');
+    await writer.waitFor('half ');
+    const script = ssh('olga/node-2', { answers: [USERS.olga], options: ['-T'] });
+    await script.waitFor('Connected');
+    script.type('a line\nanother\n~');
+    script.endOfInput();
+    expect(await script.exit()).toBe(0);
+    await writer.waitFor('[olga at 127.0.0.1 has the keyboard now]');
+    await writer.waitFor('a line\r\nnode-2 login: another\r\nnode-2 login: ~');
   });
 
   it('has escapes for help, a break and a tilde', async () => {

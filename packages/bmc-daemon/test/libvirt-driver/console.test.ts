@@ -224,7 +224,12 @@ describe('the console log of a libvirt machine', () => {
     await driver.power('logged', 'create');
     // This guest does not start paused, so its first output may be missing. The test sends `r`
     // until output arrives.
-    const typist = consoles.hub?.attach(uuid, { data: () => undefined, state: () => undefined });
+    const typist = consoles.hub?.seat(uuid, {
+      name: 'a test',
+      data: () => undefined,
+      state: () => undefined,
+      keyboard: () => undefined,
+    });
     await until('boot 3', async () => {
       typist?.write(Buffer.from('c'));
       return (await raw()).length === 3;

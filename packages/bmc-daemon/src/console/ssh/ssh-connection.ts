@@ -7,6 +7,7 @@ import type { Logins } from '../../offers/logins.js';
 import { matching } from '../../drivers/by-machine.js';
 import type { SystemRef } from '../../drivers/snapshot/system-snapshot.js';
 import type { ConsoleHub } from '../console-hub.js';
+import { clientName } from '../console-keyboard.js';
 import { SshConsole } from './ssh-console.js';
 import { privilegesOf, SshLogin, type SshUser } from './ssh-login.js';
 import { readRequest, type ConsoleRequest } from './ssh-target.js';
@@ -211,17 +212,14 @@ export class SshConnection {
       return;
     }
     clearTimeout(this.#idle);
-    const about = {
-      machine: machine.name,
-      account: user.account,
-      address: socket.remoteAddress,
-      session: user.session,
-    };
+    const { account, session } = user;
+    const about = { machine: machine.name, account, address: socket.remoteAddress, session };
     log.info('console opened', about);
     const console: SshConsole = new SshConsole({
       channel,
       unsentBytes: () => socket.writableLength,
       hub,
+      clientName: clientName(account, socket.remoteAddress),
       machine,
       terminal,
       onEnd: (why) => {

@@ -29,12 +29,24 @@ function open(options: { readonly terminal: boolean; readonly sendBreak: () => P
     unsentBytes: () => 0,
     machine: { uuid: 'c7a5fdbd-cdaf-9455-926a-d65c16db1809', name: 'node-1' },
     terminal: options.terminal,
+    clientName: 'olga at 192.0.2.7',
     hub: {
-      attach: (_uuid, attached) => {
-        listener = attached;
-        return { write: (_bytes, taken) => taken?.(), detach: () => undefined };
+      seat: (_uuid, client) => {
+        listener = client;
+        return {
+          takeKeyboard: () => undefined,
+          releaseKeyboard: () => undefined,
+          write(_bytes, taken) {
+            taken?.();
+            return true;
+          },
+          sendBreak: async () => {
+            await options.sendBreak();
+            return true;
+          },
+          detach: () => undefined,
+        };
       },
-      sendBreak: options.sendBreak,
     },
     onEnd: () => undefined,
   });

@@ -1,8 +1,12 @@
 /** Connects one console to one SSH channel: output, input, and the messages of this service. */
 import type { ServerChannel } from 'ssh2';
-import type { ConsoleAttachment, ConsoleHub } from '../console-hub.js';
+import type { ConsoleHub, ConsoleSeat } from '../console-hub.js';
 import type { ConsoleState } from '../console-condition.js';
-import { EscapeReader, type EscapeAction } from './ssh-escape.js';
+import type { KeyboardStatus } from '../console-keyboard.js';
+import { ConsoleOutput } from '../console-output.js';
+import { EscapeReader, type EscapeAction, type Typed } from './ssh-escape.js';
+import { askText, changeText, refusalText } from './ssh-keyboard.js';
+import { ReturnKeys } from './ssh-return-keys.js';
 
 /** Options of {@link SshConsole}. */
 interface SshConsoleOptions {
@@ -12,7 +16,9 @@ interface SshConsoleOptions {
    * up to 4 GiB, so the socket counts too.
    */
   readonly unsentBytes: () => number;
-  readonly hub: Pick<ConsoleHub, 'attach' | 'sendBreak'>;
+  readonly hub: Pick<ConsoleHub, 'seat'>;
+  /** The client's name for other clients of the console. */
+  readonly clientName: string;
   readonly machine: { readonly uuid: string; readonly name: string };
   /**
    * Whether the client has a terminal in raw mode. It then sends CR for Enter, and needs CR LF at
@@ -23,16 +29,6 @@ interface SshConsoleOptions {
   readonly onEnd: (why: string) => void;
 }
 
-/**
- * The maximum backlog of a slow client. An OpenSSH client accepts up to 2 MiB before its backlog
- * begins.
- */
-const MAX_BEHIND_BYTES = 1024 * 1024;
-/**
- * A client with a smaller backlog has caught up. The value is larger than one write of the socket,
- * so the backlog is smaller than this at the event `drain`.
- */
-const CAUGHT_UP_BYTES = 64 * 1024;
 /** Maximum number of typed bytes that the guest has not read. */
 const MAX_TYPED_BYTES = 64 * 1024;
 /**
@@ -50,20 +46,26 @@ const FAILED = 1;
 /** One console on one channel. */
 export class SshConsole {
   readonly #options: SshConsoleOptions;
-  readonly #attachment: ConsoleAttachment;
+  readonly #seat: ConsoleSeat;
+  readonly #output: ConsoleOutput;
   readonly #escapes = new EscapeReader();
+  readonly #returnKeys = new ReturnKeys();
+  /** Input in its order that was not handled yet. */
+  readonly #input: Typed[] = [];
+  /** Whether the input of a client without a terminal waits for the keyboard. */
+  #waitsForKeyboard = false;
+  #keyboard: KeyboardStatus = { holder: null, isYours: false, asker: null };
+  /** Whether the client was told that another client has the keyboard. */
+  #isToldHolder = false;
   #state: ConsoleState | undefined;
   /** The reason in the last message to the client. */
   #why: string | undefined;
   #ended = false;
-  /** Bytes that were dropped since the client fell behind. */
-  #leftOut = 0;
   /** Bytes that the guest has not read yet. */
   #typing = 0;
   #hasTyped = false;
   /** Bytes that the client typed while the console was closed. */
   #lost = 0;
-  #wasReturn = false;
   /** Whether a break is being sent. */
   #breaking = false;
   /** Set while the guest may still answer a client that closed its end. */
@@ -71,13 +73,20 @@ export class SshConsole {
 
   constructor(options: SshConsoleOptions) {
     this.#options = options;
-    const { channel, hub, machine } = options;
+    const { channel, hub, machine, clientName } = options;
+    this.#output = new ConsoleOutput({
+      send: (bytes, onSent) => void channel.write(bytes, onSent),
+      behindBytes: () => this.#behindBytes(),
+      notice: (text) => this.#notice(text),
+    });
     channel.on('error', () => this.#cleanUp('the connection broke'));
     channel.stderr.on('error', () => this.gone());
     channel.on('close', () => this.gone());
-    this.#attachment = hub.attach(machine.uuid, {
+    this.#seat = hub.seat(machine.uuid, {
+      name: clientName,
       data: (bytes) => this.#show(bytes),
       state: (state, why) => this.#tell(state, why),
+      keyboard: (status) => this.#tellKeyboard(status),
     });
   }
 
@@ -118,15 +127,24 @@ export class SshConsole {
     if (state === 'absent') this.#end(FAILED, `${name}: ${why}`, { silently: true });
   }
 
+  #tellKeyboard(status: KeyboardStatus): void {
+    const before = this.#keyboard;
+    this.#keyboard = status;
+    if (status.holder !== before.holder) this.#isToldHolder = false;
+    const text = changeText(before, status);
+    if (text !== null) this.#notice(text);
+    if (this.#waitsForKeyboard && (status.isYours || status.asker === null)) this.#continueInput();
+  }
+
   #show(bytes: Buffer): void {
-    const { channel } = this.#options;
     if (this.#ended) return;
     this.#silence?.refresh();
-    if (this.#leftOut > 0 || this.#behindBytes() > MAX_BEHIND_BYTES) {
-      this.#leftOut += bytes.length;
-      return;
-    }
-    channel.write(bytes, () => this.caughtUp());
+    this.#output.show(bytes);
+  }
+
+  /** Sends more output to a client whose socket is empty. */
+  caughtUp(): void {
+    this.#output.caughtUp();
   }
 
   #behindBytes(): number {
@@ -134,58 +152,62 @@ export class SshConsole {
     return channel.writableLength + channel.stderr.writableLength + unsentBytes();
   }
 
-  /**
-   * Shows how many bytes were dropped, as soon as the client has read all earlier ones. Also called
-   * when the socket is empty.
-   */
-  caughtUp(): void {
-    if (this.#leftOut === 0 || this.#behindBytes() > CAUGHT_UP_BYTES) return;
-    const leftOut = this.#leftOut;
-    this.#leftOut = 0;
-    this.#notice(`${leftOut} bytes are missing here: this connection is too slow`);
-  }
-
   #type(bytes: Buffer): void {
-    for (const typed of this.#escapes.read(this.#options.terminal ? bytes : this.#withReturns(bytes))) {
-      if (this.#ended) return;
+    this.#input.push(...this.#escapes.read(this.#options.terminal ? bytes : this.#returnKeys.read(bytes)));
+    if (!this.#waitsForKeyboard) this.#continueInput();
+  }
+
+  /** Handles input until it has to wait for the keyboard. */
+  #continueInput(): void {
+    this.#waitsForKeyboard = false;
+    for (let typed = this.#input[0]; typed !== undefined && !this.#ended; typed = this.#input[0]) {
       if ('action' in typed) this.#act(typed.action);
-      else this.#send(typed.bytes);
-    }
-  }
-
-  /** Converts line ends of files to CR, which the Enter key sends. */
-  #withReturns(bytes: Buffer): Buffer {
-    const keys = Buffer.allocUnsafe(bytes.length);
-    let length = 0;
-    for (const byte of bytes) {
-      if (byte !== 0x0a || !this.#wasReturn) {
-        keys[length] = byte === 0x0a ? 0x0d : byte;
-        length += 1;
+      else if (!this.#send(typed.bytes)) {
+        this.#waitsForKeyboard = true;
+        this.#options.channel.pause();
+        this.#seat.takeKeyboard();
+        return;
       }
-      this.#wasReturn = byte === 0x0d;
+      this.#input.shift();
     }
-    return keys.subarray(0, length);
+    this.#resume();
   }
 
-  #send(bytes: Buffer): void {
+  #resume(): void {
     const { channel } = this.#options;
-    if (bytes.length === 0) return;
+    if (this.#typing <= MAX_TYPED_BYTES && !this.#waitsForKeyboard && channel.isPaused()) channel.resume();
+  }
+
+  /** @returns false if the input must wait for the keyboard. */
+  #send(bytes: Buffer): boolean {
+    const { channel, terminal } = this.#options;
+    if (bytes.length === 0) return true;
     this.#hasTyped = true;
     if (this.#state !== 'open') {
       this.#lost += bytes.length;
-      return;
+      return true;
     }
     this.#typing += bytes.length;
-    if (this.#typing > MAX_TYPED_BYTES) channel.pause();
-    this.#attachment.write(bytes, () => {
+    const isWritten = this.#seat.write(bytes, () => {
       this.#typing -= bytes.length;
       this.#silence?.refresh();
-      if (this.#typing <= MAX_TYPED_BYTES && channel.isPaused()) channel.resume();
+      this.#resume();
     });
+    if (!isWritten) this.#typing -= bytes.length;
+    if (this.#typing > MAX_TYPED_BYTES) channel.pause();
+    if (!isWritten && terminal) this.#refuseKey();
+    return isWritten || terminal;
+  }
+
+  /** Tells the client once that another client has the keyboard. */
+  #refuseKey(): void {
+    if (this.#isToldHolder) return;
+    this.#isToldHolder = true;
+    this.#notice(refusalText(this.#keyboard));
   }
 
   #act(action: EscapeAction): void {
-    const { name, uuid } = this.#options.machine;
+    const { name } = this.#options.machine;
     switch (action) {
       case 'leave':
         this.#end(LEFT, `left the console of ${name}`);
@@ -193,14 +215,21 @@ export class SshConsole {
       case 'help':
         this.#notice(...help);
         return;
+      case 'take':
+        this.#seat.takeKeyboard();
+        this.#notice(askText(this.#keyboard, this.#options.clientName));
+        return;
+      case 'give':
+        this.#seat.releaseKeyboard();
+        return;
       case 'break':
         // Sends one break at a time, because each is a call to the machine's QEMU monitor.
         if (this.#breaking) return;
         this.#breaking = true;
-        void this.#options.hub
-          .sendBreak(uuid)
+        void this.#seat
+          .sendBreak()
           .then(
-            () => this.#notice('break sent'),
+            (isSent) => (isSent ? this.#notice('break sent') : this.#refuseKey()),
             (error: unknown) => this.#notice(error instanceof Error ? error.message : 'the break could not be sent'),
           )
           .finally(() => (this.#breaking = false));
@@ -222,7 +251,7 @@ export class SshConsole {
     const { channel, terminal } = this.#options;
     if (this.#ended || !channel.writable || !channel.stderr.writable) return;
     // A client that asks for help and never reads the answer must not fill the memory.
-    if (this.#behindBytes() > MAX_BEHIND_BYTES) return;
+    if (this.#output.isBehind) return;
     if (terminal) channel.write(`\r\n[${lines.join('\r\n ')}]\r\n`);
     // Standard output carries only the output of the guest.
     else channel.stderr.write(`${lines.join('\n')}\n`);
@@ -243,7 +272,7 @@ export class SshConsole {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#silence);
-    this.#attachment.detach();
+    this.#seat.detach();
     // Discards later input.
     this.#options.channel.resume();
     this.#options.onEnd(why);
@@ -254,6 +283,8 @@ const help = [
   'at the start of a line:',
   '~.  leaves the console',
   '~B  sends a break',
+  '~T  asks for the keyboard',
+  '~G  hands the keyboard over',
   '~~  sends a tilde',
   '~?  prints this',
   'Ctrl-] works anywhere, like ~ at the start of a line',

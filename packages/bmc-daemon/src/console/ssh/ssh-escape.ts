@@ -5,10 +5,10 @@
  */
 
 /** A command to the console service. */
-export type EscapeAction = 'leave' | 'help' | 'break';
+export type EscapeAction = 'leave' | 'help' | 'break' | 'take' | 'give';
 
 /** Input for the guest, or a command. */
-type Typed = { readonly bytes: Buffer } | { readonly action: EscapeAction };
+export type Typed = { readonly bytes: Buffer } | { readonly action: EscapeAction };
 
 const TILDE = 0x7e;
 const BRACKET = 0x1d; // Ctrl-]
@@ -20,6 +20,8 @@ const actions: ReadonlyMap<number, EscapeAction> = new Map([
   [0x2e, 'leave'], // .
   [0x3f, 'help'], // ?
   [0x42, 'break'], // B
+  [0x47, 'give'], // G
+  [0x54, 'take'], // T
 ]);
 
 /**

@@ -1,0 +1,139 @@
+/**
+ * Decides which client of a console may type. One client at a time has the keyboard. A client that
+ * types gets a free keyboard. Any other client must ask for it.
+ */
+
+/** The keyboard of a console, as one client sees it. */
+export interface KeyboardStatus {
+  /** Name of the client that may type; null: the keyboard is free. */
+  readonly holder: string | null;
+  readonly isYours: boolean;
+  /** Name of the client that asks for the keyboard; null: no client asks. */
+  readonly asker: string | null;
+}
+
+/** A client that can type. */
+export interface KeyboardClient {
+  /** For other clients: `olga at 192.0.2.7`. */
+  readonly name: string;
+  /** Called after each change of the keyboard. Must not throw. */
+  keyboard(status: KeyboardStatus): void;
+}
+
+/** Returns the name of a client for other clients: `olga at 192.0.2.7`. @param account null without accounts. */
+export function clientName(account: string | null, address = 'an unknown address'): string {
+  return account === null ? address : `${account} at ${address}`;
+}
+
+/** The times of {@link Keyboard}, in milliseconds. */
+export interface KeyboardTimes {
+  /** The keyboard becomes free when its holder types nothing for this time. */
+  readonly idleMs: number;
+  /** The asker gets the keyboard after this time, if the holder does not hand it over before. */
+  readonly handOverMs: number;
+}
+
+/** The default times. */
+export const keyboardTimes: KeyboardTimes = { idleMs: 60_000, handOverMs: 10_000 };
+
+/**
+ * Answers of a terminal to questions of the guest (ECMA-48 CPR, DA, DSR; xterm's OSC and DCS
+ * answers).
+ */
+// oxlint-disable-next-line no-control-regex -- they begin with a control character
+const TERMINAL_REPORTS = /^(?:\x1b(?:\[[?>]?[\d;]*(?:[Rcnt]|\$y)|[\]P][^\x07\x1b]*(?:\x07|\x1b\\)))+$/;
+
+/**
+ * Returns whether input is only reports of a terminal. Each viewer's terminal sends them by itself,
+ * so they do not mean that a user types.
+ */
+export function isTerminalReport(bytes: Buffer): boolean {
+  return bytes[0] === 0x1b && TERMINAL_REPORTS.test(bytes.toString('latin1'));
+}
+
+/** The keyboard of one console. */
+export class Keyboard {
+  readonly #times: KeyboardTimes;
+  readonly #clients = new Set<KeyboardClient>();
+  #holder: KeyboardClient | undefined;
+  #asker: KeyboardClient | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #handOver: NodeJS.Timeout | undefined;
+
+  constructor(times: KeyboardTimes) {
+    this.#times = times;
+  }
+
+  /** Adds a client, and reports the keyboard to it if another client has it. */
+  join(client: KeyboardClient): void {
+    this.#clients.add(client);
+    if (this.#holder === undefined) return;
+    // Reports it later, because the caller does not have its attachment yet.
+    queueMicrotask(() => this.#report(client));
+  }
+
+  /** Removes a client. Its keyboard goes to the asker, or becomes free. */
+  leave(client: KeyboardClient): void {
+    this.#clients.delete(client);
+    if (client === this.#asker) this.#setAsker(undefined);
+    this.release(client);
+  }
+
+  /** Returns whether a client has the keyboard. */
+  isHeldBy(client: KeyboardClient): boolean {
+    return this.#holder === client;
+  }
+
+  /**
+   * Gets a free keyboard.
+   * @returns whether the client may type now.
+   */
+  claim(client: KeyboardClient): boolean {
+    if (this.#holder === undefined) this.#pass(client);
+    else if (this.#holder === client) this.#idle?.refresh();
+    return this.#holder === client;
+  }
+
+  /**
+   * Asks for the keyboard: gets a free one at once, and any other one when its holder hands it over
+   * or after a time. Does nothing if another client asks already.
+   */
+  take(client: KeyboardClient): void {
+    if (this.claim(client) || this.#asker !== undefined) return;
+    this.#setAsker(client);
+  }
+
+  /** Hands the keyboard over to the asker; without an asker, the keyboard becomes free. */
+  release(client: KeyboardClient): void {
+    if (this.#holder === client) this.#pass(this.#asker);
+  }
+
+  /** Ends all timers. */
+  close(): void {
+    clearTimeout(this.#idle);
+    clearTimeout(this.#handOver);
+    this.#clients.clear();
+  }
+
+  #setAsker(asker: KeyboardClient | undefined): void {
+    clearTimeout(this.#handOver);
+    this.#asker = asker;
+    if (asker !== undefined) {
+      this.#handOver = setTimeout(() => this.#pass(asker), this.#times.handOverMs).unref();
+    }
+    for (const client of this.#clients) this.#report(client);
+  }
+
+  #pass(holder: KeyboardClient | undefined): void {
+    clearTimeout(this.#idle);
+    this.#holder = holder;
+    if (holder !== undefined) this.#idle = setTimeout(() => this.release(holder), this.#times.idleMs).unref();
+    this.#setAsker(undefined);
+  }
+
+  #report(client: KeyboardClient): void {
+    const { name: holder = null } = this.#holder ?? {};
+    const { name: asker = null } = this.#asker ?? {};
+    if (this.#clients.has(client)) client.keyboard({ holder, asker, isYours: this.#holder === client });
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * Sends a console's output to one client. A slow client gets a notice in place of the output that
+ * it cannot read in time, so that neither the guest nor other clients wait for it.
+ */
+
+/** Options of {@link ConsoleOutput}. */
+interface ConsoleOutputOptions {
+  /** Sends output. @param onSent called when the connection has accepted the bytes. */
+  readonly send: (bytes: Buffer, onSent: () => void) => void;
+  /** Returns the number of bytes that the client has not read. */
+  readonly behindBytes: () => number;
+  /** Sends a text of this service to the client. */
+  readonly notice: (text: string) => void;
+}
+
+/**
+ * The maximum backlog of a slow client. An OpenSSH client accepts up to 2 MiB before its backlog
+ * begins.
+ */
+const MAX_BEHIND_BYTES = 1024 * 1024;
+/**
+ * A client with a smaller backlog has caught up. The value is larger than one write of the socket,
+ * so the backlog is smaller than this at the event `drain`.
+ */
+const CAUGHT_UP_BYTES = 64 * 1024;
+
+/** The output of a console to one client. */
+export class ConsoleOutput {
+  readonly #options: ConsoleOutputOptions;
+  /** Bytes that were dropped since the client fell behind. */
+  #leftOut = 0;
+
+  constructor(options: ConsoleOutputOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the client has too much unread output to get more of it. */
+  get isBehind(): boolean {
+    return this.#options.behindBytes() > MAX_BEHIND_BYTES;
+  }
+
+  /** Sends output, or counts it as missing. */
+  show(bytes: Buffer): void {
+    if (this.#leftOut > 0 || this.isBehind) this.#leftOut += bytes.length;
+    else this.#options.send(bytes, () => this.caughtUp());
+  }
+
+  /**
+   * Shows how many bytes were dropped, as soon as the client has read all earlier ones. Also called
+   * when the socket is empty.
+   */
+  caughtUp(): void {
+    if (this.#leftOut === 0 || this.#options.behindBytes() > CAUGHT_UP_BYTES) return;
+    const leftOut = this.#leftOut;
+    this.#leftOut = 0;
+    this.#options.notice(`${leftOut} bytes are missing here: this connection is too slow`);
+  }
+}
