@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConsoleListener } from '../src/console/console-line.js';
-import { openConsoleLogs } from '../src/console/console-log.js';
+import { openConsoleLogs } from '../src/console/log/console-log.js';
 
 const MACHINES = 200;
 const SECONDS = 10;

@@ -18,7 +18,7 @@ import { ConsoleLine, type ConsoleListener } from './console-line.js';
 import { silencePace, type SilencePace } from './console-silence.js';
 
 /** The connection of one listener to a console. */
-export interface ConsoleAttachment {
+interface ConsoleAttachment {
   /** Removes the listener. Idempotent. */
   detach(): void;
 }

@@ -68,7 +68,7 @@ export class Keyboard {
   join(client: KeyboardClient): void {
     this.#clients.add(client);
     if (this.#holder === undefined) return;
-    // Reports it later, because the caller does not have its attachment yet.
+    // Reports the keyboard later, because the caller does not have its attachment yet.
     queueMicrotask(() => this.#report(client));
   }
 

@@ -4,8 +4,8 @@
 import path from 'node:path';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { createConsoleHub, type ConsoleHub } from './console-hub.js';
-import { openConsoleLogs, type ConsoleLogs } from './console-log.js';
-import { fetchedConsoleLogs } from './fetched-console-logs.js';
+import { openConsoleLogs, type ConsoleLogs } from './log/console-log.js';
+import { fetchedConsoleLogs } from './log/fetched-console-logs.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 
 interface ConsoleRecorderOptions {

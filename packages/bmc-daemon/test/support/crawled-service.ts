@@ -4,7 +4,7 @@
 import { expect, it } from '@jest/globals';
 import { createTestLog } from '../../../daemon/test/support/log.js';
 import { createApp } from '../../src/app.js';
-import { fetchedConsoleLogs } from '../../src/console/fetched-console-logs.js';
+import { fetchedConsoleLogs } from '../../src/console/log/fetched-console-logs.js';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { resourcesOf } from '../../src/features.js';
 import { withoutLogin } from '../../src/redfish/authenticate.js';

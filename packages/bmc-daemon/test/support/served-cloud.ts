@@ -5,7 +5,7 @@
 import { afterEach, beforeEach } from '@jest/globals';
 import { createTestLog } from '../../../daemon/test/support/log.js';
 import type { LogLine } from '../daemon/process.js';
-import { fetchedConsoleLogs } from '../../src/console/fetched-console-logs.js';
+import { fetchedConsoleLogs } from '../../src/console/log/fetched-console-logs.js';
 import { createNovaDriver } from '../../src/drivers/nova/nova-driver.js';
 import { mediaSettings, settingsFor, startCloudServer, type CloudServer, type NovaHandler } from './cloud-server.js';
 import { listServers, type ListedServers } from './listed-servers.js';

@@ -5,7 +5,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
-import type { ConsoleLog, ConsoleLogRecord } from '../console-log.js';
+import type { ConsoleLog, ConsoleLogRecord } from '../log/console-log.js';
 import { redfishError } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { logServiceBase } from '../../resources/log-service-base.js';

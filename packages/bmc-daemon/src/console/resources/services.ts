@@ -1,5 +1,5 @@
 /** The services that the resources of consoles use, and `defineResource` for these services. */
-import type { ConsoleLogs } from '../console-log.js';
+import type { ConsoleLogs } from '../log/console-log.js';
 import type { ConsoleSsh } from '../../offers/console-ssh.js';
 import { resourceDefiner } from '../../redfish/resource.js';
 import type { ServicesWith } from '../../resources/services.js';

@@ -2,7 +2,7 @@
  * Console logs that the hypervisor records: the end of the output since the start of a machine,
  * without times.
  */
-import type { HypervisorLogs } from '../drivers/hypervisor-logs.js';
+import type { HypervisorLogs } from '../../drivers/hypervisor-logs.js';
 import type { ConsoleLogRecord, ConsoleLogs } from './console-log.js';
 import { lastLines } from './console-log-lines.js';
 

@@ -5,8 +5,8 @@
 import path from 'node:path';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { fileNameOf } from '@rackless/daemon/text/file-name.js';
-import type { HypervisorDriver } from '../drivers/driver.js';
-import type { ConsoleHub } from './console-hub.js';
+import type { HypervisorDriver } from '../../drivers/driver.js';
+import type { ConsoleHub } from '../console-hub.js';
 import { consoleLogBounds, type ConsoleLogBounds } from './console-log-bounds.js';
 import { ConsoleLogFolder } from './console-log-folder.js';
 import { ConsoleLogRecords, type ConsoleLogRecord } from './console-log-records.js';

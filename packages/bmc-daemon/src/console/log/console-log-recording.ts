@@ -3,7 +3,7 @@
  * reset of the machine to the next. The guest never waits for the disk: if the disk is slow or
  * full, or the guest floods its port, the log has a gap and a note.
  */
-import type { MachineChangeKind } from '../drivers/machine-change.js';
+import type { MachineChangeKind } from '../../drivers/machine-change.js';
 import { factsOf, withOpening, type Batch, type RunningBoot } from './console-log-batch.js';
 import { bootOf } from './console-log-boots.js';
 import { WriteCredit } from './console-log-credit.js';

@@ -8,7 +8,7 @@
 import { appendFile, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileReason } from '@rackless/daemon/files/text-file.js';
-import { StorageError } from '../storage-error.js';
+import { StorageError } from '../../storage-error.js';
 import { contents, factsIn, names, numbersIn, parseMarks, type BootFacts } from './console-log-files.js';
 import type { Stretch } from './console-log-lines.js';
 import { leftOut, note, type Mark, type Piece } from './console-log-pending.js';
