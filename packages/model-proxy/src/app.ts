@@ -94,18 +94,18 @@ export function createApp(options: AppOptions): App {
   const paths = createPaths(endpoints);
   const metrics = createMetrics();
   const routing = createRoutingState(log);
-  const overload = createOverload();
+  const lasting = { overload: createOverload(), uncountedResponses: new Set<string>() };
   const { keys, authenticationOf } = accessOf(options.store, log);
   const healthChecks = createBackgroundChecks(log);
   let draining = false;
   const apply = (settings: ProxySettings): SharedState => {
-    overload.setLimits(settings.overload);
+    lasting.overload.setLimits(settings.overload);
     routing.health.retain(new Set(settings.deployments.map(({ id }) => id)));
     return {
       settings,
       router: createRouter(settings, routing),
       ...routing,
-      overload,
+      ...lasting,
       gate: createGate(settings),
       keys,
       authenticate: authenticationOf(settings),

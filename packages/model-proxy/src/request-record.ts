@@ -7,6 +7,7 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import { overheadOf, shownApiBase } from './exchange/answer/answer-headers.js';
 import type { Exchange } from './exchange/exchange.js';
 import { countedCost } from './exchange/counted-usage.js';
+import { countResponseOnce } from './exchange/uncounted-responses.js';
 import { settle } from './exchange/settle.js';
 import { requestStart } from './exchange/attempts/outgoing.js';
 import { plainPath } from './endpoints/paths.js';
@@ -33,6 +34,7 @@ function record(exchange: Exchange, metrics: Metrics, log: Log): void {
   // Each model of a list has its own metrics, spans, usage and line in the log.
   for (const part of exchange.parts) record(part, metrics, log);
   // The end of the upstream's request may have set the usage.
+  countResponseOnce(exchange);
   const usage = exchange.usesStoredAnswer ? null : exchange.usage;
   const status = exchange.upgraded ? 101 : clientGone && !response.headersSent ? CLIENT_GONE : response.statusCode;
   const totalMs = now - startedAt;

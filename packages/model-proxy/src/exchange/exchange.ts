@@ -26,6 +26,8 @@ import type { Usage } from './answer/usage.js';
  */
 export interface SharedState extends RoutingState {
   readonly overload: Overload;
+  /** The upstream's ids of responses whose usage is not counted yet, the oldest first. */
+  readonly uncountedResponses: Set<string>;
   readonly settings: ProxySettings;
   readonly router: Router;
   readonly authenticate: Authenticate;
@@ -122,8 +124,10 @@ export class Exchange {
   droppedHeaders = 0;
   /** Whether the answer is a stream of events. */
   streamed = false;
-  /** Whether the request only reads or changes a stored answer. */
+  /** Whether the request only reads or changes a stored answer whose usage is counted already. */
   usesStoredAnswer = false;
+  /** The upstream's id of the response that `/v1/responses` made or reads; null: there is none. */
+  responseId: string | null = null;
   usage: Usage | null = null;
   /** Whether the answer omits the event with the usage, because only the proxy has requested it. */
   hidesUsage = false;

@@ -43,6 +43,7 @@ export function sendStored({ exchange, path, query }: RawTask, { id, rest }: Sto
   exchange.usesStoredAnswer = true;
   exchange.routeLabel = `/v1/responses/{id}${rest}`;
   const { selection, upstreamId } = storedAt(exchange, id);
+  exchange.responseId = upstreamId;
   const { deployment } = selection;
   checkModel(exchange.client?.key, selection.modelGroup, undefined);
   const { limits } = serving;

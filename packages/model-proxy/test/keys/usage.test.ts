@@ -7,7 +7,7 @@ import { createTestLog } from '../../../daemon/test/support/log.js';
 import { createPassThrough } from '../../src/pass-through/index.js';
 import { digestOf } from '../../src/store/keys.js';
 import { dayOf } from '../../src/store/usage.js';
-import { createUpstream } from '../../src/upstream/send.js';
+import { createUpstream, type PooledUpstream } from '../../src/upstream/send.js';
 import { call, open } from '../harness/call.js';
 import { findProvider } from '../../src/providers/index.js';
 import { waitFor } from '../harness/wait.js';
@@ -346,46 +346,64 @@ describe('reports', () => {
 });
 
 describe('a stored response', () => {
-  const stored = {
-    id: 'resp_1',
-    object: 'response',
-    status: 'completed',
-    output: [],
-    usage: { input_tokens: 10, output_tokens: 5, total_tokens: 15 },
-  };
+  const usageOf = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
+  const stored = { id: 'resp_1', object: 'response', status: 'completed', output: [], usage: usageOf };
+  const queued = { ...stored, status: 'queued', usage: null };
+  let upstream: PooledUpstream;
+  let keyed: KeyedApp;
+  let key: string;
+  beforeEach(async () => {
+    const log = createTestLog({ level: 'debug', format: 'json', write: () => undefined });
+    upstream = createUpstream({ deployments: [], environment: {}, log });
+    keyed = await serveKeys({ deployment: prices, app: { passThrough: createPassThrough({ upstream }) } });
+    key = await keyed.create();
+  });
+  afterEach(async () => {
+    await upstream.close();
+    await keyed.close();
+  });
 
-  it('counts when it is created, and not when clients read it', async () => {
-    const upstream = createUpstream({
-      deployments: [],
-      environment: {},
-      log: createTestLog({ level: 'debug', format: 'json', write: () => undefined }),
-    });
-    const keyed = await serveKeys({
-      deployment: prices,
-      app: { passThrough: createPassThrough({ upstream }) },
-    });
+  const spent = () => keyed.store.spendOf(digestOf(key)).spend;
+  /** Lets the upstream answer with a response: as JSON, or as the last event of a stream. */
+  function answers(value: object): void {
     keyed.answering = ({ url }, response) => {
       if (!url.includes('stream=true')) {
-        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(stored));
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
         return;
       }
       response.writeHead(200, { 'content-type': 'text/event-stream' });
-      const event = { type: 'response.completed', sequence_number: 0, response: stored };
+      const event = { type: 'response.completed', sequence_number: 0, response: value };
       response.end(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
     };
-    const key = await keyed.create();
-    const created = await keyed.manage('POST', '/v1/responses', { model: 'public', input: 'hi' }, key);
-    const { id } = created.json() as { id: string }; // the upstream's answer above
-    const spent = () => keyed.store.spendOf(digestOf(key)).spend;
+  }
+  async function create(body: object = {}): Promise<string> {
+    const created = await keyed.manage('POST', '/v1/responses', { model: 'public', input: 'hi', ...body }, key);
+    return (created.json() as { id: string }).id; // the upstream's answer above
+  }
+  async function use(id: string, method = 'GET', rest = ''): Promise<void> {
+    expect((await keyed.manage(method, `/v1/responses/${id}${rest}`, undefined, key)).status).toBe(200);
+  }
+
+  it('counts when it is created, and not when clients read it', async () => {
+    answers(stored);
+    const id = await create();
     expect(spent()).toBeCloseTo(0.2);
-    for (const [method, rest] of [
-      ['GET', ''],
-      ['GET', '?stream=true'],
-      ['POST', '/cancel'],
-    ] as const)
-      expect((await keyed.manage(method, `/v1/responses/${id}${rest}`, undefined, key)).status).toBe(200);
+    await use(id);
+    await use(id, 'GET', '?stream=true');
+    await use(id, 'POST', '/cancel');
     expect(spent()).toBeCloseTo(0.2);
-    await upstream.close();
-    await keyed.close();
+  });
+
+  it.each(['', '?stream=true'])('with background: true counts at the first read that has its usage%s', async (rest) => {
+    answers(queued);
+    const id = await create({ background: true });
+    await use(id);
+    expect(spent()).toBe(0);
+    answers(stored);
+    await use(id, 'GET', rest);
+    expect(spent()).toBeCloseTo(0.2);
+    await use(id);
+    await use(id, 'GET', '?stream=true');
+    expect(spent()).toBeCloseTo(0.2);
   });
 });

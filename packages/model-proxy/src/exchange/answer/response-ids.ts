@@ -7,11 +7,14 @@ import type { AnswerContext } from './answer.js';
 
 type IdContext = Pick<AnswerContext, 'endpoint' | 'exchange'>;
 
-/** Returns the id for clients; null: the endpoint has no ids of responses. */
+/** Returns the function that makes the id for clients, and stores the upstream's; null: the endpoint has no ids. */
 function idOf({ endpoint, exchange }: IdContext): ((upstreamId: string) => string) | null {
   const deployment = exchange.selection?.deployment;
   if (!endpoint.storesAnswers || deployment === undefined) return null;
-  return (upstreamId) => encodeResponseId(deployment.provider.name, { deploymentId: deployment.id, upstreamId });
+  return (upstreamId) => {
+    exchange.responseId = upstreamId;
+    return encodeResponseId(deployment.provider.name, { deploymentId: deployment.id, upstreamId });
+  };
 }
 
 /** Changes the id of a JSON answer. */
