@@ -18,6 +18,7 @@ import { isManagementPath, managementPaths } from './management/paths.js';
 import { pagePaths } from './pages/paths.js';
 import { polledPage } from './pages/polled.js';
 import { isResponsePath, rawMethods } from './pass-through/paths.js';
+import { queryKey } from './pass-through/query-key.js';
 
 /**
  * Raw pass-through: forwards requests without reading the model. The app asks the
@@ -94,7 +95,7 @@ export function createDispatch({ paths, passThrough, showPage }: DispatchOptions
       if (method === 'OPTIONS') answerOptions(exchange, rawMethods.join(', '));
       else if (exchange.serving.settings.enforceUserParam && !modelFree.has(method))
         refuse(exchange, userParamUncheckable(path));
-      else if (authorize(exchange, false)) {
+      else if (authorize(exchange, false, queryKey(path, exchange.request.url ?? '/'))) {
         const fault = isResponsePath(path) ? undefined : uncheckedModelFault(exchange);
         if (fault === undefined) enterProxy(exchange, () => admitClient(exchange, () => passThrough.handle(exchange)));
         else refuse(exchange, fault);
@@ -124,12 +125,12 @@ export function headFault(request: IncomingMessage): ProxyError | undefined {
 
 /**
  * Authenticates the client. If that fails, answers with the error.
- * @param offered the subprotocols of a WebSocket handshake; the key may be one of them.
+ * @param elsewhere a key in another place than the usual headers.
  * @returns whether the request may proceed.
  */
-export function authorize(exchange: Exchange, open: boolean, offered?: readonly string[]): boolean {
+export function authorize(exchange: Exchange, open: boolean, elsewhere?: string): boolean {
   if (open) return true;
-  const client = exchange.serving.authenticate(exchange.request, offered);
+  const client = exchange.serving.authenticate(exchange.request, elsewhere);
   if (client instanceof ProxyError) {
     refuse(exchange, client);
     return false;

@@ -2,7 +2,7 @@
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { subprotocols } from './auth/client-keys.js';
+import { subprotocolKey } from './auth/client-keys.js';
 import { authorize, headFault, type PassThrough } from './dispatch.js';
 import { plainPath } from './endpoints/paths.js';
 import { userParamUncheckable } from './errors/access.js';
@@ -12,6 +12,7 @@ import { admitClient } from './exchange/admission.js';
 import { breakOff, refuse } from './exchange/answer/refusal.js';
 import type { Exchange } from './exchange/exchange.js';
 import { handshakeFault } from './pass-through/handshake.js';
+import { queryKey } from './pass-through/query-key.js';
 
 /** Begins the exchange of a request. */
 type Begin = (request: IncomingMessage, response: ServerResponse, clientWaits: boolean) => Exchange;
@@ -53,11 +54,16 @@ export function createUpgrade(begin: Begin, passThrough: PassThrough | undefined
         if (fault !== undefined) refuse(exchange, fault);
         // A session may name its user only in its events, after it has opened.
         else if (exchange.serving.settings.enforceUserParam) refuse(exchange, userParamUncheckable(path));
-        else if (authorize(exchange, false, subprotocols(request.headers)))
+        else if (authorize(exchange, false, keyBeside(request, path)))
           admitClient(exchange, () => passThrough.upgrade(exchange, socket, head));
       }
     } catch (error) {
       breakOff(exchange, toProxyError(error));
     }
   };
+}
+
+/** Returns the key of a client that cannot set headers, such as a browser. */
+function keyBeside({ headers, url = '/' }: IncomingMessage, path: string): string | undefined {
+  return subprotocolKey(headers) ?? queryKey(path, url);
 }

@@ -14,14 +14,10 @@ export interface Client {
 /**
  * Authenticates a request by its head, before the body is read. Synchronous, because every request
  * calls it.
- * @param offered subprotocols of a WebSocket handshake, the only place where a browser can put the
- * key. Absent for other requests.
+ * @param elsewhere a key in another place than the usual headers, such as the query. The headers have priority.
  * @returns the client, or the error to answer with.
  */
-export type Authenticate = (
-  request: Pick<IncomingMessage, 'headers'>,
-  offered?: readonly string[],
-) => Client | ProxyError;
+export type Authenticate = (request: Pick<IncomingMessage, 'headers'>, elsewhere?: string) => Client | ProxyError;
 
 const anonymous: Client = { alias: null };
 

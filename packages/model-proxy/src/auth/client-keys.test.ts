@@ -3,11 +3,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { noKeyPassed, wrongKeyPassed } from '../errors/access.js';
 import { ProxyError } from '../errors/proxy-error.js';
 import { openToAll } from './authenticate.js';
-import { requireKeys, subprotocols } from './client-keys.js';
+import { requireKeys, subprotocolKey } from './client-keys.js';
 
 const authenticate = requireKeys(new Set(['sk-one', 'sk-two']));
 /** Authenticates a WebSocket handshake with the given headers. */
-const ask = (headers: IncomingHttpHeaders) => authenticate({ headers }, subprotocols(headers));
+const ask = (headers: IncomingHttpHeaders) => authenticate({ headers }, subprotocolKey(headers));
 
 describe('client keys', () => {
   it.each<IncomingHttpHeaders>([

@@ -27,8 +27,8 @@ export function requireKeys(keys: ReadonlySet<string>, findClient?: FindClient):
   // strings only if their hashes are equal, and clients cannot choose these hashes because V8 seeds
   // them.
   const accepted = new Set<string>();
-  return ({ headers }, offered) => {
-    const key = presentedKey(headers) ?? offeredKey(offered);
+  return ({ headers }, elsewhere) => {
+    const key = presentedKey(headers) ?? elsewhere;
     if (key === undefined) return noKeyPassed();
     if (accepted.has(key)) return keyHolder;
     const other = findClient?.(key);
@@ -63,10 +63,6 @@ function presentedKey(headers: IncomingHttpHeaders): string | undefined {
   return undefined;
 }
 
-function offeredKey(offered: readonly string[] | undefined): string | undefined {
-  return offered?.find((protocol) => protocol.startsWith(KEY_SUBPROTOCOL))?.slice(KEY_SUBPROTOCOL.length);
-}
-
 /**
  * Prefix of a key in Sec-WebSocket-Protocol, as OpenAI defines it: browsers cannot set other
  * headers for a WebSocket.
@@ -77,6 +73,12 @@ export const KEY_SUBPROTOCOL = 'openai-insecure-api-key.';
 export function subprotocols(headers: IncomingHttpHeaders): readonly string[] {
   const offered = headers['sec-websocket-protocol'] ?? '';
   return offered === '' ? [] : offered.split(',').map((protocol) => protocol.trim());
+}
+
+/** Returns the key among the subprotocols of a WebSocket handshake, the only header that browsers can set. */
+export function subprotocolKey(headers: IncomingHttpHeaders): string | undefined {
+  const offered = subprotocols(headers).find((protocol) => protocol.startsWith(KEY_SUBPROTOCOL));
+  return offered?.slice(KEY_SUBPROTOCOL.length);
 }
 
 function withoutScheme(value: string): string {

@@ -2,6 +2,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
+import { plainPath } from '../endpoints/paths.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { checkTransferCoding } from '../exchange/request/request-head.js';
 import { refuse } from '../exchange/answer/refusal.js';
@@ -18,7 +19,8 @@ import { decide, decideWebSocket, type Decision, type RawTask } from './decide.j
 import { flatHeaders, rawRequestHeaders } from './headers.js';
 import { rawMethods, rawTarget, upstreamUrl } from './paths.js';
 import { loadProxyMiddleware } from './proxy-middleware.js';
-import { queryOf, queryText, withPairs } from './query.js';
+import { queryText, withPairs } from './query.js';
+import { queryWithoutKeys } from './query-key.js';
 import { sendRaw } from './raw-call.js';
 import { sendStored } from './stored-response.js';
 import type { UpgradePlan } from './upgrade-request.js';
@@ -38,11 +40,6 @@ export interface RawHandler {
 export interface RawHandlerOptions {
   readonly upstream: Pick<PooledUpstream, 'connectorFor'>;
 }
-
-/** Parameters with the client's key, which Azure's browser clients send in the query. */
-const keyInQuery: ReadonlySet<string> = new Set(['api-key', 'api_key']);
-/** The same for clients of Gemini's API. */
-const GEMINI_KEY = 'key';
 
 /** Makes the handler of raw requests. */
 export function createRawHandler({ upstream }: RawHandlerOptions): RawHandler {
@@ -107,8 +104,7 @@ function taskOf(exchange: Exchange): RawTask {
   const target = rawTarget(url);
   const path = url.split(/[?#]/, 1)[0] ?? '/';
   if (target === undefined) throw noSuchPath(request.method ?? '', path);
-  const isGemini = target.kind === 'provider' && target.family === 'gemini';
-  const query = queryOf(url).filter(({ name }) => !keyInQuery.has(name) && !(isGemini && name === GEMINI_KEY));
+  const query = queryWithoutKeys(plainPath(url), url);
   exchange.clientTimeouts = clientTimeoutsOf(request.headers);
   checkTransferCoding(request.headers);
   const selectionContext = { ...serving, environmentDeployment: serving.settings.environmentDeployment ?? null };

@@ -67,6 +67,16 @@ describe("Google's SDK", () => {
     expect(vendors.take()).toEqual([]);
   });
 
+  it('authenticates a client by its key in the query alone, and rejects a wrong one', async () => {
+    vendors.answers.set(HOST, json({ models: [] }));
+    const status = async (key: string) => (await fetch(`${proxy.url}/gemini/v1beta/models?key=${key}`)).status;
+    expect([await status('sk-wrong'), await status(MASTER_KEY)]).toEqual([401, 200]);
+    const [request, ...others] = vendors.take();
+    expect([request?.line, others]).toEqual([`GET https://${HOST}/v1beta/models`, []]);
+    expect(JSON.stringify(request)).not.toContain(MASTER_KEY);
+    expect(proxy.logged().join('\n')).not.toContain(MASTER_KEY);
+  });
+
   it('does not send a key of the proxy in the query to Google', async () => {
     vendors.answers.set(HOST, json({ models: [] }));
     const url = `${proxy.url}/gemini/v1beta/models?pageSize=5&key=${MASTER_KEY}`;
