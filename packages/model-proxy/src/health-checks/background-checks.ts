@@ -106,7 +106,7 @@ async function checkAll(
     const startedAt = performance.now();
     const result =
       settings.method === 'models'
-        ? await checkList(serving, deployment, lists, signal)
+        ? await checkList(serving, deployment, { lists, log, signal })
         : await checkModel(serving, deployment, signal);
     signal.throwIfAborted();
     store(serving, deployment, result, { settings, log, durationMs: performance.now() - startedAt });
@@ -129,10 +129,14 @@ function store(
   const errorBefore = checks.get(id)?.error ?? null;
   const checkedAt = Date.now();
   checks.set(id, { ...result, checkedAt, durationMs });
-  const { error, status, isChecked } = result;
+  const { error, status, isChecked, provesFailure } = result;
   if (error !== null && errorBefore === null) log.warn('a health check failed', { deployment: id, reason: error });
   if (error === null && errorBefore !== null) log.info('a health check succeeded again', { deployment: id });
   if (error === null || !isChecked) health.failedChecks.remove(id);
   else if (!settings.ignoresTransient || !transient.has(status))
-    health.failedChecks.add(id, checkedAt + settings.staleMs, settings.steersRouting);
+    health.failedChecks.add(id, {
+      until: checkedAt + settings.staleMs,
+      steersRouting: settings.steersRouting,
+      provesFailure,
+    });
 }

@@ -20,6 +20,8 @@ export interface CheckRequest {
   readonly answersJson: boolean;
   /** Maximum size of the answer. */
   readonly maxAnswerMb: number;
+  /** Whether the request is for the list of models, not for the model itself. */
+  readonly isForList: boolean;
 }
 
 /** The parts of the shared state that a check needs. */
@@ -82,6 +84,7 @@ export function modelRequest(serving: CheckState, deployment: Deployment): Check
     selection,
     answersJson: endpoint.answersJson,
     maxAnswerMb: MAX_ANSWER_MB,
+    isForList: false,
   };
 }
 
@@ -123,7 +126,7 @@ export function listRequest(serving: CheckState, deployment: Deployment): CheckR
     timeouts: withTotal(deployment, defaults.modelListTimeoutSeconds),
   };
   const selection = { deployment, modelGroup: modelName, upstreamModel };
-  return { request, selection, answersJson: true, maxAnswerMb: MAX_LIST_MB };
+  return { request, selection, answersJson: true, maxAnswerMb: MAX_LIST_MB, isForList: true };
 }
 
 /** Returns `api_base` without the path of an endpoint, which a complete URL has. */

@@ -1,19 +1,25 @@
 /** Checks whether a deployment works. */
 import { errorOfFailedAnswer } from '../upstream/classify.js';
 import { withoutModelGroup } from '../upstream/model-group.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import { toProxyError } from '../errors/proxy-error.js';
 import { ChunkList } from '../json/chunk-list.js';
 import type { Deployment } from '../providers/deployment.js';
 import type { CheckResult } from '../routing/check-record.js';
 import { listRequest, modelRequest, type CheckRequest, type CheckState } from './check-requests.js';
 
-const HEALTHY: CheckResult = { error: null, status: null, isChecked: true };
+const HEALTHY: CheckResult = { error: null, status: null, isChecked: true, provesFailure: false };
 
 /** Statuses of upstreams that do not show their list of models, at all or with this key. */
 const withoutList: ReadonlySet<number | null> = new Set([403, 404, 405, 501]);
 
-/** Deployments of upstreams that do not show their list. */
-const unlisted = new WeakSet<Deployment>();
+/** Requests to the model need the same key as the list. */
+const WRONG_KEY = 401;
+
+/** Deployments of upstreams that do not show their list → rounds until the next try to read it. */
+const unlisted = new WeakMap<Deployment, number>();
+/** Rounds without a try. The upstream, or the rights of the key, may change. */
+const UNLISTED_ROUNDS = 10;
 
 /** Lists that are being read, by the request. Deployments at one upstream with one key share a list. */
 export type SharedLists = Map<string, Promise<CheckResult>>;
@@ -26,7 +32,7 @@ export async function checkModel(
 ): Promise<CheckResult> {
   try {
     const request = modelRequest(serving, deployment);
-    if (typeof request === 'string') return { error: request, status: null, isChecked: false };
+    if (typeof request === 'string') return { error: request, status: null, isChecked: false, provesFailure: false };
     return await send(serving, request, signal);
   } catch (thrown) {
     return unsent(thrown);
@@ -36,23 +42,38 @@ export async function checkModel(
 /** Makes the result of a request that cannot be made, for example because of a setting. */
 function unsent(thrown: unknown): CheckResult {
   const { message, status } = toProxyError(thrown);
-  return { error: message, status, isChecked: false };
+  return { error: message, status, isChecked: false, provesFailure: false };
+}
+
+/** What the checks of a round share. */
+interface Round {
+  readonly lists: SharedLists;
+  readonly log: Pick<Log, 'info'>;
+  readonly signal: AbortSignal;
 }
 
 /**
  * Checks a deployment by the list of its upstream's models, which costs no tokens. If the upstream
- * does not show its list, sends a request to the model. Never rejects.
+ * does not show its list, sends requests to the model for some rounds. Never rejects.
  */
 export async function checkList(
   serving: CheckState,
   deployment: Deployment,
-  lists: SharedLists,
-  signal: AbortSignal,
+  { lists, log, signal }: Round,
 ): Promise<CheckResult> {
-  if (unlisted.has(deployment)) return checkModel(serving, deployment, signal);
+  const rounds = unlisted.get(deployment) ?? 0;
+  if (rounds > 0) {
+    unlisted.set(deployment, rounds - 1);
+    return checkModel(serving, deployment, signal);
+  }
   const result = await readList(serving, deployment, lists, signal);
   if (!withoutList.has(result.status)) return result;
-  unlisted.add(deployment);
+  if (!unlisted.has(deployment))
+    log.info('an upstream does not show its list of models: health checks send requests that cost tokens', {
+      deployment: deployment.id,
+      status: result.status,
+    });
+  unlisted.set(deployment, UNLISTED_ROUNDS);
   return checkModel(serving, deployment, signal);
 }
 
@@ -84,7 +105,7 @@ async function sendList(serving: CheckState, deployment: Deployment, signal: Abo
 
 /** Sends a request. @param signal aborts it. */
 function send({ upstream }: CheckState, check: CheckRequest, signal?: AbortSignal): Promise<CheckResult> {
-  const { request, selection, answersJson, maxAnswerMb } = check;
+  const { request, selection, answersJson, maxAnswerMb, isForList } = check;
   return new Promise((resolve) => {
     let status = 0;
     let head: readonly string[] = [];
@@ -92,8 +113,18 @@ function send({ upstream }: CheckState, check: CheckRequest, signal?: AbortSigna
     let length = 0;
     const end = (error: string | null, failedStatus: number | null): void => {
       signal?.removeEventListener('abort', abort);
-      resolve(error === null ? HEALTHY : { error: withoutModelGroup(error), status: failedStatus, isChecked: true });
+      const provesFailure = !isForList || status === 0 || status === WRONG_KEY;
+      resolve(
+        error === null
+          ? HEALTHY
+          : { error: withoutModelGroup(error), status: failedStatus, isChecked: true, provesFailure },
+      );
     };
+    const stop = (error: string, failedStatus: number): void => {
+      call.abort();
+      end(error, failedStatus);
+    };
+    const abort = (): void => stop('the proxy has stopped the check', 503);
     const call = upstream.send(request, {
       onHead: (answerStatus, headers) => {
         status = answerStatus;
@@ -102,9 +133,8 @@ function send({ upstream }: CheckState, check: CheckRequest, signal?: AbortSigna
       onData: (chunk) => {
         received.push(chunk);
         length += chunk.length;
-        if (length <= maxAnswerMb * 1_048_576) return;
-        call.abort();
-        end(`the upstream sent more than ${maxAnswerMb} MB in reply to a health check`, 502);
+        if (length > maxAnswerMb * 1_048_576)
+          stop(`the upstream sent more than ${maxAnswerMb} MB in reply to a health check`, 502);
       },
       onEnd: () => {
         const body = Buffer.concat(received.chunks);
@@ -116,10 +146,6 @@ function send({ upstream }: CheckState, check: CheckRequest, signal?: AbortSigna
       },
       onError: (error) => end(error.message, error.status),
     });
-    const abort = (): void => {
-      call.abort();
-      end('the proxy has stopped the check', 503);
-    };
     signal?.addEventListener('abort', abort);
     if (signal?.aborted === true) abort();
   });

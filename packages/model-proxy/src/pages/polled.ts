@@ -54,7 +54,7 @@ const readiness: PolledPage = {
 function unreadiness({ isDraining, settings, health }: SharedState): string | undefined {
   if (isDraining()) return 'draining';
   if (settings.deployments.length === 0) return 'no models';
-  const canServe = settings.deployments.some(({ id }) => health.coolingMs(id) === 0 && !health.failedChecks.has(id));
+  const canServe = settings.deployments.some(({ id }) => health.coolingMs(id) === 0 && !health.failedChecks.isDown(id));
   return canServe ? undefined : 'all deployments cool down or fail their health checks';
 }
 

@@ -8,6 +8,8 @@ export interface CheckResult {
   readonly status: number | null;
   /** Whether a request was sent. Some models cannot be checked. */
   readonly isChecked: boolean;
+  /** Whether requests to the model would fail, too. An upstream may serve its models but not their list. */
+  readonly provesFailure: boolean;
 }
 
 /** The result of a check in the background. */

@@ -152,22 +152,22 @@ describe('a failed check', () => {
 
   it('moves requests to other deployments until it is too old', () => {
     const { clock, health } = setUp();
-    health.failedChecks.add('a', clock.now + 1000, true);
+    health.failedChecks.add('a', { until: clock.now + 1000, steersRouting: true, provesFailure: true });
     expect(select(health)).toBe('b');
     clock.now += 1000;
-    expect([health.failedChecks.has('a'), select(health)]).toEqual([false, 'a']);
+    expect([health.failedChecks.isDown('a'), select(health)]).toEqual([false, 'a']);
   });
 
   it('counts less than a failed request', () => {
     const { clock, health, fail } = setUp();
-    health.failedChecks.add('a', clock.now + 60_000, true);
+    health.failedChecks.add('a', { until: clock.now + 60_000, steersRouting: true, provesFailure: true });
     fail('rateLimit', {}, 'b');
     expect(select(health)).toBe('a');
   });
 
   it('only informs if it must not change the choice', () => {
     const { clock, health } = setUp();
-    health.failedChecks.add('a', clock.now + 1000, false);
-    expect([health.failedChecks.has('a'), select(health)]).toEqual([true, 'a']);
+    health.failedChecks.add('a', { until: clock.now + 1000, steersRouting: false, provesFailure: true });
+    expect([health.failedChecks.isDown('a'), select(health)]).toEqual([true, 'a']);
   });
 });

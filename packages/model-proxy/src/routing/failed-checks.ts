@@ -1,17 +1,23 @@
 /** Remembers which deployments fail their checks in the background. */
 
+/** A failed check. */
+interface FailedCheck {
+  /** When the result no longer counts, in milliseconds. */
+  readonly until: number;
+  /** Whether requests prefer other deployments until then. */
+  readonly steersRouting: boolean;
+  /** {@link CheckResult.provesFailure}. */
+  readonly provesFailure: boolean;
+}
+
 /** The failed checks of all deployments, by deployment id. */
 export interface FailedChecks {
-  /**
-   * A check has failed.
-   * @param until when the result no longer counts, in milliseconds.
-   * @param steersRouting whether requests prefer other deployments until then.
-   */
-  add(id: string, until: number, steersRouting: boolean): void;
+  /** A check has failed. */
+  add(id: string, failed: FailedCheck): void;
   /** A check or a request has succeeded, or earlier checks no longer count. */
   remove(id: string): void;
-  /** Returns whether the last check failed, and no request has succeeded since. */
-  has(id: string): boolean;
+  /** Returns whether the last check proves that requests fail, and no request has succeeded since. */
+  isDown(id: string): boolean;
   /** Returns whether requests prefer other deployments because of a failed check. */
   isAvoided(id: string): boolean;
   /** Whether no check has failed. */
@@ -20,13 +26,16 @@ export interface FailedChecks {
 
 /** Creates the state without failed checks. @param now returns the time in milliseconds. */
 export function createFailedChecks(now: () => number): FailedChecks {
-  const failed = new Map<string, { readonly until: number; readonly steersRouting: boolean }>();
-  const has = (id: string) => (failed.get(id)?.until ?? 0) > now();
+  const failed = new Map<string, FailedCheck>();
+  const counts = (id: string, member: 'steersRouting' | 'provesFailure') => {
+    const check = failed.get(id);
+    return check?.[member] === true && check.until > now();
+  };
   return {
-    add: (id, until, steersRouting) => void failed.set(id, { until, steersRouting }),
+    add: (id, check) => void failed.set(id, check),
     remove: (id) => void failed.delete(id),
-    has,
-    isAvoided: (id) => failed.get(id)?.steersRouting === true && has(id),
+    isDown: (id) => counts(id, 'provesFailure'),
+    isAvoided: (id) => counts(id, 'steersRouting'),
     get isEmpty() {
       return failed.size === 0;
     },

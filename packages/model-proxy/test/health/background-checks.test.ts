@@ -55,6 +55,24 @@ describe('background_health_checks', () => {
     for (const { url, body } of others) expect([url, JSON.parse(body)]).toEqual(['/v1/chat/completions', expected]);
   });
 
+  it('try the list again later, and log once that they cost tokens', async () => {
+    const { proxy, upstreams } = await setUp([{ behavior: 'unlisted' }], {
+      general_settings: { ...OFTEN, health_check_interval: 0.1 },
+    });
+    const [upstream] = upstreams;
+    const listCount = () => upstream?.requests.filter(({ url }) => url === '/v1/models').length ?? 0;
+    const untilLists = (count: number) =>
+      waitFor(
+        () => (listCount() >= count ? true : undefined),
+        () => `${listCount()} requests for lists`,
+      );
+    await untilLists(2);
+    if (upstream !== undefined) upstream.behavior = 'works';
+    await untilLists(4);
+    expect(upstream?.requests.slice(-2).map(({ url }) => url)).toEqual(['/v1/models', '/v1/models']);
+    expect(proxy.logged().filter((line) => line.includes('does not show its list of models'))).toHaveLength(1);
+  });
+
   it('report hanging, resetting, lying, missing and untrusted upstreams', async () => {
     const untrusted = await TestUpstream.start();
     const { proxy } = await setUp(
@@ -233,7 +251,7 @@ describe('enable_health_check_routing', () => {
 
   it('uses all deployments if all checks fail, and a success overrides a failed check', async () => {
     const { proxy, askMany, upstreams } = await setUp(
-      [{ behavior: 'garbage' }, { behavior: 'garbage' }],
+      [{ behavior: 'reset' }, { behavior: { status: 401 } }],
       steering(ONCE),
     );
     await waitForHealth(proxy, '', '0 1');
@@ -267,7 +285,7 @@ describe('/health/readiness', () => {
   const setUp = useSetups();
 
   it('answers 503 while no deployment can serve', async () => {
-    const { proxy, upstreams } = await setUp([{ behavior: { status: 503 } }, { behavior: { status: 401 } }], {
+    const { proxy, upstreams } = await setUp([{ behavior: 'reset' }, { behavior: { status: 401 } }], {
       general_settings: OFTEN,
     });
     const waitForStatus = (wanted: number) =>
@@ -282,6 +300,21 @@ describe('/health/readiness', () => {
     const [first] = upstreams;
     if (first !== undefined) first.behavior = 'works';
     expect(await waitForStatus(200)).toMatchObject({ status: 'healthy' });
+  });
+
+  it('answers 200 while upstreams fail only to list their models', async () => {
+    const { proxy, ask } = await setUp([{ behavior: 'broken list' }], { general_settings: ONCE });
+    await waitForHealth(proxy, '', '0');
+    expect((await read(proxy, '/health/readiness')).status).toBe(200);
+    expect((await ask()).status).toBe(200);
+  });
+
+  it('answers 503 while all checks by requests to the models fail', async () => {
+    const { proxy } = await setUp([{ behavior: { status: 503 } }], {
+      general_settings: { ...ONCE, health_check_method: 'completion' },
+    });
+    await waitForHealth(proxy, '', '0');
+    expect((await read(proxy, '/health/readiness')).status).toBe(503);
   });
 
   it('answers 503 while all deployments cool down', async () => {

@@ -10,6 +10,7 @@ export type Behavior =
   | 'half' // announces a long answer, sends some bytes, and resets the connection
   | 'garbage' // answers 200 with a text
   | 'unlisted' // works, but has no list of models
+  | 'broken list' // works, but fails to list its models
   | StreamBehavior
   | {
       readonly status: number;
@@ -104,6 +105,10 @@ function behave(behavior: Behavior, request: IncomingMessage, response: ServerRe
   }
   if (behavior === 'unlisted' && request.method === 'GET') {
     response.writeHead(404, { 'content-type': 'text/plain' }).end('Not Found');
+    return;
+  }
+  if (behavior === 'broken list' && request.method === 'GET') {
+    response.writeHead(500, { 'content-type': 'text/plain' }).end('Internal Server Error');
     return;
   }
   if (typeof behavior === 'object' && 'events' in behavior) {

@@ -21,7 +21,8 @@ general_settings:
 - A check reads the list of the upstream's models (\`GET {api_base}/models\`), which costs no tokens. It
   proves that the upstream answers and accepts the key. It does not prove that the model works.
 - If the upstream does not show its list (403, 404, 405 or 501), a check sends a request for one token.
-  \`health_check_method: completion\` does this for all deployments.
+  \`health_check_method: completion\` does this for all deployments. After 10 rounds, the check reads the
+  list again. The log has one line about each such deployment, because these requests cost tokens.
 - Deployments with the same address and key share one request in each round.
 - The proxy starts at most 200 checks per second, so a round with 10,000 deployments takes a minute.
 - A check ends after ${defaults.modelListTimeoutSeconds} s, and after ${defaults.healthCheckTimeoutSeconds} s if it sends a request to the model.
@@ -48,7 +49,8 @@ These members of \`model_info\` are for the checks of one deployment:
 
 - \`draining\`: the proxy shuts down.
 - \`no models\`: the configuration has none that can be served.
-- \`all deployments cool down or fail their health checks\`
+- \`all deployments cool down or fail their health checks\`. A list of models that fails counts only if the
+  upstream does not answer or answers 401, because the models may work.
 
 \`db\` is \`disconnected\` while the [store](../guides/keys.md) does not answer. The status stays 200, because
 the proxy continues to serve requests with the keys in memory. \`/metrics\` shows
