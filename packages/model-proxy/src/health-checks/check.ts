@@ -125,25 +125,35 @@ function send({ upstream }: CheckState, check: CheckRequest, signal?: AbortSigna
       end(error, failedStatus);
     };
     const abort = (): void => stop('the proxy has stopped the check', 503);
+    // The upstream client does not catch exceptions, and the check would never end.
+    const caught =
+      <Values extends unknown[]>(handle: (...values: Values) => void) =>
+      (...values: Values): void => {
+        try {
+          handle(...values);
+        } catch (thrown) {
+          stop(`reading the answer to a health check: ${toProxyError(thrown).message}`, 500);
+        }
+      };
     const call = upstream.send(request, {
-      onHead: (answerStatus, headers) => {
+      onHead: caught((answerStatus: number, headers: readonly string[]) => {
         status = answerStatus;
         head = headers;
-      },
-      onData: (chunk) => {
+      }),
+      onData: caught((chunk: Buffer) => {
         received.push(chunk);
         length += chunk.length;
         if (length > maxAnswerMb * 1_048_576)
           stop(`the upstream sent more than ${maxAnswerMb} MB in reply to a health check`, 502);
-      },
-      onEnd: () => {
+      }),
+      onEnd: caught(() => {
         const body = Buffer.concat(received.chunks);
         if (status < 200 || status >= 300) {
           end(errorOfFailedAnswer(status, head, body, selection).message, status);
         } else if (answersJson && !isJsonObject(body)) {
           end(`the upstream answered ${status}, but its answer is not JSON: is api_base right?`, 502);
         } else end(null, null);
-      },
+      }),
       onError: (error) => end(error.message, error.status),
     });
     signal?.addEventListener('abort', abort);
