@@ -35,7 +35,17 @@ const layers = {
   'bmc-daemon': [
     ['cli.ts', 'cli/'],
     ['daemon.ts', 'doctor/'],
-    ['app.ts', 'core-services.ts', 'host-metrics.ts', 'machine-scope.ts', 'metrics.ts', 'opened-features.ts', 'pages/'],
+    [
+      'app.ts',
+      'core-services.ts',
+      'host-metrics.ts',
+      'machine-scope.ts',
+      'metrics.ts',
+      'open-app.ts',
+      'opened-features.ts',
+      'pages/',
+      'web-socket-metrics.ts',
+    ],
     ['features.ts'],
     features.map((folder) => `${folder}/feature.ts`),
     ['feature.ts'],

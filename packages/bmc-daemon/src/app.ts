@@ -7,24 +7,37 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { Duplex } from 'node:stream';
 import { acceptableId, hasOneHost } from '@rackless/daemon/http/request-head.js';
+import { upgradeResponse } from '@rackless/daemon/http/upgrade-response.js';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
-import { createMetrics } from './metrics.js';
+import { createMetrics, type Metrics } from './metrics.js';
 import { createPages, type PagesDriver } from './pages/routes.js';
 import type { AnnotateOptions } from './redfish/annotate.js';
 import { emptyAnswer, errorAnswer, send, type Answer } from './redfish/answer.js';
-import type { Authenticate } from './redfish/authenticate.js';
+import type { Authenticate, Follow } from './redfish/authenticate.js';
 import { redfishError } from './redfish/messages/errors.js';
 import { createPipeline, type Outcome, type Pipeline, type Scoping } from './redfish/pipeline.js';
 import { answerClientError } from './redfish/messages/raw-errors.js';
 import type { Resource } from './redfish/resource.js';
 import type { ChangeListener } from './redfish/exchange.js';
+import { createRouter } from './redfish/router.js';
 import type { StreamDefinition } from './redfish/stream.js';
+import type { WebSocketDefinition } from './redfish/web-socket.js';
+import { readSubprotocolToken } from './redfish/web-sockets/handshake.js';
+import type { WebSocketLimits } from './redfish/web-sockets/limits.js';
+import { WebSockets } from './redfish/web-sockets/web-sockets.js';
 
-interface AppOptions<Services> extends AnnotateOptions {
+/** The parts of an app. */
+export interface AppOptions<Services> extends AnnotateOptions {
   readonly resources: readonly Resource<Services>[];
   /** Default: none. */
   readonly streams?: readonly StreamDefinition<Services>[];
+  /** Default: none. */
+  readonly webSockets?: readonly WebSocketDefinition<Services>[];
+  /** Changes of the default limits. */
+  readonly webSocketLimits?: Partial<WebSocketLimits>;
+  /** Follows the clients of WebSockets. Default: their identity never changes. */
+  readonly follow?: Follow;
   /** Called after each successful write. */
   readonly onChange?: ChangeListener;
   readonly services: Services;
@@ -46,6 +59,12 @@ export interface App {
   readonly clientError: (error: NodeJS.ErrnoException, socket: Duplex) => void;
   /** The handler for plain HTTP at the HTTPS port: redirects to HTTPS. */
   readonly redirect: (request: IncomingMessage, response: ServerResponse) => void;
+  /** The handler for `server.on('upgrade')`: answers the handshakes of WebSockets. */
+  readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+  /** Returns whether the app has a WebSocket at the path of a request. */
+  readonly isWebSocket: (request: IncomingMessage) => boolean;
+  /** Ends all WebSockets. */
+  endWebSockets(): void;
   /** Releases the app's resources. Does not close the server, the driver or the log. */
   close(): void;
 }
@@ -55,9 +74,10 @@ export interface App {
  * @throws {Error} if two resources have the same path.
  */
 export function createApp<Services>(options: AppOptions<Services>): App {
-  const { driver, log, scoping } = options;
+  const { driver, log, scoping, webSockets = [] } = options;
   const metrics = createMetrics(driver);
-  const redfish = createPipeline(options);
+  const sockets = createSockets(options, metrics);
+  const redfish = createPipeline({ ...options, webSockets: { definitions: webSockets, sockets } });
   const driverFor = (request: IncomingMessage): PagesDriver => {
     const scope = scoping?.scopeOf(request) ?? null;
     return scope === null || scoping === undefined ? driver : scoping.servicesOf(scope).driver;
@@ -97,6 +117,17 @@ export function createApp<Services>(options: AppOptions<Services>): App {
       finish({ route: 'unmatched', status: 500, user: null, error });
     });
   };
+  return {
+    handler,
+    ...createRejections(log, nextId),
+    ...createUpgrade(webSockets, handler),
+    endWebSockets: () => sockets.close(),
+    close: () => metrics.clear(),
+  };
+}
+
+/** Creates the handlers of connections without a valid request. */
+function createRejections(log: Log, nextId: () => string): Pick<App, 'clientError' | 'redirect'> {
   const clientError = (error: NodeJS.ErrnoException, socket: Duplex): void => {
     const status = answerClientError(error, socket);
     if (status === undefined) return;
@@ -127,7 +158,42 @@ export function createApp<Services>(options: AppOptions<Services>): App {
       refused: 'no TLS',
     });
   };
-  return { handler, clientError, redirect, close: () => metrics.clear() };
+  return { clientError, redirect };
+}
+
+/** Creates the set of open WebSockets. The log and the metrics have each of them. */
+function createSockets<Services>(
+  { follow, log, webSocketLimits: limits = {} }: AppOptions<Services>,
+  { webSockets }: Metrics,
+): WebSockets {
+  return new WebSockets({
+    limits,
+    ...(follow === undefined ? {} : { follow }),
+    onOpen: (route) => webSockets.opened(route),
+    onEnd: (end) => {
+      webSockets.ended(end);
+      const { route: _route, ...fields } = end;
+      log.info('a WebSocket ended', fields);
+    },
+  });
+}
+
+/** Creates the handlers of handshakes, which go through the same pipeline as all requests. */
+function createUpgrade<Services>(
+  webSockets: readonly WebSocketDefinition<Services>[],
+  handler: App['handler'],
+): Pick<App, 'upgrade' | 'isWebSocket'> {
+  const router = createRouter(webSockets.map(({ uri }) => ({ template: uri, target: uri })));
+  return {
+    upgrade: (request, socket, head) => {
+      const response = upgradeResponse(request, socket);
+      if (response === undefined) return;
+      if (head.length > 0) socket.unshift(head);
+      readSubprotocolToken(request);
+      handler(request, response);
+    },
+    isWebSocket: (request) => router.match(pathOf(originForm(request))) !== undefined,
+  };
 }
 
 /** Makes the redirect. A 308 keeps the method and the body (RFC 9110 §15.4.9). */

@@ -4,23 +4,20 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import { fileReason } from '@rackless/daemon/files/text-file.js';
 import { lockFolder } from '@rackless/daemon/files/folder-lock.js';
 import { loadTls, TlsFilesError, type TlsOptions } from '@rackless/daemon/network/tls.js';
-import { createApp, type App } from './app.js';
+import type { App } from './app.js';
 import type { Environment } from './config/environment.js';
 import type { SettingKey, Settings } from './config/settings.js';
 import { defaultStateDir } from './config/state-folder.js';
 import { createCoreServices } from './core-services.js';
 import type { HypervisorDriver } from './drivers/driver.js';
-import { resourcesOf, streams, type AllServices } from './features.js';
+import { resourcesOf } from './features.js';
 import { createNameServers } from './host/name-lookup.js';
 import type { OpenedDriver } from './hypervisors/driver-context.js';
 import type { MachineFile } from './hypervisors/fake-machines/machine-file.js';
 import { createDriver } from './hypervisors/index.js';
-import { machineScoping } from './machine-scope.js';
+import { openApp } from './open-app.js';
 import { openFeatures, type OpenedFeatures } from './opened-features.js';
-import { withoutLogin, type Authenticate } from './redfish/authenticate.js';
-import type { Resource } from './redfish/resource.js';
 import { reloadSettings, tlsFilesOf, type CheckedSettings } from './reload.js';
-import { currentUri } from './resources/current-uri.js';
 import { selectFeatures } from './resources/feature-set.js';
 import type { Offers } from './resources/services.js';
 import { openSharedStore, type SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
@@ -28,7 +25,6 @@ import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailabl
 import { uuidOf } from './service-uuid.js';
 import { StartError } from './start-error.js';
 import { StateFileError } from './state-file.js';
-import { version } from './version.js';
 
 interface DaemonOptions {
   readonly settings: Settings;
@@ -202,47 +198,13 @@ async function openService(
     const setTls = (next: TlsOptions): void => present.setTls(next);
     const shared = { settings, origins, stateDir, store, log, nameServers, tls, setTls, resources: served };
     features = await openFeatures(shared, core);
-    const authenticate = authenticationOf(features.services, { settings, origins });
-    return { driver, setHosts, store, features, app: openApp(served, features, authenticate, { settings, log }) };
+    return { driver, setHosts, store, features, app: openApp(served, features, { settings, origins, log }) };
   } catch (error) {
     await features?.close();
     await driver.close();
     if (error instanceof StateFileError) throw startError(origins, 'stateDir', error);
     throw error;
   }
-}
-
-/** @throws {StartError} if the settings ask for accounts and there is no such feature. */
-function authenticationOf(
-  { access }: Offers,
-  { settings, origins }: Pick<DaemonOptions, 'settings' | 'origins'>,
-): Authenticate {
-  if (access !== null) return access.authenticate;
-  if (settings.authFile === null) return withoutLogin;
-  throw new StartError(`${origins.authFile}: EMULATOR_AUTH_FILE is set, and this build has no accounts`);
-}
-
-function openApp(
-  resources: readonly Resource<AllServices>[],
-  features: OpenedFeatures,
-  authenticate: Authenticate,
-  { settings, log }: Pick<DaemonOptions, 'settings' | 'log'>,
-): App {
-  const { services } = features;
-  return createApp<AllServices>({
-    resources,
-    // A stream is available only if its resource is.
-    streams: streams.filter(({ entity }) => resources.some((resource) => resource.entity === entity)),
-    services,
-    scoping: machineScoping(features),
-    onChange: features.onWrite,
-    authenticate,
-    strict: settings.dmtfStrict,
-    currentUri: (uri) => currentUri(uri, settings),
-    log,
-    driver: services.driver,
-    version,
-  });
 }
 
 /** Opens the listener. If it fails, closes the service. @throws {StartError} */
@@ -259,6 +221,8 @@ async function listen(
       ...(tls === undefined ? {} : { tls }),
       handle: app.handler,
       onClientError: app.clientError,
+      onUpgrade: app.upgrade,
+      isUpgradable: app.isWebSocket,
       onPlainHttp: app.redirect,
       onError: (error) => log.error('accepting a connection failed', { error }),
     });
@@ -273,10 +237,11 @@ async function listen(
 }
 
 /**
- * Closes the service. Running requests need the host, so the driver closes after them. Streams would
- * never end, so features stop at once.
+ * Closes the service. Running requests need the host, so the driver closes after them. Streams and
+ * WebSockets would never end, so they and the features stop at once.
  */
 async function close({ driver, features, app, store }: Service, listener: Listener, waitMs: number): Promise<void> {
+  app.endWebSockets();
   await Promise.all([listener.close(waitMs), features.stop()]);
   await features.close();
   await driver.close();

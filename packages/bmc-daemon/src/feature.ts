@@ -10,6 +10,7 @@ import type { NameServers } from './host/name-lookup.js';
 import type { ChangeListener } from './redfish/exchange.js';
 import type { Awaitable, Resource } from './redfish/resource.js';
 import type { StreamDefinition } from './redfish/stream.js';
+import type { WebSocketDefinition } from './redfish/web-socket.js';
 import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import type { Services, ServicesWith } from './resources/services.js';
 
@@ -96,6 +97,7 @@ export interface OpenFeature<Own extends object> {
 export interface Feature<Own extends object> {
   readonly resources: readonly Resource<ServicesWith<Own>>[];
   readonly streams?: readonly StreamDefinition<ServicesWith<Own>>[];
+  readonly webSockets?: readonly WebSocketDefinition<ServicesWith<Own>>[];
   /** Returns the resources for a driver; none if it lacks what the feature needs. Default: all. */
   readonly resourcesOf?: (driver: HypervisorDriver) => readonly Resource<ServicesWith<Own>>[];
   /**

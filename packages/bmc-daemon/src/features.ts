@@ -11,6 +11,7 @@ import type { Feature } from './feature.js';
 import { managerNetwork } from './manager-network/feature.js';
 import type { Resource } from './redfish/resource.js';
 import type { StreamDefinition } from './redfish/stream.js';
+import type { WebSocketDefinition } from './redfish/web-socket.js';
 import { coreResources, coreResourcesOf } from './resources/index.js';
 import { jsonSchemaResources } from './resources/service/json-schema.js';
 import type { ServicesWith } from './resources/services.js';
@@ -69,4 +70,9 @@ function withSchemas(some: readonly Resource<AllServices>[]): readonly Resource<
 /** The URIs that answer with a stream. */
 export const streams: readonly StreamDefinition<AllServices>[] = features.flatMap(
   (feature): readonly StreamDefinition<AllServices>[] => feature.streams ?? [],
+);
+
+/** The URIs that answer with a WebSocket. */
+export const webSockets: readonly WebSocketDefinition<AllServices>[] = features.flatMap(
+  (feature): readonly WebSocketDefinition<AllServices>[] => feature.webSockets ?? [],
 );

@@ -5,6 +5,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { HypervisorDriver } from './drivers/driver.js';
 import { registerHostMetrics } from './host-metrics.js';
+import { registerWebSocketMetrics, type WebSocketMetrics } from './web-socket-metrics.js';
 
 /** The metrics of one app. */
 export interface Metrics {
@@ -14,6 +15,8 @@ export interface Metrics {
    *   is unbounded.
    */
   requestStarted(method: string): (route: string, status: number, seconds: number) => void;
+  /** Counts WebSockets. */
+  readonly webSockets: WebSocketMetrics;
   /** Returns the metrics as text, with its content type. */
   expose(): Promise<{ readonly contentType: string; readonly text: string }>;
   /** Removes all metrics. Call it when the app closes. */
@@ -65,6 +68,7 @@ export function createMetrics(driver: Pick<HypervisorDriver, 'ping' | 'hosts'>):
     },
   });
 
+  const webSockets = registerWebSocketMetrics(register);
   const readHostMetrics = driver.hosts === undefined ? undefined : registerHostMetrics(driver.hosts, register);
 
   return {
@@ -76,6 +80,7 @@ export function createMetrics(driver: Pick<HypervisorDriver, 'ping' | 'hosts'>):
         duration.observe({ method, route }, seconds);
       };
     },
+    webSockets,
     expose: async () => {
       await readHostMetrics?.();
       return { contentType: register.contentType, text: await register.metrics() };

@@ -1,7 +1,7 @@
 /** Answers WebSocket handshakes. */
-import { ServerResponse, type IncomingMessage } from 'node:http';
-import { Socket } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { upgradeResponse } from '@rackless/daemon/http/upgrade-response.js';
 import { subprotocolKey } from './auth/client-keys.js';
 import { authorize, headFault, type PassThrough } from './dispatch.js';
 import { plainPath } from './endpoints/paths.js';
@@ -23,25 +23,8 @@ type Begin = (request: IncomingMessage, response: ServerResponse, clientWaits: b
  */
 export function createUpgrade(begin: Begin, passThrough: PassThrough | undefined) {
   return (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-    // Node declares a Duplex, but its http and https servers always pass a Socket.
-    if (!(socket instanceof Socket)) {
-      socket.destroy();
-      return;
-    }
-    socket.on('error', () => socket.destroy());
-    const response = new ServerResponse(request);
-    try {
-      response.assignSocket(socket);
-    } catch {
-      // An earlier request of this connection has no answer yet. Browsers and SDKs never send a
-      // handshake before that answer.
-      socket.destroy();
-      return;
-    }
-    response.on('finish', () => socket.destroySoon());
-    // Node's server emits this event for its own responses. Without the event, an answer above 64 KB
-    // would wait forever.
-    socket.on('drain', () => response.emit('drain'));
+    const response = upgradeResponse(request, socket);
+    if (response === undefined) return;
     const exchange = begin(request, response, true);
     const path = plainPath(request.url ?? '/');
     try {
@@ -55,7 +38,7 @@ export function createUpgrade(begin: Begin, passThrough: PassThrough | undefined
         // A session may name its user only in its events, after it has opened.
         else if (exchange.serving.settings.enforceUserParam) refuse(exchange, userParamUncheckable(path));
         else if (authorize(exchange, false, keyBeside(request, path)))
-          admitClient(exchange, () => passThrough.upgrade(exchange, socket, head));
+          admitClient(exchange, () => passThrough.upgrade(exchange, request.socket, head));
       }
     } catch (error) {
       breakOff(exchange, toProxyError(error));

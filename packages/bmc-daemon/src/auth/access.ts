@@ -8,6 +8,7 @@ import type { StateFile } from '../state-file.js';
 import type { AccessSettings, AccessState } from './access-state.js';
 import { createAccounts, type Accounts } from './accounts.js';
 import { createAuthentication, createOpenAuthentication } from './authenticate.js';
+import { createFollow } from './follow.js';
 import { createLogin, type LoginOptions } from './login.js';
 import type { PreparePasswordEdit } from './account-files.js';
 import { preparePasswordFile } from '../password-file/password-file-writer.js';
@@ -92,6 +93,7 @@ export function openAccess(options: AccessOptions): Access {
     const sessions = sessionsWith(() => NO_ACCOUNT_HASH);
     return withSettings(settings, {
       authenticate: syncBeforeAuthentication(createOpenAuthentication(sessions), shared),
+      follow: createFollow(null, sessions),
       accounts: null,
       roles: shareRoles(
         createRoles(state, () => false),
@@ -131,6 +133,7 @@ export function openAccess(options: AccessOptions): Access {
   const authenticate = createAuthentication({ accounts, sessions, login, settings: () => state.state.settings });
   return withSettings(settings, {
     authenticate: syncBeforeAuthentication(authenticate, shared),
+    follow: createFollow(accounts, sessions),
     accounts: shareAccounts(accounts, shared),
     roles: shareRoles(
       createRoles(state, (user) => accounts.find(user) !== undefined),

@@ -18,6 +18,8 @@ export interface Answer {
   readonly body: string | undefined;
   /** Replaces the body: writes to the open response until the client disconnects. */
   readonly stream?: StreamSource;
+  /** Replaces everything: takes over the connection of the response. */
+  readonly upgrade?: (response: ServerResponse, requestId: string) => void;
 }
 
 /**
@@ -99,6 +101,10 @@ export function stringify(value: JsonObject): string {
  * @param requestId the value of X-Request-Id.
  */
 export function send(response: ServerResponse, answer: Answer, requestId: string): void {
+  if (answer.upgrade !== undefined) {
+    answer.upgrade(response, requestId);
+    return;
+  }
   response.writeHead(answer.status, [...answer.headers, 'X-Request-Id', requestId]);
   if (answer.stream !== undefined) {
     // The client must see that the stream is open before the first event.

@@ -38,6 +38,12 @@ export interface Refusal {
  */
 export type Authenticate = (request: IncomingMessage) => Awaitable<Authenticated | Refusal>;
 
+/**
+ * Returns a function that returns the current identity of a client that logged in earlier;
+ * undefined if its session has ended, or its account is disabled, removed or has another password.
+ */
+export type Follow = (client: Pick<Authenticated, 'user' | 'session'>) => () => Authenticated | undefined;
+
 /** The client of a service without AUTH_FILE: it has all privileges. */
 export const openClient: Authenticated = {
   user: null,

@@ -1,6 +1,6 @@
 /**
- * Creates the endpoints of resources, documents and streams: the operation of each method of a
- * path.
+ * Creates the endpoints of resources, documents, streams and WebSockets: the operation of each
+ * method of a path.
  */
 import { bytesAnswer, emptyAnswer, streamAnswer } from './answer.js';
 import { guardOf, type Guard } from './authorize.js';
@@ -14,6 +14,9 @@ import { createRenderer, type Renderer } from './rendering.js';
 import { actionUri, type Awaitable, type Params, type Resource, type ResourceRequest } from './resource.js';
 import { accepts, type StreamDefinition } from './stream.js';
 import type { EndpointOptions, Operation } from './operation.js';
+import type { WebSocketDefinition } from './web-socket.js';
+import { checkHandshake } from './web-sockets/handshake.js';
+import type { WebSockets } from './web-sockets/web-sockets.js';
 import { actionOperation, writeOperations } from './write/write.js';
 
 /** A resource as an object, to which a query ($filter, $expand, …) is applied. */
@@ -208,6 +211,36 @@ export function streamEndpoint<Services>(
       operations: new Map([['GET', get]]),
       isCollection: false,
       ownQuery: stream.query ?? [],
+    },
+  };
+}
+
+/** Returns the endpoint of a WebSocket. */
+export function webSocketEndpoint<Services>(
+  webSocket: WebSocketDefinition<Services>,
+  { viewOf, sockets }: Pick<EndpointOptions<Services>, 'viewOf'> & { readonly sockets: WebSockets },
+): PathEndpoint {
+  const { uri, entity, privilegesOf, maxPerMachine } = webSocket;
+  const guardOfMethod = guardOf(entity, uri);
+  const guard: Guard = (identity, _method, isOwn) => guardOfMethod(identity, privilegesOf, isOwn);
+  const get: Operation = async (exchange, params) => {
+    checkHandshake(exchange.request);
+    const { services } = viewOf(exchange);
+    const { requester } = exchange;
+    return sockets.answer(exchange, { route: uri, guard, maxPerMachine }, () =>
+      webSocket.open({ params, services, requester }),
+    );
+  };
+  return {
+    template: uri,
+    target: {
+      route: uri,
+      openMethods: noMethods,
+      guard,
+      isOwn: () => false,
+      allow: 'GET',
+      operations: new Map([['GET', get]]),
+      isCollection: false,
     },
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Rejects writes that a web page sends from an operator's browser (cross-site request forgery). The
+ * Rejects writes and WebSockets of web pages of other sites (cross-site request forgery). The
  * browser adds stored credentials for this service to requests of any page. A page can also send a
  * body without a Content-Type, and the browser then makes no preflight request. So a check of
  * Content-Type is not enough.
@@ -7,6 +7,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
+import { isWebSocketRequest } from '@rackless/daemon/http/upgrade-response.js';
 import { RedfishError } from './messages/errors.js';
 import { message, withDetail } from './messages/messages.js';
 
@@ -14,16 +15,16 @@ import { message, withDetail } from './messages/messages.js';
 export const safeMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Rejects a write by a page of another site. A browser names the page's site in `Origin` (RFC
+ * Rejects a write or a WebSocket of a page of another site. A browser names the page's site in `Origin` (RFC
  * 6454); other clients send no such header. Pages cannot have the schemes of browser extensions, so
  * an extension may write.
  * @throws {RedfishError} 403.
  */
-export function checkOrigin({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): void {
-  const { origin, host, 'x-forwarded-host': forwarded, 'sec-fetch-site': relation } = headers;
+export function checkOrigin(request: Pick<IncomingMessage, 'method' | 'headers'>): void {
+  const { origin, host, 'x-forwarded-host': forwarded, 'sec-fetch-site': relation } = request.headers;
   // A page cannot set X-Forwarded-Host or Sec-Fetch-Site. A proxy may replace Host; the browser
   // compares with the original host.
-  if (origin === undefined || safeMethods.has(method) || relation === 'same-origin') return;
+  if (origin === undefined || isRead(request) || relation === 'same-origin') return;
   const site = siteOf(origin);
   if ([host, forwarded].some((name) => String(name).toLowerCase() === site)) return;
   // Another scheme than http and https is that of a browser extension. The origin of a page without a
@@ -33,22 +34,30 @@ export function checkOrigin({ method, headers }: Pick<IncomingMessage, 'method' 
 }
 
 /**
- * For a service without login: rejects a write by a page whose host name is not a name of this
+ * For a service without login: rejects a write or a WebSocket of a page whose host name is not a name of this
  * host. A page can point its own name to this service (DNS rebinding), and the browser then sees
  * one site. Names of this host are `localhost`, the names below it, its host name and every IP
  * address: a page cannot point an address to another host. The host name must match exactly,
  * because anyone can register a longer domain that begins with it.
  * @throws {RedfishError} 403.
  */
-export function checkOpenOrigin({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): void {
-  const { origin } = headers;
-  if (origin === undefined || safeMethods.has(method)) return;
+export function checkOpenOrigin(request: Pick<IncomingMessage, 'method' | 'headers'>): void {
+  const { origin } = request.headers;
+  if (origin === undefined || isRead(request)) return;
   const site = siteOf(origin);
   const url = `http://${site}`;
   if (site === null || (URL.canParse(url) && isOwnName(new URL(url).hostname))) return;
   throw crossSite(
     'The request comes from a web page whose host name is not a name of this host. Use an address, or set EMULATOR_AUTH_FILE.',
   );
+}
+
+/**
+ * Returns whether a request only reads. A WebSocket begins with a GET, but browsers open it for any
+ * page, with stored credentials, and the page can read from it and write to it.
+ */
+function isRead({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
+  return safeMethods.has(method) && !isWebSocketRequest({ headers });
 }
 
 /** Returns the host, `www.example.org:8080`; null if the origin is not a web site. */

@@ -18,7 +18,7 @@ import type { ExpansionLimits } from './query/expansion-budget.js';
 import type { View } from './rendering.js';
 import type { Resource } from './resource.js';
 import type { StreamDefinition } from './stream.js';
-import { admit, createTree, type MatchedPath } from './tree.js';
+import { admit, createTree, type MatchedPath, type ServedWebSockets } from './tree.js';
 import { WriteArrivals } from './write/write-arrivals.js';
 
 /** The outcome of a request, for the log and the metrics. */
@@ -41,6 +41,8 @@ interface PipelineOptions<Services> extends AnnotateOptions {
   readonly resources: readonly Resource<Services>[];
   /** Default: none. */
   readonly streams?: readonly StreamDefinition<Services>[];
+  /** Default: none. */
+  readonly webSockets?: ServedWebSockets<Services>;
   readonly services: Services;
   readonly authenticate: Authenticate;
   /** Called after every successful write. */

@@ -17,7 +17,7 @@ export type { Json, JsonObject } from './json.js';
 export type Awaitable<T> = T | Promise<T>;
 
 /** The parameters of a URI template, as a type. */
-type UriParams<Uri extends string> = Uri extends `${string}{${infer Name}}${infer Rest}`
+export type UriParams<Uri extends string> = Uri extends `${string}{${infer Name}}${infer Rest}`
   ? Readonly<Record<Name, string>> & UriParams<Rest>
   : unknown;
 

@@ -4,7 +4,14 @@ import { emptyAnswer, type Answer } from './answer.js';
 import { createBodyReader } from './body/body.js';
 import { unconditional } from './conditions.js';
 import { createDocuments } from './documents/documents.js';
-import { documentEndpoint, methodNotAllowed, resourceEndpoints, streamEndpoint, type Endpoint } from './endpoint.js';
+import {
+  documentEndpoint,
+  methodNotAllowed,
+  resourceEndpoints,
+  streamEndpoint,
+  webSocketEndpoint,
+  type Endpoint,
+} from './endpoint.js';
 import type { ChangeListener, Exchange } from './exchange.js';
 import { redfishError } from './messages/errors.js';
 import { answerQuery, checkQuery, emptyQuery, pageOf, type QueryReading } from './query/answer.js';
@@ -14,13 +21,24 @@ import type { View } from './rendering.js';
 import type { Awaitable, Resource } from './resource.js';
 import { createRouter, type Match } from './router.js';
 import type { StreamDefinition } from './stream.js';
+import type { WebSocketDefinition } from './web-socket.js';
+import type { WebSockets } from './web-sockets/web-sockets.js';
 import { WriteTurns } from './write/write-turns.js';
+
+/** The WebSockets of a service. */
+export interface ServedWebSockets<Services> {
+  readonly definitions: readonly WebSocketDefinition<Services>[];
+  /** The open ones. */
+  readonly sockets: WebSockets;
+}
 
 /** The resources of a tree and their options. */
 interface TreeOptions<Services> extends AnnotateOptions {
   readonly resources: readonly Resource<Services>[];
   /** Default: none. */
   readonly streams?: readonly StreamDefinition<Services>[];
+  /** Default: none. */
+  readonly webSockets?: ServedWebSockets<Services>;
   /** Returns the part of the service that a request sees. */
   readonly viewOf: (exchange: Exchange) => View<Services>;
   /** Called after every successful write. */
@@ -48,11 +66,11 @@ interface Tree {
 }
 
 /**
- * Creates the endpoints of all resources, documents and streams.
+ * Creates the endpoints of all resources, documents, streams and WebSockets.
  * @throws {Error} if two resources have the same path.
  */
 export function createTree<Services>(options: TreeOptions<Services>): Tree {
-  const { resources, streams = [], viewOf, strict, currentUri, onChange, expansion } = options;
+  const { resources, streams = [], webSockets, viewOf, strict, currentUri, onChange, expansion } = options;
   const match = (path: string, method: string): MatchedPath | undefined =>
     // A path may match two endpoints.
     router.match(path, ({ operations }) => operations.has(method));
@@ -77,12 +95,22 @@ export function createTree<Services>(options: TreeOptions<Services>): Tree {
       }),
     ),
     ...streams.map((stream) => streamEndpoint(stream, { viewOf })),
+    ...webSocketEndpoints(webSockets, viewOf),
   ]);
   const budget = new ExpansionBudget(expansion);
   return {
     match,
     operate: (matched, exchange) => operate(matched, exchange, () => readingOf(exchange, match, budget)),
   };
+}
+
+function webSocketEndpoints<Services>(
+  webSockets: ServedWebSockets<Services> | undefined,
+  viewOf: TreeOptions<Services>['viewOf'],
+) {
+  if (webSockets === undefined) return [];
+  const { definitions, sockets } = webSockets;
+  return definitions.map((definition) => webSocketEndpoint(definition, { viewOf, sockets }));
 }
 
 /** Runs the operation for the path and the method. */

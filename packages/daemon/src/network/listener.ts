@@ -17,6 +17,7 @@ import {
 } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { declineUpgrade } from '../http/declined-upgrade.js';
+import { isWebSocketRequest } from '../http/upgrade-response.js';
 import { detectPlainHttp } from '../http/plain-http.js';
 import { serializeRequests } from '../http/pipelined-requests.js';
 import { limitUnreadBodies } from '../http/unread-body.js';
@@ -48,6 +49,8 @@ export interface ListenOptions {
    * Absent: `handle` answers WebSocket requests, like all other `Upgrade` requests.
    */
   readonly onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+  /** Returns whether `onUpgrade` takes over this WebSocket request. Default: it takes over all. */
+  readonly isUpgradable?: (request: IncomingMessage) => boolean;
   /**
    * Handles requests with `Expect: 100-continue`. Call `response.writeContinue()` to accept the
    * body. Absent: the listener accepts every body and calls `handle`.
@@ -134,7 +137,7 @@ const HEADERS_MS = 60_000;
  * @throws {ListenError} if the address or the port cannot be used.
  */
 export async function openListener(options: ListenOptions): Promise<Listener> {
-  const { ip, port, tls, onClientError, onError, onUpgrade } = options;
+  const { ip, port, tls, onClientError, onError, onUpgrade, isUpgradable = () => true } = options;
   const serialize = serializeRequests();
   const handle = serialize(limitUnreadBodies(options.handle));
   // Without this option Node answers a request without a Host header itself: no body, no log line.
@@ -153,7 +156,7 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
   // `trackSockets` add later must not see the same socket twice.
   const connectionHandlers = server.listeners(secure === undefined ? 'connection' : 'secureConnection');
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (onUpgrade !== undefined && request.headers.upgrade?.toLowerCase() === 'websocket') {
+    if (onUpgrade !== undefined && isWebSocketRequest(request) && isUpgradable(request)) {
       onUpgrade(request, socket, head);
       return;
     }

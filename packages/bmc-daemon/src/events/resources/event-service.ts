@@ -147,9 +147,10 @@ export const eventStream = streamDefiner<Services>()({
   contentType: 'text/event-stream',
   query: ['$filter'],
   open: async ({ services, requester, peer, headers, query }) => {
-    const accounts = services.access?.accounts ?? null;
-    const currentAccount = () => (requester.user === null ? undefined : accounts?.find(requester.user));
-    const passwordAtOpening = currentAccount()?.hash;
+    // DSP0266, Server-Sent Events: the end of a session does not end the stream. The stream ends
+    // when the account can no longer open it with the same password. Without this check, a client
+    // with an old password could read events indefinitely.
+    const follow = services.access?.follow({ user: requester.user, session: null });
     const selection = filterOf(await withUuids(query.get('$filter'), services));
     const { 'last-event-id': last } = headers;
     return services.subscriptions.openStream({
@@ -158,16 +159,7 @@ export const eventStream = streamDefiner<Services>()({
       actor: { user: requester.user, address: requester.address },
       hasConfigureManager: requester.privileges.has('ConfigureManager'),
       peer,
-      // DSP0266, Server-Sent Events: the end of a session does not end the stream. The stream ends
-      // when the account can no longer open it with the same password. Without this check, a client
-      // with an old password could read events indefinitely.
-      isAuthorized: () => {
-        if (accounts === null || requester.user === null) return true;
-        const account = currentAccount();
-        return (
-          account?.enabled === true && account.hash === passwordAtOpening && account.identity.privileges.has('Login')
-        );
-      },
+      isAuthorized: () => follow === undefined || follow()?.privileges.has('Login') === true,
     });
   },
 });

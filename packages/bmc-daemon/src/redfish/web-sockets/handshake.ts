@@ -1,0 +1,50 @@
+/** Reads the opening handshake of a WebSocket (RFC 6455 §4.2.1). */
+import type { IncomingMessage } from 'node:http';
+import { isWebSocketRequest } from '@rackless/daemon/http/upgrade-response.js';
+import { RedfishError } from '../messages/errors.js';
+import { message } from '../messages/messages.js';
+
+/** The subprotocol of our WebSockets. A client that offers it can receive close codes. */
+export const subprotocol = 'rackless';
+/** The prefix of a subprotocol that contains the session's token. */
+const tokenPrefix = `${subprotocol}.token.`;
+
+/** Matches 16 bytes in base64. */
+const keyPattern = /^[A-Za-z0-9+/]{21}[AQgw]==$/;
+
+/** Returns the offered subprotocols. */
+export function offeredSubprotocols({ headers }: Pick<IncomingMessage, 'headers'>): readonly string[] {
+  return (headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
+}
+
+/**
+ * Copies the token of a subprotocol into X-Auth-Token, so that authentication finds it. The
+ * WebSockets of browsers cannot send headers.
+ */
+export function readSubprotocolToken(request: IncomingMessage): void {
+  const token = offeredSubprotocols(request).find((name) => name.startsWith(tokenPrefix));
+  if (token === undefined) return;
+  request.headers['x-auth-token'] ??= token.slice(tokenPrefix.length);
+}
+
+/**
+ * Checks a handshake.
+ * @throws {RedfishError} 426 for a request without a handshake or with another version, 400 for an
+ *   invalid handshake.
+ */
+export function checkHandshake(request: IncomingMessage): void {
+  const { headers, httpVersion } = request;
+  if (!isWebSocketRequest(request)) {
+    // RFC 9110 §15.5.22: a 426 names the protocol.
+    throw new RedfishError(426, [message('HeaderMissing', 'Upgrade')], { Upgrade: 'websocket', Connection: 'Upgrade' });
+  }
+  if (headers['sec-websocket-version'] !== '13') {
+    throw new RedfishError(426, [message('HeaderInvalid', 'Sec-WebSocket-Version')], { 'Sec-WebSocket-Version': '13' });
+  }
+  const invalid = (header: string): RedfishError => new RedfishError(400, [message('HeaderInvalid', header)]);
+  if (httpVersion !== '1.1') throw invalid('Upgrade');
+  if (!keyPattern.test(headers['sec-websocket-key'] ?? '')) throw invalid('Sec-WebSocket-Key');
+  // The bytes of a body would be read as frames.
+  if (headers['transfer-encoding'] !== undefined) throw invalid('Transfer-Encoding');
+  if (Number(headers['content-length'] ?? 0) !== 0) throw invalid('Content-Length');
+}

@@ -1,0 +1,36 @@
+/** The limits of WebSockets. */
+
+/** Limits of all connections, and of each of them. */
+export interface WebSocketLimits {
+  /** Open connections of the service. */
+  readonly connections: number;
+  /** Bytes of one message of a client. */
+  readonly messageBytes: number;
+  /** Unsent bytes above which `send` returns false. */
+  readonly busyBytes: number;
+  /** Unsent bytes above which the service closes the connection. */
+  readonly queuedBytes: number;
+  /** The time between two checks of all connections, in milliseconds. */
+  readonly tickMs: number;
+  /** Messages of a client between two checks. The service reads further messages after the check. */
+  readonly messagesPerTick: number;
+  /** Bytes of a client between two checks, counted like the messages. */
+  readonly bytesPerTick: number;
+  /** Checks between two pings. A client that has not answered the last ping is closed. */
+  readonly ticksPerPing: number;
+  /** How long a client may take to answer a close frame, in milliseconds. */
+  readonly closeMs: number;
+}
+
+/** The limits of the service. */
+export const webSocketLimits: WebSocketLimits = {
+  connections: 256,
+  messageBytes: 256 * 1024,
+  busyBytes: 1024 * 1024,
+  queuedBytes: 16 * 1024 * 1024,
+  tickMs: 1000,
+  messagesPerTick: 2000,
+  bytesPerTick: 1024 * 1024,
+  ticksPerPing: 20,
+  closeMs: 2000,
+};

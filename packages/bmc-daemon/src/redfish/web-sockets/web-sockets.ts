@@ -1,0 +1,231 @@
+/**
+ * The open WebSockets of the service. Ends those whose session or account has ended, and limits
+ * their number.
+ */
+import type { ServerResponse } from 'node:http';
+import { performance } from 'node:perf_hooks';
+import { WebSocketServer, type WebSocket } from 'ws';
+import type { Answer } from '../answer.js';
+import type { Follow } from '../authenticate.js';
+import type { Guard } from '../authorize.js';
+import type { Exchange } from '../exchange.js';
+import { toRedfishError } from '../messages/driver-errors.js';
+import { RedfishError } from '../messages/errors.js';
+import { message, withDetail } from '../messages/messages.js';
+import type { Awaitable } from '../resource.js';
+import type { OpenedWebSocket } from '../web-socket.js';
+import { offeredSubprotocols, subprotocol } from './handshake.js';
+import { webSocketLimits, type WebSocketLimits } from './limits.js';
+import { OpenWebSocket } from './open-web-socket.js';
+
+/** The end of a WebSocket, for the log and the metrics. */
+export interface WebSocketEnd {
+  /** The request's id. */
+  readonly id: string;
+  readonly user: string | null;
+  /** The URI template. */
+  readonly route: string;
+  readonly path: string;
+  readonly code: number;
+  readonly reason: string;
+  readonly ms: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+}
+
+interface WebSocketsOptions {
+  /** Default: identities never change. */
+  readonly follow?: Follow;
+  /** Called for each opened WebSocket. */
+  readonly onOpen: (route: string) => void;
+  readonly onEnd: (end: WebSocketEnd) => void;
+  /** Default: {@link webSocketLimits}. */
+  readonly limits?: Partial<WebSocketLimits>;
+}
+
+/** A path with a WebSocket. */
+interface WebSocketRoute {
+  /** The URI template. */
+  readonly route: string;
+  /** Checks the privileges again. @throws {RedfishError} */
+  readonly guard: Guard;
+  readonly maxPerMachine: number;
+}
+
+/** A machine, or an error that the client receives as a close code. */
+interface Target extends Pick<OpenedWebSocket, 'accept'> {
+  /** Null for an error. */
+  readonly machine: string | null;
+}
+
+interface Entry {
+  readonly socket: OpenWebSocket;
+  readonly key: string;
+  /** Ends the WebSocket if the client may no longer use it. */
+  readonly check: () => void;
+}
+
+/** All WebSockets. */
+export class WebSockets {
+  readonly #options: WebSocketsOptions;
+  readonly #limits: WebSocketLimits;
+  readonly #server: WebSocketServer;
+  readonly #open = new Set<Entry>();
+  #timer: NodeJS.Timeout | undefined;
+  #requestId = '';
+
+  constructor(options: WebSocketsOptions) {
+    this.#options = options;
+    this.#limits = { ...webSocketLimits, ...options.limits };
+    this.#server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      // Compression costs 300 KB a connection, and the length of compressed secrets reveals them.
+      perMessageDeflate: false,
+      maxPayload: this.#limits.messageBytes,
+      handleProtocols: (offered) => (offered.has(subprotocol) ? subprotocol : false),
+    });
+    this.#server.on('headers', (headers: string[]) => headers.push(`X-Request-Id: ${this.#requestId}`));
+  }
+
+  /**
+   * Returns the answer that opens a WebSocket. A browser cannot show an HTTP error to its page, so a
+   * client with our subprotocol gets a handshake and a close code instead.
+   * @param find finds the machine.
+   * @throws {RedfishError} {DriverError} if the client does not offer our subprotocol.
+   */
+  async answer(exchange: Exchange, route: WebSocketRoute, find: () => Awaitable<OpenedWebSocket>): Promise<Answer> {
+    let opened: Target;
+    try {
+      opened = await find();
+      const full = this.#fullError(route, opened);
+      if (full !== undefined) throw full;
+    } catch (error) {
+      const knowsCodes = offeredSubprotocols(exchange.request).includes(subprotocol);
+      if (!knowsCodes || this.#isFull()) throw error;
+      opened = refusal(toRedfishError(error, { path: exchange.path }));
+    }
+    return {
+      status: 101,
+      headers: [],
+      body: undefined,
+      upgrade: (response, requestId) => this.#upgrade(exchange, route, opened, { response, requestId }),
+    };
+  }
+
+  /** Ends all WebSockets. */
+  close(): void {
+    for (const { socket } of this.#open) socket.close(1001, 'The service stops.');
+  }
+
+  /** Returns the error if there is no place for another WebSocket. */
+  #fullError({ route, maxPerMachine }: WebSocketRoute, { machine }: Target): RedfishError | undefined {
+    if (machine === null) return undefined;
+    const key = keyOf(route, machine);
+    const ofMachine = [...this.#open].filter((entry) => entry.key === key).length;
+    if (!this.#isFull() && ofMachine < maxPerMachine) return undefined;
+    const detail = this.#isFull()
+      ? `The service has ${this.#open.size} open WebSockets. Close one of them.`
+      : `The machine has ${ofMachine} open WebSockets of this kind. Close one of them.`;
+    return new RedfishError(429, [withDetail(message('SessionLimitExceeded'), detail)]);
+  }
+
+  #isFull(): boolean {
+    return this.#open.size >= this.#limits.connections;
+  }
+
+  #upgrade(
+    exchange: Exchange,
+    route: WebSocketRoute,
+    opened: Target,
+    { response, requestId }: { readonly response: ServerResponse; readonly requestId: string },
+  ): void {
+    const { request } = exchange;
+    // Other handshakes may have taken the last place.
+    const full = this.#fullError(route, opened);
+    const { machine, accept } = full === undefined ? opened : refusal(full);
+    response.detachSocket(request.socket);
+    this.#requestId = requestId;
+    this.#server.handleUpgrade(request, request.socket, Buffer.alloc(0), (webSocket) => {
+      const socket = this.#add(webSocket, exchange, { ...route, machine, requestId });
+      try {
+        socket.start(accept(socket));
+      } catch (error) {
+        webSocket.terminate();
+        throw error;
+      }
+    });
+  }
+
+  /** Adds a WebSocket until it closes. */
+  #add(
+    webSocket: WebSocket,
+    { identity, path }: Exchange,
+    {
+      route,
+      guard,
+      machine,
+      requestId,
+    }: WebSocketRoute & { readonly machine: string | null; readonly requestId: string },
+  ): OpenWebSocket {
+    const started = performance.now();
+    const socket = new OpenWebSocket(webSocket, identity.privileges, this.#limits);
+    const current = this.#options.follow?.(identity) ?? (() => identity);
+    const entry: Entry = {
+      socket,
+      key: keyOf(route, machine),
+      check: () => {
+        const now = current();
+        if (now === undefined) {
+          socket.close(4401, 'The session has ended.');
+          return;
+        }
+        socket.privileges = now.privileges;
+        try {
+          guard(now, 'GET', () => false);
+        } catch {
+          socket.close(4403, 'The account no longer has the privilege.');
+        }
+      },
+    };
+    this.#open.add(entry);
+    this.#options.onOpen(route);
+    webSocket.once('close', (code, reason) => {
+      this.#open.delete(entry);
+      if (this.#open.size === 0) this.#stopTimer();
+      const { end = { code, reason: reason.toString() }, bytes } = socket;
+      const ms = Math.round(performance.now() - started);
+      const { user } = identity;
+      this.#options.onEnd({ id: requestId, user, route, path, ...end, ms, bytesIn: bytes.in, bytesOut: bytes.out });
+    });
+    this.#timer ??= setInterval(() => this.#tick(), this.#limits.tickMs);
+    return socket;
+  }
+
+  #tick(): void {
+    for (const { socket, check } of this.#open) {
+      check();
+      socket.tick();
+    }
+  }
+
+  #stopTimer(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+function keyOf(route: string, machine: string | null): string {
+  return `${route} ${machine ?? ''}`;
+}
+
+/** Returns a WebSocket that sends an error as a close code. */
+function refusal({ status, message: reason }: RedfishError): Target {
+  return {
+    machine: null,
+    accept: (client) => {
+      client.close(status < 500 ? 4000 + status : 1011, reason);
+      return { message: () => undefined, closed: () => undefined };
+    },
+  };
+}
