@@ -94,6 +94,14 @@ describe('a journal', () => {
     expect(logged.at(-1)).toMatch(/removed the last \d+ bytes, a write that was interrupted/);
   });
 
+  it('warns of an empty file, which it never writes', async () => {
+    writeFileSync(file, '');
+    await openJournal();
+    expect(logged).toEqual([`${file} was empty, so its entries are lost: a file of this proxy has at least one line`]);
+    expect(await reopened()).toEqual({});
+    expect(logged).toHaveLength(1);
+  });
+
   it('continues after an interrupted write', async () => {
     await openJournal();
     appendFileSync(file, '00000000 ["thing","x"');

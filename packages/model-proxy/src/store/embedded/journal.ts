@@ -71,7 +71,10 @@ export class Journal {
       return isFormat || options.load(entry);
     });
     if (bytes > 0 && (damagedLines > 0 || formats === 0)) return Journal.#rescue(options, damagedLines);
-    if (goodBytes === 0) return Journal.#create(options);
+    if (goodBytes === 0) {
+      options.log.warn(`${file} was empty, so its entries are lost: a file of this proxy has at least one line`);
+      return Journal.#create(options);
+    }
     const handle = await open(file, 'r+');
     if (goodBytes < bytes) {
       options.log.warn(`${file}: removed the last ${bytes - goodBytes} bytes, a write that was interrupted`);
