@@ -36,6 +36,9 @@ export function createGate({
   };
 }
 
+/** Matches an entry of {@link pathTest}. */
+export const routePattern = /^\/[^\s?#*]*\*?$/;
+
 /**
  * Makes a test of paths: `/v1/models` matches that path, `/vllm/*` every path that begins with
  * `/vllm/`.

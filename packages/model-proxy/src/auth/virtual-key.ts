@@ -1,6 +1,6 @@
 /** Permissions of a virtual key. Computed once for each state of a key, and then used by many requests. */
 import type { StoredKey } from '../store/keys.js';
-import { pathTest } from './gate.js';
+import { pathTest, routePattern } from './gate.js';
 
 /** A virtual key of a request. */
 export interface VirtualKey {
@@ -25,17 +25,21 @@ export interface VirtualKey {
 const ALL_MODELS: ReadonlySet<string> = new Set(['*', 'all-proxy-models', 'all-team-models']);
 /** The paths that are open to keys without allowed routes: for models, and for information about models. */
 export type RouteKind = 'model' | 'info';
-/**
- * LiteLLM's names of groups of routes, with the paths that they open. `management_routes` opens no
- * path here: it would need the master key.
- */
+/** LiteLLM's names of groups of routes, with the paths that they open. */
 const groupsOfRoutes: ReadonlyMap<string, readonly RouteKind[]> = new Map([
   ['llm_api_routes', ['model', 'info']],
   ['openai_routes', ['model', 'info']],
   ['info_routes', ['info']],
+  // These need the master key here.
+  ['management_routes', []],
 ]);
 const ALL_KINDS: readonly RouteKind[] = ['model', 'info'];
 const NO_MODELS = 'no-default-models';
+
+/** Returns whether an entry of a key's allowed routes can open a path: a path, or the name of a group. */
+export function isRoute(entry: string): boolean {
+  return routePattern.test(entry) || groupsOfRoutes.has(entry);
+}
 
 /** Makes the key of a request. */
 export function virtualKeyOf(digest: string, stored: StoredKey): VirtualKey {

@@ -1,6 +1,7 @@
 /** The row type of the settings tables, and a factory for each type of value. */
 import { readNetwork } from '@rackless/daemon/network/ip-networks.js';
 import { z } from 'zod';
+import { routePattern } from '../auth/gate.js';
 import { parseForwardedPath } from '../endpoints/forwarded-path.js';
 import { MAX_TIMEOUT_SECONDS } from '../providers/deployment.js';
 
@@ -188,7 +189,7 @@ export const texts = (given: Row) =>
  */
 export const routes = (given: Row) =>
   row(
-    z.array(z.string().regex(/^\/[^\s?#*]*\*?$/)).min(1),
+    z.array(z.string().regex(routePattern)).min(1),
     'a list of paths that is not empty',
     given,
     'a path such as /v1/chat/completions or /vllm/*',

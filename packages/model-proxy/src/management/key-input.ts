@@ -1,6 +1,7 @@
 /** The members of LiteLLM's requests about keys, and what they change in a key. */
 import { nearestName } from '@rackless/daemon/text/nearest-name.js';
 import { z } from 'zod';
+import { isRoute } from '../auth/virtual-key.js';
 import { invalidParameter } from '../errors/model.js';
 import { requestFault } from '../errors/proxy-error.js';
 import { isWithinDepth } from '../json/depth.js';
@@ -21,6 +22,7 @@ const name = z
   .max(256)
   .regex(/^[^\p{Cc}\u2028\u2029]*$/u);
 const names = z.array(name).max(MAX_NAMES);
+const route = name.refine(isRoute, 'an entry is a path such as /v1/chat/completions or /vllm/*, or llm_api_routes');
 const limit = z.int().nonnegative();
 const money = z.number().nonnegative();
 
@@ -37,7 +39,7 @@ const schema = z.object({
   budget_duration: z.string().nullish(),
   metadata: z.record(z.string(), z.unknown()).nullish(),
   tags: names.nullish(),
-  allowed_routes: names.nullish(),
+  allowed_routes: z.array(route).max(MAX_NAMES).nullish(),
   key_type: z.enum(['llm_api', 'management', 'read_only', 'default']).nullish(),
   blocked: z.boolean().nullish(),
   user_id: name.nullish(),
