@@ -13,14 +13,20 @@ const MAX_BODY_BYTES = 1_048_576;
 
 /** Answers the request of an authenticated client. */
 export function handleManagement(exchange: Exchange, path: ManagementPath): void {
-  const { keys } = exchange.serving;
+  const { keys, settings } = exchange.serving;
   const key = exchange.client?.key;
   if (key !== undefined && !pathsOfKeys.has(path)) refuse(exchange, adminOnly(path));
   else if (keys === null) refuse(exchange, noStore(path));
   else {
     const url = exchange.request.url ?? '';
     const query = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?')) : '');
-    const request = { store: keys.store, query, key, now: Date.now() };
+    const request = {
+      store: keys.store,
+      query,
+      key,
+      clientKeys: settings.clientKeys ?? new Set<string>(),
+      now: Date.now(),
+    };
     if (managementPaths.get(path) === 'GET') void answer(exchange, path, () => ({ ...request, body: {} }));
     else
       readWhole(exchange, MAX_BODY_BYTES, (chunks) => {

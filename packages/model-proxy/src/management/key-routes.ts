@@ -17,9 +17,10 @@ const MIN_CUSTOM_LENGTH = 16;
 const MAX_CUSTOM_LENGTH = 256;
 
 /** `POST /key/generate`. @returns the only answer that contains the key itself. */
-export async function generateKey({ store, body, now }: ManagementRequest): Promise<object> {
+export async function generateKey({ store, body, clientKeys, now }: ManagementRequest): Promise<object> {
   const input = parseKeyInput(body);
   const secret = secretOf(body['key']);
+  if (clientKeys.has(secret)) throw invalidParameter('key', 'is the master key: choose another key');
   const digest = digestOf(secret);
   const key = changedKey(newKey(maskedName(secret), now), input, now);
   await store.changeKeys((keys) => {

@@ -9,6 +9,8 @@ export interface ManagementRequest {
   readonly query: URLSearchParams;
   /** The JSON object of a POST; empty for a GET. */
   readonly body: Readonly<Record<string, unknown>>;
+  /** The keys of the configuration. */
+  readonly clientKeys: ReadonlySet<string>;
   /** The virtual key of the client; undefined: the master key. */
   readonly key: VirtualKey | undefined;
   /** Milliseconds since 1970. */
