@@ -384,7 +384,9 @@ describe('a key that the upstream repeats', () => {
   it.each(['application/json', 'text/event-stream', 'audio/mpeg'])('is masked in the headers of %s', async (type) => {
     served.answering = (_asked, response) => {
       response.writeHead(200, { 'content-type': type, 'x-echo': `Bearer ${KEY}`, 'x-ratelimit-key': KEY });
-      response.end(type === 'text/event-stream' ? 'data: [DONE]\n\n' : '{"model":"served/model"}');
+      response.end(
+        type === 'text/event-stream' ? 'data: {"choices":[]}\n\ndata: [DONE]\n\n' : '{"model":"served/model"}',
+      );
     };
     const { status, headers } = await ask();
     expect(JSON.stringify(headers)).not.toContain(KEY);

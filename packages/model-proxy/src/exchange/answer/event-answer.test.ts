@@ -6,6 +6,8 @@ import { call, open } from '../../../test/harness/call.js';
 import { waitFor } from '../../../test/harness/wait.js';
 import { json, serveApp, type UpstreamRequest, type ServedApp } from '../../../test/support/app.js';
 
+/** The key of the deployment. */
+const KEY = 'sk-upstream-0123456789';
 let served: ServedApp;
 beforeAll(async () => {
   served = await serveApp();
@@ -49,6 +51,33 @@ describe('a stream', () => {
       answer.headers['x-litellm-model-id'],
       answer.headers['content-length'],
     ]).toEqual(['text/event-stream; charset=utf-8', 'no-cache', 'no', 'deployment-1', undefined]);
+  });
+
+  it.each([
+    ['the end', 'data: [DONE]\n\n'],
+    ['the end without its empty line', 'data: [DONE]'],
+    ["Anthropic's end", 'event: message_stop\ndata: {"type":"message_stop"}\n\n'],
+    ['nothing', ''],
+  ])('that has only %s becomes an error with a status', async (_what, text) => {
+    stream(text);
+    const answer = await ask();
+    expect([answer.status, answer.text]).toEqual([
+      500,
+      expect.stringContaining('the stream ended before the answer had finished'),
+    ]);
+  });
+
+  it('that has only comments and its end ends with an error event', async () => {
+    stream(': wait\n\n', 'data: [DONE]\n\n');
+    const answer = await ask();
+    expect(answer.text).toMatch(/^: wait\n\ndata: \{"error":.*the stream ended before the answer had finished/);
+    expect(answer.text).not.toContain('[DONE]');
+  });
+
+  it('does not contain the key of the deployment in its error events', async () => {
+    const error = (key: string) => `event: error\ndata: {"type":"error","error":{"message":"wrong: ${key}"}}\n\n`;
+    stream(chunk('1'), error(KEY));
+    expect((await ask()).text).toBe(renamed(chunk('1')) + error('****'));
   });
 
   it('reaches the client event by event', async () => {

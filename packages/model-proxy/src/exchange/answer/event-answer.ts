@@ -5,6 +5,7 @@
 import type { Socket } from 'node:net';
 import type { ProxyError } from '../../errors/proxy-error.js';
 import { errorOfFailedAnswer, interruptionFault } from '../../upstream/classify.js';
+import { secretMask } from '../../upstream/secret-mask.js';
 import { createEventRewriter, renderErrorEvent, type EventRewriter } from '../../sse/event-rewriter.js';
 import { bodyHeaderOf, pass, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
@@ -14,6 +15,12 @@ import { MAX_SUCCESS_ERROR_BYTES, statusOfErrorEvent } from './error-in-success.
 import { findUsage, joinUsage, takeFirstUsage, type Usage } from './usage.js';
 
 const errorKey = Buffer.from('"error"');
+
+/** A longer beginning of a stream has content. */
+const MAX_EMPTY_BYTES = 1024;
+/** Matches a line that is no part of an answer: empty, a comment, a ping, or the end of the answer. */
+const emptyLine =
+  /^(?:|:.*|event: ?(?:ping|message_stop)|data: ?(?:\[DONE\]|\{\s*"type"\s*:\s*"(?:ping|message_stop)"\s*\}))$/;
 
 /** An answer that is a stream of server-sent events. */
 export class EventAnswer implements Answer {
@@ -27,6 +34,8 @@ export class EventAnswer implements Answer {
   #beforeLast: Buffer | string = '';
   /** Anthropic's first event has the tokens of the request. null: it has not arrived, or the API is another. */
   #startUsage: Usage | null = null;
+  /** Whether no part of the answer has come yet. */
+  #isEmpty = true;
   /** Whether the upstream waits for the client to read. */
   #isPaused = false;
 
@@ -61,8 +70,8 @@ export class EventAnswer implements Answer {
     this.#send(this.#rewriter.finish());
     const { exchange, attempt } = this.#context;
     if (attempt.isOver) return;
-    // A stream without a byte is also a fault: every request asks for an answer.
-    const interruption = exchange.firstByteAt === 0 ? 'answer' : this.#rewriter.interruption;
+    // An empty stream is also a fault: every request asks for an answer.
+    const interruption = this.#isEmpty ? 'answer' : this.#rewriter.interruption;
     if (interruption !== null && exchange.selection !== null) {
       const fault = interruptionFault(interruption, exchange.selection);
       if (interruption === 'error') this.#endWithError(fault);
@@ -85,7 +94,7 @@ export class EventAnswer implements Answer {
       return;
     }
     // The client has the whole answer, so an error would be wrong.
-    if (this.#rewriter.isDone) {
+    if (this.#rewriter.isDone && !this.#isEmpty) {
       attempt.complete();
       endAnswer(exchange);
       return;
@@ -106,6 +115,13 @@ export class EventAnswer implements Answer {
     const [first] = events;
     if (first === undefined) return;
     const { exchange, attempt } = this.#context;
+    // One write for all events of a chunk: each write costs a chunk of the transfer coding.
+    const bytes = masked(this.#context, events.length === 1 ? first : Buffer.concat(events));
+    this.#isEmpty &&= isEmpty(bytes);
+    if (this.#isEmpty && this.#rewriter.isDone && exchange.selection !== null) {
+      this.fail(interruptionFault('answer', exchange.selection));
+      return;
+    }
     if (!exchange.response.headersSent) {
       if (attempt.isOver) return;
       const error = this.#errorIn(first);
@@ -115,8 +131,6 @@ export class EventAnswer implements Answer {
       }
       this.#sendHead();
     }
-    // One write for all events of a chunk: each write costs a chunk of the transfer coding.
-    const bytes = events.length === 1 ? first : Buffer.concat(events);
     this.#remember(bytes);
     pass(this.#context, bytes);
   }
@@ -185,3 +199,18 @@ export class EventAnswer implements Answer {
 }
 
 const bytesOf = (written: Buffer | string) => (typeof written === 'string' ? Buffer.from(written, 'latin1') : written);
+
+/** Returns whether events have no part of an answer. */
+function isEmpty(events: Buffer): boolean {
+  if (events.length > MAX_EMPTY_BYTES) return false;
+  const lines = events.toString('latin1').split(/[\r\n]+/);
+  return lines.every((line) => emptyLine.test(line));
+}
+
+/** Masks the deployment's secrets in an error event, as in errors with a status. */
+function masked({ exchange }: AnswerContext, bytes: Buffer): Buffer {
+  if (exchange.selection === null || !bytes.includes(errorKey)) return bytes;
+  const text = bytes.toString('latin1');
+  const safe = secretMask(exchange.selection.deployment)(text);
+  return safe === text ? bytes : Buffer.from(safe, 'latin1');
+}

@@ -85,7 +85,9 @@ export class MessageStream implements DialectStream {
 
   #translated({ events, isDone, error }: DialectEvents, isEnd: boolean): DialectEvents {
     for (const event of events) this.#read(event);
-    const isComplete = error === undefined && (isDone || (isEnd && this.#last !== null));
+    // An answer that ends before it has begun is a fault of the upstream.
+    const hasAnswer = this.#last !== null || (isDone && this.#hasBegun);
+    const isComplete = error === undefined && hasAnswer && (isDone || isEnd);
     if (isComplete) this.#end();
     const translated = { events: this.#events, isDone: isComplete };
     this.#events = [];
