@@ -85,6 +85,7 @@ const layers = {
     [
       'chunk-limit.ts',
       'deployment-metrics.ts',
+      'deployment-totals.ts',
       'errors/',
       'histogram.ts',
       'in-flight.ts',

@@ -140,7 +140,10 @@ export function authorize(exchange: Exchange, open: boolean, elsewhere?: string)
 }
 
 /** Pages that a virtual key may request by default. */
-const pagesOfKeys: ReadonlySet<string> = new Set(['/v1/models', '/v1/models/{id}', '/model/info', '/v1/model/info']);
+const pagesOfKeys: ReadonlySet<string> = new Set([
+  ...['/v1/models', '/v1/models/{id}'],
+  ...['/model/info', '/v1/model/info', '/model/status'],
+]);
 
 /** Authenticates a client for a page, as {@link authorize}. Pages that the configuration closes need the master key. */
 function authorizePage(exchange: Exchange, path: string, open: boolean): boolean {

@@ -21,6 +21,25 @@ export class Distribution {
   }
 }
 
+/**
+ * Estimates the value below which a share of all values lies. Like Prometheus, assumes that the values of
+ * a bucket are spread evenly, and returns the highest bound for values above all bounds.
+ * @param counts number of values in each bucket, at least one in all.
+ * @param share 0 to 1.
+ */
+export function quantile(bounds: readonly number[], counts: readonly number[], share: number): number {
+  const rank = share * counts.reduce((sum, count) => sum + count, 0);
+  let below = 0;
+  for (const [index, count] of counts.entries()) {
+    if (count > 0 && below + count >= rank) {
+      const lower = bounds[index - 1] ?? 0;
+      return lower + ((bounds[index] ?? lower) - lower) * ((rank - below) / count);
+    }
+    below += count;
+  }
+  return bounds.at(-1) ?? 0;
+}
+
 /** Formats a histogram for Prometheus; empty: it has no values. */
 export function distributionLines(
   name: string,

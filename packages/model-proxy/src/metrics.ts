@@ -5,6 +5,7 @@
  * @see https://docs.litellm.ai/docs/proxy/prometheus
  */
 import type { Counter, Gauge, Registry } from 'prom-client';
+import { totalsOf, type DeploymentTotals } from './deployment-totals.js';
 import { createDeploymentMetrics, deploymentLabelsOf, type DeploymentHealthRecord } from './deployment-metrics.js';
 import type { ErrorKind } from './errors/proxy-error.js';
 import { distributionLines, Distribution } from './histogram.js';
@@ -63,6 +64,8 @@ export interface Metrics {
   requestEnded(): void;
   /** Counts a request to a model, or one that reached none. */
   add(record: RequestRecord): void;
+  /** Returns the numbers of a deployment since the start. */
+  totalsOf(modelId: string): DeploymentTotals;
   /** Returns the text for Prometheus and its content type. */
   expose(state: ScrapedState): Promise<{ readonly contentType: string; readonly text: string }>;
   /** Loads prom-client, as `App.loadModules`. */
@@ -157,6 +160,7 @@ export function createMetrics(): Metrics {
       for (const attempt of record.failedAttempts)
         count(seriesOf(record.route, attempt).attempts, attempt.status, attempt.errorKind);
     },
+    totalsOf: (modelId) => totalsOf(series.values(), deploymentLabelsOf('', modelId)['model_id'] ?? ''),
     async loadModules() {
       await import('prom-client');
     },

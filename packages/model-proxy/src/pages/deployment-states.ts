@@ -1,4 +1,4 @@
-/** Reads the states of deployments for the metrics. */
+/** Reads the states of deployments for the metrics and `/model/status`. */
 import type { SharedState } from '../exchange/exchange.js';
 import type { DeploymentHealthRecord } from '../deployment-metrics.js';
 

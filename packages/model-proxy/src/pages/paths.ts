@@ -21,4 +21,5 @@ export const pagePaths: ReadonlyMap<string, PagePath> = new Map([
   ['/health', { open: false }],
   ['/model/info', { open: false }],
   ['/v1/model/info', { open: false }],
+  ['/model/status', { open: false }],
 ]);

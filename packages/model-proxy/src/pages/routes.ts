@@ -19,6 +19,7 @@ import { healthReport, type HealthReport } from './health.js';
 import { renderHome } from './home.js';
 import { deploymentStates } from './deployment-states.js';
 import { describeDeployments } from './models.js';
+import { modelStatus } from './model-status.js';
 import { pagePaths } from './paths.js';
 import { polledPaths } from './polled.js';
 
@@ -29,7 +30,7 @@ export type Pages = (exchange: Exchange) => void;
 type Reply = Response<unknown, { exchange: Exchange }>;
 
 /** Creates the pages. */
-export function createPages(metrics: Pick<Metrics, 'expose'>): Pages {
+export function createPages(metrics: Pick<Metrics, 'expose' | 'totalsOf'>): Pages {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -56,14 +57,15 @@ export function createPages(metrics: Pick<Metrics, 'expose'>): Pages {
   });
   app.get(['/model/info', '/v1/model/info'], (request: Request, { locals: { exchange } }: Reply) => {
     const id = request.query['litellm_model_id'];
-    const key = exchange.client?.key;
-    const { deployments: all } = exchange.serving.settings;
-    const deployments = key === undefined ? all : all.filter(({ modelName }) => key.allowsModel(modelName));
+    const deployments = visibleDeployments(exchange);
     answerJson(
       exchange,
       200,
       describeDeployments(typeof id === 'string' ? deployments.filter((one) => one.id === id) : deployments),
     );
+  });
+  app.get('/model/status', (_request: Request, { locals: { exchange } }: Reply) => {
+    answerJson(exchange, 200, { data: modelStatus(exchange, visibleDeployments(exchange), metrics) });
   });
   app.get('/routes', (_request: Request, { locals: { exchange } }: Reply) => {
     answerJson(exchange, 200, { routes: allRoutes(exchange.serving.settings) });
@@ -84,6 +86,13 @@ export function createPages(metrics: Pick<Metrics, 'expose'>): Pages {
     request.url = plainPath(url) + (query === -1 ? '' : url.slice(query));
     app(request, Object.assign(response, { locals: { exchange } }));
   };
+}
+
+/** Returns the deployments that the client may use. */
+function visibleDeployments({ client, serving: { settings } }: Exchange): readonly Deployment[] {
+  const key = client?.key;
+  if (key === undefined) return settings.deployments;
+  return settings.deployments.filter(({ modelName }) => key.allowsModel(modelName));
 }
 
 /** Blocks scripts and external content, in case a model's name defeats the escaping. */

@@ -24,6 +24,40 @@ describe('health checks', () => {
     });
   });
 
+  it('MP-120 /model/status shows state, requests, failures and latency of each deployment', async () => {
+    const { proxy, ask } = await setUp([{}, { name: 'dead', behavior: { status: 500 } }, { name: 'unused' }], {
+      router_settings: { num_retries: 0 },
+    });
+    await ask();
+    await ask({ model: 'dead' });
+    const { status, body } = await read(proxy, '/model/status');
+    const times = {
+      count: 1,
+      average: expect.any(Number) as unknown,
+      p50: expect.any(Number) as unknown,
+      p95: expect.any(Number) as unknown,
+    };
+    const common = {
+      ...{ model: 'hosted_vllm/m', cooldown_seconds: 0, health_check: null, in_flight_requests: 0 },
+      ...{ failures: [], latency_ms: times, first_token_ms: null },
+      ...{ input_cost_per_token: null, output_cost_per_token: null },
+    };
+    expect([status, body]).toEqual([
+      200,
+      {
+        data: [
+          { ...common, model_name: 'chat', model_id: '0', state: 'healthy', requests: 1 },
+          {
+            ...common,
+            ...{ model_name: 'dead', model_id: '1', state: 'failing', requests: 1 },
+            failures: [{ status: 500, kind: 'upstreamStatus', count: 1 }],
+          },
+          { ...common, model_name: 'unused', model_id: '2', state: 'unknown', requests: 0, latency_ms: null },
+        ],
+      },
+    ]);
+  });
+
   it('MP-89 /metrics has each metric of the dashboard for Grafana', async () => {
     const setup = await setUp(models, blocks);
     await sendTraffic(setup);

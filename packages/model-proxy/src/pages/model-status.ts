@@ -1,0 +1,91 @@
+/** `/model/status`: state, requests, failures and latencies of each deployment, since the start of the process. */
+import type { DeploymentTotals, Times } from '../deployment-totals.js';
+import type { Exchange, SharedState } from '../exchange/exchange.js';
+import type { Metrics } from '../metrics.js';
+import type { Deployment } from '../providers/deployment.js';
+import { pricesOf } from '../providers/prices.js';
+import { deploymentStates } from './deployment-states.js';
+
+/** A state in words. `unknown`: there was neither a request nor a check. */
+type State = 'healthy' | 'failing' | 'cooling_down' | 'unknown';
+
+/** The last check in the background. */
+interface ShownCheck {
+  readonly is_healthy: boolean;
+  /** Only for the master key, and only if `health_check_details` is not false. */
+  readonly error?: string;
+  /** RFC 3339. */
+  readonly checked_at: string;
+  readonly duration_ms: number;
+}
+
+/** A deployment in the answer. */
+interface ModelStatus {
+  readonly model_name: string;
+  readonly model_id: string;
+  /** Provider and upstream's name: `openai/gpt-4o`. */
+  readonly model: string;
+  readonly state: State;
+  /** Seconds until the end of the cooldown; 0: there is none. */
+  readonly cooldown_seconds: number;
+  readonly health_check: ShownCheck | null;
+  readonly in_flight_requests: number;
+  readonly requests: number;
+  /** Failed attempts by status and kind. */
+  readonly failures: DeploymentTotals['failures'];
+  readonly latency_ms: Times | null;
+  readonly first_token_ms: Times | null;
+  /** US dollars; null: the configuration has no price. */
+  readonly input_cost_per_token: number | null;
+  readonly output_cost_per_token: number | null;
+}
+
+/** Describes deployments. @param deployments those that the client may use. */
+export function modelStatus(
+  { serving, client }: Pick<Exchange, 'serving' | 'client'>,
+  deployments: readonly Deployment[],
+  metrics: Pick<Metrics, 'totalsOf'>,
+): readonly ModelStatus[] {
+  const states = new Map(deploymentStates(serving).map((state) => [state.modelId, state]));
+  const showsErrors = client?.key === undefined && serving.settings.healthChecks.showsDetails;
+  return deployments.map((deployment) => {
+    const { id, modelName, provider, upstreamModel } = deployment;
+    const { requests, failures, latencyMs, firstTokenMs } = metrics.totalsOf(id);
+    const prices = pricesOf(deployment);
+    return {
+      model_name: modelName,
+      model_id: id,
+      model: `${provider.name}/${upstreamModel}`,
+      state: stateOf(serving, id, requests > 0, states.get(id)?.state ?? 0),
+      cooldown_seconds: Math.ceil(serving.health.coolingMs(id) / 1000),
+      health_check: checkOf(serving, id, showsErrors),
+      in_flight_requests: states.get(id)?.inFlight ?? 0,
+      requests,
+      failures,
+      latency_ms: latencyMs,
+      first_token_ms: firstTokenMs,
+      input_cost_per_token: prices.inputToken,
+      output_cost_per_token: prices.outputToken,
+    };
+  });
+}
+
+/** @param state LiteLLM's number: 0 is healthy, 1 has failed its last request, 2 cools down. */
+function stateOf({ health, checks }: SharedState, id: string, hasRequests: boolean, state: 0 | 1 | 2): State {
+  if (state === 2) return 'cooling_down';
+  // A request that succeeds after a failed check removes the failure.
+  if (state === 1 || health.failedChecks.isDown(id)) return 'failing';
+  return hasRequests || checks.get(id)?.error === null ? 'healthy' : 'unknown';
+}
+
+function checkOf({ checks }: SharedState, id: string, showsErrors: boolean): ShownCheck | null {
+  const check = checks.get(id);
+  if (check === undefined) return null;
+  const { error, checkedAt, durationMs } = check;
+  return {
+    is_healthy: error === null,
+    ...(error !== null && showsErrors ? { error } : {}),
+    checked_at: new Date(checkedAt).toISOString(),
+    duration_ms: durationMs,
+  };
+}
