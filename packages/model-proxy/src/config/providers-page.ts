@@ -147,8 +147,16 @@ translates answers, streams and errors back.
 
 Clients of Anthropic, such as its SDKs and Claude Code, can use every model that has chat. Requests to
 \`/v1/messages\` are forwarded without translation to the providers that serve this path: \`anthropic\`,
-\`hosted_vllm\`, \`litellm_proxy\`, \`lm_studio\`, \`ollama\` and \`openrouter\`. For all others, the proxy
-makes a request for chat, and expresses its answer, its events and its errors as Anthropic does.
+\`litellm_proxy\` and \`openrouter\`. For all others, the proxy makes a request for chat, and expresses its
+answer, its events and its errors as Anthropic does.
+
+New versions of vLLM, Ollama and LM Studio serve the path, too. If your server does, say so in the entry.
+The proxy then forwards the requests without translation:
+
+\`\`\`yaml
+model_info:
+  supported_endpoints: [/v1/messages, /v1/messages/count_tokens]
+\`\`\`
 
 - System prompts, tools, results of tools, images, base64 PDF files and text files, stop sequences,
   \`thinking\`, \`output_config\` and \`metadata.user_id\` (its first 64 characters) work.

@@ -179,8 +179,6 @@ describe('other endpoints', () => {
     ['/v2/rerank', { query: 'q', documents: ['d'] }, '/v1/rerank'],
     ['/v1/moderations', { input: 'Hi' }, '/v1/moderations'],
     ['/v1/images/generations', { prompt: 'Hi' }, '/v1/images/generations'],
-    ['/v1/messages', { messages: [], max_tokens: 1 }, '/v1/messages'],
-    ['/v1/messages/count_tokens', { messages: [] }, '/v1/messages/count_tokens'],
     ['/v1/classify', { input: 'Hi' }, '/classify'],
     ['/pooling', { input: 'Hi' }, '/pooling'],
     ['/v1/tokenize', { prompt: 'Hi' }, '/tokenize'],

@@ -66,4 +66,34 @@ describe("Anthropic's API in the contract", () => {
       body: { type: 'error', error: { type: 'permission_error' } },
     });
   });
+
+  it.each(['hosted_vllm', 'ollama', 'lm_studio'])(
+    'MP-82 POST /v1/messages at a model server that may lack the path becomes a request for chat: %s',
+    async (provider) => {
+      await start(provider);
+      const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi!' }, finish_reason: 'stop' }];
+      served.answering = json({ id: 'x', object: 'chat.completion', model: 'claude', choices });
+      const answer = await post('/v1/messages', { model: 'public', max_tokens: 5, messages });
+      expect(answer).toMatchObject({
+        status: 200,
+        body: { type: 'message', content: [{ type: 'text', text: 'Hi!' }] },
+      });
+      expect(served.asked[0]?.url).toBe('/v1/chat/completions');
+    },
+  );
+
+  it('MP-82 POST /v1/messages: a stream without an answer becomes an error with a status', async () => {
+    await start('openai');
+    served.answering = (_asked, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end('data: [DONE]\n\n');
+    };
+    expect(await post('/v1/messages', { model: 'public', max_tokens: 5, stream: true, messages })).toMatchObject({
+      status: 500,
+      body: {
+        type: 'error',
+        error: { message: expect.stringContaining('ended before the answer had finished') as unknown },
+      },
+    });
+  });
 });

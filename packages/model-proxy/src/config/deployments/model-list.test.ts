@@ -12,6 +12,17 @@ function members(params: readonly string[], ...names: readonly (keyof ReturnType
 const entry = (name: string, params: string, more = '') =>
   `  - model_name: ${JSON.stringify(name)}\n    litellm_params: ${params}\n${more}`;
 
+describe('model_info', () => {
+  it("names the endpoints of Anthropic's API that the server of an entry has", () => {
+    const list = (info: string) =>
+      `model_list:\n${entry('m', '{model: hosted_vllm/m, api_base: http://x.test/v1}', info)}`;
+    const native = (info: string) => deployment(list(info)).provider.nativeEndpoints;
+    expect(native('')).toBeUndefined();
+    expect(native('    model_info: {supported_endpoints: [/v1/chat/completions]}\n')).toBeUndefined();
+    expect(native('    model_info: {supported_endpoints: [/v1/messages]}\n')).toEqual(['messages']);
+  });
+});
+
 describe('params', () => {
   it('become defaults if they are request parameters, including parameters that OpenAI lacks', () => {
     expect(

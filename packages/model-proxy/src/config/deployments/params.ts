@@ -1,6 +1,7 @@
 /** Makes a deployment from `litellm_params` and the settings that they inherit. */
 import { createHash } from 'node:crypto';
 import type { Deployment } from '../../providers/deployment.js';
+import { withNativeEndpoints } from '../../providers/native-endpoints.js';
 import type { TokenSettings } from '../../providers/token.js';
 import { openaiParameters } from '../../providers/parameters.js';
 import { targetsByProvider } from './any-provider.js';
@@ -69,6 +70,7 @@ export function readParams({
   const { provider, upstreamModel, apiBase } = upstream;
   const deployment: Deployment = {
     ...upstream,
+    provider: withNativeEndpoints(provider, modelInfo),
     ...tokenOf(token, inherited),
     id:
       typeof id === 'string' || typeof id === 'number'
@@ -113,7 +115,8 @@ function deploymentAtTarget(
   inherited: Inherited,
 ): Deployment {
   const extraHeaders = { ...ownHeaders, ...deployment.extraHeaders };
-  return { ...deployment, ...target, ...tokenOf(token, inherited), extraHeaders };
+  const provider = withNativeEndpoints(target.provider, deployment.modelInfo);
+  return { ...deployment, ...target, provider, ...tokenOf(token, inherited), extraHeaders };
 }
 
 /** The settings of a deployment's own server do not apply to the token server, which is another one. */

@@ -63,6 +63,5 @@ export const hostedVllm: Provider = openaiApiProvider({
   name: 'hosted_vllm',
   apiKeyEnvironment: ['HOSTED_VLLM_API_KEY'],
   apiBaseEnvironment: ['HOSTED_VLLM_API_BASE'],
-  nativeEndpoints: ['messages', 'messages/count_tokens'],
   translation: { translate, translationTriggers: { members: ['tools', 'thinking'], innerKeys: messageKeys } },
 });

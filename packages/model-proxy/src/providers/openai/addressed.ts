@@ -22,7 +22,6 @@ const ollamaProvider = (name: string) =>
     name,
     apiKeyEnvironment: ['OLLAMA_API_KEY'],
     apiBaseEnvironment: ['OLLAMA_API_BASE'],
-    nativeEndpoints: ['messages'],
     defaultApiBase: `${OLLAMA}/v1`,
     targetOf: ollamaTarget,
   });

@@ -31,7 +31,6 @@ export const compatible: readonly Provider[] = [
     name: 'lm_studio',
     apiKeyEnvironment: ['LM_STUDIO_API_KEY'],
     apiBaseEnvironment: ['LM_STUDIO_API_BASE'],
-    nativeEndpoints: ['messages'],
   }),
   openaiApiProvider({
     name: 'llamafile',
