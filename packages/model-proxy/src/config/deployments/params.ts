@@ -1,7 +1,7 @@
 /** Makes a deployment from `litellm_params` and the settings that they inherit. */
 import { createHash } from 'node:crypto';
 import type { Deployment } from '../../providers/deployment.js';
-import { withNativeEndpoints } from '../../providers/native-endpoints.js';
+import { withNativeEndpoints } from '../../providers/messages/native-endpoints.js';
 import type { TokenSettings } from '../../providers/token.js';
 import { openaiParameters } from '../../providers/parameters.js';
 import { targetsByProvider } from './any-provider.js';

@@ -58,7 +58,7 @@ describe('a stream', () => {
     ['the end without its empty line', 'data: [DONE]'],
     ["Anthropic's end", 'event: message_stop\ndata: {"type":"message_stop"}\n\n'],
     ['nothing', ''],
-  ])('that has only %s becomes an error with a status', async (_what, text) => {
+  ])('becomes an error with a status if it has only %s', async (_what, text) => {
     stream(text);
     const answer = await ask();
     expect([answer.status, answer.text]).toEqual([
@@ -67,7 +67,7 @@ describe('a stream', () => {
     ]);
   });
 
-  it('that has only comments and its end ends with an error event', async () => {
+  it('ends with an error event if it has only comments and its end', async () => {
     stream(': wait\n\n', 'data: [DONE]\n\n');
     const answer = await ask();
     expect(answer.text).toMatch(/^: wait\n\ndata: \{"error":.*the stream ended before the answer had finished/);

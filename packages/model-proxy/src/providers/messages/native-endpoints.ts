@@ -2,7 +2,7 @@
  * Endpoints of Anthropic's API that the server of a deployment also has. Some model servers have them
  * only since a late version, so the configuration says it.
  */
-import type { Provider } from './provider.js';
+import type { Provider } from '../provider.js';
 
 const endpoints: readonly string[] = ['messages', 'messages/count_tokens'];
 
