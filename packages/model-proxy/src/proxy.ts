@@ -18,7 +18,7 @@ import { version } from './version.js';
 interface ProxyOptions {
   readonly config: LoadedConfig;
   /** Loads the configuration again from the same files. @throws {ConfigError} */
-  readonly load: () => LoadedConfig;
+  readonly load: () => Promise<LoadedConfig>;
   readonly log: Log;
   /** How often files are checked for changes, in milliseconds; default 1000. */
   readonly watchIntervalMs?: number;
@@ -30,9 +30,9 @@ export interface Proxy {
   readonly addresses: readonly string[];
   /**
    * Loads the configuration again. If it has faults, the proxy logs them, and the current
-   * configuration stays in use. Requests in progress do not change.
+   * configuration stays in use. Requests in progress do not change. Never rejects.
    */
-  reload(): void;
+  reload(): Promise<void>;
   /**
    * Shuts down: reports as not ready for `drainDelayMs`, then waits for requests in progress up to
    * `drainMs`, then closes their connections. The caller flushes the log.
@@ -84,14 +84,20 @@ export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOp
     files: config.watchedFiles,
     onChange: () => {
       log.info('a file of the configuration has changed');
-      reload();
+      void reload();
     },
     ...(watchIntervalMs === undefined ? {} : { intervalMs: watchIntervalMs }),
   });
-  const reload = () => replaceConfig({ running, load, log, listener, upstream, app, watch });
+  let isClosing = false;
+  const isClosed = () => isClosing;
+  let last = Promise.resolve();
+  // One after the other: the last one has read the newest files.
+  const reload = () =>
+    (last = last.then(() => replaceConfig({ running, load, log, listener, upstream, app, watch, isClosed })));
   return { addresses: listener.addresses, reload, close: () => close() };
 
   async function close(): Promise<void> {
+    isClosing = true;
     watch.close();
     // Report as not ready first: load balancers may send their checks on open connections.
     app.drain();
@@ -165,12 +171,14 @@ async function open(listen: ListenSettings, app: App, log: Log): Promise<Listene
 
 interface Replacing {
   readonly running: { config: LoadedConfig };
-  readonly load: () => LoadedConfig;
+  readonly load: () => Promise<LoadedConfig>;
   readonly log: Log;
   readonly listener: Listener;
   readonly upstream: Upstream;
   readonly app: App;
   readonly watch: FileWatch;
+  /** Returns whether the proxy shuts down. It then needs no new configuration. */
+  readonly isClosed: () => boolean;
 }
 
 /**
@@ -179,13 +187,16 @@ interface Replacing {
  */
 const NO_MODEL_LEFT = 'no entry of model_list can be served';
 
-/** Loads and applies a new configuration, completely or not at all. */
-function replaceConfig({ running, load, log, listener, upstream, app, watch }: Replacing): void {
+/** Loads and applies a new configuration, completely or not at all. Never rejects. */
+async function replaceConfig(replacing: Replacing): Promise<void> {
+  const { running, load, log, listener, upstream, app, watch, isClosed } = replacing;
+  if (isClosed()) return;
   // A file that changes while it is read triggers another reload.
   watch.mark();
   let next: LoadedConfig;
   try {
-    next = load();
+    next = await load();
+    if (isClosed()) return;
     if (next.proxy.deployments.length === 0 && running.config.proxy.deployments.length > 0)
       throw new ConfigError([...next.warnings, NO_MODEL_LEFT], [], next.watchedFiles);
     if (next.listen.tls !== null)

@@ -5,7 +5,8 @@ import { handleSignals } from '@rackless/daemon/process/signals.js';
 import { exitCodeOfStart } from '@rackless/daemon/process/start-failure.js';
 import { printStartReport } from '@rackless/daemon/process/start-report.js';
 import { createNotify, startWatchdog } from '@rackless/daemon/process/systemd-notify.js';
-import { ConfigError, loadConfig, type LoadedConfig } from '../config/load.js';
+import { ConfigError, loadConfig, loadSteps, type LoadedConfig } from '../config/load.js';
+import { runInSlices } from '../config/slices.js';
 import type { Proxy } from '../proxy.js';
 import type { StartOptions } from './start-options.js';
 
@@ -15,10 +16,9 @@ import type { StartOptions } from './start-options.js';
  * used, 1 if the cause may be temporary, such as a port in use.
  */
 export async function serve({ warnings, ...options }: StartOptions): Promise<number> {
-  const load = () => loadConfig(options);
   let config: LoadedConfig;
   try {
-    config = load();
+    config = loadConfig(options);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     printStartReport({ faults: error.faults, warnings: [...warnings, ...error.warnings] });
@@ -32,7 +32,7 @@ export async function serve({ warnings, ...options }: StartOptions): Promise<num
   const { startProxy, StartError } = await import('../proxy.js');
   let proxy: Proxy;
   try {
-    proxy = await startProxy({ config, load, log });
+    proxy = await startProxy({ config, load: () => runInSlices(loadSteps(options)), log });
   } catch (error) {
     log.flush();
     if (!(error instanceof StartError)) throw error;

@@ -18,6 +18,7 @@ import { noteMissingModels } from './deployments/missing-models.js';
 import { readAliases } from './deployments/model-group-alias.js';
 import { readRoutingSettings } from './routing/routing-settings.js';
 import { routerTable } from './routing/router-table.js';
+import { runAtOnce, type Steps } from './slices.js';
 import { credentialTable, generalTable, settingsTable } from './settings.js';
 import { singleModelDocument } from './deployments/single-model.js';
 import { TlsResolver } from './tls-settings.js';
@@ -67,6 +68,11 @@ const noVariables: Environment = {};
  * @throws {ConfigError} with all faults.
  */
 export function loadConfig(options: LoadOptions): LoadedConfig {
+  return runAtOnce(loadSteps(options));
+}
+
+/** The steps of {@link loadConfig}, for a reload while clients send requests. */
+export function* loadSteps(options: LoadOptions): Steps<LoadedConfig> {
   const { file, flags = {}, environment = noVariables, workingDirectory = process.cwd() } = options;
   const findings = new Findings();
   const ignoredSettings = new IgnoredSettings();
@@ -80,6 +86,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
     ['environment_variables'],
     findings,
   );
+  yield;
   const roots = documents.map((root) => resolveReferences(withoutEnvironment(root), variables, findings));
 
   const settingsBlock = settingsOf(roots, findings);
@@ -110,7 +117,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   };
   const entries = listOf(roots, 'model_list', findings);
   if (entries.length === 0) noteMissingModels(roots, file, isKnownTopKey, findings);
-  const { deployments, unserved } = readModelList(entries, inherited);
+  const { deployments, unserved } = yield* readModelList(entries, inherited);
   const aliases = readAliases(router.block, deployments, findings);
   const block = { general: general.block };
   const listen = readListenSettings({ flags, environment, variables, settings, workingDirectory, findings, ...block });

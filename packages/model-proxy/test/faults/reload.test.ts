@@ -104,7 +104,7 @@ describe('a reload under load', () => {
         proxy.configure(
           unhurried(upstream, { params: [`weight: ${round + 1}`], settings: [`drop_params: ${round % 2 === 0}`] }),
         );
-        proxy.reload();
+        await proxy.reload();
       }
       upstream.gates.open('same');
       expect(await under.faults()).toEqual([]);
@@ -113,7 +113,7 @@ describe('a reload under load', () => {
     it('lets old requests end at the old upstream, and sends new requests to the new one', async () => {
       const under = await load(proxy.url, 'other');
       proxy.configure(unhurried(other));
-      proxy.reload();
+      await proxy.reload();
       const { status } = await call(`${proxy.url}/v1/chat/completions`, { body: { model: PUBLIC_MODEL, messages } });
       expect([status, other.received.length]).toEqual([200, 1]);
       upstream.gates.open('other');
@@ -123,13 +123,28 @@ describe('a reload under load', () => {
     it('lets the requests of a removed model end, and rejects new ones', async () => {
       const under = await load(proxy.url, 'away');
       proxy.configure(unhurried(upstream).replace(PUBLIC_MODEL, 'another-model'));
-      proxy.reload();
+      await proxy.reload();
       const { status, text } = await call(`${proxy.url}/v1/chat/completions`, {
         body: { model: PUBLIC_MODEL, messages },
       });
       expect([status, text]).toEqual([400, expect.stringContaining('another-model')]);
       upstream.gates.open('away');
       expect(await under.faults()).toEqual([]);
+    });
+
+    it('answers requests while a reload reads thousands of entries', async () => {
+      const entry = `
+  - model_name: more
+    litellm_params: { model: hosted_vllm/x, api_base: 'http://127.0.0.1:9/v1', tempratre: 1 }`;
+      const config = unhurried(upstream);
+      proxy.configure(config.replace('model_list:', `model_list:${entry.repeat(3000)}`));
+      const order: string[] = [];
+      const reloaded = proxy.reload().then(() => order.push('reloaded'));
+      const { status } = await call(`${proxy.url}/health/liveliness`, { method: 'GET' });
+      order.push(`answered ${status}`);
+      await reloaded;
+      expect(order).toEqual(['answered 200', 'reloaded']);
+      expect(await (await fetch(`${proxy.url}/v1/models`)).text()).toContain('"more"');
     });
 
     it('changes nothing if the file is invalid, and logs the fault', async () => {
@@ -141,7 +156,7 @@ describe('a reload under load', () => {
         unhurried(upstream).replace(upstream.caFile, '/nowhere/ca.pem'),
       ]) {
         proxy.configure(broken);
-        proxy.reload();
+        await proxy.reload();
       }
       upstream.gates.open('broken');
       expect(await under.faults()).toEqual([]);

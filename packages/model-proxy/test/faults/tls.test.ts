@@ -98,7 +98,7 @@ describe('TLS to an upstream', () => {
     expect(await ask(proxy)).toEqual(refused(/bundle\.pem/));
     // A bundle with both authorities.
     writeFileSync(bundle, readFileSync(other.caFile, 'utf8') + readFileSync(good.caFile, 'utf8'));
-    proxy.reload();
+    await proxy.reload();
     expect(await ask(proxy)).toEqual(served);
   });
 

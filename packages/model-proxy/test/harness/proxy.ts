@@ -6,7 +6,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTestLog } from '../../../daemon/test/support/log.js';
-import { loadConfig } from '../../src/config/load.js';
+import { loadSteps } from '../../src/config/load.js';
+import { runInSlices } from '../../src/config/slices.js';
 import { startProxy } from '../../src/proxy.js';
 import { SAMPLE_MODEL } from '../../sample-upstream/server.js';
 import { API_KEY, type TestUpstream } from './upstream.js';
@@ -23,7 +24,7 @@ export interface TestProxy {
   logged(): readonly string[];
   /** Writes another configuration. The proxy reads it with {@link reload}. */
   configure(yaml: string): void;
-  reload(): void;
+  reload(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -89,11 +90,11 @@ export async function startTestProxy(yaml: string, options: TestProxyOptions = {
   configure(yaml);
   const { environment = {}, detailedDebug = false, watchIntervalMs = NEVER_MS } = options;
   const flags = { host: '127.0.0.1', port: '0', ...(detailedDebug ? { detailed_debug: true } : {}) };
-  const load = () => loadConfig({ file, flags, environment });
+  const load = () => runInSlices(loadSteps({ file, flags, environment }));
   let logged = '';
   const log = createTestLog({ level: 'debug', format: 'text', write: (lines) => (logged += lines) });
   try {
-    const config = load();
+    const config = await load();
     const proxy = await startProxy({ config, load, log, watchIntervalMs });
     const [url = ''] = proxy.addresses;
     return {

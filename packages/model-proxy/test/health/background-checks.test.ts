@@ -121,7 +121,7 @@ describe('background_health_checks', () => {
 
   it('change with a reload', async () => {
     const { proxy, upstreams } = await setUp([{}, {}], { general_settings: { background_health_checks: false } });
-    const use = (count: number, blocks: object) => {
+    const use = async (count: number, blocks: object) => {
       proxy.configure(
         configOf(
           Array.from({ length: count }, () => ({})),
@@ -129,16 +129,16 @@ describe('background_health_checks', () => {
           blocks,
         ),
       );
-      proxy.reload();
+      await proxy.reload();
     };
-    use(2, often);
+    await use(2, often);
     await waitForHealth(proxy, '0 1', '');
-    use(1, often);
+    await use(1, often);
     await waitForHealth(proxy, '0', '');
     const metrics = await (await fetch(`${proxy.url}/metrics`)).text();
     expect(metrics).toContain('rackless_health_check_healthy{requested_model="chat",model_id="0"} 1');
     expect(metrics).not.toContain('rackless_health_check_healthy{requested_model="chat",model_id="1"}');
-    use(2, { general_settings: { background_health_checks: false } });
+    await use(2, { general_settings: { background_health_checks: false } });
     expect(await (await fetch(`${proxy.url}/metrics`)).text()).not.toContain('rackless_health_check_healthy{');
   });
 

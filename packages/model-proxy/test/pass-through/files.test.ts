@@ -147,7 +147,7 @@ describe('files and batches', () => {
     ]);
     expect((await call(`${proxy.url}/v1/files?model=b`, { method: 'GET' })).headers['x-litellm-model-group']).toBe('b');
     proxy.configure(config(['use_in_pass_through: true']));
-    proxy.reload();
+    await proxy.reload();
     expect((await call(`${proxy.url}/v1/files`, { method: 'GET' })).headers['x-litellm-model-group']).toBe('b');
   });
 });

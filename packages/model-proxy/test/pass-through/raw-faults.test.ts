@@ -82,10 +82,10 @@ describe('an upstream of raw requests', () => {
     const other = closing(await RawUpstream.start());
     writeFileSync(bundle, readFileSync(other.caFile));
     expect((await ask()).status).toBe(200);
-    proxy.reload();
+    await proxy.reload();
     expect(messageOf(await ask())).toContain(`the authorities of ${bundle}`);
     writeFileSync(bundle, readFileSync(upstream.caFile));
-    proxy.reload();
+    await proxy.reload();
     expect((await ask()).status).toBe(200);
   });
 

@@ -220,7 +220,7 @@ describe('tokens of Microsoft Entra ID', () => {
     proxy = await vendors.proxy([entra]);
     await ask('entra');
     proxy.configure(`${readFileSync(proxy.file, 'utf8')}  drop_params: true\n`);
-    proxy.reload();
+    await proxy.reload();
     expect((await ask('entra', { logit_bias: null, verbosity: 'low' })).status).toBe(200);
     expect(at(LOGIN_HOST)).toHaveLength(1);
   });

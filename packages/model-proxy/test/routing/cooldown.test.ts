@@ -57,7 +57,7 @@ describe('a cooldown', () => {
       long,
     );
     await ask();
-    proxy.reload();
+    await proxy.reload();
     await askMany(20);
     expect(upstreams[0]?.count).toBe(1);
   });

@@ -232,7 +232,7 @@ describe('the wait for a retry', () => {
       litellm_params: { model: 'hosted_vllm/x', api_base: 'http://127.0.0.1:9' },
     };
     proxy.configure(JSON.stringify({ model_list: [deployment] }));
-    proxy.reload();
+    await proxy.reload();
     if (upstream !== undefined) upstream.behavior = 'works';
     const answered = reply.then(({ status }) => status);
     await waitFor(

@@ -71,10 +71,10 @@ describe('a configuration of LiteLLM', () => {
   it('MP-99 a changed file: the proxy reads it again and serves its models, and rejects one with an error', async () => {
     const running = await start(sampleConfig(upstream));
     running.configure(sampleConfig(upstream).replace(PUBLIC_MODEL, 'renamed'));
-    running.reload();
+    await running.reload();
     expect([(await ask(running, 'renamed')).status, (await ask(running, PUBLIC_MODEL)).status]).toEqual([200, 400]);
     running.configure('model_list: 5\n');
-    running.reload();
+    await running.reload();
     expect((await ask(running, 'renamed')).status).toBe(200);
   });
 });

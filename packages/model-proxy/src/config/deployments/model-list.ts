@@ -2,6 +2,7 @@
 import type { Deployment } from '../../providers/deployment.js';
 import { findBlock, hasValues, type FoundBlock } from '../blocks.js';
 import { readBlock } from '../faults.js';
+import type { Steps } from '../slices.js';
 import { digestOf, readParams, type Inherited, type Unserved } from './params.js';
 import { entryTable } from '../settings.js';
 import { entryNames, reportUnknownKeys } from '../names/unknown-keys.js';
@@ -30,13 +31,14 @@ const PARAMS = 'litellm_params';
 
 /**
  * Reads the entries and adds faults and warnings. An entry without a name or with a faulty target
- * gives no deployment.
+ * gives no deployment. Can pause before each entry.
  */
-export function readModelList(entries: readonly Entry[], inherited: ListInherited): ModelList {
+export function* readModelList(entries: readonly Entry[], inherited: ListInherited): Steps<ModelList> {
   const deployments: Deployment[] = [];
   const unserved = new Map<string, string>();
   const ids = new Map<string, Entry>();
   for (const entry of entries) {
+    yield;
     const read = readEntry(entry, inherited);
     if (read === undefined) continue;
     if ('reason' in read) {

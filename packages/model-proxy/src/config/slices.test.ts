@@ -1,0 +1,34 @@
+import { describe, expect, it } from '@jest/globals';
+import { runAtOnce, runInSlices, type Steps } from './slices.js';
+
+/** Does some steps, each of which takes a time on the clock. */
+function* steps(count: number, step: () => void): Steps<string> {
+  for (let n = 0; n < count; n += 1) {
+    step();
+    yield;
+  }
+  return 'done';
+}
+
+describe('slices', () => {
+  it('let other work run between long steps', async () => {
+    const clock = { ms: 0 };
+    const order: string[] = [];
+    setImmediate(() => order.push('other work'));
+    const step = () => {
+      clock.ms += 3;
+      order.push('step');
+    };
+    expect(await runInSlices(steps(4, step), () => clock.ms)).toBe('done');
+    expect(order).toEqual(['step', 'step', 'other work', 'step', 'step']);
+  });
+
+  it('pass on an error', async () => {
+    const fail = () => {
+      throw new Error('no');
+    };
+    await expect(runInSlices(steps(1, fail))).rejects.toThrow('no');
+    expect(() => runAtOnce(steps(1, fail))).toThrow('no');
+    expect(runAtOnce(steps(1, () => undefined))).toBe('done');
+  });
+});
