@@ -6,7 +6,7 @@ import { exitCodeOfStart } from '@rackless/daemon/process/start-failure.js';
 import { printStartReport } from '@rackless/daemon/process/start-report.js';
 import { createNotify, startWatchdog } from '@rackless/daemon/process/systemd-notify.js';
 import { ConfigError, loadConfig, loadSteps, type LoadedConfig } from '../config/load.js';
-import { runInSlices } from '../config/slices.js';
+import { runInSlices } from '@rackless/daemon/process/slices.js';
 import type { Proxy } from '../proxy.js';
 import type { StartOptions } from './start-options.js';
 

@@ -18,7 +18,7 @@ import { noteMissingModels } from './deployments/missing-models.js';
 import { readAliases } from './deployments/model-group-alias.js';
 import { readRoutingSettings } from './routing/routing-settings.js';
 import { routerTable } from './routing/router-table.js';
-import { runAtOnce, type Steps } from './slices.js';
+import { runAtOnce, type Steps } from '@rackless/daemon/process/slices.js';
 import { credentialTable, generalTable, settingsTable } from './settings.js';
 import { singleModelDocument } from './deployments/single-model.js';
 import { TlsResolver } from './tls-settings.js';

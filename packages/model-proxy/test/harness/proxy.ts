@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTestLog } from '../../../daemon/test/support/log.js';
 import { loadSteps } from '../../src/config/load.js';
-import { runInSlices } from '../../src/config/slices.js';
+import { runInSlices } from '@rackless/daemon/process/slices.js';
 import { startProxy } from '../../src/proxy.js';
 import { SAMPLE_MODEL } from '../../sample-upstream/server.js';
 import { API_KEY, type TestUpstream } from './upstream.js';

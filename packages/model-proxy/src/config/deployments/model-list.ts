@@ -2,7 +2,7 @@
 import type { Deployment } from '../../providers/deployment.js';
 import { findBlock, hasValues, type FoundBlock } from '../blocks.js';
 import { readBlock } from '../faults.js';
-import type { Steps } from '../slices.js';
+import type { Steps } from '@rackless/daemon/process/slices.js';
 import { digestOf, readParams, type Inherited, type Unserved } from './params.js';
 import { entryTable } from '../settings.js';
 import { entryNames, reportUnknownKeys } from '../names/unknown-keys.js';

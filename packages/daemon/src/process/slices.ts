@@ -1,5 +1,5 @@
 /**
- * Runs long work in slices, so that a reload of thousands of entries does not delay the requests of
+ * Runs long work in slices, for example a reload of thousands of entries, so that it does not delay requests of
  * clients.
  */
 import { setImmediate as otherWork } from 'node:timers/promises';
