@@ -75,6 +75,14 @@ export class PendingText {
     this.#lost += count;
   }
 
+  /** Returns a copy of the buffered text. */
+  peek(): Buffer {
+    return Buffer.concat([
+      ...(this.#lost === 0 ? [] : [note(leftOut(this.#lost))]),
+      this.#bytes.subarray(0, this.#size),
+    ]);
+  }
+
   /**
    * Empties the buffer, and starts the piece with a note if bytes were lost.
    * @returns also `printed`, the number of guest bytes that the piece stands for.

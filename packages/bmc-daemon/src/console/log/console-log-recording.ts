@@ -40,6 +40,13 @@ interface RecordingOptions {
   readonly onFailed: (error: unknown) => void;
 }
 
+/** The text of the running boot, or of the last one. */
+export interface CurrentBoot {
+  /** Null if nothing of the boot is on the disk. */
+  readonly number: number | null;
+  readonly text: Buffer;
+}
+
 /** Maximum number of boots that wait for a slow disk. */
 const MAX_BATCHES = 4;
 
@@ -164,6 +171,26 @@ export class ConsoleRecording {
     return await this.#enqueue(async () => {
       await this.#write({ urgent: true });
       return await look(this.#options.folder);
+    });
+  }
+
+  /**
+   * Calls `join` with the text of the running boot, or of the last one. This text and all output
+   * after the call of `join` are complete: nothing is missing, and nothing is in both.
+   */
+  async follow(join: (current: CurrentBoot) => void): Promise<void> {
+    await this.#enqueue(async () => {
+      await this.#write({ urgent: true });
+      const { folder } = this.#options;
+      let boot: RunningBoot | undefined;
+      let number: number | undefined;
+      let stored: Buffer;
+      do {
+        boot = this.#boot;
+        number = boot === undefined ? (await folder.boots()).at(-1)?.number : boot.number;
+        stored = number === undefined ? Buffer.alloc(0) : await folder.text(number);
+      } while (boot !== this.#boot);
+      join({ number: number ?? null, text: Buffer.concat([stored, ...this.#batches.map(({ text }) => text.peek())]) });
     });
   }
 

@@ -9,6 +9,7 @@ import type { ConsoleListener } from '../console-line.js';
 import { ConsoleLogFolder } from './console-log-folder.js';
 import { consoleLogBounds, type ConsoleLogBounds } from './console-log-bounds.js';
 import { openConsoleLogs, type ConsoleLogs } from './console-log.js';
+import type { CurrentBoot } from './console-log-recording.js';
 
 const uuid = '5ac4fa6e-0000-4000-8000-000000000001';
 const other = '5ac4fa6e-0000-4000-8000-000000000002';
@@ -114,6 +115,41 @@ afterEach(async () => {
 });
 
 describe('the console log', () => {
+  it('gives the text of the running boot, and then all later output once', async () => {
+    ports.starts('1');
+    ports.says('firmware\r\n');
+    ports.happens('rebooted');
+    ports.says('stored ');
+    await logs.ofSystem(uuid).read();
+    let [heard, hasJoined] = ['', false];
+    const joined = logs.ofSystem(uuid).follow(({ number, text: boot }) => {
+      heard = `${number}: ${boot.toString()}`;
+      hasJoined = true;
+    });
+    // Output arrives in each turn of the event loop, also while the log is read.
+    for (let turn = 0; turn < 500; turn += 1) {
+      const output = `${turn} `;
+      if (hasJoined) heard += output;
+      ports.says(output);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await joined;
+    expect(heard).toBe(`2: stored ${Array.from({ length: 500 }, (_, turn) => `${turn} `).join('')}`);
+  });
+
+  it('gives the text of the last boot of a machine that is off, and nothing without a boot', async () => {
+    ports.starts('1');
+    ports.says('the end');
+    ports.is('closed');
+    await restart();
+    const texts: string[] = [];
+    const note = ({ number, text: boot }: CurrentBoot) => void texts.push(`${number}: ${boot.toString()}`);
+    await logs.ofSystem(uuid).follow(note);
+    expect(texts).toEqual(['1: the end']);
+    await logs.ofSystem(other).follow(note);
+    expect(texts[1]).toBe('null: ');
+  });
+
   it('stores output by boot: a start and a reset each begin a boot', async () => {
     ports.starts('1');
     ports.says('\x1bcSeaBIOS\r\nlogin: ');

@@ -10,7 +10,7 @@ import type { ConsoleHub } from '../console-hub.js';
 import { consoleLogBounds, type ConsoleLogBounds } from './console-log-bounds.js';
 import { ConsoleLogFolder } from './console-log-folder.js';
 import { ConsoleLogRecords, type ConsoleLogRecord } from './console-log-records.js';
-import { ConsoleRecording } from './console-log-recording.js';
+import { ConsoleRecording, type CurrentBoot } from './console-log-recording.js';
 import { ConsoleLogSizes } from './console-log-sizes.js';
 import { OldFolders } from './old-folders.js';
 
@@ -26,6 +26,11 @@ export interface ConsoleLog {
   read(): Promise<readonly ConsoleLogRecord[]>;
   /** Returns the stored text of a boot, as it was printed; undefined if there is no such boot. */
   text(boot: number): Promise<Buffer | undefined>;
+  /**
+   * Calls `join` with the text of the running boot. A listener that attaches in `join` gets all
+   * output after this text.
+   */
+  follow(join: (current: CurrentBoot) => void): Promise<void>;
   /** Removes all boots. */
   clear(): Promise<void>;
 }
@@ -131,6 +136,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
           const isThere = (await folder.boots()).some(({ number }) => number === boot);
           return isThere ? await folder.text(boot) : undefined;
         }),
+      follow: (join) => this.#record(uuid).recording.follow(join),
       clear: () => this.#record(uuid).recording.clear(),
     };
   }

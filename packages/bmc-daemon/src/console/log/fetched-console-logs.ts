@@ -26,6 +26,7 @@ export function fetchedConsoleLogs(logs: Pick<HypervisorLogs, 'consoleOutput'>):
     ofSystem: (uuid) => ({
       read: async () => recordsOf(await logs.consoleOutput(uuid)),
       text: async (boot) => (boot === BOOT ? await logs.consoleOutput(uuid) : undefined),
+      follow: async (join) => join({ number: BOOT, text: await logs.consoleOutput(uuid) }),
       clear: () => Promise.reject(new Error('clearing the console log of a hypervisor: it cannot be cleared')),
     }),
     start: () => undefined,
