@@ -28,6 +28,7 @@ const noOffers: Offers = {
   access: null,
   telemetry: null,
   consoleSsh: null,
+  webConsoles: null,
   consoleLogs: null,
   managerNetwork: null,
   serverCertificate: null,

@@ -1,6 +1,7 @@
-/** Attacks on the serial consoles over SSH, by clients that are logged in. */
+/** Attacks on the serial consoles over SSH and WebSockets, by clients that are logged in. */
 import { once } from 'node:events';
 import ssh2 from 'ssh2';
+import { WebSocket } from 'ws';
 import { PASSWORD } from '../daemons.js';
 import { PATIENCE } from '../wire.js';
 
@@ -21,6 +22,28 @@ async function startWithConsoles(arena) {
   const daemon = await arena.startBmc({ users: ['admin'], settings: { EMULATOR_CONSOLE_SSH_PORT: 0 } });
   const [, port] = await daemon.said(/consoles over SSH at port (\d+)/);
   return { daemon, port: Number(port) };
+}
+
+/**
+ * Lets a machine print 64 KiB in each round: it echoes input.
+ * @returns the client that typed the input.
+ */
+async function printMuch(port, rounds) {
+  const { client } = await logIn(port, 'admin');
+  const channel = await new Promise((resolve, reject) =>
+    client.exec('node-2', { pty: true }, (error, opened) => (error ? reject(error) : resolve(opened))),
+  );
+  let echoed = 0;
+  channel.on('data', (bytes) => (echoed += bytes.length));
+  await once(channel, 'data');
+  const typed = Buffer.alloc(65_536, 'x');
+  for (let round = 1; round <= rounds; round += 1) {
+    channel.write(typed);
+    while (echoed < round * typed.length) {
+      await once(channel, 'data', { signal: AbortSignal.timeout(PATIENCE * 1000) });
+    }
+  }
+  return client;
 }
 
 const packetAttack = {
@@ -51,27 +74,19 @@ const unreadAttack = {
     const { daemon, port } = await startWithConsoles(arena);
     const { client: deaf, protocol } = await logIn(port, 'admin');
     let said = '';
-    const hear = (_protocol, _channel, bytes) => (said = `${said}${bytes}`.slice(-200));
+    let connect;
+    const connected = new Promise((resolve) => (connect = resolve));
+    const hear = (_protocol, _channel, bytes) => {
+      said = `${said}${bytes}`.slice(-200);
+      connect();
+    };
     Object.assign(protocol._handlers, { CHANNEL_DATA: hear, CHANNEL_EXTENDED_DATA: hear });
     protocol._handlers.CHANNEL_OPEN_CONFIRMATION = () => protocol.exec(0, 'node-2', false);
     protocol.session(7, 2 ** 32 - 1, 32_768);
-    const { client } = await logIn(port, 'admin');
-    const channel = await new Promise((resolve, reject) =>
-      client.exec('node-2', { pty: true }, (error, opened) => (error ? reject(error) : resolve(opened))),
-    );
-    let echoed = 0;
-    channel.on('data', (bytes) => (echoed += bytes.length));
-    await once(channel, 'data');
+    await connected;
     deaf._sock.pause();
     const before = daemon.memoryMiB();
-    const typed = Buffer.alloc(65_536, 'x');
-    // The machine echoes input to both clients.
-    for (let round = 1; round <= arena.rounds(1600, 16_000); round += 1) {
-      channel.write(typed);
-      while (echoed < round * typed.length) {
-        await once(channel, 'data', { signal: AbortSignal.timeout(PATIENCE * 1000) });
-      }
-    }
+    const client = await printMuch(port, arena.rounds(1600, 16_000));
     const grown = Math.round(daemon.memoryMiB() - before);
     if (grown > 64) throw new Error(`memory grew by ${grown} MiB`);
     deaf._sock.resume();
@@ -84,4 +99,77 @@ const unreadAttack = {
   },
 };
 
-export const consoles = [packetAttack, unreadAttack];
+/** Opens the WebSocket of a console. */
+async function openSocket(daemon) {
+  const url = `ws://127.0.0.1:${daemon.port}/redfish/v1/Systems/node-2/SerialConsole`;
+  const headers = { Authorization: `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}` };
+  const socket = new WebSocket(url, { headers });
+  socket.on('error', () => undefined);
+  await once(socket, 'open', { signal: AbortSignal.timeout(PATIENCE * 1000) });
+  return socket;
+}
+
+const unreadSocketAttack = {
+  name: 'ten WebSockets of a console that read nothing, while a machine prints',
+  expected: 'memory grows by less than 64 MiB, and the clients learn how much is missing',
+  seconds: 180,
+  run: async (arena) => {
+    const { daemon, port } = await startWithConsoles(arena);
+    const deaf = await Promise.all(Array.from({ length: 10 }, () => openSocket(daemon)));
+    for (const socket of deaf) socket.pause();
+    const before = daemon.memoryMiB();
+    const client = await printMuch(port, arena.rounds(800, 8_000));
+    const grown = Math.round(daemon.memoryMiB() - before);
+    if (grown > 64) throw new Error(`memory grew by ${grown} MiB`);
+    await Promise.all(
+      deaf.map(async (socket) => {
+        const told = new Promise((resolve) =>
+          socket.on('message', (data, isBinary) => {
+            if (!isBinary && data.includes('bytes are missing here')) resolve();
+          }),
+        );
+        const late = new Promise((_resolve, reject) =>
+          setTimeout(() => reject(new Error('a client learned nothing')), PATIENCE * 1000).unref(),
+        );
+        socket.resume();
+        await Promise.race([told, late]);
+      }),
+    );
+    for (const socket of deaf) socket.terminate();
+    client.destroy();
+  },
+};
+
+const messageAttack = {
+  name: 'WebSockets of a console that send invalid and very many messages',
+  expected: 'GETs meanwhile are answered, and invalid messages end the connection with code 4400',
+  seconds: 120,
+  run: async (arena) => {
+    const { daemon } = await startWithConsoles(arena);
+    const invalid = [
+      '',
+      '{',
+      'null',
+      '[]',
+      '{"type":"__proto__"}',
+      '{"type":"read","bytes":1e400}',
+      '['.repeat(200_000),
+    ];
+    for (const text of invalid) {
+      const socket = await openSocket(daemon);
+      socket.send(text);
+      const [code] = await once(socket, 'close', { signal: AbortSignal.timeout(PATIENCE * 1000) });
+      if (code !== 4400) throw new Error(`${JSON.stringify(text.slice(0, 40))} ended with code ${code}`);
+    }
+    const sockets = await Promise.all(Array.from({ length: 8 }, () => openSocket(daemon)));
+    await daemon.attackWhileServing(20, async () => {
+      for (const socket of sockets)
+        for (let count = 0; count < 20_000; count += 1)
+          socket.send(count % 2 === 0 ? '{"type":"take"}' : '{"type":"release"}');
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+    });
+    for (const socket of sockets) socket.terminate();
+  },
+};
+
+export const consoles = [packetAttack, unreadAttack, unreadSocketAttack, messageAttack];

@@ -5,12 +5,15 @@ import { StartError } from '../start-error.js';
 import { openConsoleServices, type ConsoleRecorder } from './console-services.js';
 import { openConsoleSsh } from './ssh/console-ssh.js';
 import { consoleLogResources } from './resources/console-log.js';
+import { consoleWebSocket } from './resources/console-web-socket.js';
 import type { ConsoleServices } from './resources/services.js';
 import type { SshServer } from './ssh/ssh-server.js';
+import { maxWebConsoles } from './web/web-console.js';
 
 /** The feature consoles. Without it, serial ports are neither recorded nor reachable. */
 export const consoles: Feature<ConsoleServices> = {
   resources: consoleLogResources,
+  webSockets: [consoleWebSocket],
   async open(context) {
     const { settings, services, stateDir, log } = context;
     const { driver, serviceUuid } = services();
@@ -24,7 +27,12 @@ export const consoles: Feature<ConsoleServices> = {
     });
     const ssh = await openSsh(context, recorder);
     return {
-      services: { consoleSsh: ssh, consoleLogs: recorder.logs },
+      services: {
+        consoleSsh: ssh,
+        webConsoles: recorder.hub === null ? null : { maxPerMachine: maxWebConsoles },
+        consoleHub: recorder.hub,
+        consoleLogs: recorder.logs,
+      },
       addAddress: async (address) => {
         const stopListening = await ssh?.addAddress(address).catch((error: unknown) => {
           // Does not throw, because Redfish still uses the address.

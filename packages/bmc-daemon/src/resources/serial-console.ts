@@ -2,6 +2,7 @@
 import type { SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
 import type { JsonObject } from '../redfish/resource.js';
 import type { ConsoleSsh } from '../offers/console-ssh.js';
+import type { Services } from './services.js';
 
 /**
  * Renders the manager's SerialConsole; empty if the machine has no serial port or SSH is off.
@@ -22,22 +23,39 @@ export function renderManagerConsole(
 }
 
 /**
- * Renders the system's SerialConsole with the data for `ssh -p PORT ACCOUNT@host COMMAND`; empty if
- * the machine has no serial port or SSH is off.
+ * Renders the system's SerialConsole with the data for `ssh -p PORT ACCOUNT@host COMMAND` and the
+ * URI of the WebSocket; empty if the machine has no serial port for clients.
+ * @see DSP2046, ComputerSystem, HostSerialConsole
  */
-export function renderSystemConsole({ hasConsole, name }: SystemSnapshot, ssh: ConsoleSsh | null): JsonObject {
-  if (hasConsole !== true || ssh === null) return {};
+export function renderSystemConsole(
+  { hasConsole, name, uuid }: SystemSnapshot,
+  { consoleSsh: ssh, webConsoles }: Pick<Services, 'consoleSsh' | 'webConsoles'>,
+): JsonObject {
+  if (hasConsole !== true || (ssh === null && webConsoles === null)) return {};
   return {
     SerialConsole: {
-      MaxConcurrentSessions: ssh.maxConsoles,
-      SSH: {
-        ServiceEnabled: true,
-        Port: ssh.port,
-        // The SSH server offers only consoles, and no command line.
-        SharedWithManagerCLI: false,
-        ConsoleEntryCommand: name,
-        HotKeySequenceDisplay: '~. at the start of a line, or Ctrl-] and a dot',
-      },
+      MaxConcurrentSessions: (ssh?.maxConsoles ?? 0) + (webConsoles?.maxPerMachine ?? 0),
+      ...(ssh === null ? {} : { SSH: renderSsh(ssh, name) }),
+      ...(webConsoles === null
+        ? {}
+        : {
+            WebSocket: {
+              ServiceEnabled: true,
+              Interactive: true,
+              ConsoleURI: `/redfish/v1/Systems/${uuid}/SerialConsole`,
+            },
+          }),
     },
+  };
+}
+
+function renderSsh({ port }: ConsoleSsh, name: string): JsonObject {
+  return {
+    ServiceEnabled: true,
+    Port: port,
+    // The SSH server offers only consoles, and no command line.
+    SharedWithManagerCLI: false,
+    ConsoleEntryCommand: name,
+    HotKeySequenceDisplay: '~. at the start of a line, or Ctrl-] and a dot',
   };
 }

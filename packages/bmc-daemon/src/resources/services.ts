@@ -6,6 +6,7 @@ import type { DiscoveryControl } from '../offers/discovery-control.js';
 import type { Logins } from '../offers/logins.js';
 import type { MachineAddresses } from '../offers/machine-addresses.js';
 import type { ReportSource } from '../offers/report-source.js';
+import type { WebConsoles } from '../offers/web-consoles.js';
 import { resourceDefiner } from '../redfish/resource.js';
 import type { LongOperationOptions } from '../redfish/tasks/long-operation.js';
 import type { InventorySettings } from './chassis/configured-inventory.js';
@@ -36,6 +37,8 @@ export interface Offers {
   readonly telemetry: ReportSource | null;
   /** Null also if consoles over SSH are disabled. */
   readonly consoleSsh: ConsoleSsh | null;
+  /** Null also if the hypervisor has no consoles. */
+  readonly webConsoles: WebConsoles | null;
   /** Null also if the output of serial ports is not recorded. */
   readonly consoleLogs: object | null;
   readonly managerNetwork: MachineAddresses | null;

@@ -40,17 +40,22 @@ async function start(parts: Partial<AllServices> = {}) {
 }
 
 describe('the serial console of a machine', () => {
-  it('shows the SSH port and the command that opens it', async () => {
+  it('shows the SSH port, the command that opens it, and the URI of the WebSocket', async () => {
     const { get, uuid } = await start();
     const { Name: name, SerialConsole: ofSystem } = await get(`${root}/Systems/${uuid}`);
     expect(ofSystem).toEqual({
-      MaxConcurrentSessions: 64,
+      MaxConcurrentSessions: 80,
       SSH: {
         ServiceEnabled: true,
         Port: 2222,
         SharedWithManagerCLI: false,
         ConsoleEntryCommand: name,
         HotKeySequenceDisplay: '~. at the start of a line, or Ctrl-] and a dot',
+      },
+      WebSocket: {
+        ServiceEnabled: true,
+        Interactive: true,
+        ConsoleURI: `${root}/Systems/${uuid}/SerialConsole`,
       },
     });
     expect((await get(`${root}/Managers/${uuid}`))['SerialConsole']).toEqual({
@@ -70,8 +75,16 @@ describe('the serial console of a machine', () => {
       expect(Object.keys(await get(uri))).not.toContain('SerialConsole');
   });
 
-  it('is not shown if SSH is disabled', async () => {
+  it('has only the WebSocket if SSH is disabled', async () => {
     const { get, uuid } = await start({ consoleSsh: null });
+    const { SerialConsole: ofSystem } = await get(`${root}/Systems/${uuid}`);
+    expect(ofSystem).toMatchObject({ MaxConcurrentSessions: 16, WebSocket: { ServiceEnabled: true } });
+    expect(ofSystem).not.toHaveProperty('SSH');
+    expect(Object.keys(await get(`${root}/Managers/${uuid}`))).not.toContain('SerialConsole');
+  });
+
+  it('is not shown if SSH is disabled and the hypervisor has no consoles', async () => {
+    const { get, uuid } = await start({ consoleSsh: null, webConsoles: null });
     for (const uri of [`${root}/Systems/${uuid}`, `${root}/Managers/${uuid}`])
       expect(Object.keys(await get(uri))).not.toContain('SerialConsole');
     expect((await get(`${root}/Managers/${uuid}/NetworkProtocol`))['SSH']).toEqual({

@@ -106,6 +106,8 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
     logs: openEventLogs({ bus: events, folder: '/dev/null/logs', limit: 100, log: silent }),
     telemetry,
     consoleSsh: { port: 2222, maxConsoles: 64 },
+    webConsoles: { maxPerMachine: 16 },
+    consoleHub: null,
     consoleLogs: null,
     resourceTypes: resourceTypesOf(resources).all,
     access: openAccess({ authFile: null, state: stateInMemory(initialAccessState), log: silent }),

@@ -129,7 +129,6 @@ const forTests: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'packages/bmc-daemon/src/auth/login.ts': 'decoyOfCost',
     'packages/bmc-daemon/src/auth/session-token.ts': 'looksRandom',
     'packages/bmc-daemon/src/redfish/privileges.ts': 'hasPrivilegeRow',
-    'packages/bmc-daemon/src/redfish/web-socket.ts': 'webSocketDefiner',
     'packages/bmc-daemon/src/drivers/libvirt/firmware/variable-store.ts': 'variableNames',
   },
   'a part of a small library that others extend: the XDR types of RFC 4506': {

@@ -1,6 +1,8 @@
 /** The services that the resources of consoles use, and `defineResource` for these services. */
+import type { ConsoleHub } from '../console-hub.js';
 import type { ConsoleLogs } from '../log/console-log.js';
 import type { ConsoleSsh } from '../../offers/console-ssh.js';
+import type { WebConsoles } from '../../offers/web-consoles.js';
 import { resourceDefiner } from '../../redfish/resource.js';
 import type { ServicesWith } from '../../resources/services.js';
 
@@ -8,6 +10,10 @@ import type { ServicesWith } from '../../resources/services.js';
 export interface ConsoleServices {
   /** Console access over SSH; null if disabled. */
   readonly consoleSsh: ConsoleSsh | null;
+  /** Consoles as WebSockets; null if the hypervisor has no consoles. */
+  readonly webConsoles: WebConsoles | null;
+  /** Null if the hypervisor has no consoles. */
+  readonly consoleHub: ConsoleHub | null;
   /** Recorded output of the serial ports; null if disabled. */
   readonly consoleLogs: ConsoleLogs | null;
 }

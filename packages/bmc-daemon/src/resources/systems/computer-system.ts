@@ -140,7 +140,7 @@ async function applySystem(
 /** The URI, the services and the metric links that a rendering needs. */
 interface RenderOptions {
   readonly self: string;
-  readonly services: Pick<Services, 'driver' | 'settings' | 'consoleSsh'>;
+  readonly services: Pick<Services, 'driver' | 'settings' | 'consoleSsh' | 'webConsoles'>;
   readonly metrics: { readonly processors: JsonObject; readonly memory: JsonObject };
 }
 
@@ -153,7 +153,7 @@ function summaryMetrics(self: string, isServed: (path: string) => boolean) {
 }
 
 function renderSystem(system: SystemSnapshot, { self, services, metrics }: RenderOptions): JsonObject {
-  const { driver, settings, consoleSsh } = services;
+  const { driver, settings } = services;
   const { uuid, sysinfo, description, machineType, autostart } = system;
   const chassis = systemChassis(system, services);
   return {
@@ -181,7 +181,7 @@ function renderSystem(system: SystemSnapshot, { self, services, metrics }: Rende
     ...(hasDetails(system, 'boot') ? { Boot: renderBoot(system, self) } : {}),
     ...renderSummaries(system, metrics),
     ...renderLinks(system, self, services),
-    ...renderSystemConsole(system, consoleSsh),
+    ...renderSystemConsole(system, services),
     ...renderGraphicalConsole(system),
     LogServices: reference(`${self}/LogServices`),
     ...(driver.changeable.has('indicator') ? renderIndicator(indicatorOf(system, settings)) : {}),
