@@ -187,4 +187,8 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     'The default, six hours, is enough for 10 GiB at 4 Mbit/s.',
     'A power-on waits for the image. An eject cancels the download.',
   ],
+  vmediaUploadExpirySeconds: [
+    'A client can continue an interrupted upload within this time. A power-on of the machine waits until then.',
+    'Each received byte starts the time again.',
+  ],
 };

@@ -1,6 +1,6 @@
 /** The names of stored images, which identify their URL and content. */
 import { createHash, randomBytes } from 'node:crypto';
-import type { ImageValidator } from './image-server.js';
+import type { ImageValidator } from './image-download.js';
 
 const PREFIX = 'rackless-';
 const SUFFIX = '.iso';

@@ -3,10 +3,10 @@
  * failure. It streams bodies, and stores neither files nor passwords.
  */
 import type { IncomingMessage } from 'node:http';
-import type { Readable } from 'node:stream';
 import type { ImageRequest } from './image.js';
 import { authoritiesOf } from './image-authorities.js';
 import { countedBody, tooLarge } from './image-body.js';
+import type { ImageDownload, ImageValidator } from './image-download.js';
 import { ImageError } from './image-error.js';
 import { abortAtDeadline, type Deadline } from './image-deadline.js';
 import { exchange, reading, seconds } from './image-exchange.js';
@@ -35,28 +35,13 @@ export interface ImageServerLimits {
   readonly hosts?: HostRules;
 }
 
-/** Data that identifies one content of a URL. */
-export interface ImageValidator {
-  readonly etag: string | null;
-  readonly lastModified: string | null;
-  /** Null if the server does not send it (chunked). */
-  readonly sizeBytes: number | null;
-}
-
-/** A response with an unread body. The caller reads the body to its end or destroys it. */
-export interface ImageDownload {
-  readonly validator: ImageValidator;
-  /** Fails with an {@link ImageError}: too large, interrupted, silent, too slow. */
-  readonly body: Readable;
-}
-
-type Request = Pick<ImageRequest, 'url' | 'userName' | 'password' | 'verifyCertificate' | 'authorities'>;
+type Request = Pick<ImageRequest, 'url' | 'upload' | 'userName' | 'password' | 'verifyCertificate' | 'authorities'>;
 
 const MAX_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Opens the download of an image.
+ * Opens the download of an image, or the image that a client uploads.
  * @param onReceived receives the number of bytes so far.
  * @throws {ImageError} of every kind except storageFull; `aborted` if the signal aborts.
  */
@@ -66,6 +51,7 @@ export async function openImage(
   signal: AbortSignal,
   onReceived?: (bytes: number) => void,
 ): Promise<ImageDownload> {
+  if (request.upload !== undefined) return request.upload.open(limits.maxBytes, signal, onReceived);
   const response = await fetchHead('GET', request, limits, signal);
   const validator = validatorOf(response);
   try {

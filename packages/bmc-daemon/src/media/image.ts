@@ -1,7 +1,11 @@
+import type { ImageUpload } from './image-upload.js';
+
 /** A request for an image. */
 export interface ImageRequest {
-  /** `http://…` or `https://…`, without credentials. */
+  /** `http://…` or `https://…`, without credentials; the URL of `upload`. */
   readonly url: URL;
+  /** The image that a client sends; absent for an image of a server. */
+  readonly upload?: ImageUpload;
   readonly userName?: string;
   readonly password?: string;
   readonly writeProtected: boolean;

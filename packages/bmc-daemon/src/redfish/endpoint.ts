@@ -14,6 +14,7 @@ import { createRenderer, type Renderer } from './rendering.js';
 import { actionUri, type Awaitable, type Params, type Resource, type ResourceRequest } from './resource.js';
 import { accepts, type StreamDefinition } from './stream.js';
 import type { EndpointOptions, Operation } from './operation.js';
+import { uploadEndpoints } from './upload/upload-endpoints.js';
 import type { WebSocketDefinition } from './web-socket.js';
 import { checkHandshake } from './web-sockets/handshake.js';
 import type { WebSockets } from './web-sockets/web-sockets.js';
@@ -107,6 +108,7 @@ export function resourceEndpoints<Services>(
     ...(resource.attachment === undefined
       ? []
       : [{ template: `${template}/attachment`, target: attachmentEndpoint(resource, own, options) }]),
+    ...uploadEndpoints(resource, template, { guard, isOwn }, options),
     // DSP0266, POST (create): a POST to `Members` of a collection also creates a member.
     ...(resource.post === undefined ? [] : [{ template: `${template}/Members`, target: postOnly(own) }]),
     ...actions.map(({ name, target }) => ({ template: actionUri(template, name), target })),

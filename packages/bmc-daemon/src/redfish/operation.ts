@@ -5,6 +5,7 @@ import type { ReadBody } from './body/body.js';
 import type { ChangeListener, Exchange } from './exchange.js';
 import type { View } from './rendering.js';
 import type { Awaitable, Params } from './resource.js';
+import type { Uploads } from './upload/uploads.js';
 import type { WriteTurns } from './write/write-turns.js';
 
 /** Handles one method at one path. */
@@ -19,6 +20,7 @@ export interface EndpointOptions<Services> extends AnnotateOptions {
   readonly readBody: ReadBody;
   /** Starts the writes one after another. */
   readonly writeTurns: WriteTurns;
+  readonly uploads: Uploads;
   /** Called after every successful write. */
   readonly onChange?: ChangeListener;
   /** Whether a path has a resource. */

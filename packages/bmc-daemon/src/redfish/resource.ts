@@ -9,6 +9,7 @@ import type { Privilege } from './privileges.js';
 import type { JsonObject } from './json.js';
 import type { PropertyNames } from './messages/driver-errors.js';
 import type { Message } from './messages/messages.js';
+import type { UploadDefinition } from './upload/uploads.js';
 import { vendor } from '../version.js';
 
 export type { Json, JsonObject } from './json.js';
@@ -215,6 +216,8 @@ interface ResourceHead<Services, Uri extends string, Params, Entity> {
    * @throws {RedfishError} 404 if the entity has no file.
    */
   attachment?(entity: Entity, request: ResourceRequest<Services, Params>): Awaitable<Attachment>;
+  /** Default: the resource accepts no files. */
+  readonly upload?: UploadDefinition<Entity, ResourceRequest<Services, Params>>;
   delete?(entity: Entity, request: ResourceRequest<Services, Params>): Awaitable<WriteResult | undefined>;
 }
 

@@ -21,6 +21,7 @@ import type { View } from './rendering.js';
 import type { Awaitable, Resource } from './resource.js';
 import { createRouter, type Match } from './router.js';
 import type { StreamDefinition } from './stream.js';
+import { Uploads } from './upload/uploads.js';
 import type { WebSocketDefinition } from './web-socket.js';
 import type { WebSockets } from './web-sockets/web-sockets.js';
 import { WriteTurns } from './write/write-turns.js';
@@ -80,6 +81,7 @@ export function createTree<Services>(options: TreeOptions<Services>): Tree {
   const isServed = (path: string): boolean => match(path, 'GET')?.target.operations.has('GET') === true;
   const readBody = createBodyReader();
   const writeTurns = new WriteTurns();
+  const uploads = new Uploads();
   const router = createRouter<Endpoint>([
     ...createDocuments(resources).map(documentEndpoint),
     ...resources.flatMap((resource) =>
@@ -90,6 +92,7 @@ export function createTree<Services>(options: TreeOptions<Services>): Tree {
         read,
         readBody,
         writeTurns,
+        uploads,
         isServed,
         ...(onChange === undefined ? {} : { onChange }),
       }),

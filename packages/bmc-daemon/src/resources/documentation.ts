@@ -5,6 +5,7 @@
 import { requirementOf } from '../redfish/privileges.js';
 import { createDocuments } from '../redfish/documents/documents.js';
 import { actionUri, type Resource } from '../redfish/resource.js';
+import { uploadUri } from '../redfish/upload/upload-endpoints.js';
 import type { StreamDefinition } from '../redfish/stream.js';
 
 /** Sections of the page, by the first path segment after the service root. */
@@ -49,6 +50,14 @@ function rowsOf<Services>(resource: Resource<Services>): readonly string[] {
     ...(resource.patch === undefined ? [] : [row(uri, 'PATCH', 'changes the resource', false)]),
     ...('delete' in resource ? [row(uri, 'DELETE', 'deletes the resource', false)] : []),
     ...('attachment' in resource ? [row(`${uri}/attachment`, 'GET', 'the text of the entry', false)] : []),
+    ...('upload' in resource
+      ? [
+          row(uploadUri(uri), 'POST', 'begins an upload', false),
+          ...['HEAD', 'PATCH', 'DELETE'].map((method) =>
+            row(`${uploadUri(uri)}/{uploadId}`, method, 'the upload', false),
+          ),
+        ]
+      : []),
     ...Object.keys(actions).map((name) => row(actionUri(uri, name), 'POST', `action ${code(name.slice(1))}`, false)),
   ];
 }

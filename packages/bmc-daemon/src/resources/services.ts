@@ -22,6 +22,8 @@ export interface ResourceSettings extends InventorySettings {
   readonly disablePowerOff: boolean;
   /** The service verifies certificates of image servers, unless a client sets otherwise. */
   readonly vmediaVerifySsl: boolean;
+  /** The service cancels an upload that receives nothing for this time. */
+  readonly vmediaUploadExpirySeconds: number;
   /** The configured virtual media drives. */
   readonly vmediaDevices: ConfiguredVirtualMediaDrives;
 }

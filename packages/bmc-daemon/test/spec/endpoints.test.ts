@@ -131,6 +131,28 @@ describeSpec('endpoints', (spec) => {
     });
   });
 
+  it('RF-95 upload: 201 and 204, and the drive shows the image after the last byte', async () => {
+    const { Oem: oem } = await spec().get(drivePath());
+    const { UploadURI: uri } = (oem as { Rackless: { UploadURI: string } }).Rackless;
+    const tus = { 'Tus-Resumable': '1.0.0' };
+    const announced = { ...tus, 'Upload-Length': '6', 'Upload-Metadata': `filename ${btoa('a.iso')}` };
+    const begun = await spec().call('POST', uri, undefined, { ...announced, 'Content-Length': '0' });
+    expect(begun.status).toBe(201);
+    const type = { 'Content-Type': 'application/offset+octet-stream', 'Content-Length': '3' };
+    const path = begun.headers.get('location') ?? '';
+    for (const [offset, bytes] of [
+      [0, 'abc'],
+      [3, 'def'],
+    ] as const) {
+      const headers = { ...tus, ...type, 'Upload-Offset': String(offset) };
+      const answer = await spec().call('PATCH', path, bytes, headers);
+      expect([answer.status, answer.headers.get('upload-offset')]).toEqual([204, String(offset + 3)]);
+    }
+    const shown = { Inserted: true, ConnectedVia: 'Applet', Image: null, ImageName: 'a.iso', TransferMethod: 'Upload' };
+    expect(await spec().get(drivePath())).toMatchObject(shown);
+    expect((await spec().call('POST', `${drivePath()}Actions/VirtualMedia.EjectMedia`)).status).toBe(204);
+  });
+
   it('RF-69 POST VirtualMedia.EjectMedia: 204 for a request with no body, with {}, or with an empty JSON body', async () => {
     const path = `${drivePath()}Actions/VirtualMedia.EjectMedia`;
     const json = { 'Content-Type': 'application/json' };

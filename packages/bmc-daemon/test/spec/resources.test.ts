@@ -59,9 +59,13 @@ describeSpec('resources and their fields', (spec) => {
     );
   });
 
-  it('RF-19 Oem: an empty object in the collection of managers, and only there', async () => {
+  it('RF-19 Oem: an empty object in the collection of managers, and the address of the uploads of a drive', async () => {
     expect((await spec().get('/redfish/v1/Managers'))['Oem']).toEqual({});
     expect(await spec().get('/redfish/v1/Systems')).not.toHaveProperty('Oem');
+    const drive = `/redfish/v1/Systems/${spec().uuid}/VirtualMedia/Cd`;
+    expect((await spec().get(drive))['Oem']).toEqual({
+      Rackless: { UploadURI: `${drive}/Oem/Rackless/Uploads`, UploadProtocol: 'tus-1.0.0' },
+    });
   });
 
   it('RF-20 Id, UUID: the UUID of the machine', async () => {

@@ -90,6 +90,11 @@ export const virtualMediaSettings = {
   vmediaDownloadTimeoutSeconds: number(1, 604_800, {
     name: 'EMULATOR_VMEDIA_DOWNLOAD_TIMEOUT_SECONDS',
     default: 21_600,
-    doc: 'Time limit for a whole download.',
+    doc: 'Time limit for a whole download or upload.',
+  }),
+  vmediaUploadExpirySeconds: number(1, 86_400, {
+    name: 'EMULATOR_VMEDIA_UPLOAD_EXPIRY_SECONDS',
+    default: 900,
+    doc: 'Time after which the daemon cancels an upload that receives nothing.',
   }),
 };

@@ -1,4 +1,6 @@
-/** Requests an image and reads only its headers. */
+/** Requests an image and reads only its headers. Reads an upload to its end. */
+import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { ImageRequest } from '../../media/image.js';
 import { ImageError } from '../../media/image-error.js';
 import { openImage, type ImageServerLimits } from '../../media/image-server.js';
@@ -15,13 +17,19 @@ const defaultLimits: ImageServerLimits = {
 };
 
 /**
- * Resolves when the server begins to send the image.
+ * Resolves when the server begins to send the image, or when a client has uploaded the image.
  * @throws {DriverError} with a media kind; the signal's reason.
  */
 export async function probeImage(image: ImageRequest, options: InsertOptions, limits = defaultLimits): Promise<void> {
   const signal = options.signal ?? new AbortController().signal;
   try {
-    const { body } = await openImage(image, limits, signal);
+    const { body } = await openImage(image, limits, signal, (bytes) => {
+      if (image.upload !== undefined) options.onProgress?.(Math.floor((bytes * 100) / image.upload.sizeBytes));
+    });
+    if (image.upload !== undefined) {
+      await pipeline(body, discard(), { signal });
+      return;
+    }
     // The destroyed response emits an error, which is expected.
     body.once('error', () => undefined).destroy();
   } catch (error) {
@@ -30,3 +38,5 @@ export async function probeImage(image: ImageRequest, options: InsertOptions, li
     throw mediaFailure(error);
   }
 }
+
+const discard = (): Writable => new Writable({ write: (_chunk, _encoding, done) => done() });

@@ -32,6 +32,8 @@ export interface LongOperation {
   readonly requester?: Pick<Requester, 'user' | 'address'>;
   /** Context for the translation of a failure; `path` is the task's target. */
   readonly context: ErrorContext;
+  /** The request waits no longer when this resolves. Default: it waits until the result or the deadline. */
+  readonly untilTask?: Promise<void>;
   /** Whether the operation reacts to `signal`, so that a client can cancel it. Default: false. */
   readonly cancellable?: boolean;
   /**
@@ -63,7 +65,7 @@ export async function runLongOperation(
   operation: LongOperation,
   { tasks, waitMs, onTaskFailed }: LongOperationOptions,
 ): Promise<WriteResult | undefined> {
-  const { name, context, requester, cancellable = false } = operation;
+  const { name, context, requester, cancellable = false, untilTask } = operation;
   const { method = context.action === undefined ? 'PATCH' : 'POST' } = operation;
   const cancelling = new AbortController();
   // Progress that the operation reports before it becomes a task.
@@ -73,7 +75,10 @@ export async function runLongOperation(
   };
   const work = operation.run({ progress: (percent) => report(percent), signal: cancelling.signal });
 
-  const outcome = await withDeadline(work, waitMs, () => 'late' as const);
+  const inTime = withDeadline(work, waitMs, () => 'late' as const);
+  const outcome = await (untilTask === undefined
+    ? inTime
+    : Promise.race([inTime, untilTask.then(() => 'late' as const)]));
   if (outcome !== 'late') return outcome === undefined || 'response' in outcome ? outcome : { messages: outcome };
 
   const { id } = tasks.create({

@@ -54,6 +54,7 @@ const emptyStick: Body = {
   Password: null,
   VerifyCertificate: false,
   Certificates: link(`${usb}/Certificates`),
+  Oem: { Rackless: { UploadURI: `${usb}/Oem/Rackless/Uploads`, UploadProtocol: 'tus-1.0.0' } },
 };
 const fullStick: Body = {
   ...emptyStick,

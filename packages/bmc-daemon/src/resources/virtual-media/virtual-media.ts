@@ -1,9 +1,11 @@
 /** Virtual media drives, under the system and under its manager. */
 import { z } from 'zod';
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
+import { isUploadUrl } from '../../media/image-upload.js';
 import type { MediaSnapshot } from '../../drivers/snapshot/media-snapshot.js';
 import { redfishError } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
+import { uploadUri } from '../../redfish/upload/upload-endpoints.js';
 import { mediaOf } from '../details.js';
 import { machineCollection } from '../machine-collection.js';
 import { linkIfServed, reference } from '../reference.js';
@@ -11,6 +13,7 @@ import { defineResource, type Services } from '../services.js';
 import { drivesOf, trustOf, type MediaDriveEntity } from './configured-drive.js';
 import { ejectImage, insertImage, replaceImage } from './drive-operations.js';
 import { insertMediaAction, insertMediaBody, transferProtocols } from './insert-media.js';
+import { uploadImage } from './upload-image.js';
 import { driveBody, driveChange } from './virtual-media-change.js';
 
 const ejectMediaAction = 'VirtualMedia.EjectMedia';
@@ -60,7 +63,12 @@ const driveAt = (uri: `${CollectionUri}/{mediaId}`) => {
     render: (entity, { services, isServed }) => ({
       ...renderDrive(entity, services.settings.vmediaVerifySsl),
       ...linkIfServed('Certificates', certificatesUri(entity), isServed),
+      Oem: { Rackless: { UploadURI: uploadUri(pathOf(entity)), UploadProtocol: 'tus-1.0.0' } },
     }),
+    upload: {
+      place: ({ system, drive }: MediaDriveEntity) => `${system.uuid} ${drive.device}`,
+      begin: (entity, file, { services, requester }) => uploadImage(entity, file, services, requester),
+    },
     patch: {
       // `false` is a placeholder: the body check does not compare VerifyCertificate.
       body: (entity) => driveBody({ ...renderDrive(entity, false), Certificates: reference(certificatesUri(entity)) }),
@@ -116,12 +124,13 @@ function renderDrive({ id, name, mediaTypes, drive }: MediaDriveEntity, verifyBy
     Name: name,
     MediaTypes: mediaTypes,
     Inserted: drive.inserted,
-    Image: drive.image,
+    // An uploaded image has no URI that a client could read or insert again.
+    Image: isUploaded(drive) ? null : drive.image,
     ImageName: drive.imageName,
     ConnectedVia: connectedVia(drive),
     WriteProtected: drive.writeProtected,
     TransferMethod: drive.transferMethod === null ? null : transferMethodNames[drive.transferMethod],
-    TransferProtocolType: drive.viaUri && drive.image !== null ? protocolOf(drive.image) : null,
+    TransferProtocolType: drive.viaUri && drive.image !== null && !isUploaded(drive) ? protocolOf(drive.image) : null,
     // Write-only: the service does not store them after the download.
     UserName: null,
     Password: null,
@@ -134,10 +143,15 @@ function certificatesUri({ system, id }: MediaDriveEntity): string {
   return `/redfish/v1/Systems/${system.uuid}/VirtualMedia/${id}/Certificates`;
 }
 
-/** Returns ConnectedVia. Oem means that another tool inserted the image. */
-function connectedVia(drive: MediaSnapshot): 'NotConnected' | 'URI' | 'Oem' {
+/** Returns ConnectedVia. Applet means that a client uploaded the image, Oem that another tool inserted the image. */
+function connectedVia(drive: MediaSnapshot): 'NotConnected' | 'URI' | 'Applet' | 'Oem' {
   if (!drive.inserted) return 'NotConnected';
+  if (isUploaded(drive)) return 'Applet';
   return drive.viaUri ? 'URI' : 'Oem';
+}
+
+function isUploaded({ viaUri, image }: MediaSnapshot): boolean {
+  return viaUri && image !== null && isUploadUrl(image);
 }
 
 function protocolOf(image: string): 'HTTP' | 'HTTPS' {

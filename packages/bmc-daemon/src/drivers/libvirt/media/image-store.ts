@@ -2,13 +2,8 @@
 import type { ImageRequest } from '../../../media/image.js';
 import { storedUrl } from '../../../media/image.js';
 import { imageVolumeName, privateVolumeName, identifiesContent } from '../../../media/image-key.js';
-import {
-  downloadDeadline,
-  inspectImage,
-  openImage,
-  type ImageDownload,
-  type ImageServerLimits,
-} from '../../../media/image-server.js';
+import type { ImageDownload } from '../../../media/image-download.js';
+import { downloadDeadline, inspectImage, openImage, type ImageServerLimits } from '../../../media/image-server.js';
 import { downloadKey, type DownloadContext } from '../../../media/shared-downloads.js';
 import { DriverError } from '../../driver-error.js';
 import { driverError, isUnavailable } from '../failure.js';

@@ -4,7 +4,7 @@
  * so no record is needed.
  */
 import { imageVolumePrefix, isPartVolume } from '../../../media/image-key.js';
-import type { ImageDownload } from '../../../media/image-server.js';
+import type { ImageDownload } from '../../../media/image-download.js';
 import { DriverError } from '../../driver-error.js';
 import { attempt } from '../failure.js';
 import { PoolContents, SharedPools, type PoolUser } from './shared-pools.js';

@@ -106,7 +106,7 @@ export class CloudImageStore {
       if (found !== undefined) return found;
     }
     // Glance cannot send a user name and a password to the image server.
-    const isOpen = image.userName === undefined && image.password === undefined;
+    const isOpen = image.upload === undefined && image.userName === undefined && image.password === undefined;
     if (this.#options.fetchedByGlance && isOpen) return await this.#letGlanceFetch(image, context);
     return await this.#upload(image, stored, context);
   }
