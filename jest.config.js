@@ -5,17 +5,25 @@
 const project = (name) => ({
   displayName: name,
   rootDir: `packages/${name}`,
-  testMatch: ['<rootDir>/src/**/*.test.ts', '<rootDir>/test/**/*.test.ts'],
+  testMatch: ['<rootDir>/src/**/*.test.{ts,tsx}', '<rootDir>/test/**/*.test.ts'],
   testEnvironment: 'node',
-  extensionsToTreatAsEsm: ['.ts'],
+  extensionsToTreatAsEsm: ['.ts', '.tsx'],
   transform: {
-    '^.+\\.ts$': [
+    '^.+\\.tsx?$': [
       '@swc/jest',
-      { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'es6' } },
+      {
+        jsc: {
+          target: 'es2022',
+          parser: { syntax: 'typescript', tsx: true },
+          transform: { react: { runtime: 'automatic', importSource: 'preact' } },
+        },
+        module: { type: 'es6' },
+      },
     ],
   },
   moduleNameMapper: {
     '^@rackless/daemon/(.*)\\.js$': '<rootDir>/../daemon/src/$1.ts',
+    '^@rackless/console/(.*)\\.js$': '<rootDir>/../console/src/server/$1.ts',
     '^@rackless/libvirt$': '<rootDir>/../libvirt/src/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
@@ -25,6 +33,7 @@ export default {
   projects: [
     project('daemon'),
     project('libvirt'),
+    project('console'),
     project('bmc-daemon'),
     project('model-proxy'),
     project('racklessctl'),
@@ -32,7 +41,7 @@ export default {
   // For two cores. The third worker uses the time in which tests wait for guests and for time limits.
   maxWorkers: 3,
   // Only with --coverage.
-  collectCoverageFrom: ['packages/*/src/**/*.ts', '!**/*.test.ts'],
+  collectCoverageFrom: ['packages/*/src/**/*.{ts,tsx}', '!**/*.test.{ts,tsx}'],
   coverageDirectory: '.cache/coverage',
   coverageProvider: 'v8',
   coverageReporters: ['text-summary', 'html', 'json-summary'],

@@ -92,16 +92,17 @@ const unavailable = new DriverError('unavailable', 'opening libvirt on <test:///
 
 describe('the page of the machines', () => {
   it('needs the same rights as the machines in Redfish', async () => {
-    const { status, text } = await client.get('/', { Authorization: 'Basic new' });
+    const { status, text } = await client.get('/ui/plain', { Authorization: 'Basic new' });
     expect([status, text.includes('InsufficientPrivilege')]).toEqual([403, true]);
-    expect(lines()).toEqual([expect.objectContaining({ path: '/', status: 403, user: 'new' })]);
+    expect(lines()).toEqual([expect.objectContaining({ path: '/ui/plain', status: 403, user: 'new' })]);
   });
 });
 
 describe('the log', () => {
   it.each([
     ['/redfish/v1?password=geheim', '/redfish/v1', 200, 'admin'],
-    ['/?token=geheim', '/', 200, 'admin'],
+    ['/ui/plain?token=geheim', '/ui/plain', 200, 'admin'],
+    ['/ui/', '/ui/', 200, null],
     ['/healthz', '/healthz', 200, null],
     ['/nowhere', '/nowhere', 404, null],
   ])('has one line for %s, without its query', async (url, path, status, user) => {
@@ -121,14 +122,17 @@ describe('the log', () => {
     ]);
   });
 
-  it.each(['/redfish/v1', '/'])('has the reason for a rejection at %s, and never the credentials', async (path) => {
-    expect((await client.get(path, { Authorization: 'Basic c2VjcmV0' })).status).toBe(401);
-    const [line] = lines();
-    expect(line).toMatchObject({ path, status: 401, user: null, refused: 'no credentials' });
-    expect(JSON.stringify(line)).not.toContain('c2VjcmV0');
-  });
+  it.each(['/redfish/v1', '/ui/plain'])(
+    'has the reason for a rejection at %s, and never the credentials',
+    async (path) => {
+      expect((await client.get(path, { Authorization: 'Basic c2VjcmV0' })).status).toBe(401);
+      const [line] = lines();
+      expect(line).toMatchObject({ path, status: 401, user: null, refused: 'no credentials' });
+      expect(JSON.stringify(line)).not.toContain('c2VjcmV0');
+    },
+  );
 
-  it.each(['/redfish/v1', '/'])('has the cause of a 500 at %s under the id of the request', async (path) => {
+  it.each(['/redfish/v1', '/ui/plain'])('has the cause of a 500 at %s under the id of the request', async (path) => {
     const { status, text } = await client.get(path, { Authorization: 'Basic broken', 'X-Request-Id': 'mine.1' });
     expect([status, text.includes('bcrypt')]).toEqual([500, false]);
     expect(lines()).toEqual([
@@ -219,28 +223,31 @@ describe('malformed requests', () => {
 });
 
 describe('pages of Express', () => {
-  it.each(['/', '/healthz', '/metrics/'])('accepts only GET and HEAD at %s', async (path) => {
-    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
-      const { status, headers, json } = await client.send(method, path, { body: '{}', headers: authorization });
-      expect([status, headers.allow, json]).toEqual([
-        405,
-        'GET, HEAD',
-        { error: expect.objectContaining({ code: 'Base.1.22.OperationNotAllowed' }) },
-      ]);
-    }
-    const { status, headers, text } = await client.send('OPTIONS', path);
-    expect([status, headers.allow, text]).toEqual([204, 'GET, HEAD', '']);
-  });
+  it.each(['/', '/ui/systems/1', '/ui/plain', '/healthz', '/metrics/'])(
+    'accepts only GET and HEAD at %s',
+    async (path) => {
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+        const { status, headers, json } = await client.send(method, path, { body: '{}', headers: authorization });
+        expect([status, headers.allow, json]).toEqual([
+          405,
+          'GET, HEAD',
+          { error: expect.objectContaining({ code: 'Base.1.22.OperationNotAllowed' }) },
+        ]);
+      }
+      const { status, headers, text } = await client.send('OPTIONS', path);
+      expect([status, headers.allow, text]).toEqual([204, 'GET, HEAD', '']);
+    },
+  );
 });
 
 describe('the page of the machines', () => {
   it('requires the password', async () => {
-    const { status, headers } = await client.get('/');
+    const { status, headers } = await client.get('/ui/plain');
     expect([status, headers['www-authenticate']]).toEqual([401, 'Basic realm="Rackless", charset="UTF-8"']);
   });
 
   it('shows each machine, and its policy forbids scripts', async () => {
-    const { status, headers, text } = await client.get('/', authorization);
+    const { status, headers, text } = await client.get('/ui/plain', authorization);
     expect([status, headers['content-type'], headers['cache-control']]).toEqual([
       200,
       'text/html; charset=utf-8',
@@ -258,7 +265,7 @@ describe('the page of the machines', () => {
 
   it('shows a machine that cannot be read', async () => {
     unreadableUuid = (await fake.listSystems())[0]?.uuid;
-    const { status, text } = await client.get('/', authorization);
+    const { status, text } = await client.get('/ui/plain', authorization);
     expect([status, text.match(/does not answer/g)?.length]).toEqual([200, 1]);
   });
 
@@ -271,7 +278,7 @@ describe('the page of the machines', () => {
       asked.push(id);
       return Promise.reject(new DriverError('unavailable', `reading machine ${id}: no answer within 4 s`));
     };
-    const { status, text } = await client.get('/', authorization);
+    const { status, text } = await client.get('/ui/plain', authorization);
     expect([status, text.includes('no answer within 4 s')]).toEqual([503, true]);
     expect(asked.length).toBeLessThan(10);
   });
@@ -287,13 +294,13 @@ describe('the page of the machines', () => {
         ? Promise.reject(new DriverError('unavailable', 'reading it: no answer'))
         : Promise.resolve(machine);
     };
-    const { status, text } = await client.get('/', authorization);
+    const { status, text } = await client.get('/ui/plain', authorization);
     expect([status, text.match(/does not answer/g)?.length, asked]).toEqual([200, 88, 24]);
   });
 
   it('is 503 while the host is down, with the reason for people', async () => {
     down = unavailable;
-    const { status, headers, text } = await client.get('/', authorization);
+    const { status, headers, text } = await client.get('/ui/plain', authorization);
     expect([status, headers['retry-after'], headers['content-type']]).toEqual([503, '5', 'text/html; charset=utf-8']);
     expect(text).toContain('opening libvirt on &lt;test:///default&gt;: connection refused');
     expect(lines()).toEqual([
@@ -334,9 +341,45 @@ describe('a health check that fails again and again', () => {
       levels.push(lines().map((line) => (line as { readonly level: string }).level)); // every line has its level
     }
     expect(levels).toEqual([['info'], ['info', 'warn'], ['info'], ['info'], ['info', 'warn']]);
-    await client.get('/', authorization);
+    await client.get('/ui/plain', authorization);
     expect(lines().at(-1)).toMatchObject(warning);
   });
+});
+
+describe('the web console', () => {
+  it('is where / redirects to', async () => {
+    const { status, headers } = await client.get('/');
+    expect([status, headers.location]).toEqual([302, '/ui/']);
+  });
+
+  it.each(['/ui/', '/ui/systems/1/screen'])('is the same page at %s, without a login', async (path) => {
+    const { status, headers, text } = await client.get(path);
+    expect([status, headers['content-type'], headers['cache-control']]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+      'no-cache',
+    ]);
+    const again = await client.get(path, { 'If-None-Match': String(headers.etag) });
+    expect([again.status, again.text]).toEqual([304, '']);
+    const [, script = ''] = /src="([^"]+)"/.exec(text) ?? [];
+    const asset = await client.get(script);
+    expect([asset.status, asset.headers['cache-control']]).toEqual([200, 'public, max-age=31536000, immutable']);
+  });
+
+  it('forbids inline scripts and styles, and other hosts', async () => {
+    const { headers } = await client.get('/ui/');
+    const policy = String(headers['content-security-policy']);
+    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';");
+    expect(policy).not.toMatch(/unsafe|https?:/);
+    expect(headers['x-content-type-options']).toBe('nosniff');
+  });
+
+  it.each(['/ui/assets/none.js', '/ui/assets/..%2fpackage.json', '/ui/assets/../../package.json', '/ui/x.js'])(
+    'has no file at %s',
+    async (path) => {
+      expect((await client.get(path)).status).toBe(404);
+    },
+  );
 });
 
 describe('metrics', () => {

@@ -79,7 +79,7 @@ const machineAttack = {
     for (const path of [`${root}/Systems?$expand=*($levels=2)`, `${root}/Managers?$expand=.`]) await get(path);
     for (const path of [`${root}/Chassis?$expand=.`, `${root}/TelemetryService/MetricReports?$expand=.`])
       await get(path);
-    const page = (await get('/')).text;
+    const page = (await get('/ui/plain')).text;
     if (/<(script|img)/i.test(page)) throw new Error('the page has the markup of a name');
     const metrics = (await get('/metrics')).text;
     if (/^evil_metric/m.test(metrics)) throw new Error('a name became a metric');

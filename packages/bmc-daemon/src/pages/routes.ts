@@ -1,5 +1,5 @@
 /**
- * Routes for Express: the page of the machines, health and metrics. Everything below /redfish uses
+ * Routes for Express: the web console, the table of the machines, health and metrics. Everything below /redfish uses
  * the pipeline (app.ts).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -17,6 +17,7 @@ import { methodNotAllowed } from '../redfish/endpoint.js';
 import { toRedfishError } from '../redfish/messages/driver-errors.js';
 import { redfishError, type RedfishError } from '../redfish/messages/errors.js';
 import type { Outcome } from '../redfish/pipeline.js';
+import { createConsole } from './console.js';
 import { renderMachines, renderUnavailable, type MachineRow } from './machines.js';
 
 /** The driver methods that the pages use. */
@@ -44,6 +45,12 @@ type Reply = Response<unknown, Record<string, unknown> & Notes>;
 
 const allow = 'GET, HEAD';
 
+/** The table of the machines for browsers without JavaScript. */
+const PLAIN = '/ui/plain';
+
+/** The paths of the web console. */
+const CONSOLE = /^\/ui(\/.*)?$/;
+
 /** How many machines are read in parallel, so that a page leaves room for Redfish clients. */
 const readsAtOnce = 8;
 
@@ -59,8 +66,13 @@ export function createPages(
   app.disable('x-powered-by');
   app.disable('etag');
 
-  app.get('/', async (request: Request, response: Reply) => {
+  const sendConsole = createConsole();
+  app.get('/', (_request: Request, response: Reply) => {
     response.locals.route = '/';
+    response.redirect(302, '/ui/');
+  });
+  app.get(PLAIN, async (request: Request, response: Reply) => {
+    response.locals.route = PLAIN;
     const driver = options.driverFor(request);
     await login(options.authenticate, request, response);
     await machinesPage(driver, options.version, response);
@@ -76,8 +88,13 @@ export function createPages(
     response.setHeader('Cache-Control', 'no-store');
     response.end(text);
   });
-  app.all(['/', '/healthz', '/metrics'], (request: Request, response: Reply) => {
-    response.locals.route = request.path === '/' ? '/' : request.path.replace(/\/$/, '');
+  app.get(CONSOLE, (request: Request, response: Reply) => {
+    response.locals.route = '/ui';
+    if (!sendConsole(request, response)) throw redfishError('ResourceMissingAtURI', request.path);
+  });
+  app.all(['/', '/healthz', '/metrics', CONSOLE], (request: Request, response: Reply) => {
+    const isConsole = CONSOLE.test(request.path);
+    response.locals.route = isConsole ? '/ui' : request.path === '/' ? '/' : request.path.replace(/\/$/, '');
     if (request.method !== 'OPTIONS') throw methodNotAllowed({ allow });
     response.setHeader('Allow', allow);
     response.status(204).end();

@@ -265,7 +265,8 @@ describe('the running daemon', () => {
     const daemon = start(FAKE);
     const address = await daemon.address();
     expect((await getJson(`${address}/redfish/v1/Systems/`)).body['Members@odata.count']).toBeGreaterThan(0);
-    for (const page of ['/', '/healthz', '/metrics']) expect((await fetch(`${address}${page}`)).status).toBe(200);
+    for (const page of ['/', '/ui/plain', '/healthz', '/metrics'])
+      expect((await fetch(`${address}${page}`)).status).toBe(200);
     await daemon.logged(/^request$/, 4);
     const [line] = daemon.lines.filter(({ message }) => message === 'request');
     expect(line).toMatchObject({ user: null, method: 'GET', path: '/redfish/v1/Systems/', status: 200 });

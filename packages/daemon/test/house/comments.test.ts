@@ -13,7 +13,15 @@ const unclearBeginnings = (text: string): readonly string[] =>
 
 it('comments begin with a clear subject', () => {
   const files = [
-    ...repositoryFiles('*.ts', '*.js', '*.sh', '*.service', '*.py', ':!packages/daemon/test/house/comments.test.ts'),
+    ...repositoryFiles(
+      '*.ts',
+      '*.tsx',
+      '*.js',
+      '*.sh',
+      '*.service',
+      '*.py',
+      ':!packages/daemon/test/house/comments.test.ts',
+    ),
   ];
   expect(files.length).toBeGreaterThan(1500);
   expect(files.flatMap(([file, text]) => unclearBeginnings(text).map((found) => `${file}: ${found}`))).toEqual([]);

@@ -9,7 +9,7 @@ import { describe, expect, it } from '@jest/globals';
 import ts from 'typescript-api';
 
 const root = join(import.meta.dirname, '../../../..');
-const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.ts', '*.js', '*.mjs'], {
+const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.ts', '*.tsx', '*.js', '*.mjs'], {
   cwd: root,
   encoding: 'utf8',
 })
@@ -21,18 +21,20 @@ const sources = new Map(
     ts.createSourceFile(file, readFileSync(join(root, file), 'utf8'), ts.ScriptTarget.Latest, true),
   ]),
 );
-const isProduct = (file: string): boolean => /^packages\/[\w-]+\/src\//.test(file) && !file.endsWith('.test.ts');
+const isProduct = (file: string): boolean => /^packages\/[\w-]+\/src\//.test(file) && !/\.test\.tsx?$/.test(file);
 
 /** Returns the source file of an import; undefined: another package. */
 function targetOf(file: string, specifier: string): string | undefined {
   if (specifier === '@rackless/libvirt') return 'packages/libvirt/src/index.ts';
   const own = /^@rackless\/([\w-]+)\/(.*)$/.exec(specifier);
-  const path = own === null ? join(dirname(file), specifier) : `packages/${own[1] ?? ''}/src/${own[2] ?? ''}`;
+  const folder = own?.[1] === 'console' ? 'console/src/server' : `${own?.[1] ?? ''}/src`;
+  const path = own === null ? join(dirname(file), specifier) : `packages/${folder}/${own[2] ?? ''}`;
   if (own === null && !specifier.startsWith('.')) return undefined;
   // Scripts import the built files.
-  return normalize(path)
+  const target = normalize(path)
     .replace(/\.js$/, '.ts')
     .replace(/^(packages\/[\w-]+)\/dist\//, '$1/src/');
+  return existsSync(join(root, `${target}x`)) ? `${target}x` : target;
 }
 
 /** An export, with its name and its declaration. */
@@ -55,7 +57,7 @@ function exportsOf(source: ts.SourceFile): Exported[] {
 }
 
 /** Returns whether only tests use what a file imports. */
-const isTest = (file: string): boolean => file.endsWith('.test.ts') || /^packages\/[\w-]+\/test\//.test(file);
+const isTest = (file: string): boolean => /\.test\.tsx?$/.test(file) || /^packages\/[\w-]+\/test\//.test(file);
 
 /** Names that files import, as `file#name`; `file#*`: all names. */
 const imported = new Set<string>();

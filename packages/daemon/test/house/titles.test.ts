@@ -13,7 +13,7 @@ const unclearTitles = (text: string): readonly string[] =>
   Array.from(text.matchAll(TITLE), ([, , title = '']) => title);
 
 it('begin with a verb', () => {
-  const files = [...repositoryFiles('*.test.ts')];
+  const files = [...repositoryFiles('*.test.ts', '*.test.tsx')];
   expect(files.length).toBeGreaterThan(400);
   expect(files.flatMap(([file, text]) => unclearTitles(text).map((title) => `${file}: ${title}`))).toEqual([]);
 });

@@ -1,0 +1,118 @@
+/**
+ * Bundles both consoles into `dist/assets/<name>/`: `index.html`, and scripts and style sheets whose names contain a
+ * hash of their content. Each file also gets a Brotli and a gzip variant.
+ */
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
+
+const root = join(import.meta.dirname, '..');
+const consoles = { bmc: 'bmc-daemon', gateway: 'model-proxy' };
+
+/** Returns a style sheet that imports all style sheets of a console, `theme.css` first. */
+function styles(name) {
+  const files = ['ui', name]
+    .flatMap((folder) =>
+      readdirSync(join(root, 'src', folder), { recursive: true }).map((file) => `./src/${folder}/${file}`),
+    )
+    .filter((file) => file.endsWith('.css'))
+    .sort((a, b) => Number(b.endsWith('/theme.css')) - Number(a.endsWith('/theme.css')) || (a < b ? -1 : 1));
+  return files.map((file) => `@import ${JSON.stringify(file)};`).join('\n');
+}
+
+/** Returns the page. It has no inline script and no inline style. */
+function page({ title, script, style, icon }) {
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="color-scheme" content="light dark" />
+    <title>${title}</title>
+    <link rel="icon" href="/ui/assets/${icon}" type="image/svg+xml" />
+    <link rel="stylesheet" href="/ui/assets/${style}" />
+    <script type="module" src="/ui/assets/${script}"></script>
+  </head>
+  <body>
+    <div id="app"></div>
+    <noscript><p>This console needs JavaScript. <a href="/ui/plain">A table without JavaScript</a></p></noscript>
+  </body>
+</html>
+`;
+}
+
+/** Writes the license texts of all packages that the bundle contains. */
+function licenses(inputs) {
+  const packages = new Set(
+    Object.keys(inputs).flatMap((input) => /node_modules\/(@[^/]+\/[^/]+|[^/]+)\//.exec(input)?.[1] ?? []),
+  );
+  return [...packages].sort().map((name) => {
+    const folder = join(root, '../../node_modules', name);
+    const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
+    const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    return `${name} ${version}\n\n${file === undefined ? 'see its package' : readFileSync(join(folder, file), 'utf8')}`;
+  });
+}
+
+async function bundle(name) {
+  const folder = join(root, 'dist/assets', name);
+  const common = {
+    bundle: true,
+    minify: true,
+    metafile: true,
+    write: false,
+    absWorkingDir: root,
+    outdir: folder,
+    target: ['chrome110', 'firefox115', 'safari16'],
+    legalComments: 'none',
+    loader: { '.svg': 'file' },
+    assetNames: '[name]-[hash]',
+  };
+  const [code, style] = await Promise.all([
+    build({
+      ...common,
+      entryPoints: { main: `src/${name}/main.tsx`, icon: 'src/ui/icon.svg' },
+      entryNames: '[name]-[hash]',
+      chunkNames: '[name]-[hash]',
+      format: 'esm',
+      splitting: true,
+      jsx: 'automatic',
+      jsxImportSource: 'preact',
+      loader: { '.svg': 'copy' },
+    }),
+    build({
+      ...common,
+      stdin: { contents: styles(name), loader: 'css', resolveDir: root, sourcefile: 'style.css' },
+      entryNames: 'style-[hash]',
+    }),
+  ]);
+  const outputs = [...code.outputFiles, ...style.outputFiles];
+  const files = new Map(outputs.map(({ path, contents }) => [basename(path), contents]));
+  const named = (pattern) => [...files.keys()].find((file) => pattern.test(file)) ?? '';
+  const title = `Rackless ${consoles[name]}`;
+  files.set(
+    'index.html',
+    Buffer.from(page({ title, script: named(/^main-/), style: named(/^style-/), icon: named(/^icon-/) })),
+  );
+  files.set('licenses.txt', Buffer.from(licenses(code.metafile.inputs).join('\n\n')));
+  write(folder, files);
+}
+
+/** Writes the changed files with their variants, and removes the files of earlier builds. */
+function write(folder, files) {
+  mkdirSync(folder, { recursive: true });
+  const known = new Set([...files.keys()].flatMap((file) => [file, `${file}.br`, `${file}.gz`]));
+  const present = new Map(readdirSync(folder).map((file) => [file, readFileSync(join(folder, file))]));
+  for (const file of present.keys()) if (!known.has(file)) rmSync(join(folder, file));
+  for (const [file, content] of files) {
+    const isComplete = present.has(`${file}.gz`);
+    if (isComplete && present.get(file)?.equals(content)) continue;
+    const level = { params: { [constants.BROTLI_PARAM_SIZE_HINT]: content.length } };
+    writeFileSync(join(folder, file), content);
+    writeFileSync(join(folder, `${file}.br`), brotliCompressSync(content, level));
+    writeFileSync(join(folder, `${file}.gz`), gzipSync(content, { level: 9 }));
+  }
+}
+
+await Promise.all(Object.keys(consoles).map(bundle));

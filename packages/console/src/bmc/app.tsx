@@ -1,0 +1,76 @@
+/** The console of bmc-daemon: the log-in, the frame, and the live connection. */
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { Button } from '../ui/button.js';
+import { Shell } from '../ui/frame/shell.js';
+import { Badge, ErrorState, Loading, messageOf, Notice } from '../ui/states.js';
+import { LoginDialog, PasswordDialog } from './login-dialog.js';
+import { pages } from './pages.js';
+import { isLive, runEventStream } from './redfish/event-stream.js';
+import { forgetMachines, startMachines } from './redfish/machines.js';
+import { isUsable, loginState, logOut, startSession } from './redfish/session.js';
+import { consoleTexts as texts } from './texts/en/console.js';
+
+/** The whole console. */
+export function App() {
+  const error = useSignal<string | null>(null);
+  const start = (): void => {
+    error.value = null;
+    startSession().catch((thrown: unknown) => {
+      error.value = messageOf(thrown);
+    });
+  };
+  useEffect(start, []);
+  useEffect(() => {
+    if (!isUsable.value) return;
+    const until = new AbortController();
+    const stop = startMachines();
+    void runEventStream(until.signal);
+    return () => {
+      until.abort();
+      stop();
+      forgetMachines();
+    };
+  }, [isUsable.value]);
+
+  const state = loginState.value;
+  if (error.value !== null) {
+    return <ErrorState title={texts.startFailed} message={error.value} onRetry={start} />;
+  }
+  return (
+    <>
+      {state.kind === 'starting' ? <Loading label={texts.starting} /> : null}
+      {isUsable.value ? (
+        <Shell
+          product={texts.product}
+          pages={pages}
+          bar={<Bar />}
+          notices={state.kind === 'open' ? <Notice kind="warn">{texts.open}</Notice> : null}
+        />
+      ) : null}
+      {state.kind === 'loggedOut' ? <LoginDialog isExpired={state.isExpired} /> : null}
+      {state.kind === 'passwordChange' ? <PasswordDialog user={state.user} account={state.account} /> : null}
+    </>
+  );
+}
+
+/** The right end of the bar: whether the page is live, the user, the log-out. */
+function Bar() {
+  const state = loginState.value;
+  return (
+    <>
+      <span role="status">
+        <Badge kind={isLive.value ? 'good' : 'warn'}>{isLive.value ? texts.live : texts.notLive}</Badge>
+      </span>
+      {state.kind === 'loggedIn' ? (
+        <>
+          <span class="quiet user" title={texts.loggedInAs(state.user)}>
+            {state.user}
+          </span>
+          <Button onClick={() => void logOut()}>{texts.logOut}</Button>
+        </>
+      ) : null}
+      {state.kind === 'open' ? <span class="quiet">{texts.openUser}</span> : null}
+    </>
+  );
+}

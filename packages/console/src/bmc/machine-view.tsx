@@ -1,0 +1,25 @@
+/** Marks of a machine that several pages show. */
+import { Badge } from '../ui/states.js';
+import type { Machine } from './redfish/machines.js';
+import { machinesTexts } from './texts/en/machines.js';
+
+/** The power state as a mark. */
+export function PowerBadge({ state }: { readonly state: Machine['PowerState'] | undefined }) {
+  if (state === undefined || state === null) return <Badge kind="warn">{machinesTexts.unknown}</Badge>;
+  const kind = { On: 'good', Off: 'neutral', PoweringOn: 'warn', PoweringOff: 'warn', Paused: 'warn' } as const;
+  return <Badge kind={kind[state]}>{machinesTexts.power[state]}</Badge>;
+}
+
+/** The health as a mark. */
+export function HealthBadge({ status }: { readonly status: Machine['Status'] | undefined }) {
+  const health = status?.Health ?? null;
+  if (health === null) return <Badge>{status?.State ?? machinesTexts.unknown}</Badge>;
+  return <Badge kind={({ OK: 'good', Warning: 'warn', Critical: 'bad' } as const)[health]}>{health}</Badge>;
+}
+
+/** Returns the boot override in words. */
+export function bootText(boot: Machine['Boot'] | undefined): string {
+  const { BootSourceOverrideEnabled: enabled, BootSourceOverrideTarget: target } = boot ?? {};
+  if (target === undefined || target === null || enabled === 'Disabled') return machinesTexts.ownOrder;
+  return enabled === 'Once' ? machinesTexts.bootOnce(target) : target;
+}

@@ -1,0 +1,12 @@
+/** The entry point of the console of bmc-daemon. */
+import { render } from 'preact';
+import { startRouter } from '../ui/frame/router.js';
+import { startTheme } from '../ui/frame/theme.js';
+import { App } from './app.js';
+
+const root = document.getElementById('app');
+if (root !== null) {
+  startTheme();
+  startRouter();
+  render(<App />, root);
+}

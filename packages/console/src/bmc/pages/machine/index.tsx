@@ -1,0 +1,55 @@
+/** The page of one machine: its name, its state, and its tabs. */
+import { Guarded, Lazy, type PageProps } from '../../../ui/frame/pages.js';
+import { hrefOf } from '../../../ui/frame/router.js';
+import { PageHeader } from '../../../ui/frame/shell.js';
+import { EmptyState, ErrorState, Loading } from '../../../ui/states.js';
+import { Tabs } from '../../../ui/frame/tabs.js';
+import { HealthBadge, PowerBadge } from '../../machine-view.js';
+import { machines, machinesState } from '../../redfish/machines.js';
+import { machineTexts } from '../../texts/en/machine.js';
+import { tabs } from './tabs.js';
+
+/** The page. */
+export default function MachinePage({ parameters }: PageProps) {
+  const id = parameters['id'] ?? '';
+  const machine = machines.value.get(id);
+  const { isComplete, error } = machinesState.value;
+  if (machine === undefined) {
+    if (error !== null) return <ErrorState message={error} />;
+    if (!isComplete) return <Loading />;
+    return (
+      <EmptyState title={machineTexts.gone}>
+        {machineTexts.goneHint} <a href={hrefOf('')}>{machineTexts.all}</a>
+      </EmptyState>
+    );
+  }
+  const base = `systems/${encodeURIComponent(id)}`;
+  const pathOf = (tab: string): string => (tab === '' ? base : `${base}/${tab}`);
+  const offered = tabs.filter(({ isOffered }) => isOffered?.(machine) ?? true);
+  const current = offered.find(({ path }) => path === (parameters['*'] ?? ''));
+  return (
+    <div class="fill">
+      <PageHeader
+        title={machine.Name}
+        subtitle={
+          <span class="row">
+            <PowerBadge state={machine.PowerState} />
+            <HealthBadge status={machine.Status} />
+          </span>
+        }
+      />
+      <Tabs
+        label={machineTexts.tabs}
+        tabs={offered.map(({ path, label }) => ({ path: pathOf(path), label }))}
+        current={pathOf(current?.path ?? '')}
+      />
+      {current === undefined ? (
+        <EmptyState title={machineTexts.gone}>{machineTexts.goneHint}</EmptyState>
+      ) : (
+        <Guarded key={`${id} ${current.path}`}>
+          <Lazy load={current.load} properties={{ machine }} />
+        </Guarded>
+      )}
+    </div>
+  );
+}

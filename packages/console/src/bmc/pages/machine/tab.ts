@@ -1,0 +1,18 @@
+/** The interface of the tabs of a machine's page. */
+import type { ComponentType } from 'preact';
+import type { Machine } from '../../redfish/machines.js';
+
+/** Properties that each tab gets. `machine` changes with each event. */
+export interface TabProps {
+  readonly machine: Machine;
+}
+
+/** A tab that loads on demand. */
+export interface MachineTab {
+  /** The last part of the address: `screen`; empty: the first tab. */
+  readonly path: string;
+  readonly label: string;
+  /** Returns whether the user may use the tab. Default: everybody may. Reads signals. */
+  readonly isOffered?: (machine: Machine) => boolean;
+  readonly load: () => Promise<{ readonly default: ComponentType<TabProps> }>;
+}

@@ -1,0 +1,11 @@
+/** The tabs of a machine's page. Each tab is one folder here, and one line in this list. */
+import { machineTexts } from '../../texts/en/machine.js';
+import type { MachineTab } from './tab.js';
+
+const { tab: labels } = machineTexts;
+
+/** All tabs, in their order. */
+export const tabs: readonly MachineTab[] = [
+  { path: '', label: labels.overview, load: () => import('./overview/index.js') },
+  { path: 'json', label: labels.json, load: () => import('./json/index.js') },
+];

@@ -1,0 +1,119 @@
+/** Requests of the pages. This folder is the only place that sends requests to the service. */
+import { signal } from '@preact/signals';
+import { loginState, renewLogin, token } from './session.js';
+import { redfishTexts } from '../texts/en/redfish.js';
+import { exchange, open, RedfishFailure, type Reply, type WireRequest } from './wire.js';
+
+/** Options of a request. */
+export type SendOptions = Pick<WireRequest, 'headers' | 'body' | 'signal' | 'deadlineMs'>;
+
+/** A request that changed something, for the `curl` line that the pages show. */
+export interface LastAction {
+  readonly method: string;
+  readonly path: string;
+  readonly body: unknown;
+}
+
+/** The last request other than GET; null: none yet. */
+export const lastAction = signal<LastAction | null>(null);
+
+/**
+ * Sends a request. After a 401, waits until the user has logged in again, and repeats the request.
+ * @throws {RedfishFailure} if the service answers with another error, or not at all.
+ */
+export async function send<Body>(method: string, path: string, options: SendOptions = {}): Promise<Reply<Body>> {
+  if (method !== 'GET') lastAction.value = { method, path, body: options.body };
+  return repeatAfterLogin(options.signal, (used) => exchange<Body>({ ...options, method, path, token: used }));
+}
+
+/** Opens a stream with GET, such as Server-Sent Events. After a 401, waits for a new log-in like `send`. */
+export function openStream(
+  path: string,
+  options: Pick<WireRequest, 'headers'> & { readonly signal: AbortSignal },
+): Promise<Response> {
+  return repeatAfterLogin(options.signal, (used) => open({ ...options, method: 'GET', path, token: used }));
+}
+
+/** Reads a resource. */
+export async function get<Body>(path: string, signal?: AbortSignal): Promise<Body> {
+  return (await send<Body>('GET', path, { signal })).body;
+}
+
+/** Reads a resource with its ETag, for a later `patch`. */
+export function getWithEtag<Body>(path: string, signal?: AbortSignal): Promise<Reply<Body>> {
+  return send<Body>('GET', path, { signal });
+}
+
+/**
+ * Changes a resource.
+ * @param etag the version that the user saw. The service rejects the change if there is a newer version.
+ */
+export async function patch<Body>(path: string, body: object, etag?: string | null): Promise<Reply<Body>> {
+  try {
+    return await send<Body>('PATCH', path, {
+      body,
+      ...(etag === undefined || etag === null ? {} : { headers: { 'If-Match': etag } }),
+    });
+  } catch (error) {
+    if (!(error instanceof RedfishFailure) || error.status !== 412) throw error;
+    const message = { text: redfishTexts.changedMeanwhile, resolution: '', properties: [] };
+    throw new RedfishFailure(412, [message], { cause: error });
+  }
+}
+
+/** Creates a member of a collection, or performs an action. */
+export function post<Body>(path: string, body: object = {}): Promise<Reply<Body>> {
+  return send<Body>('POST', path, { body });
+}
+
+/** Deletes a resource. */
+export async function remove(path: string): Promise<void> {
+  await send('DELETE', path);
+}
+
+/** A collection with expanded members. */
+interface Collection<Member> {
+  readonly Members: readonly Member[];
+  readonly 'Members@odata.nextLink'?: string;
+}
+
+/** Which members `members` reads. */
+export interface MembersOptions {
+  /** Properties: `['Id', 'Boot/BootOrder']`. Default: all. */
+  readonly select?: readonly string[];
+  /** Members of each page. Default: 100. */
+  readonly pageSize?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Reads the members of a collection with their properties, page by page. */
+export async function* members<Member>(
+  path: string,
+  { select, pageSize = 100, signal }: MembersOptions = {},
+): AsyncGenerator<readonly Member[]> {
+  const selected = select?.map((property) => `Members/${property}`).join(',');
+  const first = `${path}?$expand=.($levels=1)&$top=${pageSize}`;
+  let next: string | undefined = selected === undefined ? first : `${first}&$select=${selected}`;
+  while (next !== undefined) {
+    const page: Collection<Member> = await get(next, signal);
+    yield page.Members;
+    next = page['Members@odata.nextLink'];
+  }
+}
+
+async function repeatAfterLogin<T>(
+  signal: AbortSignal | undefined,
+  request: (token: string | null) => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    // After the log-in dialog has opened, further requests wait behind it.
+    if (loginState.value.kind === 'loggedOut') await renewLogin(null, signal);
+    const used = token();
+    try {
+      return await request(used);
+    } catch (error) {
+      if (!(error instanceof RedfishFailure) || error.status !== 401) throw error;
+      await renewLogin(used, signal);
+    }
+  }
+}

@@ -1,0 +1,197 @@
+/** All machines of the service, live. The list and the machine pages use this store. */
+import { signal } from '@preact/signals';
+import { get, members } from './client.js';
+import { onConnect, onEvents, type RedfishEvent } from './event-stream.js';
+import { RedfishFailure } from './wire.js';
+
+/** A machine (ComputerSystem), with the properties that the list needs. */
+export interface Machine {
+  readonly '@odata.id': string;
+  readonly Id: string;
+  readonly Name: string;
+  readonly UUID?: string;
+  readonly PowerState?: 'On' | 'Off' | 'PoweringOn' | 'PoweringOff' | 'Paused' | null;
+  readonly Status?: { readonly State?: string | null; readonly Health?: 'OK' | 'Warning' | 'Critical' | null };
+  readonly Boot?: {
+    readonly BootSourceOverrideEnabled?: 'Once' | 'Continuous' | 'Disabled' | null;
+    readonly BootSourceOverrideTarget?: string | null;
+    readonly BootSourceOverrideMode?: 'UEFI' | 'Legacy' | null;
+  };
+  readonly ProcessorSummary?: { readonly Count?: number | null };
+  readonly MemorySummary?: { readonly TotalSystemMemoryGiB?: number | null };
+  readonly Links?: {
+    readonly Chassis?: readonly { readonly '@odata.id': string }[];
+    readonly ManagedBy?: readonly { readonly '@odata.id': string }[];
+  };
+  readonly Actions?: {
+    readonly '#ComputerSystem.Reset'?: {
+      readonly target: string;
+      readonly 'ResetType@Redfish.AllowableValues'?: readonly string[];
+    };
+  };
+}
+
+/** The state of the store. `isComplete` is false until the last page of the first reading has arrived. */
+export const machinesState = signal<{ readonly isComplete: boolean; readonly error: string | null }>({
+  isComplete: false,
+  error: null,
+});
+
+/** All machines by id. A machine that changes is a new object, so components can compare objects. */
+export const machines = signal<ReadonlyMap<string, Machine>>(new Map());
+
+const SYSTEMS = '/redfish/v1/Systems';
+const PROPERTIES = [
+  'Id',
+  'Name',
+  'UUID',
+  'PowerState',
+  'Status',
+  'Boot/BootSourceOverrideEnabled',
+  'Boot/BootSourceOverrideTarget',
+  'Boot/BootSourceOverrideMode',
+  'ProcessorSummary/Count',
+  'MemorySummary/TotalSystemMemoryGiB',
+  'Links',
+  'Actions',
+];
+const PAGE_SIZE = 200;
+/** Machines that are read again at the same time. */
+const READS_AT_ONCE = 4;
+/** If more machines changed, reading the list is cheaper than reading each of them. */
+const MANY_CHANGES = 60;
+/** Changes of this time are one update of the store, in milliseconds. */
+const UPDATE_MS = 50;
+
+const changed = new Set<string>();
+const updates = new Map<string, Machine | null>();
+let updateTimer: ReturnType<typeof setTimeout> | null = null;
+let running = 0;
+let reading: Promise<void> | null = null;
+let isReadAgain = false;
+
+/** Starts to read the machines and to follow their events. Returns a function that ends this. */
+export function startMachines(): () => void {
+  const stops = [
+    onConnect(() => void readMachines()),
+    onEvents((events) => {
+      for (const event of events) apply(event);
+    }),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
+/** Empties the store, so that the next user does not see machines of the last one. */
+export function forgetMachines(): void {
+  changed.clear();
+  updates.clear();
+  machines.value = new Map();
+  machinesState.value = { isComplete: false, error: null };
+}
+
+/** Reads all machines, the first page first. Concurrent calls share one reading and at most one more. */
+export function readMachines(): Promise<void> {
+  if (reading !== null) {
+    isReadAgain = true;
+    return reading;
+  }
+  reading = readAll().finally(() => {
+    reading = null;
+    if (!isReadAgain) return;
+    isReadAgain = false;
+    void readMachines();
+  });
+  return reading;
+}
+
+/** Reads one machine again, for example after an action of the user. */
+export function readMachineAgain(id: string): void {
+  changed.add(id);
+  pump();
+}
+
+async function readAll(): Promise<void> {
+  changed.clear();
+  const seen = new Set<string>();
+  try {
+    for await (const page of members<Machine>(SYSTEMS, { select: PROPERTIES, pageSize: PAGE_SIZE })) {
+      for (const machine of page) {
+        seen.add(machine.Id);
+        update(machine.Id, machine);
+      }
+      flush();
+    }
+    for (const id of machines.value.keys()) if (!seen.has(id) && !changed.has(id)) update(id, null);
+    flush();
+    machinesState.value = { isComplete: true, error: null };
+  } catch (error) {
+    machinesState.value = { ...machinesState.value, error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** Applies an event: the power state at once, everything else by reading the machine again. */
+function apply({ MessageId, OriginOfCondition }: RedfishEvent): void {
+  const origin = OriginOfCondition?.['@odata.id'] ?? '';
+  const [, kind = '', id = ''] = /^\/redfish\/v1\/(Systems|Managers|Chassis)\/([^/]+)/.exec(origin) ?? [];
+  if (id === '') return;
+  const known = updates.get(id) ?? machines.value.get(id);
+  const name = MessageId.split('.').at(-1);
+  if (kind === 'Systems' && origin === `${SYSTEMS}/${id}`) {
+    if (name === 'ResourceRemoved') {
+      changed.delete(id);
+      update(id, null);
+      return;
+    }
+    if (known && name === 'ResourcePoweredOn') update(id, { ...known, PowerState: 'On' });
+    if (known && name === 'ResourcePoweredOff') update(id, { ...known, PowerState: 'Off' });
+  }
+  // A chassis that is not a machine's is a host. All its machines may have changed.
+  if (kind === 'Chassis' && known === undefined) void readMachines();
+  else if (kind === 'Systems' || known) readMachineAgain(id);
+}
+
+function pump(): void {
+  if (changed.size > MANY_CHANGES) {
+    void readMachines();
+    return;
+  }
+  while (running < READS_AT_ONCE) {
+    const [id] = changed;
+    if (id === undefined) return;
+    changed.delete(id);
+    running += 1;
+    void readOne(id).finally(() => {
+      running -= 1;
+      pump();
+    });
+  }
+}
+
+async function readOne(id: string): Promise<void> {
+  try {
+    update(id, await get<Machine>(`${SYSTEMS}/${encodeURIComponent(id)}?$select=${PROPERTIES.join(',')}`));
+  } catch (error) {
+    if (error instanceof RedfishFailure && error.status === 404) update(id, null);
+    // After any other failure, the machine keeps its last state until its next event.
+  }
+}
+
+function update(id: string, machine: Machine | null): void {
+  updates.set(id, machine);
+  updateTimer ??= setTimeout(flush, UPDATE_MS);
+}
+
+function flush(): void {
+  if (updateTimer !== null) clearTimeout(updateTimer);
+  updateTimer = null;
+  if (updates.size === 0) return;
+  const next = new Map(machines.value);
+  for (const [id, machine] of updates) {
+    if (machine === null) next.delete(id);
+    else next.set(id, machine);
+  }
+  updates.clear();
+  machines.value = next;
+}

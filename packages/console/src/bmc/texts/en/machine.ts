@@ -1,0 +1,15 @@
+/** The English texts of the page of a machine. */
+export const machineTexts = {
+  tabs: 'Parts of this machine',
+  tab: { overview: 'Overview', json: 'JSON' },
+  gone: 'This machine does not exist',
+  goneHint: 'It was removed, or its address has an error.',
+  all: 'All machines',
+  model: 'Model',
+  vendor: 'Manufacturer',
+  serial: 'Serial number',
+  uuid: 'UUID',
+  curl: 'The last action as a command',
+  resource: 'Resource',
+  read: 'Read',
+};

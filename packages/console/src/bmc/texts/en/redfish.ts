@@ -1,0 +1,6 @@
+/** The English texts of failures. */
+export const redfishTexts = {
+  unreachable: 'The service does not answer. Check that it runs and that this computer reaches it.',
+  status: (status: number, text: string) => `The service answered ${status} ${text}`.trim(),
+  changedMeanwhile: 'Another client changed this meanwhile. Load it again, then repeat your change.',
+};

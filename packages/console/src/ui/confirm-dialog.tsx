@@ -1,0 +1,62 @@
+/** The confirmation of an action that loses something. */
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { Button } from './button.js';
+import { Dialog } from './dialog.js';
+import { ErrorState, messageOf } from './states.js';
+import { texts } from './texts/en.js';
+
+/** Properties of `ConfirmDialog`. */
+interface ConfirmDialogProps {
+  /** The question: `Turn off node-1?`. */
+  readonly title: string;
+  /** The things that are lost, one sentence each: `Unsaved work of the guest`. */
+  readonly lost: readonly string[];
+  /** The verb of the action, for its button: `Turn off`. */
+  readonly action: string;
+  /** Further text above the buttons. */
+  readonly children?: ComponentChildren;
+  /** Performs the action. If it fails, the dialog shows the error and stays open. */
+  readonly onConfirm: () => Promise<void> | void;
+  readonly onClose: () => void;
+}
+
+/** Asks before an action that loses something, and names what is lost. The focus starts at Cancel. */
+export function ConfirmDialog({ title, lost, action, children, onConfirm, onClose }: ConfirmDialogProps) {
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState<string>();
+  const confirm = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      await onConfirm();
+      onClose();
+    } catch (thrown) {
+      setError(messageOf(thrown));
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {lost.length === 0 ? null : (
+        <>
+          <p>{texts.lost}</p>
+          <ul class="lost">
+            {lost.map((text) => (
+              <li key={text}>{text}</li>
+            ))}
+          </ul>
+        </>
+      )}
+      {children}
+      {error === undefined ? null : <ErrorState message={error} />}
+      <div class="actions">
+        <Button autofocus onClick={onClose}>
+          {texts.cancel}
+        </Button>
+        <Button kind="danger" isBusy={isBusy} onClick={() => void confirm()}>
+          {action}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

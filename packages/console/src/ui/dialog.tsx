@@ -1,0 +1,54 @@
+/** Modal dialogs. The browser's `<dialog>` keeps the focus inside and returns it afterwards. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { Button } from './button.js';
+import { texts } from './texts/en.js';
+
+/** Properties of `Dialog`. */
+interface DialogProps {
+  readonly title: string;
+  /** Called on Escape and on the close button. Without it, the dialog stays until its owner removes it. */
+  readonly onClose?: (() => void) | undefined;
+  /** Default: about 30 rem. */
+  readonly isWide?: boolean;
+  readonly children: ComponentChildren;
+}
+
+/** A modal dialog. It is open as long as it is rendered. The page behind it keeps its state. */
+export function Dialog({ title, onClose, isWide = false, children }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const dialog = element.current;
+    const opener = document.activeElement;
+    dialog?.showModal();
+    return () => {
+      dialog?.close();
+      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      class={isWide ? 'dialog wide' : 'dialog'}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        // Escape closes the dialog only through its owner.
+        event.preventDefault();
+        onClose?.();
+      }}
+    >
+      <header class="row">
+        <h2 id={id} class="grow">
+          {title}
+        </h2>
+        {onClose === undefined ? null : (
+          <Button kind="quiet" aria-label={texts.close} onClick={onClose}>
+            <span aria-hidden="true">✕</span>
+          </Button>
+        )}
+      </header>
+      {children}
+    </dialog>
+  );
+}

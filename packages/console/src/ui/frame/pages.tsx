@@ -1,0 +1,89 @@
+/** Pages that load on demand, and the component that shows the page of the current address. */
+import { useSignal } from '@preact/signals';
+import { Component, type ComponentChildren, type ComponentType } from 'preact';
+import { useEffect, useMemo } from 'preact/hooks';
+import { matchPath, place, type RouteParameters } from './router.js';
+import { EmptyState, ErrorState, Loading, messageOf } from '../states.js';
+import { texts } from '../texts/en.js';
+
+/** Properties that each page gets. */
+export interface PageProps {
+  /** Parameters of the page's pattern. */
+  readonly parameters: RouteParameters;
+}
+
+/** A page that loads on demand. */
+export interface Page {
+  /** The pattern of its path below `/ui/` (`matchPath`). */
+  readonly pattern: string;
+  /** The text in the menu; undefined: the menu does not have the page. */
+  readonly label?: string;
+  /** The symbol in the menu: a name of `Icon`. */
+  readonly icon?: string;
+  /** The group in the menu; default: the first, without a heading. */
+  readonly group?: string;
+  /** Returns whether the user may open the page. Default: everybody may. Reads signals. */
+  readonly isOffered?: () => boolean;
+  readonly load: () => Promise<{ readonly default: ComponentType<PageProps> }>;
+}
+
+/** Shows the page of the current address. */
+export function CurrentPage({ pages }: { readonly pages: readonly Page[] }) {
+  const { path } = place.value;
+  for (const page of pages) {
+    const parameters = matchPath(page.pattern, path);
+    if (parameters === null) continue;
+    return (
+      <Guarded key={page.pattern}>
+        <Lazy load={page.load} properties={{ parameters }} />
+      </Guarded>
+    );
+  }
+  return <EmptyState title={texts.notFound}>{texts.notFoundHint}</EmptyState>;
+}
+
+/** Properties of `Lazy`. */
+interface LazyProps<Properties> {
+  /** Imports the module. Must be the same function in each rendering. */
+  readonly load: () => Promise<{ readonly default: ComponentType<Properties> }>;
+  readonly properties: Properties;
+}
+
+/** Shows a component that loads on demand. */
+export function Lazy<Properties extends object>({ load, properties }: LazyProps<Properties>) {
+  const loaded = useSignal<ComponentType<Properties> | null>(null);
+  const error = useSignal<string | null>(null);
+  const start = useMemo(
+    () => () => {
+      error.value = null;
+      load().then(
+        (module) => {
+          loaded.value = module.default;
+        },
+        (thrown: unknown) => {
+          error.value = messageOf(thrown);
+        },
+      );
+    },
+    [load],
+  );
+  useEffect(start, [start]);
+  const Content = loaded.value;
+  if (error.value !== null) return <ErrorState title={texts.pageFailed} message={error.value} onRetry={start} />;
+  return Content === null ? <Loading /> : <Content {...properties} />;
+}
+
+/** Keeps the rest of the console usable if a page throws an error. */
+export class Guarded extends Component<{ readonly children: ComponentChildren }, { readonly error: string | null }> {
+  override state: { readonly error: string | null } = { error: null };
+
+  static override getDerivedStateFromError(thrown: unknown): { readonly error: string } {
+    return { error: messageOf(thrown) };
+  }
+
+  override render() {
+    const { error } = this.state;
+    if (error === null) return this.props.children;
+    return <ErrorState title={texts.pageFailed} message={error} onRetry={() => this.setState({ error: null })} />;
+  }
+}

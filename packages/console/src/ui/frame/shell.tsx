@@ -1,0 +1,141 @@
+/** The frame of a console: the menu at the left, a bar at the top, the current page. */
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { Button } from '../button.js';
+import { Select } from '../field.js';
+import { Icon } from '../icon.js';
+import { CurrentPage, type Page } from './pages.js';
+import { hrefOf, matchPath, place } from './router.js';
+import { texts } from '../texts/en.js';
+import { theme, type Theme } from './theme.js';
+import { Toasts } from './toast.js';
+
+/** Properties of `Shell`. */
+interface ShellProps {
+  /** The name of the console, in the menu and at the end of titles. */
+  readonly product: string;
+  readonly pages: readonly Page[];
+  /** The right end of the bar: the user, the state of the connection. */
+  readonly bar?: ComponentChildren;
+  /** Hints over every page. */
+  readonly notices?: ComponentChildren;
+}
+
+const isMenuOpen = signal(false);
+
+/** The frame with the current page. */
+export function Shell({ product, pages, bar, notices }: ShellProps) {
+  const { path } = place.value;
+  useEffect(() => {
+    isMenuOpen.value = false;
+  }, [path]);
+  return (
+    <div class={isMenuOpen.value ? 'shell open' : 'shell'}>
+      <a class="skip" href="#content">
+        {texts.skip}
+      </a>
+      <nav class="side" aria-label={texts.navigation}>
+        <p class="product">{product}</p>
+        <Menu pages={pages} path={path} />
+        <ThemeSwitch />
+      </nav>
+      <div class="main">
+        <header class="bar">
+          <Button
+            kind="quiet"
+            class="menu-button"
+            aria-label={texts.menu}
+            aria-expanded={isMenuOpen.value}
+            onClick={() => {
+              isMenuOpen.value = !isMenuOpen.value;
+            }}
+          >
+            <Icon name="menu" />
+          </Button>
+          <div class="grow" />
+          {bar}
+        </header>
+        <main id="content" tabIndex={-1}>
+          {notices}
+          <CurrentPage pages={pages} />
+        </main>
+      </div>
+      <Toasts />
+    </div>
+  );
+}
+
+function Menu({ pages, path }: { readonly pages: readonly Page[]; readonly path: string }) {
+  const offered = pages.filter(({ label, isOffered }) => label !== undefined && (isOffered?.() ?? true));
+  const groups = [...new Set(offered.map(({ group }) => group ?? ''))];
+  return (
+    <div class="menu">
+      {groups.map((group) => (
+        <div key={group}>
+          {group === '' ? null : <p class="group">{group}</p>}
+          <ul>
+            {offered
+              .filter((page) => (page.group ?? '') === group)
+              .map(({ pattern, label, icon }) => (
+                <li key={pattern}>
+                  <a
+                    href={hrefOf(pattern.replace(/\/?\*$/, ''))}
+                    aria-current={matchPath(pattern, path) === null ? undefined : 'page'}
+                  >
+                    {icon === undefined ? null : <Icon name={icon} />}
+                    {label}
+                  </a>
+                </li>
+              ))}
+          </ul>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** The choice of the theme. */
+function ThemeSwitch() {
+  const { label, system, light, dark } = texts.theme;
+  return (
+    <label class="theme-switch">
+      <span>{label}</span>
+      <Select
+        value={theme.value}
+        onValue={(value) => {
+          theme.value = value as Theme; // the options are the values of Theme
+        }}
+        options={[
+          ['system', system],
+          ['light', light],
+          ['dark', dark],
+        ]}
+      />
+    </label>
+  );
+}
+
+/** Properties of `PageHeader`. */
+interface PageHeaderProps {
+  readonly title: string;
+  readonly subtitle?: ComponentChildren;
+  /** Buttons of the page. */
+  readonly actions?: ComponentChildren;
+}
+
+/** The heading of a page. It also sets the window's title. */
+export function PageHeader({ title, subtitle, actions }: PageHeaderProps) {
+  useEffect(() => {
+    document.title = `${title} · ${document.title.split(' · ').at(-1) ?? ''}`;
+  }, [title]);
+  return (
+    <header class="page-header">
+      <div class="grow">
+        <h1>{title}</h1>
+        {subtitle === undefined ? null : <p class="quiet">{subtitle}</p>}
+      </div>
+      {actions === undefined ? null : <div class="row">{actions}</div>}
+    </header>
+  );
+}

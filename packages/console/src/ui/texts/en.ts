@@ -1,0 +1,25 @@
+/** The English texts of the shared components. */
+export const texts = {
+  loading: 'Loading …',
+  tryAgain: 'Try again',
+  close: 'Close',
+  cancel: 'Cancel',
+  menu: 'Menu',
+  skip: 'Skip to the content',
+  navigation: 'Pages',
+  theme: { label: 'Theme', system: 'System', light: 'Light', dark: 'Dark' },
+  notifications: 'Notifications',
+  dismiss: (text: string) => `Dismiss: ${text}`,
+  lost: 'This is lost:',
+  chartTable: 'Show as a table',
+  chartTime: 'Time',
+  noData: 'No data',
+  sortedBy: (column: string, isAscending: boolean) =>
+    `Sorted by ${column}, ${isAscending ? 'ascending' : 'descending'}`,
+  selectAll: 'Select all rows',
+  selectRow: (name: string) => `Select ${name}`,
+  required: 'required',
+  pageFailed: 'This page cannot be shown',
+  notFound: 'There is no such page',
+  notFoundHint: 'Check the address, or choose a page from the menu.',
+};
