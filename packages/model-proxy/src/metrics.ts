@@ -135,15 +135,18 @@ function count(failures: Map<string, number>, status: number, kind: ErrorKind): 
 
 /** Creates metrics with all numbers at 0. */
 export function createMetrics(): Metrics {
-  const series = new Map<string, Series>();
+  const series: Series[] = [];
+  // Three maps: a joined key would cost more than everything else here.
+  const byRoute = new Map<string, Map<string, Map<string, Series>>>();
   const seriesOf = (route: string, of: Pick<RequestRecord, 'modelGroup' | 'modelId'>): Series => {
-    const key = `${route}\n${of.modelGroup}\n${of.modelId}`;
-    let found = series.get(key);
-    if (found === undefined) {
-      found = new Series(route, of);
-      series.set(key, found);
-    }
-    return found;
+    const found = byRoute.get(route)?.get(of.modelGroup)?.get(of.modelId);
+    if (found !== undefined) return found;
+    const added = new Series(route, of);
+    series.push(added);
+    const byGroup = byRoute.get(route) ?? new Map<string, Map<string, Series>>();
+    const byId = byGroup.get(of.modelGroup) ?? new Map<string, Series>();
+    byRoute.set(route, byGroup.set(of.modelGroup, byId.set(of.modelId, added)));
+    return added;
   };
   let inFlight = 0;
   let exposition: Promise<Exposition> | undefined;
@@ -160,7 +163,7 @@ export function createMetrics(): Metrics {
       for (const attempt of record.failedAttempts)
         count(seriesOf(record.route, attempt).attempts, attempt.status, attempt.errorKind);
     },
-    totalsOf: (modelId) => totalsOf(series.values(), deploymentLabelsOf('', modelId)['model_id'] ?? ''),
+    totalsOf: (modelId) => totalsOf(series, deploymentLabelsOf('', modelId)['model_id'] ?? ''),
     async loadModules() {
       await import('prom-client');
     },
@@ -168,9 +171,9 @@ export function createMetrics(): Metrics {
       exposition ??= createExposition();
       const { register, fill } = await exposition;
       registry = register;
-      fill(series.values(), inFlight, state);
+      fill(series, inFlight, state);
       const text = await register.metrics();
-      return { contentType: register.contentType, text: text + distributions([...series.values()]) };
+      return { contentType: register.contentType, text: text + distributions(series) };
     },
     close: () => registry?.clear(),
   };

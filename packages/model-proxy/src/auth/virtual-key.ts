@@ -13,12 +13,10 @@ export interface VirtualKey {
   allowsModel(name: string): boolean;
   /** Returns the public name that a name of the client means: an alias of the key, or the name itself. */
   modelOf(name: string): string;
-  /**
-   * Returns whether the key may request a path.
-   * @param path as `plainPath` returns it.
-   * @param kind null: only keys with this path in their allowed routes may request it.
-   */
-  allowsPath(path: string, kind: RouteKind | null): boolean;
+  /** Returns whether the key may request all paths of a kind. */
+  allowsKind(kind: RouteKind): boolean;
+  /** Returns whether a path is among the allowed routes of the key. @param path as `plainPath` returns it. */
+  allowsPath(path: string): boolean;
 }
 
 /** LiteLLM's names for all models. */
@@ -57,8 +55,8 @@ export function virtualKeyOf(digest: string, stored: StoredKey): VirtualKey {
     // An alias of an allowed model is allowed.
     allowsModel: (name) => allowsModel(name) || allowsModel(aliasNames.get(name) ?? name),
     modelOf: (name) => aliasNames.get(name) ?? name,
-    allowsPath: (path, kind) =>
-      (kind === 'model' ? allowsModels : kind === 'info' && allowsInfo) || isAllowedPath(path),
+    allowsKind: (kind) => (kind === 'model' ? allowsModels : allowsInfo),
+    allowsPath: isAllowedPath,
   };
 }
 

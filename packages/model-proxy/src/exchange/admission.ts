@@ -40,8 +40,9 @@ export function admitClient(exchange: Exchange, proceed: () => void): void {
  */
 export function pathFault({ request, client }: Exchange, kind: RouteKind | null): ProxyError | undefined {
   const key = client?.key;
+  if (key === undefined || (kind !== null && key.allowsKind(kind))) return undefined;
   const path = plainPath(request.url ?? '/');
-  if (key === undefined || key.allowsPath(path, kind)) return undefined;
+  if (key.allowsPath(path)) return undefined;
   return pathNotAllowed(path, key.stored.allowedRoutes);
 }
 

@@ -19,7 +19,7 @@ export interface RequestBodyOptions {
 }
 
 /** The changes of a deployment, with values as JSON. Made once for each deployment. */
-interface Plan {
+export interface Plan {
   readonly allowedParameters: ReadonlySet<string>;
   readonly dropPaths: readonly DropPath[];
   readonly defaults: readonly (readonly [string, Buffer])[];
@@ -29,6 +29,8 @@ interface Plan {
    * because of its own members.
    */
   readonly changesModelOnly: boolean;
+  /** Path of an endpoint → names of members that need no change. Filled by requests. */
+  readonly unchangedNames: Map<string, Set<string>>;
   readonly upstreamModel: string;
   /** `upstreamModel` as JSON. */
   readonly modelText: Buffer;
@@ -50,6 +52,7 @@ export function planOf(deployment: Deployment): Plan {
       defaults,
       extraBody,
       changesModelOnly: dropPaths.length + defaults.length + extraBody.length === 0,
+      unchangedNames: new Map(),
       upstreamModel,
       modelText: Buffer.from(JSON.stringify(upstreamModel)),
     };

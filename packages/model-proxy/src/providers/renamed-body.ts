@@ -6,8 +6,8 @@
 import type { JsonMember, JsonObject } from '../json/object.js';
 import { spliceJson } from '../json/splice.js';
 import { PREVIOUS_RESPONSE } from './response-id.js';
-import { planOf, type RequestBodyOptions } from './deployment-plan.js';
-import { checkedParameters, isConsumed } from './parameters.js';
+import { planOf, type Plan, type RequestBodyOptions } from './deployment-plan.js';
+import { checkedEndpoints, checkedParameters, isConsumed } from './parameters.js';
 
 /**
  * Returns the body with the upstream's model name.
@@ -22,8 +22,7 @@ export function renamedBody(object: JsonObject, options: RequestBodyOptions): Bu
   const { provider } = deployment;
   // A provider without `translationTriggers` may rewrite any member.
   if (provider.translate !== undefined && provider.translationTriggers === undefined) return undefined;
-  const checked = checkedParameters(path);
-  const supported = provider.supportedParameters(path, upstreamModel);
+  const unchanged = unchangedNames(plan, path, upstreamModel);
   let model: JsonMember | undefined;
   for (const member of object.members) {
     const { key } = member;
@@ -31,11 +30,11 @@ export function renamedBody(object: JsonObject, options: RequestBodyOptions): Bu
       // Two members `model`, or one with escapes. The caller has rejected such requests.
       if (model !== undefined || member.escaped) return undefined;
       model = member;
-    } else if (key === PREVIOUS_RESPONSE) return undefined;
-    else if (isConsumed(key, path) || (includesUsage && key === 'stream')) return undefined;
-    else if (checked.has(key) && !supported.has(key) && !plan.allowedParameters.has(key)) return undefined;
-    else if (provider.renamedParameters?.has(key) === true) return undefined;
-    else if (provider.translationTriggers?.members.includes(key) === true) return undefined;
+    } else if (includesUsage && key === 'stream') return undefined;
+    else if (!unchanged.has(key)) {
+      if (mayChange(key, options)) return undefined;
+      if (unchanged.size < MAX_NAMES) unchanged.add(key);
+    }
   }
   if (model === undefined) return undefined;
   if (provider.translationTriggers?.innerKeys.some((key) => object.innerKeys.mayHave(key)) === true) return undefined;
@@ -49,4 +48,25 @@ export function renamedBody(object: JsonObject, options: RequestBodyOptions): Bu
   name.copy(body, start);
   only.copy(body, start + name.length, end);
   return [body];
+}
+
+/** Returns whether the request may need another change because of a member. */
+function mayChange(key: string, { deployment, endpoint: { path }, upstreamModel }: RequestBodyOptions): boolean {
+  const { provider } = deployment;
+  if (key === PREVIOUS_RESPONSE || isConsumed(key, path)) return true;
+  const isSupported = () => provider.supportedParameters(path, upstreamModel).has(key);
+  if (checkedParameters(path).has(key) && !isSupported() && !planOf(deployment).allowedParameters.has(key)) return true;
+  return provider.renamedParameters?.has(key) === true || provider.translationTriggers?.members.includes(key) === true;
+}
+
+/** Clients can send any name, so the number of cached names is limited. */
+const MAX_NAMES = 200;
+
+/** Returns the names of members that change nothing, as far as they are known. The caller may add more. */
+function unchangedNames(plan: Plan, path: string, upstreamModel: string): Set<string> {
+  // Which parameters are supported may depend on the model.
+  if (plan.upstreamModel !== upstreamModel || !checkedEndpoints.includes(path)) return new Set();
+  let names = plan.unchangedNames.get(path);
+  if (names === undefined) plan.unchangedNames.set(path, (names = new Set()));
+  return names;
 }

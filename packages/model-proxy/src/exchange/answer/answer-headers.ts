@@ -8,6 +8,7 @@ import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import type { VirtualKey } from '../../auth/virtual-key.js';
 import type { Deployment } from '../../providers/deployment.js';
 import type { Selection } from '../../routing/router.js';
+import type { StoredKey } from '../../store/keys.js';
 import { pythonSeconds } from '../../upstream/connection-faults.js';
 import { secretMask } from '../../upstream/secret-mask.js';
 import type { Exchange } from '../exchange.js';
@@ -92,20 +93,28 @@ function addCallHeaders(headers: string[], exchange: Exchange): void {
 function addKeyHeaders(headers: string[], { serving: { keys } }: Exchange, key: VirtualKey): void {
   if (keys === null) return;
   const { digest, stored } = key;
-  const { rpmLimit, tpmLimit, maxBudget } = stored;
   headers.push('x-litellm-key-spend', String(keys.store.spendOf(digest).spend));
-  if (maxBudget !== null) headers.push('x-litellm-key-max-budget', String(maxBudget));
-  if (rpmLimit === null && tpmLimit === null) return;
+  for (const text of limitHeaders(stored)) headers.push(text);
+  if (stored.rpmLimit === null && stored.tpmLimit === null) return;
   const { requests, tokens } = keys.limits.remaining(key);
-  for (const [what, name, limit, remaining] of [
-    ['requests', 'rpm', rpmLimit, requests],
-    ['tokens', 'tpm', tpmLimit, tokens],
-  ] as const) {
-    if (limit === null || remaining === null) continue;
-    headers.push(`x-litellm-key-${name}-limit`, String(limit));
-    headers.push(`x-ratelimit-api_key-limit-${what}`, String(limit));
-    headers.push(`x-ratelimit-api_key-remaining-${what}`, String(remaining));
-  }
+  if (requests !== null) headers.push('x-ratelimit-api_key-remaining-requests', String(requests));
+  if (tokens !== null) headers.push('x-ratelimit-api_key-remaining-tokens', String(tokens));
+}
+
+/** Headers that are the same in all answers to a key. */
+const fixedByKey = new WeakMap<StoredKey, readonly string[]>();
+
+function limitHeaders(stored: StoredKey): readonly string[] {
+  const cached = fixedByKey.get(stored);
+  if (cached !== undefined) return cached;
+  const { rpmLimit, tpmLimit, maxBudget } = stored;
+  const fixed = maxBudget === null ? [] : ['x-litellm-key-max-budget', String(maxBudget)];
+  if (rpmLimit !== null)
+    fixed.push('x-litellm-key-rpm-limit', String(rpmLimit), 'x-ratelimit-api_key-limit-requests', String(rpmLimit));
+  if (tpmLimit !== null)
+    fixed.push('x-litellm-key-tpm-limit', String(tpmLimit), 'x-ratelimit-api_key-limit-tokens', String(tpmLimit));
+  fixedByKey.set(stored, fixed);
+  return fixed;
 }
 
 function addDurations(headers: string[], exchange: Exchange): void {

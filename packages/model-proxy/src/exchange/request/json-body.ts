@@ -98,7 +98,10 @@ class JsonBody implements RequestBody {
   }
 
   get tags(): readonly string[] {
-    return ['metadata', 'litellm_metadata'].flatMap((name) => {
+    const names = metadataNames.filter((name) => this.has(name));
+    // As in most requests.
+    if (names.length === 0) return names;
+    return names.flatMap((name) => {
       const member = memberNamed(this.#object, name);
       if (member === undefined || member.valueEnd - member.valueStart > MAX_METADATA_BYTES) return [];
       return tagsOf(parseJson(textOf(this.#object, member)));
@@ -146,6 +149,8 @@ class JsonBody implements RequestBody {
     this.#blocks?.release();
   }
 }
+
+const metadataNames: readonly string[] = ['metadata', 'litellm_metadata'];
 
 function asFault(error: unknown): unknown {
   return error instanceof JsonError ? invalidJson(error) : error;
