@@ -1,4 +1,5 @@
 /** The tabs of a machine's page. Each tab is one folder here, and one line in this list. */
+import { may } from '../../redfish/session.js';
 import { machineTexts } from '../../texts/en/machine.js';
 import type { MachineTab } from './tab.js';
 
@@ -7,5 +8,11 @@ const { tab: labels } = machineTexts;
 /** All tabs, in their order. */
 export const tabs: readonly MachineTab[] = [
   { path: '', label: labels.overview, load: () => import('./overview/index.js') },
+  {
+    path: 'serial',
+    label: labels.serial,
+    isOffered: () => may('ConfigureComponents'),
+    load: () => import('./serial/index.js'),
+  },
   { path: 'json', label: labels.json, load: () => import('./json/index.js') },
 ];

@@ -1,7 +1,7 @@
 /** The English texts of the page of a machine. */
 export const machineTexts = {
   tabs: 'Parts of this machine',
-  tab: { overview: 'Overview', json: 'JSON' },
+  tab: { overview: 'Overview', serial: 'Serial', json: 'JSON' },
   gone: 'This machine does not exist',
   goneHint: 'It was removed, or its address has an error.',
   all: 'All machines',

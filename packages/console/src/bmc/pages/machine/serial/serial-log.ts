@@ -1,0 +1,30 @@
+/** The recorded output of a machine's last boot. */
+import { get, openStream } from '../../../redfish/client.js';
+
+interface LogEntry {
+  readonly AdditionalDataURI?: string;
+}
+
+/**
+ * Reads the recorded output of the last boot.
+ * @returns null if there is no record.
+ * @throws {RedfishFailure} 404 if the service records no output.
+ */
+export async function readBootLog(machine: string): Promise<Blob | null> {
+  const { Members: entries } = await get<{ readonly Members: readonly LogEntry[] }>(
+    `${machine}/LogServices/ConsoleLog/Entries`,
+  );
+  const uri = entries.findLast(({ AdditionalDataURI }) => AdditionalDataURI !== undefined)?.AdditionalDataURI;
+  if (uri === undefined) return null;
+  const response = await openStream(uri, { signal: AbortSignal.timeout(60_000) });
+  return await response.blob();
+}
+
+/** Saves a file through the browser. */
+export function saveFile(name: string, content: Blob): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

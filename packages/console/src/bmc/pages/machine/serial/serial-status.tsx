@@ -1,0 +1,69 @@
+/** The state of a serial console: the connection, the machine, and who may type. */
+import { Button } from '../../../../ui/button.js';
+import { Badge, Notice } from '../../../../ui/states.js';
+import { serialTexts as texts } from '../../../texts/en/serial.js';
+import type { KeyboardState, SerialLink } from './serial-link.js';
+
+/** The line above the terminal. `dropped` says that input did not reach the guest. */
+export function SerialStatus({ link, dropped }: { readonly link: SerialLink; readonly dropped: string | null }) {
+  return (
+    <div role="status">
+      <Connection link={link} />
+      {dropped === null ? null : <Notice kind="warn">{dropped}</Notice>}
+    </div>
+  );
+}
+
+function Connection({ link }: { readonly link: SerialLink }) {
+  const state = link.state.value;
+  switch (state.kind) {
+    case 'connecting':
+      return <Notice>{texts.connecting}</Notice>;
+    case 'lost':
+      return (
+        <Notice kind="warn">
+          {texts.lost(state.retrySeconds)} <Button onClick={() => link.connect()}>{texts.connectNow}</Button>
+        </Notice>
+      );
+    case 'ended':
+      return (
+        <Notice kind="bad">
+          {state.reason} <Button onClick={() => link.connect()}>{texts.connectAgain}</Button>
+        </Notice>
+      );
+    case 'open':
+      return <OpenConnection link={link} />;
+  }
+}
+
+function OpenConnection({ link }: { readonly link: SerialLink }) {
+  const console = link.console.value;
+  const keyboard = link.keyboard.value;
+  return (
+    <div class="row">
+      {console === null ? null : (
+        <Badge kind={console.state === 'open' ? 'good' : 'warn'}>
+          {texts.state(console.state)}
+          {console.why === 'connected' ? '' : `: ${console.why}`}
+        </Badge>
+      )}
+      <span>{keyboardText(keyboard, link)}</span>
+      {keyboard.yours ? <Button onClick={() => link.release()}>{texts.release}</Button> : null}
+      {keyboard.holder !== null && !keyboard.yours ? (
+        <Button disabled={keyboard.asker !== null} onClick={() => link.take()}>
+          {texts.take}
+        </Button>
+      ) : null}
+    </div>
+  );
+}
+
+function keyboardText({ holder, asker, yours }: KeyboardState, link: SerialLink): string {
+  const seconds = link.handOverSeconds.value;
+  if (yours) return asker === null ? texts.yours : texts.asks(asker, seconds);
+  if (holder === null) return texts.free;
+  if (asker === null) return texts.holder(holder);
+  return asker === link.you.value
+    ? texts.asked(holder, seconds)
+    : `${texts.holder(holder)} ${texts.askedAlready(asker)}`;
+}

@@ -1,0 +1,135 @@
+/** The tools of a serial console: search, copy, download, break, size. */
+import { useSignal } from '@preact/signals';
+import { Button } from '../../../../ui/button.js';
+import { messageOf } from '../../../../ui/states.js';
+import { showToast } from '../../../../ui/frame/toast.js';
+import { RedfishFailure } from '../../../redfish/wire.js';
+import { serialTexts as texts } from '../../../texts/en/serial.js';
+import type { SerialLink } from './serial-link.js';
+import { readBootLog, saveFile } from './serial-log.js';
+import type { SerialTerminal } from './terminal.js';
+
+/** A connected terminal. */
+export interface OpenedSerial {
+  readonly terminal: SerialTerminal;
+  readonly link: SerialLink;
+}
+
+interface ToolsProps {
+  /** The machine's URI. */
+  readonly machine: string;
+  /** The machine's name. */
+  readonly name: string;
+  readonly opened: OpenedSerial;
+}
+
+/** The tools. */
+export function SerialTools({ machine, name, opened: { terminal, link } }: ToolsProps) {
+  const isLoading = useSignal(false);
+  const isReader = useSignal(false);
+  const { columns, rows } = terminal.size;
+  const isOpen = link.state.value.kind === 'open';
+  const mayType = isOpen && (link.keyboard.value.yours || link.keyboard.value.holder === null);
+
+  const download = async (): Promise<void> => {
+    isLoading.value = true;
+    try {
+      const log = await readBootLog(machine).catch((error: unknown) => {
+        // The service records nothing: saves what the terminal shows.
+        if (error instanceof RedfishFailure && error.status === 404) return null;
+        throw error;
+      });
+      saveFile(`${name}-serial.log`, log ?? new Blob([terminal.text()], { type: 'text/plain' }));
+    } catch (error) {
+      showToast('bad', messageOf(error));
+    } finally {
+      isLoading.value = false;
+    }
+  };
+  const sendSize = (): void => {
+    const { size } = terminal;
+    link.type(new TextEncoder().encode(`stty columns ${size.columns} rows ${size.rows}\r`));
+    terminal.focus();
+  };
+
+  return (
+    <>
+      <Search terminal={terminal} />
+      <Button title={texts.copyHint} onClick={() => void copy(terminal.text())}>
+        {texts.copy}
+      </Button>
+      <Button title={texts.downloadHint} isBusy={isLoading.value} onClick={() => void download()}>
+        {texts.download}
+      </Button>
+      <Button disabled={!mayType} onClick={() => link.sendBreak()}>
+        {texts.sendBreak}
+      </Button>
+      <Button disabled={!mayType} title={texts.sendSizeHint(columns, rows)} onClick={sendSize}>
+        {texts.sendSize}
+      </Button>
+      <Button
+        aria-pressed={isReader.value}
+        title={texts.readerHint}
+        onClick={() => {
+          isReader.value = !isReader.value;
+          terminal.setScreenReader(isReader.value);
+        }}
+      >
+        {texts.reader}
+      </Button>
+    </>
+  );
+}
+
+function Search({ terminal }: { readonly terminal: SerialTerminal }) {
+  const text = useSignal('');
+  const hasMatch = useSignal(true);
+  const find = (direction: 'next' | 'previous'): void => {
+    hasMatch.value = text.value === '' || terminal.find(text.value, direction);
+  };
+  return (
+    <>
+      <input
+        type="search"
+        aria-label={texts.search}
+        placeholder={texts.search}
+        value={text.value}
+        aria-invalid={!hasMatch.value}
+        onInput={({ currentTarget }) => (text.value = currentTarget.value)}
+        onKeyDown={({ key, shiftKey }) => {
+          if (key === 'Enter') find(shiftKey ? 'previous' : 'next');
+        }}
+      />
+      <Button aria-label={texts.previous} title={texts.previous} onClick={() => find('previous')}>
+        ↑
+      </Button>
+      <Button aria-label={texts.next} title={texts.next} onClick={() => find('next')}>
+        ↓
+      </Button>
+      <span role="status">{hasMatch.value ? '' : texts.noMatch}</span>
+    </>
+  );
+}
+
+async function copy(text: string): Promise<void> {
+  try {
+    // Browsers have `clipboard` only for HTTPS and localhost.
+    if (isSecureContext) await navigator.clipboard.writeText(text);
+    else copyWithSelection(text);
+    showToast('good', texts.copied);
+  } catch {
+    showToast('bad', texts.notCopied);
+  }
+}
+
+/** @throws {Error} if the browser rejects the copy. */
+function copyWithSelection(text: string): void {
+  const area = document.createElement('textarea');
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  // oxlint-disable-next-line typescript/no-deprecated -- browsers have no other way without HTTPS
+  const isCopied = document.execCommand('copy');
+  area.remove();
+  if (!isCopied) throw new Error('the browser rejected the copy');
+}

@@ -1,0 +1,51 @@
+/**
+ * Lets xterm.js obey our Content-Security-Policy. xterm.js writes rules into `<style>` elements and
+ * `style` attributes, and the policy allows neither. While a terminal is open, the document creates
+ * elements that put the rules into adopted style sheets and into the style object of the element.
+ * The option `documentOverride` of xterm.js 6 is not sufficient: its rows and its scroll bar ignore it.
+ */
+
+const HTML = 'http://www.w3.org/1999/xhtml';
+
+let terminals = 0;
+
+/** Begins to obey the policy. @returns the function that ends it. */
+export function obeyStylePolicy(): () => void {
+  terminals += 1;
+  Object.defineProperty(document, 'createElement', { value: createElement, configurable: true });
+  return () => {
+    terminals -= 1;
+    // The method of the prototype appears again.
+    if (terminals === 0) Reflect.deleteProperty(document, 'createElement');
+  };
+}
+
+function createElement(name: string): Element {
+  if (name === 'style') return createStyle();
+  const element = document.createElementNS(HTML, name);
+  if (name === 'span') element.setAttribute = setAttribute;
+  return element;
+}
+
+/** Sets an attribute; `style` through the style object. */
+function setAttribute(this: HTMLElement, name: string, value: string): void {
+  if (name === 'style') this.style.cssText = value;
+  else Element.prototype.setAttribute.call(this, name, value);
+}
+
+/** Returns an element that adopts its text as a style sheet until it is removed. */
+function createStyle(): HTMLElement {
+  const element = document.createElementNS(HTML, 'template');
+  const sheet = new CSSStyleSheet();
+  document.adoptedStyleSheets.push(sheet);
+  Object.defineProperty(element, 'textContent', {
+    set(text: string) {
+      sheet.replaceSync(text);
+    },
+  });
+  element.remove = () => {
+    document.adoptedStyleSheets = document.adoptedStyleSheets.filter((other) => other !== sheet);
+    Element.prototype.remove.call(element);
+  };
+  return element;
+}

@@ -1,0 +1,99 @@
+/** The terminal that shows a serial console. */
+import { FitAddon } from '@xterm/addon-fit';
+import { SearchAddon } from '@xterm/addon-search';
+import { Terminal } from '@xterm/xterm';
+import { obeyStylePolicy } from './style-policy.js';
+
+/** Lines above the screen. The log of a boot has at most 576 KiB. */
+const SCROLLBACK = 20_000;
+
+/** Options of {@link openTerminal}. */
+interface TerminalOptions {
+  readonly parent: HTMLElement;
+  readonly label: string;
+  /** Called with what the user types. */
+  readonly onInput: (bytes: Uint8Array<ArrayBuffer>) => void;
+  /** Called when the user leaves the terminal with the keyboard. */
+  readonly onLeave: () => void;
+}
+
+/** The terminal in the page. */
+export interface SerialTerminal {
+  /** Shows output. @param onShown called when it was processed. */
+  write(bytes: Uint8Array, onShown: () => void): void;
+  /** Shows a text of the service. */
+  note(text: string): void;
+  clear(): void;
+  /** Enables or disables input. A disabled terminal also does not answer questions of the guest. */
+  setWritable(isWritable: boolean): void;
+  setScreenReader(isOn: boolean): void;
+  /** Selects the next match of a text. @returns false without a match. */
+  find(text: string, direction: 'next' | 'previous'): boolean;
+  /** Returns the selected text, or all text without a selection. */
+  text(): string;
+  readonly size: { readonly columns: number; readonly rows: number };
+  focus(): void;
+  dispose(): void;
+}
+
+/** Opens a terminal that fills its parent. */
+export function openTerminal({ parent, label, onInput, onLeave }: TerminalOptions): SerialTerminal {
+  const endPolicy = obeyStylePolicy();
+  const terminal = new Terminal({
+    scrollback: SCROLLBACK,
+    fontFamily: 'ui-monospace, monospace',
+    fontSize: 14,
+    cursorBlink: true,
+    // A hostile guest chooses the links, so they never open.
+    linkHandler: { activate: () => undefined },
+    theme: { background: '#10151d', foreground: '#e5e9f0', selectionBackground: '#38507a' },
+    minimumContrastRatio: 4.5,
+  });
+  const fit = new FitAddon();
+  const search = new SearchAddon();
+  terminal.loadAddon(fit);
+  terminal.loadAddon(search);
+  terminal.open(parent);
+  terminal.textarea?.setAttribute('aria-label', label);
+  const encoder = new TextEncoder();
+  terminal.onData((text) => onInput(encoder.encode(text)));
+  terminal.onBinary((text) => onInput(Uint8Array.from(text, (character) => character.charCodeAt(0))));
+  terminal.attachCustomKeyEventHandler((event) => {
+    if (event.key !== 'F6' || !event.ctrlKey) return true;
+    if (event.type === 'keydown') onLeave();
+    return false;
+  });
+  const resized = new ResizeObserver(() => fit.fit());
+  resized.observe(parent);
+  return {
+    write: (bytes, onShown) => terminal.write(bytes, onShown),
+    note: (text) => terminal.write(`\r\n\x1b[0;2m[${printable(text)}]\x1b[0m\r\n`),
+    clear: () => terminal.reset(),
+    setWritable: (isWritable) => (terminal.options.disableStdin = !isWritable),
+    setScreenReader: (isOn) => (terminal.options.screenReaderMode = isOn),
+    find: (text, direction) => (direction === 'next' ? search.findNext(text) : search.findPrevious(text)),
+    text: () => selectedText(terminal),
+    get size() {
+      return { columns: terminal.cols, rows: terminal.rows };
+    },
+    focus: () => terminal.focus(),
+    dispose() {
+      resized.disconnect();
+      terminal.dispose();
+      endPolicy();
+    },
+  };
+}
+
+function selectedText(terminal: Terminal): string {
+  if (terminal.hasSelection()) return terminal.getSelection();
+  terminal.selectAll();
+  const all = terminal.getSelection();
+  terminal.clearSelection();
+  return all.trimEnd();
+}
+
+/** Removes control characters: the text may contain a name from the host. */
+function printable(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, '');
+}
