@@ -16,7 +16,7 @@ describe('health checks', () => {
   });
 
   it('MP-87 /health/readiness answers 503 with the reason while no deployment can serve', async () => {
-    const { proxy } = await setUp([{ behavior: { status: 500 } }], { general_settings: OFTEN });
+    const { proxy } = await setUp([{ behavior: 'reset' }], { general_settings: OFTEN });
     await waitForHealth(proxy, '', '0');
     expect(await read(proxy, '/health/readiness')).toEqual({
       status: 503,
