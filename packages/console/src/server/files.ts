@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 
 /** The consoles of this package: of bmc-daemon, and of model-proxy (the gateway). */
-export type ConsoleName = 'bmc' | 'gateway';
+type ConsoleName = 'bmc' | 'gateway';
 
 /** The parts of a request that decide the answer. */
 interface ConsoleRequest {

@@ -5,10 +5,10 @@ import { redfishTexts } from '../texts/en/redfish.js';
 import { exchange, open, RedfishFailure, type Reply, type WireRequest } from './wire.js';
 
 /** Options of a request. */
-export type SendOptions = Pick<WireRequest, 'headers' | 'body' | 'signal' | 'deadlineMs'>;
+type SendOptions = Pick<WireRequest, 'headers' | 'body' | 'signal' | 'deadlineMs'>;
 
 /** A request that changed something, for the `curl` line that the pages show. */
-export interface LastAction {
+interface LastAction {
   readonly method: string;
   readonly path: string;
   readonly body: unknown;
@@ -78,7 +78,7 @@ interface Collection<Member> {
 }
 
 /** Which members `members` reads. */
-export interface MembersOptions {
+interface MembersOptions {
   /** Properties: `['Id', 'Boot/BootOrder']`. Default: all. */
   readonly select?: readonly string[];
   /** Members of each page. Default: 100. */

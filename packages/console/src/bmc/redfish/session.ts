@@ -6,7 +6,7 @@ import { computed, signal } from '@preact/signals';
 import { exchange, RedfishFailure } from './wire.js';
 
 /** A privilege of Redfish. */
-export type Privilege = 'Login' | 'ConfigureManager' | 'ConfigureUsers' | 'ConfigureComponents' | 'ConfigureSelf';
+type Privilege = 'Login' | 'ConfigureManager' | 'ConfigureUsers' | 'ConfigureComponents' | 'ConfigureSelf';
 
 /** A session of the service. */
 interface Session {
@@ -17,7 +17,7 @@ interface Session {
 }
 
 /** The state of the log-in. */
-export type LoginState =
+type LoginState =
   | { readonly kind: 'starting' }
   /** The service has no password file: everyone may do everything. */
   | { readonly kind: 'open' }

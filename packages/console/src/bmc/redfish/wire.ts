@@ -2,7 +2,7 @@
 import { redfishTexts } from '../texts/en/redfish.js';
 
 /** A message of a Redfish error. */
-export interface ErrorMessage {
+interface ErrorMessage {
   readonly text: string;
   readonly resolution: string;
   /** Properties at fault, as JSON pointers: `#/Boot/BootOrder`. */
