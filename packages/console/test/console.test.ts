@@ -1,11 +1,9 @@
 /** The web console in Chromium: its log-in, its live list, its policy, and its use with a keyboard. */
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { browserFixture, logIn, startBmc, type Bmc } from './harness/browser.js';
+import { logIn, startBmc, type Bmc } from './harness/bmc.js';
+import { accessibilityFaults, browserFixture } from './harness/browser.js';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const SESSIONS = '/redfish/v1/SessionService/Sessions';
 
 const { open } = browserFixture();
@@ -122,24 +120,14 @@ describe('the list of machines', () => {
 describe.each(['light', 'dark'] as const)('the %s theme', (colorScheme) => {
   it.each([1440, 375])('has no fault that axe finds at a width of %i', async (width) => {
     const { page, faults } = await open(`${bmc.address}/ui/`, { colorScheme, viewport: { width, height: 700 } });
-    const check = async (): Promise<void> => {
-      // The policy rejects an injected script element, but not the debugger.
-      await page.evaluate(axe);
-      const found = await page.evaluate(async () => {
-        const { axe: checker } = globalThis as unknown as { readonly axe: typeof import('axe-core') }; // the script defines it
-        const { violations } = await checker.run();
-        return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
-      });
-      expect(found).toEqual([]);
-    };
     await page.getByRole('dialog').waitFor();
-    await check();
+    expect(await accessibilityFaults(page)).toEqual([]);
     await logIn(page, 'admin');
     await row(page, 'node-1').waitFor();
-    await check();
+    expect(await accessibilityFaults(page)).toEqual([]);
     await row(page, 'node-1').getByRole('link').click();
     await page.getByText('Serial number').waitFor();
-    await check();
+    expect(await accessibilityFaults(page)).toEqual([]);
     expect(faults).toEqual([]);
     await page.context().close();
   });

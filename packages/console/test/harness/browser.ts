@@ -1,31 +1,26 @@
-/** Chromium of the distribution, and a daemon for its pages. */
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+/** Debian's Chromium without a window. Each page records what it must not do: errors, violations of the policy. */
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from '@jest/globals';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
-import { DaemonProcess } from '../../../bmc-daemon/test/daemon/process.js';
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Limit of each wait. Chromium is slow on a busy machine. */
 const PATIENCE_MS = 120_000;
 
-/** Users of `startBmc` with their passwords. */
-export const USERS = { admin: 'Secret-words-1', olga: 'Operates-all-1', rick: 'Reads-a-lot-1' };
-/** A user of `startBmc`. */
-export type User = keyof typeof USERS;
-
-/** A page, with the faults that the browser reported for it. */
+/** A page and its faults. */
 export interface OpenedPage {
   readonly page: Page;
-  /** Errors of scripts, and violations of the Content-Security-Policy. */
-  readonly faults: string[];
+  /** Uncaught errors, violations of the Content-Security-Policy, and dialogs that scripts open. */
+  readonly faults: readonly string[];
 }
 
 /** The browser of a test file. */
-export interface BrowserFixture {
-  /** Opens a page in a new context, without the state of other pages. */
-  readonly open: (url: string, options?: BrowserContextOptions) => Promise<OpenedPage>;
+interface BrowserFixture {
+  /** Opens a page in a new context, which shares no storage with others. */
+  readonly open: (address: string, options?: BrowserContextOptions) => Promise<OpenedPage>;
 }
 
 /** Registers the hooks that start and close one Chromium for a test file. */
@@ -37,90 +32,50 @@ export function browserFixture(): BrowserFixture {
   }, PATIENCE_MS);
   afterAll(() => browser.close());
   return {
-    async open(url, options = {}) {
-      const context = await browser.newContext({ ignoreHTTPSErrors: true, ...options });
+    async open(address, options = {}) {
+      const context = await browser.newContext({
+        ...{ ignoreHTTPSErrors: true, viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' },
+        ...options,
+      });
       context.setDefaultTimeout(PATIENCE_MS);
       const page = await context.newPage();
       const faults: string[] = [];
-      page.on('pageerror', (error) => faults.push(error.message));
-      page.on('console', (message) => {
-        if (/Content Security Policy/i.test(message.text())) faults.push(message.text());
+      page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
+      page.on('dialog', (dialog) => {
+        faults.push(`dialog: ${dialog.message()}`);
+        void dialog.dismiss();
       });
-      await page.goto(url);
+      page.on('console', (message) => {
+        if (message.text().includes('Content Security Policy')) faults.push(message.text());
+      });
+      await page.goto(address);
       return { page, faults };
     },
   };
 }
 
-/** A running bmc-daemon. */
-export interface Bmc {
-  /** `http://127.0.0.1:12345`. */
-  readonly address: string;
-  /** Sends a request as the administrator. */
-  readonly ask: (method: string, path: string, body?: object) => Promise<Response>;
-  readonly stop: () => Promise<void>;
+/** Returns the accessibility faults that axe finds: the rule and the elements. */
+export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axeSource);
+  const faults = await page.evaluate(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+    violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' | ')))`);
+  return faults as readonly string[]; // the script above makes texts
 }
 
-/**
- * Starts a daemon with machines in memory, or with those of the arguments.
- * @param options `users`: a password file with all `USERS`; olga is an Operator, rick has the role ReadOnly.
- */
-export async function startBmc({
-  users = false,
-  args = ['--fake'],
-}: { readonly users?: boolean; readonly args?: readonly string[] } = {}): Promise<Bmc> {
-  const folder = mkdtempSync(join(tmpdir(), 'rackless-console-'));
-  const env: Record<string, string> = { STATE_DIRECTORY: join(folder, 'state'), EMULATOR_CONSOLE_SSH_PORT: 'None' };
-  const options = ['-i', '127.0.0.1', '-p', '0'];
-  if (users) {
-    const lines = Object.entries(USERS).map(([user, password]) => hash(user, password));
-    writeFileSync(join(folder, 'users'), lines.join(''), { mode: 0o600 });
-    writeFileSync(join(folder, 'bmc.conf'), `EMULATOR_AUTH_FILE = ${JSON.stringify(join(folder, 'users'))}\n`);
-    options.push('--config', join(folder, 'bmc.conf'));
-  }
-  const daemon = new DaemonProcess([...args, ...options], { env });
-  const address = await daemon.address();
-  const ask: Bmc['ask'] = (method, path, body) =>
-    fetch(address + path, {
-      method,
-      headers: {
-        'Content-Type': 'application/json',
-        ...(users ? { Authorization: `Basic ${btoa(`admin:${USERS.admin}`)}` } : {}),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-  if (users) {
-    const accounts = '/redfish/v1/AccountService/Accounts';
-    for (const [user, RoleId] of [
-      ['olga', 'Operator'],
-      ['rick', 'ReadOnly'],
-    ]) {
-      const { status } = await ask('PATCH', `${accounts}/${user}`, { RoleId });
-      if (status !== 200) throw new Error(`the role of ${user} was not changed: ${status}`);
+const WIDTHS = [1440, 900, 375];
+
+/** Saves pictures of a page at three widths in both themes to the folder in `RACKLESS_SCREENSHOTS`, if it is set. */
+export async function takePictures(page: Page, name: string): Promise<void> {
+  const folder = process.env['RACKLESS_SCREENSHOTS'];
+  if (folder === undefined) return;
+  mkdirSync(folder, { recursive: true });
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.screenshot({ path: join(folder, `${name}-${width}-${colorScheme}.png`) });
     }
   }
-  return {
-    address,
-    ask,
-    async stop() {
-      await daemon.dispose();
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
-}
-
-/** Logs in through the dialog, and waits for the page behind it. */
-export async function logIn(page: Page, user: User, password = USERS[user]): Promise<void> {
-  const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('User').fill(user);
-  await dialog.getByLabel('Password').fill(password);
-  await dialog.getByRole('button', { name: 'Log in' }).click();
-  await dialog.waitFor({ state: 'detached' });
-}
-
-/** Returns a line of a password file. */
-function hash(user: string, password: string): string {
-  const { stdout, status } = spawnSync('htpasswd', ['-nbB', user, password], { encoding: 'utf8' });
-  if (status !== 0) throw new Error('htpasswd failed: install the package apache2-utils');
-  return `${stdout.trim()}\n`;
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize({ width: 1440, height: 900 });
 }
