@@ -7,7 +7,7 @@ import { exchange, open, RedfishFailure, type Reply, type WireRequest } from './
 /** Options of a request. */
 type SendOptions = Pick<WireRequest, 'headers' | 'body' | 'signal' | 'deadlineMs'>;
 
-/** A request that changed something, for the `curl` line that the pages show. */
+/** A request that changed something, and is no part of a file, for the `curl` line that the pages show. */
 interface LastAction {
   readonly method: string;
   readonly path: string;
@@ -22,7 +22,8 @@ export const lastAction = signal<LastAction | null>(null);
  * @throws {RedfishFailure} if the service answers with another error, or not at all.
  */
 export async function send<Body>(method: string, path: string, options: SendOptions = {}): Promise<Reply<Body>> {
-  if (method !== 'GET') lastAction.value = { method, path, body: options.body };
+  const isShown = method !== 'GET' && method !== 'HEAD' && !(options.body instanceof Blob);
+  if (isShown) lastAction.value = { method, path, body: options.body };
   return repeatAfterLogin(options.signal, (used) => exchange<Body>({ ...options, method, path, token: used }));
 }
 

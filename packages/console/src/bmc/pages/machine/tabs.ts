@@ -1,6 +1,7 @@
 /** The tabs of a machine's page. Each tab is one folder here, and one line in this list. */
 import { may } from '../../redfish/session.js';
 import { machineTexts } from '../../texts/en/machine.js';
+import { mediaTexts } from '../../texts/en/media.js';
 import type { MachineTab } from './tab.js';
 
 const { tab: labels } = machineTexts;
@@ -8,6 +9,7 @@ const { tab: labels } = machineTexts;
 /** All tabs, in their order. */
 export const tabs: readonly MachineTab[] = [
   { path: '', label: labels.overview, load: () => import('./overview/index.js') },
+  { path: 'media', label: mediaTexts.tab, load: () => import('./media/index.js') },
   {
     path: 'serial',
     label: labels.serial,

@@ -1,0 +1,116 @@
+/** The virtual drives of a machine in Chromium: a guest boots from a file of the user's computer. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Page, Route } from 'playwright-core';
+import { Lab, type Guest } from '../../bmc-daemon/test/e2e/lab.js';
+import { describeEndToEnd } from '../../bmc-daemon/test/e2e/prerequisites.js';
+import { guestImage } from '../../bmc-daemon/test/harness/guest-image.js';
+import { accessibilityFaults, browserFixture } from './harness/browser.js';
+
+const MIB = 1_048_576;
+
+describeEndToEnd('the virtual drives of a machine', () => {
+  const { open } = browserFixture();
+  let lab: Lab;
+  let guest: Guest;
+  let folder: string;
+  let file: string;
+  let small: string;
+  beforeAll(async () => {
+    lab = await Lab.start();
+    guest = await lab.guest();
+    folder = await mkdtemp(join(tmpdir(), 'rackless-console-media-'));
+    small = await guestImage({ kind: 'iso', system: 'grub', label: 'LOCAL' });
+    file = join(folder, 'my image <b>.iso');
+    // The console sends parts of 8 MiB.
+    await writeFile(file, Buffer.concat([await readFile(small), Buffer.alloc(20 * MIB)]));
+  });
+  afterAll(async () => {
+    await lab.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  const openTab = async (): Promise<Page> => {
+    const { page } = await open(`${lab.bmc.address}/ui/systems/${guest.uuid}/media`);
+    return page;
+  };
+  const cardOf = (page: Page) => page.getByRole('region', { name: 'Virtual CD' });
+  const eject = async (page: Page): Promise<void> => {
+    await cardOf(page).getByRole('button', { name: 'Eject' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Eject' }).click();
+    await cardOf(page).getByText('Empty').waitFor();
+  };
+
+  it('takes a local file over a broken connection, a pause and a reload, and boots the guest from it', async () => {
+    const page = await openTab();
+    const card = cardOf(page);
+    let parts = 0;
+    // The first part arrives. The next ones get no connection.
+    const interrupt = async (route: Route): Promise<void> => {
+      if (route.request().method() !== 'PATCH') return route.continue();
+      parts += 1;
+      return parts === 1 ? route.continue() : route.abort();
+    };
+    await page.route('**/Uploads/*', interrupt);
+    await card.getByLabel('Image', { exact: true }).selectOption('From this computer');
+    await card.locator('input[type=file]').setInputFiles(file);
+    await card.getByRole('button', { name: 'Send and insert' }).click();
+    await card.getByText('the connection is lost').waitFor();
+    await card.getByText('8.0 MiB of').waitFor();
+    await card.getByRole('button', { name: 'Pause' }).click();
+    await card.getByText('paused').waitFor();
+
+    await page.reload();
+    await card.getByText('is not complete').waitFor();
+    await page.unroute('**/Uploads/*', interrupt);
+    await card.locator('input[type=file]').setInputFiles(small);
+    await card.getByText('with the same size and date').waitFor();
+    await card.locator('input[type=file]').setInputFiles(file);
+    await card.getByRole('button', { name: 'Eject' }).waitFor();
+    await card.getByText('my image <b>.iso').waitFor();
+    expect(await lab.bmc.get(guest.drivePath)).toMatchObject({ ConnectedVia: 'Applet', ImageName: 'my image <b>.iso' });
+
+    await guest.setBoot({ target: 'Cd', enabled: 'Once' });
+    await guest.reset('On');
+    expect(await guest.nextEvent()).toBe('RACKLESS-ISO label=LOCAL platform=pc');
+    await guest.reset('ForceOff');
+    await eject(page);
+    expect(await lab.volumes()).toEqual([]);
+    await page.context().close();
+  });
+
+  it('cancels an upload, and deletes what the pool has received', async () => {
+    const page = await openTab();
+    const card = cardOf(page);
+    await page.route('**/Uploads/*', (route) =>
+      route.request().method() === 'PATCH' ? route.abort() : route.continue(),
+    );
+    await card.getByLabel('Image', { exact: true }).selectOption('From this computer');
+    await card.locator('input[type=file]').setInputFiles(file);
+    await card.getByRole('button', { name: 'Send and insert' }).click();
+    await card.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('dialog').getByRole('listitem').getByText('The pool deletes the received bytes.').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).last().click();
+    await card.getByLabel('Image', { exact: true }).waitFor();
+    expect(await lab.volumes()).toEqual([]);
+    await page.context().close();
+  });
+
+  it('inserts an image from a server, shows its error, and ejects it', async () => {
+    const page = await openTab();
+    const card = cardOf(page);
+    await card.getByLabel('URL of the image').waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    const url = await lab.images.publish('server.iso', small);
+    await card.getByLabel('URL of the image').fill(`${url}-missing`);
+    await card.getByRole('button', { name: 'Insert' }).click();
+    await card.getByRole('alert').waitFor();
+    await card.getByLabel('URL of the image').fill(url);
+    await card.getByRole('button', { name: 'Insert' }).click();
+    await card.getByText('server.iso', { exact: true }).waitFor();
+    await eject(page);
+    await page.context().close();
+  });
+});
