@@ -8,7 +8,11 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
 const root = join(import.meta.dirname, '..');
-const consoles = { bmc: 'bmc-daemon', gateway: 'model-proxy' };
+/** The daemon of each console, and a link for browsers without JavaScript. */
+const consoles = {
+  bmc: { daemon: 'bmc-daemon', plain: '<a href="/ui/plain">A table without JavaScript</a>' },
+  gateway: { daemon: 'model-proxy', plain: '<a href="/">The page of the proxy</a> shows how to send a request.' },
+};
 
 /** Returns a style sheet that imports all style sheets of a console, `theme.css` first. */
 function styles(name) {
@@ -22,7 +26,7 @@ function styles(name) {
 }
 
 /** Returns the page. It has no inline script and no inline style. */
-function page({ title, script, style, icon }) {
+function page({ title, script, style, icon, plain }) {
   return `<!doctype html>
 <html lang="en">
   <head>
@@ -36,7 +40,7 @@ function page({ title, script, style, icon }) {
   </head>
   <body>
     <div id="app"></div>
-    <noscript><p>This console needs JavaScript. <a href="/ui/plain">A table without JavaScript</a></p></noscript>
+    <noscript><p>This console needs JavaScript. ${plain}</p></noscript>
   </body>
 </html>
 `;
@@ -90,10 +94,11 @@ async function bundle(name) {
   const outputs = [...code.outputFiles, ...style.outputFiles];
   const files = new Map(outputs.map(({ path, contents }) => [basename(path), contents]));
   const named = (pattern) => [...files.keys()].find((file) => pattern.test(file)) ?? '';
-  const title = `Rackless ${consoles[name]}`;
+  const { daemon, plain } = consoles[name];
+  const title = `Rackless ${daemon}`;
   files.set(
     'index.html',
-    Buffer.from(page({ title, script: named(/^main-/), style: named(/^style-/), icon: named(/^icon-/) })),
+    Buffer.from(page({ title, script: named(/^main-/), style: named(/^style-/), icon: named(/^icon-/), plain })),
   );
   files.set('licenses.txt', Buffer.from(licenses(code.metafile.inputs).join('\n\n')));
   write(folder, files);

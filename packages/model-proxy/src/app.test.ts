@@ -10,6 +10,7 @@ import { deploymentAt, json, serveApp, settingsOf, type ServedApp } from '../tes
 import { endpoints } from './endpoints/index.js';
 import { createPaths } from './endpoints/paths.js';
 import { managementPaths } from './management/paths.js';
+import { isConsolePath } from './pages/console.js';
 import { pagePaths } from './pages/paths.js';
 import { polledPage } from './pages/polled.js';
 import { acceptsPath } from './pass-through/paths.js';
@@ -530,6 +531,7 @@ describe('the list of routes', () => {
         (path) =>
           !managementPaths.has(path) &&
           !pagePaths.has(path) &&
+          !isConsolePath(path) &&
           !acceptsPath(path) &&
           (paths.match(path) ?? polledPage(path)) === undefined,
       );

@@ -15,6 +15,7 @@ import type { Exchange } from './exchange/exchange.js';
 import { enterProxy, forward } from './exchange/forward.js';
 import { handleManagement } from './management/handle.js';
 import { isManagementPath, managementPaths } from './management/paths.js';
+import { CONSOLE_PATH, isConsolePath, showConsole } from './pages/console.js';
 import { pagePaths } from './pages/paths.js';
 import { polledPage } from './pages/polled.js';
 import { isResponsePath, rawMethods } from './pass-through/paths.js';
@@ -74,6 +75,12 @@ export function createDispatch({ paths, passThrough, showPage }: DispatchOptions
       const allowed = managementPaths.get(path) ?? '';
       if (method !== allowed) otherMethod(exchange, path, allowed);
       else if (authorize(exchange, false)) handleManagement(exchange, path);
+      return;
+    }
+    if (isConsolePath(path)) {
+      exchange.routeLabel = CONSOLE_PATH;
+      if (method !== 'GET' && method !== 'HEAD') otherMethod(exchange, path, 'GET, HEAD');
+      else showConsole(exchange, path);
       return;
     }
     const polled = polledPage(path);

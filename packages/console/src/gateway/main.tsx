@@ -1,4 +1,12 @@
 /** The entry point of the console of model-proxy. */
+import { render } from 'preact';
+import { startRouter } from '../ui/frame/router.js';
 import { startTheme } from '../ui/frame/theme.js';
+import { App } from './app.js';
 
-startTheme();
+const root = document.getElementById('app');
+if (root !== null) {
+  startTheme();
+  startRouter();
+  render(<App />, root);
+}

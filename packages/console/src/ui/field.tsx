@@ -79,6 +79,27 @@ export function TextField({ label, hint, error, isRequired = false, value, onVal
   );
 }
 
+/** Properties of `TextAreaField`: further attributes go to `<textarea>`. */
+type TextAreaFieldProps = ValueProps & Omit<AllHTMLAttributes<HTMLTextAreaElement>, keyof ValueProps>;
+
+/** A field for several lines of text. */
+export function TextAreaField({ label, hint, error, isRequired = false, value, onValue, ...rest }: TextAreaFieldProps) {
+  return (
+    <Field label={label} hint={hint} error={error} isRequired={isRequired}>
+      {(control) => (
+        <textarea
+          class="input"
+          required={isRequired}
+          {...(rest as object)} // as in `TextField`
+          {...control}
+          value={value}
+          onInput={(event) => onValue(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
 /** A value of a select, with its text if that differs. */
 type Option = string | readonly [value: string, label: string];
 

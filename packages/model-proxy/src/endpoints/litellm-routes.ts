@@ -14,7 +14,6 @@ const pages: Readonly<Record<string, readonly string[]>> = {
   'proxy/access_control': ['team', 'organization', 'project', 'scim', 'access_group'],
   'proxy/cost_tracking': ['spend', 'global', 'tag', 'cost', 'usage'],
   'proxy/model_management': ['model', 'model_group', 'credentials', 'update', 'reload', 'get'],
-  'proxy/admin_ui_sso': ['ui'],
   'proxy/fallback_management': ['fallback'],
   'proxy/config_settings': ['config', 'settings', 'callbacks', 'active', 'debug', 'audit'],
   'proxy/alerting': ['alerting'],

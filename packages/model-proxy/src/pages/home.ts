@@ -37,7 +37,7 @@ export function renderHome({ models, version }: HomePage): string {
           }
           <pre>${request}</pre>
           <footer>
-            Rackless model-proxy ${version} · <a href="/v1/models">models</a> ·
+            Rackless model-proxy ${version} · <a href="/ui/">console</a> · <a href="/v1/models">models</a> ·
             <a href="/health/readiness">readiness</a> · <a href="/metrics">metrics</a> · <a href="/routes">routes</a>
           </footer>
         </main>

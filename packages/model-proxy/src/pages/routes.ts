@@ -15,6 +15,7 @@ import type { Metrics } from '../metrics.js';
 import type { Deployment } from '../providers/deployment.js';
 import type { ProxySettings } from '../settings.js';
 import { rawPaths } from '../pass-through/paths.js';
+import { CONSOLE_PATH } from './console.js';
 import { healthReport, type HealthReport } from './health.js';
 import { renderHome } from './home.js';
 import { deploymentStates } from './deployment-states.js';
@@ -139,7 +140,7 @@ function allRoutes({
   return [
     ...opened.map((path) => ({ path, methods: ['POST'] })),
     ...endpointPaths(endpoints).map((path) => ({ path, methods: ['POST'] })),
-    ...[...polledPaths, ...pagePaths.keys()].map((path) => ({ path, methods: ['GET', 'HEAD'] })),
+    ...[...polledPaths, ...pagePaths.keys(), CONSOLE_PATH].map((path) => ({ path, methods: ['GET', 'HEAD'] })),
     ...[...managementPaths].map(([path, method]) => ({ path, methods: [method] })),
     ...[...rawPaths].map(([path, methods]) => ({ path, methods })),
   ];

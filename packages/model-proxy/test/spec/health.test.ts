@@ -68,3 +68,29 @@ describe('health checks', () => {
       expect(used.join(' ')).toContain(what);
   });
 });
+
+describe('the web console', () => {
+  const setUp = useSetups();
+
+  it('MP-121 /ui/ has the console, with a policy that forbids inline scripts and other hosts', async () => {
+    const { proxy } = await setUp([{}], { general_settings: { master_key: 'sk-master' } });
+    const get = (path: string, method = 'GET') => fetch(proxy.url + path, { method, redirect: 'manual' });
+    const page = await get('/ui/');
+    const html = await page.text();
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(page.headers.get('content-security-policy')).toMatch(
+      /^default-src 'none'; script-src 'self'; style-src 'self'/,
+    );
+    expect(html).not.toMatch(/<style|<script(?![^>]* src="\/ui\/assets\/)/);
+
+    const [, script = ''] = /src="([^"]+)"/.exec(html) ?? [];
+    expect((await get(script)).headers.get('cache-control')).toContain('immutable');
+    const head = await get('/ui/keys', 'HEAD');
+    expect([head.status, await head.text()]).toEqual([200, '']);
+    const redirect = await get('/ui');
+    expect([redirect.status, redirect.headers.get('location')]).toEqual([308, '/ui/']);
+    expect((await get('/ui/assets/../../package.json')).status).toBe(404);
+    expect((await get('/ui/assets/none.js')).status).toBe(404);
+    expect((await get('/ui/', 'POST')).status).toBe(405);
+  });
+});

@@ -1,0 +1,37 @@
+/** Requests of the pages. This folder is the only place that sends requests to the proxy. */
+import { currentKey, isRefused, loginState, renewLogin } from './session.js';
+import { open, exchange } from './wire.js';
+
+/** Reads a value. After a 401, waits until the user has logged in again, and repeats the request. */
+export function get<Body>(path: string): Promise<Body> {
+  return repeatAfterLogin((key) => exchange<Body>({ method: 'GET', path, key }));
+}
+
+/** Sends a change. After a 401, as {@link get}. */
+export function post<Body>(path: string, body: object): Promise<Body> {
+  return repeatAfterLogin((key) => exchange<Body>({ method: 'POST', path, key, body }));
+}
+
+/** Reads a file. After a 401, as {@link get}. */
+export async function getFile(path: string): Promise<Blob> {
+  return (await repeatAfterLogin((key) => open({ method: 'GET', path, key }))).blob();
+}
+
+/** Sends a request whose answer is a stream. After a 401, as {@link get}. */
+export function postForStream(path: string, body: object, signal: AbortSignal): Promise<Response> {
+  return repeatAfterLogin((key) => open({ method: 'POST', path, key, body, signal }));
+}
+
+async function repeatAfterLogin<T>(request: (key: string | null) => Promise<T>): Promise<T> {
+  for (;;) {
+    // After the log-in dialog has opened, further requests wait behind it.
+    if (loginState.value.kind === 'loggedOut') await renewLogin(null);
+    const used = currentKey();
+    try {
+      return await request(used);
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      await renewLogin(used);
+    }
+  }
+}

@@ -1,0 +1,122 @@
+/** The log-in with the master key or a virtual key (docs/decisions/027). */
+import { computed, signal } from '@preact/signals';
+import { keepLogin } from '../../ui/frame/kept-login.js';
+import { ApiFailure, exchange } from './wire.js';
+
+/** What the user may do. */
+export type Role =
+  /** The proxy has no keys: everyone may use the models. */
+  | { readonly kind: 'open' }
+  /** `hasStore`: the proxy has virtual keys and counts their usage. */
+  | { readonly kind: 'admin'; readonly hasStore: boolean }
+  | { readonly kind: 'key'; readonly name: string };
+
+/** The state of the log-in. */
+type LoginState =
+  | { readonly kind: 'starting' }
+  | { readonly kind: 'loggedIn'; readonly role: Role }
+  /** `role`: of the log-in that has ended. The page stays as it is behind the dialog. */
+  | { readonly kind: 'loggedOut'; readonly role: Role | null };
+
+/** The state of the log-in. */
+export const loginState = signal<LoginState>({ kind: 'starting' });
+
+/** The role of the user, also while an ended log-in is renewed; null: nobody has logged in. */
+export const role = computed((): Role | null => {
+  const { value } = loginState;
+  return value.kind === 'starting' ? null : value.role;
+});
+
+/** Returns whether the user may manage keys and see the spend of all keys. */
+export const mayManage = (): boolean => role.value?.kind === 'admin' && role.value.hasStore;
+
+const login = keepLogin<string>('rackless.gateway', () => {
+  loginState.value = { kind: 'loggedOut', role: null };
+});
+let waiting: (() => void)[] = [];
+
+/** Returns the key for requests; null: none is needed, or nobody has logged in. */
+export const currentKey = (): string | null => login.current();
+
+/** Finds out whether a key is needed, and takes over the log-in of a reloaded page or of another tab. */
+export async function startSession(): Promise<void> {
+  const found = await login.find();
+  if (found !== null) {
+    try {
+      begin(found, await roleOf(found));
+      return;
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      login.drop();
+    }
+  }
+  loginState.value = (await isOpen())
+    ? { kind: 'loggedIn', role: { kind: 'open' } }
+    : { kind: 'loggedOut', role: null };
+}
+
+/**
+ * Logs in, and repeats the requests that wait for a log-in.
+ * @throws {ApiFailure} 401 if the key is wrong, expired or blocked.
+ */
+export async function logIn(key: string): Promise<void> {
+  begin(key, await roleOf(key));
+}
+
+/** Logs out, here and in the other tabs. */
+export function logOut(): void {
+  login.forget();
+  loginState.value = { kind: 'loggedOut', role: null };
+}
+
+/**
+ * Asks for a new log-in after a 401, and resolves when the user has logged in.
+ * @param refused the key that the proxy refused. If the user has logged in with another key meanwhile, this
+ *   resolves at once.
+ */
+export async function renewLogin(refused: string | null): Promise<void> {
+  if (login.current() !== null && login.current() !== refused) return;
+  login.drop();
+  loginState.value = { kind: 'loggedOut', role: role.value };
+  await new Promise<void>((resolve) => waiting.push(resolve));
+}
+
+/** Returns whether the proxy refused the key of a request. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof ApiFailure && error.status === 401;
+}
+
+function begin(key: string, found: Role): void {
+  login.set(key);
+  loginState.value = { kind: 'loggedIn', role: found };
+  const ready = waiting;
+  waiting = [];
+  for (const resume of ready) resume();
+}
+
+/** Finds out what a key may do. @throws {ApiFailure} 401 if the key is not valid. */
+async function roleOf(key: string): Promise<Role> {
+  try {
+    await exchange({ method: 'GET', path: '/key/list?size=1', key });
+    return { kind: 'admin', hasStore: true };
+  } catch (error) {
+    if (error instanceof ApiFailure && error.status === 501) return { kind: 'admin', hasStore: false };
+    if (!isRefused(error)) throw error;
+  }
+  // Only the master key may list keys. A virtual key may read itself.
+  const { info } = await exchange<{
+    readonly info: { readonly key_alias: string | null; readonly key_name: string };
+  }>({ method: 'GET', path: '/key/info', key });
+  return { kind: 'key', name: info.key_alias ?? info.key_name };
+}
+
+/** Returns whether the proxy answers requests without a key. */
+async function isOpen(): Promise<boolean> {
+  try {
+    await exchange({ method: 'GET', path: '/v1/models', key: null });
+    return true;
+  } catch (error) {
+    if (error instanceof ApiFailure && error.status !== 0) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,44 @@
+/** The dialog for the log-in with a key. */
+import { useSignal } from '@preact/signals';
+import { Button } from '../ui/button.js';
+import { Dialog } from '../ui/dialog.js';
+import { TextField } from '../ui/field.js';
+import { ErrorState, messageOf } from '../ui/states.js';
+import { useSubmit } from '../ui/submit.js';
+import { isRefused, logIn } from './api/session.js';
+import { frameTexts as texts } from './texts/frame.js';
+
+/** Asks for a key. `isExpired`: over a page that continues afterwards. */
+export function LoginDialog({ isExpired }: { readonly isExpired: boolean }) {
+  const key = useSignal('');
+  const form = useSubmit(
+    () => logIn(key.value.trim()),
+    (thrown) => (isRefused(thrown) ? texts.wrongKey : messageOf(thrown)),
+  );
+  return (
+    <Dialog title={isExpired ? texts.logInAgain : texts.logIn}>
+      {isExpired ? <p>{texts.keptHint}</p> : null}
+      <form onSubmit={form.submit}>
+        <TextField
+          label={texts.key}
+          hint={texts.keyHint}
+          type="password"
+          name="key"
+          value={key.value}
+          onValue={(value) => {
+            key.value = value;
+          }}
+          autocomplete="current-password"
+          autofocus
+          isRequired
+        />
+        {form.error.value === null ? null : <ErrorState message={form.error.value} />}
+        <div class="actions">
+          <Button kind="primary" type="submit" isBusy={form.isBusy.value}>
+            {texts.logIn}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,37 @@
+/** Numbers and times as texts. */
+
+const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+const cents = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD' });
+const small = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD', maximumSignificantDigits: 2 });
+const date = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
+const time = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
+
+/** `1,234,567`. */
+export const formatCount = (value: number): string => whole.format(value);
+
+/** `1.2M`. */
+export const formatCompact = (value: number): string => compact.format(value);
+
+/** US dollars: `$12.50`, and `$0.00042` for small amounts. */
+export function formatUsd(value: number): string {
+  return value === 0 || Math.abs(value) >= 0.01 ? cents.format(value) : small.format(value);
+}
+
+/** `850 ms`, `1.25 s`. */
+export function formatMs(ms: number): string {
+  return ms < 1000
+    ? `${ms < 10 ? ms.toFixed(1) : whole.format(ms)} ms`
+    : `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+}
+
+/** `12.5 %`. @param share 0 to 1. */
+export function formatShare(share: number): string {
+  return `${(share * 100).toFixed(share === 0 || share >= 0.1 ? 0 : 1)} %`;
+}
+
+/** `Nov 30, 2026`, in the time zone of the browser. @param text RFC 3339. */
+export const formatDate = (text: string): string => date.format(new Date(text));
+
+/** `Nov 30, 2026, 2:05 PM`, in the time zone of the browser. @param text RFC 3339. */
+export const formatTime = (text: string): string => time.format(new Date(text));

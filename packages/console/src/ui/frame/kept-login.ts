@@ -1,0 +1,85 @@
+/**
+ * Keeps a log-in in memory only, and still over a reload and for further tabs of the same origin. Its secret is
+ * in the browser's session storage only between two pages of a tab.
+ */
+
+/** A log-in of this tab. */
+interface KeptLogin<Login> {
+  /** Returns the log-in; null: there is none. */
+  readonly current: () => Login | null;
+  /** Finds the log-in of the page before a reload, or of another tab. Call it once, at the start. */
+  readonly find: () => Promise<Login | null>;
+  readonly set: (login: Login) => void;
+  /** Forgets the log-in here only, because the service does not accept it any more. */
+  readonly drop: () => void;
+  /** Forgets the log-in here and in the other tabs. */
+  readonly forget: () => void;
+}
+
+type TabMessage<Login> = { readonly kind: 'ask' | 'forgotten' } | { readonly kind: 'login'; readonly login: Login };
+
+/** How long a new tab waits for the log-in of another tab, in milliseconds. */
+const TAB_ANSWER_MS = 200;
+
+/**
+ * Creates a place for a log-in.
+ * @param name of the storage and of the channel between tabs: `rackless.gateway`.
+ * @param onForgotten called when another tab logs out.
+ */
+export function keepLogin<Login>(name: string, onForgotten: () => void): KeptLogin<Login> {
+  const tabs = new BroadcastChannel(name);
+  let login: Login | null = null;
+
+  const takeStored = (): Login | null => {
+    const text = sessionStorage.getItem(name);
+    sessionStorage.removeItem(name);
+    return text === null ? null : (JSON.parse(text) as Login); // written at `pagehide`
+  };
+  const askTabs = (): Promise<Login | null> =>
+    new Promise((resolve) => {
+      const finish = (found: Login | null): void => {
+        clearTimeout(timer);
+        tabs.removeEventListener('message', listen);
+        resolve(found);
+      };
+      const listen = ({ data }: MessageEvent<TabMessage<Login>>): void => {
+        if (data.kind === 'login') finish(data.login);
+      };
+      const timer = setTimeout(() => finish(null), TAB_ANSWER_MS);
+      tabs.addEventListener('message', listen);
+      tabs.postMessage({ kind: 'ask' });
+    });
+  const answerTabs = ({ data }: MessageEvent<TabMessage<Login>>): void => {
+    if (login === null) return;
+    if (data.kind === 'ask') tabs.postMessage({ kind: 'login', login });
+    if (data.kind !== 'forgotten') return;
+    login = null;
+    onForgotten();
+  };
+
+  return {
+    current: () => login,
+    async find() {
+      addEventListener('pagehide', () => {
+        if (login !== null) sessionStorage.setItem(name, JSON.stringify(login));
+      });
+      // A page that the browser restores from its cache has the log-in in memory.
+      addEventListener('pageshow', (event) => {
+        if (event.persisted) takeStored();
+      });
+      login = takeStored() ?? (await askTabs());
+      tabs.addEventListener('message', answerTabs);
+      return login;
+    },
+    set(next) {
+      login = next;
+    },
+    drop() {
+      login = null;
+    },
+    forget() {
+      login = null;
+      tabs.postMessage({ kind: 'forgotten' });
+    },
+  };
+}

@@ -1,0 +1,232 @@
+/** The console of model-proxy in Chromium, with real requests, keys and limits. */
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { accessibilityFaults, browserFixture, takePictures, type OpenedPage } from '../harness/browser.js';
+import { clientOf, HOSTILE, logIn, MASTER, openFromMenu, startGateway, type Gateway } from './fixture.js';
+
+// As in the harness.
+jest.setTimeout(240_000);
+
+const messages = [{ role: 'user' as const, content: 'Hello, what can you do for me today?' }];
+
+describe('the console of model-proxy', () => {
+  const { open } = browserFixture();
+  let gateway: Gateway;
+  let opened: OpenedPage;
+  let page: Page;
+  beforeAll(async () => {
+    gateway = await startGateway();
+    opened = await open(`${gateway.proxy.url}/ui`);
+    page = opened.page;
+  });
+  afterAll(() => gateway.close());
+  afterEach(() => expect(opened.faults).toEqual([]));
+
+  it('rejects a wrong key and accepts the master key', async () => {
+    await logIn(page, 'sk-wrong');
+    await page.getByText('The proxy does not accept this key.').waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await takePictures(page, 'login');
+    await logIn(page, MASTER);
+    await page.getByRole('heading', { level: 1, name: 'Models' }).waitFor();
+    await page.getByRole('link', { name: 'sample-large' }).waitFor();
+  });
+
+  it('stays logged in after a reload and in another tab, and keeps the key out of the storage', async () => {
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Models' }).waitFor();
+    const stored = await page.evaluate(() =>
+      JSON.stringify([Object.entries(sessionStorage), Object.entries(localStorage), document.cookie]),
+    );
+    expect(stored).not.toContain(MASTER);
+    const tab = await page.context().newPage();
+    await tab.goto(`${gateway.proxy.url}/ui/keys`);
+    await tab.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
+    await tab.close();
+  });
+
+  it('creates a key with limits, which an SDK uses, and shows what it spends', async () => {
+    const key = await createKey(page, 'team-a');
+    const client = clientOf(gateway.proxy, key);
+    await client.chat.completions.create({ model: 'sample-large', messages });
+    await expect(client.chat.completions.create({ model: 'backup', messages })).rejects.toMatchObject({ status: 403 });
+    for (const each of [1, 2, 3]) await client.chat.completions.create({ model: 'sample-large', messages, n: each });
+    await expect(client.chat.completions.create({ model: 'sample-large', messages })).rejects.toMatchObject({
+      status: 429,
+    });
+
+    await openFromMenu(page, 'Spend');
+    await page.getByRole('table', { name: 'Totals' }).getByRole('rowheader', { name: 'team-a' }).waitFor();
+    await page.getByText('Show as a table').click();
+    const today = new Date().toISOString().slice(0, 10);
+    const cells = page.getByRole('table', { name: 'Spend by day' }).getByRole('row', { name: today }).getByRole('cell');
+    expect(await cells.first().textContent()).toMatch(/^\$0\.\d+$/);
+    await page.getByText('Show as a table').click();
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download CSV' }).click();
+    expect(await textOf(await (await download).createReadStream())).toContain('team-a');
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await takePictures(page, 'spend');
+  });
+
+  it('edits, blocks, unblocks and revokes a key, and its requests get 401', async () => {
+    const key = await createKey(page, 'team-b');
+    const ask = async (): Promise<unknown> => clientOf(gateway.proxy, key).models.list();
+    await page.getByRole('button', { name: 'Edit team-b' }).click();
+    await page.getByLabel('Tokens per minute').fill('5000');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('5,000 tokens/min').waitFor();
+
+    await page.getByRole('button', { name: 'Block team-b' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Block' }).click();
+    await page.getByRole('button', { name: 'Unblock team-b' }).waitFor();
+    await expect(ask()).rejects.toMatchObject({ status: 401 });
+    await page.getByRole('button', { name: 'Unblock team-b' }).click();
+    await page.getByRole('button', { name: 'Block team-b' }).waitFor();
+    await ask();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await takePictures(page, 'keys');
+
+    await page.getByRole('button', { name: 'Revoke team-b' }).click();
+    await page.getByText('Requests with this key get 401 from now on.').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('rowheader', { name: 'team-b' }).waitFor({ state: 'detached' });
+    await expect(ask()).rejects.toMatchObject({ status: 401 });
+  });
+
+  it('streams an answer in the playground, with tokens, cost and time, as text', async () => {
+    await openFromMenu(page, 'Playground');
+    await page.getByLabel('System text').fill('Be short.');
+    await page.getByLabel('Temperature').fill('0.5');
+    await send(page, HOSTILE);
+    await page.getByText('tokens in').waitFor();
+    const said = await page.getByRole('log', { name: 'Conversation' }).textContent();
+    expect(said).toContain(HOSTILE);
+    expect(said).toMatch(/first token \d/);
+    expect(said).toMatch(/cost \$0\.\d/);
+    expect(gateway.upstream.last.json).toMatchObject({
+      temperature: 0.5,
+      messages: [{ role: 'system' }, { role: 'user' }],
+    });
+    await send(page, 'And this is a second, longer question about the weather in the mountains.');
+    await page.getByText('tokens in').nth(1).waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await takePictures(page, 'playground');
+  });
+
+  it('shows a dead upstream as failing, with the kind of its failures', async () => {
+    await gateway.second.stop();
+    const client = clientOf(gateway.proxy, MASTER);
+    await expect(client.chat.completions.create({ model: 'backup', messages })).rejects.toBeDefined();
+    await openFromMenu(page, 'Models');
+    const row = page.getByRole('row', { name: 'backup' });
+    await row.getByText(/Failing|Cooling down/).waitFor();
+    await row.getByText('connection failed × 1').waitFor();
+    await page.getByRole('rowheader', { name: HOSTILE }).waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await takePictures(page, 'models');
+    await gateway.second.restart();
+  });
+
+  it('logs out in all tabs', async () => {
+    const tab = await page.context().newPage();
+    await tab.goto(`${gateway.proxy.url}/ui/`);
+    await tab.getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('dialog').getByLabel('Key').waitFor();
+    await tab.close();
+  });
+
+  it('shows a virtual key its models and limits, and asks again when it is revoked', async () => {
+    await logIn(page, MASTER);
+    await openFromMenu(page, 'Keys');
+    const key = await createKey(page, 'team-c');
+    const other = await open(`${gateway.proxy.url}/ui/`);
+    await logIn(other.page, key);
+    await other.page.getByRole('link', { name: 'sample-large' }).waitFor();
+    const menu = other.page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
+    expect(await menu.allTextContents()).toEqual(['Models', 'Playground', 'This key']);
+    expect(await other.page.getByRole('rowheader').allTextContents()).toEqual([expect.stringMatching(/^sample-large/)]);
+    await openFromMenu(other.page, 'This key');
+    await other.page.getByText('5 requests/min').waitFor();
+    await takePictures(other.page, 'own-key');
+
+    await openFromMenu(other.page, 'Playground');
+    await other.page.getByLabel('System text').fill('Kept over the log-in');
+    await page.getByRole('button', { name: 'Revoke team-c' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await other.page.getByText('The proxy does not accept your key any more.').waitFor();
+    await logIn(other.page, MASTER);
+    await other.page.getByRole('link', { name: 'Spend' }).waitFor();
+    expect(await other.page.getByLabel('System text').inputValue()).toBe('Kept over the log-in');
+    expect(other.faults).toEqual([]);
+  });
+});
+
+describe('a console without keys', () => {
+  const { open } = browserFixture();
+
+  it.each([
+    ['without a master key opens directly, and says what works', {}, 'No master key is configured'],
+    ['without a store says what works', { master_key: MASTER }, 'No store is configured'],
+  ])('%s', async (_title, general, notice) => {
+    const gateway = await startGateway({ general });
+    try {
+      const { page, faults } = await open(`${gateway.proxy.url}/ui/`);
+      if ('master_key' in general) await logIn(page, MASTER);
+      await page.getByText(notice).waitFor();
+      const menu = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
+      expect(await menu.allTextContents()).toEqual(['Models', 'Playground']);
+      await openFromMenu(page, 'Playground');
+      await send(page, 'Hello');
+      await page.getByText('You said: Hello').waitFor();
+      expect(faults).toEqual([]);
+      await takePictures(page, 'without-keys');
+    } finally {
+      await gateway.close();
+    }
+  });
+
+  it('stops an answer, and shows the text so far', async () => {
+    const gateway = await startGateway({ general: {}, tokenMs: 50 });
+    try {
+      const { page } = await open(`${gateway.proxy.url}/ui/playground`);
+      await send(page, 'word '.repeat(2000));
+      await page.getByText(/^You said: word/).waitFor();
+      await page.getByRole('button', { name: 'Stop' }).click();
+      await page.getByText('Stopped').waitFor();
+      expect(await gateway.upstream.ended(gateway.upstream.last)).toBe('aborted');
+    } finally {
+      await gateway.close();
+    }
+  });
+});
+
+/** Creates a key for the model `sample-large` with five requests per minute. @returns the key. */
+async function createKey(page: Page, alias: string): Promise<string> {
+  await openFromMenu(page, 'Keys');
+  await page.getByRole('button', { name: 'Create key' }).click();
+  await page.getByLabel('Alias', { exact: true }).fill(alias);
+  await page.getByLabel('sample-large').check();
+  await page.getByLabel('Requests per minute').fill('5');
+  await page.getByLabel('Budget in US dollars').fill('10');
+  await page.getByLabel('Expires after').selectOption('30 days');
+  await takePictures(page, 'create-key');
+  await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+  const field = page.getByRole('dialog').getByLabel('Key', { exact: true });
+  const key = await field.inputValue();
+  await takePictures(page, 'new-key');
+  await page.getByRole('button', { name: 'I have copied the key' }).click();
+  await page.getByRole('rowheader', { name: alias }).waitFor();
+  return key;
+}
+
+async function send(page: Page, text: string): Promise<void> {
+  await page.getByLabel('Message').fill(text);
+  await page.getByLabel('Message').press('Enter');
+}
+
+async function textOf(stream: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
