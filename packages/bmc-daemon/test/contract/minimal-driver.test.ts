@@ -112,7 +112,7 @@ describe('a driver that lists, reads and powers machines', () => {
   });
 
   it('has a status page and answers the health check', async () => {
-    expect([(await send('GET', '/')).status, (await send('GET', '/healthz')).status]).toEqual([200, 200]);
+    expect([(await send('GET', '/ui/plain')).status, (await send('GET', '/healthz')).status]).toEqual([200, 200]);
   });
 
   it('can be restricted to one machine', async () => {

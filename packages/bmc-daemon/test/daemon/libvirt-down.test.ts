@@ -89,7 +89,7 @@ describe('a libvirt that rejects the account of the daemon', () => {
       503,
       { status: 'unavailable', hypervisor: `libvirt ${libvirtd.uri}`, reason: `asking libvirt: ${hint}` },
     ]);
-    expect(await (await fetch(`${address}/`)).text()).toContain(hint.replaceAll('"', '&quot;'));
+    expect(await (await fetch(`${address}/ui/plain`)).text()).toContain(hint.replaceAll('"', '&quot;'));
     await daemon.logged(/^a request could not be served$/);
     expect(daemon.stdout).not.toMatch(/\bat .*\.js:\d/);
   });

@@ -11,6 +11,7 @@ import { resetTypeNames } from '../../src/resources/systems/reset.js';
 import type { SystemChange } from '../../src/drivers/system-change.js';
 import { newFolder, openLab, type Lab } from '../events/event-lab.js';
 import { CallRelay } from '../kill/call-relay.js';
+import type { Sent } from '../support/client.js';
 import { reaches, TestHost, until, type Guest } from './host.js';
 
 const page = join(import.meta.dirname, '../../../../docs/internals/libvirt-calls.md');
@@ -141,6 +142,31 @@ const theImage = (): object => ({ Image: image.href });
 const httpInsert = http('POST', `${drive}/Actions/VirtualMedia.InsertMedia`, theImage);
 const httpEject = http('POST', `${drive}/Actions/VirtualMedia.EjectMedia`, {});
 
+const uploads = `${drive}/Oem/Rackless/Uploads`;
+const tus = { 'Tus-Resumable': '1.0.0' };
+requested.push(`POST /redfish/v1/Systems/x/VirtualMedia/Cd/Oem/Rackless/Uploads`);
+for (const method of ['HEAD', 'PATCH', 'DELETE'])
+  requested.push(`${method} /redfish/v1/Systems/x/VirtualMedia/Cd/Oem/Rackless/Uploads/1`);
+
+/** Announces an upload of 4 bytes, sends them unless the upload is cancelled, and asks how many arrived. */
+const upload =
+  ({ isCancelled = false } = {}): Operation['run'] =>
+  async ({ uuid }) => {
+    const ask = async (method: string, path: string, sent: Sent, expected: number) => {
+      const { status, headers, text } = await lab.client.send(method, path, sent);
+      if (status !== expected) throw new Error(`${method} ${path}: ${status} ${text}`);
+      return headers;
+    };
+    const uri = uploads.replace(system, `/redfish/v1/Systems/${uuid}`);
+    const metadata = `filename ${btoa('own.iso')}`;
+    const begin = { headers: { ...tus, 'Upload-Length': '4', 'Upload-Metadata': metadata } };
+    const { location = '' } = await ask('POST', uri, begin, 201);
+    await ask('HEAD', location, { headers: tus }, 200);
+    const headers = { ...tus, 'Upload-Offset': '0', 'Content-Type': 'application/offset+octet-stream' };
+    if (isCancelled) await ask('DELETE', location, { headers: tus }, 204);
+    else await ask('PATCH', location, { headers, body: 'data' }, 204);
+  };
+
 const httpBootUri = http('PATCH', system, () => ({
   Boot: { BootSourceOverrideTarget: 'UefiHttp', BootSourceOverrideEnabled: 'Once', HttpBootUri: image.href },
 }));
@@ -181,6 +207,9 @@ const requests: readonly Operation[] = [
   },
   { title: 'InsertMedia', run: httpInsert },
   { title: 'InsertMedia', running, run: httpInsert },
+  { title: 'Upload to VirtualMedia', run: upload() },
+  { title: 'Upload to VirtualMedia', running, run: upload() },
+  { title: 'Upload to VirtualMedia, cancelled', run: upload({ isCancelled: true }) },
   { title: 'EjectMedia', before: insert, run: httpEject },
   { title: 'EjectMedia', running, before: insert, run: httpEject },
   { title: 'Reset On', run: reset('On') },

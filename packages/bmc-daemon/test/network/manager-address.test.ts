@@ -82,7 +82,7 @@ describeNetwork("a manager's own address", () => {
       expect((await ask(second)).status).toBe(404);
       expect((await ask(`${system(second)}/Bios`)).status).toBe(404);
       expect((await ask('/redfish/v1')).body?.['UUID']).toBe(first.split('/').at(-1));
-      const page = await ask('/');
+      const page = await ask('/ui/plain');
       expect([page.text.includes(first), page.text.includes(second)]).toEqual([true, false]);
     }
     // The host's address still shows everything.
