@@ -17,6 +17,10 @@ export interface Bmc {
   readonly address: string;
   /** Sends a request as the administrator. */
   readonly ask: (method: string, path: string, body?: object) => Promise<Response>;
+  /** Kills the daemon (SIGKILL). */
+  readonly kill: () => Promise<void>;
+  /** Starts the killed daemon again, with its state and at its address. */
+  readonly restart: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
@@ -30,14 +34,15 @@ export async function startBmc({
 }: { readonly users?: boolean; readonly args?: readonly string[] } = {}): Promise<Bmc> {
   const folder = mkdtempSync(join(tmpdir(), 'rackless-console-'));
   const env: Record<string, string> = { STATE_DIRECTORY: join(folder, 'state'), EMULATOR_CONSOLE_SSH_PORT: 'None' };
-  const options = ['-i', '127.0.0.1', '-p', '0'];
+  const options = ['-i', '127.0.0.1'];
   if (users) {
     const lines = Object.entries(USERS).map(([user, password]) => hash(user, password));
     writeFileSync(join(folder, 'users'), lines.join(''), { mode: 0o600 });
     writeFileSync(join(folder, 'bmc.conf'), `EMULATOR_AUTH_FILE = ${JSON.stringify(join(folder, 'users'))}\n`);
     options.push('--config', join(folder, 'bmc.conf'));
   }
-  const daemon = new DaemonProcess([...args, ...options], { env });
+  const start = (port: string): DaemonProcess => new DaemonProcess([...args, ...options, '-p', port], { env });
+  let daemon = start('0');
   const address = await daemon.address();
   const ask: Bmc['ask'] = (method, path, body) =>
     fetch(address + path, {
@@ -61,6 +66,11 @@ export async function startBmc({
   return {
     address,
     ask,
+    kill: () => daemon.dispose(),
+    async restart() {
+      daemon = start(new URL(address).port);
+      await daemon.address();
+    },
     async stop() {
       await daemon.dispose();
       rmSync(folder, { recursive: true, force: true });

@@ -41,10 +41,10 @@ export default function MachinePage({ parameters }: PageProps) {
       <Tabs
         label={machineTexts.tabs}
         tabs={offered.map(({ path, label }) => ({ path: pathOf(path), label }))}
-        current={pathOf(current?.path ?? '')}
+        current={pathOf(parameters['*'] ?? '')}
       />
       {current === undefined ? (
-        <EmptyState title={machineTexts.gone}>{machineTexts.goneHint}</EmptyState>
+        <EmptyState title={machineTexts.noTab}>{machineTexts.noTabHint}</EmptyState>
       ) : (
         <Guarded key={`${id} ${current.path}`}>
           <Lazy load={current.load} properties={{ machine }} />

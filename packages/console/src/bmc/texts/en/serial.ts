@@ -6,7 +6,6 @@ export const serialTexts = {
   lost: (seconds: number) => `The connection is lost. Next attempt in ${seconds} s.`,
   connectNow: 'Connect now',
   connectAgain: 'Connect again',
-  forbidden: 'Your role may not use serial consoles. It needs the privilege ConfigureComponents.',
   absent: 'This machine has no serial port that a client can use.',
   state: (state: string) =>
     ({ open: 'Connected', closed: 'Waiting', taken: 'In use', absent: 'No console' })[state] ?? state,

@@ -2,7 +2,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { ErrorState, Loading, messageOf } from '../../../../ui/states.js';
-import { may } from '../../../redfish/session.js';
 import { useResource } from '../../../resource.js';
 import { serialTexts as texts } from '../../../texts/en/serial.js';
 import type { TabProps } from '../tab.js';
@@ -19,7 +18,6 @@ interface SystemWithConsole {
 /** The tab. */
 export default function SerialTab({ machine }: TabProps) {
   const { body, error, reload } = useResource<SystemWithConsole>(machine['@odata.id']);
-  if (!may('ConfigureComponents')) return <ErrorState message={texts.forbidden} />;
   if (error !== null) return <ErrorState message={messageOf(error)} onRetry={() => void reload()} />;
   if (body === null) return <Loading />;
   const socket = body.SerialConsole?.WebSocket;

@@ -20,7 +20,8 @@ export function obeyStylePolicy(): () => void {
   };
 }
 
-function createElement(name: string): Element {
+function createElement(asked: string): Element {
+  const name = asked.toLowerCase();
   if (name === 'style') return createStyle();
   const element = document.createElementNS(HTML, name);
   if (name === 'span') element.setAttribute = setAttribute;
