@@ -1,7 +1,6 @@
 /** The web console in Chromium: its log-in, its live list, its policy, and its use with a keyboard. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Page } from 'playwright-core';
-import { logIn, startBmc, type Bmc } from './harness/bmc.js';
+import { logIn, machineRow as row, startBmc, type Bmc } from './harness/bmc.js';
 import { accessibilityFaults, browserFixture } from './harness/browser.js';
 
 const SESSIONS = '/redfish/v1/SessionService/Sessions';
@@ -13,7 +12,6 @@ beforeAll(async () => {
 });
 afterAll(() => bmc.stop());
 
-const row = (page: Page, name: string) => page.getByRole('row', { name: new RegExp(`^${name} `) });
 const machineUri = async (name: string): Promise<string> => {
   const answer = await bmc.ask('GET', `/redfish/v1/Systems?$filter=Name eq '${name}'`);
   const { Members } = (await answer.json()) as { readonly Members: readonly { readonly '@odata.id': string }[] }; // a collection

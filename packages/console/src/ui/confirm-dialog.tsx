@@ -53,7 +53,7 @@ export function ConfirmDialog({ title, lost, action, children, onConfirm, onClos
         <Button autofocus onClick={onClose}>
           {texts.cancel}
         </Button>
-        <Button kind="danger" isBusy={isBusy} onClick={() => void confirm()}>
+        <Button kind={lost.length === 0 ? 'primary' : 'danger'} isBusy={isBusy} onClick={() => void confirm()}>
           {action}
         </Button>
       </div>

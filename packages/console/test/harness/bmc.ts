@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { DaemonProcess } from '../../../bmc-daemon/test/daemon/process.js';
 
 /** Users of `startBmc` with their passwords. */
@@ -85,6 +85,11 @@ export async function logIn(page: Page, user: User, password = USERS[user]): Pro
   await dialog.getByLabel('Password').fill(password);
   await dialog.getByRole('button', { name: 'Log in' }).click();
   await dialog.waitFor({ state: 'detached' });
+}
+
+/** Returns the row of a machine in the list. */
+export function machineRow(page: Page, name: string): Locator {
+  return page.getByRole('row').filter({ has: page.getByRole('link', { name, exact: true }) });
 }
 
 /** Returns a line of a password file. */

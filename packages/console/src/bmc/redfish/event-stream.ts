@@ -110,7 +110,7 @@ async function* readEvents(response: Response, silence: AbortController): AsyncG
 }
 
 /** Parses a block of lines; null: a comment. */
-export function parseEvent(block: string): RawEvent | null {
+function parseEvent(block: string): RawEvent | null {
   let id: string | null = null;
   const data: string[] = [];
   for (const line of block.split('\n')) {

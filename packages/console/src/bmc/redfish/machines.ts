@@ -15,6 +15,7 @@ export interface Machine {
   readonly Boot?: {
     readonly BootSourceOverrideEnabled?: 'Once' | 'Continuous' | 'Disabled' | null;
     readonly BootSourceOverrideTarget?: string | null;
+    readonly 'BootSourceOverrideTarget@Redfish.AllowableValues'?: readonly string[];
     readonly BootSourceOverrideMode?: 'UEFI' | 'Legacy' | null;
   };
   readonly ProcessorSummary?: { readonly Count?: number | null };
@@ -49,6 +50,7 @@ const PROPERTIES = [
   'Status',
   'Boot/BootSourceOverrideEnabled',
   'Boot/BootSourceOverrideTarget',
+  'Boot/BootSourceOverrideTarget@Redfish.AllowableValues',
   'Boot/BootSourceOverrideMode',
   'ProcessorSummary/Count',
   'MemorySummary/TotalSystemMemoryGiB',

@@ -49,7 +49,13 @@ const SESSIONS = '/redfish/v1/SessionService/Sessions';
 const TAB_ANSWER_MS = 200;
 
 let session: Session | null = null;
-let waiting: (() => void)[] = [];
+/** Requests that wait for a new log-in. */
+interface Waiting {
+  readonly resume: () => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+let waiting: Waiting[] = [];
 const tabs = new BroadcastChannel('rackless.session');
 
 /** Returns the token for requests; null: none is needed, or nobody has logged in. */
@@ -108,15 +114,15 @@ export async function changePassword(user: string, account: string, password: st
 /** Logs out, here and in the other tabs. */
 export async function logOut(): Promise<void> {
   const last = session;
-  session = null;
   tabs.postMessage({ kind: 'loggedOut' });
-  loginState.value = { kind: 'loggedOut', isExpired: false };
+  end();
   if (last === null) return;
   await exchange({ method: 'DELETE', path: last.uri, token: last.token }).catch(() => undefined);
 }
 
 /**
  * Asks for a new log-in after a 401, and resolves when the user has logged in.
+ * @throws {DOMException} AbortError if the user has logged out.
  * @param refused the token that the service refused. If another request has got a new token meanwhile, this
  *   resolves at once.
  */
@@ -126,8 +132,11 @@ export async function renewLogin(refused: string | null, signal?: AbortSignal): 
     session = null;
     loginState.value = { kind: 'loggedOut', isExpired: true };
   } else if (loginState.value.kind === 'open') loginState.value = { kind: 'loggedOut', isExpired: true };
-  await new Promise<void>((resolve, reject) => {
-    waiting.push(resolve);
+  else if (loginState.value.kind === 'loggedOut' && !loginState.value.isExpired) {
+    throw new DOMException('logged out', 'AbortError');
+  }
+  await new Promise<void>((resume, reject) => {
+    waiting.push({ resume, reject });
     signal?.addEventListener('abort', () => reject(new DOMException('aborted', 'AbortError')), { once: true });
   });
 }
@@ -139,7 +148,7 @@ async function begin(next: Session): Promise<void> {
   loginState.value = { kind: 'loggedIn', user: next.user };
   const ready = waiting;
   waiting = [];
-  for (const resume of ready) resume();
+  for (const { resume } of ready) resume();
 }
 
 async function readPrivileges({ token, user }: Session): Promise<ReadonlySet<string>> {
@@ -194,7 +203,14 @@ function askTabs(): Promise<Session | null> {
 
 function answerTabs({ data }: MessageEvent<TabMessage>): void {
   if (data.kind === 'ask' && session !== null) tabs.postMessage({ kind: 'session', session });
-  if (data.kind !== 'loggedOut' || session === null) return;
+  if (data.kind === 'loggedOut' && session !== null) end();
+}
+
+/** Ends the log-in in this tab. Requests that wait for a new log-in fail: the next user must not repeat them. */
+function end(): void {
   session = null;
   loginState.value = { kind: 'loggedOut', isExpired: false };
+  const refused = waiting;
+  waiting = [];
+  for (const { reject } of refused) reject(new DOMException('logged out', 'AbortError'));
 }

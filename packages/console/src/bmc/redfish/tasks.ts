@@ -25,7 +25,7 @@ const PAUSE_MS = 1000;
  */
 export async function completeTask(
   { status, body }: Reply<Task | null>,
-  onProgress: (progress: Progress) => void,
+  onProgress: (progress: Progress) => void = () => undefined,
   { signal }: { readonly signal?: AbortSignal } = {},
 ): Promise<void> {
   if (status !== 202 || body === null) return;

@@ -22,7 +22,7 @@ export interface Sorting {
 }
 
 /** The selected rows, by key. */
-interface Selection<Row> {
+export interface Selection<Row> {
   readonly selected: ReadonlySet<string>;
   readonly onSelect: (selected: ReadonlySet<string>) => void;
   /** The name of a row, for screen readers. */
@@ -112,7 +112,12 @@ export function Cells<Row>({
   columns,
   keyOf,
   selection,
-}: Pick<TableProps<Row>, 'columns' | 'keyOf' | 'selection'> & { readonly row: Row }) {
+  onRange,
+}: Pick<TableProps<Row>, 'columns' | 'keyOf' | 'selection'> & {
+  readonly row: Row;
+  /** Called for a click with Shift on the checkbox, which then selects a range of rows. */
+  readonly onRange?: (row: Row) => void;
+}) {
   const key = keyOf(row);
   return (
     <>
@@ -122,6 +127,9 @@ export function Cells<Row>({
             type="checkbox"
             aria-label={texts.selectRow(selection.nameOf(row))}
             checked={selection.selected.has(key)}
+            onClick={(event) => {
+              if (event.shiftKey) onRange?.(row);
+            }}
             onChange={(event) => {
               const selected = new Set(selection.selected);
               if (event.currentTarget.checked) selected.add(key);

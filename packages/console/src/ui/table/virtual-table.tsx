@@ -1,36 +1,71 @@
-/** A table for thousands of rows. Only the visible rows are in the page, and scrolling reuses their elements. */
+/** A table for thousands of rows. Only the visible rows are in the page. */
+import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Cells, Head, sortRows, type TableProps } from './columns.js';
+import { GroupRow, tableLines, type Grouping, type Line } from './groups.js';
+import { neighborControl, withRange } from './keys.js';
 
 /** Properties of `VirtualTable`. */
 interface VirtualTableProps<Row> extends TableProps<Row> {
   /** Height of each row in pixels. Cells do not wrap. */
   readonly rowHeight: number;
+  /** Puts the rows into groups. The sorting applies inside each group. */
+  readonly grouping?: Grouping<Row> | undefined;
+  /** Called with the rows in the window, after they have changed. */
+  readonly onVisible?: (rows: readonly Row[]) => void;
 }
 
-/** Rows above and below the window that are rendered too. */
+/** Lines above and below the window that are rendered too. */
 const OVERSCAN = 8;
 
-/** The table. It fills the height of its parent, a flex column, and scrolls by itself. */
+/**
+ * The table. It fills the height of its parent, a flex column, and scrolls by itself. The arrow keys lead from a
+ * control in a row to the same control in the next row. With Shift, they select the rows.
+ */
 export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
-  const { label, columns, rows, keyOf, sorting, selection, rowHeight } = props;
+  const { label, columns, rows, keyOf, sorting, selection, rowHeight, grouping, onVisible } = props;
   const region = useRef<HTMLDivElement>(null);
   const [first, setFirst] = useState(0);
-  const [height, setHeight] = useState(800);
+  const height = useHeight(region);
+  /** The row at which a range begins: the last one that the user selected. */
+  const anchor = useRef<string | null>(null);
   const sorted = useMemo(() => sortRows(rows, columns, sorting), [rows, columns, sorting]);
-
-  useEffect(() => {
-    const element = region.current;
-    if (element === null) return;
-    const observer = new ResizeObserver(() => setHeight(element.clientHeight));
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
+  const lines = useMemo(() => tableLines(sorted, keyOf, grouping), [sorted, grouping]);
 
   const count = Math.ceil(height / rowHeight) + 2 * OVERSCAN;
-  const start = Math.max(0, Math.min(first - OVERSCAN, sorted.length - count));
-  const visible = sorted.slice(start, start + count);
-  const below = sorted.length - start - visible.length;
+  const start = Math.max(0, Math.min(first - OVERSCAN, lines.length - count));
+  const visible = lines.slice(start, start + count);
+  useEffect(() => {
+    onVisible?.(visible.flatMap((line) => (line.kind === 'row' ? [line.row] : [])));
+  }, [lines, start, count]);
+
+  const select = (key: string): void => {
+    if (selection === undefined) return;
+    const shown = lines.flatMap((line) => (line.kind === 'row' ? [line.key] : []));
+    selection.onSelect(withRange(selection.selected, shown, { from: anchor.current, to: key }));
+  };
+  const observed = selection && {
+    ...selection,
+    onSelect: (selected: ReadonlySet<string>) => {
+      const added = [...selected].find((key) => !selection.selected.has(key));
+      if (selected.size === selection.selected.size + 1 && added !== undefined) anchor.current = added;
+      selection.onSelect(selected);
+    },
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === 'a' && (event.ctrlKey || event.metaKey) && selection !== undefined) {
+      event.preventDefault();
+      selection.onSelect(new Set(rows.map(keyOf)));
+      return;
+    }
+    const target = neighborControl(event, rowHeight);
+    if (target === null) return;
+    event.preventDefault();
+    target.focus();
+    const key = target.closest('tr')?.dataset['key'];
+    if (event.shiftKey && key !== undefined) select(key);
+  };
+
   const span = columns.length + (selection === undefined ? 0 : 1);
   return (
     <div
@@ -40,33 +75,77 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
       aria-label={label}
       tabIndex={0}
       onScroll={(event) => setFirst(Math.floor(event.currentTarget.scrollTop / rowHeight))}
+      onKeyDown={onKeyDown}
     >
-      <table aria-label={label} aria-rowcount={sorted.length + 1}>
-        <Head {...props} />
+      <table aria-label={label} aria-rowcount={lines.length + 1}>
+        <Head {...props} selection={observed} />
         <tbody>
           <Spacer height={start * rowHeight} span={span} />
-          {visible.map((row, index) => {
-            const key = keyOf(row);
-            return (
-              <tr
-                // The key is the slot, so that scrolling by a row changes the contents of one element only.
-                key={(start + index) % count}
-                aria-rowindex={start + index + 2}
-                style={{ height: `${rowHeight}px` }}
-                class={selection?.selected.has(key) === true ? 'selected' : undefined}
-              >
-                <Cells row={row} columns={columns} keyOf={keyOf} selection={selection} />
-              </tr>
-            );
-          })}
-          <Spacer height={below * rowHeight} span={span} />
+          {visible.map((line, index) => (
+            <TableLine
+              key={`${line.kind} ${line.key}`}
+              line={line}
+              rowIndex={start + index + 2}
+              {...{ columns, keyOf, rowHeight, grouping, span, onRange: select }}
+              selection={observed}
+            />
+          ))}
+          <Spacer height={(lines.length - start - visible.length) * rowHeight} span={span} />
         </tbody>
       </table>
     </div>
   );
 }
 
-/** The place of rows that are not in the page. */
+/** Returns the height of an element in pixels, also after it has changed. */
+function useHeight(ref: RefObject<HTMLElement | null>): number {
+  const [height, setHeight] = useState(800);
+  useEffect(() => {
+    const element = ref.current;
+    if (element === null) return;
+    const observer = new ResizeObserver(() => setHeight(element.clientHeight));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return height;
+}
+
+/** A row, or the heading of a group. */
+function TableLine<Row>({
+  line,
+  rowIndex,
+  columns,
+  keyOf,
+  selection,
+  rowHeight,
+  grouping,
+  span,
+  onRange,
+}: Pick<VirtualTableProps<Row>, 'columns' | 'keyOf' | 'selection' | 'rowHeight' | 'grouping'> & {
+  readonly line: Line<Row>;
+  readonly rowIndex: number;
+  readonly span: number;
+  readonly onRange: (key: string) => void;
+}) {
+  const style = { height: `${rowHeight}px` };
+  if (line.kind === 'group') {
+    return <GroupRow {...{ line, rowIndex, style, keyOf, selection, grouping, span }} />;
+  }
+  const isSelected = selection?.selected.has(line.key) === true;
+  return (
+    <tr aria-rowindex={rowIndex} data-key={line.key} style={style} class={isSelected ? 'selected' : undefined}>
+      <Cells
+        row={line.row}
+        columns={columns}
+        keyOf={keyOf}
+        selection={selection}
+        onRange={(row) => onRange(keyOf(row))}
+      />
+    </tr>
+  );
+}
+
+/** The place of lines that are not in the page. */
 function Spacer({ height, span }: { readonly height: number; readonly span: number }) {
   if (height <= 0) return null;
   return (

@@ -1,92 +1,198 @@
 /** The list of all machines, live. */
-import { useSignal } from '@preact/signals';
-import { useMemo } from 'preact/hooks';
-import { compareNames, type Column, type Sorting } from '../../../ui/table/columns.js';
-import { hrefOf } from '../../../ui/frame/router.js';
+import { useComputed, useSignal } from '@preact/signals';
+import { useEffect, useMemo } from 'preact/hooks';
+import { Button } from '../../../ui/button.js';
+import { navigate, place } from '../../../ui/frame/router.js';
 import { PageHeader } from '../../../ui/frame/shell.js';
 import { EmptyState, ErrorState, Loading } from '../../../ui/states.js';
+import type { Grouping } from '../../../ui/table/groups.js';
 import { VirtualTable } from '../../../ui/table/virtual-table.js';
-import { bootText, HealthBadge, PowerBadge } from '../../machine-view.js';
+import { drives, startDrives, wantDrives } from '../../redfish/drives.js';
 import { machines, machinesState, readMachines, type Machine } from '../../redfish/machines.js';
-import { machinesTexts } from '../../texts/en/machines.js';
+import { may } from '../../redfish/session.js';
+import { bulkTexts } from '../../texts/en/bulk.js';
+import { machinesTexts as texts } from '../../texts/en/machines.js';
+import { BulkBar } from './bulk/bulk-bar.js';
+import { JobDialog } from './bulk/job-dialog.js';
+import { countOutcomes, isJobShown, job } from './bulk/job.js';
+import { hiddenColumns, machineColumns } from './columns.js';
+import {
+  filterMachines,
+  hostOf,
+  noFilters,
+  patternOf,
+  queryOf,
+  ranksOf,
+  valuesOf,
+  viewOf,
+  type View,
+} from './filter.js';
+import { Toolbar } from './toolbar.js';
 
-const { columns: titles } = machinesTexts;
 const ROW_HEIGHT = 38;
-
-const columns: readonly Column<Machine>[] = [
-  {
-    id: 'name',
-    title: titles.name,
-    isRowHeader: true,
-    compare: (a, b) => compareNames(a.Name, b.Name),
-    render: ({ Id, Name }) => <a href={hrefOf(`systems/${encodeURIComponent(Id)}`)}>{Name}</a>,
-  },
-  {
-    id: 'power',
-    title: titles.power,
-    compare: (a, b) => compareNames(a.PowerState ?? '', b.PowerState ?? ''),
-    render: ({ PowerState }) => <PowerBadge state={PowerState} />,
-  },
-  {
-    id: 'health',
-    title: titles.health,
-    compare: (a, b) => compareNames(a.Status?.Health ?? '', b.Status?.Health ?? ''),
-    render: ({ Status }) => <HealthBadge status={Status} />,
-  },
-  {
-    id: 'boot',
-    title: titles.boot,
-    class: 'wide',
-    compare: (a, b) => compareNames(bootText(a.Boot), bootText(b.Boot)),
-    render: ({ Boot }) => bootText(Boot),
-  },
-  {
-    id: 'processors',
-    title: titles.processors,
-    class: 'number wide',
-    compare: (a, b) => (a.ProcessorSummary?.Count ?? 0) - (b.ProcessorSummary?.Count ?? 0),
-    render: ({ ProcessorSummary }) => ProcessorSummary?.Count ?? '',
-  },
-  {
-    id: 'memory',
-    title: titles.memory,
-    class: 'number wide',
-    compare: (a, b) => memory(a) - memory(b),
-    render: (machine) => machinesTexts.gib(memory(machine)),
-  },
-];
-
-const memory = ({ MemorySummary }: Machine): number => MemorySummary?.TotalSystemMemoryGiB ?? 0;
 
 /** The page. */
 export default function MachinesPage() {
-  const sorting = useSignal<Sorting>({ column: 'name', isAscending: true });
+  const view = useComputed(() => viewOf(place.value.query)).value;
+  const setView = (next: View): void => navigate(queryOf(next), { isReplaced: true });
   const all = machines.value;
-  const rows = useMemo(() => [...all.values()], [all]);
   const { isComplete, error } = machinesState.value;
+  const names = useMemo(() => Array.from(all.values(), ({ Id, Name }) => `${Id} ${Name}`).join('\n'), [all]);
+  const ranks = useMemo(() => ranksOf(all), [names]);
+  const hostList = useMemo(() => valuesOf(all.values(), hostOf), [all]).join('\n');
+  const hosts = useMemo(() => hostList.split('\n').filter((host) => host !== ''), [hostList]);
+  const rows = useShown(all, view);
+
+  const selected = useSignal<ReadonlySet<string>>(new Set());
+  const chosen = useMemo(() => rows.filter(({ Id }) => selected.value.has(Id)), [rows, selected.value]);
+  const known = [...selected.value].filter((id) => all.has(id)).length;
+  const mayAct = may('ConfigureComponents') || may('ConfigureManager');
+  const columns = useMemo(
+    () => machineColumns(ranks, { hasHosts: hosts.length > 0, hidden: hiddenColumns.value }),
+    [ranks, hosts.length, hiddenColumns.value],
+  );
   return (
-    <div class="fill">
-      <PageHeader title={machinesTexts.title} subtitle={isComplete ? machinesTexts.count(rows.length) : undefined} />
-      {error === null ? null : (
-        <ErrorState title={machinesTexts.failed} message={error} onRetry={() => void readMachines()} />
-      )}
-      {rows.length > 0 ? (
-        <VirtualTable
-          label={machinesTexts.table}
-          columns={columns}
-          rows={rows}
-          keyOf={({ Id }) => Id}
-          rowHeight={ROW_HEIGHT}
-          sorting={sorting.value}
-          onSort={(next) => {
-            sorting.value = next;
+    <div class="fill machines">
+      <PageHeader
+        title={texts.title}
+        subtitle={isComplete ? <Summary all={all} shown={rows.length} /> : texts.reading(all.size)}
+        actions={<JobButton />}
+      />
+      {error === null ? null : <ErrorState title={texts.failed} message={error} onRetry={() => void readMachines()} />}
+      {all.size === 0 ? null : <Toolbar machines={all} hosts={hosts} view={view} onView={setView} />}
+      <List
+        {...{ all, rows, columns, view, isComplete, onView: setView }}
+        selection={
+          mayAct
+            ? {
+                selected: selected.value,
+                onSelect: (next: ReadonlySet<string>) => {
+                  selected.value = next;
+                },
+                nameOf: ({ Name }: Machine) => Name,
+              }
+            : undefined
+        }
+      />
+      {mayAct ? (
+        <BulkBar
+          chosen={chosen}
+          hidden={known - chosen.length}
+          onClear={() => {
+            selected.value = new Set();
           }}
         />
-      ) : isComplete ? (
-        <EmptyState title={machinesTexts.empty}>{machinesTexts.emptyHint}</EmptyState>
-      ) : (
-        <Loading />
-      )}
+      ) : null}
+      <JobDialog
+        onSelect={(ids) => {
+          selected.value = ids;
+          setView({ ...view, filters: noFilters });
+        }}
+      />
     </div>
+  );
+}
+
+/** Returns the machines that pass the filters. A filter for media reads the drives of all machines. */
+function useShown(all: ReadonlyMap<string, Machine>, { filters }: View): readonly Machine[] {
+  useEffect(startDrives, []);
+  useEffect(() => {
+    if (filters.media !== '') wantDrives(all.keys());
+  }, [filters.media, all]);
+  const readsDrives = filters.media !== '' || filters.search !== '';
+  const known = readsDrives ? drives.value : null;
+  return useMemo(
+    () => filterMachines(all.values(), filters, known ?? new Map()),
+    [all, JSON.stringify(filters), known],
+  );
+}
+
+interface ListProps {
+  readonly all: ReadonlyMap<string, Machine>;
+  readonly rows: readonly Machine[];
+  readonly columns: ReturnType<typeof machineColumns>;
+  readonly view: View;
+  readonly isComplete: boolean;
+  readonly onView: (view: View) => void;
+  readonly selection: Parameters<typeof VirtualTable<Machine>>[0]['selection'];
+}
+
+/** The table, or the reason why there is none. */
+function List({ all, rows, columns, view, isComplete, onView, selection }: ListProps) {
+  const closed = useSignal<ReadonlySet<string>>(new Set());
+  const grouping = useMemo(
+    (): Grouping<Machine> => ({
+      groupOf: ({ Name }) => patternOf(Name),
+      nameOf: (group) => (group === '' ? texts.otherNames : group),
+      detailOf: (members) =>
+        texts.group(members.length, members.filter(({ PowerState }) => PowerState === 'On').length),
+      closed: closed.value,
+      onToggle: (group) => {
+        const next = new Set(closed.value);
+        if (!next.delete(group)) next.add(group);
+        closed.value = next;
+      },
+    }),
+    [closed.value],
+  );
+  if (rows.length > 0) {
+    return (
+      <VirtualTable
+        label={texts.table}
+        columns={columns}
+        rows={rows}
+        keyOf={({ Id }) => Id}
+        rowHeight={ROW_HEIGHT}
+        sorting={view.sorting}
+        onSort={(sorting) => onView({ ...view, sorting })}
+        grouping={view.isGrouped ? grouping : undefined}
+        onVisible={(visible) => {
+          if (columns.some(({ id }) => id === 'media')) wantDrives(visible.map(({ Id }) => Id));
+        }}
+        selection={selection}
+      />
+    );
+  }
+  if (!isComplete) return <Loading />;
+  if (all.size === 0) return <EmptyState title={texts.empty}>{texts.emptyHint}</EmptyState>;
+  return (
+    <EmptyState title={texts.noMatch}>
+      <Button onClick={() => onView({ ...view, filters: noFilters })}>{texts.filters.clear}</Button>
+    </EmptyState>
+  );
+}
+
+/** The numbers below the heading. Screen readers announce them when a filter changes them. */
+function Summary({ all, shown }: { readonly all: ReadonlyMap<string, Machine>; readonly shown: number }) {
+  let on = 0;
+  let unhealthy = 0;
+  for (const { PowerState, Status } of all.values()) {
+    if (PowerState === 'On') on += 1;
+    if (Status?.Health === 'Warning' || Status?.Health === 'Critical') unhealthy += 1;
+  }
+  return (
+    <span class="summary">
+      <span role="status">{shown === all.size ? texts.count(shown) : texts.shown(shown, all.size)}</span>
+      <span>{texts.on(on)}</span>
+      {unhealthy === 0 ? null : <span class="unhealthy">{texts.unhealthy(unhealthy)}</span>}
+    </span>
+  );
+}
+
+/** Opens the results of the last action again. */
+function JobButton() {
+  if (job.value === null) return null;
+  const { action, isRunning, outcomes } = job.value;
+  const { waiting, running, skipped } = countOutcomes(job.value);
+  const all = outcomes.size - skipped;
+  return (
+    <Button
+      onClick={() => {
+        isJobShown.value = true;
+      }}
+    >
+      {isRunning ? <span class="spinner" aria-hidden="true" /> : null}
+      {bulkTexts.job.show(bulkTexts.verbs[action], all - waiting - running, all)}
+    </Button>
   );
 }

@@ -4,9 +4,8 @@ import { Button } from '../../../../ui/button.js';
 import { ConfirmDialog } from '../../../../ui/confirm-dialog.js';
 import { SelectField } from '../../../../ui/field.js';
 import { Badge } from '../../../../ui/states.js';
-import { post } from '../../../redfish/client.js';
+import { ejectImage } from '../../../redfish/drives.js';
 import { may } from '../../../redfish/session.js';
-import { completeTask } from '../../../redfish/tasks.js';
 import { findUpload, uploads } from '../../../redfish/uploads.js';
 import { mediaTexts } from '../../../texts/en/media.js';
 import type { DriveProps } from './drive.js';
@@ -52,9 +51,9 @@ function Inserted({ drive, onChange }: DriveProps) {
   const { Name: name, Image: image, ImageName: imageName, ConnectedVia: via, WriteProtected: isProtected } = drive;
   const shown = imageName ?? image ?? drive.Id;
   const isLocal = via === 'Applet';
-  const target = drive.Actions?.['#VirtualMedia.EjectMedia']?.target;
+  const isOffered = drive.Actions?.['#VirtualMedia.EjectMedia'] !== undefined;
   const eject = async (): Promise<void> => {
-    await completeTask(await post(target ?? ''), () => undefined);
+    await ejectImage(drive);
     await onChange();
   };
   return (
@@ -63,7 +62,7 @@ function Inserted({ drive, onChange }: DriveProps) {
         <strong>{shown}</strong> <span class="quiet">{isLocal ? mediaTexts.local : image}</span>
       </span>
       <Badge>{isProtected === false ? mediaTexts.writable : mediaTexts.writeProtected}</Badge>
-      {target !== undefined && may('ConfigureManager') ? (
+      {isOffered && may('ConfigureManager') ? (
         <Button kind="danger" onClick={() => setAsking(true)}>
           {mediaTexts.eject}
         </Button>

@@ -1,9 +1,9 @@
 /** The tab with the virtual drives of a machine. */
 import { EmptyState, ErrorState, Loading, messageOf } from '../../../../ui/states.js';
+import type { Drive } from '../../../redfish/machine-facts.js';
 import { useResource } from '../../../resource.js';
 import { mediaTexts } from '../../../texts/en/media.js';
 import type { TabProps } from '../tab.js';
-import type { Drive } from './drive.js';
 import { DriveCard } from './drive-card.js';
 
 /** The tab. */

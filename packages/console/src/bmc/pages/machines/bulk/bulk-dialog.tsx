@@ -1,0 +1,136 @@
+/** The dialog before an action on several machines: what changes, what is skipped, and what is lost. */
+import { useSignal } from '@preact/signals';
+import { ConfirmDialog } from '../../../../ui/confirm-dialog.js';
+import { Dialog } from '../../../../ui/dialog.js';
+import { Button } from '../../../../ui/button.js';
+import { SelectField } from '../../../../ui/field.js';
+import { compareNames } from '../../../../ui/table/columns.js';
+import { texts as uiTexts } from '../../../../ui/texts/en.js';
+import type { BootOverride } from '../../../redfish/operations.js';
+import type { Machine } from '../../../redfish/machines.js';
+import { bulkTexts as texts } from '../../../texts/en/bulk.js';
+import { overrideOf } from '../filter.js';
+import { startJob } from './job.js';
+import { bootTargets, type BulkAction, type Plan, type Skipped } from './plan.js';
+
+/** Machines that the dialog names. The others are a number. */
+const NAMED = 6;
+
+/** Properties of `BulkDialog`. */
+interface BulkDialogProps {
+  readonly action: BulkAction;
+  readonly plan: Plan;
+  readonly onClose: () => void;
+}
+
+/** Asks before an action. Its results appear in a dialog of their own. */
+export function BulkDialog({ action, plan, onClose }: BulkDialogProps) {
+  const { changed } = plan;
+  if (changed.length === 0) {
+    return (
+      <Dialog title={texts.verbs[action]} onClose={onClose}>
+        <p>{texts.nothing}</p>
+        <SkippedList skipped={plan.skipped} />
+        <div class="actions">
+          <Button autofocus onClick={onClose}>
+            {uiTexts.close}
+          </Button>
+        </div>
+      </Dialog>
+    );
+  }
+  if (action === 'boot') return <BootDialog plan={plan} onClose={onClose} />;
+  return (
+    <ConfirmDialog
+      title={texts.titles[action](changed.length)}
+      lost={texts.lost[action]}
+      action={texts.verbs[action]}
+      onConfirm={() => void startJob(action, plan, null)}
+      onClose={onClose}
+    >
+      <Named machines={changed} />
+      <SkippedList skipped={plan.skipped} />
+    </ConfirmDialog>
+  );
+}
+
+/** Asks for the boot override. Machines that do not offer the target are skipped. */
+function BootDialog({ plan, onClose }: Omit<BulkDialogProps, 'action'>) {
+  const targets = [...new Set(plan.changed.flatMap(bootTargets))];
+  const target = useSignal(targets[0] ?? '');
+  const enabled = useSignal<'Once' | 'Continuous'>('Once');
+  const isOwn = target.value === '';
+  const changed = plan.changed.filter((machine) => isOwn || bootTargets(machine).includes(target.value));
+  const skipped = [
+    ...plan.skipped,
+    ...plan.changed
+      .filter((machine) => !changed.includes(machine))
+      .map((machine) => ({ machine, reason: texts.reasons.notOffered })),
+  ];
+  const replaced = changed.filter((machine) => overrideOf(machine) !== '').length;
+  const wanted: BootOverride = isOwn ? { enabled: 'Disabled' } : { enabled: enabled.value, target: target.value };
+  return (
+    <ConfirmDialog
+      title={texts.titles.boot(changed.length)}
+      lost={replaced === 0 ? [] : [texts.replaced(replaced)]}
+      action={texts.apply}
+      onConfirm={() => void startJob('boot', { changed, skipped }, wanted)}
+      onClose={onClose}
+    >
+      <div class="boot-choice">
+        <SelectField
+          label={texts.bootTarget}
+          value={target.value}
+          onValue={(value) => {
+            target.value = value;
+          }}
+          options={[...targets, ['', texts.bootOwn]]}
+        />
+        <SelectField
+          label={texts.bootEnabled}
+          value={enabled.value}
+          disabled={isOwn}
+          onValue={(value) => {
+            enabled.value = value as 'Once' | 'Continuous'; // the values of the options
+          }}
+          options={[
+            ['Once', texts.bootOnce],
+            ['Continuous', texts.bootContinuous],
+          ]}
+        />
+      </div>
+      <p class="quiet">{texts.bootHint}</p>
+      <Named machines={changed} />
+      <SkippedList skipped={skipped} />
+    </ConfirmDialog>
+  );
+}
+
+/** The names of the machines, the first ones in natural order. */
+function Named({ machines }: { readonly machines: readonly Machine[] }) {
+  const names = machines.map(({ Name }) => Name).sort(compareNames);
+  return (
+    <p class="named">
+      <span class="quiet">{texts.machines}: </span>
+      {names.slice(0, NAMED).map((name, index) => (
+        <span key={name}>
+          {index === 0 ? '' : ', '}
+          <strong>{name}</strong>
+        </span>
+      ))}
+      {names.length > NAMED ? ` ${texts.more(names.length - NAMED)}` : null}
+    </p>
+  );
+}
+
+/** The machines that the action skips, by reason. */
+function SkippedList({ skipped }: { readonly skipped: readonly Skipped[] }) {
+  if (skipped.length === 0) return null;
+  const reasons = [...new Set(skipped.map(({ reason }) => reason))];
+  return (
+    <p class="quiet named">
+      {texts.skipped(skipped.length)}{' '}
+      {reasons.map((reason) => `${skipped.filter((each) => each.reason === reason).length} ${reason}`).join(', ')}
+    </p>
+  );
+}

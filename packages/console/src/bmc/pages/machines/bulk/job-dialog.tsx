@@ -1,0 +1,152 @@
+/** The dialog with the progress of an action, and with the result of each machine. */
+import { useSignal } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
+import { Button } from '../../../../ui/button.js';
+import type { Column } from '../../../../ui/table/columns.js';
+import { Dialog } from '../../../../ui/dialog.js';
+import { Checkbox } from '../../../../ui/field.js';
+import { Progress } from '../../../../ui/progress.js';
+import { Badge, EmptyState } from '../../../../ui/states.js';
+import { VirtualTable } from '../../../../ui/table/virtual-table.js';
+import { PowerBadge } from '../../../machine-view.js';
+import { machines } from '../../../redfish/machines.js';
+import { bulkTexts } from '../../../texts/en/bulk.js';
+import { countOutcomes, isJobShown, job, startJob, stopJob, type Job, type Outcome } from './job.js';
+
+const { job: texts, verbs } = bulkTexts;
+const ROW_HEIGHT = 44;
+
+const KINDS = {
+  waiting: 'neutral',
+  running: 'warn',
+  done: 'good',
+  failed: 'bad',
+  skipped: 'neutral',
+  stopped: 'neutral',
+} as const;
+
+/** Failures first, then the running machines. Machines in the same state are in natural order. */
+const ORDER = { failed: 0, running: 1, stopped: 2, waiting: 3, skipped: 4, done: 5 } as const;
+
+const columns: readonly Column<Outcome>[] = [
+  {
+    id: 'machine',
+    title: texts.machine,
+    isRowHeader: true,
+    render: ({ machine }) => machine.Name,
+  },
+  {
+    id: 'result',
+    title: texts.result,
+    class: 'result',
+    render: ({ state, text }) => (
+      <span class="outcome" title={text}>
+        <Badge kind={KINDS[state]}>{texts.states[state]}</Badge>
+        {text === '' ? null : <span class="quiet">{text}</span>}
+      </span>
+    ),
+  },
+  {
+    id: 'now',
+    title: texts.now,
+    class: 'wide',
+    render: ({ machine }) => <PowerBadge state={machines.value.get(machine.Id)?.PowerState} />,
+  },
+];
+
+/** The dialog. It renders nothing without an action. */
+export function JobDialog({ onSelect }: { readonly onSelect: (ids: ReadonlySet<string>) => void }) {
+  const current = job.value;
+  if (current === null || !isJobShown.value) return null;
+  return <Results current={current} onSelect={onSelect} />;
+}
+
+interface ResultsProps {
+  readonly current: Job;
+  readonly onSelect: (ids: ReadonlySet<string>) => void;
+}
+
+const close = (): void => {
+  isJobShown.value = false;
+};
+
+function Results({ current, onSelect }: ResultsProps) {
+  const isFailedOnly = useSignal(false);
+  const { action, outcomes, isRunning, isStopping } = current;
+  const rows = useMemo(
+    () =>
+      [...outcomes.values()]
+        .filter(({ state }) => !isFailedOnly.value || state === 'failed')
+        .sort((a, b) => ORDER[a.state] - ORDER[b.state]),
+    [outcomes, isFailedOnly.value],
+  );
+  const counts = countOutcomes(current);
+  const all = outcomes.size - counts.skipped;
+  const done = counts.done + counts.failed + counts.stopped;
+  return (
+    <Dialog title={texts.title(verbs[action], outcomes.size)} isWide onClose={close}>
+      <div class="job">
+        <Progress
+          label={texts.progress}
+          value={all === 0 ? 1 : done / all}
+          detail={texts.progressDetail(done, all, counts.failed)}
+        />
+        <p role="status" class="quiet">
+          {isRunning ? (isStopping ? texts.stopHint : '') : texts.finished(counts.done, counts.failed, counts.skipped)}
+        </p>
+        <Checkbox
+          label={texts.failedOnly}
+          isChecked={isFailedOnly.value}
+          onChange={(value) => {
+            isFailedOnly.value = value;
+          }}
+        />
+        {rows.length === 0 ? (
+          <EmptyState title={texts.noFailed} />
+        ) : (
+          <VirtualTable
+            label={texts.table}
+            columns={columns}
+            rows={rows}
+            keyOf={({ machine }) => machine.Id}
+            rowHeight={ROW_HEIGHT}
+          />
+        )}
+        <ResultActions current={current} onSelect={onSelect} />
+      </div>
+    </Dialog>
+  );
+}
+
+/** The buttons below the results. */
+function ResultActions({ current, onSelect }: ResultsProps) {
+  const { action, outcomes, boot, isRunning, isStopping } = current;
+  const failed = [...outcomes.values()].filter(({ state }) => state === 'failed').map(({ machine }) => machine);
+  return (
+    <div class="actions">
+      {failed.length > 0 && !isRunning ? (
+        <>
+          <Button
+            onClick={() => {
+              onSelect(new Set(failed.map(({ Id }) => Id)));
+              close();
+            }}
+          >
+            {texts.selectFailed}
+          </Button>
+          <Button onClick={() => void startJob(action, { changed: failed, skipped: [] }, boot)}>
+            {texts.retry(failed.length)}
+          </Button>
+        </>
+      ) : null}
+      {isRunning ? (
+        <Button kind="danger" disabled={isStopping} onClick={stopJob}>
+          {texts.stop}
+        </Button>
+      ) : null}
+      <Button kind="primary" autofocus onClick={close}>
+        {isRunning ? texts.background : texts.close}
+      </Button>
+    </div>
+  );
+}

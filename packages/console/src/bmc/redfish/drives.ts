@@ -1,0 +1,86 @@
+/** The virtual media drives of machines, read when a component needs them, then live. */
+import { signal } from '@preact/signals';
+import { get, post } from './client.js';
+import { onConnect, onEvents } from './event-stream.js';
+import type { Drive } from './machine-facts.js';
+import { completeTask } from './tasks.js';
+
+/** The drives of the machines that have been read, by the machine's id. */
+export const drives = signal<ReadonlyMap<string, readonly Drive[]>>(new Map());
+
+const READS_AT_ONCE = 4;
+/** Answers of this time are one update, in milliseconds. */
+const UPDATE_MS = 100;
+
+/** Machines to read, in order. */
+let wanted = new Set<string>();
+const pending = new Set<string>();
+const answers = new Map<string, readonly Drive[]>();
+let timer: ReturnType<typeof setTimeout> | null = null;
+
+/** Follows changes of the drives that have been read. Returns a function that ends this, and forgets all drives. */
+export function startDrives(): () => void {
+  const stops = [
+    // Changes may have happened without an event while the stream was interrupted.
+    onConnect(() => wantDrives(drives.value.keys(), { isAgain: true })),
+    onEvents((events) => {
+      for (const { OriginOfCondition } of events) {
+        const origin = OriginOfCondition?.['@odata.id'] ?? '';
+        const id = /^\/redfish\/v1\/(?:Systems|Managers)\/([^/]+)\/VirtualMedia/.exec(origin)?.[1];
+        if (id !== undefined && drives.value.has(id)) wantDrives([id], { isAgain: true });
+      }
+    }),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+    wanted = new Set();
+    drives.value = new Map();
+  };
+}
+
+/**
+ * Reads the drives of machines, a few at a time.
+ * @param options `isAgain`: also those that have been read.
+ */
+export function wantDrives(ids: Iterable<string>, { isAgain = false }: { readonly isAgain?: boolean } = {}): void {
+  for (const id of ids) if (isAgain || !(drives.value.has(id) || answers.has(id) || pending.has(id))) wanted.add(id);
+  pump();
+}
+
+/** Reads the drives of a machine now. @throws {RedfishFailure} */
+export async function readDrives(id: string): Promise<readonly Drive[]> {
+  const path = `/redfish/v1/Systems/${encodeURIComponent(id)}/VirtualMedia?$expand=.`;
+  const { Members } = await get<{ readonly Members: readonly Drive[] }>(path);
+  answers.set(id, Members);
+  timer ??= setTimeout(flush, UPDATE_MS);
+  return Members;
+}
+
+/** Ejects the image of a drive. @throws {RedfishFailure} */
+export async function ejectImage(drive: Drive): Promise<void> {
+  const { target } = drive.Actions?.['#VirtualMedia.EjectMedia'] ?? {};
+  await completeTask(await post(target ?? `${drive['@odata.id']}/Actions/VirtualMedia.EjectMedia`));
+}
+
+function pump(): void {
+  while (pending.size < READS_AT_ONCE) {
+    const [id] = wanted;
+    if (id === undefined) return;
+    wanted.delete(id);
+    pending.add(id);
+    readDrives(id)
+      // A machine without drives, or one that is gone, has none. The next event of its drives reads them again.
+      .catch(() => answers.set(id, []))
+      .finally(() => {
+        pending.delete(id);
+        timer ??= setTimeout(flush, UPDATE_MS);
+        pump();
+      });
+  }
+}
+
+function flush(): void {
+  timer = null;
+  drives.value = new Map([...drives.value, ...answers]);
+  answers.clear();
+}

@@ -1,0 +1,31 @@
+import { expect, it } from '@jest/globals';
+import { tableLines } from './groups.js';
+import { withRange } from './keys.js';
+
+const grouping = {
+  groupOf: (name: string) => name.replace(/\d+$/, '*').replace(/^[a-z]+$/, ''),
+  nameOf: (group: string) => group,
+  detailOf: () => null,
+  onToggle: () => undefined,
+};
+const shown = (closed: readonly string[]) =>
+  tableLines(['b2', 'jump', 'a1', 'b1'], (name) => name, { ...grouping, closed: new Set(closed) }).map(
+    ({ kind, key }) => `${kind} ${key}`,
+  );
+
+it('puts rows below the heading of their group, in the order of the table', () => {
+  expect(shown([])).toEqual(['group a*', 'row a1', 'group b*', 'row b2', 'row b1', 'group ', 'row jump']);
+});
+
+it('leaves out the rows of a closed group', () => {
+  expect(shown(['b*'])).toEqual(['group a*', 'row a1', 'group b*', 'group ', 'row jump']);
+});
+
+it.each([
+  [{ from: 'b', to: 'd' }, ['x', 'b', 'c', 'd']],
+  [{ from: 'd', to: 'b' }, ['x', 'b', 'c', 'd']],
+  [{ from: null, to: 'c' }, ['x', 'c']],
+  [{ from: 'hidden', to: 'c' }, ['x', 'c']],
+])('selects the range %j', (range, selected) => {
+  expect([...withRange(new Set(['x']), ['a', 'b', 'c', 'd'], range)]).toEqual(selected);
+});
