@@ -125,7 +125,7 @@ const layers = {
 const libvirtLayers = [
   ['libvirt-driver.ts', 'diagnosis/', 'host-list.ts'],
   ['libvirt-parts.ts'],
-  ['libvirt-driver-options.ts', 'change/', 'console.ts', 'lab/', 'power/'],
+  ['libvirt-driver-options.ts', 'change/', 'console.ts', 'display.ts', 'lab/', 'power/'],
   ['media/', 'volumes/'],
   ['boot/', 'read/'],
   ['firmware/'],

@@ -15,6 +15,7 @@ import type { WebSocketDefinition } from './redfish/web-socket.js';
 import { coreResources, coreResourcesOf } from './resources/index.js';
 import { jsonSchemaResources } from './resources/service/json-schema.js';
 import type { ServicesWith } from './resources/services.js';
+import { screens } from './display/feature.js';
 import { discovery } from './ssdp/feature.js';
 import { telemetry } from './telemetry/feature.js';
 
@@ -32,6 +33,7 @@ const features = [
   // Consoles come before the manager network, so that recording starts first: each address of a
   // manager can take a second.
   consoles,
+  screens,
   managerNetwork,
   discovery,
 ] as const;

@@ -31,6 +31,7 @@ const noOffers: Offers = {
   webConsoles: null,
   consoleLogs: null,
   managerNetwork: null,
+  screens: null,
   serverCertificate: null,
   discovery: null,
 };

@@ -36,7 +36,7 @@ export function allowSystems(
     <Group>(group: Group): OnMachine<Group> =>
     async (id, call) =>
       await call(group, await resolve(id));
-  const { media, console: consoles, graphicalConsole, guestNetwork, logs, statistics, volumes } = driver;
+  const { media, console: consoles, display, graphicalConsole, guestNetwork, logs, statistics, volumes } = driver;
   return byMachine<HypervisorDriver>(on(driver), {
     get name() {
       return driver.name;
@@ -55,6 +55,7 @@ export function allowSystems(
     media: media && byMachine(on(media), {}),
     console: consoles && byMachine(on(consoles), {}),
     graphicalConsole: graphicalConsole && byMachine(on(graphicalConsole), {}),
+    display: display && byMachine(on(display), {}),
     hosts: hosts ?? undefined,
     logs: logs && byMachine(on(logs), { maxActions: logs.maxActions }),
     guestNetwork: guestNetwork && byMachine(on(guestNetwork), {}),

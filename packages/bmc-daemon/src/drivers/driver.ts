@@ -4,6 +4,7 @@
  * media source) with the machine.
  */
 import type { ConsoleControl } from './console-control.js';
+import type { DisplayControl } from './display-control.js';
 import { DriverError } from './driver-error.js';
 import type { GraphicalConsoleControl } from './graphical-console-control.js';
 import type { GuestNetwork } from './guest-network.js';
@@ -84,6 +85,8 @@ export interface HypervisorDriver extends MinimalDriver {
   readonly console?: ConsoleControl;
   /** Graphical consoles; absent if the hypervisor opens none for clients. */
   readonly graphicalConsole?: GraphicalConsoleControl;
+  /** Displays for VNC; absent if the hypervisor has none. */
+  readonly display?: DisplayControl;
   /** Addresses and names of running guests. */
   readonly guestNetwork?: GuestNetwork;
   /** Volumes; absent if the hypervisor has no storage pools. */

@@ -37,6 +37,8 @@ export interface SystemChange {
   readonly assetTag?: string;
   /** Whether the machine starts with its host. */
   readonly autostart?: boolean;
+  /** Adds a display for VNC, which the machine has from its next start on. */
+  readonly display?: true;
   /** Settings for the next start, in addition to the pending ones. */
   readonly settings?: SettingsChange;
   /**
@@ -60,6 +62,7 @@ const parts = {
   indicator: true,
   assetTag: true,
   autostart: true,
+  display: true,
   settings: true,
   resetSettings: true,
   secureBoot: true,
@@ -74,6 +77,7 @@ export const everyPart: ReadonlySet<SystemChangePart> = new Set(
 /** Parts that a transient machine does not support, with their names for the error. */
 const ofDefinition = {
   bootOrder: 'the boot order',
+  display: 'the display',
   settings: 'the firmware settings',
   resetSettings: 'the firmware settings',
   secureBoot: 'Secure Boot',

@@ -44,6 +44,8 @@ export interface Offers {
   /** Null also if the output of serial ports is not recorded. */
   readonly consoleLogs: object | null;
   readonly managerNetwork: MachineAddresses | null;
+  /** Null also if the driver has no displays. */
+  readonly screens: object | null;
   /** Null also with plain HTTP. */
   readonly serverCertificate: object | null;
   readonly discovery: DiscoveryControl | null;

@@ -77,6 +77,21 @@ describeSsh('a libvirt on another host, over ssh', () => {
     await driver.power('echo', 'destroy');
   });
 
+  it.each([
+    ['socket', `<graphics type='vnc'><listen type='socket'/></graphics>`],
+    ['port', `<graphics type='vnc' autoport='yes' listen='127.0.0.1'/>`],
+  ])('has displays at a %s', async (_place, devices) => {
+    const guest = await host.guest({ devices });
+    await driver.power(guest.uuid, 'create');
+    const display = await driver.display?.find(guest.uuid);
+    const stream = await display?.connect();
+    if (stream === undefined) throw new Error('the driver has no displays');
+    const [version] = (await once(stream, 'data', { signal: AbortSignal.timeout(240_000) })) as [Buffer];
+    expect(version.toString()).toBe('RFB 003.008\n');
+    stream.on('error', () => undefined).destroy();
+    await driver.power(guest.uuid, 'destroy');
+  });
+
   it('gets a boot loader of the map without a check of this host’s files', async () => {
     const guest = await host.guest();
     await driver.change(guest.uuid, { boot: { firmware: 'efi' } });

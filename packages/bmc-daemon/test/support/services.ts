@@ -109,6 +109,7 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
     webConsoles: { maxPerMachine: 16 },
     consoleHub: null,
     consoleLogs: null,
+    screens: null,
     resourceTypes: resourceTypesOf(resources).all,
     access: openAccess({ authFile: null, state: stateInMemory(initialAccessState), log: silent }),
     indicators: indicatorsInMemory(),

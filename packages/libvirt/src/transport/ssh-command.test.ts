@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from '@jest/globals';
 import { parseUri } from '../uri.js';
-import { sshCommand } from './ssh-command.js';
+import { sshCommand, sshTunnelCommand, type TunnelTarget } from './ssh-command.js';
 
 const always = [
   ...['-T', '-e', 'none', '-o', 'BatchMode=yes', '-o', 'ControlMaster=no'],
@@ -63,5 +63,25 @@ describe('the ssh command', () => {
     ["qemu+ssh://h/system?socket=/it's;reboot", netcatOf('nc', "/it'\\''s")],
   ])('for %s runs the expected shell script on the remote host', (uri, script) => {
     expect(remoteWords(uri)).toEqual(['sh', '-c', script]);
+  });
+});
+
+describe('the ssh command for another server of the host', () => {
+  const args = (uri: string, target: TunnelTarget) => sshTunnelCommand(parseUri(uri), target).args.slice(always.length);
+
+  it('connects to a port through ssh itself', () => {
+    expect(args('qemu+ssh://host/system', { host: '127.0.0.1', port: 5900 })).toEqual([
+      ...['-W', '127.0.0.1:5900', '--', 'host'],
+    ]);
+    expect(args('qemu+ssh://host/system', { host: '::1', port: 5900 })).toContain('[::1]:5900');
+  });
+
+  it('connects to a unix socket with netcat, whatever the name of the socket', () => {
+    const path = "/run/it's a $(socket)";
+    const command = args('qemu+ssh://host/system?netcat=/opt/nc', { path }).at(-1) ?? '';
+    expect(command).toContain('/opt/nc');
+    // The shell itself splits the command.
+    const words = execFileSync('/bin/sh', ['-c', `set -- ${command}; printf '%s\\0' "$@"`], { encoding: 'utf8' });
+    expect(words.split('\0')[2]).toContain(`-U '/run/it'\\''s a $(socket)'`);
   });
 });

@@ -10,8 +10,22 @@ interface CommandLine {
 /** Longer than a client waits: its own timeout comes first. */
 const CONNECT_TIMEOUT_SECONDS = 60;
 
+/** The place of a server on the remote host: a unix socket, or a host and a port. */
+export type TunnelTarget = { readonly path: string } | { readonly host: string; readonly port: number };
+
 /** Returns the ssh command of a URI. */
 export function sshCommand(uri: LibvirtUri): CommandLine {
+  return commandLine(uri, [], [remoteCommand(script(uri))]);
+}
+
+/** Returns the command that connects standard input and output with a server on the remote host. */
+export function sshTunnelCommand(uri: LibvirtUri, target: TunnelTarget): CommandLine {
+  if ('path' in target) return commandLine(uri, [], [remoteCommand(netcat(uri, target.path))]);
+  const host = target.host.includes(':') ? `[${target.host}]` : target.host;
+  return commandLine(uri, ['-W', `${host}:${target.port}`], []);
+}
+
+function commandLine(uri: LibvirtUri, options: readonly string[], remote: readonly string[]): CommandLine {
   const { user, host, port, parameters } = uri;
   const { command, keyfile, knownHosts } = parameters;
   const checking = hostKeyChecking(uri);
@@ -32,9 +46,10 @@ export function sshCommand(uri: LibvirtUri): CommandLine {
       ...(keyfile === null ? [] : ['-i', keyfile]),
       ...(knownHosts === null ? [] : ['-o', `UserKnownHostsFile=${configValue(knownHosts)}`]),
       ...(checking === null ? [] : ['-o', `StrictHostKeyChecking=${checking}`]),
+      ...options,
       '--',
       host ?? 'localhost',
-      remoteCommand(uri),
+      ...remote,
     ],
   };
 }
@@ -56,8 +71,8 @@ function configValue(text: string): string {
  * Returns the command for the remote shell. The user's shell may not be a POSIX shell, so sh runs
  * the script.
  */
-function remoteCommand(uri: LibvirtUri): string {
-  return `sh -c ${quoted(script(uri))}`;
+function remoteCommand(text: string): string {
+  return `sh -c ${quoted(text)}`;
 }
 
 function script(uri: LibvirtUri): string {

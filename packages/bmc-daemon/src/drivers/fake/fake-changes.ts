@@ -21,7 +21,7 @@ export class FakeChanges {
     checkPersistence(machine, change);
     checkFirmware(machine, change);
     const { uuid } = machine;
-    const { boot, bootOrder, secureBoot, indicator, assetTag, autostart, firmwareVersion } = change;
+    const { boot, bootOrder, secureBoot, indicator, assetTag, autostart, display, firmwareVersion } = change;
     const overrides = boot !== undefined && changesOverride(boot);
     let result = machine;
     if (boot !== undefined) result = { ...result, ...afterBootChange(result, boot) };
@@ -33,6 +33,7 @@ export class FakeChanges {
     if (indicator !== undefined) result = { ...result, indicator };
     if (assetTag !== undefined) result = { ...result, assetTag: assetTag === '' ? null : assetTag };
     if (autostart !== undefined) result = { ...result, autostart };
+    if (display !== undefined) result = { ...result, hasGraphicalConsole: display };
     if (firmwareVersion !== undefined) {
       const firmwareUpdate = { installed: result.firmwareUpdate?.installed ?? null, staged: firmwareVersion };
       result = { ...result, firmwareUpdate };

@@ -59,6 +59,10 @@ export function createHostsDriver(options: HostsOptions): HostsDriver {
         },
       ),
       graphicalConsole: undefined,
+      display: byMachine(
+        on('displays', (each) => each.display),
+        {},
+      ),
       guestNetwork: { facts: (id) => hosts.facts(id) },
       volumes: byMachine(
         on('storage pools', (each) => each.volumes),

@@ -15,6 +15,7 @@ import { everyPart, type SystemChange } from '../system-change.js';
 import type { VolumeControl } from '../volume-control.js';
 import { connectionFault, connectionRefusal, isDisconnected } from './connection-fault.js';
 import { LibvirtConsole } from './console.js';
+import { LibvirtDisplay } from './display.js';
 import { attempt, isUnavailable } from './failure.js';
 import type { Host } from './machine/host.js';
 import { createParts, type LibvirtParts } from './libvirt-parts.js';
@@ -35,6 +36,7 @@ export function createLibvirtDriver(options: LibvirtDriverOptions): CompleteDriv
 class LibvirtDriver implements CompleteDriver {
   readonly name: string;
   readonly console: ConsoleControl;
+  readonly display: LibvirtDisplay;
   readonly powerActions = everyAction;
   readonly changeable = everyPart;
   readonly media: MediaControl;
@@ -59,6 +61,7 @@ class LibvirtDriver implements CompleteDriver {
     // libvirt's test driver has no real guests and no statistics.
     if (!uri.startsWith('test')) this.statistics = new LibvirtStatistics(this.#host);
     this.console = new LibvirtConsole({ host: this.#host, find: (id) => this.#find(id) });
+    this.display = new LibvirtDisplay({ host: this.#host, uri, find: (id) => this.#find(id) });
     this.guestNetwork = { facts: (id) => this.#networkFacts(id) };
   }
 
@@ -150,6 +153,7 @@ class LibvirtDriver implements CompleteDriver {
 
   async change(id: string, change: SystemChange, options: ChangeOptions = {}): Promise<void> {
     await this.#changing(id, async (machine) => {
+      if (change.display === true) this.display.checkReach(machine.name);
       await this.#parts.systemChanges.change(machine, change, options);
       if (change.cd !== undefined) this.#parts.changes.publishOwn(machine, 'media');
     });

@@ -11,7 +11,7 @@ import type { Guard } from '../authorize.js';
 import type { Exchange } from '../exchange.js';
 import { toRedfishError } from '../messages/driver-errors.js';
 import { RedfishError } from '../messages/errors.js';
-import { message, withDetail } from '../messages/messages.js';
+import { message, messageText, withDetail } from '../messages/messages.js';
 import type { Awaitable } from '../resource.js';
 import type { OpenedWebSocket } from '../web-socket.js';
 import { offeredSubprotocols, subprotocol } from './handshake.js';
@@ -219,8 +219,12 @@ function keyOf(route: string, machine: string | null): string {
   return `${route} ${machine ?? ''}`;
 }
 
-/** Returns a WebSocket that sends an error as a close code. */
-function refusal({ status, message: reason }: RedfishError): Target {
+/**
+ * Returns a WebSocket that sends an error as a close code. A close frame has little space, so its
+ * reason has only the details.
+ */
+function refusal({ status, messages }: RedfishError): Target {
+  const reason = messages.map((each) => each.detail ?? messageText(each)).join(' ');
   return {
     machine: null,
     accept: (client) => {

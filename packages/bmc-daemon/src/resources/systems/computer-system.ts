@@ -23,7 +23,7 @@ import { inOrder } from '../members.js';
 import { totalMemoryGiB } from './memory.js';
 import { reset, resetTypeNames, supportedResets } from './reset.js';
 import { linkIfServed, reference, renderCollection } from '../reference.js';
-import { openConsole, renderGraphicalConsole } from './graphical-console.js';
+import { graphicalConsoleBody, openConsole, renderGraphicalConsole, wantedDisplay } from './graphical-console.js';
 import { renderSystemConsole } from '../serial-console.js';
 import { defineResource, type Services } from '../services.js';
 import { hasStorage } from '../storage/storage-unit.js';
@@ -58,6 +58,7 @@ const computerSystem = defineResource({
       'Boot.BootSourceOverrideEnabled',
       'Boot.BootSourceOverrideMode',
       'Boot.BootSourceOverrideTarget',
+      'GraphicalConsole.ServiceEnabled',
       'IndicatorLED',
       'LocationIndicatorActive',
       'PowerRestorePolicy',
@@ -93,16 +94,18 @@ const otherBody = z.strictObject({
   // LastState is not possible: libvirt stores which machines to start, not which machines were
   // running.
   PowerRestorePolicy: z.enum(powerRestorePolicies).optional(),
+  ...graphicalConsoleBody,
 });
 
 type SystemBody = z.infer<typeof otherBody> & { readonly Boot?: BootBody | undefined };
 
 /** Returns the schema of a PATCH: the properties that the machine has and the driver can change. */
-function patchBody(system: SystemSnapshot, { driver: { changeable } }: Services): z.ZodType<SystemBody> {
+function patchBody(system: SystemSnapshot, { driver: { changeable }, screens }: Services): z.ZodType<SystemBody> {
   const omitted = [
     ...(changeable.has('indicator') ? [] : indicatorProperties),
     ...(changeable.has('assetTag') ? [] : (['AssetTag'] as const)),
     ...(changeable.has('autostart') && system.autostart !== undefined ? [] : (['PowerRestorePolicy'] as const)),
+    ...(screens !== null && changeable.has('display') ? [] : (['GraphicalConsole'] as const)),
   ];
   if (!changeable.has('boot') || !hasDetails(system, 'boot')) return withoutProperties(otherBody, omitted);
   const body = z.strictObject({ Boot: bootBody(system, changeable).optional(), ...otherBody.shape });
@@ -120,10 +123,12 @@ async function applySystem(
     body.Boot === undefined || !hasDetails(system, 'boot')
       ? { change: {}, messages: [] }
       : wantedBoot(system, body.Boot, services);
+  const display = wantedDisplay(system, body);
   const { PowerRestorePolicy: policy } = body;
   const change: SystemChange = {
     ...boot.change,
     ...wantedTag(body),
+    ...display.change,
     ...(indicator === undefined ? {} : { indicator }),
     ...(policy === undefined ? {} : { autostart: policy === 'AlwaysOn' }),
   };
@@ -134,13 +139,14 @@ async function applySystem(
     path: `/redfish/v1/Systems/${system.uuid}`,
   };
   const done = await applyChange(system, change, { services, requester, context });
-  return boot.messages.length === 0 ? done : { messages: boot.messages };
+  const messages = [...boot.messages, ...display.messages];
+  return messages.length === 0 ? done : { messages };
 }
 
 /** The URI, the services and the metric links that a rendering needs. */
 interface RenderOptions {
   readonly self: string;
-  readonly services: Pick<Services, 'driver' | 'settings' | 'consoleSsh' | 'webConsoles'>;
+  readonly services: Pick<Services, 'driver' | 'settings' | 'consoleSsh' | 'webConsoles' | 'screens'>;
   readonly metrics: { readonly processors: JsonObject; readonly memory: JsonObject };
 }
 
@@ -182,7 +188,7 @@ function renderSystem(system: SystemSnapshot, { self, services, metrics }: Rende
     ...renderSummaries(system, metrics),
     ...renderLinks(system, self, services),
     ...renderSystemConsole(system, services),
-    ...renderGraphicalConsole(system),
+    ...renderGraphicalConsole(system, services),
     LogServices: reference(`${self}/LogServices`),
     ...(driver.changeable.has('indicator') ? renderIndicator(indicatorOf(system, settings)) : {}),
     Links: {

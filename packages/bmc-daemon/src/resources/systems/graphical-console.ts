@@ -1,19 +1,53 @@
 /**
  * Graphical consoles in a browser, for example noVNC. DMTF's GraphicalConsole has no property for a
- * URL, and the URL holds a secret that expires. So an OEM action creates it for one client.
+ * URL. The WebSocket of a screen is below the machine's URI. The URL of a hypervisor's own proxy
+ * holds a secret that expires, so an OEM action creates it for one client.
  */
 import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
+import { maxScreens } from '../../offers/screens.js';
+import { z } from 'zod';
+import type { SystemChange } from '../../drivers/system-change.js';
 import { redfishError } from '../../redfish/messages/errors.js';
+import { message, type Message } from '../../redfish/messages/messages.js';
 import type { JsonObject, WriteResult } from '../../redfish/resource.js';
 import type { Services } from '../services.js';
 
 /**
- * Renders the system's GraphicalConsole; empty if the machine has none.
+ * Renders the system's GraphicalConsole; empty if neither this service nor the hypervisor shows screens.
  * @see DSP2046, ComputerSystem, HostGraphicalConsole
  */
-export function renderGraphicalConsole({ hasGraphicalConsole }: SystemSnapshot): JsonObject {
-  if (hasGraphicalConsole !== true) return {};
-  return { GraphicalConsole: { ServiceEnabled: true, ConnectTypesSupported: ['KVMIP'] } };
+export function renderGraphicalConsole(
+  { hasGraphicalConsole }: Pick<SystemSnapshot, 'hasGraphicalConsole'>,
+  { driver, screens }: Pick<Services, 'driver' | 'screens'>,
+): JsonObject {
+  const isProxied = driver.graphicalConsole !== undefined && hasGraphicalConsole === true;
+  if (screens === null && !isProxied) return {};
+  return {
+    GraphicalConsole: {
+      ServiceEnabled: hasGraphicalConsole === true,
+      ...(screens === null ? {} : { MaxConcurrentSessions: maxScreens }),
+      ConnectTypesSupported: ['KVMIP'],
+    },
+  };
+}
+
+/** Schema of GraphicalConsole in a PATCH. A display is part of the definition, so no client removes it. */
+export const graphicalConsoleBody = {
+  GraphicalConsole: z.strictObject({ ServiceEnabled: z.literal(true).optional() }).optional(),
+};
+
+/** Returns the change of a body, and the message that the machine needs a restart for it. */
+export function wantedDisplay(
+  { hasGraphicalConsole, state, uuid }: SystemSnapshot,
+  body: z.infer<z.ZodObject<typeof graphicalConsoleBody>>,
+): { readonly change: Pick<SystemChange, 'display'>; readonly messages: readonly Message[] } {
+  if (body.GraphicalConsole?.ServiceEnabled !== true || hasGraphicalConsole === true)
+    return { change: {}, messages: [] };
+  const reset = `/redfish/v1/Systems/${uuid}/Actions/ComputerSystem.Reset`;
+  return {
+    change: { display: true },
+    messages: state === 'shutoff' ? [] : [message('ResetRequired', reset, 'PowerCycle')],
+  };
 }
 
 /** Creates access to the console. @throws {DriverError} of the driver. */

@@ -1,4 +1,4 @@
-/** Edits of a definition for a client's change. Pure. */
+/** Edits of a definition for a client's change. */
 import type { CompleteSnapshot } from '../../snapshot/system-snapshot.js';
 import { mergeSettings, resetChange } from '../../rules/firmware-settings.js';
 import type { SystemChange } from '../../system-change.js';
@@ -11,6 +11,7 @@ import {
   type WantedFirmware,
 } from '../machine/boot-edit.js';
 import type { DefinitionEdit } from '../xml/definition-edit.js';
+import { addDisplay } from './display-edit.js';
 import type { MachineRecord } from '../xml/metadata/machine-record.js';
 import type { OwnerRecord } from '../xml/metadata/owner-record.js';
 import { noSettings, settingsOrNull, type SettingsRecord } from '../xml/metadata/settings-record.js';
@@ -37,7 +38,7 @@ export function editSystem(
     system,
   }: { readonly change: SystemChange; readonly files: ChangeFiles; readonly system: () => CompleteSnapshot },
 ): void {
-  const { boot, bootOrder, secureBoot } = change;
+  const { boot, bootOrder, display, secureBoot } = change;
   if (boot !== undefined) changeBoot(machine, edit, { ...boot, firmware: files.firmware });
   if (bootOrder !== undefined) editOwnDefinition(edit, () => setOwnOrder(edit, bootOrder));
   if (secureBoot !== undefined) {
@@ -46,6 +47,7 @@ export function editSystem(
       dropPending(edit, 'secureBoot');
     });
   }
+  if (display === true) addDisplay(edit);
   edit.editRecord((record) => recordAfter(record, change, system));
 }
 

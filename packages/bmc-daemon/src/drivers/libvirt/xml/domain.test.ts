@@ -50,6 +50,7 @@ describe('readDomain', () => {
       memoryDevices: [],
       memorySlots: 0,
       serialPort: null,
+      hasVncDisplay: true,
       currentMemoryKiB: 1048576,
       devices: null,
     });
@@ -94,6 +95,7 @@ describe('readDomain', () => {
       memoryDevices: [],
       memorySlots: 0,
       serialPort: null,
+      hasVncDisplay: true,
       currentMemoryKiB: 262144,
     });
     expect(devices.disks.map(withoutElement)).toEqual([

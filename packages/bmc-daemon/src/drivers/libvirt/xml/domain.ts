@@ -11,6 +11,7 @@ import type { Devices } from './devices/device.js';
 import { readMemoryDevices } from './devices/memory-device.js';
 import { parseXml, type XmlDocument } from './parse.js';
 import { attribute, child, childElements, textOf, type XmlElement } from './tree.js';
+import { readVncDisplay } from './devices/vnc-display.js';
 import { readSerialPort, type SerialPort } from './devices/serial-port.js';
 import { readMemoryKiB } from './size.js';
 
@@ -73,6 +74,7 @@ export interface Domain {
   readonly devices: Devices;
   /** Null if the machine has no serial port with a console. */
   readonly serialPort: SerialPort | null;
+  readonly hasVncDisplay: boolean;
 }
 
 /**
@@ -129,6 +131,7 @@ export function readRoot(root: XmlElement): Domain {
     memorySlots: Number(attribute(child(root, 'maxMemory'), 'slots') ?? 0),
     devices: readDevices(child(root, 'devices')),
     serialPort: readSerialPort(child(root, 'devices')),
+    hasVncDisplay: readVncDisplay(child(root, 'devices')) !== null,
   };
 }
 

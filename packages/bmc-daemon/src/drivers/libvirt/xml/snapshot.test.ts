@@ -119,6 +119,7 @@ describe('readSnapshot', () => {
         { mac: '52:54:00:aa:bb:cd', type: 'bridge', source: 'br0', model: 'e1000', linkUp: false },
       ],
       indicator: null,
+      hasGraphicalConsole: true,
     });
   });
 

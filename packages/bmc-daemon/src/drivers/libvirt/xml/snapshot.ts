@@ -95,6 +95,7 @@ export function readSnapshot(
     })),
     indicator: record.indicator,
     ...(present.serialPort === null ? {} : { hasConsole: true }),
+    ...(present.hasVncDisplay ? { hasGraphicalConsole: true } : {}),
     ...ownership(record, extras),
   };
 }

@@ -1,0 +1,128 @@
+/**
+ * Parses the messages of a VNC client. The service is the VNC server for the handshake of a client,
+ * without a login: the WebSocket has checked it. After that, it forwards messages to the real server.
+ * @see RFC 6143 §7.1, §7.3 and §7.5
+ */
+import { RfbError } from './rfb-error.js';
+import { rfbVersion } from './server-login.js';
+
+/** Maximum length of a message, in bytes; a text for the clipboard can be long. */
+const MAX_MESSAGE_BYTES = 256 * 1024;
+
+/** A type of message: its length, as far as the received part shows it, and who may send it. */
+interface MessageType {
+  /**
+   * Returns the length in bytes.
+   * @param bytes the first `head` bytes of the message at least.
+   */
+  readonly length: (bytes: Buffer) => number;
+  readonly head: number;
+  /** Whether the message only asks for pictures. */
+  readonly isView: boolean;
+}
+
+const fixed = (length: number, isView: boolean): MessageType => ({ length: () => length, head: 1, isView });
+
+const messageTypes: ReadonlyMap<number, MessageType> = new Map([
+  // SetPixelFormat, SetEncodings, FramebufferUpdateRequest
+  [0, fixed(20, true)],
+  [2, { head: 4, length: (bytes) => 4 + 4 * bytes.readUInt16BE(2), isView: true }],
+  [3, fixed(10, true)],
+  // KeyEvent, PointerEvent
+  [4, fixed(8, false)],
+  [5, fixed(6, false)],
+  // ClientCutText; a negative length means the extended clipboard.
+  [6, { head: 8, length: (bytes) => 8 + Math.abs(bytes.readInt32BE(4)), isView: false }],
+  // EnableContinuousUpdates
+  [150, fixed(10, true)],
+  // ClientFence
+  [248, { head: 9, length: (bytes) => 9 + bytes.readUInt8(8), isView: true }],
+  // xvp: power actions. Redfish has its own, with their own privileges.
+  [250, fixed(4, false)],
+  // SetDesktopSize
+  [251, { head: 8, length: (bytes) => 8 + 16 * bytes.readUInt8(6), isView: false }],
+  // QEMU's messages: a key with its scan code, and audio.
+  [255, { head: 4, length: qemuLength, isView: false }],
+]);
+
+function qemuLength(bytes: Buffer): number {
+  if (bytes.readUInt8(1) === 0) return 12;
+  return bytes.readUInt16BE(2) === 2 ? 10 : 4;
+}
+
+type Stage = 'version' | 'security' | 'init' | 'messages';
+
+/** Parses the bytes of one client. */
+export class ClientMessages {
+  readonly #reply: (bytes: Buffer) => void;
+  readonly #isViewOnly: () => boolean;
+  #stage: Stage = 'version';
+  #rest: Buffer = Buffer.alloc(0);
+
+  /**
+   * Begins the handshake.
+   * @param reply sends bytes to the client.
+   * @param isViewOnly whether only messages that ask for pictures pass.
+   */
+  constructor(reply: (bytes: Buffer) => void, isViewOnly: () => boolean) {
+    this.#reply = reply;
+    this.#isViewOnly = isViewOnly;
+    reply(rfbVersion);
+  }
+
+  /**
+   * Accepts bytes of the client.
+   * @returns the bytes for the VNC server.
+   * @throws {RfbError} for bytes that are no VNC message.
+   */
+  push(bytes: Buffer): Buffer {
+    this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
+    const passed: Buffer[] = [];
+    for (;;) {
+      const length = this.#nextLength();
+      if (length === undefined || this.#rest.length < length) return Buffer.concat(passed);
+      const next = this.#rest.subarray(0, length);
+      this.#rest = this.#rest.subarray(length);
+      const forServer = this.#accept(next);
+      if (forServer !== undefined) passed.push(forServer);
+    }
+  }
+
+  /** Returns the length of the next message; undefined if its beginning has not arrived. */
+  #nextLength(): number | undefined {
+    if (this.#stage === 'version') return rfbVersion.length;
+    if (this.#stage !== 'messages') return 1;
+    const [code] = this.#rest;
+    if (code === undefined) return undefined;
+    const type = messageTypes.get(code);
+    if (type === undefined) throw new RfbError(`The client sent an unknown VNC message of type ${code}.`);
+    if (this.#rest.length < type.head) return undefined;
+    const length = type.length(this.#rest);
+    if (length > MAX_MESSAGE_BYTES) throw new RfbError('The client sent a VNC message that is too long.');
+    return length;
+  }
+
+  #accept(message: Buffer): Buffer | undefined {
+    switch (this.#stage) {
+      case 'version':
+        if (!message.equals(rfbVersion)) throw new RfbError('The client must speak version 3.8 of VNC.');
+        this.#stage = 'security';
+        // One security type: None.
+        this.#reply(Buffer.from([1, 1]));
+        return undefined;
+      case 'security':
+        if (message[0] !== 1) throw new RfbError('The client chose a security type that was not offered.');
+        this.#stage = 'init';
+        this.#reply(Buffer.alloc(4));
+        return undefined;
+      case 'init':
+        this.#stage = 'messages';
+        // Shared, so that a viewer never disconnects others.
+        return Buffer.from([1]);
+      case 'messages': {
+        const type = messageTypes.get(message[0] ?? 0);
+        return type?.isView === true || !this.#isViewOnly() ? message : undefined;
+      }
+    }
+  }
+}

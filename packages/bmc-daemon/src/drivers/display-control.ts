@@ -1,0 +1,33 @@
+/**
+ * Displays of machines that speak VNC (RFC 6143). A driver without them has no `display`. A machine
+ * without one has no `hasGraphicalConsole` in its snapshot.
+ */
+import type { Duplex } from 'node:stream';
+
+/** The VNC server of a running machine. */
+export interface DisplayAccess {
+  readonly machine: { readonly uuid: string; readonly name: string };
+  /** The password of the VNC server; null: none. Must not be logged. */
+  readonly password: string | null;
+  /**
+   * Name of another host, whose certificate must be valid for this name; null: the connection leaves
+   * this host only inside of ssh.
+   */
+  readonly remoteHost: string | null;
+  /**
+   * Connects to the VNC server.
+   * @returns the bytes of the protocol in both directions. The caller destroys the stream.
+   * @throws {DriverError} unavailable.
+   */
+  connect(): Promise<Duplex>;
+}
+
+/** Displays. Ids are those of the driver. Every method rejects with a {@link DriverError}. */
+export interface DisplayControl {
+  /**
+   * Finds the VNC server of a machine, without connecting to it.
+   * @throws {DriverError} conflict: the machine is off, or has no VNC server that this service can
+   *   reach.
+   */
+  find(id: string): Promise<DisplayAccess>;
+}

@@ -1,0 +1,28 @@
+/** Adds a VNC display to a definition. */
+import { randomBytes } from 'node:crypto';
+import { DriverError } from '../../driver-error.js';
+import type { DefinitionEdit } from '../xml/definition-edit.js';
+import { child } from '../xml/tree.js';
+
+/** Bytes of a password. They give 8 characters, and VNC ignores further ones. */
+const PASSWORD_BYTES = 6;
+
+/**
+ * Adds a VNC display with a new password. Does nothing if the definition has one. libvirt adds a
+ * graphics card if the machine has none.
+ *
+ * The display listens at a port of its host, because libvirt's sockets belong to another user than
+ * this service. The password keeps other users of the host out.
+ * @throws {DriverError} internal.
+ */
+export function addDisplay({ domain, xml }: DefinitionEdit): void {
+  if (domain.hasVncDisplay) return;
+  const devices = child(xml.root, 'devices');
+  if (devices === undefined) throw new DriverError('internal', 'adding a display: the definition has no <devices>');
+  const password = randomBytes(PASSWORD_BYTES).toString('base64url');
+  xml.insert(devices, [
+    `<graphics type='vnc' port='-1' autoport='yes' passwd='${password}'>`,
+    `  <listen type='address' address='127.0.0.1'/>`,
+    '</graphics>',
+  ]);
+}

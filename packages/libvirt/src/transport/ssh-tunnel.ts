@@ -1,0 +1,25 @@
+/** A connection through ssh to a socket or a port of the host of a connection URI. */
+import { spawn } from 'node:child_process';
+import { Duplex } from 'node:stream';
+import { clientError } from '../errors.js';
+import type { LibvirtUri } from '../uri.js';
+import { sshTunnelCommand, type TunnelTarget } from './ssh-command.js';
+
+/**
+ * Opens a connection with the ssh client and the parameters of a URI.
+ * @param target the path of a unix socket, or a host and a port as the remote host sees them.
+ * @returns the bytes in both directions. It ends, or has an error NOT_CONNECTED, if ssh ends.
+ *   Destroying it ends ssh.
+ */
+export function openSshTunnel(uri: LibvirtUri, target: TunnelTarget): Duplex {
+  const { program, args } = sshTunnelCommand(uri, target);
+  // In its own session, ssh has no terminal to ask for a password.
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'ignore'], detached: true });
+  const stream = Duplex.from({ readable: child.stdout, writable: child.stdin });
+  child.once('error', (cause) => {
+    const why = `parameter "command": ${program} cannot be started: ${cause.message}`;
+    stream.destroy(clientError('NOT_CONNECTED', `connecting to ${uri.text}: ${why}`, { cause }));
+  });
+  stream.once('close', () => child.kill('SIGKILL'));
+  return stream;
+}
