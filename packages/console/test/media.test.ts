@@ -58,7 +58,7 @@ describeEndToEnd('the virtual drives of a machine', () => {
     await card.locator('input[type=file]').setInputFiles(file);
     await card.getByRole('button', { name: 'Send and insert' }).click();
     await card.getByText('the connection is lost').waitFor();
-    await card.getByText('8.0 MiB of').waitFor();
+    await card.getByText('8 MiB of').waitFor();
     await card.getByRole('button', { name: 'Pause' }).click();
     await card.getByText('paused').waitFor();
 

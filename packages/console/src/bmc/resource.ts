@@ -5,7 +5,7 @@ import { getWithEtag } from './redfish/client.js';
 import { onConnect, onEvents } from './redfish/event-stream.js';
 
 /** A resource in a component. */
-interface ResourceView<Body> {
+export interface ResourceView<Body> {
   /** The resource; null: not read yet. */
   readonly body: Body | null;
   readonly etag: string | null;

@@ -101,7 +101,7 @@ export function TextAreaField({ label, hint, error, isRequired = false, value, o
 }
 
 /** A value of a select, with its text if that differs. */
-type Option = string | readonly [value: string, label: string];
+export type Option = string | readonly [value: string, label: string];
 
 /** Properties of `Select`. */
 type SelectProps = Omit<AllHTMLAttributes<HTMLSelectElement>, 'value'> & {

@@ -35,3 +35,16 @@ export const formatDate = (text: string): string => date.format(new Date(text));
 
 /** `Nov 30, 2026, 2:05 PM`, in the time zone of the browser. @param text RFC 3339. */
 export const formatTime = (text: string): string => time.format(new Date(text));
+
+const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+
+/** Returns a number of bytes in the unit that fits: `1.5 GiB`. */
+export function formatBytes(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${value >= 100 ? whole.format(value) : Number(value.toPrecision(3))} ${units[unit] ?? ''}`;
+}

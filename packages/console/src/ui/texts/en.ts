@@ -6,7 +6,7 @@ export const texts = {
   cancel: 'Cancel',
   copy: 'Copy',
   copied: 'Copied.',
-  copyYourself: 'The browser does not allow the page to copy. Press Ctrl-C: the text is selected.',
+  notCopied: 'The browser did not allow the copy. Select the text, and press Ctrl-C.',
   menu: 'Menu',
   skip: 'Skip to the content',
   navigation: 'Pages',

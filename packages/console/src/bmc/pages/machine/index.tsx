@@ -7,6 +7,8 @@ import { Tabs } from '../../../ui/frame/tabs.js';
 import { HealthBadge, PowerBadge } from '../../machine-view.js';
 import { machines, machinesState } from '../../redfish/machines.js';
 import { machineTexts } from '../../texts/en/machine.js';
+import { LastCommand } from './last-command.js';
+import { PowerActions } from './power-actions.js';
 import { tabs } from './tabs.js';
 
 /** The page. */
@@ -37,6 +39,7 @@ export default function MachinePage({ parameters }: PageProps) {
             <HealthBadge status={machine.Status} />
           </span>
         }
+        actions={<PowerActions machine={machine} />}
       />
       <Tabs
         label={machineTexts.tabs}
@@ -50,6 +53,7 @@ export default function MachinePage({ parameters }: PageProps) {
           <Lazy load={current.load} properties={{ machine }} />
         </Guarded>
       )}
+      <LastCommand id={id} />
     </div>
   );
 }

@@ -9,6 +9,12 @@ const { tab: labels } = machineTexts;
 /** All tabs, in their order. */
 export const tabs: readonly MachineTab[] = [
   { path: '', label: labels.overview, load: () => import('./overview/index.js') },
+  {
+    path: 'boot',
+    label: labels.boot,
+    isOffered: ({ Boot }) => Boot !== undefined,
+    load: () => import('./boot/index.js'),
+  },
   { path: 'media', label: mediaTexts.tab, load: () => import('./media/index.js') },
   {
     path: 'serial',

@@ -40,5 +40,4 @@ export const mediaTexts = {
   otherFile: (name: string) => `Choose the file ${name}, with the same size and date.`,
   amount: (done: string, all: string) => `${done} of ${all}`,
   inserted: (image: string, drive: string) => `${image} is in ${drive}.`,
-  mib: (bytes: number) => `${(bytes / 1_048_576).toFixed(1)} MiB`,
 };

@@ -24,8 +24,6 @@ export const serialTexts = {
   noMatch: 'No match',
   copy: 'Copy',
   copyHint: 'Copies the selection. Without a selection, copies everything.',
-  copied: 'Copied.',
-  notCopied: 'The browser did not allow the copy.',
   download: 'Download log',
   downloadHint: 'Saves the recorded output of this boot as a file.',
   sendBreak: 'Send break',

@@ -4,6 +4,7 @@ import { Button } from '../../../../ui/button.js';
 import { ConfirmDialog } from '../../../../ui/confirm-dialog.js';
 import { Field } from '../../../../ui/field.js';
 import { showToast } from '../../../../ui/frame/toast.js';
+import { formatBytes } from '../../../../ui/format.js';
 import { Progress } from '../../../../ui/progress.js';
 import { ErrorState } from '../../../../ui/states.js';
 import { cancelUpload, forget, pauseUpload, resumeUpload, type UploadState } from '../../../redfish/uploads.js';
@@ -32,7 +33,7 @@ export function UploadView({ drive, upload, onChange }: UploadViewProps) {
       <Progress
         label={labelOf(upload)}
         value={sentBytes / sizeBytes}
-        detail={mediaTexts.amount(mediaTexts.mib(sentBytes), mediaTexts.mib(sizeBytes))}
+        detail={mediaTexts.amount(formatBytes(sentBytes), formatBytes(sizeBytes))}
       />
       {phase === 'interrupted' ? (
         <Field label={mediaTexts.file} error={isOther ? mediaTexts.otherFile(name) : undefined}>

@@ -1,41 +1,81 @@
-/** The first tab of a machine: what the machine is. */
-import { ErrorState, Loading, messageOf } from '../../../../ui/states.js';
+/** The first tab of a machine: its state, its hardware, its identity, and the settings that have no tab. */
+import { Notice } from '../../../../ui/states.js';
+import { formatTime } from '../../../../ui/format.js';
 import { bootText } from '../../../machine-view.js';
 import { useResource } from '../../../resource.js';
-import { machineTexts } from '../../../texts/en/machine.js';
+import { machineTexts as texts } from '../../../texts/en/machine.js';
 import { machinesTexts } from '../../../texts/en/machines.js';
+import { FactCard } from '../facts.js';
+import { Loaded } from '../loaded.js';
 import type { TabProps } from '../tab.js';
+import { SettingsForm, type Settings } from './settings-form.js';
 
-interface System {
+interface Condition {
+  readonly Message: string;
+  readonly Severity: string;
+  readonly Resolution?: string;
+  readonly Timestamp?: string;
+}
+
+interface System extends Settings {
   readonly UUID: string;
   readonly Manufacturer?: string | null;
   readonly Model?: string | null;
+  readonly SubModel?: string | null;
   readonly SerialNumber?: string | null;
+  readonly BiosVersion?: string | null;
+  readonly ProcessorSummary?: { readonly Model?: string | null };
+  readonly Status?: { readonly Conditions?: readonly Condition[] };
 }
 
 /** The tab. */
 export default function OverviewTab({ machine }: TabProps) {
-  const { body, error, reload } = useResource<System>(machine['@odata.id']);
-  if (error !== null) return <ErrorState message={messageOf(error)} onRetry={() => void reload()} />;
-  if (body === null) return <Loading />;
-  const { columns } = machinesTexts;
-  const facts: readonly (readonly [string, string | number | null | undefined])[] = [
-    [columns.boot, bootText(machine.Boot)],
-    [columns.processors, machine.ProcessorSummary?.Count],
-    [columns.memory, machinesTexts.gib(machine.MemorySummary?.TotalSystemMemoryGiB ?? 0)],
-    [machineTexts.vendor, body.Manufacturer],
-    [machineTexts.model, body.Model],
-    [machineTexts.serial, body.SerialNumber],
-    [machineTexts.uuid, body.UUID],
-  ];
+  const resource = useResource<System>(machine['@odata.id']);
+  const { columns, gib } = machinesTexts;
+  const memory = machine.MemorySummary?.TotalSystemMemoryGiB;
   return (
-    <dl class="card facts">
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value ?? '–'}</dd>
+    <Loaded resource={resource}>
+      {(body) => (
+        <div class="stack">
+          <Conditions all={body.Status?.Conditions ?? []} />
+          <FactCard
+            title={texts.hardware}
+            facts={[
+              [columns.boot, bootText(machine.Boot)],
+              [texts.processors, machine.ProcessorSummary?.Count],
+              [texts.processorModel, body.ProcessorSummary?.Model],
+              [texts.memory, typeof memory === 'number' ? gib(memory) : null],
+              [texts.firmwareVersion, body.BiosVersion],
+            ]}
+          />
+          <FactCard
+            title={texts.identity}
+            facts={[
+              [texts.vendor, body.Manufacturer],
+              [texts.model, body.Model],
+              [texts.machineType, body.SubModel],
+              [texts.serial, body.SerialNumber],
+              [texts.uuid, body.UUID],
+            ]}
+          />
+          <SettingsForm resource={resource} body={body} />
         </div>
+      )}
+    </Loaded>
+  );
+}
+
+/** The problems of the machine, with what to do about them. */
+function Conditions({ all }: { readonly all: readonly Condition[] }) {
+  return (
+    <>
+      {all.map(({ Message, Severity, Resolution, Timestamp }) => (
+        <Notice key={Message} kind={Severity === 'Critical' ? 'bad' : 'warn'}>
+          <p>{Message}</p>
+          {Resolution === undefined ? null : <p>{Resolution}</p>}
+          {Timestamp === undefined ? null : <small>{texts.since(formatTime(Timestamp))}</small>}
+        </Notice>
       ))}
-    </dl>
+    </>
   );
 }

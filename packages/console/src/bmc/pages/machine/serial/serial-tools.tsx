@@ -1,6 +1,7 @@
 /** The tools of a serial console: search, copy, download, break, size. */
 import { useSignal } from '@preact/signals';
 import { Button } from '../../../../ui/button.js';
+import { copyText } from '../../../../ui/copy.js';
 import { messageOf } from '../../../../ui/states.js';
 import { showToast } from '../../../../ui/frame/toast.js';
 import { RedfishFailure } from '../../../redfish/wire.js';
@@ -55,7 +56,7 @@ export function SerialTools({ machine, name, opened: { terminal, link } }: Tools
   return (
     <>
       <Search terminal={terminal} />
-      <Button title={texts.copyHint} onClick={() => void copy(terminal.text())}>
+      <Button title={texts.copyHint} onClick={() => void copyText(terminal.text())}>
         {texts.copy}
       </Button>
       <Button title={texts.downloadHint} isBusy={isLoading.value} onClick={() => void download()}>
@@ -109,27 +110,4 @@ function Search({ terminal }: { readonly terminal: SerialTerminal }) {
       <span role="status">{hasMatch.value ? '' : texts.noMatch}</span>
     </>
   );
-}
-
-async function copy(text: string): Promise<void> {
-  try {
-    // Browsers have `clipboard` only for HTTPS and localhost.
-    if (isSecureContext) await navigator.clipboard.writeText(text);
-    else copyWithSelection(text);
-    showToast('good', texts.copied);
-  } catch {
-    showToast('bad', texts.notCopied);
-  }
-}
-
-/** @throws {Error} if the browser rejects the copy. */
-function copyWithSelection(text: string): void {
-  const area = document.createElement('textarea');
-  area.value = text;
-  document.body.append(area);
-  area.select();
-  // oxlint-disable-next-line typescript/no-deprecated -- browsers have no other way without HTTPS
-  const isCopied = document.execCommand('copy');
-  area.remove();
-  if (!isCopied) throw new Error('the browser rejected the copy');
 }

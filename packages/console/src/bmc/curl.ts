@@ -1,0 +1,51 @@
+/** The `curl` command that repeats a request in a shell. */
+
+/** A request. */
+interface ShownRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly body: unknown;
+}
+
+/** Options of `curlCommand`. */
+interface CurlOptions {
+  /** Scheme, host and port: `https://bmc.example`. */
+  readonly origin: string;
+  /** Whether the service needs a token. The command has `$TOKEN` in its place. */
+  readonly hasToken: boolean;
+}
+
+const PASSWORD_MARK = '\u0001password\u0001';
+
+/** Returns the command. It contains neither a token nor a password: the shell's `$TOKEN` and `$PASSWORD` replace both. */
+export function curlCommand({ method, path, body }: ShownRequest, { origin, hasToken }: CurlOptions): string {
+  const parts = ['curl'];
+  if (method !== 'GET') parts.push(`-X ${method}`);
+  if (hasToken) parts.push('-H "X-Auth-Token: $TOKEN"');
+  const isRaw = body instanceof FormData || body instanceof Blob;
+  if (isRaw) parts.push("-H 'Content-Type: application/octet-stream' --data-binary @FILE");
+  else if (body !== undefined) {
+    parts.push("-H 'Content-Type: application/json'", `-d ${quote(JSON.stringify(withoutPasswords(body)))}`);
+  }
+  parts.push(quote(origin + path));
+  return parts.join(' ');
+}
+
+/** Quotes a text for a POSIX shell. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`.replaceAll(JSON.stringify(PASSWORD_MARK).slice(1, -1), `'"$PASSWORD"'`);
+}
+
+/** Returns the value with marks in place of passwords, and of passwords inside URLs. */
+function withoutPasswords(value: unknown): unknown {
+  if (typeof value === 'string')
+    return value.replace(/^([a-z][a-z0-9+.-]*:\/\/[^/:@]*):[^/@]*@/i, `$1:${PASSWORD_MARK}@`);
+  if (Array.isArray(value)) return value.map(withoutPasswords);
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]: [string, unknown]) => [
+      key,
+      /password/i.test(key) && typeof member === 'string' ? PASSWORD_MARK : withoutPasswords(member),
+    ]),
+  );
+}

@@ -1,0 +1,31 @@
+/** The tab Boot: the boot override and the boot order of a machine. */
+import { useResource } from '../../../resource.js';
+import { may } from '../../../redfish/session.js';
+import { Loaded } from '../loaded.js';
+import { useMembers } from '../members.js';
+import type { TabProps } from '../tab.js';
+import type { BootOption, BootSystem } from './boot-system.js';
+import { OrderList } from './order-list.js';
+import { OverrideForm } from './override-form.js';
+
+/** The tab. */
+export default function BootTab({ machine }: TabProps) {
+  const resource = useResource<BootSystem>(machine['@odata.id']);
+  const options = useMembers<BootOption>(resource.body?.Boot.BootOptions?.['@odata.id'] ?? null);
+  const isReadOnly = !may('ConfigureComponents');
+  return (
+    <Loaded resource={resource}>
+      {(body) => {
+        const known = options.body?.Members ?? [];
+        return (
+          <div class="tab-grid">
+            <OverrideForm resource={resource} body={body} options={known} isReadOnly={isReadOnly} />
+            {body.Boot.BootOrder === undefined ? null : (
+              <OrderList resource={resource} body={body} options={known} isReadOnly={isReadOnly} />
+            )}
+          </div>
+        );
+      }}
+    </Loaded>
+  );
+}

@@ -1,0 +1,30 @@
+/** Properties with their values. */
+import type { ComponentChildren } from 'preact';
+import { machineTexts } from '../../texts/en/machine.js';
+
+/** A name and its value. Without a value, the list shows a dash. */
+type Fact = readonly [name: string, value: ComponentChildren];
+
+/** A card with a heading and facts. */
+export function FactCard({ title, facts }: { readonly title: string; readonly facts: readonly Fact[] }) {
+  return (
+    <section class="card" aria-label={title}>
+      <h2>{title}</h2>
+      <Facts facts={facts} />
+    </section>
+  );
+}
+
+/** A list of facts. */
+function Facts({ facts }: { readonly facts: readonly Fact[] }) {
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value === null || value === undefined || value === '' ? machineTexts.none : value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

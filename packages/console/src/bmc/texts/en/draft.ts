@@ -1,0 +1,11 @@
+/** The English texts of forms that several clients can change. */
+export const draftTexts = {
+  changed: 'Another client changed this while you edited it. Your input is kept.',
+  change: (field: string, before: string, now: string) => `${field}: ${before} → ${now}.`,
+  yours: (value: string) => `Your input: ${value}.`,
+  other: 'Another client changed other properties of this resource. Save again to apply your input.',
+  keep: 'Keep my input',
+  takeOver: 'Use the new values',
+  discard: 'Discard',
+  none: 'nothing',
+};

@@ -1,0 +1,283 @@
+/** The page of one machine in Chromium: power, boot, and forms that several clients change. */
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Locator, Page } from 'playwright-core';
+import { logIn, startBmc, USERS, type Bmc, type User } from './harness/bmc.js';
+import { accessibilityFaults, browserFixture, takePictures } from './harness/browser.js';
+
+const SESSIONS = '/redfish/v1/SessionService/Sessions';
+
+/** The part of a ComputerSystem that the tests read. */
+interface System {
+  readonly '@odata.id': string;
+  readonly Id: string;
+  readonly Name: string;
+  readonly AssetTag: string | null;
+  readonly PowerState: string;
+  readonly Boot: Readonly<Record<string, unknown>>;
+}
+
+const { open } = browserFixture();
+let bmc: Bmc;
+let ids: ReadonlyMap<string, string>;
+beforeAll(async () => {
+  bmc = await startBmc({ users: true });
+  const answer = await bmc.ask('GET', '/redfish/v1/Systems?$expand=.($levels=1)');
+  const { Members } = (await answer.json()) as { readonly Members: readonly System[] }; // a collection
+  ids = new Map(Members.map(({ Name, Id }) => [Name, Id]));
+});
+afterAll(() => bmc.stop());
+
+const uriOf = (name: string): string => `/redfish/v1/Systems/${ids.get(name) ?? ''}`;
+const read = async (name: string): Promise<System> => (await bmc.ask('GET', uriOf(name))).json() as Promise<System>; // its URI
+const change = async (name: string, body: object): Promise<void> => {
+  expect((await bmc.ask('PATCH', uriOf(name), body)).status).toBe(200);
+};
+const reset = async (name: string, ResetType: string): Promise<void> => {
+  const { ok } = await bmc.ask('POST', `${uriOf(name)}/Actions/ComputerSystem.Reset`, { ResetType });
+  expect(ok).toBe(true);
+};
+
+/** Opens a tab of a machine as a user, and waits until events arrive. */
+async function openTab(name: string, tab = '', user: User = 'olga'): Promise<Page> {
+  const { page } = await open(`${bmc.address}/ui/systems/${ids.get(name) ?? ''}${tab}`);
+  await logIn(page, user);
+  await page.getByText('Live').waitFor();
+  await page.getByRole('heading', { name }).waitFor();
+  return page;
+}
+
+const header = (page: Page): Locator => page.locator('.page-header');
+const card = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true });
+
+describe('power', () => {
+  it('starts a machine, and asks before it is forced off', async () => {
+    await reset('node-1', 'ForceOff');
+    const page = await openTab('node-1');
+    await header(page).getByRole('button', { name: 'Start', exact: true }).click();
+    await header(page).getByText('On', { exact: true }).waitFor();
+    expect((await read('node-1')).PowerState).toBe('On');
+    expect(await header(page).getByRole('button', { name: 'Start', exact: true }).count()).toBe(0);
+
+    await page.getByText('More actions').click();
+    await header(page).getByRole('button', { name: 'Force off' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Force node-1 off?' });
+    await dialog.getByText('Unsaved work of the guest').waitFor();
+    await page.keyboard.press('Escape');
+    expect((await read('node-1')).PowerState).toBe('On');
+    await page.getByText('More actions').click();
+    await header(page).getByRole('button', { name: 'Force off' }).click();
+    await dialog.getByRole('button', { name: 'Force off' }).click();
+    await header(page).getByText('Off', { exact: true }).waitFor();
+    await page.context().close();
+  });
+
+  it('offers exactly the actions that the machine supports in its state', async () => {
+    await reset('node-1', 'ForceOff');
+    const page = await openTab('node-1');
+    const labels = async (): Promise<readonly string[]> => {
+      await page.getByText('More actions').click();
+      const all = await header(page).getByRole('button').allInnerTexts();
+      await page.keyboard.press('Escape');
+      return all;
+    };
+    expect(await labels()).toMatchInlineSnapshot(`
+      [
+        "Start",
+        "Start (forced)",
+        "Press the power button",
+      ]
+    `);
+    await reset('node-1', 'On');
+    await header(page).getByText('On', { exact: true }).waitFor();
+    expect(await labels()).toMatchInlineSnapshot(`
+      [
+        "Shut down",
+        "Restart",
+        "Press the power button",
+        "Pause",
+        "Suspend to disk",
+        "Send an NMI",
+        "Force restart",
+        "Power cycle",
+        "Force off",
+      ]
+    `);
+    await page.context().close();
+  });
+
+  it('shows the curl command of an action, which works in a shell and contains no token', async () => {
+    await reset('node-1', 'ForceOff');
+    const page = await openTab('node-1');
+    await header(page).getByRole('button', { name: 'Start', exact: true }).click();
+    await header(page).getByText('On', { exact: true }).waitFor();
+    const command = await card(page, 'Last action as a command').locator('pre').innerText();
+    expect(command).toContain('"X-Auth-Token: $TOKEN"');
+    await reset('node-1', 'ForceOff');
+    const login = await bmc.ask('POST', SESSIONS, { UserName: 'olga', Password: USERS.olga });
+    const env = { ...process.env, TOKEN: login.headers.get('X-Auth-Token') ?? '' };
+    execFileSync('sh', ['-c', `${command} --silent --show-error --fail`], { env });
+    expect((await read('node-1')).PowerState).toBe('On');
+    await card(page, 'Last action as a command').getByRole('button', { name: 'Copy' }).click();
+    await page.getByText('Copied.').waitFor();
+    await page.context().close();
+  });
+});
+
+describe('a role that may only read', () => {
+  it.each(['', '/boot'])('gets no buttons that change the machine, at "%s"', async (tab) => {
+    const page = await openTab('node-1', tab, 'rick');
+    await page.locator('section.card').first().waitFor();
+    expect(await page.locator('main').getByRole('button').count()).toBe(0);
+    expect(await page.locator('main .input:not(:disabled)').count()).toBe(0);
+    await page.context().close();
+  });
+});
+
+describe('the boot override', () => {
+  it('boots once from an HTTP URI, then from the own order again', async () => {
+    const images = createServer((_request, response) => response.end('an image')).listen(0, '127.0.0.1');
+    await once(images, 'listening');
+    const uri = `http://127.0.0.1:${(images.address() as AddressInfo).port}/boot.iso`; // the address of a TCP server
+    const page = await openTab('node-2', '/boot');
+    const form = card(page, 'Boot override');
+    await form.getByLabel('Applies').selectOption('Once, at the next start');
+    await form.getByLabel('Boot from').selectOption('Network (UEFI HTTP)');
+    await form.getByLabel('URI for HTTP boot').fill('not a URI');
+    await form.getByRole('button', { name: 'Set the override' }).click();
+    await form.getByRole('alert').waitFor();
+    expect(await form.getByLabel('URI for HTTP boot').inputValue()).toBe('not a URI');
+    await form.getByLabel('URI for HTTP boot').fill(uri);
+    await form.getByRole('button', { name: 'Set the override' }).click();
+    await card(page, 'Boot order').getByText('The next start uses the boot override.').waitFor();
+    expect((await read('node-2')).Boot).toMatchObject({
+      BootSourceOverrideTarget: 'UefiHttp',
+      BootSourceOverrideEnabled: 'Once',
+      HttpBootUri: uri,
+    });
+    await form.getByLabel('Applies').selectOption('Off: use the boot order');
+    await form.getByRole('button', { name: 'Set the override' }).click();
+    await form.getByRole('button', { name: 'Set the override', disabled: true }).waitFor();
+    expect((await read('node-2')).Boot).toMatchObject({ BootSourceOverrideEnabled: 'Disabled' });
+    images.close();
+    await page.context().close();
+  });
+});
+
+describe('the boot order', () => {
+  it('is sorted with the keyboard, which keeps the focus, and with the mouse', async () => {
+    const page = await openTab('node-1', '/boot');
+    const form = card(page, 'Boot order');
+    const names = (): Promise<readonly string[]> => form.locator('ol .mono').allInnerTexts();
+    const [disk = ''] = await names();
+    await form.getByRole('button', { name: /^Add CD/ }).click();
+    const [, cd = ''] = await names();
+    const up = form.getByRole('button', { name: /^Move CD .* up$/ });
+    await up.focus();
+    await page.keyboard.press('Enter');
+    expect(await names()).toEqual([cd, disk]);
+    await form.getByText(/position 1 of 2/).waitFor();
+    // The first row cannot move up, so its other button has the focus.
+    await page.keyboard.press('Enter');
+    expect(await names()).toEqual([disk, cd]);
+    await page.keyboard.press('Alt+ArrowUp');
+    expect(await names()).toEqual([cd, disk]);
+    await form.locator('ol li').first().dragTo(form.locator('ol li').last());
+    expect(await names()).toEqual([disk, cd]);
+    await up.click();
+    await form.getByRole('button', { name: 'Save the order' }).click();
+    await form.getByRole('button', { name: 'Save the order', disabled: true }).waitFor();
+    expect((await read('node-1')).Boot).toMatchObject({ BootOrder: [cd, disk] });
+    await page.context().close();
+  });
+});
+
+describe('a changed form', () => {
+  const settings = (page: Page) => card(page, 'Settings');
+  const tag = (page: Page) => settings(page).getByLabel('Asset tag');
+  const save = (page: Page) => settings(page).getByRole('button', { name: 'Save' });
+
+  it('survives changes of other properties, and the end of its session', async () => {
+    await reset('node-2', 'ForceOff');
+    const page = await openTab('node-2');
+    await tag(page).fill('rack 7');
+    await reset('node-2', 'On');
+    await header(page).getByText('On', { exact: true }).waitFor();
+    expect(await tag(page).inputValue()).toBe('rack 7');
+    const sessions = (await (await bmc.ask('GET', SESSIONS)).json()) as {
+      readonly Members: readonly { readonly '@odata.id': string }[]; // a collection
+    };
+    for (const member of sessions.Members) await bmc.ask('DELETE', member['@odata.id']);
+    await save(page).click();
+    await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+    expect(await tag(page).inputValue()).toBe('rack 7');
+    await logIn(page, 'olga');
+    // The request that failed was repeated.
+    await settings(page).getByRole('button', { name: 'Save', disabled: true }).waitFor();
+    expect((await read('node-2')).AssetTag).toBe('rack 7');
+    await page.context().close();
+  });
+
+  it('shows the values of another client beside the input', async () => {
+    await change('node-3', { AssetTag: 'old' });
+    const page = await openTab('node-3');
+    await tag(page).fill('mine');
+    await change('node-3', { AssetTag: 'theirs' });
+    await settings(page).getByText('Asset tag: old → theirs.').waitFor();
+    expect(await tag(page).inputValue()).toBe('mine');
+    await settings(page).getByRole('button', { name: 'Use the new values' }).click();
+    expect(await tag(page).inputValue()).toBe('theirs');
+    expect(await save(page).isDisabled()).toBe(true);
+    await page.context().close();
+  });
+
+  it('keeps the input over a change that arrives together with the request', async () => {
+    await change('node-3', { AssetTag: 'old' });
+    const page = await openTab('node-3');
+    await tag(page).fill('mine');
+    let isFirst = true;
+    await page.route(`**${uriOf('node-3')}`, async (route) => {
+      if (route.request().method() === 'PATCH' && isFirst) {
+        isFirst = false;
+        await change('node-3', { AssetTag: 'theirs' });
+      }
+      await route.continue();
+    });
+    await save(page).click();
+    await settings(page).getByText('Asset tag: old → theirs.').waitFor();
+    expect((await read('node-3')).AssetTag).toBe('theirs');
+    await settings(page).getByRole('button', { name: 'Keep my input' }).click();
+    await save(page).click();
+    await settings(page).getByRole('button', { name: 'Save', disabled: true }).waitFor();
+    expect((await read('node-3')).AssetTag).toBe('mine');
+    await page.context().close();
+  });
+});
+
+describe.each(['light', 'dark'] as const)('the %s theme', (colorScheme) => {
+  it.each([1440, 375])('has no fault that axe finds at a width of %i', async (width) => {
+    const { page, faults } = await open(`${bmc.address}/ui/systems/${ids.get('node-1') ?? ''}`, {
+      colorScheme,
+      viewport: { width, height: 700 },
+    });
+    await logIn(page, 'olga');
+    for (const [tab, part] of [
+      ['Overview', 'Settings'],
+      ['Boot', 'Boot order'],
+    ] as const) {
+      await page.getByRole('link', { name: tab, exact: true }).click();
+      await card(page, part).waitFor();
+      expect([tab, await accessibilityFaults(page)]).toEqual([tab, []]);
+      // Nothing is wider than the window.
+      expect(await page.evaluate(() => document.querySelector('main')?.scrollWidth)).toBeLessThanOrEqual(width);
+      if (width === 1440 && colorScheme === 'light') await takePictures(page, `machine-${tab.toLowerCase()}`);
+    }
+    await page.getByText('More actions').click();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+});
