@@ -128,9 +128,13 @@ describe('power', () => {
 });
 
 describe('a role that may only read', () => {
-  it.each(['', '/boot'])('gets no buttons that change the machine, at "%s"', async (tab) => {
+  it.each([
+    ['', 'Settings'],
+    ['/boot', 'Boot order'],
+    ['/firmware', 'Firmware settings'],
+  ])('gets no buttons that change the machine, at "%s"', async (tab, part) => {
     const page = await openTab('node-1', tab, 'rick');
-    await page.locator('section.card').first().waitFor();
+    await card(page, part).waitFor();
     expect(await page.locator('main').getByRole('button').count()).toBe(0);
     expect(await page.locator('main .input:not(:disabled)').count()).toBe(0);
     await page.context().close();
@@ -171,26 +175,79 @@ describe('the boot order', () => {
   it('is sorted with the keyboard, which keeps the focus, and with the mouse', async () => {
     const page = await openTab('node-1', '/boot');
     const form = card(page, 'Boot order');
-    const names = (): Promise<readonly string[]> => form.locator('ol .mono').allInnerTexts();
-    const [disk = ''] = await names();
+    const first = (name: RegExp): Promise<void> => form.locator('ol li:first-child').getByText(name).waitFor();
     await form.getByRole('button', { name: /^Add CD/ }).click();
-    const [, cd = ''] = await names();
     const up = form.getByRole('button', { name: /^Move CD .* up$/ });
     await up.focus();
     await page.keyboard.press('Enter');
-    expect(await names()).toEqual([cd, disk]);
+    await first(/^CD/);
     await form.getByText(/position 1 of 2/).waitFor();
     // The first row cannot move up, so its other button has the focus.
     await page.keyboard.press('Enter');
-    expect(await names()).toEqual([disk, cd]);
+    await first(/^Disk/);
     await page.keyboard.press('Alt+ArrowUp');
-    expect(await names()).toEqual([cd, disk]);
+    await first(/^CD/);
     await form.locator('ol li').first().dragTo(form.locator('ol li').last());
-    expect(await names()).toEqual([disk, cd]);
+    await first(/^Disk/);
     await up.click();
+    await first(/^CD/);
     await form.getByRole('button', { name: 'Save the order' }).click();
     await form.getByRole('button', { name: 'Save the order', disabled: true }).waitFor();
-    expect((await read('node-1')).Boot).toMatchObject({ BootOrder: [cd, disk] });
+    expect((await read('node-1')).Boot).toMatchObject({ BootOrder: ['Cd.sda', 'Hdd.vda'] });
+    await page.context().close();
+  });
+});
+
+describe('firmware settings', () => {
+  it('wait for the next start, with the current value beside them, and return to their defaults', async () => {
+    await reset('node-2', 'On');
+    const settingsUri = `${uriOf('node-2')}/Bios/Settings`;
+    const attributes = async (): Promise<unknown> =>
+      ((await (await bmc.ask('GET', settingsUri)).json()) as { readonly Attributes: unknown }).Attributes; // Bios
+    const page = await openTab('node-2', '/firmware');
+    const form = card(page, 'Firmware settings');
+    const memory = form.getByLabel('Memory Size');
+    const save = form.getByRole('button', { name: 'Save for the next start' });
+    await memory.fill('1');
+    await save.click();
+    await form.getByRole('alert').waitFor();
+    await memory.fill('1024');
+    await form.getByLabel('Turbo Mode').selectOption('Disabled');
+    await form.getByLabel('System Password').fill('Open-sesame-1');
+    await save.click();
+    await form.getByText('Now: 24576').waitFor();
+    expect(await attributes()).toMatchObject({ MemorySizeMiB: 1024, ProcTurboMode: 'Disabled' });
+    const command = await card(page, 'Last action as a command').locator('pre').innerText();
+    expect(command).toContain('"$PASSWORD"');
+    expect(command).not.toContain('Open-sesame-1');
+    await form.getByRole('button', { name: 'Reset to defaults' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Reset the firmware settings of node-2?' });
+    await dialog.getByText('All settings that differ from the defaults').waitFor();
+    await dialog.getByRole('button', { name: 'Reset to defaults' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await form.getByLabel('Turbo Mode').inputValue()).toBe('Enabled');
+    expect(await attributes()).toMatchObject({ ProcTurboMode: 'Enabled' });
+    await page.context().close();
+  });
+
+  it('include Secure Boot, whose changes name the lost variables', async () => {
+    await reset('node-1', 'ForceOff');
+    const page = await openTab('node-1', '/firmware');
+    const form = card(page, 'Secure Boot');
+    const confirm = async (button: string): Promise<void> => {
+      await form.getByRole('button', { name: button }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByText('All UEFI variables').waitFor();
+      await dialog.getByRole('button', { name: button }).click();
+      await dialog.waitFor({ state: 'detached' });
+    };
+    const secureBoot = async (): Promise<unknown> => (await bmc.ask('GET', `${uriOf('node-1')}/SecureBoot`)).json();
+    await confirm('Turn on');
+    await form.getByRole('button', { name: 'Turn off' }).waitFor();
+    expect(await secureBoot()).toMatchObject({ SecureBootEnable: true, SecureBootMode: 'UserMode' });
+    await confirm('Delete all keys');
+    await form.getByText('Setup: no keys are enrolled').waitFor();
+    expect(await secureBoot()).toMatchObject({ SecureBootEnable: false, SecureBootMode: 'SetupMode' });
     await page.context().close();
   });
 });
@@ -267,6 +324,7 @@ describe.each(['light', 'dark'] as const)('the %s theme', (colorScheme) => {
     for (const [tab, part] of [
       ['Overview', 'Settings'],
       ['Boot', 'Boot order'],
+      ['Firmware', 'Secure Boot'],
     ] as const) {
       await page.getByRole('link', { name: tab, exact: true }).click();
       await card(page, part).waitFor();

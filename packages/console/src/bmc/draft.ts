@@ -53,8 +53,9 @@ interface DraftOptions<Body> {
   readonly write: (edits: FieldValues, values: FieldValues) => object;
 }
 
-const isSame = (a: FieldValue | undefined, b: FieldValue | undefined): boolean =>
-  JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
+/** An empty field is no value. */
+const textOf = (value: FieldValue | undefined): string => JSON.stringify(value === '' ? null : (value ?? null));
+const isSame = (a: FieldValue | undefined, b: FieldValue | undefined): boolean => textOf(a) === textOf(b);
 
 /** Returns the fields that differ between the version that the user saw and the current one. */
 function conflictsOf(seen: FieldValues, current: FieldValues): readonly FieldConflict[] {

@@ -16,7 +16,7 @@ export function FactCard({ title, facts }: { readonly title: string; readonly fa
 }
 
 /** A list of facts. */
-function Facts({ facts }: { readonly facts: readonly Fact[] }) {
+export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
   return (
     <dl class="facts">
       {facts.map(([name, value]) => (

@@ -15,6 +15,7 @@ export const tabs: readonly MachineTab[] = [
     isOffered: ({ Boot }) => Boot !== undefined,
     load: () => import('./boot/index.js'),
   },
+  { path: 'firmware', label: labels.firmware, load: () => import('./firmware/index.js') },
   { path: 'media', label: mediaTexts.tab, load: () => import('./media/index.js') },
   {
     path: 'serial',

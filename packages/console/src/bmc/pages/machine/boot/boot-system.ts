@@ -24,6 +24,8 @@ export interface BootSystem {
     readonly BootNext?: string | null;
     readonly BootOptions?: Link;
     readonly BootOrder?: readonly string[];
+    /** The properties that the service can change for this machine. */
+    readonly '@Redfish.WriteableProperties'?: readonly string[];
   };
 }
 

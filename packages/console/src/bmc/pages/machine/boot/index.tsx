@@ -12,16 +12,22 @@ import { OverrideForm } from './override-form.js';
 export default function BootTab({ machine }: TabProps) {
   const resource = useResource<BootSystem>(machine['@odata.id']);
   const options = useMembers<BootOption>(resource.body?.Boot.BootOptions?.['@odata.id'] ?? null);
-  const isReadOnly = !may('ConfigureComponents');
+  const mayChange = may('ConfigureComponents');
   return (
     <Loaded resource={resource}>
       {(body) => {
+        const writeable = mayChange ? (body.Boot['@Redfish.WriteableProperties'] ?? []) : [];
         const known = options.body?.Members ?? [];
         return (
           <div class="tab-grid">
-            <OverrideForm resource={resource} body={body} options={known} isReadOnly={isReadOnly} />
+            <OverrideForm resource={resource} body={body} options={known} isReadOnly={writeable.length === 0} />
             {body.Boot.BootOrder === undefined ? null : (
-              <OrderList resource={resource} body={body} options={known} isReadOnly={isReadOnly} />
+              <OrderList
+                resource={resource}
+                body={body}
+                options={known}
+                isReadOnly={!writeable.includes('BootOrder')}
+              />
             )}
           </div>
         );

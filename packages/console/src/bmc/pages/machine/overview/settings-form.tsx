@@ -6,12 +6,14 @@ import { may } from '../../../redfish/session.js';
 import type { ResourceView } from '../../../resource.js';
 import { machineTexts as texts } from '../../../texts/en/machine.js';
 
-/** The settings. A service that cannot change one of them leaves it out. */
+/** The settings. */
 export interface Settings {
   readonly '@odata.id': string;
   readonly AssetTag?: string | null;
   readonly PowerRestorePolicy?: string;
   readonly 'PowerRestorePolicy@Redfish.AllowableValues'?: readonly string[];
+  /** The properties that the service can change for this machine. */
+  readonly '@Redfish.WriteableProperties'?: readonly string[];
 }
 
 const labels: Readonly<Record<string, string>> = {
@@ -34,13 +36,14 @@ export function SettingsForm({
     write: (edits) => edits,
   });
   const policies = body['PowerRestorePolicy@Redfish.AllowableValues'] ?? [];
-  const disabled = !may('ConfigureComponents');
+  const writeable = may('ConfigureComponents') ? (body['@Redfish.WriteableProperties'] ?? []) : [];
+  const isReadOnly = !Object.keys(labels).some((name) => writeable.includes(name));
   if (body.AssetTag === undefined && policies.length === 0) return null;
   const bind = (name: string) => ({
     label: labels[name] ?? name,
     value: String(draft.values[name] ?? ''),
     onValue: (value: string) => draft.set(name, value === '' ? null : value),
-    disabled,
+    disabled: !writeable.includes(name),
   });
   return (
     <section class="card" aria-label={texts.settings}>
@@ -54,7 +57,7 @@ export function SettingsForm({
           />
         )}
       </div>
-      {disabled ? null : (
+      {isReadOnly ? null : (
         <DraftBar draft={draft} labelOf={(name) => labels[name] ?? name} action={texts.saveSettings} />
       )}
     </section>
