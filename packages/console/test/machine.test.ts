@@ -132,6 +132,7 @@ describe('a role that may only read', () => {
     ['', 'Settings'],
     ['/boot', 'Boot order'],
     ['/firmware', 'Firmware settings'],
+    ['/storage', 'VirtIO Storage'],
   ])('gets no buttons that change the machine, at "%s"', async (tab, part) => {
     const page = await openTab('node-1', tab, 'rick');
     await card(page, part).waitFor();
@@ -252,6 +253,49 @@ describe('firmware settings', () => {
   });
 });
 
+describe('storage', () => {
+  it('gets a new volume, which is deleted after its name is typed', async () => {
+    const page = await openTab('node-1', '/storage');
+    await page.getByRole('button', { name: 'Create a volume' }).click();
+    const form = page.getByRole('dialog', { name: 'Create a volume' });
+    await form.getByLabel('Size in GiB').fill('9000000');
+    await form.getByRole('button', { name: 'Create a volume' }).click();
+    await form.getByRole('alert').waitFor();
+    await form.getByLabel('Size in GiB').fill('1.5');
+    await form.getByLabel('Name (optional)').fill('<i>scratch</i>');
+    await form.getByRole('button', { name: 'Create a volume' }).click();
+    const row = page.getByRole('row', { name: /^<i>scratch<\/i> vdb 1.5 GiB OK/ });
+    await row.waitFor();
+    await page.getByRole('row', { name: /Drive vdb/ }).waitFor();
+
+    await row.getByRole('button', { name: 'Delete' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Delete <i>scratch</i>?' });
+    await dialog.getByText('All data of the volume (1.5 GiB)').waitFor();
+    const remove = dialog.getByRole('button', { name: 'Delete' });
+    expect(await remove.isDisabled()).toBe(true);
+    await dialog.getByLabel(/^Type/).fill('<i>scratch</i>');
+    await remove.click();
+    await row.waitFor({ state: 'detached' });
+    expect((await bmc.ask('GET', `${uriOf('node-1')}/Storage/virtio/Volumes/vdb`)).status).toBe(404);
+    await page.context().close();
+  });
+});
+
+describe('network', () => {
+  it('shows the lease of a started machine, and the addresses of its management controller', async () => {
+    await reset('node-1', 'ForceOff');
+    const page = await openTab('node-1', '/network');
+    const table = card(page, 'Interfaces of the machine');
+    await table.getByText('No address known').waitFor();
+    await reset('node-1', 'On');
+    await table.getByText('10.0.1.10/8').waitFor();
+    await table.getByText('lease (DHCP)').waitFor();
+    await table.getByText('node-1.example.org').waitFor();
+    await card(page, 'Interfaces of the management controller').getByText('127.0.0.1/8').first().waitFor();
+    await page.context().close();
+  });
+});
+
 describe('a changed form', () => {
   const settings = (page: Page) => card(page, 'Settings');
   const tag = (page: Page) => settings(page).getByLabel('Asset tag');
@@ -325,9 +369,12 @@ describe.each(['light', 'dark'] as const)('the %s theme', (colorScheme) => {
       ['Overview', 'Settings'],
       ['Boot', 'Boot order'],
       ['Firmware', 'Secure Boot'],
+      ['Storage', 'VirtIO Storage'],
+      ['Network', 'Interfaces of the machine'],
     ] as const) {
       await page.getByRole('link', { name: tab, exact: true }).click();
       await card(page, part).waitFor();
+      await page.waitForFunction(() => document.querySelector('main .spinner') === null);
       expect([tab, await accessibilityFaults(page)]).toEqual([tab, []]);
       // Nothing is wider than the window.
       expect(await page.evaluate(() => document.querySelector('main')?.scrollWidth)).toBeLessThanOrEqual(width);

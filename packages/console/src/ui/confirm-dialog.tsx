@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from './button.js';
 import { Dialog } from './dialog.js';
+import { TextField } from './field.js';
 import { ErrorState, messageOf } from './states.js';
 import { texts } from './texts/en.js';
 
@@ -14,6 +15,8 @@ interface ConfirmDialogProps {
   readonly lost: readonly string[];
   /** The verb of the action, for its button: `Turn off`. */
   readonly action: string;
+  /** A name that the user types before the button works. */
+  readonly typed?: string;
   /** Further text above the buttons. */
   readonly children?: ComponentChildren;
   /** Performs the action. If it fails, the dialog shows the error and stays open. */
@@ -22,9 +25,10 @@ interface ConfirmDialogProps {
 }
 
 /** Asks before an action that loses something, and names what is lost. The focus starts at Cancel. */
-export function ConfirmDialog({ title, lost, action, children, onConfirm, onClose }: ConfirmDialogProps) {
+export function ConfirmDialog({ title, lost, action, typed = '', children, onConfirm, onClose }: ConfirmDialogProps) {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<string>();
+  const [input, setInput] = useState('');
   const confirm = async (): Promise<void> => {
     setBusy(true);
     try {
@@ -48,12 +52,20 @@ export function ConfirmDialog({ title, lost, action, children, onConfirm, onClos
         </>
       )}
       {children}
+      {typed === '' ? null : (
+        <TextField label={texts.typeName(typed)} value={input} onValue={setInput} autocomplete="off" />
+      )}
       {error === undefined ? null : <ErrorState message={error} />}
       <div class="actions">
         <Button autofocus onClick={onClose}>
           {texts.cancel}
         </Button>
-        <Button kind={lost.length === 0 ? 'primary' : 'danger'} isBusy={isBusy} onClick={() => void confirm()}>
+        <Button
+          kind={lost.length === 0 ? 'primary' : 'danger'}
+          isBusy={isBusy}
+          disabled={input !== typed}
+          onClick={() => void confirm()}
+        >
           {action}
         </Button>
       </div>

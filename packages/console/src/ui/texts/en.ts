@@ -14,6 +14,7 @@ export const texts = {
   notifications: 'Notifications',
   dismiss: (text: string) => `Dismiss: ${text}`,
   lost: 'This is lost:',
+  typeName: (name: string) => `Type “${name}” to confirm`,
   chartTable: 'Show as a table',
   chartTime: 'Time',
   noData: 'No data',

@@ -16,6 +16,8 @@ export const tabs: readonly MachineTab[] = [
     load: () => import('./boot/index.js'),
   },
   { path: 'firmware', label: labels.firmware, load: () => import('./firmware/index.js') },
+  { path: 'storage', label: labels.storage, load: () => import('./storage/index.js') },
+  { path: 'network', label: labels.network, load: () => import('./network/index.js') },
   { path: 'media', label: mediaTexts.tab, load: () => import('./media/index.js') },
   {
     path: 'serial',

@@ -1,7 +1,15 @@
 /** The English texts of the page of a machine. */
 export const machineTexts = {
   tabs: 'Parts of this machine',
-  tab: { overview: 'Overview', boot: 'Boot', firmware: 'Firmware', serial: 'Serial', json: 'JSON' },
+  tab: {
+    overview: 'Overview',
+    boot: 'Boot',
+    firmware: 'Firmware',
+    storage: 'Storage',
+    network: 'Network',
+    serial: 'Serial',
+    json: 'JSON',
+  },
   gone: 'This machine does not exist',
   goneHint: 'It was removed, or its address has an error.',
   noTab: 'This part of the machine is not available',

@@ -1,0 +1,26 @@
+/** The English texts of the tab Network. */
+export const networkTexts = {
+  interfaces: 'Interfaces of the machine',
+  addressHint: 'Addresses come from the leases of libvirt’s networks, and from the guest agent.',
+  none: 'This machine has no network interfaces',
+  manager: 'Interfaces of the management controller',
+  managerHint: 'Clients reach the management controller of this machine at these addresses.',
+  noManager: 'The management controller has no interface of its own',
+  readAgain: 'Read again',
+  mac: 'MAC address',
+  description: 'Network',
+  link: 'Link',
+  links: { LinkUp: 'Up', LinkDown: 'Down', NoLink: 'No link' } as Readonly<Record<string, string>>,
+  hostName: 'Host name',
+  addresses: 'Addresses',
+  unknown: '–',
+  origins: {
+    DHCP: 'lease (DHCP)',
+    DHCPv6: 'lease (DHCPv6)',
+    Static: 'static',
+    SLAAC: 'SLAAC',
+    IPv4LinkLocal: 'link-local',
+    LinkLocal: 'link-local',
+  } as Readonly<Record<string, string>>,
+  noAddress: 'No address known',
+};
