@@ -30,11 +30,20 @@ describe('the curl command of an action', () => {
   });
 
   it('contains no password, also not of a URL', () => {
-    const body = { Password: "old's", Attributes: { SysPassword: 'x' }, Image: 'https://user:pw@images.example/a.iso' };
+    const key = '-----BEGIN EC PRIVATE KEY-----\nMHcCAQ';
+    const body = {
+      Password: "old's",
+      CertificateString: key,
+      Oem: { ClientSecret: 'hush' },
+      Attributes: { SysPassword: 'x' },
+      Image: 'https://user:pw@rd@images.example/a.iso',
+    };
     const command = curlCommand({ method: 'POST', path: '/x', body }, { origin, hasToken: false });
-    expect(command).not.toMatch(/old|pw@|X-Auth-Token/);
+    expect(command).not.toMatch(/old|pw|rd@|MHcCAQ|hush|X-Auth-Token/);
     expect(JSON.parse(argumentsOf(command)[5] ?? '')).toEqual({
       Password: 'changed',
+      CertificateString: 'changed',
+      Oem: { ClientSecret: 'changed' },
       Attributes: { SysPassword: 'changed' },
       Image: 'https://user:changed@images.example/a.iso',
     });

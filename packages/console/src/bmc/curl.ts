@@ -15,6 +15,8 @@ interface CurlOptions {
   readonly hasToken: boolean;
 }
 
+/** Names of properties with secrets. */
+const SECRET = /password|passphrase|secret|token/i;
 const PASSWORD_MARK = '\u0001password\u0001';
 
 /** Returns the command. It contains neither a token nor a password: the shell's `$TOKEN` and `$PASSWORD` replace both. */
@@ -36,16 +38,18 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`.replaceAll(JSON.stringify(PASSWORD_MARK).slice(1, -1), `'"$PASSWORD"'`);
 }
 
-/** Returns the value with marks in place of passwords, and of passwords inside URLs. */
+/** Returns the value with marks in place of passwords, private keys, and passwords inside URLs. */
 function withoutPasswords(value: unknown): unknown {
-  if (typeof value === 'string')
-    return value.replace(/^([a-z][a-z0-9+.-]*:\/\/[^/:@]*):[^/@]*@/i, `$1:${PASSWORD_MARK}@`);
+  if (typeof value === 'string') {
+    if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(value)) return PASSWORD_MARK;
+    return value.replace(/^([a-z][a-z0-9+.-]*:\/\/[^/:@]*):[^/]*@/i, `$1:${PASSWORD_MARK}@`);
+  }
   if (Array.isArray(value)) return value.map(withoutPasswords);
   if (value === null || typeof value !== 'object') return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, member]: [string, unknown]) => [
       key,
-      /password/i.test(key) && typeof member === 'string' ? PASSWORD_MARK : withoutPasswords(member),
+      SECRET.test(key) && typeof member === 'string' ? PASSWORD_MARK : withoutPasswords(member),
     ]),
   );
 }
