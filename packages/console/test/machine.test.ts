@@ -5,6 +5,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
+import { Lab, type Guest } from '../../bmc-daemon/test/e2e/lab.js';
+import { describeEndToEnd } from '../../bmc-daemon/test/e2e/prerequisites.js';
 import { logIn, startBmc, USERS, type Bmc, type User } from './harness/bmc.js';
 import { accessibilityFaults, browserFixture, takePictures } from './harness/browser.js';
 
@@ -376,13 +378,75 @@ describe.each(['light', 'dark'] as const)('the %s theme', (colorScheme) => {
       await card(page, part).waitFor();
       await page.waitForFunction(() => document.querySelector('main .spinner') === null);
       expect([tab, await accessibilityFaults(page)]).toEqual([tab, []]);
-      // Nothing is wider than the window.
+      // The open tab is visible, and nothing is wider than the window.
+      const { x = -1, width: size = 0 } = (await page.locator('.tabs [aria-current]').boundingBox()) ?? {};
+      expect([x >= 0, x + size <= width]).toEqual([true, true]);
       expect(await page.evaluate(() => document.querySelector('main')?.scrollWidth)).toBeLessThanOrEqual(width);
       if (width === 1440 && colorScheme === 'light') await takePictures(page, `machine-${tab.toLowerCase()}`);
     }
     await page.getByText('More actions').click();
     expect(await accessibilityFaults(page)).toEqual([]);
     expect(faults).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describeEndToEnd('a guest of libvirt', () => {
+  let lab: Lab;
+  let guest: Guest;
+  beforeAll(async () => {
+    lab = await Lab.start();
+    guest = await lab.guest({ firmware: 'efi' });
+  });
+  afterAll(() => lab.stop());
+
+  it('starts with the memory, the boot device and the volume that the page set, and is forced off', async () => {
+    const { page } = await open(`${lab.bmc.address}/ui/systems/${guest.uuid}/firmware`);
+    const tab = (name: string): Promise<void> => page.getByRole('link', { name, exact: true }).click();
+    const settings = card(page, 'Firmware settings');
+    const memory = Number(await settings.getByLabel('Memory Size').inputValue());
+    await settings.getByLabel('Memory Size').fill(String(memory - 16));
+    await settings.getByRole('button', { name: 'Save for the next start' }).click();
+    await settings.getByText('Now:').waitFor();
+
+    await tab('Storage');
+    const bus = page.locator('section.card').first();
+    await bus.getByRole('button', { name: 'Create a volume' }).click();
+    const form = page.getByRole('dialog');
+    await form.getByLabel('Size in GiB').fill('0.01');
+    await form.getByLabel('Name (optional)').fill('scratch');
+    await form.getByRole('button', { name: 'Create a volume' }).click();
+    const row = page.getByRole('row', { name: /^scratch/ });
+    await row.waitFor();
+    expect(await guest.definition()).toContain('rackless-volume');
+
+    await tab('Boot');
+    const override = card(page, 'Boot override');
+    await override.getByLabel('Applies').selectOption('Once, at the next start');
+    await override.getByLabel('Boot from').selectOption('Disk');
+    await override.getByRole('button', { name: 'Set the override' }).click();
+    await card(page, 'Boot order').getByText('The next start uses the boot override.').waitFor();
+    await header(page).getByRole('button', { name: 'Start', exact: true }).click();
+    await header(page).getByText('On', { exact: true }).waitFor();
+    expect(await guest.boots()).toContain('label=DISK');
+    // The start used the override.
+    await card(page, 'Boot order').getByText('The next start uses').waitFor({ state: 'detached' });
+    await tab('Firmware');
+    await settings.getByLabel('Memory Size').waitFor();
+    expect(await settings.getByText('Now:').count()).toBe(0);
+    expect(await guest.definition()).toContain(`<currentMemory unit='KiB'>${(memory - 16) * 1024}<`);
+
+    await page.getByText('More actions').click();
+    await header(page).getByRole('button', { name: 'Force off' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Force off' }).click();
+    await header(page).getByText('Off', { exact: true }).waitFor();
+    expect(await guest.state()).toBe('shut off');
+    await tab('Storage');
+    await row.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByLabel(/^Type/).fill('scratch');
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await row.waitFor({ state: 'detached' });
+    expect(await guest.definition()).not.toContain('rackless-volume');
     await page.context().close();
   });
 });

@@ -1,4 +1,5 @@
 /** Tabs that are links: each tab has an address, so that it can be bookmarked and reloaded. */
+import { useEffect, useRef } from 'preact/hooks';
 import { hrefOf } from './router.js';
 
 /** A tab. */
@@ -18,8 +19,13 @@ export function Tabs({
   readonly tabs: readonly Tab[];
   readonly current: string;
 }) {
+  const nav = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // On a narrow window, the open tab may be outside the visible part.
+    nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [current]);
   return (
-    <nav class="tabs" aria-label={label}>
+    <nav class="tabs" aria-label={label} ref={nav}>
       {tabs.map((tab) => (
         <a key={tab.path} href={hrefOf(tab.path)} aria-current={tab.path === current ? 'page' : undefined}>
           {tab.label}

@@ -26,7 +26,12 @@ export interface NetworkInterface {
 /** The columns. */
 export const interfaceColumns: readonly Column<NetworkInterface>[] = [
   { id: 'mac', title: texts.mac, render: ({ MACAddress, Id }) => <code>{MACAddress ?? Id}</code>, isRowHeader: true },
-  { id: 'network', title: texts.description, render: ({ Description = texts.unknown }) => Description },
+  {
+    id: 'addresses',
+    title: texts.addresses,
+    render: ({ IPv4Addresses = [], IPv6Addresses = [] }) => <Addresses all={[...IPv4Addresses, ...IPv6Addresses]} />,
+  },
+  { id: 'network', title: texts.description, render: ({ Description = texts.unknown }) => Description, class: 'wide' },
   {
     id: 'link',
     title: texts.link,
@@ -34,11 +39,11 @@ export const interfaceColumns: readonly Column<NetworkInterface>[] = [
       <Badge kind={status === 'LinkUp' ? 'good' : 'neutral'}>{texts.links[status ?? ''] ?? texts.unknown}</Badge>
     ),
   },
-  { id: 'host', title: texts.hostName, render: ({ HostName, FQDN }) => FQDN ?? HostName ?? texts.unknown },
   {
-    id: 'addresses',
-    title: texts.addresses,
-    render: ({ IPv4Addresses = [], IPv6Addresses = [] }) => <Addresses all={[...IPv4Addresses, ...IPv6Addresses]} />,
+    id: 'host',
+    title: texts.hostName,
+    render: ({ HostName, FQDN }) => FQDN ?? HostName ?? texts.unknown,
+    class: 'wide',
   },
 ];
 

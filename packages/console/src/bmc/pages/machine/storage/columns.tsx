@@ -23,7 +23,7 @@ export interface Drive extends Unit {
 export type Volume = Unit;
 
 const name: Column<Unit> = { id: 'name', title: texts.name, render: ({ Name }) => Name, isRowHeader: true };
-const id: Column<Unit> = { id: 'id', title: texts.id, render: ({ Id }) => <code>{Id}</code> };
+const id: Column<Unit> = { id: 'id', title: texts.id, render: ({ Id }) => <code>{Id}</code>, class: 'wide' };
 const size: Column<Unit> = {
   id: 'size',
   title: texts.size,
@@ -41,7 +41,7 @@ export const driveColumns: readonly Column<Drive>[] = [
   name,
   id,
   size,
-  { id: 'serial', title: texts.serial, render: ({ SerialNumber }) => SerialNumber ?? texts.unknown },
+  { id: 'serial', title: texts.serial, render: ({ SerialNumber }) => SerialNumber ?? texts.unknown, class: 'wide' },
   state,
 ];
 
