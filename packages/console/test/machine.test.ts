@@ -337,6 +337,16 @@ describe('a changed form', () => {
     await page.context().close();
   });
 
+  it('names the values of a boot override as its fields do', async () => {
+    await change('node-1', { Boot: { BootSourceOverrideTarget: 'Hdd', BootSourceOverrideEnabled: 'Once' } });
+    const page = await openTab('node-1', '/boot');
+    const form = card(page, 'Boot override');
+    await form.getByLabel('Boot from').selectOption('CD or virtual media');
+    await change('node-1', { Boot: { BootSourceOverrideTarget: 'Pxe' } });
+    await form.getByText('Boot from: Disk → Network (PXE). Your input: CD or virtual media.').waitFor();
+    await page.context().close();
+  });
+
   it('keeps the input over a change that arrives together with the request', async () => {
     await change('node-3', { AssetTag: 'old' });
     const page = await openTab('node-3');

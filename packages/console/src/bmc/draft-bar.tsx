@@ -9,12 +9,14 @@ interface DraftBarProps {
   readonly draft: Draft;
   /** Returns the label of a field. */
   readonly labelOf: (name: string) => string;
+  /** Returns the text of a value. Default: the value itself. */
+  readonly textOf?: (value: FieldValue) => string;
   /** The text of the button that saves. */
   readonly action: string;
 }
 
 /** Shows conflicts and errors of a form, and saves it. */
-export function DraftBar({ draft, labelOf, action }: DraftBarProps) {
+export function DraftBar({ draft, labelOf, textOf = valueText, action }: DraftBarProps) {
   const { conflicts, error, isChanged, isBusy } = draft;
   return (
     <div class="draft-bar">
@@ -25,8 +27,8 @@ export function DraftBar({ draft, labelOf, action }: DraftBarProps) {
             <ul class="changes">
               {conflicts.map(({ name, before, now }) => (
                 <li key={name}>
-                  {texts.change(labelOf(name), valueText(before), valueText(now))}
-                  {name in draft.edits ? <> {texts.yours(valueText(draft.values[name] ?? null))}</> : null}
+                  {texts.change(labelOf(name), textOf(before), textOf(now))}
+                  {name in draft.edits ? <> {texts.yours(textOf(draft.values[name] ?? null))}</> : null}
                 </li>
               ))}
             </ul>
@@ -56,7 +58,7 @@ export function DraftBar({ draft, labelOf, action }: DraftBarProps) {
 }
 
 /** Returns a value as text. */
-function valueText(value: FieldValue): string {
+export function valueText(value: FieldValue): string {
   if (value === null || value === '') return texts.none;
   return Array.isArray(value) ? value.join(', ') : String(value);
 }

@@ -22,6 +22,8 @@ const needsPower = new Set([
   ...['GracefulShutdown', 'GracefulRestart', 'ForceRestart', 'PowerCycle', 'FullPowerCycle'],
   ...['Pause', 'Resume', 'Suspend', 'Nmi', 'ForceOff'],
 ]);
+/** The actions that do not let the guest shut down. */
+const dangerous = new Set(['ForceRestart', 'PowerCycle', 'FullPowerCycle', 'ForceOff', 'Nmi']);
 const needsOff = new Set(['On', 'ForceOn']);
 
 const isOffered = (type: string, state: Machine['PowerState'] | undefined): boolean => {
@@ -124,7 +126,7 @@ function ActionMenu({
         {types.map((type) => (
           <Button
             key={type}
-            kind={type.startsWith('Force') && type !== 'ForceOn' ? 'danger' : 'quiet'}
+            kind={dangerous.has(type) ? 'danger' : 'quiet'}
             onClick={() => {
               close();
               onChoose(type);

@@ -65,6 +65,6 @@ export const resets: Readonly<Record<string, ResetTexts>> = {
 /** The other texts of power actions. */
 export const powerTexts = {
   more: 'More actions',
-  done: (label: string, name: string) => `${label}: ${name} accepted it.`,
+  done: (label: string, name: string) => `${name} accepted “${label}”.`,
   failed: (label: string, reason: string) => `${label} failed. ${reason}`,
 };

@@ -1,6 +1,6 @@
 /** The form of the boot override. */
 import { SelectField, TextField, type Option } from '../../../../ui/field.js';
-import { DraftBar } from '../../../draft-bar.js';
+import { DraftBar, valueText } from '../../../draft-bar.js';
 import { useDraft, type FieldValues } from '../../../draft.js';
 import { bootTexts as texts } from '../../../texts/en/boot.js';
 import type { BootFormProps, BootOption, BootSystem } from './boot-system.js';
@@ -50,6 +50,9 @@ function overrideChange(edits: FieldValues, values: FieldValues): object {
   return { Boot: Object.fromEntries(Object.entries(sent).filter(([name]) => !unused.includes(name))) };
 }
 
+/** The texts of all values that the service allows. */
+const valueNames = { ...texts.targets, ...texts.enabledValues, ...texts.modes };
+
 type Choice = 'BootSourceOverrideEnabled' | 'BootSourceOverrideTarget' | 'BootSourceOverrideMode';
 
 /** The entry of a field without a value. */
@@ -98,7 +101,12 @@ export function OverrideForm({ resource, body, options, isReadOnly }: BootFormPr
         )}
       </div>
       {isReadOnly ? null : (
-        <DraftBar draft={draft} labelOf={(name) => labels[name] ?? name} action={texts.saveOverride} />
+        <DraftBar
+          draft={draft}
+          labelOf={(name) => labels[name] ?? name}
+          textOf={(value) => valueNames[String(value)] ?? valueText(value)}
+          action={texts.saveOverride}
+        />
       )}
     </section>
   );
