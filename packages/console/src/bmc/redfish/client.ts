@@ -82,6 +82,8 @@ interface Collection<Member> {
 interface MembersOptions {
   /** Properties: `['Id', 'Boot/BootOrder']`. Default: all. */
   readonly select?: readonly string[];
+  /** `ChassisType eq 'Enclosure'`. Default: all members. */
+  readonly filter?: string | undefined;
   /** Members of each page. Default: 100. */
   readonly pageSize?: number;
   readonly signal?: AbortSignal;
@@ -90,10 +92,11 @@ interface MembersOptions {
 /** Reads the members of a collection with their properties, page by page. */
 export async function* members<Member>(
   path: string,
-  { select, pageSize = 100, signal }: MembersOptions = {},
+  { select, filter, pageSize = 100, signal }: MembersOptions = {},
 ): AsyncGenerator<readonly Member[]> {
   const selected = select?.map((property) => `Members/${property}`).join(',');
-  const first = `${path}?$expand=.($levels=1)&$top=${pageSize}`;
+  const filtered = filter === undefined ? '' : `&$filter=${encodeURIComponent(filter)}`;
+  const first = `${path}?$expand=.($levels=1)&$top=${pageSize}${filtered}`;
   let next: string | undefined = selected === undefined ? first : `${first}&$select=${selected}`;
   while (next !== undefined) {
     const page: Collection<Member> = await get(next, signal);

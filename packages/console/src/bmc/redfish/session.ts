@@ -60,6 +60,8 @@ const tabs = new BroadcastChannel('rackless.session');
 
 /** Returns the token for requests; null: none is needed, or nobody has logged in. */
 export const token = (): string | null => session?.token ?? null;
+/** Returns the URI of the session of this console; null: there is none. */
+export const sessionUri = (): string | null => session?.uri ?? null;
 
 /** Finds out whether a log-in is needed, and takes over the session of a reloaded page or of another tab. */
 export async function startSession(): Promise<void> {

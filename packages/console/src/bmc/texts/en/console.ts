@@ -21,5 +21,14 @@ export const consoleTexts = {
   notLive: 'Connecting …',
   starting: 'Connecting to the service …',
   startFailed: 'The service cannot be reached',
-  pages: { machines: 'Machines' },
+  pages: {
+    machines: 'Machines',
+    tasks: 'Tasks',
+    hosts: 'Hosts',
+    accounts: 'Accounts',
+    sessions: 'Sessions',
+    certificates: 'Certificates',
+    subscriptions: 'Subscriptions',
+  },
+  administration: 'Administration',
 };

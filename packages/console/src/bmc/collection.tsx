@@ -1,0 +1,140 @@
+/** Collections of resources, and the page that shows one as a table. */
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useCallback, useEffect } from 'preact/hooks';
+import { PageHeader } from '../ui/frame/shell.js';
+import { EmptyState, ErrorState, Loading, messageOf } from '../ui/states.js';
+import { compareNames, type Column, type Sorting } from '../ui/table/columns.js';
+import { Table } from '../ui/table/table.js';
+import { members } from './redfish/client.js';
+import { onConnect, onEvents } from './redfish/event-stream.js';
+
+/** A member of a collection. */
+export interface Member {
+  readonly '@odata.id': string;
+}
+
+/** The members of a collection in a component. */
+export interface MembersView<Row> {
+  /** null: not read yet. */
+  readonly rows: readonly Row[] | null;
+  readonly error: unknown;
+  /** Reads the members again. */
+  readonly reload: () => Promise<void>;
+}
+
+/** Events arrive in groups. The collection is read once for the events of this time. */
+const COLLECT_MS = 300;
+
+/** Options of {@link useMembers}. */
+interface MembersOptions {
+  /** Also reads again after each such time in milliseconds, for resources without events. */
+  readonly pollMs?: number;
+  /** A `$filter` of Redfish. */
+  readonly filter?: string;
+}
+
+/** Reads a collection with its members, and reads it again after events of the collection or a member. */
+export function useMembers<Row extends Member>(
+  path: string,
+  { pollMs, filter }: MembersOptions = {},
+): MembersView<Row> {
+  const state = useSignal<Omit<MembersView<Row>, 'reload'>>({ rows: null, error: null });
+  const wanted = useSignal(0);
+  const reload = useCallback(async () => {
+    const number = (wanted.value += 1);
+    let next: Omit<MembersView<Row>, 'reload'>;
+    try {
+      const rows: Row[] = [];
+      for await (const page of members<Row>(path, { filter })) rows.push(...page.filter(isReadable));
+      next = { rows, error: null };
+    } catch (error) {
+      next = { ...state.peek(), error };
+    }
+    // A later request may have been answered first.
+    if (number === wanted.peek()) state.value = next;
+  }, [path, filter]);
+  useEffect(() => {
+    void reload();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const soon = (): void => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        void reload();
+      }, COLLECT_MS);
+    };
+    const poll = pollMs === undefined ? undefined : setInterval(() => void reload(), pollMs);
+    const stops = [
+      onConnect(soon),
+      onEvents((events) => {
+        if (events.some(({ OriginOfCondition: origin }) => origin?.['@odata.id'].startsWith(path) === true)) soon();
+      }),
+    ];
+    return () => {
+      clearTimeout(timer);
+      clearInterval(poll);
+      for (const stop of stops) stop();
+    };
+  }, [reload, pollMs]);
+  return { ...state.value, reload };
+}
+
+/** Returns whether the service expanded a member. It sends a link and a message if the role may not read the member. */
+const isReadable = (member: Member): boolean => '@odata.type' in member;
+
+/** Properties of `CollectionPage`. */
+interface CollectionPageProps<Row> {
+  readonly title: string;
+  readonly subtitle?: ComponentChildren;
+  /** Buttons in the header. */
+  readonly actions?: ComponentChildren;
+  readonly columns: readonly Column<Row>[];
+  /** The first order of the rows. */
+  readonly sorting: Sorting;
+  readonly view: MembersView<Row>;
+  /** Selects the rows. Default: all. */
+  readonly isShown?: (row: Row) => boolean;
+  /** The text without rows. */
+  readonly empty: string;
+  readonly emptyHint?: string;
+  /** Notes above the table, and dialogs. */
+  readonly children?: ComponentChildren;
+}
+
+/** A page with the members of a collection in a table. */
+export function CollectionPage<Row extends Member>(props: CollectionPageProps<Row>) {
+  const { title, subtitle, actions, columns, view, isShown = () => true, empty, emptyHint, children } = props;
+  const sorting = useSignal(props.sorting);
+  const rows = view.rows?.filter(isShown) ?? null;
+  return (
+    <>
+      <PageHeader title={title} subtitle={subtitle} actions={actions} />
+      {children}
+      {view.error === null ? null : <ErrorState message={messageOf(view.error)} onRetry={() => void view.reload()} />}
+      {rows === null ? (
+        view.error === null ? (
+          <Loading />
+        ) : null
+      ) : rows.length === 0 ? (
+        <EmptyState title={empty}>{emptyHint}</EmptyState>
+      ) : (
+        <Table
+          label={title}
+          columns={columns}
+          rows={rows}
+          keyOf={(row) => row['@odata.id']}
+          sorting={sorting.value}
+          onSort={(next) => {
+            sorting.value = next;
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+/** Compares two rows by a text, in natural order. An absent text comes first. */
+export const byText =
+  <Row,>(textOf: (row: Row) => string | null | undefined) =>
+  (a: Row, b: Row): number =>
+    compareNames(textOf(a) ?? '', textOf(b) ?? '');

@@ -1,0 +1,129 @@
+/** The certificate of the service: its facts, its replacement, and signing requests. */
+import { useSignal } from '@preact/signals';
+import { Button } from '../../../ui/button.js';
+import { formatTime } from '../../../ui/format.js';
+import { PageHeader } from '../../../ui/frame/shell.js';
+import { Badge, EmptyState, ErrorState, Loading, messageOf } from '../../../ui/states.js';
+import { may } from '../../redfish/session.js';
+import { useResource } from '../../resource.js';
+import { certificatesTexts as texts } from '../../texts/en/certificates.js';
+import { ReplaceDialog, RequestDialog } from './request-dialog.js';
+
+/** A CertificateLocations of Redfish. */
+interface Locations {
+  readonly Links?: { readonly Certificates?: readonly { readonly '@odata.id': string }[] };
+}
+
+/** Names of a Certificate of Redfish. */
+interface CertificateName {
+  readonly CommonName?: string | null;
+  readonly Organization?: string | null;
+  readonly AlternativeNames?: readonly string[];
+}
+
+/** A Certificate of Redfish. */
+interface Certificate {
+  readonly CertificateUsageTypes?: readonly string[];
+  readonly Subject?: CertificateName;
+  readonly Issuer?: CertificateName;
+  readonly ValidNotBefore: string;
+  readonly ValidNotAfter: string;
+  readonly SerialNumber?: string;
+  readonly Fingerprint?: string;
+}
+
+const DAY_MS = 86_400_000;
+/** The page warns for so many days before the end. */
+const WARN_DAYS = 30;
+
+const isWebCertificate = (uri: string): boolean => uri.includes('/NetworkProtocol/HTTPS/');
+
+/** The page. */
+export default function CertificatesPage() {
+  const { body, error, reload } = useResource<Locations>('/redfish/v1/CertificateService/CertificateLocations');
+  if (error !== null) return <ErrorState message={messageOf(error)} onRetry={() => void reload()} />;
+  const links = body?.Links?.Certificates?.map((link) => link['@odata.id']);
+  // The managers of all machines show the same certificate.
+  const [web] = links?.filter(isWebCertificate) ?? [];
+  const uris = links?.filter((uri) => uri === web || !isWebCertificate(uri));
+  return (
+    <>
+      <PageHeader title={texts.title} />
+      {uris === undefined ? (
+        <Loading />
+      ) : uris.length === 0 ? (
+        <EmptyState title={texts.empty}>{texts.emptyHint}</EmptyState>
+      ) : (
+        <div class="stack">
+          {uris.map((uri) => (
+            <CertificateCard key={uri} uri={uri} />
+          ))}
+        </div>
+      )}
+    </>
+  );
+}
+
+function CertificateCard({ uri }: { readonly uri: string }) {
+  const { body, error, reload } = useResource<Certificate>(uri);
+  const dialog = useSignal<'replace' | 'request' | null>(null);
+  if (error !== null) return <ErrorState message={messageOf(error)} onRetry={() => void reload()} />;
+  if (body === null) return <Loading />;
+  const isWeb = body.CertificateUsageTypes?.includes('Web') === true;
+  const close = (): void => {
+    dialog.value = null;
+  };
+  return (
+    <section class="card stack" aria-label={isWeb ? texts.web : texts.other}>
+      <div class="row">
+        <h2 class="grow">{isWeb ? texts.web : texts.other}</h2>
+        <Validity end={body.ValidNotAfter} />
+      </div>
+      <Facts certificate={body} />
+      {isWeb && may('ConfigureManager') ? (
+        <div class="row">
+          <Button onClick={() => (dialog.value = 'replace')}>{texts.replace}</Button>
+          <Button onClick={() => (dialog.value = 'request')}>{texts.request}</Button>
+        </div>
+      ) : null}
+      {dialog.value === 'replace' ? <ReplaceDialog uri={uri} onSaved={reload} onClose={close} /> : null}
+      {dialog.value === 'request' ? <RequestDialog uri={uri} onClose={close} /> : null}
+    </section>
+  );
+}
+
+/** How long a certificate is still valid. */
+function Validity({ end }: { readonly end: string }) {
+  const days = Math.floor((Date.parse(end) - Date.now()) / DAY_MS);
+  if (days < 0) return <Badge kind="bad">{texts.expired}</Badge>;
+  return days < WARN_DAYS ? (
+    <Badge kind="warn">{texts.ending(days)}</Badge>
+  ) : (
+    <Badge kind="good">{texts.valid(days)}</Badge>
+  );
+}
+
+function Facts({ certificate }: { readonly certificate: Certificate }) {
+  const { Subject, Issuer, ValidNotBefore, ValidNotAfter, SerialNumber, Fingerprint } = certificate;
+  const nameOf = (name: CertificateName | undefined): string =>
+    [name?.CommonName, name?.Organization].filter((part) => part !== undefined && part !== null).join(', ');
+  const facts: readonly (readonly [string, string])[] = [
+    [texts.subject, nameOf(Subject)],
+    [texts.names, Subject?.AlternativeNames?.join(', ') ?? ''],
+    [texts.issuer, nameOf(Issuer)],
+    [texts.begins, formatTime(ValidNotBefore)],
+    [texts.ends, formatTime(ValidNotAfter)],
+    [texts.serial, SerialNumber ?? ''],
+    [texts.fingerprint, Fingerprint ?? ''],
+  ];
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value === '' ? '–' : value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
