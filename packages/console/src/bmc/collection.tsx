@@ -15,7 +15,7 @@ export interface Member {
 }
 
 /** The members of a collection in a component. */
-export interface MembersView<Row> {
+interface MembersView<Row> {
   /** null: not read yet. */
   readonly rows: readonly Row[] | null;
   readonly error: unknown;
