@@ -1,7 +1,7 @@
 /** The screens of real guests over WebSockets. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { WebSocket } from 'ws';
 import { once } from 'node:events';
 import { openListener, type Listener } from '@rackless/daemon/network/listener.js';
@@ -14,7 +14,8 @@ import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { resources, webSockets, type AllServices } from '../../src/features.js';
 import { TestHost, type Guest } from '../libvirt-driver/host.js';
 import { stateInMemory, testServices } from '../support/services.js';
-import { VncViewer, type Picture } from './vnc-viewer.js';
+import { CURSOR, difference, litShare, screenshot, type Picture } from './pictures.js';
+import { VncViewer } from './vnc-viewer.js';
 
 const PASSWORD = 'secret words';
 
@@ -100,45 +101,13 @@ async function started(graphics: string): Promise<Guest> {
   return guest;
 }
 
-/** Returns the picture that QEMU itself writes, in the viewer's format. */
-async function screenshot(guest: Guest): Promise<Picture> {
-  const file = host.file('screen.ppm');
-  await host.virsh('qemu-monitor-command', guest.name, '--hmp', `screendump ${file}`);
-  const bytes = await readFile(file);
-  const head = /^P6\s+(\d+)\s+(\d+)\s+255\s/.exec(bytes.subarray(0, 40).toString('latin1'));
-  if (head === null) throw new Error('the screenshot is no PPM');
-  const [width, height] = [Number(head[1]), Number(head[2])];
-  const colors = bytes.subarray(head[0].length);
-  const pixels = Buffer.alloc(width * height * 4);
-  for (let index = 0; index < width * height; index += 1) {
-    const [red = 0, green = 0, blue = 0] = colors.subarray(index * 3, index * 3 + 3);
-    pixels.set([blue, green, red, 0], index * 4);
-  }
-  return { width, height, pixels };
-}
-
-/** Returns the share of pixels that differ. */
-function difference(left: Picture, right: Picture): number {
-  if (left.width !== right.width || left.height !== right.height) return 1;
-  let differing = 0;
-  for (let at = 0; at < left.pixels.length; at += 4) {
-    // The fourth byte has no meaning.
-    if (((left.pixels.readUInt32LE(at) ^ right.pixels.readUInt32LE(at)) & 0xffffff) !== 0) differing += 1;
-  }
-  return (differing * 4) / left.pixels.length;
-}
-
-/** More than the share of a blinking cursor, and less than that of a line of text. */
-const CURSOR = 0.001;
-
-const litShare = ({ pixels }: Picture) => pixels.filter((byte) => byte > 100).length / pixels.length;
-
 /** Waits until the screen shows the text of the firmware, as QEMU's own screenshot does, ten times. */
 async function untilSame(viewer: VncViewer, guest: Guest): Promise<Picture> {
   let previous = await viewer.picture();
   for (let same = 0; same < 10;) {
     const picture = await viewer.picture();
-    const isSame = difference(picture, previous) < CURSOR && difference(picture, await screenshot(guest)) < CURSOR;
+    const isSame =
+      difference(picture, previous) < CURSOR && difference(picture, await screenshot(host, guest)) < CURSOR;
     same = isSame && litShare(picture) > CURSOR ? same + 1 : 0;
     previous = picture;
   }

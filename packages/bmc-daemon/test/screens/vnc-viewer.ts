@@ -1,13 +1,7 @@
 /** A small VNC viewer over a WebSocket (RFC 6143): it reads pictures and presses keys. */
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
-
-/** A picture with four bytes for each pixel: blue, green, red, unused. */
-export interface Picture {
-  readonly width: number;
-  readonly height: number;
-  readonly pixels: Buffer;
-}
+import type { Picture } from './pictures.js';
 
 const FORMAT_32_BIT = Buffer.from([32, 24, 0, 1, 0, 255, 0, 255, 0, 255, 16, 8, 0, 0, 0, 0]);
 

@@ -1,6 +1,7 @@
 /** The tabs of a machine's page. Each tab is one folder here, and one line in this list. */
 import { may } from '../../redfish/session.js';
 import { machineTexts } from '../../texts/en/machine.js';
+import { screenTexts } from '../../texts/en/screen.js';
 import { mediaTexts } from '../../texts/en/media.js';
 import type { MachineTab } from './tab.js';
 
@@ -19,6 +20,7 @@ export const tabs: readonly MachineTab[] = [
   { path: 'storage', label: labels.storage, load: () => import('./storage/index.js') },
   { path: 'network', label: labels.network, load: () => import('./network/index.js') },
   { path: 'media', label: mediaTexts.tab, load: () => import('./media/index.js') },
+  { path: 'screen', label: screenTexts.tab, load: () => import('./screen/index.js') },
   {
     path: 'serial',
     label: labels.serial,

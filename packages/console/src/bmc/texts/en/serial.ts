@@ -2,10 +2,6 @@
 export const serialTexts = {
   terminal: 'Serial console',
   tools: 'Tools of the serial console',
-  connecting: 'Connecting …',
-  lost: (seconds: number) => `The connection is lost. Next attempt in ${seconds} s.`,
-  connectNow: 'Connect now',
-  connectAgain: 'Connect again',
   absent: 'This machine has no serial port that a client can use.',
   state: (state: string) =>
     ({ open: 'Connected', closed: 'Waiting', taken: 'In use', absent: 'No console' })[state] ?? state,

@@ -19,12 +19,3 @@ export async function readBootLog(machine: string): Promise<Blob | null> {
   const response = await openStream(uri, { signal: AbortSignal.timeout(60_000) });
   return await response.blob();
 }
-
-/** Saves a file through the browser. */
-export function saveFile(name: string, content: Blob): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(content);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-}

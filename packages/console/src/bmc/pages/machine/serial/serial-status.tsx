@@ -1,6 +1,7 @@
 /** The state of a serial console: the connection, the machine, and who may type. */
 import { Button } from '../../../../ui/button.js';
 import { Badge, Notice } from '../../../../ui/states.js';
+import { LinkNotice } from '../../../link-notice.js';
 import { serialTexts as texts } from '../../../texts/en/serial.js';
 import type { KeyboardState, SerialLink } from './serial-link.js';
 
@@ -8,32 +9,14 @@ import type { KeyboardState, SerialLink } from './serial-link.js';
 export function SerialStatus({ link, dropped }: { readonly link: SerialLink; readonly dropped: string | null }) {
   return (
     <div role="status">
-      <Connection link={link} />
+      {link.connection.state.value.kind === 'open' ? (
+        <OpenConnection link={link} />
+      ) : (
+        <LinkNotice link={link.connection} />
+      )}
       {dropped === null ? null : <Notice kind="warn">{dropped}</Notice>}
     </div>
   );
-}
-
-function Connection({ link }: { readonly link: SerialLink }) {
-  const state = link.state.value;
-  switch (state.kind) {
-    case 'connecting':
-      return <Notice>{texts.connecting}</Notice>;
-    case 'lost':
-      return (
-        <Notice kind="warn">
-          {texts.lost(state.retrySeconds)} <Button onClick={() => link.connect()}>{texts.connectNow}</Button>
-        </Notice>
-      );
-    case 'ended':
-      return (
-        <Notice kind="bad">
-          {state.reason} <Button onClick={() => link.connect()}>{texts.connectAgain}</Button>
-        </Notice>
-      );
-    case 'open':
-      return <OpenConnection link={link} />;
-  }
 }
 
 function OpenConnection({ link }: { readonly link: SerialLink }) {

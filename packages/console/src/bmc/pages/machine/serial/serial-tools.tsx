@@ -2,12 +2,13 @@
 import { useSignal } from '@preact/signals';
 import { Button } from '../../../../ui/button.js';
 import { copyText } from '../../../../ui/copy.js';
+import { saveFile } from '../../../../ui/download.js';
 import { messageOf } from '../../../../ui/states.js';
 import { showToast } from '../../../../ui/frame/toast.js';
 import { RedfishFailure } from '../../../redfish/wire.js';
 import { serialTexts as texts } from '../../../texts/en/serial.js';
 import type { SerialLink } from './serial-link.js';
-import { readBootLog, saveFile } from './serial-log.js';
+import { readBootLog } from './serial-log.js';
 import type { SerialTerminal } from './terminal.js';
 
 /** A connected terminal. */
@@ -29,7 +30,7 @@ export function SerialTools({ machine, name, opened: { terminal, link } }: Tools
   const isLoading = useSignal(false);
   const isReader = useSignal(false);
   const { columns, rows } = terminal.size;
-  const isOpen = link.state.value.kind === 'open';
+  const isOpen = link.connection.state.value.kind === 'open';
   const mayType = isOpen && (link.keyboard.value.yours || link.keyboard.value.holder === null);
 
   const download = async (): Promise<void> => {

@@ -1,0 +1,45 @@
+/** Keys by their X11 keysym and their place on the keyboard, and combinations that browsers keep for themselves. */
+
+/** A key. */
+export interface Key {
+  readonly keysym: number;
+  /** As in `KeyboardEvent.code`. QEMU uses it, unless the machine has a keyboard layout of its own. */
+  readonly code: string;
+}
+
+/** Keys without a character. */
+export const keys = {
+  Shift: { keysym: 0xffe1, code: 'ShiftLeft' },
+  Ctrl: { keysym: 0xffe3, code: 'ControlLeft' },
+  Alt: { keysym: 0xffe9, code: 'AltLeft' },
+  AltGr: { keysym: 0xfe03, code: 'AltRight' },
+  Win: { keysym: 0xffeb, code: 'MetaLeft' },
+  Esc: { keysym: 0xff1b, code: 'Escape' },
+  Tab: { keysym: 0xff09, code: 'Tab' },
+  Enter: { keysym: 0xff0d, code: 'Enter' },
+  Space: { keysym: 0x20, code: 'Space' },
+  Backspace: { keysym: 0xff08, code: 'Backspace' },
+  Del: { keysym: 0xffff, code: 'Delete' },
+  Print: { keysym: 0xff61, code: 'PrintScreen' },
+} as const satisfies Readonly<Record<string, Key>>;
+
+const functionKey = (number: number): Key => ({ keysym: 0xffbd + number, code: `F${number}` });
+const functionKeys = Array.from({ length: 12 }, (_none, index) => index + 1);
+
+/** Ctrl+Alt+Del. */
+export const ctrlAltDelete: readonly Key[] = [keys.Ctrl, keys.Alt, keys.Del];
+
+/** Combinations by their names. */
+export const combinations: ReadonlyMap<string, readonly Key[]> = new Map<string, readonly Key[]>([
+  ['Esc', [keys.Esc]],
+  ['Tab', [keys.Tab]],
+  ['Win', [keys.Win]],
+  ['Print', [keys.Print]],
+  ['Alt+Tab', [keys.Alt, keys.Tab]],
+  ['Ctrl+Esc', [keys.Ctrl, keys.Esc]],
+  ['Alt+Print', [keys.Alt, keys.Print]],
+  ['Ctrl+Alt+Backspace', [keys.Ctrl, keys.Alt, keys.Backspace]],
+  ...functionKeys.map((number) => [`F${number}`, [functionKey(number)]] as const),
+  ['Alt+F4', [keys.Alt, functionKey(4)]],
+  ...functionKeys.map((number) => [`Ctrl+Alt+F${number}`, [keys.Ctrl, keys.Alt, functionKey(number)]] as const),
+]);

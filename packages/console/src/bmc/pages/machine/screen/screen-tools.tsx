@@ -1,0 +1,86 @@
+/** The tools of a screen: keys, paste, screenshot, size. */
+import { useSignal } from '@preact/signals';
+import type { RefObject } from 'preact';
+import { Button } from '../../../../ui/button.js';
+import { saveFile } from '../../../../ui/download.js';
+import { Select } from '../../../../ui/field.js';
+import { showToast } from '../../../../ui/frame/toast.js';
+import { Badge } from '../../../../ui/states.js';
+import { screenTexts as texts } from '../../../texts/en/screen.js';
+import { combinations, ctrlAltDelete } from './keys.js';
+import { PasteDialog } from './paste-dialog.js';
+import type { VncScreen } from './vnc-screen.js';
+
+interface ToolsProps {
+  /** The machine's name. */
+  readonly name: string;
+  readonly screen: VncScreen;
+  readonly mayType: boolean;
+  /** The element with the picture. */
+  readonly picture: RefObject<HTMLElement | null>;
+}
+
+/** The tools. */
+export function ScreenTools({ name, screen, mayType, picture }: ToolsProps) {
+  const isOpen = screen.link.state.value.kind === 'open';
+  const saveScreenshot = async (): Promise<void> => {
+    const file = await screen.screenshot();
+    if (file !== null) saveFile(`${name}-screen.png`, file);
+  };
+  const showFullScreen = async (): Promise<void> => {
+    try {
+      await picture.current?.requestFullscreen();
+      screen.focus();
+    } catch {
+      showToast('bad', texts.noFullScreen);
+    }
+  };
+  return (
+    <>
+      {mayType ? <KeyTools screen={screen} /> : <Badge>{texts.viewOnly}</Badge>}
+      <Button disabled={!isOpen} onClick={() => void saveScreenshot()}>
+        {texts.screenshot}
+      </Button>
+      <Button disabled={!isOpen} onClick={() => void showFullScreen()}>
+        {texts.fullScreen}
+      </Button>
+      <Button
+        title={texts.fitHint}
+        aria-pressed={screen.isFitted.value}
+        onClick={() => screen.fit(!screen.isFitted.value)}
+      >
+        {texts.fit}
+      </Button>
+    </>
+  );
+}
+
+function KeyTools({ screen }: { readonly screen: VncScreen }) {
+  const chosen = useSignal('Esc');
+  const isPasting = useSignal(false);
+  const isWatching = screen.isViewOnly.value;
+  const canType = screen.link.state.value.kind === 'open' && !isWatching;
+  return (
+    <>
+      <Button disabled={!canType} onClick={() => screen.press(ctrlAltDelete)}>
+        {texts.ctrlAltDelete}
+      </Button>
+      <Select
+        aria-label={texts.keys}
+        value={chosen.value}
+        options={[...combinations.keys()]}
+        onValue={(value) => (chosen.value = value)}
+      />
+      <Button disabled={!canType} onClick={() => screen.press(combinations.get(chosen.value) ?? [])}>
+        {texts.send}
+      </Button>
+      <Button disabled={!canType} onClick={() => (isPasting.value = true)}>
+        {texts.paste}
+      </Button>
+      <Button title={texts.watchHint} aria-pressed={isWatching} onClick={() => screen.setViewOnly(!isWatching)}>
+        {texts.watch}
+      </Button>
+      {isPasting.value ? <PasteDialog screen={screen} onClose={() => (isPasting.value = false)} /> : null}
+    </>
+  );
+}

@@ -1,0 +1,54 @@
+/** The picture of a machine's screen, with its tools. */
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { LinkNotice } from '../../../link-notice.js';
+import { screenTexts as texts } from '../../../texts/en/screen.js';
+import { ScreenTools } from './screen-tools.js';
+import { VncScreen } from './vnc-screen.js';
+
+/** Properties of {@link ScreenView}. */
+interface ScreenViewProps {
+  /** The machine's URI. */
+  readonly machine: string;
+  readonly name: string;
+  /** Whether the user's role may only watch. The service enforces it. */
+  readonly isViewOnly: boolean;
+}
+
+/** The screen. */
+export function ScreenView({ machine, name, isViewOnly }: ScreenViewProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const tools = useRef<HTMLDivElement>(null);
+  const opened = useSignal<VncScreen | null>(null);
+  useEffect(() => {
+    if (host.current === null) return;
+    const screen = new VncScreen({
+      machine,
+      parent: host.current,
+      label: texts.screen(name),
+      isViewOnly,
+      onLeave: () => tools.current?.querySelector<HTMLElement>('button:not(:disabled)')?.focus(),
+    });
+    const stop = screen.link.state.subscribe(({ kind }) => {
+      if (kind === 'open') screen.focus();
+    });
+    opened.value = screen;
+    return () => {
+      opened.value = null;
+      stop();
+      screen.close();
+    };
+  }, [machine, name, isViewOnly]);
+  return (
+    <div class="screen">
+      <div class="tools" role="toolbar" aria-label={texts.tools} ref={tools}>
+        {opened.value === null ? null : (
+          <ScreenTools name={name} screen={opened.value} mayType={!isViewOnly} picture={host} />
+        )}
+      </div>
+      <div role="status">{opened.value === null ? null : <LinkNotice link={opened.value.link} />}</div>
+      <div class="screen-picture" ref={host} />
+      <small class="quiet">{isViewOnly ? texts.viewOnlyHint : texts.leave}</small>
+    </div>
+  );
+}

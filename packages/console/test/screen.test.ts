@@ -1,0 +1,194 @@
+/** The screen of a QEMU guest in Chromium: firmware, keys, paste, several users, and losses. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { TestHost, type Guest, type GuestOptions } from '../../bmc-daemon/test/libvirt-driver/host.js';
+import {
+  CURSOR,
+  difference,
+  litShare,
+  screenshot,
+  screenText,
+  typingDisk,
+  type Picture,
+} from '../../bmc-daemon/test/screens/pictures.js';
+import { logIn, startBmc, type Bmc, type User } from './harness/bmc.js';
+import { accessibilityFaults, browserFixture, takePictures, type OpenedPage } from './harness/browser.js';
+
+const VNC = `<graphics type='vnc' autoport='yes' passwd='hush'/><video><model type='vga'/></video>`;
+/** The difference of a color after a lossy compression. */
+const LOSSY = 80;
+
+const { open } = browserFixture();
+let host: TestHost;
+let bmc: Bmc;
+beforeAll(async () => {
+  host = await TestHost.start();
+  bmc = await startBmc({ users: true, args: ['--libvirt-uri', host.libvirtd.uri] });
+});
+afterAll(async () => {
+  await bmc.stop();
+  await host.stop();
+});
+
+/** Defines a guest that writes the keys of its user on its screen. */
+async function typingGuest(options: GuestOptions = {}): Promise<Guest> {
+  const disk = host.file('typing.img');
+  writeFileSync(disk, typingDisk());
+  return await host.guest({ machine: 'pc', cdrom: '', disk, devices: VNC, ...options });
+}
+
+async function openTab({ uuid }: Guest, user: User): Promise<OpenedPage> {
+  const opened = await open(`${bmc.address}/ui/systems/${uuid}/screen`, { acceptDownloads: true });
+  await logIn(opened.page, user);
+  return opened;
+}
+
+const canvas = (page: Page) => page.locator('.screen-picture canvas');
+
+/** Returns the picture in the page, in QEMU's format. */
+async function shown(page: Page): Promise<Picture> {
+  const { width, height, colors } = await canvas(page).evaluate((element) => {
+    const { width, height } = element as HTMLCanvasElement; // the locator's element
+    const { data } = (element as HTMLCanvasElement).getContext('2d')?.getImageData(0, 0, width, height) ?? {};
+    // Playwright needs seconds for an array of a million numbers.
+    let text = '';
+    for (const byte of data ?? []) text += String.fromCharCode(byte);
+    return { width, height, colors: btoa(text) };
+  });
+  const pixels = Buffer.from(colors, 'base64');
+  for (let at = 0; at < pixels.length; at += 4) {
+    pixels.set([pixels[at + 2] ?? 0, pixels[at + 1] ?? 0, pixels[at] ?? 0, 0], at);
+  }
+  return { width, height, pixels };
+}
+
+/** Waits until the page shows the text of the guest, as QEMU's own screenshot does. */
+async function untilSame(page: Page, guest: Guest): Promise<void> {
+  await canvas(page).waitFor();
+  for (;;) {
+    const picture = await shown(page);
+    if (litShare(picture) < CURSOR) continue;
+    if (difference(picture, await screenshot(host, guest), LOSSY) < CURSOR) return;
+  }
+}
+
+/** Waits until the guest's screen has a text. */
+async function untilText(guest: Guest, wanted: string): Promise<string> {
+  for (;;) {
+    const text = await screenText(host, guest);
+    if (text.includes(wanted)) return text;
+  }
+}
+
+describe('the screen of a machine', () => {
+  it('shows the firmware, and takes keys and pasted text', async () => {
+    const guest = await typingGuest();
+    const { page, faults } = await openTab(guest, 'olga');
+    await page.getByText('The machine is off').waitFor();
+    await host.virsh('start', guest.name);
+    await untilSame(page, guest);
+    await untilText(guest, 'Booting from Hard Disk');
+    await canvas(page).focus();
+    await page.keyboard.type('typed by-olga');
+    await untilText(guest, 'typed by-olga');
+    await untilSame(page, guest);
+    await takePictures(page, 'screen');
+    expect(await accessibilityFaults(page)).toEqual([]);
+
+    await page.getByRole('button', { name: 'Paste' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Type a text into the machine' });
+    await dialog.getByLabel('Text').fill('ü');
+    await dialog.getByText('This keyboard layout has no keys for: ü').waitFor();
+    await dialog.getByLabel('Text').fill(' {"Zy": $x@~|}');
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Type' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await untilText(guest, 'typed by-olga {"Zy": $x@~|}');
+
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Screenshot' }).click();
+    const download = await downloading;
+    expect(download.suggestedFilename()).toBe(`${guest.name}-screen.png`);
+    expect(
+      readFileSync(await download.path())
+        .subarray(1, 4)
+        .toString(),
+    ).toBe('PNG');
+
+    // The keyboard leaves the screen, and the firmware restarts the guest.
+    await canvas(page).focus();
+    await page.keyboard.press('Control+F6');
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Ctrl+Alt+Del');
+    await page.keyboard.press('Enter');
+    while ((await screenText(host, guest)).includes('typed')) await untilText(guest, 'SeaBIOS');
+    await untilSame(page, guest);
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+
+  it('shows two users the same, and only one of them may type', async () => {
+    const guest = await typingGuest();
+    await host.virsh('start', guest.name);
+    const [operator, reader] = [await openTab(guest, 'olga'), await openTab(guest, 'rick')];
+    await untilText(guest, 'Booting from Hard Disk');
+    await untilSame(reader.page, guest);
+    await reader.page.getByText('Your role may watch').waitFor();
+    expect(await reader.page.getByRole('button', { name: 'Paste' }).count()).toBe(0);
+    await canvas(reader.page).focus();
+    await reader.page.keyboard.type('reader');
+    await untilSame(operator.page, guest);
+    await canvas(operator.page).focus();
+    await operator.page.keyboard.type('operator');
+    expect(await untilText(guest, 'operator')).not.toContain('reader');
+    await untilSame(reader.page, guest);
+
+    // The machine is switched off and on.
+    await host.virsh('destroy', guest.name);
+    await reader.page.getByText('The machine is off').waitFor();
+    await host.virsh('start', guest.name);
+    await untilSame(reader.page, guest);
+    expect([...operator.faults, ...reader.faults]).toEqual([]);
+    await operator.page.context().close();
+    await reader.page.context().close();
+  });
+
+  it('returns after the daemon was killed, and asks for a log-in when the session has ended', async () => {
+    const guest = await typingGuest();
+    await host.virsh('start', guest.name);
+    const { page, faults } = await openTab(guest, 'admin');
+    await untilSame(page, guest);
+    await bmc.kill();
+    await page.getByText('The connection is lost').waitFor();
+    await bmc.restart();
+    await logIn(page, 'admin');
+    await untilSame(page, guest);
+    const sessions = '/redfish/v1/SessionService/Sessions';
+    const { Members } = (await (await bmc.ask('GET', sessions)).json()) as {
+      readonly Members: readonly { readonly '@odata.id': string }[]; // a collection
+    };
+    for (const member of Members) await bmc.ask('DELETE', member['@odata.id']);
+    await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+    expect(await canvas(page).count()).toBe(0);
+    await logIn(page, 'admin');
+    await untilSame(page, guest);
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+
+  it('is offered for a machine without a display, and appears after a restart', async () => {
+    const guest = await typingGuest({ devices: '' });
+    await host.virsh('start', guest.name);
+    const reader = await openTab(guest, 'rick');
+    await reader.page.getByText('An operator can add one').waitFor();
+    await reader.page.context().close();
+    const { page, faults } = await openTab(guest, 'olga');
+    await page.getByRole('button', { name: 'Add a display' }).click();
+    await page.getByText('from its next start on').waitFor();
+    const uri = `/redfish/v1/Systems/${guest.uuid}/Actions/ComputerSystem.Reset`;
+    expect((await bmc.ask('POST', uri, { ResetType: 'PowerCycle' })).ok).toBe(true);
+    await untilSame(page, guest);
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+});
