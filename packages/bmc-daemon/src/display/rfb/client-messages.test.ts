@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { ClientMessages } from './client-messages.js';
 
 const version = Buffer.from('RFB 003.008\n');
@@ -41,6 +41,34 @@ describe('the messages of a VNC client', () => {
     expect(afterHandshake().push(all)).toEqual(all);
     const messages = afterHandshake();
     expect(Buffer.concat([...all].map((byte) => messages.push(Buffer.from([byte]))))).toEqual(all);
+  });
+
+  it('pass unchanged in parts of any size', () => {
+    const many = Buffer.concat(Array.from({ length: 20 }, () => all));
+    for (const size of [2, 3, 7, 19, 64, 500]) {
+      const messages = afterHandshake();
+      const parts = Array.from({ length: Math.ceil(many.length / size) }, (_none, index) =>
+        messages.push(Buffer.from(many.subarray(index * size, (index + 1) * size))),
+      );
+      expect(Buffer.concat(parts)).toEqual(many);
+    }
+  });
+
+  it('are not copied again and again while a long one arrives in small parts', () => {
+    const text = Buffer.concat([Buffer.from([6, 0, 0, 0, 0, 3, 0, 0]), Buffer.alloc(3 * 65_536, 7)]);
+    const messages = afterHandshake();
+    let copied = 0;
+    const alloc = jest.spyOn(Buffer, 'alloc').mockImplementation((length) => {
+      copied += length;
+      return Buffer.allocUnsafe(length);
+    });
+    try {
+      const passed = [...text].map((byte) => messages.push(Buffer.from([byte])));
+      expect(Buffer.concat(passed)).toEqual(text);
+    } finally {
+      alloc.mockRestore();
+    }
+    expect(copied).toBeLessThan(8 * text.length);
   });
 
   it('pass for a viewer without input', () => {

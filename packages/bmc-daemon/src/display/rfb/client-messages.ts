@@ -57,7 +57,9 @@ export class ClientMessages {
   readonly #reply: (bytes: Buffer) => void;
   readonly #isViewOnly: () => boolean;
   #stage: Stage = 'version';
-  #rest: Buffer = Buffer.alloc(0);
+  /** The bytes that were not parsed, with free space behind them for the rest of a message. */
+  #buffer: Buffer = Buffer.alloc(0);
+  #length = 0;
 
   /**
    * Begins the handshake.
@@ -76,28 +78,52 @@ export class ClientMessages {
    * @throws {RfbError} for bytes that are no VNC message.
    */
   push(bytes: Buffer): Buffer {
-    this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
+    this.#append(bytes);
     const passed: Buffer[] = [];
-    for (;;) {
-      const length = this.#nextLength();
-      if (length === undefined || this.#rest.length < length) return Buffer.concat(passed);
-      const next = this.#rest.subarray(0, length);
-      this.#rest = this.#rest.subarray(length);
-      const forServer = this.#accept(next);
-      if (forServer !== undefined) passed.push(forServer);
+    for (let start = 0; ;) {
+      const rest = this.#buffer.subarray(start, this.#length);
+      const length = this.#nextLength(rest);
+      if (length === undefined || rest.length < length) {
+        const forServer = Buffer.concat(passed);
+        this.#removeBefore(start);
+        return forServer;
+      }
+      const message = this.#accept(rest.subarray(0, length));
+      if (message !== undefined) passed.push(message);
+      start += length;
     }
   }
 
+  /** Adds bytes. The space doubles, so that a long message in many small parts costs little time. */
+  #append(bytes: Buffer): void {
+    const length = this.#length + bytes.length;
+    if (this.#length === 0) this.#buffer = bytes;
+    else {
+      if (length > this.#buffer.length) {
+        const larger = Buffer.alloc(length * 2);
+        this.#buffer.copy(larger, 0, 0, this.#length);
+        this.#buffer = larger;
+      }
+      bytes.copy(this.#buffer, this.#length);
+    }
+    this.#length = length;
+  }
+
+  #removeBefore(start: number): void {
+    if (start > 0) this.#buffer.copyWithin(0, start, this.#length);
+    this.#length -= start;
+  }
+
   /** Returns the length of the next message; undefined if its beginning has not arrived. */
-  #nextLength(): number | undefined {
+  #nextLength(rest: Buffer): number | undefined {
     if (this.#stage === 'version') return rfbVersion.length;
     if (this.#stage !== 'messages') return 1;
-    const [code] = this.#rest;
+    const [code] = rest;
     if (code === undefined) return undefined;
     const type = messageTypes.get(code);
     if (type === undefined) throw new RfbError(`The client sent an unknown VNC message of type ${code}.`);
-    if (this.#rest.length < type.head) return undefined;
-    const length = type.length(this.#rest);
+    if (rest.length < type.head) return undefined;
+    const length = type.length(rest);
     if (length > MAX_MESSAGE_BYTES) throw new RfbError('The client sent a VNC message that is too long.');
     return length;
   }
