@@ -32,12 +32,14 @@ interface MembersOptions {
   readonly pollMs?: number;
   /** A `$filter` of Redfish. */
   readonly filter?: string;
+  /** Also reads again after events of this resource or below it: the machine of a log. */
+  readonly origin?: string;
 }
 
 /** Reads a collection with its members, and reads it again after events of the collection or a member. */
 export function useMembers<Row extends Member>(
   path: string,
-  { pollMs, filter }: MembersOptions = {},
+  { pollMs, filter, origin = path }: MembersOptions = {},
 ): MembersView<Row> {
   const state = useSignal<Omit<MembersView<Row>, 'reload'>>({ rows: null, error: null });
   const wanted = useSignal(0);
@@ -67,7 +69,7 @@ export function useMembers<Row extends Member>(
     const stops = [
       onConnect(soon),
       onEvents((events) => {
-        if (events.some(({ OriginOfCondition: origin }) => origin?.['@odata.id'].startsWith(path) === true)) soon();
+        if (events.some(({ OriginOfCondition: changed }) => changed?.['@odata.id'].startsWith(origin) === true)) soon();
       }),
     ];
     return () => {
@@ -75,7 +77,7 @@ export function useMembers<Row extends Member>(
       clearInterval(poll);
       for (const stop of stops) stop();
     };
-  }, [reload, pollMs]);
+  }, [reload, pollMs, origin]);
   return { ...state.value, reload };
 }
 

@@ -56,6 +56,8 @@ export function browserFixture(): BrowserFixture {
 
 /** Returns the accessibility faults that axe finds: the rule and the elements. */
 export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
+  // axe reads colors. A changed theme has them after the next frame.
+  await page.evaluate('new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted)))');
   await page.evaluate(axeSource);
   const faults = await page.evaluate(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
     violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' | ')))`);

@@ -15,6 +15,7 @@ export const texts = {
   dismiss: (text: string) => `Dismiss: ${text}`,
   lost: 'This is lost:',
   typeName: (name: string) => `Type “${name}” to confirm`,
+  time: 'Time',
   chartTable: 'Show as a table',
   chartTime: 'Time',
   noData: 'No data',

@@ -1,8 +1,10 @@
 /** The tabs of a machine's page. Each tab is one folder here, and one line in this list. */
 import { may } from '../../redfish/session.js';
+import { logsTexts } from '../../texts/en/logs.js';
 import { machineTexts } from '../../texts/en/machine.js';
 import { screenTexts } from '../../texts/en/screen.js';
 import { mediaTexts } from '../../texts/en/media.js';
+import { telemetryTexts } from '../../texts/en/telemetry.js';
 import type { MachineTab } from './tab.js';
 
 const { tab: labels } = machineTexts;
@@ -26,6 +28,14 @@ export const tabs: readonly MachineTab[] = [
     label: labels.serial,
     isOffered: () => may('ConfigureComponents'),
     load: () => import('./serial/index.js'),
+  },
+  { path: 'telemetry', label: telemetryTexts.tab, load: () => import('./telemetry/index.js') },
+  { path: 'events', label: logsTexts.events.tab, load: () => import('./events/index.js') },
+  {
+    path: 'console-log',
+    label: logsTexts.console.tab,
+    isOffered: () => may('ConfigureComponents'),
+    load: () => import('./console-log/index.js'),
   },
   { path: 'json', label: labels.json, load: () => import('./json/index.js') },
 ];

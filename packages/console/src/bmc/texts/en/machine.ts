@@ -1,5 +1,8 @@
 /** The English texts of the page of a machine. */
 export const machineTexts = {
+  resource: 'Resource',
+  readAgain: 'Read again',
+  back: 'Back',
   tabs: 'Parts of this machine',
   tab: {
     overview: 'Overview',

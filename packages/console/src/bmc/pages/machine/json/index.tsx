@@ -1,16 +1,55 @@
-/** The Redfish JSON of a machine. */
+/** The Redfish JSON of a machine, and of the resources that it links. */
+import { useSignal } from '@preact/signals';
+import { Button } from '../../../../ui/button.js';
 import { ErrorState, Loading, messageOf } from '../../../../ui/states.js';
 import { useResource } from '../../../resource.js';
+import { machineTexts } from '../../../texts/en/machine.js';
 import type { TabProps } from '../tab.js';
 
 /** The tab. */
 export default function JsonTab({ machine }: TabProps) {
-  const { body, error, reload } = useResource<object>(machine['@odata.id']);
-  if (error !== null) return <ErrorState message={messageOf(error)} onRetry={() => void reload()} />;
-  if (body === null) return <Loading />;
+  /** The URIs that led to the open resource, which is the last one. */
+  const trail = useSignal<readonly string[]>([machine['@odata.id']]);
+  const uri = trail.value.at(-1) ?? machine['@odata.id'];
+  const { body, etag, error, reload } = useResource<object>(uri);
   return (
-    <pre class="card json" tabIndex={0}>
-      {JSON.stringify(body, null, 2)}
-    </pre>
+    <>
+      <div class="row tools" role="toolbar" aria-label={machineTexts.resource}>
+        <Button disabled={trail.value.length === 1} onClick={() => (trail.value = trail.value.slice(0, -1))}>
+          {machineTexts.back}
+        </Button>
+        <code class="grow uri">{uri}</code>
+        {etag === null ? null : <small class="quiet">ETag {etag}</small>}
+        <Button onClick={() => void reload()}>{machineTexts.readAgain}</Button>
+      </div>
+      {error !== null ? (
+        <ErrorState message={messageOf(error)} onRetry={() => void reload()} />
+      ) : body === null ? (
+        <Loading />
+      ) : (
+        <pre class="card json" tabIndex={0}>
+          <JsonText body={body} onOpen={(next) => (trail.value = [...trail.value, next])} />
+        </pre>
+      )}
+    </>
+  );
+}
+
+/** JSON with links: each URI of the service opens its resource. */
+function JsonText({ body, onOpen }: { readonly body: object; readonly onOpen: (uri: string) => void }) {
+  // Every second part is a URI.
+  const parts = JSON.stringify(body, null, 2).split(/(?<=": ")(\/redfish\/v1[^"#]*)(?=")/);
+  return (
+    <>
+      {parts.map((part, index) =>
+        index % 2 === 0 ? (
+          part
+        ) : (
+          <button key={index} type="button" class="link" onClick={() => onOpen(part)}>
+            {part}
+          </button>
+        ),
+      )}
+    </>
   );
 }

@@ -1,0 +1,26 @@
+/** Console output as plain text. */
+
+/** Matches the escape sequences of terminals: CSI, OSC and similar strings, and two-character sequences. */
+const sequence = new RegExp(
+  [
+    String.raw`\u001b\[[0-?]*[ -/]*[@-~]`,
+    String.raw`\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?`,
+    String.raw`\u001b[ -/]*[0-~]?`,
+  ].join('|'),
+  'g',
+);
+/** Matches control characters except tab and line feed. */
+// oxlint-disable-next-line no-control-regex -- they are what the function removes
+const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+
+/** Returns the lines of console output without escape sequences and control characters. */
+export function plainLines(output: string): readonly string[] {
+  const text = output
+    .replaceAll(sequence, '')
+    .replaceAll(/\r+\n/g, '\n')
+    .replaceAll('\r', '\n')
+    .replaceAll(control, '');
+  const lines = text.split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  return lines;
+}

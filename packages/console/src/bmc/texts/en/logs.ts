@@ -1,0 +1,32 @@
+/** The English texts of the logs of a machine. */
+export const logsTexts = {
+  events: {
+    tab: 'Events',
+    label: 'Event log',
+    search: 'Search the events',
+    severity: 'Severity',
+    anySeverity: 'Any severity',
+    columns: { created: 'Time', severity: 'Severity', message: 'Message', id: 'Message ID' },
+    count: (shown: number, all: number) => (shown === all ? `${all} events` : `${shown} of ${all} events`),
+    empty: 'No events',
+    noMatch: 'No event matches',
+    clear: 'Clear the log',
+    confirm: (machine: string) => `Clear the event log of ${machine}?`,
+    lost: (count: number) => `${count} entries, for all users.`,
+    cleared: 'The event log was cleared.',
+  },
+  console: {
+    tab: 'Console log',
+    label: 'Recorded output of the serial port',
+    boot: 'Boot',
+    bootOf: (name: string, time: string, size: string) => `${name}, ${time}, ${size}`,
+    search: 'Show only lines with',
+    lines: (shown: number, all: number) => (shown === all ? `${all} lines` : `${shown} of ${all} lines`),
+    follow: 'Follow the end',
+    download: 'Download',
+    empty: 'No output yet',
+    emptyHint: 'The service records what the machine writes to its serial port.',
+    absent: 'This service records no console output',
+    absentHint: 'EMULATOR_CONSOLE_LOG turns the recording on.',
+  },
+};

@@ -1,0 +1,20 @@
+/** The English texts of the telemetry of a machine. */
+export const telemetryTexts = {
+  tab: 'Telemetry',
+  range: 'Time range',
+  ranges: [
+    ['300000', 'The last 5 minutes'],
+    ['1800000', 'The last 30 minutes'],
+    ['7200000', 'The last 2 hours'],
+  ] as readonly (readonly [string, string])[],
+  hint: 'The console keeps the values while it is open. The service itself keeps only the last ones.',
+  absent: 'This machine has no telemetry',
+  charts: { processor: 'Processors', memory: 'Memory', disk: 'Disks', network: 'Network' },
+  used: 'In use',
+  read: 'Read',
+  written: 'Written',
+  received: 'Received',
+  sent: 'Sent',
+  percent: (value: number) => `${value.toFixed(value < 10 ? 1 : 0)} %`,
+  perSecond: (bytes: string) => `${bytes}/s`,
+};
