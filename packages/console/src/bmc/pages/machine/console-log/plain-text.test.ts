@@ -3,7 +3,7 @@ import { plainLines } from './plain-text.js';
 
 const ESC = '\u001b';
 
-describe('plain lines of console output', () => {
+describe('plainLines', () => {
   it.each([
     ['one\r\ntwo\r\n', ['one', 'two']],
     ['one\ntwo', ['one', 'two']],
@@ -16,11 +16,11 @@ describe('plain lines of console output', () => {
     [`unfinished ${ESC}[12`, ['unfinished 12']],
     ['<b>text</b>\tü', ['<b>text</b>\tü']],
     ['', []],
-  ])('of %j are %j', (output, lines) => {
+  ])('turns %j into %j', (output, lines) => {
     expect(plainLines(output)).toEqual(lines);
   });
 
-  it('take linear time for unfinished sequences', () => {
+  it('takes linear time for unfinished sequences', () => {
     expect(plainLines(`${ESC}]`.repeat(100_000)).length).toBeLessThan(2);
     expect(plainLines(`${ESC}[`.repeat(100_000)).length).toBeLessThan(2);
   });
