@@ -190,6 +190,25 @@ describe('the certificates', () => {
   });
 });
 
+describe('the settings', () => {
+  it('are changed, and a wrong value is a fault of its field', async () => {
+    const { page, faults } = await openPage('admin', 'settings');
+    const part = page.getByRole('region', { name: 'Sessions' });
+    await part.getByText('1800').waitFor();
+    await part.getByRole('button', { name: 'Edit' }).click();
+    const field = page.getByRole('dialog').getByLabel('An unused session ends after');
+    await field.fill('1');
+    await inDialog(page, 'Save').click();
+    await page.getByRole('dialog').getByRole('alert').waitFor();
+    await field.fill('900');
+    await inDialog(page, 'Save').click();
+    await part.getByText('900').waitFor();
+    await takePictures(page, 'settings');
+    expect([await accessibilityFaults(page), faults]).toEqual([[], []]);
+    await page.context().close();
+  });
+});
+
 describe('every page', () => {
   it.each(['admin', 'rick'] as const)('is accessible for %s in both themes and on a phone', async (user) => {
     const { page, faults } = await openPage(user, '');

@@ -27,5 +27,10 @@ export const pages: readonly Page[] = [
     isOffered: () => may('ConfigureManager'),
     load: () => import('./pages/certificates/index.js'),
   },
+  {
+    ...{ pattern: 'settings', label: labels.settings, icon: 'settings', group: administration },
+    isOffered: () => may('ConfigureManager') && may('ConfigureUsers'),
+    load: () => import('./pages/settings/index.js'),
+  },
   { pattern: 'systems/:id/*', load: () => import('./pages/machine/index.js') },
 ];

@@ -29,6 +29,7 @@ export const consoleTexts = {
     sessions: 'Sessions',
     certificates: 'Certificates',
     subscriptions: 'Subscriptions',
+    settings: 'Settings',
   },
   administration: 'Administration',
 };

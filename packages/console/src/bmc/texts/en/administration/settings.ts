@@ -1,0 +1,30 @@
+/** The English texts of the settings. */
+export const settingsTexts = {
+  title: 'Settings',
+  hint: 'Settings that Redfish can change while the service runs. The file bmc-daemon.conf has all others.',
+  edit: 'Edit',
+  editOf: (part: string) => `Edit: ${part}`,
+  save: 'Save',
+  saved: (part: string) => `${part}: saved.`,
+  on: 'On',
+  off: 'Off',
+  parts: {
+    log: 'Log-in',
+    sessions: 'Sessions',
+    tasks: 'Tasks',
+    events: 'Events',
+  },
+  properties: {
+    AccountLockoutThreshold: ['Wrong passwords until an account is locked', '0: accounts are never locked'],
+    AccountLockoutDuration: ['An account stays locked for (seconds)', ''],
+    AccountLockoutCounterResetAfter: ['Wrong passwords are forgotten after (seconds)', ''],
+    AccountLockoutCounterResetEnabled: ['Forget wrong passwords after this time', ''],
+    MinPasswordLength: ['Shortest password (characters)', ''],
+    MaxPasswordLength: ['Longest password (bytes)', ''],
+    HTTPBasicAuth: ['User and password in each request (HTTP Basic)', ''],
+    SessionTimeout: ['An unused session ends after (seconds)', ''],
+    TaskAutoDeleteTimeoutMinutes: ['A finished task is deleted after (minutes)', ''],
+    DeliveryRetryAttempts: ['Further attempts to deliver an event', ''],
+    DeliveryRetryIntervalSeconds: ['Pause between two attempts (seconds)', ''],
+  } as Readonly<Record<string, readonly [label: string, hint: string]>>,
+};
