@@ -74,8 +74,9 @@ it('the console log shows a boot as plain text, and saves it', async () => {
 });
 
 it('the telemetry draws the values of the machine, and shows them as a table', async () => {
-  const opened = await openTab('rick', 'telemetry');
+  const opened = await openTab('admin', 'telemetry');
   const { page } = opened;
+  await page.getByRole('combobox', { name: 'Interval of the measurements' }).selectOption('Measured every 5 seconds');
   await page
     .getByRole('figure', { name: 'Processors' })
     .getByText(/In use [\d.]+ %/)

@@ -18,7 +18,7 @@ export default function JsonTab({ machine }: TabProps) {
         <Button disabled={trail.value.length === 1} onClick={() => (trail.value = trail.value.slice(0, -1))}>
           {machineTexts.back}
         </Button>
-        <code class="grow uri">{uri}</code>
+        <code class="uri">{uri}</code>
         {etag === null ? null : <small class="quiet">ETag {etag}</small>}
         <Button onClick={() => void reload()}>{machineTexts.readAgain}</Button>
       </div>

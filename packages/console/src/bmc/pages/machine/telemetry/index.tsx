@@ -9,24 +9,24 @@ import { get } from '../../../redfish/client.js';
 import { RedfishFailure } from '../../../redfish/wire.js';
 import { telemetryTexts as texts } from '../../../texts/en/telemetry.js';
 import type { TabProps } from '../tab.js';
-import { extend, noHistory, type History, type MetricReport, type Sample } from './history.js';
+import { extend, type MetricReport, type Sample } from './history.js';
+import { Interval } from './interval.js';
 
 const POLL_MS = 5000;
-/** The histories of machines whose telemetry was open. A return to the tab continues the chart. */
-const histories = signal<ReadonlyMap<string, History>>(new Map());
+/** The samples of machines whose telemetry was open. A return to the tab continues the chart. */
+const histories = signal<ReadonlyMap<string, readonly Sample[]>>(new Map());
 const MAX_HISTORIES = 20;
 
 /** The tab. */
 export default function TelemetryTab({ machine }: TabProps) {
   const error = useSignal<unknown>(null);
   const range = useSignal(texts.ranges[0]?.[0] ?? '');
-  const processors = machine.ProcessorSummary?.Count ?? 1;
   useEffect(() => {
     const abort = new AbortController();
     const read = async (): Promise<void> => {
       try {
         const uri = `/redfish/v1/TelemetryService/MetricReports/${encodeURIComponent(machine.Id)}`;
-        remember(machine.Id, await get<MetricReport>(uri, abort.signal), processors);
+        remember(machine.Id, await get<MetricReport>(uri, abort.signal));
         error.value = null;
       } catch (failure) {
         if (!abort.signal.aborted) error.value = failure;
@@ -38,8 +38,8 @@ export default function TelemetryTab({ machine }: TabProps) {
       clearInterval(timer);
       abort.abort();
     };
-  }, [machine.Id, processors]);
-  const samples = histories.value.get(machine.Id)?.samples;
+  }, [machine.Id]);
+  const samples = histories.value.get(machine.Id);
   if (error.value instanceof RedfishFailure && error.value.status === 404) return <EmptyState title={texts.absent} />;
   if (samples === undefined)
     return error.value === null ? <Loading /> : <ErrorState message={messageOf(error.value)} />;
@@ -52,6 +52,7 @@ export default function TelemetryTab({ machine }: TabProps) {
           onValue={(value) => (range.value = value)}
           options={texts.ranges}
         />
+        <Interval machine={machine.Id} />
         <small class="quiet">{texts.hint}</small>
       </div>
       {error.value === null ? null : <ErrorState message={messageOf(error.value)} />}
@@ -62,10 +63,10 @@ export default function TelemetryTab({ machine }: TabProps) {
   );
 }
 
-function remember(id: string, report: MetricReport, processors: number): void {
+function remember(id: string, report: MetricReport): void {
   const others = [...histories.peek()].filter(([each]) => each !== id).slice(1 - MAX_HISTORIES);
-  const history = extend(histories.peek().get(id) ?? noHistory, report, processors);
-  histories.value = new Map([...others, [id, history]]);
+  const samples = extend(histories.peek().get(id) ?? [], report);
+  histories.value = new Map([...others, [id, samples]]);
 }
 
 const bytesPerSecond = (value: number): string => texts.perSecond(formatBytes(value));
