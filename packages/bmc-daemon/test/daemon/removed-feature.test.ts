@@ -30,6 +30,7 @@ const features = [
   { folder: 'auth', name: 'accounts', uri: '/redfish/v1/AccountService' },
   { folder: 'certificates', name: 'certificates', uri: '/redfish/v1/CertificateService' },
   { folder: 'console', name: 'consoles', uri: '/redfish/v1/Systems/{uuid}/LogServices/ConsoleLog' },
+  { folder: 'display', name: 'screens', uri: null },
   { folder: 'events', name: 'events', uri: '/redfish/v1/EventService' },
   { folder: 'manager-network', name: 'managerNetwork', uri: '/redfish/v1/Managers/{uuid}/NetworkProtocol' },
   { folder: 'ssdp', name: 'discovery', uri: null },
