@@ -83,12 +83,10 @@ class OpenLink implements Link {
         onDown,
       });
     this.#workConnection = onDemand((error) => this.#work.rejectAfterLoss(error));
-    this.#work = new WorkQueue(this.#workConnection, settings.clock, { label: uri.text, nextCallAfter: 'settled' });
+    const queue = { label: uri.text, linkError: () => this.#control.lastError };
+    this.#work = new WorkQueue(this.#workConnection, settings.clock, { ...queue, nextCallAfter: 'settled' });
     this.#queryConnection = onDemand((error) => this.#queries.rejectAfterLoss(error));
-    this.#queries = new WorkQueue(this.#queryConnection, settings.clock, {
-      label: uri.text,
-      nextCallAfter: 'reply',
-    });
+    this.#queries = new WorkQueue(this.#queryConnection, settings.clock, { ...queue, nextCallAfter: 'reply' });
   }
 
   get state(): LinkState {

@@ -25,6 +25,11 @@ interface WorkQueueOptions {
    * in the queue and may time out without being sent.
    */
   readonly nextCallAfter: 'settled' | 'reply';
+  /**
+   * Returns the link's last error, for a call that times out before the first attempt of the
+   * queue's own connection ends.
+   */
+  readonly linkError: () => Error | null;
 }
 
 /** Running calls of one connection. */
@@ -145,7 +150,7 @@ export class WorkQueue {
   #timeout(job: Job, timeoutMs: number): LibvirtError {
     const { procedure } = job;
     if (this.connection.current === null) {
-      const cause = this.connection.lastError;
+      const cause = this.connection.lastError ?? this.options.linkError();
       const why = cause === null ? `no answer from ${this.options.label} yet` : cause.message;
       return clientError('NOT_CONNECTED', `calling ${procedure}: not connected: ${why}`, {
         procedure,

@@ -69,15 +69,19 @@ describe('a lost connection', () => {
   });
 
   it('rejects waiting calls at their timeout with the last error', async () => {
+    const clock = new FakeClock();
     await fake.refuse();
-    const link = open();
+    const link = open({ clock });
     await until('a failed attempt', () => link.lastError !== null);
     const waiting = [
       link.call(getHostname, undefined, { timeoutMs: 50 }),
       link.work(domain.uuid, getHostname, undefined, { timeoutMs: 50 }),
+      link.query(domain.uuid, getHostname, undefined, { timeoutMs: 50 }),
       link.openStream(getHostname, undefined, { timeoutMs: 50 }),
-    ];
-    for (const error of await Promise.all(waiting.map(failureOf))) {
+    ].map(failureOf);
+    // The first attempts for `work` and `query` have not ended.
+    clock.advance(50);
+    for (const error of await Promise.all(waiting)) {
       expect(error).toMatchObject({
         code: 'NOT_CONNECTED',
         mayHaveRun: false,
