@@ -17,8 +17,8 @@ const BACKSLASH = 0x5c;
  * ends with an inner object, the function reads that object.
  * @param bytes the end of the text; the beginning may be missing.
  * @param name ASCII; a name that is spelled with escapes is not found.
- * @returns position of the value in `bytes`; undefined if the member is not in `bytes` or they do
- * not end an object.
+ * @returns position of the value in `bytes`; undefined if the member is not in `bytes`, if it has no
+ * value, or if they do not end an object.
  */
 export function findLastMember(bytes: Buffer, name: string): Span | undefined {
   let i = spaceBefore(bytes, bytes.length);
@@ -45,7 +45,8 @@ export function findLastMember(bytes: Buffer, name: string): Span | undefined {
         const keyStart = bytes[keyEnd - 1] === QUOTE ? stringStart(bytes, keyEnd) : -1;
         if (keyStart === -1) return undefined;
         if (bytes.toString('latin1', keyStart + 1, keyEnd - 1) === name) {
-          return { start: spaceAfter(bytes, i), end: valueEnd };
+          const start = spaceAfter(bytes, i);
+          return start < valueEnd ? { start, end: valueEnd } : undefined;
         }
         i = keyStart;
         continue;

@@ -95,6 +95,14 @@ describe('navigating JSON', () => {
     );
   });
 
+  it('finds no member without a value', () => {
+    for (const text of ['{"model":}', '{"model":,"a":1}', '{"model": ,"a":1}', '{"a":1,"model": }']) {
+      const bytes = Buffer.from(text);
+      expect(findLastMember(bytes, 'model')).toBeUndefined();
+      expect(findValue(bytes, 0, bytes.length, ['model'])).toBeUndefined();
+    }
+  });
+
   it('finds a member from the end when the beginning of the object is missing', () => {
     const text = Buffer.from('{"data":["a\\\\","b\\"c",[1]],"model" : "m" , "usage":{"model":"no"}}');
     for (let start = 0; start < text.length; start++) {
