@@ -77,7 +77,7 @@ export class LeaseQueues {
   join(key: string, label: string): Ticket {
     this.#count += 1;
     const id = `${label}|${key}|${this.#store.replica}|${this.#count}`;
-    const run = (script: string, words: readonly string[]) => this.#run(key, script, [id, ...words]);
+    const run = (script: string, args: readonly string[]) => this.#run(key, script, [id, ...args]);
     const ticket = new StoredTicket(run, () => this.#tickets.delete(id));
     this.#tickets.set(id, ticket);
     return ticket;
@@ -97,15 +97,15 @@ export class LeaseQueues {
     await this.#run(key, cancelScript, [label, before, reason]);
   }
 
-  #run(key: string, script: string, words: readonly string[]): Promise<unknown> {
+  #run(key: string, script: string, args: readonly string[]): Promise<unknown> {
     const own = ['queue', 'expiry', 'reasons'].map((name) => `lease:${name}:${key}`);
-    return this.#store.run(script, [...own, 'tickets', CHANNEL], words);
+    return this.#store.run(script, [...own, 'tickets', CHANNEL], args);
   }
 }
 
 class StoredTicket implements Ticket {
   readonly held: Promise<void>;
-  readonly #run: (script: string, words: readonly string[]) => Promise<unknown>;
+  readonly #run: (script: string, args: readonly string[]) => Promise<unknown>;
   readonly #onLeave: () => void;
   readonly #timer: NodeJS.Timeout;
   #resolve: () => void = () => undefined;
@@ -115,7 +115,7 @@ class StoredTicket implements Ticket {
   /** The start of the last visit that Redis has answered, by the monotonic clock. */
   #renewedAt = -Infinity;
 
-  constructor(run: (script: string, words: readonly string[]) => Promise<unknown>, onLeave: () => void) {
+  constructor(run: (script: string, args: readonly string[]) => Promise<unknown>, onLeave: () => void) {
     this.#run = run;
     this.#onLeave = onLeave;
     this.held = new Promise((resolve, reject) => {

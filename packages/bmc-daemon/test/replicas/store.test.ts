@@ -30,8 +30,8 @@ const ids = () => store.list('k').map(({ id }) => id);
 it('reloads its copy after Redis returned to an older state', async () => {
   await put('a');
   await put('b');
-  // The state after the first change, as a lagging copy of Redis has it. One step, so that no beat
-  // sees a part of it.
+  // The state after the first change, as a lagging copy of Redis has it. One step, so that no
+  // heartbeat sees a part of it.
   const older = `redis.call('SET', KEYS[1], '1') redis.call('HDEL', KEYS[2], 'k/b') redis.call('ZREM', KEYS[3], 'k/b')`;
   await run(older);
   await store.sync();

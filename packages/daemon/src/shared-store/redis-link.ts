@@ -12,7 +12,7 @@ export interface RedisLink {
    * Runs a command.
    * @throws {StoreUnavailable} at once without a connection, and after the deadline.
    */
-  command(words: readonly string[]): Promise<unknown>;
+  command(args: readonly string[]): Promise<unknown>;
   /**
    * Calls the listener for each message of a channel. Messages may get lost without a connection.
    */
@@ -64,10 +64,10 @@ export async function connectRedis(url: string): Promise<RedisLink> {
   return {
     close,
     onReconnect: (listener) => void commands.on('ready', listener),
-    command: async (words) => {
+    command: async (args) => {
       try {
         if (!commands.isReady) throw new Error(`there is no connection (${reasonOf(lastError)})`);
-        return await answerOf(commands.sendCommand([...words]), COMMAND_MS);
+        return await answerOf(commands.sendCommand([...args]), COMMAND_MS);
       } catch (error) {
         throw new StoreUnavailable(`the shared store does not answer: ${reasonOf(error)}`, { cause: error });
       }

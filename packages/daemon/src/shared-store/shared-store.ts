@@ -30,8 +30,8 @@ export interface SharedStore {
   commit(changes: readonly EntryChange[]): Promise<boolean>;
   /** Calls the listener after each change of the copy. It must not throw. */
   onChange(listener: () => void): void;
-  /** Calls the listener at each beat: after each regular read of the store, about once a second. It must not throw. */
-  onBeat(listener: () => void): void;
+  /** Calls the listener at each heartbeat: after each regular read of the store, about once a second. It must not throw. */
+  onHeartbeat(listener: () => void): void;
   /** Calls the listener after each reconnection: Redis may have lost changes. It must not throw. */
   onReconnect(listener: () => void): void;
   /**
@@ -42,10 +42,10 @@ export interface SharedStore {
   /**
    * Runs a script in Redis.
    * @param keys the names of its KEYS.
-   * @param words its ARGV.
+   * @param args its ARGV.
    * @throws {StoreUnavailable} The script may have run nevertheless.
    */
-  run(script: string, keys: readonly string[], words: readonly string[]): Promise<unknown>;
+  run(script: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   /**
    * Calls the listener for each message that a script publishes to a channel. It must not throw. Messages
    * get lost while there is no connection.
@@ -59,8 +59,8 @@ export interface SharedStore {
 
 type StoreLog = Pick<Log, 'info' | 'warn' | 'error'>;
 
-/** Interval of beats: a replica reads the changes, and writes that it is alive. */
-const BEAT_MS = 1000;
+/** Interval of heartbeats: a replica reads the changes, and writes that it is alive. */
+const HEARTBEAT_MS = 1000;
 /** A replica that writes nothing for this time counts as dead. */
 const LEASE_MS = 15_000;
 
@@ -91,7 +91,7 @@ class RedisStore implements SharedStore {
   readonly #log: StoreLog;
   readonly #kinds = new Map<string, Map<string, StoredEntry>>();
   readonly #listeners: (() => void)[] = [];
-  readonly #beatListeners: (() => void)[] = [];
+  readonly #heartbeatListeners: (() => void)[] = [];
   #epoch = '';
   #revision = 0;
   /** The store's clock minus this host's clock. */
@@ -119,12 +119,12 @@ class RedisStore implements SharedStore {
   async start(): Promise<void> {
     this.#link.onReconnect(() => (this.#mustReadAll = true));
     await this.#read();
-    await this.#beat();
+    await this.#heartbeat();
     await this.#link.subscribe(this.#keyOf('changes'), () => void this.sync().catch(ignored));
   }
 
   sync(): Promise<void> {
-    // The next beat finds out whether Redis answers again. Until then, requests do not wait for it.
+    // The next heartbeat finds out whether Redis answers again. Until then, requests do not wait for it.
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     return this.#readOnce();
   }
@@ -139,12 +139,12 @@ class RedisStore implements SharedStore {
 
   async commit(changes: readonly EntryChange[]): Promise<boolean> {
     if (this.#failure !== undefined) throw this.#failure;
-    const words = changes.flatMap(({ kind, id, expected, value }) => [
+    const args = changes.flatMap(({ kind, id, expected, value }) => [
       `${kind}/${id}`,
       expected === undefined ? '' : String(expected),
       ...(value === null ? ['0', ''] : ['1', JSON.stringify(value)]),
     ]);
-    const answer = await this.#script(writeScript, [this.#keyOf('changes'), ...words]);
+    const answer = await this.#script(writeScript, [this.#keyOf('changes'), ...args]);
     await this.sync();
     return answer === 1;
   }
@@ -153,8 +153,8 @@ class RedisStore implements SharedStore {
     this.#listeners.push(listener);
   }
 
-  onBeat(listener: () => void): void {
-    this.#beatListeners.push(listener);
+  onHeartbeat(listener: () => void): void {
+    this.#heartbeatListeners.push(listener);
   }
 
   onReconnect(listener: () => void): void {
@@ -170,9 +170,9 @@ class RedisStore implements SharedStore {
     return new Set(replicas.filter((_id, index) => answer[index] !== null));
   }
 
-  async run(script: string, keys: readonly string[], words: readonly string[]): Promise<unknown> {
+  async run(script: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     if (this.#failure !== undefined) throw this.#failure;
-    return this.#command(['EVAL', script, String(keys.length), ...keys.map(this.#keyOf), ...words]);
+    return this.#command(['EVAL', script, String(keys.length), ...keys.map(this.#keyOf), ...args]);
   }
 
   async listen(name: string, listener: (message: string) => void): Promise<void> {
@@ -208,8 +208,8 @@ class RedisStore implements SharedStore {
     const isAll = this.#mustReadAll;
     this.#mustReadAll = false;
     try {
-      const words = [String(this.#revision), isAll ? '' : this.#epoch, randomUUID()];
-      this.#apply(head.parse(await this.#script(readScript, words)));
+      const args = [String(this.#revision), isAll ? '' : this.#epoch, randomUUID()];
+      this.#apply(head.parse(await this.#script(readScript, args)));
     } catch (error) {
       this.#mustReadAll ||= isAll;
       const failure = error instanceof StoreUnavailable ? error : new StoreUnavailable(String(error), { cause: error });
@@ -248,31 +248,31 @@ class RedisStore implements SharedStore {
     entries.set(id, { id, revision, value });
   }
 
-  #script(script: string, words: readonly string[]): Promise<unknown> {
-    return this.#command(['EVAL', script, String(keyNames.length), ...keyNames.map(this.#keyOf), ...words]);
+  #script(script: string, args: readonly string[]): Promise<unknown> {
+    return this.#command(['EVAL', script, String(keyNames.length), ...keyNames.map(this.#keyOf), ...args]);
   }
 
-  async #command(words: readonly string[]): Promise<unknown> {
+  async #command(args: readonly string[]): Promise<unknown> {
     try {
-      return await this.#link.command(words);
+      return await this.#link.command(args);
     } catch (error) {
       this.#failedAt = performance.now();
       throw error;
     }
   }
 
-  async #beat(): Promise<void> {
-    const sign = ['SET', this.#keyOf(`replica:${this.replica}`), '1', 'PX', String(LEASE_MS)];
+  async #heartbeat(): Promise<void> {
+    const lease = ['SET', this.#keyOf(`replica:${this.replica}`), '1', 'PX', String(LEASE_MS)];
     // If Redis has no memory left, or is a copy, it rejects changes but can be read.
-    const rejection = await this.#command(sign).then(() => undefined, String);
+    const rejection = await this.#command(lease).then(() => undefined, String);
     try {
       await this.#readOnce();
       this.#reportRejection(rejection);
-      for (const listener of this.#beatListeners) listener();
+      for (const listener of this.#heartbeatListeners) listener();
     } catch {
       // `#read` has already reported the failure.
     }
-    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#beat(), BEAT_MS).unref();
+    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#heartbeat(), HEARTBEAT_MS).unref();
   }
 
   #reportRejection(rejection: string | undefined): void {

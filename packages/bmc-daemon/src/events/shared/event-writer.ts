@@ -126,15 +126,15 @@ export class SharedEventWriter {
     const { store, capacity, logLimit, log } = this.#options;
     const keys: string[] = [...eventKeys, EVENT_CHANNEL, LOG_NAMES];
     const run = randomBytes(4).toString('hex');
-    const words = [String(capacity), run, store.replica, String(OBSERVED_MS), String(logLimit)];
+    const args = [String(capacity), run, store.replica, String(OBSERVED_MS), String(logLimit)];
     for (const { event, text } of batch) {
       const name = logNameOf(event) ?? '';
       const entry = name === '' || isEndOfMachine(event) ? '' : JSON.stringify(recordOf(event));
       const { subject, state } = reportOf(event);
       keys.push(`events:last:${subject}`, logKeyOf(name), logNumberKeyOf(name));
-      words.push(text, state, event.actor === null ? '1' : '0', name, entry);
+      args.push(text, state, event.actor === null ? '1' : '0', name, entry);
     }
-    for (const failure of failuresSchema.parse(await store.run(appendScript, keys, words)))
+    for (const failure of failuresSchema.parse(await store.run(appendScript, keys, args)))
       log.warn(`the shared store does not accept an entry of log ${failure}`);
   }
 }

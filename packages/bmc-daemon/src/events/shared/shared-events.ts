@@ -50,7 +50,7 @@ export async function openSharedEvents(options: SharedEventsOptions): Promise<Sh
   const writer = new SharedEventWriter({ ...options, afterBatch: () => reader.read() });
   const unsubscribe = bus.subscribe((event) => writer.add(event));
   await store.listen(EVENT_CHANNEL, () => void reader.read());
-  store.onBeat(() => {
+  store.onHeartbeat(() => {
     void writer.write();
     void reader.read();
   });

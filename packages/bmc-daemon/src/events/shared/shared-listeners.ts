@@ -57,7 +57,7 @@ class StoredListeners implements SharedListeners {
   #listeners: OpenSubscriptions['listeners'] | undefined;
   #ticket: Ticket | undefined;
   #isDelivering = false;
-  #isBeating = false;
+  #isInHeartbeat = false;
   #isClosed = false;
   /** The stored positions, as text. */
   #positions = '';
@@ -86,9 +86,9 @@ class StoredListeners implements SharedListeners {
   }
 
   checked(post: EventPost): EventPost {
-    return async (...words) => {
+    return async (...args) => {
       await this.#check();
-      await post(...words);
+      await post(...args);
     };
   }
 
@@ -98,7 +98,7 @@ class StoredListeners implements SharedListeners {
     this.#loadFailing();
     this.#record.onLoad(() => subscriptions.listeners.reload());
     this.#store.onChange(() => this.#loadFailing());
-    this.#store.onBeat(() => void this.#beat());
+    this.#store.onHeartbeat(() => void this.#heartbeat());
     if (this.#record.isReadable) this.#join();
     return {
       ...subscriptions,
@@ -152,9 +152,10 @@ class StoredListeners implements SharedListeners {
   }
 
   async #deliver(ticket: Ticket): Promise<void> {
-    const words = texts.parse(await this.#store.run(readScript, [POSITIONS], []));
+    const fields = texts.parse(await this.#store.run(readScript, [POSITIONS], []));
     const positions = new Map<string, string>();
-    for (let index = 0; index + 1 < words.length; index += 2) positions.set(words[index] ?? '', words[index + 1] ?? '');
+    for (let index = 0; index + 1 < fields.length; index += 2)
+      positions.set(fields[index] ?? '', fields[index + 1] ?? '');
     await ticket.check();
     if (this.#isClosed) return;
     this.#isDelivering = true;
@@ -162,9 +163,9 @@ class StoredListeners implements SharedListeners {
   }
 
   /** Stores the position of each listener. Stops if another replica may deliver. */
-  async #beat(): Promise<void> {
-    if (this.#isBeating || this.#isClosed) return;
-    this.#isBeating = true;
+  async #heartbeat(): Promise<void> {
+    if (this.#isInHeartbeat || this.#isClosed) return;
+    this.#isInHeartbeat = true;
     try {
       // This replica cannot read the subscriptions, so it lets another replica deliver.
       if (!this.#record.isReadable) this.#leave();
@@ -177,7 +178,7 @@ class StoredListeners implements SharedListeners {
     } catch {
       // The next heartbeat retries.
     } finally {
-      this.#isBeating = false;
+      this.#isInHeartbeat = false;
     }
   }
 
@@ -197,10 +198,10 @@ class StoredListeners implements SharedListeners {
 
   async #storePositions(): Promise<void> {
     if (!this.#isDelivering || this.#listeners === undefined) return;
-    const words = [...this.#listeners.positions()].flat();
-    const text = words.join(' ');
+    const args = [...this.#listeners.positions()].flat();
+    const text = args.join(' ');
     if (text === this.#positions) return;
-    await this.#store.run(storeScript, [POSITIONS], words);
+    await this.#store.run(storeScript, [POSITIONS], args);
     this.#positions = text;
   }
 

@@ -32,7 +32,7 @@ function losingStore(entries: readonly StoredEntry[]) {
       return commits < 1000 ? Promise.resolve(false) : Promise.reject(new Error('the loop has no bound'));
     },
     onChange: () => undefined,
-    onBeat: () => undefined,
+    onHeartbeat: () => undefined,
     onReconnect: () => undefined,
     living: (replicas) => Promise.resolve(new Set(replicas)),
     run: () => Promise.reject(new Error('no scripts')),

@@ -47,7 +47,7 @@ class SharedTasks implements TaskStore {
     });
     this.#load();
     store.onChange(() => this.#load());
-    store.onBeat(() => void this.#beat());
+    store.onHeartbeat(() => void this.#heartbeat());
   }
 
   create(...task: Parameters<TaskStore['create']>): TaskRecord {
@@ -187,7 +187,7 @@ class SharedTasks implements TaskStore {
 
   /**
    * Stores the changes of own tasks. While the store does not answer, the changes wait for its next
-   * beat.
+   * heartbeat.
    */
   #storeAll(): Promise<void> {
     this.#storing ??= this.#storeUnstored().finally(() => (this.#storing = undefined));
@@ -225,7 +225,7 @@ class SharedTasks implements TaskStore {
   }
 
   /** Ends the running tasks of dead replicas, and removes their old results. */
-  async #beat(): Promise<void> {
+  async #heartbeat(): Promise<void> {
     if (this.#unstored.size > 0) await this.#storeAll();
     const otherTasks = [...this.#others.values()];
     if (otherTasks.length === 0) return;

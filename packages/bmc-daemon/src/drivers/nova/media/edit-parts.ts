@@ -21,11 +21,11 @@ export function createEditParts(
   const unchecked = { api: options.api, states: new StateStore(options) };
   return (check) => {
     if (check === undefined) return unchecked;
-    const api: ComputeApi = { ...options.api, act: (...words) => check().then(() => options.api.act(...words)) };
-    const items: ServerItems = { setMetadata: (...words) => check().then(() => options.items.setMetadata(...words)) };
+    const api: ComputeApi = { ...options.api, act: (...args) => check().then(() => options.api.act(...args)) };
+    const items: ServerItems = { setMetadata: (...args) => check().then(() => options.items.setMetadata(...args)) };
     const images: ImageApi = {
       ...options.images,
-      setProperty: (...words) => check().then(() => options.images.setProperty(...words)),
+      setProperty: (...args) => check().then(() => options.images.setProperty(...args)),
     };
     return { api, states: new StateStore({ ...options, api, items, images }) };
   };
