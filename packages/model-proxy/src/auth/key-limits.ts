@@ -25,7 +25,7 @@ export interface KeyLimits {
   remaining(key: VirtualKey): Remaining;
 }
 
-/** Services that check and count the virtual keys of requests. */
+/** What is needed to check the virtual key of a request, and to count its requests and tokens. */
 export interface KeyServices {
   readonly store: Store;
   readonly limits: KeyLimits;
@@ -43,7 +43,7 @@ interface Window {
 
 /** Length of the minute. */
 export const WINDOW_MS = 60_000;
-/** Removes old windows when there are this many more than after the last removal. */
+/** Each time that the map has grown by this many windows since the last removal, those that have ended are removed. */
 const SWEEP_STEP = 10_000;
 
 /**
@@ -103,7 +103,7 @@ export function createKeyLimits(now: () => number = () => performance.now()): Ke
   };
 }
 
-/** The rest of a key without limits. */
+/** What is left to a key without limits. */
 export const UNLIMITED: Remaining = { requests: null, tokens: null };
 /** The limits in the order in which they are checked. */
 export const limitTypes: readonly LimitType[] = ['requests', 'tokens', 'max_parallel_requests'];
@@ -123,7 +123,8 @@ export function limitsOf({ rpmLimit, tpmLimit, maxParallelRequests }: StoredKey)
 
 /**
  * Returns the first limit that the use has reached.
- * @param bounds the numbers at which a limit counts as reached. A limit that the key does not have is ignored.
+ * @param limits the limits of the key. Others are not checked.
+ * @param bounds the use at which each of them counts as reached: the limit itself, or the share of a proxy.
  */
 export function reachedLimit(used: Counts, limits: Limits, bounds: Limits): LimitType | undefined {
   return limitTypes.find((type) => limits[type] !== null && used[type] >= (bounds[type] ?? 0));

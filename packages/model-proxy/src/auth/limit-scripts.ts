@@ -1,21 +1,22 @@
-/** The script about limits of keys that Redis runs. It is atomic. */
+/** The script with which Redis divides the limits of keys among proxies. Redis runs a script atomically. */
 
 /**
- * Takes the statements of a proxy about keys, and gives it shares of their limits.
+ * Stores the reports of a proxy about keys, and grants it shares of their limits. `limit-share.ts`
+ * explains the protocol.
  *
- * A statement has absolute numbers and replaces the former one of the proxy. So a lost or repeated
- * call, also one whose answer is late, changes nothing that the next statement does not correct.
- * Time is Redis's own, so that all proxies have the same minute.
+ * The numbers of a report are absolute, and replace those of the last report of the proxy. So the
+ * next report corrects what a lost, repeated or late call has changed. The minute is that of the
+ * clock of Redis, so that all proxies have the same one.
  *
- * KEYS: the prefix of the hashes of shares (one for each key and limit, by proxy), and the prefix of
- * living proxies.
- * ARGV: the name of the proxy; then for each key its digest, and the end of the minute that the
- * statement is about (empty: the present one); then for requests, tokens and parallel requests: the
- * limit (empty: none), the number in use, the number needed now, the number that the proxy would
- * like to have ahead. It gets at most an eighth of what is left ahead. So a limit below 8 is never
- * given ahead.
- * Answer: for each key the end of the minute and the ms to it; then for each limit the share of the
- * proxy, which includes what is in use, and the sum of the other shares.
+ * KEYS: the prefix of the hashes of shares (one for each virtual key and limit, with a field for each
+ * proxy), and the prefix of the keys of living proxies.
+ * ARGV: the name of the proxy; then for each virtual key its digest, and the end of the minute that
+ * the report is about (empty: the present minute); then for requests, tokens and parallel requests:
+ * the limit (empty: none), the number in use, the number that waiting requests need, the number
+ * that the proxy wants in reserve. The reserve is at most an eighth of what is left. So a limit below
+ * 8 leaves no reserve.
+ * Answer: for each virtual key the end of the minute, and the milliseconds until then; then for each
+ * limit the share of the proxy, which includes what is in use, and the sum of the other shares.
  */
 export const shareScript = `
 local time = redis.call('TIME')
@@ -36,7 +37,7 @@ for at = 2, #ARGV, 14 do
   for kind = 1, 3 do
     local first = at + kind * 4 - 2
     local limit, used = tonumber(ARGV[first]), tonumber(ARGV[first + 1])
-    local needed, ahead = tonumber(ARGV[first + 2]), tonumber(ARGV[first + 3])
+    local needed, reserve = tonumber(ARGV[first + 2]), tonumber(ARGV[first + 3])
     local share, others = 0, 0
     if limit then
       if kind < 3 and not isPresent then used = 0 end
@@ -51,7 +52,7 @@ for at = 2, #ARGV, 14 do
       end
       local left = math.max(0, limit - others - used)
       needed = math.min(needed, left)
-      share = used + needed + math.min(ahead, math.floor((left - needed) / 8))
+      share = used + needed + math.min(reserve, math.floor((left - needed) / 8))
       if share == 0 then redis.call('HDEL', shares, me)
       else
         redis.call('HSET', shares, me, share)

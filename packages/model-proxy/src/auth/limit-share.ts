@@ -1,141 +1,175 @@
-/** The share that this proxy has of the limits of a key. */
+/**
+ * The share that this proxy has of the limits of one key.
+ *
+ * Several proxies apply the limits of a key together, by this protocol:
+ *
+ * 1. A proxy sends a *report* to Redis: for each limit, what it has used, what its waiting requests
+ *    need, and what it wants in reserve for the next requests.
+ * 2. Redis answers with a *grant*: the share of this proxy, and the sum of the other shares. A share
+ *    contains what is used. All shares together never exceed the limit.
+ * 3. The proxy admits requests from its share without asking Redis. It reports again when the share is
+ *    used up, and about once a second, at the *heartbeat* of the shared store.
+ *
+ * Requests and tokens are counted for a minute, which Redis begins and ends for all proxies. Parallel
+ * requests are counted as long as they run.
+ */
 import type { StoredKey } from '../store/keys.js';
 import { limitTypes, limitsOf, noCounts, reachedLimit, WINDOW_MS, type Counts } from './key-limits.js';
 import type { LimitType } from '../errors/access.js';
 
 /** Numbers of a key in the answer of `shareScript`. */
-export const NUMBERS_OF_ANSWER = 8;
-/** The clocks of this proxy and of Redis may differ by this much in a minute. */
+export const NUMBERS_PER_GRANT = 8;
+/** The clocks of this proxy and of Redis may drift apart by this much in a minute. */
 const CLOCK_MARGIN_MS = 20;
 
-/** A share. Requests use it without waiting for Redis. */
+/** A share of the limits of one key. Requests use it without waiting for Redis. */
 export class LimitShare {
   /** What this proxy has used: requests and tokens in the minute, and requests in progress. */
   readonly used: Counts = noCounts();
-  /** The stored key when Redis gave the share. Other limits need another share. */
+  /** The stored key, whose limits apply. If the caller replaces it, the caller must report. */
   stored: StoredKey;
-  /** A statement about this share is on its way. The share must not be used until its answer. */
-  isStated = false;
-  /** The limit that was reached when Redis answered last, until the next beat. */
-  reached: LimitType | undefined;
+  /** Whether a report is on its way. Until the grant arrives, requests wait and the share does not change. */
+  isReporting = false;
+  /** A limit that Redis did not extend. Until the next heartbeat, the proxy rejects requests without a report. */
+  refused: LimitType | undefined;
+  /** The share, and the sum of the shares of all other proxies, by the last grant. */
   #granted: Counts = noCounts();
-  #others: Counts = noCounts();
-  /** The end of the minute by Redis's clock, which identifies the minute; 0: not known yet. */
-  #window = 0;
-  /** The same by the monotonic clock of this proxy. */
-  #endsAt: number;
-  /** The parallel requests that Redis gave ahead. Twice as many may stay unused, so that their number can vary. */
-  #spare = 0;
-  /** Use since the last beat, and between the two beats before. */
-  #recent: Counts = noCounts();
-  #before: Counts = noCounts();
-  #inStatement = { used: noCounts(), waiting: 0 };
+  #grantedToOthers: Counts = noCounts();
+  /** The minute that the counts are about: its end by the clock of Redis, in ms; 0: not known yet. */
+  #minute = 0;
+  /** The end of the minute by the monotonic clock of this proxy, in ms. */
+  #minuteEndsAt: number;
+  /** Parallel requests that the last grant contained in reserve. */
+  #parallelReserve = 0;
+  /** The use since the last heartbeat. */
+  #sinceHeartbeat: Counts = noCounts();
+  /** The use between the last heartbeat and the one before. */
+  #beforeHeartbeat: Counts = noCounts();
+  /** What the last report said. */
+  #reported = { used: noCounts(), waiting: 0 };
 
   constructor(stored: StoredKey, now: number) {
     this.stored = stored;
-    this.#endsAt = now + WINDOW_MS;
+    this.#minuteEndsAt = now + WINDOW_MS;
   }
 
   /** Begins a new minute, if the present one is over. */
   refresh(now: number): void {
-    // The answer to a statement is about the numbers of the statement.
-    if (now < this.#endsAt || this.isStated) return;
-    this.#endsAt = now + WINDOW_MS;
-    this.#window = 0;
-    this.reached = undefined;
-    for (const type of ['requests', 'tokens'] as const) this.used[type] = this.#granted[type] = this.#others[type] = 0;
+    // The grant will be about the minute of the report.
+    if (now < this.#minuteEndsAt || this.isReporting) return;
+    this.#minuteEndsAt = now + WINDOW_MS;
+    this.#minute = 0;
+    this.refused = undefined;
+    for (const type of ['requests', 'tokens'] as const)
+      this.used[type] = this.#granted[type] = this.#grantedToOthers[type] = 0;
   }
 
   /** Returns the milliseconds until the next minute of the key. */
   waitMs(now: number): number {
-    return this.#endsAt - now;
+    return this.#minuteEndsAt - now;
   }
 
-  /** Returns the limit of this share that is reached. @param isAlone the proxy uses the whole limits of the key. */
-  full(isAlone: boolean): LimitType | undefined {
+  /**
+   * Returns the first limit that is used up, if any.
+   * @param scope `share`: what Redis granted. `key`: the whole limits, for a proxy that cannot reach Redis.
+   */
+  usedUp(scope: 'share' | 'key'): LimitType | undefined {
     const limits = limitsOf(this.stored);
-    return reachedLimit(this.used, limits, isAlone ? limits : this.#granted);
+    return reachedLimit(this.used, limits, scope === 'key' ? limits : this.#granted);
   }
 
   /** Counts the start of a request. */
   begin(): void {
-    this.used.requests += 1;
-    this.used.max_parallel_requests += 1;
-    this.#recent.requests += 1;
-    this.#recent.max_parallel_requests = Math.max(this.#recent.max_parallel_requests, this.used.max_parallel_requests);
+    const { used } = this;
+    const recent = this.#sinceHeartbeat;
+    used.requests += 1;
+    used.max_parallel_requests += 1;
+    recent.requests += 1;
+    recent.max_parallel_requests = Math.max(recent.max_parallel_requests, used.max_parallel_requests);
   }
 
   /** Counts the end of a request. */
   end(tokens: number): void {
     this.used.max_parallel_requests = Math.max(0, this.used.max_parallel_requests - 1);
     this.used.tokens += tokens;
-    this.#recent.tokens += tokens;
+    this.#sinceHeartbeat.tokens += tokens;
   }
 
-  /** Whether Redis must know the numbers at once: parallel requests to return, or more tokens than granted. */
-  get isUrgent(): boolean {
+  /**
+   * Whether the proxy must report before the next heartbeat: it has used more tokens than granted, or
+   * many parallel requests of its share are unused, so other proxies get them. Twice the reserve may
+   * stay unused, so that a varying number of requests does not cause a report each time.
+   */
+  get mustReport(): boolean {
     const { tpmLimit, maxParallelRequests } = this.stored;
     const unused = this.#granted.max_parallel_requests - this.used.max_parallel_requests;
     return (
-      (maxParallelRequests !== null && unused > 2 * this.#spare) ||
+      (maxParallelRequests !== null && unused > 2 * this.#parallelReserve) ||
       (tpmLimit !== null && this.used.tokens > this.#granted.tokens)
     );
   }
 
-  /** Returns what is left of a limit of the key, as far as this proxy knows. */
+  /** Returns what is left of a limit of the key, as far as this proxy knows; null: the key has no such limit. */
   left(type: 'requests' | 'tokens'): number | null {
     const limit = limitsOf(this.stored)[type];
-    return limit === null ? null : Math.max(0, limit - this.#others[type] - this.used[type]);
+    return limit === null ? null : Math.max(0, limit - this.#grantedToOthers[type] - this.used[type]);
   }
 
   /**
-   * Ends the time between two beats. @returns `idle`: the share can be forgotten; `quiet`: Redis
-   * knows its numbers.
+   * Begins the next interval between two heartbeats.
+   * @returns what the caller does. `report`: the share is in use, or Redis can take an unused part back.
+   * `keep`: nothing to report, but the counts still apply. `forget`: nothing was used recently or in this minute.
    */
-  beat(now: number): 'idle' | 'quiet' | 'busy' {
+  heartbeat(now: number): 'report' | 'keep' | 'forget' {
     this.refresh(now);
-    this.reached = undefined;
-    const isInUse = isAny(this.#recent) || this.used.max_parallel_requests > 0;
-    this.#before = this.#recent;
-    this.#recent = noCounts();
+    this.refused = undefined;
+    const isInUse = isAny(this.#sinceHeartbeat) || this.used.max_parallel_requests > 0;
+    this.#beforeHeartbeat = this.#sinceHeartbeat;
+    this.#sinceHeartbeat = noCounts();
     const hasUnused = limitTypes.some((type) => this.#granted[type] > this.used[type]);
-    if (isInUse || hasUnused) return 'busy';
-    return isAny(this.used) || isAny(this.#before) ? 'quiet' : 'idle';
+    if (isInUse || hasUnused) return 'report';
+    return isAny(this.used) || isAny(this.#beforeHeartbeat) ? 'keep' : 'forget';
   }
 
-  /** Returns the words of a statement, in the order of `shareScript`. */
-  statement(digest: string, waiting: number): string[] {
+  /**
+   * Makes a report.
+   * @param waiting the number of requests that wait for the grant.
+   * @returns the arguments of `shareScript` for this key.
+   */
+  report(digest: string, waiting: number): string[] {
     const limits = limitsOf(this.stored);
-    this.isStated = true;
-    this.#inStatement = { used: { ...this.used }, waiting };
-    const words = limitTypes.flatMap((type) => {
-      // The tokens of a request are not known before its end: it needs one that is left.
+    this.isReporting = true;
+    this.#reported = { used: { ...this.used }, waiting };
+    const numbers = limitTypes.flatMap((type) => {
+      // The tokens of a request are known at its end. So a request may begin if one token is left.
       const needed = type === 'tokens' ? Math.min(1, waiting) : waiting;
-      const ahead = Math.max(this.#recent[type], this.#before[type]);
-      return [limits[type] ?? '', this.used[type], needed, ahead];
+      const reserve = Math.max(this.#sinceHeartbeat[type], this.#beforeHeartbeat[type]);
+      return [limits[type] ?? '', this.used[type], needed, reserve];
     });
-    return [digest, this.#window === 0 ? '' : this.#window, ...words].map(String);
+    return [digest, this.#minute === 0 ? '' : this.#minute, ...numbers].map(String);
   }
 
-  /** Applies an answer to the last statement. @param numbers in the order of `shareScript`. */
-  grant([ends = 0, waitMs = 0, ...numbers]: readonly number[], now: number): void {
-    const { used, waiting } = this.#inStatement;
-    this.isStated = false;
-    if (this.#window !== 0 && this.#window !== ends) {
-      // Only what happened since the statement belongs to the new minute.
+  /** Applies the grant that answers the last report. @param numbers in the order of `shareScript`. */
+  grant([minute = 0, waitMs = 0, ...numbers]: readonly number[], now: number): void {
+    const { used, waiting } = this.#reported;
+    this.isReporting = false;
+    if (this.#minute !== 0 && this.#minute !== minute) {
+      // Redis has begun another minute. Only the use since the report belongs to it.
       for (const type of ['requests', 'tokens'] as const) this.used[type] -= used[type];
       used.tokens = 0;
     }
-    this.#window = ends;
-    // A little late: then the next statement without a minute is surely about the next one.
-    this.#endsAt = now + waitMs + CLOCK_MARGIN_MS;
+    this.#minute = minute;
+    // This proxy ends the minute later than Redis. So its first report afterwards, which names no
+    // minute, does not arrive in the old one.
+    this.#minuteEndsAt = now + waitMs + CLOCK_MARGIN_MS;
     for (const [index, type] of limitTypes.entries()) {
       this.#granted[type] = numbers[index * 2] ?? 0;
-      this.#others[type] = numbers[index * 2 + 1] ?? 0;
+      this.#grantedToOthers[type] = numbers[index * 2 + 1] ?? 0;
     }
-    // Requests that ended meanwhile must not use the tokens of those that wait.
+    // The grant contains the tokens of the report, and some for the waiting requests. Requests that
+    // have ended since the report must not use the latter.
     this.#granted.tokens += this.used.tokens - used.tokens;
-    this.#spare = Math.max(0, this.#granted.max_parallel_requests - used.max_parallel_requests - waiting);
+    this.#parallelReserve = Math.max(0, this.#granted.max_parallel_requests - used.max_parallel_requests - waiting);
   }
 }
 

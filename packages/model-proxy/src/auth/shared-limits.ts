@@ -1,39 +1,42 @@
 /**
- * Limits of virtual keys that several proxies share. Redis gives each proxy a share of the limits of
- * a key, from which the proxy admits requests without asking again. Shares never add up to more than
- * the limit. See docs/decisions/024-shares-of-limits.md.
+ * Limits of virtual keys that several proxies apply together. Redis grants each proxy a share of the
+ * limits of a key, from which the proxy admits requests without asking again. Shares never add up to
+ * more than the limit. `limit-share.ts` explains the protocol, docs/decisions/024-shares-of-limits.md
+ * the reasons.
  */
 import { z } from 'zod';
 import { withDeadline } from '@rackless/daemon/deadline.js';
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
+import type { LimitType } from '../errors/access.js';
 import type { ProxyError } from '../errors/proxy-error.js';
 import { isLimited, limitError, UNLIMITED, type KeyLimits, type Remaining } from './key-limits.js';
 import { shareScript } from './limit-scripts.js';
-import { LimitShare, NUMBERS_OF_ANSWER } from './limit-share.js';
+import { LimitShare, NUMBERS_PER_GRANT } from './limit-share.js';
 import type { VirtualKey } from './virtual-key.js';
 
-interface Waiting {
+/** A request that has not been admitted yet. */
+interface PendingRequest {
   readonly key: VirtualKey;
   readonly done: (refused: ProxyError | undefined) => void;
 }
 
-/** A key in use: its share, and the requests that wait for an answer of Redis. */
+/** A key in use: its share, and the requests that wait for a grant. */
 interface KeyInUse {
   readonly digest: string;
   readonly share: LimitShare;
-  waiting: Waiting[];
+  waiting: PendingRequest[];
 }
 
-/** Without an answer for this time, the proxy applies the limits alone. */
+/** If Redis does not answer within this time, the proxy applies the limits alone. */
 const TIMEOUT_MS = 500;
 /** Keys in one call. More would block Redis for longer. */
 const KEYS_AT_ONCE = 200;
 
-/** Creates the limits. While Redis does not answer, they apply to each proxy alone. */
+/** Creates the limits. While Redis does not answer, each proxy applies them alone. */
 export function createSharedLimits(shared: SharedStore, log: Pick<Log, 'info' | 'warn'>): KeyLimits {
   const limits = new SharedLimits(shared, log);
-  shared.onBeat(() => limits.beat());
+  shared.onHeartbeat(() => limits.heartbeat());
   return limits;
 }
 
@@ -41,10 +44,11 @@ class SharedLimits implements KeyLimits {
   readonly #shared: SharedStore;
   readonly #log: Pick<Log, 'info' | 'warn'>;
   readonly #keys = new Map<string, KeyInUse>();
-  /** The keys of the next statements. */
-  readonly #toState = new Set<KeyInUse>();
-  #isStating = false;
-  /** Whether Redis has not answered the last statement. */
+  /** The keys of the next reports. */
+  readonly #toReport = new Set<KeyInUse>();
+  /** Whether a call with reports is scheduled or on its way. */
+  #isReporting = false;
+  /** Whether Redis has not answered the last call. Then the proxy applies the whole limits of keys alone. */
   #isAlone = false;
 
   constructor(shared: SharedStore, log: Pick<Log, 'info' | 'warn'>) {
@@ -52,16 +56,16 @@ class SharedLimits implements KeyLimits {
     this.#log = log;
   }
 
-  admit(key: VirtualKey, done: Waiting['done']): void {
+  admit(key: VirtualKey, done: PendingRequest['done']): void {
     if (!isLimited(key)) done(undefined);
     else this.#admit(this.#keyInUse(key), { key, done });
   }
 
   release(key: VirtualKey, tokens: number): void {
     if (!isLimited(key)) return;
-    const used = this.#keyInUse(key);
-    used.share.end(tokens);
-    if (used.share.isUrgent) this.#state(used);
+    const keyInUse = this.#keyInUse(key);
+    keyInUse.share.end(tokens);
+    if (keyInUse.share.mustReport) this.#reportSoon(keyInUse);
   }
 
   remaining(key: VirtualKey): Remaining {
@@ -70,106 +74,109 @@ class SharedLimits implements KeyLimits {
     return { requests: share.left('requests'), tokens: share.left('tokens') };
   }
 
-  /** States the shares in use, returns what was not used, and finds out whether Redis answers again. */
-  beat(): void {
+  /** Reports the shares in use, returns what was not used, and finds out whether Redis answers again. */
+  heartbeat(): void {
     const now = performance.now();
-    for (const used of this.#keys.values()) {
-      const use = used.share.beat(now);
-      if (use === 'busy') this.#toState.add(used);
-      else if (use === 'idle' && !used.share.isStated && !this.#toState.has(used)) this.#keys.delete(used.digest);
+    for (const keyInUse of this.#keys.values()) {
+      const { digest, share } = keyInUse;
+      const next = share.heartbeat(now);
+      if (next === 'report') this.#toReport.add(keyInUse);
+      else if (next === 'forget' && !share.isReporting && !this.#toReport.has(keyInUse)) this.#keys.delete(digest);
     }
-    if (this.#isAlone || this.#toState.size > 0) this.#schedule();
+    if (this.#isAlone || this.#toReport.size > 0) this.#schedule();
   }
 
   #keyInUse({ digest, stored }: VirtualKey): KeyInUse {
     const now = performance.now();
-    let used = this.#keys.get(digest);
-    if (used === undefined) {
-      used = { digest, share: new LimitShare(stored, now), waiting: [] };
-      this.#keys.set(digest, used);
+    let keyInUse = this.#keys.get(digest);
+    if (keyInUse === undefined) {
+      keyInUse = { digest, share: new LimitShare(stored, now), waiting: [] };
+      this.#keys.set(digest, keyInUse);
     }
-    used.share.refresh(now);
-    return used;
+    keyInUse.share.refresh(now);
+    return keyInUse;
   }
 
-  #admit(used: KeyInUse, request: Waiting): void {
-    const { share, waiting } = used;
+  /** Admits or rejects a request, or lets it wait for a grant. */
+  #admit(keyInUse: KeyInUse, request: PendingRequest): void {
+    const { share, waiting } = keyInUse;
     const { stored } = request.key;
-    if (share.isStated) {
+    if (share.isReporting) {
       waiting.push(request);
       return;
     }
-    const isOther = share.stored !== stored;
+    const hasChanged = share.stored !== stored;
     share.stored = stored;
-    const full = share.full(this.#isAlone);
-    if (full === undefined && !isOther) {
+    const usedUp = this.#usedUp(share);
+    if (usedUp === undefined && !hasChanged) {
       share.begin();
       request.done(undefined);
-    } else if (this.#isAlone || (share.reached !== undefined && !isOther)) {
-      this.#decide(used, request);
+    } else if (this.#isAlone || (share.refused !== undefined && !hasChanged)) {
+      this.#decide(keyInUse, request);
     } else {
       waiting.push(request);
-      this.#state(used);
+      this.#reportSoon(keyInUse);
     }
   }
 
+  #usedUp(share: LimitShare): LimitType | undefined {
+    return share.usedUp(this.#isAlone ? 'key' : 'share');
+  }
+
   /** Admits or rejects a request by the present share. */
-  #decide({ share }: KeyInUse, { key, done }: Waiting): void {
-    const full = share.full(this.#isAlone);
-    if (full === undefined) {
+  #decide({ share }: KeyInUse, { key, done }: PendingRequest): void {
+    const usedUp = this.#usedUp(share);
+    if (usedUp === undefined) {
       share.begin();
       done(undefined);
       return;
     }
     // A parallel request may end at any time.
-    if (full !== 'max_parallel_requests') share.reached = full;
-    done(limitError(key, full, share.waitMs(performance.now())));
+    if (usedUp !== 'max_parallel_requests') share.refused = usedUp;
+    done(limitError(key, usedUp, share.waitMs(performance.now())));
   }
 
-  #state(used: KeyInUse): void {
-    this.#toState.add(used);
-    // The next beat finds out whether Redis answers again.
+  #reportSoon(keyInUse: KeyInUse): void {
+    this.#toReport.add(keyInUse);
+    // If Redis does not answer, the next heartbeat reports.
     if (!this.#isAlone) this.#schedule();
   }
 
-  /** Sends a statement soon. There is one at a time: it has all keys of the time before. */
+  /** Schedules a call with the reports of all keys that need one. There is one call at a time. */
   #schedule(): void {
-    if (this.#isStating) return;
-    this.#isStating = true;
+    if (this.#isReporting) return;
+    this.#isReporting = true;
     setImmediate(() => void this.#send());
   }
 
   async #send(): Promise<void> {
-    const keys = [...this.#toState].slice(0, KEYS_AT_ONCE);
-    for (const used of keys) this.#toState.delete(used);
-    const asked = keys.map((used) => ({ used, requests: used.waiting.splice(0) }));
-    const words = asked.flatMap(({ used: { digest, share }, requests }) => share.statement(digest, requests.length));
-    const answer = await this.#answerTo([this.#shared.replica, ...words]);
+    const keys = [...this.#toReport].slice(0, KEYS_AT_ONCE);
+    for (const keyInUse of keys) this.#toReport.delete(keyInUse);
+    const sent = keys.map((keyInUse) => ({ keyInUse, requests: keyInUse.waiting.splice(0) }));
+    const reports = sent.flatMap(({ keyInUse: { digest, share }, requests }) => share.report(digest, requests.length));
+    const answer = await this.#call([this.#shared.replica, ...reports]);
     const now = performance.now();
-    for (const [index, { used, requests }] of asked.entries()) {
-      const numbers = answer?.slice(index * NUMBERS_OF_ANSWER, (index + 1) * NUMBERS_OF_ANSWER);
-      if (numbers === undefined) used.share.isStated = false;
-      else used.share.grant(numbers, now);
-      for (const request of requests) this.#decide(used, request);
-      // Redis may have received a statement without an answer. The next one replaces it.
-      if (numbers === undefined || used.share.isUrgent) this.#toState.add(used);
+    for (const [index, { keyInUse, requests }] of sent.entries()) {
+      const { share } = keyInUse;
+      const grant = answer?.slice(index * NUMBERS_PER_GRANT, (index + 1) * NUMBERS_PER_GRANT);
+      if (grant === undefined) share.isReporting = false;
+      else share.grant(grant, now);
+      for (const request of requests) this.#decide(keyInUse, request);
+      // Redis may have received a report that it did not answer. The next report replaces it.
+      if (grant === undefined || share.mustReport) this.#toReport.add(keyInUse);
     }
-    for (const used of new Set([...keys, ...this.#toState]))
-      for (const request of used.waiting.splice(0)) this.#admit(used, request);
-    this.#isStating = false;
-    if (this.#toState.size > 0 && !this.#isAlone) this.#schedule();
+    for (const keyInUse of new Set([...keys, ...this.#toReport]))
+      for (const request of keyInUse.waiting.splice(0)) this.#admit(keyInUse, request);
+    this.#isReporting = false;
+    if (this.#toReport.size > 0 && !this.#isAlone) this.#schedule();
   }
 
-  /** Returns undefined if Redis does not answer. */
-  async #answerTo(words: readonly string[]): Promise<readonly number[] | undefined> {
+  /** Sends reports. @param args of `shareScript`. @returns the grants; undefined if Redis does not answer. */
+  async #call(args: readonly string[]): Promise<readonly number[] | undefined> {
     try {
-      const answer = await withDeadline(
-        this.#shared.run(shareScript, ['limit:', 'replica:'], words),
-        TIMEOUT_MS,
-        () => {
-          throw new Error(`the shared store has not answered within ${TIMEOUT_MS} ms`);
-        },
-      );
+      const answer = await withDeadline(this.#shared.run(shareScript, ['limit:', 'replica:'], args), TIMEOUT_MS, () => {
+        throw new Error(`the shared store has not answered within ${TIMEOUT_MS} ms`);
+      });
       const numbers = z.array(z.number()).parse(answer);
       if (this.#isAlone) this.#log.info('limits of keys apply to all proxies together again');
       this.#isAlone = false;

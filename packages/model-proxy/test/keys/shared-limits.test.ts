@@ -112,7 +112,7 @@ describe('limits in Redis', () => {
     expect(Number(calls)).toBeLessThan(2000);
   });
 
-  it('are served completely if the first proxies stop using what they have ahead', async () => {
+  it('are served completely if the first proxies stop using what they have in reserve', async () => {
     const all = await proxies(3);
     const key = keyOf({ rpmLimit: 1000 });
     const [idle, busy] = [all.slice(0, 2), all[2]];
@@ -172,7 +172,7 @@ describe('limits while Redis is away', () => {
     const key = keyOf({ maxParallelRequests: 2 });
     expect(await askAll([limits], key, 2)).toEqual([]);
     redis.pause();
-    // Each store has its own beat. Redis stays away until both have failed: after that, they reject commands at once.
+    // Each store has its own heartbeat. Redis stays away until both have failed: after that, they reject commands at once.
     const failures = () => logged.filter((line) => line.startsWith('the shared store does not answer')).length;
     await until(() => failures() === 2, 'the failure of both');
     limits.release(key, 0);
