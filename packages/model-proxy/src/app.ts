@@ -1,7 +1,7 @@
 /**
  * The HTTP application: answers everything on the port, and logs one line per request. Model
  * requests run on node:http alone, because even an empty Express handler halves the throughput.
- * Express serves the home page, health and metrics, and is loaded after the start.
+ * Express serves the other pages, such as `/health` and `/metrics`, and is loaded after the start.
  */
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -12,7 +12,7 @@ import { createGate } from './auth/gate.js';
 import { createKeyLimits, type KeyLimits } from './auth/key-limits.js';
 import { createSharedLimits } from './auth/shared-limits.js';
 import { virtualClients } from './auth/virtual-clients.js';
-import { Exchange, type SharedState } from './exchange/exchange.js';
+import { Exchange, type ProxyState } from './exchange/exchange.js';
 import { forward } from './exchange/forward.js';
 import { createOverload } from './exchange/overload.js';
 import { endpoints } from './endpoints/index.js';
@@ -44,7 +44,7 @@ export interface AppOptions {
   readonly version: string;
   /** Whether to trace upstream calls (`--detailed_debug`). */
   readonly detailedDebug: boolean;
-  /** Raw pass-through (`/openai/…`, WebSockets); absent in tests without it. */
+  /** Raw pass-through (`/openai/…`, WebSockets). Absent: the proxy has none; only in tests. */
   readonly passThrough?: PassThrough;
   /** OpenTelemetry; the caller closes it. Absent: none. */
   readonly telemetry?: Telemetry | null;
@@ -61,17 +61,17 @@ export interface App {
    * rejected.
    */
   readonly expectContinue: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Handles the listener's WebSocket requests. */
+  /** Handles the server's `upgrade`: WebSocket handshakes, and other requests to change the protocol. */
   readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
   /**
-   * Handles the server's `clientError`: answers what the parser rejects with an error in OpenAI's
-   * format.
+   * Handles the server's `clientError`: if the parser rejects a request, answers with an error in
+   * OpenAI's format.
    */
   readonly clientError: (error: NodeJS.ErrnoException, socket: Duplex) => void;
   /**
-   * Loads the modules that only some requests need. Call it after the start: if the first such
-   * request found no free file descriptor, the import would fail, and Node fails every later import
-   * of the same module.
+   * Loads the modules that only some requests need. Call it directly after the start. Without this,
+   * the first such request would import them. If that import failed, for example without a free file
+   * descriptor, Node would fail every later import of the same module.
    */
   loadModules(): Promise<void>;
   /** Starts the checks of deployments in the background, if the settings ask for them. */
@@ -94,11 +94,11 @@ export function createApp(options: AppOptions): App {
   const paths = createPaths(endpoints);
   const metrics = createMetrics();
   const routing = createRoutingState(log);
-  const lasting = { overload: createOverload(), uncountedResponses: new Set<string>() };
+  const lasting = { overload: createOverload(), uncountedResponseIds: new Set<string>() };
   const { keys, authenticationOf } = accessOf(options.store, log);
   const healthChecks = createBackgroundChecks(log);
   let draining = false;
-  const apply = (settings: ProxySettings): SharedState => {
+  const apply = (settings: ProxySettings): ProxyState => {
     lasting.overload.setLimits(settings.overload);
     routing.health.retain(new Set(settings.deployments.map(({ id }) => id)));
     return {
@@ -116,14 +116,14 @@ export function createApp(options: AppOptions): App {
       isDraining: () => draining,
     };
   };
-  let serving = apply(options.settings);
+  let proxy = apply(options.settings);
   const pages = pagesOnDemand(metrics);
 
-  const answer = (request: IncomingMessage, response: ServerResponse, clientWaits: boolean): void => {
-    const exchange = begin(request, response, clientWaits);
+  const answer = (request: IncomingMessage, response: ServerResponse, isClientPaused: boolean): void => {
+    const exchange = begin(request, response, isClientPaused);
     try {
       const url = request.url ?? '/';
-      const rejection = headFault(request) ?? exchange.serving.gate?.(request, plainPath(url));
+      const rejection = headFault(request) ?? exchange.proxy.gate?.(request, plainPath(url));
       if (rejection !== undefined) {
         refuse(exchange, rejection);
         return;
@@ -136,8 +136,8 @@ export function createApp(options: AppOptions): App {
     }
   };
 
-  const begin = (request: IncomingMessage, response: ServerResponse, clientWaits: boolean): Exchange => {
-    const exchange = new Exchange(request, response, serving, clientWaits);
+  const begin = (request: IncomingMessage, response: ServerResponse, isClientPaused: boolean): Exchange => {
+    const exchange = new Exchange(request, response, proxy, isClientPaused);
     metrics.requestStarted();
     response.on('close', () => recordRequest(exchange, metrics, log));
     // Without a listener, an error of the response would end the process. The event `close` follows
@@ -156,10 +156,10 @@ export function createApp(options: AppOptions): App {
     loadModules: async () => {
       await Promise.all([pages.load(), metrics.loadModules(), passThrough?.loadModules()]);
     },
-    startHealthChecks: () => healthChecks.apply(serving),
+    startHealthChecks: () => healthChecks.apply(proxy),
     replaceSettings: (settings) => {
-      serving = apply(settings);
-      healthChecks.apply(serving);
+      proxy = apply(settings);
+      healthChecks.apply(proxy);
     },
     drain: () => {
       draining = true;
@@ -170,17 +170,17 @@ export function createApp(options: AppOptions): App {
   };
 }
 
-/** Makes what requests need to authenticate. @param store undefined: there are no virtual keys. */
+/** Creates the authentication and the limits of virtual keys. @param store undefined: there are no virtual keys. */
 function accessOf(store: Store | SharedKeyStore | undefined, log: Log) {
-  const findClient = store === undefined ? [] : [virtualClients(store)];
+  const keyLookup = store === undefined ? [] : [virtualClients(store)];
   return {
-    keys: store === undefined ? null : { store, limits: limitsOf(store, log) },
+    keys: store === undefined ? null : { store, limits: createLimits(store, log) },
     authenticationOf: ({ clientKeys }: ProxySettings) =>
-      clientKeys === null ? openToAll : requireKeys(clientKeys, ...findClient),
+      clientKeys === null ? openToAll : requireKeys(clientKeys, ...keyLookup),
   };
 }
 
-function limitsOf(store: Store | SharedKeyStore, log: Log): KeyLimits {
+function createLimits(store: Store | SharedKeyStore, log: Log): KeyLimits {
   return 'shared' in store ? createSharedLimits(store.shared, log) : createKeyLimits();
 }
 

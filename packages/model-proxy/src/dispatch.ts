@@ -64,7 +64,7 @@ interface DispatchOptions {
 export function createDispatch({ paths, passThrough, showPage }: DispatchOptions) {
   return (exchange: Exchange, path: string): void => {
     const method = exchange.request.method ?? '';
-    const target = paths.match(path) ?? forwardedTarget(path, exchange.serving.settings.forwardedPaths);
+    const target = paths.match(path) ?? forwardedTarget(path, exchange.proxy.settings.forwardedPaths);
     if (target !== undefined) {
       if (method === 'POST') forward(exchange, target);
       else otherMethod(exchange, path, 'POST');
@@ -100,7 +100,7 @@ export function createDispatch({ paths, passThrough, showPage }: DispatchOptions
     if (passThrough?.accepts(path) === true) {
       exchange.routeLabel = 'pass-through';
       if (method === 'OPTIONS') answerOptions(exchange, rawMethods.join(', '));
-      else if (exchange.serving.settings.enforceUserParam && !modelFree.has(method))
+      else if (exchange.proxy.settings.enforceUserParam && !modelFree.has(method))
         refuse(exchange, userParamUncheckable(path));
       else if (authorize(exchange, false, queryKey(path, exchange.request.url ?? '/'))) {
         const fault = isResponsePath(path) ? undefined : uncheckedModelFault(exchange);
@@ -137,7 +137,7 @@ export function headFault(request: IncomingMessage): ProxyError | undefined {
  */
 export function authorize(exchange: Exchange, open: boolean, elsewhere?: string): boolean {
   if (open) return true;
-  const client = exchange.serving.authenticate(exchange.request, elsewhere);
+  const client = exchange.proxy.authenticate(exchange.request, elsewhere);
   if (client instanceof ProxyError) {
     refuse(exchange, client);
     return false;
@@ -154,7 +154,7 @@ const pagesOfKeys: ReadonlySet<string> = new Set([
 
 /** Authenticates a client for a page, as {@link authorize}. Pages that the configuration closes need the master key. */
 function authorizePage(exchange: Exchange, path: string, open: boolean): boolean {
-  const isClosed = exchange.serving.settings.closedPages.has(path);
+  const isClosed = exchange.proxy.settings.closedPages.has(path);
   if (!authorize(exchange, open && !isClosed)) return false;
   const kind = open || pagesOfKeys.has(exchange.routeLabel) ? 'info' : null;
   const fault = isClosed && exchange.client?.key !== undefined ? adminOnly(path) : pathFault(exchange, kind);

@@ -60,7 +60,7 @@ function record(exchange: Exchange, metrics: Metrics, log: Log): void {
     failedAttempts: exchange.failedAttempts,
   };
   if (exchange.parts.length === 0) metrics.add(entry);
-  if (exchange.serving.telemetry !== null) endSpan(exchange, exchange.serving.telemetry, entry);
+  if (exchange.proxy.telemetry !== null) endSpan(exchange, exchange.proxy.telemetry, entry);
   settle(exchange);
   log.request({
     id: exchange.id,

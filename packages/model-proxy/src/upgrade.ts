@@ -15,7 +15,7 @@ import { handshakeFault } from './pass-through/handshake.js';
 import { queryKey } from './pass-through/query-key.js';
 
 /** Begins the exchange of a request. */
-type Begin = (request: IncomingMessage, response: ServerResponse, clientWaits: boolean) => Exchange;
+type Begin = (request: IncomingMessage, response: ServerResponse, isClientPaused: boolean) => Exchange;
 
 /**
  * Makes the function that answers a handshake. The client waits for the answer before it sends
@@ -28,7 +28,7 @@ export function createUpgrade(begin: Begin, passThrough: PassThrough | undefined
     const exchange = begin(request, response, true);
     const path = plainPath(request.url ?? '/');
     try {
-      const rejection = headFault(request) ?? exchange.serving.gate?.(request, path);
+      const rejection = headFault(request) ?? exchange.proxy.gate?.(request, path);
       if (rejection !== undefined) refuse(exchange, rejection);
       else if (passThrough?.accepts(path) !== true) refuse(exchange, noSuchPath('WebSocket', path));
       else {
@@ -36,7 +36,7 @@ export function createUpgrade(begin: Begin, passThrough: PassThrough | undefined
         const fault = handshakeFault(request);
         if (fault !== undefined) refuse(exchange, fault);
         // A session may name its user only in its events, after it has opened.
-        else if (exchange.serving.settings.enforceUserParam) refuse(exchange, userParamUncheckable(path));
+        else if (exchange.proxy.settings.enforceUserParam) refuse(exchange, userParamUncheckable(path));
         else if (authorize(exchange, false, keyBeside(request, path)))
           admitClient(exchange, () => passThrough.upgrade(exchange, request.socket, head));
       }

@@ -1,8 +1,8 @@
-/** Permissions of a virtual key. Computed once for each state of a key, and then used by many requests. */
+/** The permissions of a virtual key. Computed once for each stored version of a key, then used by many requests. */
 import type { StoredKey } from '../store/keys.js';
 import { pathTest, routePattern } from './gate.js';
 
-/** A virtual key of a request. */
+/** A virtual key with its permissions. */
 export interface VirtualKey {
   /** Its digest, which identifies it. */
   readonly digest: string;
@@ -21,7 +21,7 @@ export interface VirtualKey {
 
 /** LiteLLM's names for all models. */
 const ALL_MODELS: ReadonlySet<string> = new Set(['*', 'all-proxy-models', 'all-team-models']);
-/** The paths that are open to keys without allowed routes: for models, and for information about models. */
+/** Kinds of paths: requests to models, and information about models. A key with an empty list of allowed routes may use both. */
 export type RouteKind = 'model' | 'info';
 /** LiteLLM's names of groups of routes, with the paths that they open. */
 const groupsOfRoutes: ReadonlyMap<string, readonly RouteKind[]> = new Map([
@@ -34,12 +34,12 @@ const groupsOfRoutes: ReadonlyMap<string, readonly RouteKind[]> = new Map([
 const ALL_KINDS: readonly RouteKind[] = ['model', 'info'];
 const NO_MODELS = 'no-default-models';
 
-/** Returns whether an entry of a key's allowed routes can open a path: a path, or the name of a group. */
+/** Returns whether an entry of a key's allowed routes is valid: a path, or LiteLLM's name of a group of routes. */
 export function isRoute(entry: string): boolean {
   return routePattern.test(entry) || groupsOfRoutes.has(entry);
 }
 
-/** Makes the key of a request. */
+/** Computes the permissions of a stored key. */
 export function virtualKeyOf(digest: string, stored: StoredKey): VirtualKey {
   const { models, aliases, allowedRoutes } = stored;
   const allowsModel = modelTest(models);

@@ -14,7 +14,7 @@ import type { Exchange } from './exchange.js';
  */
 export function admitClient(exchange: Exchange, proceed: () => void): void {
   const key = exchange.client?.key;
-  const { keys } = exchange.serving;
+  const { keys } = exchange.proxy;
   if (key === undefined || keys === null) {
     proceed();
     return;
@@ -80,6 +80,6 @@ export function uncheckedModelFault({ request, client }: Exchange): ProxyError |
 /** Returns the public names that a client may use. */
 export function visibleModels(exchange: Exchange): readonly string[] {
   const key = exchange.client?.key;
-  const { modelNames } = exchange.serving.router;
+  const { modelNames } = exchange.proxy.router;
   return key === undefined ? modelNames : modelNames.filter((name) => key.allowsModel(name));
 }

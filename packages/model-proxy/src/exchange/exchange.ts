@@ -21,13 +21,13 @@ import type { ClientTimeouts } from './request-timeouts.js';
 import type { Usage } from './answer/usage.js';
 
 /**
- * Everything that requests share. A reload makes a new object; requests in flight keep the object
- * that they started with.
+ * What all requests use: the settings, the router, the keys, the upstream. A reload makes a new
+ * object; requests in flight keep the object that they started with.
  */
-export interface SharedState extends RoutingState {
+export interface ProxyState extends RoutingState {
   readonly overload: Overload;
   /** The upstream's ids of responses whose usage is not counted yet, the oldest first. */
-  readonly uncountedResponses: Set<string>;
+  readonly uncountedResponseIds: Set<string>;
   readonly settings: ProxySettings;
   readonly router: Router;
   readonly authenticate: Authenticate;
@@ -59,8 +59,8 @@ const MAX_ID_LENGTH = 128;
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** The shared state at the start of the request. */
-  readonly serving: SharedState;
+  /** The state of the proxy at the start of the request. */
+  readonly proxy: ProxyState;
   /**
    * Id for the log and for the upstream (`x-request-id`): the client's id if it is safe in a header
    * and in a log.
@@ -80,10 +80,10 @@ export class Exchange {
   /** The upstream's answer has ended or failed. */
   answeredAt = 0;
   /**
-   * The client waits for the proxy before it sends more: for `100 Continue`, or for the answer to its
-   * WebSocket handshake.
+   * Whether the client sends nothing more until the proxy answers: it waits for `100 Continue`, or for
+   * the answer to its WebSocket handshake.
    */
-  clientWaits: boolean;
+  isClientPaused: boolean;
   /**
    * Label for the metrics: the template of the path, not the path, because clients can send any
    * number of paths.
@@ -144,11 +144,11 @@ export class Exchange {
   /** The error of the request, also if the client did not get it. */
   error: ProxyError | null = null;
 
-  constructor(request: IncomingMessage, response: ServerResponse, serving: SharedState, clientWaits: boolean) {
-    this.clientWaits = clientWaits;
+  constructor(request: IncomingMessage, response: ServerResponse, proxy: ProxyState, isClientPaused: boolean) {
+    this.isClientPaused = isClientPaused;
     this.request = request;
     this.response = response;
-    this.serving = serving;
+    this.proxy = proxy;
     const { headers } = request;
     const clientCallId = acceptableId(headers['x-litellm-call-id'], MAX_ID_LENGTH);
     this.id = acceptableId(headers['x-request-id'], MAX_ID_LENGTH) ?? clientCallId ?? randomUUID();

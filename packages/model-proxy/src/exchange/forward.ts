@@ -26,26 +26,26 @@ import { watchUpload } from './stalled-uploads.js';
  * result is in `exchange.error`. The exchange ends when its response closes.
  */
 export function forward(exchange: Exchange, target: Target): void {
-  const { request, response, serving } = exchange;
+  const { request, response, proxy } = exchange;
   const { endpoint } = target;
   exchange.routeLabel = `/v1/${endpoint.path}`;
   exchange.api = endpoint.api;
   let body: RequestBody;
   try {
-    const client = serving.authenticate(request);
+    const client = proxy.authenticate(request);
     if (client instanceof ProxyError) throw client;
     exchange.client = client;
     exchange.clientTimeouts = clientTimeoutsOf(request.headers);
     exchange.requestedRetries = requestedRetriesOf(request.headers);
-    body = announcedBody(request, endpoint, serving.settings.maxRequestBytes);
+    body = announcedBody(request, endpoint, proxy.settings.maxRequestBytes);
   } catch (error) {
     refuse(exchange, toProxyError(error));
     return;
   }
   enterProxy(exchange, () => {
     admitClient(exchange, () => {
-      if (exchange.clientWaits) {
-        exchange.clientWaits = false;
+      if (exchange.isClientPaused) {
+        exchange.isClientPaused = false;
         response.writeContinue();
       }
       receive(exchange, target, body);
@@ -55,14 +55,14 @@ export function forward(exchange: Exchange, target: Target): void {
 
 /** Runs a request now, or when the process has a place for it. */
 export function enterProxy(exchange: Exchange, proceed: () => void): void {
-  const { overload, settings } = exchange.serving;
+  const { overload, settings } = exchange.proxy;
   if (settings.overload === null) proceed();
   else overload.enter(exchange.response, proceed, (error) => refuse(exchange, error));
 }
 
 function receive(exchange: Exchange, target: Target, body: RequestBody): void {
-  const { request, serving } = exchange;
-  const limit = serving.settings.maxRequestBytes;
+  const { request, proxy } = exchange;
+  const limit = proxy.settings.maxRequestBytes;
   const chunkLimit = chunkLimitOf(request);
   const upload = watchUpload(exchange);
   let length = 0;

@@ -8,7 +8,7 @@ import type { RequestBody } from './request/request-body.js';
  * @throws {ProxyError} 400: the client has set tags, and the configuration forbids it.
  */
 export function readReportOptions(exchange: Exchange, body: RequestBody): void {
-  const { keys, settings } = exchange.serving;
+  const { keys, settings } = exchange.proxy;
   const { countsUsage = false, rejectClientTags = false, alwaysIncludeStreamUsage } = settings;
   if (keys === null && !rejectClientTags) return;
   const { tags } = body;

@@ -8,8 +8,8 @@ const MAX_TAG_LENGTH = 100;
 
 /** Ends the request for its key: frees its place, and counts its usage. Call it once. */
 export function settle(exchange: Exchange): void {
-  const { selection, admittedKey, serving, error, response, client } = exchange;
-  const { keys } = serving;
+  const { selection, admittedKey, proxy, error, response, client } = exchange;
+  const { keys } = proxy;
   if (keys === null) return;
   const usage = countedUsage(exchange);
   if (admittedKey !== null) keys.limits.release(admittedKey, usage.totalTokens);
@@ -27,8 +27,8 @@ export function settle(exchange: Exchange): void {
 }
 
 /** Returns the tags of the header `x-litellm-tags`, of the body and of the key, without duplicates. */
-function tagsOf({ request, serving, tags, client }: Exchange): readonly string[] {
-  const header = serving.settings.rejectClientTags === true ? undefined : request.headers['x-litellm-tags'];
+function tagsOf({ request, proxy, tags, client }: Exchange): readonly string[] {
+  const header = proxy.settings.rejectClientTags === true ? undefined : request.headers['x-litellm-tags'];
   const ofKey = client?.key?.stored.tags ?? [];
   if (header === undefined && tags.length === 0) return ofKey;
   const inHeader = typeof header === 'string' ? header.split(',').map((tag) => tag.trim()) : [];

@@ -13,9 +13,9 @@ const MAX_IDS = 10_000;
  * and the response is still counted later.
  */
 export function countResponseOnce(exchange: Exchange): void {
-  const { responseId, usage, usesStoredAnswer, serving } = exchange;
+  const { responseId, usage, usesStoredAnswer, proxy } = exchange;
   if (responseId === null) return;
-  const { uncountedResponses: ids } = serving;
+  const { uncountedResponseIds: ids } = proxy;
   if (usesStoredAnswer) exchange.usesStoredAnswer = !(usage === null ? ids.has(responseId) : ids.delete(responseId));
   else if (usage === null) remember(ids, responseId);
 }

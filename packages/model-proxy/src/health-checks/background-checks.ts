@@ -2,7 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '@rackless/daemon/log/log.js';
-import type { SharedState } from '../exchange/exchange.js';
+import type { ProxyState } from '../exchange/exchange.js';
 import type { Deployment } from '../providers/deployment.js';
 import type { CheckResult } from '../routing/check-record.js';
 import type { BackgroundCheckSettings } from '../settings.js';
@@ -12,7 +12,7 @@ import { inTurn } from './in-turn.js';
 /** Checks in the background. */
 interface BackgroundChecks {
   /** Uses new settings. Running checks end without a result. */
-  apply(serving: SharedState): void;
+  apply(proxy: ProxyState): void;
   stop(): void;
 }
 
@@ -30,17 +30,17 @@ const transient: ReadonlySet<number | null> = new Set([408, 429]);
 export function createBackgroundChecks(log: Pick<Log, 'info' | 'warn' | 'error'>): BackgroundChecks {
   let current = new AbortController();
   return {
-    apply(serving) {
+    apply(proxy) {
       current.abort();
       current = new AbortController();
-      const { background } = serving.settings.healthChecks;
-      const checked = background === null ? [] : checkedDeployments(serving.settings.deployments, background);
-      forgetOthers(serving, checked);
+      const { background } = proxy.settings.healthChecks;
+      const checked = background === null ? [] : checkedDeployments(proxy.settings.deployments, background);
+      forgetOthers(proxy, checked);
       if (background === null || checked.length === 0) return;
       const { signal } = current;
       // One listener for each check at the same time.
       setMaxListeners(0, signal);
-      repeat(serving, checked, background, log, signal).catch((error: unknown) => {
+      repeat(proxy, checked, background, log, signal).catch((error: unknown) => {
         if (!signal.aborted) log.error('checking deployments in the background', { error });
       });
     },
@@ -61,7 +61,7 @@ export function isCheckDisabled({ modelInfo }: Deployment): boolean {
 }
 
 /** Removes the results of deployments that are no longer checked. */
-function forgetOthers({ checks, health }: SharedState, checked: readonly Deployment[]): void {
+function forgetOthers({ checks, health }: ProxyState, checked: readonly Deployment[]): void {
   const ids = new Set(checked.map(({ id }) => id));
   for (const id of checks.keys()) {
     if (ids.has(id)) continue;
@@ -74,7 +74,7 @@ type CheckLog = Pick<Log, 'info' | 'warn'>;
 
 /** Checks all deployments in rounds, until the signal. */
 async function repeat(
-  serving: SharedState,
+  proxy: ProxyState,
   deployments: readonly Deployment[],
   settings: BackgroundCheckSettings,
   log: CheckLog,
@@ -85,14 +85,14 @@ async function repeat(
   await pause(Math.random() * Math.min(JITTER * intervalMs, MAX_FIRST_WAIT_MS));
   for (;;) {
     const end = performance.now() + intervalMs * (1 - JITTER + 2 * JITTER * Math.random());
-    await checkAll(serving, deployments, settings, log, signal);
+    await checkAll(proxy, deployments, settings, log, signal);
     await pause(Math.max(MIN_PAUSE_MS, end - performance.now()));
   }
 }
 
 /** Checks each deployment once. */
 async function checkAll(
-  serving: SharedState,
+  proxy: ProxyState,
   deployments: readonly Deployment[],
   settings: BackgroundCheckSettings,
   log: CheckLog,
@@ -100,16 +100,16 @@ async function checkAll(
 ): Promise<void> {
   const lists: SharedLists = new Map();
   let nextAt = performance.now();
-  await inTurn(deployments, serving.settings.healthChecks.concurrency, async (deployment) => {
+  await inTurn(deployments, proxy.settings.healthChecks.concurrency, async (deployment) => {
     nextAt = Math.max(performance.now(), nextAt + GAP_MS);
     await delay(nextAt - performance.now(), undefined, { ref: false, signal });
     const startedAt = performance.now();
     const result =
       settings.method === 'models'
-        ? await checkList(serving, deployment, { lists, log, signal })
-        : await checkModel(serving, deployment, signal);
+        ? await checkList(proxy, deployment, { lists, log, signal })
+        : await checkModel(proxy, deployment, signal);
     signal.throwIfAborted();
-    store(serving, deployment, result, { settings, log, durationMs: performance.now() - startedAt });
+    store(proxy, deployment, result, { settings, log, durationMs: performance.now() - startedAt });
   });
 }
 
@@ -121,7 +121,7 @@ interface Storing {
 
 /** Stores a result, and logs it if the one before was different. */
 function store(
-  { checks, health }: SharedState,
+  { checks, health }: ProxyState,
   { id }: Deployment,
   result: CheckResult,
   { settings, log, durationMs }: Storing,

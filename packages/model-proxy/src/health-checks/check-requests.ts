@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { defaults } from '../config/defaults.js';
 import { endpoints } from '../endpoints/index.js';
 import type { Endpoint } from '../endpoints/endpoint.js';
-import type { SharedState } from '../exchange/exchange.js';
+import type { ProxyState } from '../exchange/exchange.js';
 import { createJsonBody } from '../exchange/request/json-body.js';
 import { upstreamHeaders } from '../exchange/request/upstream-headers.js';
 import { upstreamRequest } from '../exchange/request/upstream-request.js';
@@ -25,7 +25,7 @@ export interface CheckRequest {
 }
 
 /** The parts of the shared state that a check needs. */
-export type CheckState = Pick<SharedState, 'settings' | 'version' | 'upstream'>;
+export type CheckState = Pick<ProxyState, 'settings' | 'version' | 'upstream'>;
 
 /** Token limit of an answer. */
 const MAX_TOKENS = 1;
@@ -52,7 +52,7 @@ const generates: ReadonlySet<string> = new Set(['chat', 'completion']);
  * Makes a short request to a model, which costs tokens.
  * @returns a text: why the model cannot be checked.
  */
-export function modelRequest(serving: CheckState, deployment: Deployment): CheckRequest | string {
+export function modelRequest(proxy: CheckState, deployment: Deployment): CheckRequest | string {
   const { modelInfo, provider } = deployment;
   const mode = typeof modelInfo['mode'] === 'string' ? modelInfo['mode'] : 'chat';
   const checkBody = checkBodies[mode];
@@ -68,7 +68,7 @@ export function modelRequest(serving: CheckState, deployment: Deployment): Check
   const selection: Selection = { deployment, modelGroup: deployment.modelName, upstreamModel };
   const streams = false;
   const request = upstreamRequest({
-    serving,
+    proxy,
     selection,
     endpoint,
     body,
@@ -105,13 +105,13 @@ function ownMembers(mode: string, { modelInfo }: Deployment): Readonly<Record<st
 const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined);
 
 /** Makes a request for the list of models, which costs no tokens. */
-export function listRequest(serving: CheckState, deployment: Deployment): CheckRequest {
+export function listRequest(proxy: CheckState, deployment: Deployment): CheckRequest {
   const { query, provider, apiKey, modelName, upstreamModel } = deployment;
   const url = `${baseOf(deployment)}/models${query === undefined ? '' : `?${query}`}`;
   const signature = provider.dialect?.sign?.({ apiKey, method: 'GET', url, body: [] }) ?? {};
   const headers = upstreamHeaders({
     deployment,
-    version: serving.version,
+    version: proxy.version,
     id: randomUUID(),
     contentType: 'application/json',
     clientHeaders: null,

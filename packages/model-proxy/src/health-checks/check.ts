@@ -26,14 +26,14 @@ export type SharedLists = Map<string, Promise<CheckResult>>;
 
 /** Checks a deployment by a short request to its model, which costs tokens. Never rejects. */
 export async function checkModel(
-  serving: CheckState,
+  proxy: CheckState,
   deployment: Deployment,
   signal?: AbortSignal,
 ): Promise<CheckResult> {
   try {
-    const request = modelRequest(serving, deployment);
+    const request = modelRequest(proxy, deployment);
     if (typeof request === 'string') return { error: request, status: null, isChecked: false, provesFailure: false };
-    return await send(serving, request, signal);
+    return await send(proxy, request, signal);
   } catch (thrown) {
     return unsent(thrown);
   }
@@ -57,16 +57,16 @@ interface Round {
  * does not show its list, sends requests to the model for some rounds. Never rejects.
  */
 export async function checkList(
-  serving: CheckState,
+  proxy: CheckState,
   deployment: Deployment,
   { lists, log, signal }: Round,
 ): Promise<CheckResult> {
   const rounds = unlisted.get(deployment) ?? 0;
   if (rounds > 0) {
     unlisted.set(deployment, rounds - 1);
-    return checkModel(serving, deployment, signal);
+    return checkModel(proxy, deployment, signal);
   }
-  const result = await readList(serving, deployment, lists, signal);
+  const result = await readList(proxy, deployment, lists, signal);
   if (!withoutList.has(result.status)) return result;
   if (!unlisted.has(deployment))
     log.info('an upstream does not show its list of models: health checks send requests that cost tokens', {
@@ -74,11 +74,11 @@ export async function checkList(
       status: result.status,
     });
   unlisted.set(deployment, UNLISTED_ROUNDS);
-  return checkModel(serving, deployment, signal);
+  return checkModel(proxy, deployment, signal);
 }
 
 function readList(
-  serving: CheckState,
+  proxy: CheckState,
   deployment: Deployment,
   lists: SharedLists,
   signal: AbortSignal,
@@ -88,16 +88,16 @@ function readList(
   const key = JSON.stringify([...target, timeouts, modelInfo['health_check_timeout']]);
   let reading = lists.get(key);
   if (reading === undefined) {
-    reading = sendList(serving, deployment, signal);
+    reading = sendList(proxy, deployment, signal);
     lists.set(key, reading);
   }
   return reading;
 }
 
 /** Sends the request for the list. Never rejects. */
-async function sendList(serving: CheckState, deployment: Deployment, signal: AbortSignal): Promise<CheckResult> {
+async function sendList(proxy: CheckState, deployment: Deployment, signal: AbortSignal): Promise<CheckResult> {
   try {
-    return await send(serving, listRequest(serving, deployment), signal);
+    return await send(proxy, listRequest(proxy, deployment), signal);
   } catch (thrown) {
     return unsent(thrown);
   }

@@ -13,7 +13,7 @@ const MAX_BODY_BYTES = 1_048_576;
 
 /** Answers the request of an authenticated client. */
 export function handleManagement(exchange: Exchange, path: ManagementPath): void {
-  const { keys, settings } = exchange.serving;
+  const { keys, settings } = exchange.proxy;
   const key = exchange.client?.key;
   if (key !== undefined && !pathsOfKeys.has(path)) refuse(exchange, adminOnly(path));
   else if (keys === null) refuse(exchange, noStore(path));

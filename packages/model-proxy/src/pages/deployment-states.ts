@@ -1,5 +1,5 @@
 /** Reads the states of deployments for the metrics and `/model/status`. */
-import type { SharedState } from '../exchange/exchange.js';
+import type { ProxyState } from '../exchange/exchange.js';
 import type { DeploymentHealthRecord } from '../deployment-metrics.js';
 
 /** Returns the states of all configured deployments. */
@@ -8,7 +8,7 @@ export function deploymentStates({
   health,
   checks,
   limits,
-}: Pick<SharedState, 'settings' | 'health' | 'checks' | 'limits'>): readonly DeploymentHealthRecord[] {
+}: Pick<ProxyState, 'settings' | 'health' | 'checks' | 'limits'>): readonly DeploymentHealthRecord[] {
   return settings.deployments.map(({ id, modelName }) => ({
     modelGroup: modelName,
     modelId: id,

@@ -3,7 +3,7 @@
  * to each deployment of the configuration, or of the model in the query. These requests cost tokens,
  * as LiteLLM's do. Probes should use `/health/liveliness`, which sends none.
  */
-import type { SharedState } from '../exchange/exchange.js';
+import type { ProxyState } from '../exchange/exchange.js';
 import { shownApiBase } from '../exchange/answer/answer-headers.js';
 import { isCheckDisabled } from '../health-checks/background-checks.js';
 import { checkModel } from '../health-checks/check.js';
@@ -28,18 +28,18 @@ export interface HealthReport {
 }
 
 /** Reports on deployments. @param deployments in the order of the report. */
-export async function healthReport(serving: SharedState, deployments: readonly Deployment[]): Promise<HealthReport> {
-  const { concurrency, skipsDisabled, background } = serving.settings.healthChecks;
-  if (background !== null) return reportOf(serving, deployments, (one) => serving.checks.get(one.id)?.error);
+export async function healthReport(proxy: ProxyState, deployments: readonly Deployment[]): Promise<HealthReport> {
+  const { concurrency, skipsDisabled, background } = proxy.settings.healthChecks;
+  if (background !== null) return reportOf(proxy, deployments, (one) => proxy.checks.get(one.id)?.error);
   const checked = skipsDisabled ? deployments.filter((one) => !isCheckDisabled(one)) : deployments;
-  const results = await inTurn(checked, concurrency, (deployment) => checkModel(serving, deployment));
+  const results = await inTurn(checked, concurrency, (deployment) => checkModel(proxy, deployment));
   const errors = new Map(checked.map((deployment, index) => [deployment, results[index]?.error]));
-  return reportOf(serving, checked, (deployment) => errors.get(deployment));
+  return reportOf(proxy, checked, (deployment) => errors.get(deployment));
 }
 
 /** @param errorOf returns what is wrong; null: nothing; undefined: the deployment was not checked. */
 function reportOf(
-  { settings }: Pick<SharedState, 'settings'>,
+  { settings }: Pick<ProxyState, 'settings'>,
   deployments: readonly Deployment[],
   errorOf: (deployment: Deployment) => string | null | undefined,
 ): HealthReport {

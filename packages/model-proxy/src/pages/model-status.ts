@@ -1,6 +1,6 @@
 /** `/model/status`: state, requests, failures and latencies of each deployment, since the start of the process. */
 import type { DeploymentTotals, Times } from '../deployment-totals.js';
-import type { Exchange, SharedState } from '../exchange/exchange.js';
+import type { Exchange, ProxyState } from '../exchange/exchange.js';
 import type { Metrics } from '../metrics.js';
 import type { Deployment } from '../providers/deployment.js';
 import { pricesOf } from '../providers/prices.js';
@@ -42,12 +42,12 @@ interface ModelStatus {
 
 /** Describes deployments. @param deployments those that the client may use. */
 export function modelStatus(
-  { serving, client }: Pick<Exchange, 'serving' | 'client'>,
+  { proxy, client }: Pick<Exchange, 'proxy' | 'client'>,
   deployments: readonly Deployment[],
   metrics: Pick<Metrics, 'totalsOf'>,
 ): readonly ModelStatus[] {
-  const states = new Map(deploymentStates(serving).map((state) => [state.modelId, state]));
-  const showsErrors = client?.key === undefined && serving.settings.healthChecks.showsDetails;
+  const states = new Map(deploymentStates(proxy).map((state) => [state.modelId, state]));
+  const showsErrors = client?.key === undefined && proxy.settings.healthChecks.showsDetails;
   return deployments.map((deployment) => {
     const { id, modelName, provider, upstreamModel } = deployment;
     const { requests, failures, latencyMs, firstTokenMs } = metrics.totalsOf(id);
@@ -56,9 +56,9 @@ export function modelStatus(
       model_name: modelName,
       model_id: id,
       model: `${provider.name}/${upstreamModel}`,
-      state: stateOf(serving, id, requests > 0, states.get(id)?.state ?? 0),
-      cooldown_seconds: Math.ceil(serving.health.coolingMs(id) / 1000),
-      health_check: checkOf(serving, id, showsErrors),
+      state: stateOf(proxy, id, requests > 0, states.get(id)?.state ?? 0),
+      cooldown_seconds: Math.ceil(proxy.health.coolingMs(id) / 1000),
+      health_check: checkOf(proxy, id, showsErrors),
       in_flight_requests: states.get(id)?.inFlight ?? 0,
       requests,
       failures,
@@ -71,14 +71,14 @@ export function modelStatus(
 }
 
 /** @param state LiteLLM's number: 0 is healthy, 1 has failed its last request, 2 cools down. */
-function stateOf({ health, checks }: SharedState, id: string, hasRequests: boolean, state: 0 | 1 | 2): State {
+function stateOf({ health, checks }: ProxyState, id: string, hasRequests: boolean, state: 0 | 1 | 2): State {
   if (state === 2) return 'cooling_down';
   // A request that succeeds after a failed check removes the failure.
   if (state === 1 || health.failedChecks.isDown(id)) return 'failing';
   return hasRequests || checks.get(id)?.error === null ? 'healthy' : 'unknown';
 }
 
-function checkOf({ checks }: SharedState, id: string, showsErrors: boolean): ShownCheck | null {
+function checkOf({ checks }: ProxyState, id: string, showsErrors: boolean): ShownCheck | null {
   const check = checks.get(id);
   if (check === undefined) return null;
   const { error, checkedAt, durationMs } = check;

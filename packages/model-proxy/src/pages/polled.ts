@@ -5,7 +5,7 @@
 import { modelNotFound } from '../errors/model.js';
 import type { ProxyError } from '../errors/proxy-error.js';
 import { visibleModels } from '../exchange/admission.js';
-import type { Exchange, SharedState } from '../exchange/exchange.js';
+import type { Exchange, ProxyState } from '../exchange/exchange.js';
 import { decode } from '../endpoints/paths.js';
 import { describeModel, listModels } from './models.js';
 
@@ -34,16 +34,16 @@ const alive: PolledPage = {
 const readiness: PolledPage = {
   label: '/health/readiness',
   open: true,
-  answer: ({ serving }) => {
-    const fault = unreadiness(serving);
+  answer: ({ proxy }) => {
+    const fault = unreadiness(proxy);
     return {
       status: fault === undefined ? 200 : 503,
       value: {
         status: fault ?? 'healthy',
         // Members of LiteLLM's answer that probes and dashboards read. This proxy has no cache.
-        db: storeStatus(serving),
+        db: storeStatus(proxy),
         cache: null,
-        litellm_version: serving.version,
+        litellm_version: proxy.version,
         success_callbacks: [],
       },
     };
@@ -51,14 +51,14 @@ const readiness: PolledPage = {
 };
 
 /** Returns why no request can be served; undefined: some can. */
-function unreadiness({ isDraining, settings, health }: SharedState): string | undefined {
+function unreadiness({ isDraining, settings, health }: ProxyState): string | undefined {
   if (isDraining()) return 'draining';
   if (settings.deployments.length === 0) return 'no models';
   const canServe = settings.deployments.some(({ id }) => health.coolingMs(id) === 0 && !health.failedChecks.isDown(id));
   return canServe ? undefined : 'all deployments cool down or fail their health checks';
 }
 
-function storeStatus({ keys }: SharedState): string {
+function storeStatus({ keys }: ProxyState): string {
   if (keys === null) return 'Not connected';
   return keys.store.isAvailable ? 'connected' : 'disconnected';
 }
@@ -96,9 +96,9 @@ function modelPage(path: string): PolledPage | undefined {
   return {
     label: '/v1/models/{id}',
     open: false,
-    answer: ({ serving, client }) => {
+    answer: ({ proxy, client }) => {
       const name = decode(id) ?? id;
-      const value = describeModel(serving.router, name, client?.key);
+      const value = describeModel(proxy.router, name, client?.key);
       return value === undefined ? modelNotFound(name) : { status: 200, value };
     },
   };

@@ -5,7 +5,7 @@
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { answerJson, answerText } from '../exchange/answer/answer-json.js';
 import { endpoints } from '../endpoints/index.js';
-import type { Exchange, SharedState } from '../exchange/exchange.js';
+import type { Exchange, ProxyState } from '../exchange/exchange.js';
 import { endpointPaths, plainPath } from '../endpoints/paths.js';
 import { refuse } from '../exchange/answer/refusal.js';
 import { noSuchPath } from '../errors/path.js';
@@ -38,14 +38,14 @@ export function createPages(metrics: Pick<Metrics, 'expose' | 'totalsOf'>): Page
   const health = sharedHealthCheck();
 
   app.get('/', (_request: Request, { locals: { exchange } }: Reply) => {
-    const { serving } = exchange;
+    const { proxy } = exchange;
     // The page is open to everyone. Model names are shown only if their list needs no key either.
-    const models = serving.settings.clientKeys === null ? serving.router.modelNames : null;
-    answerText(exchange, 200, 'text/html; charset=utf-8', renderHome({ models, version: serving.version }), pagePolicy);
+    const models = proxy.settings.clientKeys === null ? proxy.router.modelNames : null;
+    answerText(exchange, 200, 'text/html; charset=utf-8', renderHome({ models, version: proxy.version }), pagePolicy);
   });
   app.get('/metrics', async (_request: Request, { locals: { exchange } }: Reply) => {
-    const { serving } = exchange;
-    const state = { deployments: deploymentStates(serving), queued: serving.overload.queued };
+    const { proxy } = exchange;
+    const state = { deployments: deploymentStates(proxy), queued: proxy.overload.queued };
     const { contentType, text } = await metrics.expose(state);
     answerText(exchange, 200, contentType, text);
   });
@@ -69,7 +69,7 @@ export function createPages(metrics: Pick<Metrics, 'expose' | 'totalsOf'>): Page
     answerJson(exchange, 200, { data: modelStatus(exchange, visibleDeployments(exchange), metrics) });
   });
   app.get('/routes', (_request: Request, { locals: { exchange } }: Reply) => {
-    answerJson(exchange, 200, { routes: allRoutes(exchange.serving.settings) });
+    answerJson(exchange, 200, { routes: allRoutes(exchange.proxy.settings) });
   });
   app.use(({ method, path }: Request, { locals: { exchange } }: Reply) => {
     refuse(exchange, noSuchPath(method, path));
@@ -90,7 +90,7 @@ export function createPages(metrics: Pick<Metrics, 'expose' | 'totalsOf'>): Page
 }
 
 /** Returns the deployments that the client may use. */
-function visibleDeployments({ client, serving: { settings } }: Exchange): readonly Deployment[] {
+function visibleDeployments({ client, proxy: { settings } }: Exchange): readonly Deployment[] {
   const key = client?.key;
   if (key === undefined) return settings.deployments;
   return settings.deployments.filter(({ modelName }) => key.allowsModel(modelName));
@@ -110,11 +110,11 @@ const pagePolicy = [
  */
 function sharedHealthCheck(): (exchange: Exchange, wanted: WantedModel | null) => Promise<HealthReport> {
   const running = new Map<string, Promise<HealthReport>>();
-  return ({ serving }, wanted) => {
+  return ({ proxy }, wanted) => {
     const key = JSON.stringify(wanted);
     const current = running.get(key);
     if (current !== undefined) return current;
-    const report = healthReport(serving, wantedDeployments(serving, wanted)).finally(() => running.delete(key));
+    const report = healthReport(proxy, wantedDeployments(proxy, wanted)).finally(() => running.delete(key));
     running.set(key, report);
     return report;
   };
@@ -126,7 +126,7 @@ interface WantedModel {
   readonly id: unknown;
 }
 
-function wantedDeployments({ router, settings }: SharedState, wanted: WantedModel | null): readonly Deployment[] {
+function wantedDeployments({ router, settings }: ProxyState, wanted: WantedModel | null): readonly Deployment[] {
   if (wanted === null) return settings.deployments;
   if (typeof wanted.id === 'string') return settings.deployments.filter(({ id }) => id === wanted.id);
   return router.deploymentsOf(String(wanted.model));

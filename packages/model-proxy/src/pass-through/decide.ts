@@ -50,7 +50,7 @@ export function decide(task: RawTask, done: (decision: Decision) => void): void 
   const { exchange, target } = task;
   const type = exchange.request.headers['content-type'] ?? '';
   const isJson = hasBody(exchange) && /^application\/(?:[\w.+-]+\+)?json$/.test(mediaType(type));
-  const { maxRequestBytes } = exchange.serving.settings;
+  const { maxRequestBytes } = exchange.proxy.settings;
   if (target.kind === 'files') decideFiles(task, isJson, done);
   else if (target.kind === 'provider' && target.family === 'vllm' && isJson) {
     readWhole(exchange, maxRequestBytes, (chunks) => {
@@ -89,7 +89,7 @@ function decideFiles(task: RawTask, isJson: boolean, done: (decision: Decision) 
       done({ selection, query, streams: false, body });
     });
   } else if (isJson) {
-    readWhole(exchange, exchange.serving.settings.maxRequestBytes, (chunks) => {
+    readWhole(exchange, exchange.proxy.settings.maxRequestBytes, (chunks) => {
       const json = jsonChoice(chunks);
       const models = [...json.texts('model'), ...json.texts('target_model_names')];
       const selection = selectForFiles(task, { models, provider: json.text('custom_llm_provider') ?? null });
@@ -133,7 +133,7 @@ function byModel(
 /** Selects the deployment of a WebSocket. @throws {ProxyError} 400: the choice is not clear; 404. */
 export function decideWebSocket(task: RawTask): Decision {
   const { exchange, target, path, query, selectionContext } = task;
-  const { router } = exchange.serving;
+  const { router } = exchange.proxy;
   const key = exchange.client?.key;
   const known = visibleModels(exchange);
   if (target.kind === 'files' || target.kind === 'response') throw noSuchPath('WebSocket', path);
@@ -154,7 +154,7 @@ export function decideWebSocket(task: RawTask): Decision {
   }
   const selection = router.select(key?.modelOf(model) ?? model);
   checkModel(key, model, selection?.modelGroup);
-  if (selection === undefined) throw noDeploymentFor(model, target.rest, exchange.serving.settings, known);
+  if (selection === undefined) throw noDeploymentFor(model, target.rest, exchange.proxy.settings, known);
   return streamedDecision(exchange, { selection, query: withValue(query, 'model', selection.upstreamModel) });
 }
 

@@ -42,7 +42,7 @@ export function sendRaw({ exchange, request, body, traced }: RawCallOptions): vo
   exchange.receivedAt ||= exchange.sentAt;
   const handler = new RawAnswerHandler(exchange, traced);
   const bytes = body.kind === 'buffered' ? body.chunks : streamOf(exchange, body);
-  const call = exchange.serving.upstream.send({ ...request, body: bytes, isRaw: true }, handler);
+  const call = exchange.proxy.upstream.send({ ...request, body: bytes, isRaw: true }, handler);
   handler.call = call;
   exchange.call = call;
 }

@@ -99,7 +99,7 @@ export function createRawHandler({ upstream }: RawHandlerOptions): RawHandler {
 
 /** Reads the head of a request. @throws {ProxyError} 404: no such path; 400, 501: invalid header. */
 function taskOf(exchange: Exchange): RawTask {
-  const { request, serving } = exchange;
+  const { request, proxy } = exchange;
   const url = request.url ?? '/';
   const target = rawTarget(url);
   const path = url.split(/[?#]/, 1)[0] ?? '/';
@@ -107,7 +107,7 @@ function taskOf(exchange: Exchange): RawTask {
   const query = queryWithoutKeys(plainPath(url), url);
   exchange.clientTimeouts = clientTimeoutsOf(request.headers);
   checkTransferCoding(request.headers);
-  const selectionContext = { ...serving, environmentDeployment: serving.settings.environmentDeployment ?? null };
+  const selectionContext = { ...proxy, environmentDeployment: proxy.settings.environmentDeployment ?? null };
   return { exchange, target, path, query, selectionContext };
 }
 
@@ -157,17 +157,17 @@ function headOf(
   selection: Selection,
   query: Decision['query'],
 ): { readonly url: string; readonly headers: OutgoingHttpHeaders } {
-  const { request, serving, id } = exchange;
+  const { request, proxy, id } = exchange;
   const { deployment } = selection;
   exchange.selection = selection;
   const url = upstreamUrl(deployment.apiBase, target) + queryText(withPairs(query, deployment.query));
-  const { version } = serving;
+  const { version } = proxy;
   const { host } = new URL(url);
   return { url, headers: rawRequestHeaders({ head: request.headers, deployment, version, id, host }) };
 }
 
-function admit({ serving, response }: Exchange, { deployment }: Selection): void {
-  const { limits } = serving;
+function admit({ proxy, response }: Exchange, { deployment }: Selection): void {
+  const { limits } = proxy;
   const limited = limits.admit(deployment);
   if (limited !== undefined) throw limited;
   response.once('close', () => limits.release(deployment));
@@ -180,6 +180,6 @@ function timeoutsOf(exchange: Exchange, { deployment }: Selection, streams: bool
   return timeouts;
 }
 
-function traceCall({ serving, id }: Exchange, request: TracedRequest): TracedCall | null {
-  return serving.trace?.sending(id, request) ?? null;
+function traceCall({ proxy, id }: Exchange, request: TracedRequest): TracedCall | null {
+  return proxy.trace?.sending(id, request) ?? null;
 }

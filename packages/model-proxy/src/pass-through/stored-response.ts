@@ -36,7 +36,7 @@ const methodsOf: ReadonlyMap<string, readonly string[]> = new Map([
  * @throws {ProxyError} 404: no deployment has this response; 403: the key may not use its model; 405; 429.
  */
 export function sendStored({ exchange, path, query }: RawTask, { id, rest }: StoredTarget): void {
-  const { serving, request, response } = exchange;
+  const { proxy, request, response } = exchange;
   const { method = '' } = request;
   const allowed = methodsOf.get(rest) ?? [];
   if (!allowed.includes(method)) throw methodNotAllowed(method, path, allowed.join(', '));
@@ -46,13 +46,13 @@ export function sendStored({ exchange, path, query }: RawTask, { id, rest }: Sto
   exchange.responseId = upstreamId;
   const { deployment } = selection;
   checkModel(exchange.client?.key, selection.modelGroup, undefined);
-  const { limits } = serving;
+  const { limits } = proxy;
   const limited = limits.admit(deployment);
   if (limited !== undefined) throw limited;
   response.once('close', () => limits.release(deployment));
   const streams = valueIn(query, 'stream') === 'true';
   const timeouts = requestTimeouts(exchange.clientTimeouts, deployment, streams);
-  const { settings, version } = serving;
+  const { settings, version } = proxy;
   const endpoint = { path: `${responses.path}/${encodeURIComponent(upstreamId)}${rest}`, besideVersion: false };
   const url = urlTo(deployment, endpoint, null, { model: selection.upstreamModel, streams });
   const more = queryText(query.filter(({ name }) => name !== 'api-version'));
@@ -76,19 +76,19 @@ export function sendStored({ exchange, path, query }: RawTask, { id, rest }: Sto
   exchange.receivedAt = performance.now();
   exchange.beginAttempt(selection, shownTimeout(timeouts, streams));
   const rename = renaming(settings.modelNameInResponse, deployment.provider.name, selection.modelGroup);
-  const traced = serving.trace?.sending(exchange.id, outgoing) ?? null;
+  const traced = proxy.trace?.sending(exchange.id, outgoing) ?? null;
   const attempt = new Attempt({ exchange, endpoint: responses, rename, translated: null }, traced, {
     onComplete: () => undefined,
     onFailure: (error, upstream) => refuse(exchange, error, upstream),
     onBreak: () => undefined,
   });
   exchange.call = attempt;
-  attempt.call = serving.upstream.send(outgoing, attempt);
+  attempt.call = proxy.upstream.send(outgoing, attempt);
 }
 
 /** Finds the deployment of a response. An id of the upstream itself needs a single account. */
-function storedAt({ serving, client }: Exchange, id: string): { selection: Selection; upstreamId: string } {
-  const { deployments } = serving.settings;
+function storedAt({ proxy, client }: Exchange, id: string): { selection: Selection; upstreamId: string } {
+  const { deployments } = proxy.settings;
   const stored = decodeResponseId(id);
   const [only, second] = stored === undefined ? onePerAccount(deployments) : [];
   const deployment =

@@ -22,8 +22,8 @@ import { costOf } from './response-cost.js';
  * @returns name, value, name, value; names in lower case.
  */
 export function answerHeaders(exchange: Exchange, upstream: readonly string[] | null): string[] {
-  const { request, selection, serving } = exchange;
-  const headers = [...fixedHeaders(selection, serving.version)];
+  const { request, selection, proxy } = exchange;
+  const headers = [...fixedHeaders(selection, proxy.version)];
   headers.push('x-request-id', exchange.id, 'x-litellm-call-id', exchange.callId);
   if (exchange.sentAt !== 0) {
     addDurations(headers, exchange);
@@ -39,7 +39,7 @@ export function answerHeaders(exchange: Exchange, upstream: readonly string[] | 
   // hide most headers from the page's scripts.
   if (request.headers.origin !== undefined)
     headers.push('access-control-allow-origin', '*', 'access-control-expose-headers', '*');
-  if (serving.isDraining()) headers.push('connection', 'close');
+  if (proxy.isDraining()) headers.push('connection', 'close');
   return headers;
 }
 
@@ -90,7 +90,7 @@ function addCallHeaders(headers: string[], exchange: Exchange): void {
 }
 
 /** Adds what is left of the limits of a virtual key, and its budget. */
-function addKeyHeaders(headers: string[], { serving: { keys } }: Exchange, key: VirtualKey): void {
+function addKeyHeaders(headers: string[], { proxy: { keys } }: Exchange, key: VirtualKey): void {
   if (keys === null) return;
   const { digest, stored } = key;
   headers.push('x-litellm-key-spend', String(keys.store.spendOf(digest).spend));

@@ -43,7 +43,7 @@ export class JsonAnswer implements Answer {
   /** @throws {ProxyError} 502: the answer is larger than the limit, or its head announces that. */
   data(chunk: Buffer): void {
     const { exchange, headers } = this.#context;
-    const { maxResponseBytes } = exchange.serving.settings;
+    const { maxResponseBytes } = exchange.proxy.settings;
     // Rejects an answer with its first chunk if its announced length is too large.
     const announced = this.#length === 0 ? Number(headerOf(headers, 'content-length') ?? 0) : 0;
     const bytes = this.#length === 0 ? withoutByteOrderMark(chunk) : chunk;
@@ -73,7 +73,7 @@ export class JsonAnswer implements Answer {
     exchange.usage = findUsage(
       bytesBetween(chunks, this.#length, Math.max(0, this.#length - TAIL_BYTES), this.#length),
     );
-    const nullable = exchange.serving.settings.fillNullFields ? endpoint.nullable : null;
+    const nullable = exchange.proxy.settings.fillNullFields ? endpoint.nullable : null;
     const renamed =
       rename === null && nullable === null
         ? [...chunks]

@@ -39,7 +39,7 @@ class TranslatedJson implements Answer {
 
   /** @throws {ProxyError} 502: the answer is larger than the limit. */
   data(chunk: Buffer): void {
-    const { maxResponseBytes } = this.#context.exchange.serving.settings;
+    const { maxResponseBytes } = this.#context.exchange.proxy.settings;
     this.#received.push(chunk);
     this.#length += chunk.length;
     if (this.#length > maxResponseBytes) throw responseTooLarge(maxResponseBytes, this.#length);

@@ -66,8 +66,8 @@ export class Attempts implements AttemptOwner {
    * @throws {ProxyError} 400: invalid body, or no such model; 403: another key is needed; 429: limits.
    */
   start(): void {
-    const { serving } = this.#exchange;
-    const { router, settings } = serving;
+    const { proxy } = this.#exchange;
+    const { router, settings } = proxy;
     const { endpoint, model } = this.#target;
     const requested = model ?? this.#body.model(endpoint) ?? defaultModel(endpoint, router, settings);
     if (requested === undefined || requested === '') throw missingModel(endpoint.path, visibleModels(this.#exchange));
@@ -85,7 +85,7 @@ export class Attempts implements AttemptOwner {
     checkFallbacks(this.#body);
     readReportOptions(this.#exchange, this.#body);
     if (answerEstimate(this.#exchange, endpoint, this.#body)) return;
-    serving.retryBudget.add(settings.retry.budget);
+    proxy.retryBudget.add(settings.retry.budget);
     const refused = this.#enter(selection);
     if (refused !== undefined && !this.#fallBack(refused, null)) throw refused;
   }
@@ -99,15 +99,15 @@ export class Attempts implements AttemptOwner {
 
   onComplete(isBodyFree: boolean): void {
     const exchange = this.#exchange;
-    const { serving, selection } = exchange;
+    const { proxy, selection } = exchange;
     this.#release();
     // The socket of a failed attempt may still use the body.
     if (isBodyFree && this.#failed === null) this.#body.release?.();
     if (selection === null) return;
     const { id } = selection.deployment;
-    serving.health.succeeded(id);
-    if (serving.settings.strategy.name === 'latency-based-routing')
-      serving.latencies.add(id, exchange.streamed, exchange.latencyMs);
+    proxy.health.succeeded(id);
+    if (proxy.settings.strategy.name === 'latency-based-routing')
+      proxy.latencies.add(id, exchange.streamed, exchange.latencyMs);
     if (this.#failed === null) return;
     // Only now is it certain that these failures were not the client's fault.
     for (const { selection: former, error } of this.#failed.values())
@@ -137,7 +137,7 @@ export class Attempts implements AttemptOwner {
 
   /** Ends the request at the deployment that runs it, and counts its tokens. */
   #release(): void {
-    const { limits } = this.#exchange.serving;
+    const { limits } = this.#exchange.proxy;
     const running = this.#running;
     if (running === null) return;
     this.#running = null;
@@ -163,9 +163,9 @@ export class Attempts implements AttemptOwner {
    * @returns the reason why no deployment can take it; undefined: the request was sent.
    */
   #enter(selection: Selection): ProxyError | undefined {
-    const { serving } = this.#exchange;
-    if (!serving.health.isCalm && serving.health.coolingMs(selection.deployment.id) > 0)
-      return coolingError(serving.router, serving.health, this.#model);
+    const { proxy } = this.#exchange;
+    if (!proxy.health.isCalm && proxy.health.coolingMs(selection.deployment.id) > 0)
+      return coolingError(proxy.router, proxy.health, this.#model);
     const refused = this.#send(selection);
     return refused === undefined || this.#tryUntried() ? undefined : refused;
   }
@@ -173,8 +173,8 @@ export class Attempts implements AttemptOwner {
   /** Sends the request to the next fallback that can take it. @returns false: there is none. */
   #fallBack(error: ProxyError, failure: FailureKind | null): boolean {
     const exchange = this.#exchange;
-    const { serving, selection } = exchange;
-    const { settings } = serving;
+    const { proxy, selection } = exchange;
+    const { settings } = proxy;
     this.#firstError ??= this.#lastError ?? { error, upstream: null, selection };
     if (!this.#body.canBeRepeated) return false;
     const fallbacks = (this.#fallbacks ??= new Fallbacks(exchange, this.#body, this.#model));
@@ -200,14 +200,14 @@ export class Attempts implements AttemptOwner {
   /** Starts the next attempt at the group, now or later. @returns false: there is none. */
   #tryAgain(error: ProxyError, failure: FailureKind): boolean {
     const exchange = this.#exchange;
-    const { selection, serving } = exchange;
+    const { selection, proxy } = exchange;
     if (selection === null) return false;
     const { id } = selection.deployment;
     const askedMs = retryAfterOf(error.headers, Date.now());
     (this.#failed ??= new Map()).set(id, { selection, isRepeatable: isRepeatable(failure), askedMs, error });
     if (!isDoubtful(failure)) blame(exchange, this.#model, selection, error);
     if (!this.#body.canBeRepeated) return false;
-    const { retry } = serving.settings;
+    const { retry } = proxy.settings;
     const maxRetries = maxRetriesOf(retry, selection.modelGroup, failure, exchange.requestedRetries);
     exchange.maxRetries = maxRetries;
     const next = nextAttempt({ failure, maxRetries, retries: exchange.retries - this.#earlierRetries });
@@ -221,7 +221,7 @@ export class Attempts implements AttemptOwner {
    */
   #tryUntried(): boolean {
     const exchange = this.#exchange;
-    const { router, health, limits, retryBudget } = exchange.serving;
+    const { router, health, limits, retryBudget } = exchange.proxy;
     const isUntried = ({ deployment }: Selection) =>
       this.#failed?.has(deployment.id) !== true &&
       limits.hasRoom(deployment) &&
@@ -240,7 +240,7 @@ export class Attempts implements AttemptOwner {
   /** Waits, and then sends the request again to a deployment that has failed it. */
   #waitForRetry(): boolean {
     const exchange = this.#exchange;
-    const { settings, health } = exchange.serving;
+    const { settings, health } = exchange.proxy;
     const first = firstToRetry(this.#failed?.values() ?? [], health);
     if (first === undefined) return false;
     const { selection, askedMs } = first;
@@ -249,7 +249,7 @@ export class Attempts implements AttemptOwner {
     const limit = exchange.clientTimeouts?.timeoutMs ?? null;
     // The client would not wait so long.
     if (wait === null || (limit !== null && wait > limit)) return false;
-    if (!exchange.serving.retryBudget.take()) return false;
+    if (!exchange.proxy.retryBudget.take()) return false;
     this.#timer = setTimeout(() => {
       if (exchange.response.destroyed) return;
       try {
@@ -269,10 +269,10 @@ export class Attempts implements AttemptOwner {
    */
   #send(selection: Selection): ProxyError | undefined {
     const exchange = this.#exchange;
-    const { serving, id } = exchange;
+    const { proxy, id } = exchange;
     const { endpoint } = this.#target;
     const { deployment } = selection;
-    const { trace, settings, limits, health, upstream } = serving;
+    const { trace, settings, limits, health, upstream } = proxy;
     const body = this.#body;
     let made;
     try {

@@ -6,18 +6,18 @@ import type { Exchange } from '../exchange.js';
 
 /** Reports a failure to the health of its deployment, unless the client caused it. */
 export function blame(
-  { serving, clientTimeouts }: Exchange,
+  { proxy, clientTimeouts }: Exchange,
   model: string,
   { deployment }: Selection,
   { failure, kind, headers }: ProxyError,
 ): void {
   // A client may ask for a timeout that no deployment can keep.
   if (failure === null || (kind === 'timeout' && clientTimeouts !== null)) return;
-  serving.health.failed(deployment.id, {
+  proxy.health.failed(deployment.id, {
     failure,
     retryAfterMs: retryAfterOf(headers, Date.now()),
-    hasSiblings: serving.router.candidates(model).length > 1,
-    settings: serving.settings.cooldown,
+    hasSiblings: proxy.router.candidates(model).length > 1,
+    settings: proxy.settings.cooldown,
     ownCooldownMs: deployment.cooldownMs,
   });
 }

@@ -22,7 +22,7 @@ export class Fallbacks {
   /** @param first the group that the client asked for. */
   constructor(exchange: Exchange, body: Pick<RequestBody, 'parameter'>, first: string) {
     this.#exchange = exchange;
-    this.#settings = exchange.serving.settings.fallback;
+    this.#settings = exchange.proxy.settings.fallback;
     this.#requested = {
       fallbacks: body.parameter('fallbacks'),
       contextWindow: body.parameter('context_window_fallbacks'),
@@ -80,9 +80,9 @@ export function checkFallbacks(body: Pick<RequestBody, 'beginning'>): void {
   }
 }
 
-function mayUse({ client, serving }: Exchange, name: string): boolean {
+function mayUse({ client, proxy }: Exchange, name: string): boolean {
   const key = client?.key;
-  return key === undefined || allowsModel(key, name, serving.router.candidates(key.modelOf(name))[0]?.modelGroup);
+  return key === undefined || allowsModel(key, name, proxy.router.candidates(key.modelOf(name))[0]?.modelGroup);
 }
 
 /**
@@ -90,11 +90,11 @@ function mayUse({ client, serving }: Exchange, name: string): boolean {
  * @returns undefined: there is no such group, or the budget is empty.
  */
 export function selectFallback(
-  { client, serving }: Exchange,
+  { client, proxy }: Exchange,
   name: string,
   routed: RoutedRequest,
 ): Selection | undefined {
-  const selection = serving.router.select(client?.key?.modelOf(name) ?? name, undefined, routed);
+  const selection = proxy.router.select(client?.key?.modelOf(name) ?? name, undefined, routed);
   if (selection === undefined) return undefined;
-  return serving.health.isSuspect(selection.deployment.id) && !serving.retryBudget.take() ? undefined : selection;
+  return proxy.health.isSuspect(selection.deployment.id) && !proxy.retryBudget.take() ? undefined : selection;
 }

@@ -27,7 +27,7 @@ export function outgoingRequest(
   body: RequestBody,
   selection: Selection,
 ): Outgoing {
-  const { serving, request, id, clientTimeouts } = exchange;
+  const { proxy, request, id, clientTimeouts } = exchange;
   const { streams } = body;
   const { deployment, upstreamModel } = selection;
   const translated = translationOf(deployment.provider, endpoint.path, upstreamModel, streams);
@@ -35,7 +35,7 @@ export function outgoingRequest(
     exchange.encodesEmbeddings = body.parameter('encoding_format') === 'base64';
   // Copying another object would take as long as the rest of this function.
   const options = {
-    serving,
+    proxy,
     selection,
     endpoint,
     body,
@@ -47,8 +47,8 @@ export function outgoingRequest(
     translated,
   };
   const outgoing = upstreamRequest(options);
-  if (serving.telemetry === null) return { outgoing, translated };
-  const headers = beginAttempt(exchange, serving.telemetry, endpoint.mode, selection);
+  if (proxy.telemetry === null) return { outgoing, translated };
+  const headers = beginAttempt(exchange, proxy.telemetry, endpoint.mode, selection);
   return { outgoing: { ...outgoing, headers: [...outgoing.headers, ...headers] }, translated };
 }
 

@@ -28,10 +28,10 @@ interface Part {
  * Returns the models of a request; null: the request is for a single model.
  * @throws {ProxyError} 400: too many models, or the client asks for events.
  */
-export function modelsOf({ serving }: Exchange, { endpoint, model }: Target, body: RequestBody): string[] | null {
+export function modelsOf({ proxy }: Exchange, { endpoint, model }: Target, body: RequestBody): string[] | null {
   if (endpoint.path !== 'chat/completions' || model !== null) return null;
   const list = body.model(endpoint);
-  if (list?.includes(',') !== true || serving.router.deploymentsOf(list).length > 0) return null;
+  if (list?.includes(',') !== true || proxy.router.deploymentsOf(list).length > 0) return null;
   const models = list.split(',').map((name) => name.trim());
   if (models.length > MAX_MODELS) throw invalidParameter('model', `has more than ${MAX_MODELS} models`);
   if (body.streams) throw invalidParameter('stream', 'must be false for a list of models');
@@ -45,7 +45,7 @@ export function startBatch(
   body: RequestBody,
   models: readonly string[],
 ): void {
-  const { request, serving } = exchange;
+  const { request, proxy } = exchange;
   let running = models.length;
   const parts: Part[] = [];
   const finish = () => {
@@ -54,7 +54,7 @@ export function startBatch(
   };
   for (const model of models) {
     const response = new CollectedResponse(request, finish);
-    const part = new Exchange(request, response, serving, false);
+    const part = new Exchange(request, response, proxy, false);
     parts.push({ exchange: part, response });
     const { id, callId, client, clientTimeouts, requestedRetries, requestBytes, receivedAt, routeLabel } = exchange;
     Object.assign(part, { id, callId, client, clientTimeouts, requestedRetries, requestBytes, receivedAt, routeLabel });

@@ -7,14 +7,14 @@ import type { Selection } from '../../routing/router.js';
 import { BodyStream } from '../../upstream/body-stream.js';
 import type { UpstreamRequest } from '../../upstream/upstream.js';
 import type { Endpoint } from '../../endpoints/endpoint.js';
-import type { SharedState } from '../exchange.js';
+import type { ProxyState } from '../exchange.js';
 import type { RequestBody } from './request-body.js';
 import { requestTimeouts, type ClientTimeouts } from '../request-timeouts.js';
 import { upstreamHeaders } from './upstream-headers.js';
 
 /** Options of {@link upstreamRequest}. */
 interface UpstreamRequestOptions {
-  readonly serving: Pick<SharedState, 'settings' | 'version'>;
+  readonly proxy: Pick<ProxyState, 'settings' | 'version'>;
   readonly selection: Selection;
   readonly endpoint: Endpoint;
   /** A complete body, or an incomplete body with `canBeSent`. */
@@ -38,8 +38,8 @@ interface UpstreamRequestOptions {
  * @throws {ProxyError} 400: the deployment does not support a parameter.
  */
 export function upstreamRequest(options: UpstreamRequestOptions): UpstreamRequest {
-  const { serving, selection, endpoint, body, id, head, clientQuery, clientTimeouts, streams, translated } = options;
-  const { settings, version } = serving;
+  const { proxy, selection, endpoint, body, id, head, clientQuery, clientTimeouts, streams, translated } = options;
+  const { settings, version } = proxy;
   const { deployment } = selection;
   const request = {
     deployment,
