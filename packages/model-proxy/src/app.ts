@@ -110,7 +110,7 @@ export function createApp(options: AppOptions): App {
       keys,
       authenticate: authenticationOf(settings),
       upstream,
-      trace: options.detailedDebug ? createTrace(log) : null,
+      trace: options.detailedDebug ? createTrace(log, { hidesBodies: settings.hidesBodies === true }) : null,
       telemetry: options.telemetry ?? null,
       version,
       isDraining: () => draining,

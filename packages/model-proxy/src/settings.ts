@@ -76,8 +76,10 @@ export interface FallbackSettings {
 
 /** Limits of the requests of the process. */
 export interface OverloadSettings {
-  /** `max_in_flight_requests_per_worker`. */
-  readonly maxInFlight: number;
+  /** `global_max_parallel_requests`: more requests are rejected at once; null: no such limit. */
+  readonly maxParallel: number | null;
+  /** `max_in_flight_requests_per_worker`: more requests wait; null: no such limit. */
+  readonly maxInFlight: number | null;
   /** `max_queued_requests_per_worker`. */
   readonly maxQueued: number;
   /** `admission_queue_timeout_seconds`. */
@@ -149,6 +151,8 @@ export interface ProxySettings {
    * removes it from the answer if the client has not requested it.
    */
   readonly countsUsage?: boolean;
+  /** Whether `--detailed_debug` hides bodies (`turn_off_message_logging`). */
+  readonly hidesBodies?: boolean;
   /** Whether only virtual keys have tags (`reject_clientside_metadata_tags`). */
   readonly rejectClientTags?: boolean;
   readonly maxRequestBytes: number;

@@ -12,7 +12,21 @@ const request = (body: string): TracedRequest => ({
   deployment: { apiKey: key },
 });
 
+const shown = { hidesBodies: false };
+
 describe('the trace', () => {
+  it('shows only the sizes of bodies if the configuration hides them', () => {
+    const logged: string[] = [];
+    const trace = createTrace({ debug: (message) => logged.push(message) }, { hidesBodies: true });
+    const call = trace.sending('r1', request('{"content":"private"}'));
+    call.head(200, ['content-type', 'application/json']);
+    call.data(Buffer.from('{"answer":"private"}'));
+    call.end();
+    expect(logged[0]).toContain("-d 'redacted-by-litellm (21 bytes)'");
+    expect(logged[1]).toBe('RAW RESPONSE: 200 [content-type: application/json] redacted-by-litellm (20 bytes)');
+    expect(logged.join('\n')).not.toContain('private');
+  });
+
   it('shows a request as a curl line with its keys masked', () => {
     expect(curlLine(request('{"model":"m",\n"api_key":"geheimnis","max_tokens":5}'))).toBe(
       "curl -X POST 'https://host/v1/chat/completions?******' -H 'authorization: Bearer sk****ij' -H 'x-api-key: ****' " +
@@ -35,7 +49,7 @@ describe('the trace', () => {
 
   it('shows the raw answer with the id of the request, without secrets', () => {
     const logged: unknown[] = [];
-    const call = createTrace({ debug: (message, fields) => logged.push([message, fields]) }).sending(
+    const call = createTrace({ debug: (message, fields) => logged.push([message, fields]) }, shown).sending(
       'r1',
       request('{}'),
     );
@@ -55,7 +69,7 @@ describe('the trace', () => {
     const logged: string[] = [];
     const headers = ['x-api-key', 'geheimnis', 'authorization', 'Basic dXNlcjpwdw==', 'x-team', 'blue'];
     const asked: TracedRequest = { ...request('{}'), headers, deployment: { apiKey: 'k' } };
-    const call = createTrace({ debug: (message) => logged.push(message) }).sending('r1', asked);
+    const call = createTrace({ debug: (message) => logged.push(message) }, shown).sending('r1', asked);
     call.head(401, ['x-reason', 'no key: geheimnis', 'x-team', 'blue']);
     call.data(Buffer.from('no key: geheimnis, dXNlcjpwdw==, blue'));
     call.end();
@@ -64,7 +78,7 @@ describe('the trace', () => {
 
   it('shows an incomplete answer and why it is incomplete', () => {
     const logged: string[] = [];
-    const call = createTrace({ debug: (message) => logged.push(message) }).sending('r1', request('{}'));
+    const call = createTrace({ debug: (message) => logged.push(message) }, shown).sending('r1', request('{}'));
     call.fail(new ProxyError({ status: 500, kind: 'connection', message: 'refused' }));
     expect(logged.at(-1)).toBe('RAW RESPONSE broke off, connection: refused: ');
   });

@@ -42,13 +42,20 @@ export interface Trace {
 /** Number of bytes shown of a body or an answer. */
 const SHOWN_BYTES = 16_384;
 
+/** Options of {@link createTrace}. */
+interface TraceOptions {
+  /** Whether the trace shows only the sizes of bodies (`turn_off_message_logging`). */
+  readonly hidesBodies: boolean;
+}
+
 /** Creates a trace that logs at level `debug`. */
-export function createTrace(log: Pick<Log, 'debug'>): Trace {
+export function createTrace(log: Pick<Log, 'debug'>, { hidesBodies }: TraceOptions): Trace {
+  const newExcerpt = () => (hidesBodies ? new BodySize() : new Excerpt());
   return {
     sending: (id, request) => {
       const secrets = secretsOf(request);
-      log.debug(`POST Request Sent from LiteLLM: ${curlLine(request)}`, { id });
-      const excerpt = new Excerpt();
+      log.debug(`POST Request Sent from LiteLLM: ${curlLine(request, newExcerpt())}`, { id });
+      const excerpt = newExcerpt();
       let answer = '';
       const logAnswer = (how: string) =>
         log.debug(`RAW RESPONSE${how}: ${answer}${masked(excerpt.text, secrets)}`, { id });
@@ -66,10 +73,9 @@ export function createTrace(log: Pick<Log, 'debug'>): Trace {
   };
 }
 
-/** Formats a request as one shell command with masked keys. */
-export function curlLine(request: TracedRequest): string {
+/** Formats a request as one shell command with masked keys. @param excerpt empty; what it shows of the body. */
+export function curlLine(request: TracedRequest, excerpt: BodyExcerpt = new Excerpt()): string {
   const { method, url, headers, body } = request;
-  const excerpt = new Excerpt();
   for (const chunk of body) excerpt.add(chunk);
   // In JSON, a line end is only white space, so a space means the same. A form is shown in one
   // line, although it needs its line ends.
@@ -78,8 +84,27 @@ export function curlLine(request: TracedRequest): string {
   return [`curl -X ${method}`, quoted(maskUrl(url)), ...options, `-d ${quoted(data)}`].join(' ');
 }
 
+/** Collects a body, and shows a part of it. */
+interface BodyExcerpt {
+  add(chunk: Buffer): void;
+  readonly text: string;
+}
+
+/** Shows only the length of a body. The text is LiteLLM's. */
+class BodySize implements BodyExcerpt {
+  #length = 0;
+
+  add(chunk: Buffer): void {
+    this.#length += chunk.length;
+  }
+
+  get text(): string {
+    return `redacted-by-litellm (${this.#length} bytes)`;
+  }
+}
+
 /** The first bytes of a body, and the total length. */
-class Excerpt {
+class Excerpt implements BodyExcerpt {
   readonly #chunks: Buffer[] = [];
   #stored = 0;
   #length = 0;

@@ -71,9 +71,9 @@ export const known = [
   },
   {
     cases: /retries/,
-    at: /^body\.error|^upstream\.1$/,
+    at: /^body\.error/,
     topic: '`num_retries` of an entry',
-    reason: 'Ignored, with a warning at the start. `router_settings.num_retries` works.',
+    reason: 'Both gateways repeat the request. The proxy adds the number of retries to the text of the error.',
   },
   {
     cases: /429/,

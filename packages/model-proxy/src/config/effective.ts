@@ -74,6 +74,7 @@ function deploymentLines(deployment: Deployment): readonly string[] {
     ...(Object.keys(extraHeaders).length === 0 ? [] : [`extra_headers: ${inline(masked(extraHeaders))}`]),
     ...(Object.keys(extraBody).length === 0 ? [] : [`extra_body: ${inline(masked(extraBody))}`]),
     ...limitLines(deployment),
+    ...(deployment.retries === null ? [] : [`num_retries: ${deployment.retries}`]),
     ...(deployment.cooldownMs === null ? [] : [`cooldown_time: ${deployment.cooldownMs / 1000}`]),
     `weight: ${deployment.weight ?? defaults.weight}`,
     ...(deployment.order === null ? [] : [`order: ${deployment.order}`]),
@@ -158,8 +159,11 @@ function fallbackLines({ general, contextWindow, contentPolicy, max }: FallbackS
 
 function overloadLines(overload: OverloadSettings | null): readonly string[] {
   if (overload === null) return [];
-  const { maxInFlight, maxQueued, queueMs } = overload;
+  const { maxParallel, maxInFlight, maxQueued, queueMs } = overload;
+  const parallel = maxParallel === null ? [] : [`  global_max_parallel_requests: ${maxParallel}`];
+  if (maxInFlight === null) return parallel;
   return [
+    ...parallel,
     `  max_in_flight_requests_per_worker: ${maxInFlight}`,
     `  max_queued_requests_per_worker: ${maxQueued}`,
     `  admission_queue_timeout_seconds: ${queueMs / 1000}`,
@@ -213,6 +217,7 @@ export function renderEffectiveConfig({ listen, proxy }: Pick<LoadedConfig, 'lis
     'litellm_settings:',
     `  model_name_in_response: ${proxy.modelNameInResponse}`,
     `  fill_null_fields: ${proxy.fillNullFields}`,
+    ...(proxy.hidesBodies === true ? ['  turn_off_message_logging: true'] : []),
     'general_settings:',
     `  master_key: ${proxy.clientKeys === null ? 'null' : inline(MASK)}`,
     `  always_include_stream_usage: ${proxy.alwaysIncludeStreamUsage}`,

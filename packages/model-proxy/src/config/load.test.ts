@@ -33,6 +33,7 @@ describe('a configuration', () => {
       upstreamModel: 'openai/gpt-oss-120b',
       apiBase: 'https://models.example/v1',
       apiKey: 'sk-1',
+      retries: null,
       cooldownMs: null,
       tls: { verify: at('ca.pem'), clientCertificate: null },
       timeouts: { connectMs: 10_000, firstByteMs: null, idleMs: 1_800_000, totalMs: 6_000_000 },
@@ -55,6 +56,7 @@ describe('a configuration', () => {
     expect(deployments).toHaveLength(1);
     expect(settings).toEqual({
       countsUsage: false,
+      hidesBodies: false,
       rejectClientTags: false,
       modelGroupAlias: new Map(),
       hiddenAliases: new Set(),

@@ -5,6 +5,7 @@
 import type { Environment, ListenSettings, ProxySettings } from '../settings.js';
 import { findBlock, hasValues, mergeBlocks, type FoundBlock } from './blocks.js';
 import { readAccess } from './access.js';
+import { readBodySettings } from './body-settings.js';
 import { defaults } from './defaults.js';
 import { readDocuments } from './documents.js';
 import { readEnvironmentDeployment } from './deployments/environment-deployment.js';
@@ -107,6 +108,7 @@ export function* loadSteps(options: LoadOptions): Steps<LoadedConfig> {
   const inherited = {
     settings,
     router: router.block,
+    general: general.block,
     credentials: readCredentials(listOf(roots, 'credential_list', findings), findings),
     tls,
     environment: variables,
@@ -136,12 +138,8 @@ export function* loadSteps(options: LoadOptions): Steps<LoadedConfig> {
       unserved,
       environmentDeployment: readEnvironmentDeployment(inherited),
       ...readRoutingSettings(router.block, settings, general.block),
-      modelNameInResponse: settings.values.modelNameInResponse ?? defaults.modelNameInResponse,
-      fillNullFields: settings.values.fillNullFields ?? false,
-      alwaysIncludeStreamUsage: general.block.values.alwaysIncludeStreamUsage ?? false,
+      ...readBodySettings(settings, general.block),
       countsUsage: listen.store !== null,
-      maxRequestBytes: Math.floor((general.block.values.maxRequestSizeMb ?? defaults.maxRequestSizeMb) * 2 ** 20),
-      maxResponseBytes: Math.floor((general.block.values.maxResponseSizeMb ?? defaults.maxResponseSizeMb) * 2 ** 20),
       ...access,
       forwardedPaths: new Set(general.block.values.forwardedPaths),
       forwardClientHeaders: general.block.values.forwardClientHeaders ?? false,

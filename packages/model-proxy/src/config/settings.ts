@@ -6,9 +6,10 @@
  */
 import { defaults } from './defaults.js';
 import { healthRows } from './health-rows.js';
+import { overloadRows } from './routing/overload-rows.js';
 import { storeRows } from './store-rows.js';
 import { providerRows } from './deployments/provider-rows.js';
-import { cooldownRows, failureRows, limitRows, orderRows } from './routing/router-table.js';
+import { cooldownRows, failureRows, limitRows, orderRows, retryRows } from './routing/router-table.js';
 import {
   addresses,
   boolean,
@@ -27,7 +28,6 @@ import {
   textMapping,
   texts,
   verification,
-  wholeNumber,
 } from './setting-types.js';
 
 const timeoutRows = {
@@ -145,6 +145,7 @@ export const paramsTable = {
   }),
   ...limitRows,
   ...orderRows,
+  ...retryRows,
   ...cooldownRows,
   weight: number(0, 1_000_000, {
     name: 'weight',
@@ -202,6 +203,11 @@ export const settingsTable = {
     doc: 'Whether log lines are JSON. Environment: `JSON_LOGS`.',
   }),
   ...failureRows,
+  turnOffMessageLogging: boolean({
+    name: 'turn_off_message_logging',
+    default: 'false',
+    doc: 'Whether `--detailed_debug` hides the bodies of requests and answers. The log never contains them without `--detailed_debug`.',
+  }),
   setVerbose: boolean({ name: 'set_verbose', default: 'false', doc: 'Whether the log level is `debug`.' }),
 };
 
@@ -260,22 +266,7 @@ export const generalTable = {
     name: 'forwarded_paths',
     doc: 'Paths for POST to serve in addition to the [built-in paths](#paths). Example: `[fim/completions]`. The `model` of the JSON body selects the deployment. The request goes to the same path below the `api_base` of the deployment, with its key. Not in LiteLLM.',
   }),
-  maxInFlight: wholeNumber(1, 1_000_000, {
-    name: 'max_in_flight_requests_per_worker',
-    protects: true,
-    doc: 'Maximum number of model requests and raw requests that run at the same time. More requests wait in a [queue](#overload).',
-  }),
-  maxQueued: wholeNumber(0, 1_000_000, {
-    name: 'max_queued_requests_per_worker',
-    protects: true,
-    default: '`max_in_flight_requests_per_worker`',
-    doc: 'Maximum number of requests in the queue. More requests get 503 with `Retry-After`.',
-  }),
-  queueTimeout: number(0.001, 3600, {
-    name: 'admission_queue_timeout_seconds',
-    default: `${defaults.queueSeconds}`,
-    doc: 'Maximum seconds in the queue. Then the client gets 503 with `Retry-After`.',
-  }),
+  ...overloadRows,
   maxRequestSizeMb: number(1e-9, 4096, {
     name: 'max_request_size_mb',
     protects: true,

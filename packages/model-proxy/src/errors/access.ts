@@ -160,6 +160,16 @@ export function userParamUncheckable(path: string): ProxyError {
   return requestFault(`${quote(path)} is not served: 'enforce_user_param' cannot be checked there.`, { status: 403 });
 }
 
+/** Reports that `general_settings.global_max_parallel_requests` is reached; LiteLLM's wording. */
+export function tooManyParallel(limit: number, running: number): ProxyError {
+  return new ProxyError({
+    status: 429,
+    kind: 'request',
+    message: `Max parallel request limit reached Hit Global Limit: Limit=${limit}, current: ${running}`,
+    headers: { 'retry-after': '1' },
+  });
+}
+
 /** Reports that the process runs as many requests as it may; LiteLLM's wording. */
 export function overloaded(running: number, waiting: number): ProxyError {
   return new ProxyError({

@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createOverload } from './overload.js';
 
-const settings = { maxInFlight: 1, maxQueued: 5, queueMs: 3_600_000 };
+const settings = { maxParallel: null, maxInFlight: 1, maxQueued: 5, queueMs: 3_600_000 };
 // The queue uses only the event `close`.
 const response = () => new EventEmitter() as unknown as ServerResponse;
 
@@ -36,7 +36,7 @@ describe('the queue of a full proxy', () => {
 
   it('starts requests by the limit that a reload has set', () => {
     const overload = createOverload();
-    overload.setLimits({ maxInFlight: 3, maxQueued: 9, queueMs: 3_600_000 });
+    overload.setLimits({ maxParallel: null, maxInFlight: 3, maxQueued: 9, queueMs: 3_600_000 });
     const started: number[] = [];
     const clients = Array.from({ length: 9 }, () => response());
     const enter = (number: number) =>
@@ -47,13 +47,13 @@ describe('the queue of a full proxy', () => {
       );
     for (let number = 0; number < 6; number += 1) enter(number);
     expect(started).toEqual([0, 1, 2]);
-    overload.setLimits({ maxInFlight: 1, maxQueued: 9, queueMs: 3_600_000 });
+    overload.setLimits({ maxParallel: null, maxInFlight: 1, maxQueued: 9, queueMs: 3_600_000 });
     clients[0]?.emit('close');
     clients[1]?.emit('close');
     expect(started).toEqual([0, 1, 2]);
     clients[2]?.emit('close');
     expect(started).toEqual([0, 1, 2, 3]);
-    overload.setLimits({ maxInFlight: 2, maxQueued: 9, queueMs: 3_600_000 });
+    overload.setLimits({ maxParallel: null, maxInFlight: 2, maxQueued: 9, queueMs: 3_600_000 });
     expect(started).toEqual([0, 1, 2, 3, 4]);
     overload.setLimits(null);
     enter(6);

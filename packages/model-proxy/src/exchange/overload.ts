@@ -3,7 +3,7 @@
  * and time. A waiting request is not read, so its body stays with the client.
  */
 import type { ServerResponse } from 'node:http';
-import { overloaded } from '../errors/access.js';
+import { overloaded, tooManyParallel } from '../errors/access.js';
 import type { ProxyError } from '../errors/proxy-error.js';
 import type { OverloadSettings } from '../settings.js';
 
@@ -16,7 +16,7 @@ export interface Overload {
   /**
    * Runs a request now or later.
    * @param response its end frees the place of the request.
-   * @param refuse called instead of `run` if there is no place, with an error of status 503.
+   * @param refuse called instead of `run` if there is no place, with an error of status 429 or 503.
    */
   enter(response: ServerResponse, run: () => void, refuse: (error: ProxyError) => void): void;
 }
@@ -28,7 +28,9 @@ export function createOverload(): Overload {
   /** Functions that start the waiting requests, in the order of their arrival. */
   const queue = new Set<() => void>();
 
-  const hasRoom = () => limits === null || running < limits.maxInFlight;
+  const hasRoom = () =>
+    limits === null ||
+    running < Math.min(limits.maxInFlight ?? Number.POSITIVE_INFINITY, limits.maxParallel ?? Number.POSITIVE_INFINITY);
   const start = (response: ServerResponse, run: () => void): void => {
     running += 1;
     response.once('close', leave);
@@ -76,6 +78,8 @@ export function createOverload(): Overload {
     enter(response, run, refuse) {
       const reject = () => refuse(overloaded(running, queue.size));
       if (limits === null || hasRoom()) start(response, run);
+      else if (limits.maxParallel !== null && running >= limits.maxParallel)
+        refuse(tooManyParallel(limits.maxParallel, running));
       else if (queue.size >= limits.maxQueued) reject();
       else wait(response, limits.queueMs, run, reject);
     },

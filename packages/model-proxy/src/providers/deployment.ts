@@ -92,6 +92,8 @@ export interface Deployment {
   readonly maxParallelRequests: number | null;
   /** The proxy prefers deployments with a lower value (`order`); null: after all others. */
   readonly order: number | null;
+  /** `num_retries` of the params: maximum number of retries after a failure; null: that of the router. */
+  readonly retries: number | null;
   /** `cooldown_time` of the params; null: that of the router. */
   readonly cooldownMs: number | null;
   /** Whether raw pass-through (`/openai/…`) may use its key (`use_in_pass_through`). */

@@ -2,6 +2,7 @@
 import { retryAfterMs } from '@rackless/daemon/http/retry-after.js';
 import type { FailureKind } from '../errors/failure-kind.js';
 import type { RetrySettings } from '../settings.js';
+import type { Selection } from './router.js';
 
 /** Deployments at which a request can succeed after a failure. */
 type Repetition =
@@ -61,16 +62,17 @@ export function nextAttempt({ failure, maxRetries, retries }: FailedAttempt): Ne
 
 /**
  * Returns the maximum number of retries of a request after a failure.
+ * @param selection the failed deployment, with its group.
  * @param requested number that the client asks for; null: it asks for none.
  */
 export function maxRetriesOf(
   { retries, policy, groupPolicies }: RetrySettings,
-  modelGroup: string,
+  { modelGroup, deployment }: Pick<Selection, 'modelGroup' | 'deployment'>,
   failure: FailureKind,
   requested: number | null,
 ): number {
   const own = groupPolicies.get(modelGroup) ?? policy;
-  return own.get(failure) ?? requested ?? retries;
+  return own.get(failure) ?? requested ?? deployment.retries ?? retries;
 }
 
 /** LiteLLM's values: the first wait, the longest wait, and the longest Retry-After to follow. */

@@ -136,6 +136,29 @@ describe('a deployment without another one', () => {
     expect([(await ask()).status, upstreams[0]?.count]).toEqual([429, 2]);
   });
 
+  it('gets a request as often as its own num_retries allows, unless the client asks for another number', async () => {
+    const behavior = { status: 429, headers: { 'retry-after': '0' } };
+    const { ask, upstreams } = await setUp([{ behavior, params: { num_retries: 3 } }], {
+      router_settings: { num_retries: 0, allowed_fails: 100 },
+    });
+    expect([(await ask()).status, upstreams[0]?.count]).toEqual([429, 4]);
+    expect([(await ask({}, { 'x-litellm-num-retries': '1' })).status, upstreams[0]?.count]).toEqual([429, 6]);
+  });
+
+  it('gets a request as often as the policy allows, whatever its own num_retries is', async () => {
+    const behavior = { status: 429, headers: { 'retry-after': '0' } };
+    const { ask, upstreams } = await setUp([{ behavior, params: { num_retries: 3 } }], {
+      router_settings: { retry_policy: { RateLimitErrorRetries: 1 } },
+    });
+    expect([(await ask()).status, upstreams[0]?.count]).toEqual([429, 2]);
+  });
+
+  it('gives the error to the client if its own num_retries is 0, although another deployment works', async () => {
+    const models = [{ behavior: { status: 500 }, params: { num_retries: 0, order: 1 } }, { params: { order: 2 } }];
+    const { ask, upstreams } = await setUp(models);
+    expect([(await ask()).status, upstreams[1]?.count]).toEqual([500, 0]);
+  });
+
   it('does not get a request again that its server may have crashed on', async () => {
     const { ask, upstreams } = await setUp([{ behavior: 'reset' }]);
     expect([(await ask()).status, upstreams[0]?.count]).toEqual([500, 1]);

@@ -44,6 +44,32 @@ describe('a full proxy', () => {
     await first;
   });
 
+  it('answers 429 at once above global_max_parallel_requests, and accepts requests again when one has ended', async () => {
+    const { ask, askMany, upstreams } = await setUp([{ behavior: 'hang', params: { timeout: 5 } }, { name: 'fast' }], {
+      general_settings: { global_max_parallel_requests: 2 },
+      router_settings: { num_retries: 0 },
+    });
+    const slow = [ask(), ask()];
+    await waitFor(
+      () => (upstreams[0]?.count === 2 ? true : undefined),
+      () => 'the slow requests are not at the upstream',
+    );
+    const { status, headers, text } = await ask({ model: 'fast' });
+    expect([status, headers['retry-after']]).toEqual([429, '1']);
+    expect(JSON.parse(text)).toMatchObject({
+      error: {
+        type: 'rate_limit_error',
+        message: 'Max parallel request limit reached Hit Global Limit: Limit=2, current: 2',
+      },
+    });
+    await Promise.all(slow);
+    expect(upstreams[1]?.count).toBe(0);
+    expect((await ask({ model: 'fast' })).status).toBe(200);
+    const replies = await askMany(50, { model: 'fast' });
+    expect(replies.every((one) => one.status === 200 || one.status === 429)).toBe(true);
+    expect(upstreams[1]?.count).toBe(1 + replies.filter((one) => one.status === 200).length);
+  });
+
   it('forgets requests of clients that leave the queue', async () => {
     const { proxy, ask, upstreams } = await setUp([{ behavior: 'hang' }], limited(1, 3));
     const [upstream] = upstreams;

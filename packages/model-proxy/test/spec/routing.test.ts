@@ -72,6 +72,23 @@ describe('retries', () => {
     expect(upstreams[0]?.count).toBe(1);
   });
 
+  it('MP-130 num_retries of an entry counts for its failures', async () => {
+    const { ask, upstreams } = await setUp([{ behavior: { status: 503 }, params: { num_retries: 2 } }], {
+      router_settings: { num_retries: 0 },
+    });
+    expect([(await ask()).status, upstreams[0]?.count]).toEqual([503, 3]);
+  });
+
+  it('MP-131 requests above global_max_parallel_requests get 429 at once', async () => {
+    const { ask, upstreams } = await setUp([{ behavior: 'hang', params: { timeout: 2 } }], {
+      general_settings: { global_max_parallel_requests: 1 },
+      router_settings: { num_retries: 0 },
+    });
+    const [first, second] = await Promise.all([ask(), ask()]);
+    expect([first.status, second.status].sort()).toEqual([408, 429]);
+    expect(upstreams[0]?.count).toBe(1);
+  });
+
   it('MP-61 the answer has the number of retries', async () => {
     const { ask } = await setUp([{ behavior: { status: 503 } }, { behavior: 'works' }]);
     const { headers } = await ask({}, { 'x-litellm-num-retries': '1' });

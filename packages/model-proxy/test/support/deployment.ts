@@ -29,6 +29,7 @@ export function makeDeployment(given: Partial<Deployment> = {}): Deployment {
     tpm: null,
     maxParallelRequests: null,
     order: null,
+    retries: null,
     cooldownMs: null,
     useInPassThrough: false,
     weight: null,

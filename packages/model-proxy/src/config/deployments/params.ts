@@ -10,7 +10,7 @@ import { readExtraHeaders } from './extra-headers.js';
 import { readBlock, type Block } from '../faults.js';
 import { upstreamParameters } from '../names/known-names.js';
 import type { limitRows } from '../routing/router-table.js';
-import { paramsTable } from '../settings.js';
+import { paramsTable, type generalTable } from '../settings.js';
 import { streamTimeoutsOf, timeoutsOf, type TimeoutSources } from './timeouts.js';
 import type { TlsResolver } from '../tls-settings.js';
 import { groupOf } from '../names/unimplemented.js';
@@ -20,6 +20,7 @@ import { toPlain, type KeyPath, type YamlNode } from '@rackless/daemon/yaml/yaml
 
 /** Settings that deployments inherit. */
 export interface Inherited extends TimeoutSources, TargetOptions {
+  readonly general: Block<typeof generalTable>;
   readonly tls: TlsResolver;
   readonly ignoredSettings: IgnoredSettings;
 }
@@ -93,8 +94,10 @@ export function readParams({
       values.maxParallelRequests ??
       entryLimits?.maxParallelRequests ??
       inherited.router.values.defaultMaxParallelRequests ??
+      inherited.general.values.maxParallelRequests ??
       null,
     order: values.order ?? null,
+    retries: values.numRetries ?? null,
     cooldownMs: values.cooldownTime === undefined ? null : values.cooldownTime * 1000,
     useInPassThrough: values.useInPassThrough ?? false,
     weight: values.weight ?? null,

@@ -129,7 +129,9 @@ If an attempt fails before the client has got a byte, the proxy retries:
 | the connection ends before the whole answer | yes | no |
 
 - \`num_retries\` limits the retries of a request. Attempts at other deployments may exceed it, except
-  after a timeout or an ended connection. With 0, there are none at all.
+  after a timeout or an ended connection. With 0, there are none at all. The number for a failure is that
+  of \`retry_policy\`, of the header \`x-litellm-num-retries\`, of the failed deployment, or of
+  \`router_settings\`: the first that exists.
 - The wait is random, up to 0.5 s, then 1 s, 2 s, 4 s, and 8 s at most. If the upstream sends
   \`Retry-After\`, the proxy waits so long. If that is more than a minute, the client gets the error.
 - The proxy does not repeat a request at a server that may have crashed because of it.
@@ -189,6 +191,9 @@ a queue, up to \`max_queued_requests_per_worker\` and \`admission_queue_timeout_
 with \`Retry-After\`. The proxy does not read the body of a request that waits, so the queue needs little
 memory. Pages, probes and WebSockets do not count. Set \`max_parallel_requests\` for each deployment, so
 that a slow one cannot take all places.
+
+\`global_max_parallel_requests\` has no queue: more requests get 429 with \`Retry-After\` at once. LiteLLM has
+the same setting. With both settings, the lower limit applies.
 
 ### Wildcards
 

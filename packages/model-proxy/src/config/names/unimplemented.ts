@@ -53,7 +53,7 @@ const params: readonly SettingGroup[] = [
   refused(LIMITS, 'default_api_key_tpm_limit default_api_key_rpm_limit max_file_size_mb max_requests_per_minute'),
   refused(BUDGETS, 'max_budget budget_duration'),
   refused(GUARDS, 'guardrails'),
-  ignored(RETRIES, 'max_retries num_retries fallbacks retry_policy allowed_fails_policy'),
+  ignored(RETRIES, 'max_retries fallbacks retry_policy allowed_fails_policy'),
   ignored(
     "needs AWS's token service, so give the model's own access keys",
     'aws_session_name aws_role_name aws_web_identity_token aws_sts_endpoint aws_external_id',
@@ -122,7 +122,7 @@ const settings: readonly SettingGroup[] = [
   ),
   fulfilled(
     'no content of requests is logged or reported',
-    `telemetry turn_off_message_logging redact_user_api_key_info redact_messages_in_exceptions disable_streaming_logging
+    `telemetry redact_user_api_key_info redact_messages_in_exceptions disable_streaming_logging
     suppress_debug_info log_raw_request_response store_audit_logs disable_end_user_cost_tracking 
     disable_add_user_agent_to_request_tags global_disable_no_log_param standard_logging_payload_excluded_fields`,
   ),
@@ -138,8 +138,7 @@ const general: readonly SettingGroup[] = [
   ),
   refused(
     LIMITS,
-    `max_parallel_requests global_max_parallel_requests 
-    max_file_size_mb max_batch_file_size_mb max_batch_file_records max_batch_file_uploads_per_day max_file_downloads_per_minute`,
+    `max_file_size_mb max_batch_file_size_mb max_batch_file_records max_batch_file_uploads_per_day max_file_downloads_per_minute`,
   ),
   refused('restricts what clients may send', 'enforced_params allowed_file_extensions blocked_file_extensions'),
   ignored(

@@ -71,7 +71,7 @@ describe("LiteLLM's settings that restrict access and are not implemented", () =
     ['general_settings', 'custom_auth: my.auth', 'custom_auth: authenticates clients'],
     ['general_settings', 'enable_jwt_auth: true', 'enable_jwt_auth: authenticates clients'],
     ['general_settings', 'enable_oauth2_auth: true', 'enable_oauth2_auth: authenticates clients'],
-    ['general_settings', 'global_max_parallel_requests: 0', 'global_max_parallel_requests: limits requests or tokens'],
+    ['general_settings', 'max_file_size_mb: 0', 'max_file_size_mb: limits requests or tokens'],
     ['general_settings', 'enforced_params: [user]', 'enforced_params: restricts what clients may send'],
     ['general_settings', 'allowed_file_extensions: []', 'allowed_file_extensions: restricts what clients may send'],
     ['litellm_settings', 'max_budget: 0', 'max_budget: limits spending'],
@@ -149,7 +149,7 @@ describe("LiteLLM's settings that restrict access and are not implemented", () =
       'general_settings.require_auth_for_metrics_endpoint',
       'litellm_settings',
     ],
-    ['router_settings: {max_parallel_requests: 4}', 'router_settings.max_parallel_requests', 'litellm_params'],
+    ['router_settings: {max_parallel_requests: 4}', 'router_settings.max_parallel_requests', 'general_settings'],
   ])('prevent the start in a block where they have no effect: %s', (line, place, block) => {
     expect(faults(oneModel([], `${line}\n`))).toEqual([
       `config.yaml:6: ${place}: restricts access only in ${block}: move it there`,

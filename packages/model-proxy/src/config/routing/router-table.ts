@@ -33,6 +33,15 @@ export const orderRows = {
   }),
 };
 
+/** Rows of the params. */
+export const retryRows = {
+  numRetries: wholeNumber(0, 100, {
+    name: 'num_retries',
+    default: '`num_retries` of `router_settings`',
+    doc: 'Maximum number of [retries](#retries) of a request after a failure of this deployment. 0: the client gets the error. `retry_policy` and the header `x-litellm-num-retries` override it.',
+  }),
+};
+
 /** The row that all blocks with cooldowns have. */
 export const cooldownRows = {
   cooldownTime: number(0, 2_000_000, {

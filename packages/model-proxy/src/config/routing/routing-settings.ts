@@ -68,11 +68,12 @@ function readStrategy({ values: router }: Block<typeof routerTable>): StrategySe
 
 /** Resolves the limits of the process; null: none. */
 function readOverload({ values }: Block<typeof generalTable>): OverloadSettings | null {
-  const { maxInFlight, maxQueued, queueTimeout } = values;
-  if (maxInFlight === undefined) return null;
+  const { globalMaxParallel, maxInFlight, maxQueued, queueTimeout } = values;
+  if (maxInFlight === undefined && globalMaxParallel === undefined) return null;
   return {
-    maxInFlight,
-    maxQueued: maxQueued ?? maxInFlight,
+    maxParallel: globalMaxParallel ?? null,
+    maxInFlight: maxInFlight ?? null,
+    maxQueued: maxQueued ?? maxInFlight ?? 0,
     queueMs: (queueTimeout ?? defaults.queueSeconds) * 1000,
   };
 }

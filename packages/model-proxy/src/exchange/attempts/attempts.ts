@@ -208,7 +208,7 @@ export class Attempts implements AttemptOwner {
     if (!isDoubtful(failure)) blame(exchange, this.#model, selection, error);
     if (!this.#body.canBeRepeated) return false;
     const { retry } = proxy.settings;
-    const maxRetries = maxRetriesOf(retry, selection.modelGroup, failure, exchange.requestedRetries);
+    const maxRetries = maxRetriesOf(retry, selection, failure, exchange.requestedRetries);
     exchange.maxRetries = maxRetries;
     const next = nextAttempt({ failure, maxRetries, retries: exchange.retries - this.#earlierRetries });
     if (next === 'none') return false;
