@@ -14,7 +14,7 @@ import { createMetrics, type Metrics } from './metrics.js';
 import { createPages, type PagesDriver } from './pages/routes.js';
 import type { AnnotateOptions } from './redfish/annotate.js';
 import { emptyAnswer, errorAnswer, send, type Answer } from './redfish/answer.js';
-import type { Authenticate, Follow } from './redfish/authenticate.js';
+import type { Authenticate, WatchIdentity } from './redfish/authenticate.js';
 import { redfishError } from './redfish/messages/errors.js';
 import { createPipeline, type Outcome, type Pipeline, type Scoping } from './redfish/pipeline.js';
 import { answerClientError } from './redfish/messages/raw-errors.js';
@@ -36,8 +36,8 @@ export interface AppOptions<Services> extends AnnotateOptions {
   readonly webSockets?: readonly WebSocketDefinition<Services>[];
   /** Changes of the default limits. */
   readonly webSocketLimits?: Partial<WebSocketLimits>;
-  /** Follows the clients of WebSockets. Default: their identity never changes. */
-  readonly follow?: Follow;
+  /** For the repeated check of the clients of open WebSockets. Default: no later check. */
+  readonly watchIdentity?: WatchIdentity;
   /** Called after each successful write. */
   readonly onChange?: ChangeListener;
   readonly services: Services;
@@ -126,7 +126,7 @@ export function createApp<Services>(options: AppOptions<Services>): App {
   };
 }
 
-/** Creates the handlers of connections without a valid request. */
+/** Creates the handlers of requests that cannot be parsed, and of plain HTTP at the HTTPS port. */
 function createRejections(log: Log, nextId: () => string): Pick<App, 'clientError' | 'redirect'> {
   const clientError = (error: NodeJS.ErrnoException, socket: Duplex): void => {
     const status = answerClientError(error, socket);
@@ -161,14 +161,14 @@ function createRejections(log: Log, nextId: () => string): Pick<App, 'clientErro
   return { clientError, redirect };
 }
 
-/** Creates the set of open WebSockets. The log and the metrics have each of them. */
+/** Creates the set of open WebSockets. The metrics count them, and the log records the end of each. */
 function createSockets<Services>(
-  { follow, log, webSocketLimits: limits = {} }: AppOptions<Services>,
+  { watchIdentity, log, webSocketLimits: limits = {} }: AppOptions<Services>,
   { webSockets }: Metrics,
 ): WebSockets {
   return new WebSockets({
     limits,
-    ...(follow === undefined ? {} : { follow }),
+    ...(watchIdentity === undefined ? {} : { watchIdentity }),
     onOpen: (route) => webSockets.opened(route),
     onEnd: (end) => {
       webSockets.ended(end);

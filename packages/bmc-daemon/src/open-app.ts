@@ -55,8 +55,8 @@ export function openApp(
 function authenticationOf(
   { access }: Offers,
   { settings, origins }: OpenAppOptions,
-): Pick<AppOptions<AllServices>, 'authenticate' | 'follow'> {
-  if (access !== null) return { authenticate: access.authenticate, follow: access.follow };
+): Pick<AppOptions<AllServices>, 'authenticate' | 'watchIdentity'> {
+  if (access !== null) return { authenticate: access.authenticate, watchIdentity: access.watchIdentity };
   if (settings.authFile === null) return { authenticate: withoutLogin };
   throw new StartError(`${origins.authFile}: EMULATOR_AUTH_FILE is set, and this build has no accounts`);
 }

@@ -8,7 +8,7 @@ import type { StateFile } from '../state-file.js';
 import type { AccessSettings, AccessState } from './access-state.js';
 import { createAccounts, type Accounts } from './accounts.js';
 import { createAuthentication, createOpenAuthentication } from './authenticate.js';
-import { createFollow } from './follow.js';
+import { createIdentityWatch } from './identity-watch.js';
 import { createLogin, type LoginOptions } from './login.js';
 import type { PreparePasswordEdit } from './account-files.js';
 import { preparePasswordFile } from '../password-file/password-file-writer.js';
@@ -46,8 +46,9 @@ interface AccessOptions {
   /** A monotonic clock in milliseconds. Default: milliseconds since the process started. */
   readonly now?: () => number;
   /**
-   * Milliseconds since 1970 by a clock as steady as {@link now}. Default: the clock of the shared
-   * store; without one, the time at the start plus the time that has passed since.
+   * A clock for locks, in milliseconds since 1970: locks are stored, so the monotonic clock does not
+   * suffice. It must not jump. Default: the clock of the shared store; without one, the time at the
+   * start plus the time that has passed since.
    */
   readonly clock?: () => number;
   /** Default: the values of {@link createLogin}. */
@@ -60,8 +61,8 @@ interface AccessOptions {
 }
 
 /**
- * Returns a clock that ignores changes of the host's clock. Such a change must not end a lock, and
- * must not extend it by years.
+ * A clock that ignores changes of the host's clock: returns milliseconds since 1970. Such a change
+ * must not end a lock, and must not extend it by years.
  */
 const steadyClock = (): number => performance.timeOrigin + performance.now();
 
@@ -81,22 +82,22 @@ const FILE_CHECK_MS = 1000;
  */
 export function openAccess(options: AccessOptions): Access {
   const { authFile, log, shared, now = () => performance.now(), sessionLimits = SESSION_LIMITS } = options;
-  const { state } = shared ?? options;
-  const settings = settingsOf(state, shared);
+  const { state: stateFile } = shared ?? options;
+  const settings = settingsOf(stateFile, shared);
   const sessionsWith = (hashOf: SessionsOptions['hashOf']): Sessions => {
     const sessionsOptions = { now, idleMs, hashOf, ...sessionLimits };
     return shared === undefined ? createSessions(sessionsOptions) : createSharedSessions(shared.store, sessionsOptions);
   };
-  const idleMs = () => state.state.settings.sessionTimeoutSeconds * 1000;
+  const idleMs = () => stateFile.state.settings.sessionTimeoutSeconds * 1000;
 
   if (authFile === null) {
     const sessions = sessionsWith(() => NO_ACCOUNT_HASH);
     return withSettings(settings, {
       authenticate: syncBeforeAuthentication(createOpenAuthentication(sessions), shared),
-      follow: createFollow(null, sessions),
+      watchIdentity: createIdentityWatch(null, sessions),
       accounts: null,
       roles: shareRoles(
-        createRoles(state, () => false),
+        createRoles(stateFile, () => false),
         shared,
       ),
       sessions,
@@ -114,8 +115,8 @@ export function openAccess(options: AccessOptions): Access {
   const accounts = createAccounts({
     preparePasswordEdit,
     passwordFile,
-    state,
-    lockState: shared?.lockState ?? state,
+    state: stateFile,
+    lockState: shared?.lockState ?? stateFile,
     log,
     clock,
   });
@@ -130,13 +131,13 @@ export function openAccess(options: AccessOptions): Access {
     return account?.enabled === true ? account.hash : undefined;
   };
   const sessions = sessionsWith(hashOf);
-  const authenticate = createAuthentication({ accounts, sessions, login, settings: () => state.state.settings });
+  const authenticate = createAuthentication({ accounts, sessions, login, settings: () => stateFile.state.settings });
   return withSettings(settings, {
     authenticate: syncBeforeAuthentication(authenticate, shared),
-    follow: createFollow(accounts, sessions),
+    watchIdentity: createIdentityWatch(accounts, sessions),
     accounts: shareAccounts(accounts, shared),
     roles: shareRoles(
-      createRoles(state, (user) => accounts.find(user) !== undefined),
+      createRoles(stateFile, (user) => accounts.find(user) !== undefined),
       shared,
     ),
     sessions,
@@ -149,7 +150,7 @@ export function openAccess(options: AccessOptions): Access {
       if (user === null || password === null) return { refused: 'no credentials' };
       await syncBeforeLogin(request, shared);
       const answer = await login({ user, password: Buffer.from(password) }, asker);
-      if ('refused' in answer) return { ...answer, hidesBasic: state.state.settings.httpBasicAuth !== 'Enabled' };
+      if ('refused' in answer) return { ...answer, hidesBasic: stateFile.state.settings.httpBasicAuth !== 'Enabled' };
       const { passwordChangeRequired } = answer;
       return beginSession(sessions, request, { address: asker.address, passwordChangeRequired, log });
     },
@@ -190,12 +191,12 @@ async function beginSession(
 }
 
 /** Returns the current settings, and the function that changes them. */
-function settingsOf(state: StateFile<AccessState>, shared: SharedAccess | undefined): SettingsAccess {
+function settingsOf(stateFile: StateFile<AccessState>, shared: SharedAccess | undefined): SettingsAccess {
   const store = (change: Partial<AccessSettings>): void =>
-    state.update((old) => ({ ...old, settings: { ...old.settings, ...change } }));
+    stateFile.update((old) => ({ ...old, settings: { ...old.settings, ...change } }));
   return {
     get settings() {
-      return state.state.settings;
+      return stateFile.state.settings;
     },
     changeSettings: (change) => (shared === undefined ? store(change) : shared.change(() => store(change))),
   };

@@ -1,6 +1,6 @@
 /** The part of the feature accounts that consoles and events use. */
 import type { Awaitable } from '../redfish/resource.js';
-import type { Authenticate, Authenticated, Follow, Refusal } from '../redfish/authenticate.js';
+import type { Authenticate, Authenticated, Refusal, WatchIdentity } from '../redfish/authenticate.js';
 
 /** Redfish's type of a session: for requests with a token, or for a console connection. */
 export type SessionType = 'Redfish' | 'HostConsole';
@@ -66,8 +66,8 @@ interface LoginAccount {
 export interface Logins {
   /** Authenticates every Redfish request. */
   readonly authenticate: Authenticate;
-  /** Follows the client of a connection that stays open. */
-  readonly follow: Follow;
+  /** Returns the current identity of a client, again and again, for a connection that stays open. */
+  readonly watchIdentity: WatchIdentity;
   /** Null without a password file: there are no accounts, and every client has all privileges. */
   readonly accounts: { find(user: string): LoginAccount | undefined } | null;
   readonly sessions: {

@@ -39,10 +39,10 @@ export interface Refusal {
 export type Authenticate = (request: IncomingMessage) => Awaitable<Authenticated | Refusal>;
 
 /**
- * Returns a function that returns the current identity of a client that logged in earlier;
- * undefined if its session has ended, or its account is disabled, removed or has another password.
+ * Begins to watch the identity of a client that has logged in. The returned function gives the current
+ * identity; undefined if its session has ended, or its account is disabled, removed or has another password.
  */
-export type Follow = (client: Pick<Authenticated, 'user' | 'session'>) => () => Authenticated | undefined;
+export type WatchIdentity = (client: Pick<Authenticated, 'user' | 'session'>) => () => Authenticated | undefined;
 
 /** The client of a service without AUTH_FILE: it has all privileges. */
 export const openClient: Authenticated = {

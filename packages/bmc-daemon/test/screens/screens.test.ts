@@ -47,7 +47,7 @@ beforeAll(async () => {
     webSockets,
     services: testServices(driver, { access, screens: {} }),
     authenticate: access.authenticate,
-    follow: access.follow,
+    watchIdentity: access.watchIdentity,
     strict: true,
     log: createTestLog({ level: 'info', format: 'json', write: (text) => logged.push(text) }),
     driver: new FakeDriver(),

@@ -108,7 +108,7 @@ async function start({
     webSocketLimits: { tickMs: 10, ...limits },
     services: {},
     authenticate: access.authenticate,
-    follow: access.follow,
+    watchIdentity: access.watchIdentity,
     strict: true,
     log,
     driver: new FakeDriver(),

@@ -150,7 +150,7 @@ export const eventStream = streamDefiner<Services>()({
     // DSP0266, Server-Sent Events: the end of a session does not end the stream. The stream ends
     // when the account can no longer open it with the same password. Without this check, a client
     // with an old password could read events indefinitely.
-    const follow = services.access?.follow({ user: requester.user, session: null });
+    const currentIdentity = services.access?.watchIdentity({ user: requester.user, session: null });
     const selection = filterOf(await withUuids(query.get('$filter'), services));
     const { 'last-event-id': last } = headers;
     return services.subscriptions.openStream({
@@ -159,7 +159,7 @@ export const eventStream = streamDefiner<Services>()({
       actor: { user: requester.user, address: requester.address },
       hasConfigureManager: requester.privileges.has('ConfigureManager'),
       peer,
-      isAuthorized: () => follow === undefined || follow()?.privileges.has('Login') === true,
+      isAuthorized: () => currentIdentity === undefined || currentIdentity()?.privileges.has('Login') === true,
     });
   },
 });

@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Answer } from '../answer.js';
-import type { Follow } from '../authenticate.js';
+import type { WatchIdentity } from '../authenticate.js';
 import type { Guard } from '../authorize.js';
 import type { Exchange } from '../exchange.js';
 import { toRedfishError } from '../messages/driver-errors.js';
@@ -34,8 +34,8 @@ export interface WebSocketEnd {
 }
 
 interface WebSocketsOptions {
-  /** Default: identities never change. */
-  readonly follow?: Follow;
+  /** Default: the service checks identities only at the handshake. */
+  readonly watchIdentity?: WatchIdentity;
   /** Called for each opened WebSocket. */
   readonly onOpen: (route: string) => void;
   readonly onEnd: (end: WebSocketEnd) => void;
@@ -170,12 +170,12 @@ export class WebSockets {
   ): OpenWebSocket {
     const started = performance.now();
     const socket = new OpenWebSocket(webSocket, identity.privileges, this.#limits);
-    const current = this.#options.follow?.(identity) ?? (() => identity);
+    const currentIdentity = this.#options.watchIdentity?.(identity) ?? (() => identity);
     const entry: Entry = {
       socket,
       key: keyOf(route, machine),
       check: () => {
-        const now = current();
+        const now = currentIdentity();
         if (now === undefined) {
           socket.close(4401, 'The session has ended.');
           return;

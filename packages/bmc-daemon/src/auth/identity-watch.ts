@@ -1,13 +1,16 @@
-/** Follows the identity of a client that keeps its connection open. */
-import { openClient, type Follow } from '../redfish/authenticate.js';
+/** Checks again and again who the client of an open connection is: WebSockets, event streams and consoles. */
+import { openClient, type WatchIdentity } from '../redfish/authenticate.js';
 import type { Accounts } from './accounts.js';
 import type { Sessions } from './sessions.js';
 
 /**
- * Returns the `follow` function of a service. It never renews the idle time of a session.
+ * Returns the `watchIdentity` function of a service. It never renews the idle time of a session.
  * @param accounts null without a password file.
  */
-export function createFollow(accounts: Pick<Accounts, 'find'> | null, sessions: Pick<Sessions, 'find'>): Follow {
+export function createIdentityWatch(
+  accounts: Pick<Accounts, 'find'> | null,
+  sessions: Pick<Sessions, 'find'>,
+): WatchIdentity {
   return ({ user, session }) => {
     const accountOf = () => (user === null ? undefined : accounts?.find(user));
     const hashAtStart = accountOf()?.hash;
