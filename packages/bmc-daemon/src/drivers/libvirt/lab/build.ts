@@ -10,7 +10,7 @@
 import type { Domain, StorageVolume } from '@rackless/libvirt';
 import { DriverError } from '../../driver-error.js';
 import { attempt, isUnavailable } from '../failure.js';
-import { deleteVolume, placeOfVolume } from '../volumes/disk-volume.js';
+import { deleteVolume, sourceOfVolume } from '../volumes/disk-volume.js';
 import { reasonOf } from './lab-error.js';
 import type { LabHost } from './lab-host.js';
 import type { PlannedVolume } from './lab-pool.js';
@@ -40,7 +40,7 @@ export async function buildMachine({ hypervisor, timeoutMs }: LabHost, blueprint
     for (const planned of volumes) {
       const volume = await planned.create();
       made.push(volume);
-      disks.push({ format: planned.format, place: await placeOfVolume(volume, timeoutMs) });
+      disks.push({ format: planned.format, source: await sourceOfVolume(volume, timeoutMs) });
     }
     await define(blueprint.xml(disks, true));
   } catch (error) {

@@ -76,7 +76,7 @@ const source = `<domain type='kvm'>
 </domain>`;
 
 describe('cloneXml', () => {
-  const disk = { place: { type: 'file', path: '/images/copy.qcow2' }, format: 'qcow2' } as const;
+  const disk = { source: { type: 'file', path: '/images/copy.qcow2' }, format: 'qcow2' } as const;
   const clone = cloneXml(withoutDaemon(source), identity, [disk]);
   const domain = readDomain(clone);
 

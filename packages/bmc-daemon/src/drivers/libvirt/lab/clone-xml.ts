@@ -77,10 +77,10 @@ function replaceDisks(edit: DefinitionEdit, { uuid }: CloneIdentity, disks: read
       continue;
     }
     const { element } = disk;
-    xml.setAttribute(element, 'type', copy.place.type);
+    xml.setAttribute(element, 'type', copy.source.type);
     const [driver, source] = [child(element, 'driver'), child(element, 'source')];
     if (driver !== undefined) xml.setAttribute(driver, 'type', copy.format);
-    if (source !== undefined) xml.replace(source, sourceMarkup(copy.place));
+    if (source !== undefined) xml.replace(source, sourceMarkup(copy.source));
     // A copy has no backing file.
     for (const old of childElements(element, 'backingStore')) xml.remove(old);
     const [serial, wwn] = [child(element, 'serial'), child(element, 'wwn')];

@@ -1,6 +1,6 @@
 /** Definitions of lab machines. */
 import { DefinitionEdit } from '../xml/definition-edit.js';
-import type { DiskPlace } from '../xml/devices/disk-source.js';
+import type { NewDiskSource } from '../xml/devices/disk-source.js';
 import { element, markupLines, type Markup } from '../xml/markup.js';
 import type { CreatedRecord } from '../xml/metadata/created-record.js';
 import { emptyRecord } from '../xml/metadata/machine-record.js';
@@ -17,7 +17,7 @@ export interface FirmwareFiles {
 
 /** A volume that a disk uses. */
 export interface DiskVolume {
-  readonly place: DiskPlace;
+  readonly source: NewDiskSource;
   readonly format: 'qcow2' | 'raw';
 }
 
@@ -138,10 +138,10 @@ interface DiskParts {
   readonly boot: number | null;
 }
 
-function disk({ volume: { place, format }, index, uuid, bus, target, boot }: DiskParts): Markup {
-  return element('disk', { type: place.type, device: 'disk' }, [
+function disk({ volume: { source, format }, index, uuid, bus, target, boot }: DiskParts): Markup {
+  return element('disk', { type: source.type, device: 'disk' }, [
     element('driver', { name: 'qemu', type: format, discard: 'unmap' }),
-    element('source', sourceAttributes(place)),
+    element('source', sourceAttributes(source)),
     element('target', { dev: target, bus }),
     bootOrder(boot),
     // Root device hints of Ironic and Metal3 can select a disk by its serial number or WWN.
@@ -150,9 +150,9 @@ function disk({ volume: { place, format }, index, uuid, bus, target, boot }: Dis
   ]);
 }
 
-function sourceAttributes(place: DiskPlace): Markup['attributes'] {
-  if (place.type === 'volume') return { pool: place.pool, volume: place.volume };
-  return place.type === 'file' ? { file: place.path } : { dev: place.path };
+function sourceAttributes(source: NewDiskSource): Markup['attributes'] {
+  if (source.type === 'volume') return { pool: source.pool, volume: source.volume };
+  return source.type === 'file' ? { file: source.path } : { dev: source.path };
 }
 
 interface NicParts {

@@ -32,7 +32,7 @@ export class DiskAttachment {
   async attach(
     machine: Machine,
     volume: NewVolume,
-    { unattached, ...disk }: Pick<NewDisk, 'format' | 'place'> & { readonly unattached: UnattachedRecord },
+    { unattached, ...disk }: Pick<NewDisk, 'format' | 'source'> & { readonly unattached: UnattachedRecord },
   ): Promise<string> {
     const { timeoutMs } = this.#host;
     const definition = await readDefinition(machine, timeoutMs);
@@ -81,7 +81,7 @@ export class DiskAttachment {
     machine: Machine,
     { xml: from }: Definition,
     target: string,
-    place: Pick<UnattachedRecord, 'pool' | 'volume'>,
+    volume: Pick<UnattachedRecord, 'pool' | 'volume'>,
   ): Promise<string> {
     const to = edited(from, (edit) => {
       if (machine.persistent) editOwnDefinition(edit, () => removeDisk(edit, target));
@@ -89,7 +89,7 @@ export class DiskAttachment {
       edit.setRecord({
         ...record,
         disks: withoutDiskRecord(record.disks, target),
-        unattached: withUnattached(record.unattached, { ...place, step: { kind: 'detach', target } }),
+        unattached: withUnattached(record.unattached, { ...volume, step: { kind: 'detach', target } }),
       });
     });
     await this.#save(machine, from, to);
@@ -145,6 +145,6 @@ function recordOf({ name, capacityBytes, storage }: NewVolume): Omit<DiskRecord,
 }
 
 /** Returns the source of a new disk, in the form of {@link DiskSource.name}. */
-function sourceName({ place }: NewDisk): string {
-  return place.type === 'volume' ? `${place.pool}/${place.volume}` : place.path;
+function sourceName({ source }: NewDisk): string {
+  return source.type === 'volume' ? `${source.pool}/${source.volume}` : source.path;
 }

@@ -11,7 +11,7 @@ import { DriverError } from '../../driver-error.js';
 import type { Provisioning } from '../../volume-control.js';
 import { attempt } from '../failure.js';
 import type { Disk } from '../xml/devices/device.js';
-import type { DiskPlace } from '../xml/devices/disk-source.js';
+import type { NewDiskSource } from '../xml/devices/disk-source.js';
 import { encodeText } from '../xml/escape.js';
 import { parseXml } from '../xml/parse.js';
 import { child, textOf } from '../xml/tree.js';
@@ -64,11 +64,11 @@ export async function deleteVolume(volume: StorageVolume): Promise<void> {
  * access rules (AppArmor) cover files and devices. In some releases, they do not cover volumes.
  * @throws {DriverError} unavailable.
  */
-export async function placeOfVolume(volume: StorageVolume, timeoutMs: number): Promise<DiskPlace> {
-  return await attempt(`looking up volume ${volume.name}`, () => readPlace(volume, timeoutMs));
+export async function sourceOfVolume(volume: StorageVolume, timeoutMs: number): Promise<NewDiskSource> {
+  return await attempt(`looking up volume ${volume.name}`, () => readSource(volume, timeoutMs));
 }
 
-async function readPlace(volume: StorageVolume, timeoutMs: number): Promise<DiskPlace> {
+async function readSource(volume: StorageVolume, timeoutMs: number): Promise<NewDiskSource> {
   const { type } = await volume.getInfo({ timeoutMs });
   if (type === StorageVolType.FILE) return { type: 'file', path: await volume.getPath({ timeoutMs }) };
   if (type === StorageVolType.BLOCK) return { type: 'block', path: await volume.getPath({ timeoutMs }) };

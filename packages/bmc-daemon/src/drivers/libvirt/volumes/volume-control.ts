@@ -7,7 +7,7 @@ import type { OperationOptions } from '../../operation-options.js';
 import type { NewVolume, PoolVolume } from '../../volume-control.js';
 import { forgetDone, machineTexts, readDefinition, saveRecord, type Definition } from '../machine/definition.js';
 import { DiskAttachment, freeTarget } from './disk-attachment.js';
-import { basedOn, deleteVolume, makeVolume, placeOfVolume, volumeOf, volumeSpec } from './disk-volume.js';
+import { basedOn, deleteVolume, makeVolume, sourceOfVolume, volumeOf, volumeSpec } from './disk-volume.js';
 import { attempt, isUnavailable } from '../failure.js';
 import { GuestDisks } from './guest-disks.js';
 import type { Host } from '../machine/host.js';
@@ -64,10 +64,10 @@ export class LibvirtVolumes {
     try {
       made = await attempt(doing, () => makeVolume(pool, spec));
       signal?.throwIfAborted();
-      const place = await placeOfVolume(made, timeoutMs);
+      const source = await sourceOfVolume(made, timeoutMs);
       return await queue.edit(machine.uuid, () => {
         signal?.throwIfAborted();
-        return this.#attachment.attach(machine, volume, { format: spec.format, place, unattached });
+        return this.#attachment.attach(machine, volume, { format: spec.format, source, unattached });
       });
     } catch (error) {
       await this.#discard(machine, { made, unattached }, error);

@@ -3,8 +3,8 @@ import type { Disk } from './device.js';
 import { encodeAttribute } from '../escape.js';
 import { attribute, child } from '../tree.js';
 
-/** The place of a disk's content on the host. */
-export type DiskPlace =
+/** The `<source>` of a new disk: where its content is on the host. */
+export type NewDiskSource =
   | { readonly type: 'file' | 'block'; readonly path: string }
   | { readonly type: 'volume'; readonly pool: string; readonly volume: string };
 
@@ -30,7 +30,7 @@ export interface NetworkSource {
 }
 
 /** Returns the `<source>` of a disk of the given type. */
-export function sourceMarkup(source: DiskPlace | NetworkSource): string {
+export function sourceMarkup(source: NewDiskSource | NetworkSource): string {
   switch (source.type) {
     case 'file':
       return `<source file='${encodeAttribute(source.path)}'/>`;

@@ -9,7 +9,7 @@ const added: NewDisk = {
   target: 'vdb',
   bus: 'virtio',
   format: 'qcow2',
-  place: { type: 'file', path: `/pool/it's & more.qcow2` },
+  source: { type: 'file', path: `/pool/it's & more.qcow2` },
 };
 
 const machine = (disks: string, type = 'q35'): string =>
@@ -45,7 +45,7 @@ describe('a disk in a definition', () => {
         { type: 'block', path: '/dev/vg/lv' },
         { type: 'volume', pool: 'ceph', volume: 'v' },
       ] as const
-    ).map((place) => readDomain(withDisk(q35Xml, { ...added, place })).devices.disks.at(-1)?.source);
+    ).map((source) => readDomain(withDisk(q35Xml, { ...added, source })).devices.disks.at(-1)?.source);
     expect(sources).toEqual([
       { type: 'block', name: '/dev/vg/lv', pool: null, volume: null },
       { type: 'volume', name: 'ceph/v', pool: 'ceph', volume: 'v' },

@@ -1,7 +1,7 @@
 /** Adds disks to a definition and removes them. The rest of the text stays byte for byte. */
 import { DriverError } from '../../../driver-error.js';
 import type { Disk } from './device.js';
-import { sourceMarkup, type DiskPlace } from './disk-source.js';
+import { sourceMarkup, type NewDiskSource } from './disk-source.js';
 import { DefinitionEdit } from '../definition-edit.js';
 import type { Domain } from '../domain.js';
 import { child, childElements } from '../tree.js';
@@ -12,15 +12,15 @@ export interface NewDisk {
   readonly target: string;
   readonly bus: string;
   readonly format: 'qcow2' | 'raw';
-  readonly place: DiskPlace;
+  readonly source: NewDiskSource;
 }
 
 /** Returns the lines of a `<disk>`, for virDomainAttachDeviceFlags and {@link addDisk}. */
-export function diskLines({ target, bus, format, place }: NewDisk): readonly string[] {
+export function diskLines({ target, bus, format, source }: NewDisk): readonly string[] {
   return [
-    `<disk type='${place.type}' device='disk'>`,
+    `<disk type='${source.type}' device='disk'>`,
     `  <driver name='qemu' type='${format}'/>`,
-    `  ${sourceMarkup(place)}`,
+    `  ${sourceMarkup(source)}`,
     `  <target dev='${target}' bus='${bus}'/>`,
     '</disk>',
   ];
