@@ -67,7 +67,7 @@ describe('a state file', () => {
     expect(open().state).toEqual({ count: 0 });
     expect(readFileSync(`${file}.broken`, 'latin1')).toBe(text);
     expect(logged).toEqual([
-      `error ${file} is damaged: it was renamed to ${file}.broken, and its content is now empty`,
+      `error ${file} is damaged: the daemon renamed it to ${file}.broken, and starts with initial values`,
     ]);
   });
 
@@ -80,7 +80,7 @@ describe('a state file', () => {
     expect([readFileSync(file, 'latin1'), readdirSync(folder)]).toEqual([text, ['counter.json']]);
   });
 
-  it.each(['folder', 'pipe'])('renames a %s that has its name', (kind) => {
+  it.each(['folder', 'pipe'])('renames or refuses a %s in the place of the file', (kind) => {
     open().update(more);
     const file = path.join(folder, 'counter.json');
     rmSync(file);
@@ -91,7 +91,7 @@ describe('a state file', () => {
     expect(open().state).toEqual({ count: 0 });
     expect(readdirSync(folder)).toEqual(['counter.json.broken']);
     expect(logged).toEqual([
-      `error ${file} is not a regular file: it was renamed to ${file}.broken, and its content is now empty`,
+      `error ${file} is not a regular file: the daemon renamed it to ${file}.broken, and starts with initial values`,
     ]);
   });
 

@@ -113,7 +113,7 @@ function read<State>(file: string, { schema, log, broken }: StateFileOptions<Sta
     if (broken === 'refuse')
       throw new StateFileError(`${file} ${damage}: correct it, or move it away to start without it`, { cause: error });
     attempt(`renaming ${file}, which ${damage}`, () => renameSync(file, `${file}.broken`));
-    log.error(`${file} ${damage}: it was renamed to ${file}.broken, and its content is now empty`);
+    log.error(`${file} ${damage}: the daemon renamed it to ${file}.broken, and starts with initial values`);
     return undefined;
   }
 }

@@ -114,7 +114,7 @@ describe('the console log', () => {
     await boot(2);
     const found = await members();
     expect(found.map(({ Message }) => Message)).toEqual([
-      expect.stringMatching(/^Boot 1: \d+ bytes on the serial port, at AdditionalDataURI\.$/),
+      expect.stringMatching(/^Boot 1: \d+ bytes of output on the serial port are at AdditionalDataURI\.$/),
       ...lines.map((line) => expect.stringContaining(line) as unknown),
       expect.stringMatching(/^Boot 2: /),
       ...lines.map((line) => expect.stringContaining(line) as unknown),

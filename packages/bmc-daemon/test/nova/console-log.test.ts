@@ -11,8 +11,8 @@ const log = `${system}/LogServices/ConsoleLog`;
 const membersOf = (body: Body) => body['Members'] as Body[]; // Every log has this list.
 const requests = () => at.requestsTo('/compute').filter((line) => line.startsWith('POST'));
 
-/** Lets the cloud answer requests for the output. @returns the bodies of these requests. */
-function print(status: number, body: unknown): string[] {
+/** Sets the answer of the cloud to requests for the output. @returns the bodies of these requests. */
+function answerOutput(status: number, body: unknown): string[] {
   const bodies: string[] = [];
   at.answer((request, response, path) => {
     if (!path.endsWith('/action')) return false;
@@ -25,15 +25,15 @@ function print(status: number, body: unknown): string[] {
   return bodies;
 }
 
-it('has the output as an attachment and its lines as entries', async () => {
+it('the console log has the output as an attachment and its lines as entries', async () => {
   at.servers.put(1);
-  const bodies = print(200, { output: 'GRUB\n\n\u001b[31mLinux\u001b[0m <b>6.1</b>\n' });
+  const bodies = answerOutput(200, { output: 'GRUB\n\n\u001b[31mLinux\u001b[0m <b>6.1</b>\n' });
   const { get, send } = await at.serve();
   expect((await get(`${system}/LogServices`))['Members']).toContainEqual({ '@odata.id': log });
   expect(requests()).toEqual([]);
   const entries = membersOf(await get(`${log}/Entries`));
   expect(entries.map((entry) => [entry['Id'], entry['Message']])).toEqual([
-    ['1', 'End of the output: 32 bytes on the serial port, at AdditionalDataURI.'],
+    ['1', 'The last 32 bytes of output on the serial port are at AdditionalDataURI.'],
     ['1-0', 'GRUB'],
     ['1-6', 'Linux <b>6.1</b>'],
   ]);
@@ -48,17 +48,17 @@ it.each<[string, number, unknown]>([
   ['that does not run', 404, { itemNotFound: { message: 'Guest does not have a console available.' } }],
   ['that was never built', 409, { conflictingRequest: { message: 'Instance is not ready' } }],
   ['without output', 200, { output: null }],
-])('is empty for a server %s', async (_, status, body) => {
+])('the console log is empty for a server %s', async (_, status, body) => {
   at.servers.put(1);
-  print(status, body);
+  answerOutput(status, body);
   const { get } = await at.serve();
   expect(membersOf(await get(`${log}/Entries`))).toEqual([]);
 });
 
-it('shows the end of an output of megabytes, with limits', async () => {
+it('the console log shows the end of an output of megabytes, with limits', async () => {
   at.servers.put(1);
   const line = `\u001b]0;title\u0007€\u0000\u202e${'x'.repeat(90)}\n`;
-  print(200, { output: line.repeat(50_000) });
+  answerOutput(200, { output: line.repeat(50_000) });
   const { get } = await at.serve();
   const [output, ...lines] = membersOf(await get(`${log}/Entries`));
   expect(output).toMatchObject({ AdditionalDataSizeBytes: expect.any(Number) });
@@ -71,9 +71,9 @@ it('shows the end of an output of megabytes, with limits', async () => {
 it.each<[string, number, unknown, string]>([
   ['rejects the request', 403, { forbidden: { message: 'no' } }, 'Nova answers 403: no'],
   ['sends another form', 200, { output: 7 }, 'unexpected form'],
-])('is 503 if Nova %s', async (_, status, answer, reason) => {
+])('the entries of the console log answer 503 if Nova %s', async (_, status, answer, reason) => {
   at.servers.put(1);
-  print(status, answer);
+  answerOutput(status, answer);
   const { get, send } = await at.serve();
   const failed = await send('GET', `${log}/Entries`);
   expect([failed.status, JSON.stringify(failed.body)]).toEqual([503, expect.stringContaining(reason)]);

@@ -140,11 +140,14 @@ function renderBoot(
 ): JsonObject {
   return {
     ...(began === null
-      ? { Name: 'Console Output', OemRecordFormat: 'End of the output of a serial console' }
+      ? { Name: 'Console Output', OemRecordFormat: 'Last output of a serial console' }
       : { Name: `Boot ${number}`, OemRecordFormat: 'Boot on a serial console', Created: began }),
     EntryType: 'Oem',
     Severity: 'OK',
-    Message: `${began === null ? 'End of the output' : `Boot ${number}`}: ${size} bytes on the serial port, at AdditionalDataURI.`,
+    Message:
+      began === null
+        ? `The last ${size} bytes of output on the serial port are at AdditionalDataURI.`
+        : `Boot ${number}: ${size} bytes of output on the serial port are at AdditionalDataURI.`,
     OriginatorType: 'Internal',
     AdditionalDataURI: `${self}/attachment`,
     AdditionalDataSizeBytes: size,
