@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { hash } from 'bcrypt';
-import { bodies, headersAndPaths, type Shape } from './hostile-shapes.js';
+import { bodies, headersAndPaths, type HostileRequest } from './hostile-shapes.js';
 import { freePort } from './free-port.js';
 
 const { values: flags } = parseArgs({
@@ -76,7 +76,7 @@ interface Answer {
   readonly bytes: number;
 }
 
-function send(port: number, { method, path, body = '', headers = {} }: Shape): Promise<Answer> {
+function send(port: number, { method, path, body = '', headers = {} }: HostileRequest): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const outgoing = request({ host: '127.0.0.1', port, method, path, headers, agent }, (incoming) => {
       let bytes = 0;
@@ -107,7 +107,7 @@ interface Cost extends Answer {
   readonly cpuMs: number;
 }
 
-async function costOf(server: Server, shape: Shape): Promise<Cost> {
+async function costOf(server: Server, shape: HostileRequest): Promise<Cost> {
   // Compiles the code with the first requests.
   for (let warm = 0; warm < 3; warm += 1) await send(server.port, shape);
   const before = await cpuTimeMs(server);
@@ -126,7 +126,12 @@ async function memberOf(port: number, collection: string): Promise<string> {
   return member['@odata.id'];
 }
 
-async function measure(title: string, server: Server, bare: Server, shapes: readonly Shape[]): Promise<boolean> {
+async function measure(
+  title: string,
+  server: Server,
+  bare: Server,
+  shapes: readonly HostileRequest[],
+): Promise<boolean> {
   console.log(`\n${title}: ms of CPU for each request`);
   console.log(`  ${'request'.padEnd(52)} status  answer  daemon   bare   ratio`);
   let reached = true;

@@ -1,13 +1,14 @@
 /**
- * The requests of hostile-bodies.ts: each kind of expensive request, as large as 1 MiB or 15 KiB
- * permit.
+ * The requests of hostile-bodies.ts: each kind of expensive request, as large as the service accepts.
+ * A body has up to 1 MiB, a head up to 15 KiB.
  */
 
-export interface Shape {
+/** An expensive request. */
+export interface HostileRequest {
   readonly name: string;
   readonly method: string;
   readonly path: string;
-  readonly body?: string;
+  readonly body?: string | Buffer;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -17,8 +18,8 @@ const headBytes = 15_000;
 /** Just below the limit for members of an object or array. */
 const maxMembers = 999;
 
-const times = (count: number, text: (index: number) => string): string =>
-  Array.from({ length: count }, (_, index) => text(index)).join(',');
+const times = (count: number, item: (index: number) => string): string =>
+  Array.from({ length: count }, (_, index) => item(index)).join(',');
 const names = (count: number): string => `{${times(count, (index) => `"n${index}":1`)}}`;
 const filled = (text: string, size: number): string => text.repeat(Math.floor(size / text.length));
 
@@ -27,16 +28,21 @@ const filled = (text: string, size: number): string => text.repeat(Math.floor(si
  * @param system URI of a machine.
  * @param port URI of a manager's interface.
  */
-export function bodies(system: string, port: string): readonly Shape[] {
+export function bodies(system: string, port: string): readonly HostileRequest[] {
   return [...patches(system, port), ...posts(system.slice(system.lastIndexOf('/') + 1))];
 }
 
-function patches(system: string, port: string): readonly Shape[] {
-  const patch = (name: string, body: string, path = system): Shape => ({ name, method: 'PATCH', path, body });
+function patches(system: string, port: string): readonly HostileRequest[] {
+  const patch = (name: string, body: string | Buffer, path = system): HostileRequest => ({
+    name,
+    method: 'PATCH',
+    path,
+    body,
+  });
   const longNames = times(maxMembers, (index) => `"${String(index).padEnd(1_000, 'n')}":1`);
   const nineObjects = times(9, (index) => `"n${index}":${names(maxMembers)}`);
   return [
-    patch('95,000 unknown names', names(78_000)),
+    patch('78,000 unknown names', names(78_000)),
     patch(`${maxMembers} unknown names`, names(maxMembers)),
     patch(`${maxMembers} unknown names of 1,000 bytes`, `{${longNames}}`),
     patch(`9 objects of ${maxMembers} names`, `{${nineObjects}}`),
@@ -63,8 +69,8 @@ function patches(system: string, port: string): readonly Shape[] {
     patch('a number of 1 MiB', `{"AssetTag":${filled('1', mebibyte - 20)}}`),
     patch('escapes, 1 MiB', `{${times(8, (index) => `"n${index}":"${filled('\\u0041', 130_000)}"`)}}`),
     patch('blanks, 1 MiB', `{"AssetTag":1${filled(' ', mebibyte - 20)}}`),
-    patch('no JSON at the end of 1 MiB', `{"AssetTag":"x"${filled(' ', mebibyte - 20)}`),
-    patch('no UTF-8, 1 MiB', filled('\u00ff', mebibyte / 2)),
+    patch('JSON without its last brace, 1 MiB', `{"AssetTag":"x"${filled(' ', mebibyte - 20)}`),
+    patch('bytes that are not UTF-8, 1 MiB', Buffer.alloc(mebibyte, 0xff)),
     patch(
       `${maxMembers} addresses of a manager`,
       `{"IPv4StaticAddresses":[${times(maxMembers, () => '{"Address":1,"x":2}')}],` +
@@ -75,8 +81,8 @@ function patches(system: string, port: string): readonly Shape[] {
 }
 
 /** @param id the id of a machine. */
-function posts(id: string): readonly Shape[] {
-  const post = (name: string, path: string, body: string): Shape => ({
+function posts(id: string): readonly HostileRequest[] {
+  const post = (name: string, path: string, body: string): HostileRequest => ({
     name,
     method: 'POST',
     path: `/redfish/v1/${path}`,
@@ -134,15 +140,14 @@ function posts(id: string): readonly Shape[] {
  * Returns the requests without bodies.
  * @param system URI of a machine.
  */
-export function headersAndPaths(system: string): readonly Shape[] {
-  const get = (name: string, path: string, headers: Readonly<Record<string, string>> = {}): Shape => ({
+export function headersAndPaths(system: string): readonly HostileRequest[] {
+  const get = (name: string, path: string, headers: Readonly<Record<string, string>> = {}): HostileRequest => ({
     name,
     method: 'GET',
     path,
     headers,
   });
   const systems = '/redfish/v1/Systems';
-  const text = encodeURIComponent;
   return [
     get('$filter, 15 KiB of comparisons', `${systems}?$filter=${filled("Id+eq+'x'+or+", headBytes)}Id+eq+'x'`),
     get('$filter, 15 KiB of brackets', `${systems}?$filter=${filled('(', headBytes)}`),
@@ -153,7 +158,7 @@ export function headersAndPaths(system: string): readonly Shape[] {
     get('$select, 15 KiB of properties', `${system}?$select=${times(3_000, (index) => `p${index % 999}`)}`),
     get('$select, 15 KiB below one property', `${system}?$select=${times(2_400, (index) => `a/${index}`)}`),
     get(
-      '$select, 15 KiB below 15 properties',
+      '$select, 400 properties at a depth of 15',
       `${system}?$select=${times(400, (index) => `${filled('a/', 30)}${index}`)}`,
     ),
     get('$expand, 15 KiB of levels', `${systems}?$expand=.($levels=${filled('1', headBytes)})`),
@@ -181,6 +186,6 @@ export function headersAndPaths(system: string): readonly Shape[] {
       headers: { 'Content-Type': `application/json;charset=${' '.repeat(headBytes)}"x` },
     },
     get('a page, a query of 15 KiB', `/?${filled('a[b]=c&', headBytes)}`),
-    get('the page, a path of 15 KiB', `/${text(filled('%/', 3_000))}`),
+    get('no page, a path of 9 KB', `/${encodeURIComponent(filled('%/', 3_000))}`),
   ];
 }

@@ -1,13 +1,13 @@
 /**
  * Measures the time to insert an image of 300 MiB into 10 machines at once, and the time of one
  * download of the same URL to the same disk with curl. Each round measures both, so that load on the
- * host affects both. Compares the medians. A second insert, of an image that is in the pool already,
- * measures only the attachments.
+ * host affects both. Compares the medians. A second insert into all machines but one measures only
+ * the attachments, because the image is in the pool already.
  *
  *     npm run bench:image -w @rackless/bmc-daemon [-- --mib N] [--machines N] [--rounds N]
  *
  * Needs libvirtd and curl, and `npm run build` first. Starts a private libvirtd. Exits with
- * status 1 if the ratio for a directory exceeds the goal.
+ * status 1 if the ratio exceeds the goal for a daemon that writes into the directory of the pool.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -26,7 +26,7 @@ const { values: flags } = parseArgs({
     rounds: { type: 'string', default: '5' },
   },
 });
-/** Maximum of: time of all inserts without the attachments, divided by the time of one download. */
+/** The highest ratio: the time of all inserts minus that of the attachments, divided by the time of a download. */
 const goal = 1.3;
 
 const run = promisify(execFile);
@@ -48,7 +48,7 @@ interface Durations {
 async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 120_000;
   while (Date.now() < deadline) {
-    // An error means that it does not exist yet.
+    // An error counts as: not yet.
     if (await condition().catch(() => false)) return;
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
@@ -164,7 +164,7 @@ function report(how: string, { plainMs, insertMs, attachMs }: Durations): number
   console.log(`${flags.mib} MiB into ${uuids.length} machines, ${how}`);
   console.log(`  one plain download  ${ms(plainMs)}`);
   console.log(`  all inserts         ${ms(insertMs)}`);
-  console.log(`  attachments alone   ${ms(attachMs)}`);
+  console.log(`  attach all but one  ${ms(attachMs)}`);
   console.log(`  ratio without them  ${ratio.toFixed(2).padStart(9)} (goal ${goal})`);
   return ratio;
 }
@@ -184,7 +184,8 @@ try {
   started.push(server.process);
   const ratios = [
     report('written into the directory of a pool', await measure(libvirtd, 'bench', server.url, folder)),
-    // The daemon cannot see this directory, because libvirtd has its own mounts. So it streams.
+    // Without a pool, the image goes into libvirtd's own directory. The daemon cannot see it, because
+    // this libvirtd has its own mounts. So the daemon streams the image.
     report('streamed through libvirtd', await measure(libvirtd, null, server.url, folder)),
   ];
   process.exitCode = (ratios[0] ?? NaN) <= goal ? 0 : 1;

@@ -4,8 +4,11 @@
  * and the attackers' rate. It compares the rate with bcrypt in this process, measured before the
  * daemon starts.
  *
- *     npm run bench:logins -w @rackless/bmc-daemon [-- --scenario NAME] [--cost N] [--guessers N]
- * [--others N]
+ *     npm run bench:logins -w @rackless/bmc-daemon -- \
+ *       [--scenario NAME] [--cost N] [--guessers N] [--others N]
+ *
+ * `--guessers` is the number of attackers at one address, `--others` that of attackers at other
+ * addresses, `--cost` that of bcrypt.
  *
  * Needs `npm run build` first. Exits 1 if a login takes more than 10 s.
  */
@@ -51,7 +54,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   },
   admin: {
     about:
-      'guessers try "admin"; so does the real one, from a new address; the other users share the address of the 80',
+      'guessers try "admin"; the real admin logs in from a new address; the other users share the address of the 80',
     name: () => 'admin',
     from: (user) => (user === 0 ? newAddress(user) : NAT),
   },
@@ -130,7 +133,7 @@ function startGuessers(port: number, { name }: Scenario): Guessers {
       }
     }
   };
-  const here = Array.from({ length: Number(flags.guessers) }, (_, at) => guess(at, NAT));
+  const atNat = Array.from({ length: Number(flags.guessers) }, (_, at) => guess(at, NAT));
   const others = Array.from({ length: Number(flags.others) }, (_, at) =>
     guess(at, `127.1.${Math.floor(at / 250)}.${(at % 250) + 1}`),
   );
@@ -140,14 +143,14 @@ function startGuessers(port: number, { name }: Scenario): Guessers {
       isOver = true;
       for (const agent of agents.values()) agent.destroy();
       agents.clear();
-      await Promise.all([...here, ...others]);
+      await Promise.all([...atNat, ...others]);
     },
   };
 }
 
 /**
  * Logs in and obeys Retry-After.
- * @returns milliseconds and the number of 503 answers, or the reason of the failure.
+ * @returns the last status, the milliseconds until then, and `repeats`, the number of 503 answers.
  */
 async function logIn(port: number, user: string, from: string) {
   const began = performance.now();
@@ -230,7 +233,7 @@ async function run(name: string, scenario: Scenario, bare: number): Promise<bool
     const inTime = logins.filter(({ status, ms }) => status === 201 && ms <= GOAL_MS);
     const times = logins.map(({ ms }) => Math.round(ms)).toSorted((left, right) => left - right);
     console.log(`${name}: ${scenario.about}`);
-    console.log(`  in within 10 s: ${inTime.length} of ${USERS}; ms: ${times.join(' ')}`);
+    console.log(`  logged in within 10 s: ${inTime.length} of ${USERS}; ms: ${times.join(' ')}`);
     for (const { user, from, status, ms, repeats } of logins)
       if (status !== 201 || ms > GOAL_MS)
         console.log(`  ${user} from ${from}: ${status} after ${Math.round(ms)} ms, ${repeats} times 503`);

@@ -6,8 +6,8 @@
  * 3. CPU time of a start.
  * 4. Whether the daemon answers while busy loops use the CPUs.
  *
- *     npm run bench:machines -w @rackless/bmc-daemon [-- --machines N] [--start-machines N] [--rounds
- * N] [--busy-loops N]
+ *     npm run bench:machines -w @rackless/bmc-daemon -- \
+ *       [--machines N] [--start-machines N] [--rounds N] [--busy-loops N]
  *
  * Needs libvirtd, and `npm run build` first. Starts a private libvirtd with its test driver. Exits
  * 1 if it misses a goal.
@@ -46,7 +46,7 @@ const goals = {
   /** CPU time of a start, in milliseconds. */
   startMs: 3000,
 };
-/** Concurrent plain GETs: as many as an expansion reads. */
+/** Concurrent plain GETs: an expansion reads as many machines at the same time. */
 const atOnce = 8;
 
 const expandedSystems = '/redfish/v1/Systems?$expand=.';
@@ -64,7 +64,7 @@ async function perMachine(daemon: MeasuredDaemon, path: string): Promise<number>
   return ms / machineCount;
 }
 
-/** Returns the CPU time of a plain GET of each system in milliseconds. */
+/** Reads each system once with a plain GET. @returns the mean CPU time of a GET in milliseconds. */
 async function perPlainGet(daemon: MeasuredDaemon): Promise<number> {
   const { ms } = await costOf(daemon, async () => {
     const waiting = Array.from({ length: machineCount }, (_, index) => systemUri(index + 1));

@@ -1,7 +1,7 @@
 /**
- * Server process that answers every call with the same reply and the serial number of the call. The
- * benchmark uses it to measure the client without libvirtd. Arguments: socket path, reply as hex,
- * and the replies of the handshake as `procedure:hex`.
+ * A server process that answers each call with the same reply, except the calls of the handshake. A
+ * reply has the serial number of its call. The benchmark uses it to measure the client without
+ * libvirtd. Arguments: socket path, reply as hex, and the replies of the handshake as `procedure:hex`.
  */
 import { createServer } from 'node:net';
 
@@ -10,7 +10,7 @@ const PROCEDURE_AT = 12;
 const SERIAL_AT = 20;
 
 const answer = Buffer.from(reply, 'hex');
-const first = new Map(
+const handshakeReplies = new Map(
   handshake.map((entry) => {
     const [procedure = '', bytes = ''] = entry.split(':');
     return [Number(procedure), Buffer.from(bytes, 'hex')];
@@ -24,7 +24,7 @@ createServer((socket) => {
     const replies: Buffer[] = [];
     let at = 0;
     while (bytes.length - at >= 4 && bytes.length - at >= bytes.readUInt32BE(at)) {
-      const copy = Buffer.from(first.get(bytes.readUInt32BE(at + PROCEDURE_AT)) ?? answer);
+      const copy = Buffer.from(handshakeReplies.get(bytes.readUInt32BE(at + PROCEDURE_AT)) ?? answer);
       copy.writeUInt32BE(bytes.readUInt32BE(at + SERIAL_AT), SERIAL_AT);
       replies.push(copy);
       at += bytes.readUInt32BE(at);

@@ -8,7 +8,7 @@ const goals = { collectionMs: 50, expandMs: 2_000, stormMs: 100, memoryMiB: 350 
 /**
  * Prints the figures.
  * @param few the figures of the same daemon with few machines, in the same run.
- * @returns whether all goals are reached.
+ * @returns whether all figures are within their goals.
  */
 export function report(what: string, figures: Figures, few?: Figures): boolean {
   const { collection, bareCollection, idle, storm, bareStorm, memory } = figures;
@@ -41,7 +41,7 @@ function printRatios(figures: Figures, few: Figures): void {
   console.log(
     `    GET /Systems to the bare server, p50                ${ratio(figures.collection.p50Ms, figures.bareCollection.p50Ms)}`,
   );
-  console.log(`    GET of a machine to one of few machines, p50        ${ratio(figures.idle.p50Ms, few.idle.p50Ms)}`);
+  console.log(`    GET of a machine, to that with few machines, p50    ${ratio(figures.idle.p50Ms, few.idle.p50Ms)}`);
   console.log(
     `    GET of a machine in a storm to the bare server, p99 ${ratio(figures.storm.p99Ms, figures.bareStorm.p99Ms)}`,
   );
@@ -52,7 +52,7 @@ function failedStarts({ statuses }: Figures): number {
   return Object.entries(statuses).reduce((sum, [status, count]) => (/^20[024]$/.test(status) ? sum : sum + count), 0);
 }
 
-/** Prints whether a value reaches its goal. */
+/** Prints whether a value is within its goal, which is a maximum. */
 export function check(what: string, value: number, goal: number, unit: string): boolean {
   const isMet = value <= goal;
   console.log(`  ${what.padEnd(28)} ${value.toFixed(0).padStart(6)} ${unit}, goal ${goal}${isMet ? '' : '  MISSED'}`);

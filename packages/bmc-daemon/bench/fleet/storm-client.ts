@@ -14,7 +14,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: Number(connections) });
 const body = JSON.stringify({ ResetType: resetType });
 const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
 
-/** Sends a POST, and again if the service asks for it. @returns the status. */
+/** Sends a POST. @returns the status. */
 function post(url: string): Promise<number> {
   return new Promise((resolve, reject) => {
     request(url, { method: 'POST', agent, headers }, (response) => {

@@ -1,4 +1,4 @@
-/** The frame of a benchmark: its options, its folder, and its lines with goals. */
+/** What benchmarks have in common: options, a temporary folder, and the output of figures with goals. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -43,7 +43,7 @@ export async function inFolder<Result>(run: (folder: string) => Promise<Result>)
 /**
  * Prints a figure.
  * @param goal its maximum. Default: none.
- * @returns whether it reaches the goal.
+ * @returns whether it is within the goal.
  */
 export function report(what: string, value: number, unit: string, goal = Infinity): boolean {
   const isMet = value <= goal;

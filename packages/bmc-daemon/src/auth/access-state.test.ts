@@ -1,4 +1,3 @@
-/** Valid and invalid contents of access.json. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -10,7 +10,10 @@ interface Machine {
   readonly hasTag: boolean;
 }
 
-/** Returns a resource whose PATCH depends on the entity, with a counter of schema creations. */
+/**
+ * Creates a resource whose PATCH depends on the entity.
+ * @returns `render`, which renders the resource, and the number of schemas that were created for it.
+ */
 function patchable(shape: { readonly shape?: (machine: Machine) => string }) {
   const made = { schemas: 0 };
   const resource = resourceDefiner<object>()({

@@ -1,7 +1,7 @@
 /**
- * Tests volumes of machines that are off on libvirt's test driver, which has working pools. Running
- * machines are QEMU guests, because the test driver of libvirt 11 attaches disks but does not
- * detach them.
+ * Volumes of machines. Machines that are off belong to libvirt's test driver, which has working
+ * pools. Running machines are QEMU guests, because the test driver does not attach disks (libvirt 9),
+ * or attaches but does not detach them (libvirt 11).
  */
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -92,7 +92,7 @@ describe('a volume on a libvirt host', () => {
     const target = await control().createVolume(first, wanted);
     const source = (await diskOf(first, target))?.source ?? '';
     await host.virsh('attach-disk', 'two', source, 'vdb', '--config').catch(async () => {
-      // The test driver cannot attach, but it can define.
+      // The test driver of libvirt 9 cannot attach a disk, but it can define a machine with one.
       const xml = await host.virsh('dumpxml', '--inactive', 'two');
       await writeFile(host.file('shared.xml'), xml.replace('/x.img', source));
       await host.virsh('define', host.file('shared.xml'));
@@ -126,7 +126,7 @@ describe('a volume on a libvirt host', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('leaves nothing if it cannot be attached', async () => {
+  it('leaves nothing if it cannot be created or attached', async () => {
     const kind = async (change: Partial<NewVolume>) => failure(control().createVolume(first, { ...wanted, ...change }));
     expect(await kind({ bus: 'fdc' })).toEqual([
       'unsupported',
@@ -161,8 +161,8 @@ describe('a volume on a libvirt host', () => {
     // The daemon ends as soon as the volume exists.
     const real = pool.storageVolCreateXml.bind(pool);
     const made = new Promise<void>((resolve) => {
-      pool.storageVolCreateXml = async (...words) => {
-        await real(...words);
+      pool.storageVolCreateXml = async (...args) => {
+        await real(...args);
         resolve();
         return await new Promise(() => undefined);
       };
@@ -179,7 +179,7 @@ describe('a volume on a libvirt host', () => {
     await next.close();
   });
 
-  it('is created once if a configuration names it, in the configured pool', async () => {
+  it('is created only once for a configuration, in the pool that it names or in the configured one', async () => {
     for (let round = 0; round < 2; round += 1) {
       await control().provideVolume(first, { pool: null, name: 'configured' }, mib);
       await control().provideVolume(first, { pool: 'default-pool', name: 'configured' }, mib);
@@ -205,15 +205,15 @@ describe('a volume on a libvirt host', () => {
     expect(await definition()).toBe(before);
   });
 
-  it('is removed with its disk, if another client deletes it first', async () => {
+  it('is no longer a disk of its machine if another client deletes it during its removal', async () => {
     const parts = host.parts();
     const machine = await parts.inventory.find('one');
     const target = await control().createVolume(first, wanted);
     const [name = ''] = await names();
     const { hypervisor } = parts;
     const find = hypervisor.storageVolLookupByPath.bind(hypervisor);
-    hypervisor.storageVolLookupByPath = async (...words) => {
-      const volume = await find(...words);
+    hypervisor.storageVolLookupByPath = async (...args) => {
+      const volume = await find(...args);
       const remove = volume.delete.bind(volume);
       volume.delete = async (...options) => {
         await host.virsh('vol-delete', name, 'default-pool');
@@ -227,7 +227,7 @@ describe('a volume on a libvirt host', () => {
     expect(readMetadata(await host.virsh('dumpxml', '--inactive', 'one')).unattached).toBeNull();
   });
 
-  it('has an indicator that is stored with its machine until another disk replaces it', async () => {
+  it('keeps its indicator until the definition has another disk at its target', async () => {
     await control().setDriveIndicator(first, 'vda', 'blinking');
     expect((await diskOf(first, 'vda'))?.indicator).toBe('blinking');
     const xml = await host.virsh('dumpxml', '--inactive', 'one');
@@ -284,8 +284,8 @@ describe('a volume of a running guest', () => {
     await until('the guest to release the disk', async () => !(await live()).includes(defined));
     const { hypervisor } = parts;
     const find = hypervisor.storageVolLookupByPath.bind(hypervisor);
-    hypervisor.storageVolLookupByPath = async (...words) => {
-      const volume = await find(...words);
+    hypervisor.storageVolLookupByPath = async (...args) => {
+      const volume = await find(...args);
       volume.delete = () => Promise.reject(new Error('refused'));
       return volume;
     };

@@ -31,7 +31,7 @@ const answers: Readonly<Record<string, readonly [string, Behavior, boolean]>> = 
     'anthropic/m',
     {
       events: `data: ${message}\n\ndata: {"type":"content_block_start","index":0,"content_block":${block}}\n\n`,
-      end: 'whole',
+      end: 'closed',
     },
     true,
   ],
@@ -78,7 +78,7 @@ describe('an upstream with deep JSON', () => {
     if (upstream === undefined) throw new Error('no upstream');
     upstream.behavior = { status: 200, body: `{"choices":[{"message":{${thought}}}]}` };
     const whole = await ask(false);
-    upstream.behavior = { events: `data: {"choices":[{"delta":{${thought}}}]}\n\n`, end: 'whole' };
+    upstream.behavior = { events: `data: {"choices":[{"delta":{${thought}}}]}\n\n`, end: 'closed' };
     const streamed = await ask(true);
     expect([whole.status, streamed.status]).toEqual([502, 502]);
     expect(await whole.text()).toContain('does not have the form of its API');

@@ -22,8 +22,8 @@ export type Behavior =
 /** Sends a stream. */
 export interface StreamBehavior {
   readonly events: string;
-  /** Whether the stream ends in order, with a reset of the connection, or never. */
-  readonly end: 'whole' | 'reset' | 'never';
+  /** How the HTTP message ends: properly, also if the stream is incomplete; with a reset of the connection; or never. */
+  readonly end: 'closed' | 'reset' | 'never';
 }
 
 /** A running upstream. */
@@ -113,7 +113,7 @@ function behave(behavior: Behavior, request: IncomingMessage, response: ServerRe
   }
   if (typeof behavior === 'object' && 'events' in behavior) {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    if (behavior.end === 'whole') response.end(behavior.events);
+    if (behavior.end === 'closed') response.end(behavior.events);
     else response.write(behavior.events, () => behavior.end === 'reset' && request.socket.resetAndDestroy());
     return;
   }

@@ -11,6 +11,8 @@ const DONE = 'data: [DONE]\n\n';
 const USAGE = 'data: {"choices":[],"usage":{"prompt_tokens":60,"completion_tokens":40,"total_tokens":100}}\n\n';
 const overloaded = eventsText([failure('overloaded_error', 'Overloaded')]);
 const begunMessage = documentedStreams.text.split('event: content_block_stop')[0] ?? '';
+/** Without `allowed_fails`, the proxy judges a deployment after this number of requests. */
+const REQUESTS_BEFORE_COOLDOWN = 5;
 const noRetries = { router_settings: { num_retries: 0 } };
 
 /** Asks for a stream, and closes the connection after the first bytes. */
@@ -28,16 +30,16 @@ describe('a stream that breaks off', () => {
 
   it.each<[string, string, Behavior]>([
     ['is reset', 'hosted_vllm/m', { events: WORD, end: 'reset' }],
-    ['ends in order, but too early', 'hosted_vllm/m', { events: WORD, end: 'whole' }],
+    ['closes without its last events', 'hosted_vllm/m', { events: WORD, end: 'closed' }],
     [
       'ends with an error event',
       'hosted_vllm/m',
-      { events: `${WORD}data: {"error":{"message":"x"}}\n\n`, end: 'whole' },
+      { events: `${WORD}data: {"error":{"message":"x"}}\n\n`, end: 'closed' },
     ],
     [
-      'ends with an error event and the mark',
+      'ends with an error event and [DONE]',
       'hosted_vllm/m',
-      { events: `${WORD}data: {"error":"x"}\n\n${DONE}`, end: 'whole' },
+      { events: `${WORD}data: {"error":"x"}\n\n${DONE}`, end: 'closed' },
     ],
     ['has an error in its dialect', 'anthropic/claude', { events: begunMessage + overloaded, end: 'never' }],
   ])('frees its slot, counts its tokens, and counts against its deployment: %s', async (_how, model, behavior) => {
@@ -45,7 +47,7 @@ describe('a stream that breaks off', () => {
       router_settings: { num_retries: 0, allowed_fails: 1, cooldown_time: 600 },
     });
     const { ask, upstreams } = setup;
-    // The estimate of the tokens contains the size of the request.
+    // The proxy estimates one token for four characters of the request: more than 400, the second limit below.
     const user = 'x'.repeat(1600);
     expect([(await ask({ stream: true, user })).text, upstreams[0]?.count]).toEqual([
       expect.stringContaining('error'),
@@ -62,18 +64,18 @@ describe('a stream that breaks off', () => {
   });
 
   it('cools its deployment down, so that another one serves later requests', async () => {
-    const { ask, upstreams } = await setUp([{ behavior: { events: WORD, end: 'whole' } }, {}], {
+    const { ask, upstreams } = await setUp([{ behavior: { events: WORD, end: 'closed' } }, {}], {
       router_settings: { num_retries: 0, cooldown_time: 600 },
     });
     await waitFor(
       async () => {
         await ask({ stream: true });
-        return upstreams[0]?.count === 5 ? true : undefined;
+        return upstreams[0]?.count === REQUESTS_BEFORE_COOLDOWN ? true : undefined;
       },
       () => `the first upstream got ${upstreams[0]?.count} requests`,
     );
     for (let count = 0; count < 20; count += 1) expect((await ask({ stream: true })).text).toContain(DONE);
-    expect(upstreams[0]?.count).toBe(5);
+    expect(upstreams[0]?.count).toBe(REQUESTS_BEFORE_COOLDOWN);
   });
 
   it('is complete if it is reset after its end', async () => {

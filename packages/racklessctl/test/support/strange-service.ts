@@ -1,4 +1,4 @@
-/** A small HTTP server that answers as a test says: services with other URIs, and faults. */
+/** A small HTTP server that answers as a test says: with unusual URIs, and with wrong answers. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import { afterEach } from '@jest/globals';

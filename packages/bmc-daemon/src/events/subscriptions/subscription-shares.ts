@@ -1,10 +1,11 @@
 /**
- * Limits the subscriptions of each client, so that one client cannot use up the places of the
- * service.
+ * Divides the places for subscriptions: limits the event streams of each client, and reserves places
+ * for clients with ConfigureManager. So other clients cannot use up all places.
  */
 
 /** A subscription that has a place. */
 export interface Place {
+  /** `push`: a listener, to which the service sends events. `stream`: an open connection of the client. */
   readonly kind: 'push' | 'stream';
   readonly owner: string | null;
   /** Address of the client of a stream; null for a listener. */
@@ -24,13 +25,13 @@ export interface PlaceRequest extends Place {
 const ACCOUNT_SHARE = 1 / 4;
 /** The share of all places that the streams of one address may use, with one or many accounts. */
 const ADDRESS_SHARE = 1 / 2;
-/** The share of all places that only administrators may use. */
+/** The share of all places that only clients with ConfigureManager may use. */
 const RESERVED_SHARE = 1 / 10;
 
 /**
  * Returns whether there is a place for one more subscription. An account or an address may have any
- * number of listeners: their clients have ConfigureComponents, and a tool such as Ironic creates
- * one for each machine.
+ * number of listeners: only clients with ConfigureComponents can create them, and a tool such as Ironic
+ * creates one for each machine.
  */
 export function hasPlace(request: PlaceRequest, taken: readonly Place[], limit: number): boolean {
   const { kind, owner, address, hasConfigureManager } = request;

@@ -42,7 +42,7 @@ describe('chooseFirmware', () => {
     });
   });
 
-  it('rejects a missing file with architecture and path', async () => {
+  it('rejects a missing file; the error names the architecture and the path', async () => {
     await expect(chooseFirmware({ bios: { aarch64: '/nowhere' } }, 'bios', 'aarch64')).rejects.toMatchObject({
       kind: 'invalid',
       field: 'firmware',

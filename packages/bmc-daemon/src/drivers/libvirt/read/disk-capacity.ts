@@ -85,8 +85,8 @@ export class DiskCapacity {
         const { capacityBytes } = await domain.getBlockInfo(target, { timeoutMs: this.#waitMs });
         found.set(target, capacityBytes);
       } catch {
-        // The file is missing, the driver does not support it, or QEMU hangs: the size is unknown
-        // (null).
+        // The file is missing, libvirt's driver does not support the call, or QEMU hangs: the size is
+        // unknown, and the result has no entry for the disk.
       }
     }
     return found;

@@ -214,3 +214,17 @@ describe('readSnapshot', () => {
     expect(boot.target).toBe('hd');
   });
 });
+
+describe('the processor model of a machine', () => {
+  const off = { state: 'shutoff', persistent: true, capacityBytes: new Map<string, number>() } as const;
+  const modelOf = (cpu: string, hostCpuModel: string | null) =>
+    readSnapshot(q35Xml.replace(/<cpu [\s\S]*?<\/cpu>/, cpu), null, { ...off, hostCpuModel }).processors.model;
+
+  it("is that of the host's CPU if the machine has this CPU and the host reports its model", () => {
+    const passed = `<cpu mode='host-passthrough'/>`;
+    expect([modelOf(passed, 'EPYC-Rome'), modelOf(passed, null)]).toEqual(['EPYC-Rome', 'host-passthrough']);
+    expect(modelOf(`<cpu mode='host-model'/>`, 'EPYC-Rome')).toBe('EPYC-Rome');
+    expect(modelOf(`<cpu mode='custom'><model>qemu64</model></cpu>`, 'EPYC-Rome')).toBe('qemu64');
+    expect(modelOf('', 'EPYC-Rome')).toBeNull();
+  });
+});

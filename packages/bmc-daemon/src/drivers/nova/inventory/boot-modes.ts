@@ -1,5 +1,5 @@
 /**
- * The boot modes of servers. They depend on the properties of images, which Glance and Cinder know.
+ * The boot modes of servers: BIOS or UEFI. They depend on the properties of images, which Glance and Cinder know.
  * A reader of one server waits for these properties. Readers of many servers get only modes that
  * are known already, because a listing must not cost one request for each server.
  */
@@ -16,7 +16,8 @@ type ServerImage = Parameters<Images['propertiesOf']>[0];
 interface BootModes {
   /**
    * Returns the mode of a server; null: unknown. It never throws.
-   * @param options.ask whether to ask Glance or Cinder for an unknown mode. Default: no.
+   * @param options.ask whether to read the properties of the image first, also if the mode is known.
+   *   {@link Images} caches them.
    */
   of(server: ServerImage, options: { readonly ask: boolean }): Promise<FirmwareType | null>;
 }
@@ -33,9 +34,9 @@ export function createBootModes(images: Images): BootModes {
   const known = new Map<string, FirmwareType | null>();
   let silentUntil = -Infinity;
   const read = async (key: string, server: ServerImage): Promise<void> => {
-    const type = firmwareTypeOf(await images.propertiesOf(server));
+    const mode = firmwareTypeOf(await images.propertiesOf(server));
     known.delete(key);
-    known.set(key, type);
+    known.set(key, mode);
     const [oldest] = known.keys();
     if (known.size > MAX_SERVERS && oldest !== undefined) known.delete(oldest);
   };

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { q35Xml } from '../../../../../test/fixtures/domain-xml.js';
 import { readDomain } from '../domain.js';
-import { readSnapshot } from '../snapshot.js';
 
 const plugged = q35Xml
   .replace("<memory unit='KiB'>2097152", "<maxMemory slots='16' unit='GiB'>8</maxMemory>\n  <memory unit='KiB'>2097152")
@@ -22,19 +21,5 @@ describe('memory modules of a definition', () => {
       { model: 'nvdimm', sizeKiB: 1024, totalKiB: 1024, slot: null },
       { model: 'virtio-mem', sizeKiB: 16_384, totalKiB: 65_536, slot: null },
     ]);
-  });
-});
-
-describe("a machine that has the host's CPU", () => {
-  const off = { state: 'shutoff', persistent: true, capacityBytes: new Map<string, number>() } as const;
-  const modelOf = (cpu: string, hostCpuModel: string | null) =>
-    readSnapshot(q35Xml.replace(/<cpu [\s\S]*?<\/cpu>/, cpu), null, { ...off, hostCpuModel }).processors.model;
-
-  it('has its name if the host reports it, and other machines do not', () => {
-    const passed = `<cpu mode='host-passthrough'/>`;
-    expect([modelOf(passed, 'EPYC-Rome'), modelOf(passed, null)]).toEqual(['EPYC-Rome', 'host-passthrough']);
-    expect(modelOf(`<cpu mode='host-model'/>`, 'EPYC-Rome')).toBe('EPYC-Rome');
-    expect(modelOf(`<cpu mode='custom'><model>qemu64</model></cpu>`, 'EPYC-Rome')).toBe('qemu64');
-    expect(modelOf('', 'EPYC-Rome')).toBeNull();
   });
 });
