@@ -1,4 +1,4 @@
-/** Authenticates clients by a list of keys from the configuration. */
+/** Authenticates clients: finds the key in a request, and compares it with the configured and the virtual keys. */
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { noKeyPassed, wrongKeyPassed } from '../errors/access.js';
@@ -15,9 +15,9 @@ export type FindClient = (key: string) => Client | ProxyError | undefined;
 const keyHeaders = ['x-litellm-api-key', 'api-key', 'x-api-key', 'x-goog-api-key'];
 
 /**
- * Creates the authentication for a list of keys.
+ * Creates the authentication for the keys of a configuration.
  * @param keys at least one; no key is empty.
- * @param findClient finds other keys. Default: there are no others.
+ * @param findClient finds the client of a virtual key. Default: there are no virtual keys.
  */
 export function requireKeys(keys: ReadonlySet<string>, findClient?: FindClient): Authenticate {
   // timingSafeEqual needs equal lengths, and all digests have the same length. The time of a
@@ -30,7 +30,7 @@ export function requireKeys(keys: ReadonlySet<string>, findClient?: FindClient):
   return ({ headers }, elsewhere) => {
     const key = presentedKey(headers) ?? elsewhere;
     if (key === undefined) return noKeyPassed();
-    if (accepted.has(key)) return keyHolder;
+    if (accepted.has(key)) return masterKeyClient;
     const other = findClient?.(key);
     if (other !== undefined) return other;
     const presented = digestOf(key);
@@ -38,11 +38,11 @@ export function requireKeys(keys: ReadonlySet<string>, findClient?: FindClient):
     for (const digest of keyDigests) found = timingSafeEqual(digest, presented) || found;
     if (!found) return wrongKeyPassed();
     accepted.add(key);
-    return keyHolder;
+    return masterKeyClient;
   };
 }
 
-const keyHolder: Client = { alias: null };
+const masterKeyClient: Client = { alias: null };
 
 function digestOf(key: string): Buffer {
   return hash('sha256', key, 'buffer');

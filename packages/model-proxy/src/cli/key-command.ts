@@ -4,9 +4,10 @@ import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import { plainLine } from '@rackless/daemon/text/plain-text.js';
 import { callProxy, ProxyCallError, type ProxyAddress } from './proxy-call.js';
 
-const words = (text: string, before: readonly string[] = []) => [
+/** Splits a list with commas. @param before the items of the same option earlier on the command line. */
+const addItems = (text: string, before: readonly string[] = []) => [
   ...before,
-  ...text.split(',').filter((word) => word !== ''),
+  ...text.split(',').filter((item) => item !== ''),
 ];
 
 function amount(text: string): number {
@@ -55,15 +56,15 @@ function createCommand(addressOf: () => ProxyAddress, write: (text: string) => v
     .command('create')
     .description('create a key, and print it; it cannot be shown again')
     .option('--alias <name>', 'name for logs and lists')
-    .option('--model <names>', 'public names that the key may use, with commas; default: all', words)
+    .option('--model <names>', 'public names that the key may use, with commas; default: all', addItems)
     .option('--rpm <number>', 'requests per minute', amount)
     .option('--tpm <number>', 'tokens per minute', amount)
     .option('--parallel <number>', 'requests at the same time', amount)
     .option('--budget <amount>', 'maximum cost, in the unit of the prices', amount)
     .option('--budget-duration <time>', 'reset the budget after this time: 1d, 30d')
     .option('--duration <time>', 'the key expires after this time: 24h, 90d')
-    .option('--route <paths>', 'paths that the key may request, with commas', words)
-    .option('--tag <names>', 'tags of all its requests, with commas', words)
+    .option('--route <paths>', 'paths that the key may request, with commas', addItems)
+    .option('--tag <names>', 'tags of all its requests, with commas', addItems)
     .option('--metadata <json>', 'a JSON object', jsonObject)
     .option('--user <id>', 'user of the key')
     .option('--team <id>', 'team of the key')

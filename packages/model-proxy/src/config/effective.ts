@@ -89,7 +89,7 @@ function deploymentLines(deployment: Deployment): readonly string[] {
   ];
 }
 
-/** Renders the address. Of its query, only the version of Azure's API is certainly no secret. */
+/** Renders the address. Its query may contain secrets, except the version of Azure's API. */
 function addressLines({ apiBase, query = '' }: Deployment): readonly string[] {
   const members = new URLSearchParams(query);
   const version = members.get('api-version');
@@ -100,7 +100,7 @@ function addressLines({ apiBase, query = '' }: Deployment): readonly string[] {
   ];
 }
 
-/** Renders a source of access tokens. Several settings of a provider form an address, which is a comment here. */
+/** Renders a source of access tokens. A URL that several settings form is a comment, because no setting contains it. */
 function tokenLines(token: TokenSettings): readonly string[] {
   if (token.kind === 'google') {
     const { credentials } = token;

@@ -50,10 +50,10 @@ export function readListenSettings(input: ListenInput): ListenSettings {
     flag === undefined
       ? fromEnvironment(environment, variable)
       : { text: flag, place: `command line: ${flagName}`, origin: COMMAND_LINE };
-  const word = (variable: string) => booleanWord(environment[variable] ?? '') ?? false;
+  const isOn = (variable: string) => booleanWord(environment[variable] ?? '') ?? false;
 
-  const detailedDebug = flags.detailed_debug === true || word('DETAILED_DEBUG');
-  const debug = detailedDebug || flags.debug === true || word('DEBUG') || settings.values.setVerbose === true;
+  const detailedDebug = flags.detailed_debug === true || isOn('DETAILED_DEBUG');
+  const debug = detailedDebug || flags.debug === true || isOn('DEBUG') || settings.values.setVerbose === true;
   const host = given(flags.host, '--host', 'HOST');
   if (host?.text === '') findings.faultAt(host.origin, `${host.place} must be an address`);
   const { store, keepUsageDays } = input.general.values;

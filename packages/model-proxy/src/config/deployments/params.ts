@@ -111,7 +111,7 @@ export function readParams({
   return { ...deployment, apiKey, byProvider: new Map([...targets].map(deploymentAt)) };
 }
 
-/** Returns a deployment of all names with the target of one provider. */
+/** Returns a copy of a deployment for any model, with the target of one provider. */
 function deploymentAtTarget(
   deployment: Deployment,
   { ownHeaders, token, parameters: _parameters, ...target }: UpstreamTarget,

@@ -120,7 +120,7 @@ function valueReader({ values }: Block<typeof paramsTable>, environment: Environ
   return (setting, ...variables) => {
     const configured = setting === null ? undefined : texts.get(setting);
     if (typeof configured === 'string') return configured;
-    const variable = keyVariable(variables, environment);
+    const variable = firstSetVariable(variables, environment);
     return variable === undefined ? undefined : environment[variable]?.trim();
   };
 }
@@ -141,12 +141,12 @@ function environmentBase(provider: Provider, { environment, findings }: TargetOp
 }
 
 function environmentKey({ apiKeyEnvironment }: Provider, environment: Environment): string | null {
-  const variable = keyVariable(apiKeyEnvironment, environment);
+  const variable = firstSetVariable(apiKeyEnvironment, environment);
   return variable === undefined ? null : (environment[variable]?.trim() ?? null);
 }
 
-/** Returns the first variable with a key. An empty variable counts as not set. */
-function keyVariable(names: readonly string[], environment: Environment): string | undefined {
+/** Returns the first variable that is set. An empty variable counts as not set. */
+function firstSetVariable(names: readonly string[], environment: Environment): string | undefined {
   return names.find((name) => (environment[name]?.trim() ?? '') !== '');
 }
 
@@ -199,8 +199,8 @@ function unknownProvider(model: string): string {
 }
 
 /**
- * Warns that a vendor's key is sent to another server. This follows the configuration, as in
- * LiteLLM.
+ * Warns that a vendor's key is sent to another server. The proxy sends it, as LiteLLM does, because the
+ * entry names both the vendor and the address.
  */
 function noteKeyElsewhere(
   { apiKeyEnvironment, defaultApiBase }: Provider,
@@ -208,7 +208,7 @@ function noteKeyElsewhere(
   params: FoundBlock,
   { environment, findings }: TargetOptions,
 ): void {
-  const variable = keyVariable(apiKeyEnvironment, environment);
+  const variable = firstSetVariable(apiKeyEnvironment, environment);
   if (variable === undefined || defaultApiBase === null) return;
   if (new URL(apiBase).origin === new URL(defaultApiBase).origin) return;
   findings.warn(
@@ -224,7 +224,7 @@ function noteUnsentKey(
   params: FoundBlock,
   { environment, findings }: TargetOptions,
 ): void {
-  const variable = keyVariable(apiKeyEnvironment, environment);
+  const variable = firstSetVariable(apiKeyEnvironment, environment);
   if (variable === undefined) return;
   const remedy = 'set api_key, or write openai/ before the name of the model';
   findings.warn(
