@@ -1,5 +1,7 @@
-import { expect, it } from '@jest/globals';
-import { DomainEventStoppedDetail, DomainEventType } from '@rackless/libvirt';
+import { afterEach, expect, it, jest } from '@jest/globals';
+import { DomainEventStoppedDetail, DomainEventType, LibvirtError, type LinkState } from '@rackless/libvirt';
+import { DriverError } from '../../driver-error.js';
+import type { DomainState } from '../../snapshot/system-snapshot.js';
 import type { Host } from '../machine/host.js';
 import { ChangeFeed } from './change-feed.js';
 
@@ -7,16 +9,24 @@ const web = { uuid: '00000000-0000-4000-8000-000000000001', name: 'web' };
 
 interface Listed {
   readonly list?: () => readonly (typeof web)[];
+  /** Called before the state of a machine is read. */
   readonly onState?: () => void;
+  /** Returns the state of the machine, or throws. */
+  readonly state?: () => DomainState;
+  readonly exists?: () => boolean;
 }
 
-/** Starts a feed. @returns its changes, and the function that passes an event of libvirt to it. */
-function startFeed({ list = () => [web], onState }: Listed = {}) {
+/** Starts a feed. @returns its changes, and the functions that pass an event of libvirt, or a loss, to it. */
+function startFeed({ list = () => [web], onState, state = () => 'shutoff', exists = () => true }: Listed = {}) {
   const handlers = new Map<string, (event: unknown) => void>();
+  let onLink: (state: LinkState) => void = () => undefined;
   const host = {
+    log: { debug: () => undefined },
     queue: { onEdited: () => undefined, isEditing: () => false },
     hypervisor: {
-      domainLookupByUuid: () => Promise.resolve(),
+      state: 'connected',
+      onStateChange: (listener: typeof onLink) => (onLink = listener),
+      domainLookupByUuid: () => (exists() ? Promise.resolve() : Promise.reject(noDomain)),
       events: {
         on: (kind: string, handle: (event: unknown) => void) => {
           handlers.set(kind, handle);
@@ -28,7 +38,7 @@ function startFeed({ list = () => [web], onState }: Listed = {}) {
       list: () => Promise.resolve(list()),
       state: () => {
         onState?.();
-        return Promise.resolve('shutoff');
+        return new Promise((resolve) => resolve(state()));
       },
     },
   };
@@ -41,13 +51,38 @@ function startFeed({ list = () => [web], onState }: Listed = {}) {
   feed.onChange(({ kind, name }) => changes.push(`${name} ${kind}`));
   feed.start();
   const send = (kind: string, event: object = {}): void => handlers.get(kind)?.({ domain: web, ...event });
-  return { feed, changes, send };
+  const lose = (): void => {
+    onLink('connecting');
+    onLink('connected');
+  };
+  return { feed, changes, send, lose };
 }
+
+const noDomain = new LibvirtError('no domain', {
+  code: 'NO_DOMAIN',
+  codeNumber: 42,
+  domain: 'TEST',
+  domainNumber: 12,
+  level: 'ERROR',
+  procedure: 'domainLookupByUuid',
+  mayHaveRun: true,
+  str1: null,
+  str2: null,
+  str3: null,
+  int1: 0,
+  int2: 0,
+});
+const started = { event: DomainEventType.STARTED, detail: 0 };
+const stopped = { event: DomainEventType.STOPPED, detail: DomainEventStoppedDetail.DESTROYED };
+
+afterEach(() => {
+  jest.useRealTimers();
+});
 
 it('reports the removal of a machine once, even if its event comes during the comparison after a new connection', async () => {
   let machines = [web];
   let isGone = false;
-  const { feed, changes, send } = startFeed({
+  const { feed, changes, send, lose } = startFeed({
     list: () => machines,
     onState: () => {
       if (isGone) send('lifecycle', { event: DomainEventType.UNDEFINED, detail: 0 });
@@ -55,8 +90,10 @@ it('reports the removal of a machine once, even if its event comes during the co
   });
   await feed.catchUp();
   isGone = true;
+  lose();
   await feed.catchUp();
   machines = [];
+  lose();
   await feed.catchUp();
   expect(changes).toEqual(['web undefined']);
 });
@@ -68,4 +105,91 @@ it('reports several resets of one boot once, and a reset in the next run again',
   send('lifecycle', { event: DomainEventType.STOPPED, detail: DomainEventStoppedDetail.DESTROYED });
   send('reboot');
   expect(changes).toEqual(['web rebooted', 'web stopped', 'web rebooted']);
+});
+
+it('reports the stop of a machine that ended without a connection, and starts before its state is read', async () => {
+  let send: (kind: string, event: object) => void = () => undefined;
+  let isComparing = false;
+  const parts = startFeed({
+    onState: () => {
+      if (isComparing) send('lifecycle', started);
+    },
+  });
+  const { feed, changes, lose } = parts;
+  ({ send } = parts);
+  await feed.catchUp();
+  send('lifecycle', started);
+  lose();
+  isComparing = true;
+  await feed.catchUp();
+  expect(changes).toEqual(['web started', 'web stopped', 'web started']);
+});
+
+it('reports the stop also if the start comes before the comparison', async () => {
+  const { feed, changes, send, lose } = startFeed({ state: () => 'running' });
+  await feed.catchUp();
+  lose();
+  send('lifecycle', started);
+  await feed.catchUp();
+  expect(changes).toEqual(['web stopped', 'web started']);
+});
+
+it('reports the start of a machine that started without a connection, and stops before its state is read', async () => {
+  const { feed, changes, send, lose } = startFeed();
+  await feed.catchUp();
+  lose();
+  send('lifecycle', stopped);
+  await feed.catchUp();
+  expect(changes).toEqual(['web started', 'web stopped']);
+});
+
+it('uses the event of a machine, not the older state of the first list', async () => {
+  let isReading = true;
+  let send: (kind: string, event: object) => void = () => undefined;
+  const parts = startFeed({
+    onState: () => {
+      if (isReading) send('lifecycle', started);
+      isReading = false;
+    },
+  });
+  const { feed, changes, lose } = parts;
+  ({ send } = parts);
+  await feed.catchUp();
+  lose();
+  await feed.catchUp();
+  expect(changes).toEqual(['web started', 'web stopped']);
+});
+
+it('repeats a comparison that failed', async () => {
+  jest.useFakeTimers();
+  const states: (DomainState | DriverError)[] = [
+    'shutoff',
+    new DriverError('unavailable', 'no answer'),
+    new DriverError('unavailable', 'no answer'),
+    'running',
+  ];
+  const { feed, changes, lose } = startFeed({
+    state: () => {
+      const next = states.shift();
+      if (next === undefined || next instanceof DriverError) throw next ?? new Error('read too often');
+      return next;
+    },
+  });
+  await feed.catchUp();
+  lose();
+  await expect(feed.catchUp()).rejects.toThrow('no answer');
+  await jest.advanceTimersByTimeAsync(10_000);
+  expect(changes).toEqual(['web started']);
+});
+
+it('reports the removal of a machine that stopped without a connection', async () => {
+  let exists = true;
+  const { feed, changes, send, lose } = startFeed({ list: () => (exists ? [web] : []), exists: () => exists });
+  await feed.catchUp();
+  send('lifecycle', started);
+  lose();
+  exists = false;
+  send('lifecycle', { event: DomainEventType.UNDEFINED, detail: 0 });
+  await feed.catchUp();
+  expect(changes).toEqual(['web started', 'web changed', 'web undefined']);
 });

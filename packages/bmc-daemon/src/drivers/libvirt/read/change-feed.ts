@@ -1,12 +1,6 @@
-/** Translates libvirt's events into {@link MachineChange}s. */
+/** Reports libvirt's events, and changes without an event, as {@link MachineChange}s. */
 import {
-  DomainEventDefinedDetail,
-  DomainEventShutdownDetail,
-  DomainEventStartedDetail,
-  DomainEventStoppedDetail,
-  DomainEventSuspendedDetail,
   DomainEventType,
-  DomainEventUndefinedDetail,
   isLibvirtError,
   type DomainEvent,
   type DomainEventKind,
@@ -14,37 +8,34 @@ import {
   type Subscription,
 } from '@rackless/libvirt';
 import { DriverError } from '../../driver-error.js';
-import type { DomainState, SystemRef } from '../../snapshot/system-snapshot.js';
+import type { SystemRef } from '../../snapshot/system-snapshot.js';
 import {
   changeOfState,
   arriving,
-  migrated,
-  migrating,
   stateAfter,
   type MachineChange,
   type MachineChangeKind,
   type MachineChangeListener,
 } from '../../machine-change.js';
 import type { Host } from '../machine/host.js';
+import type { Machine } from '../machine/inventory.js';
 import { PROCESS_URI } from '../machine/process-record.js';
-
-/** The change that a lifecycle event reports. */
-interface LifecycleChange {
-  readonly kind: MachineChangeKind;
-  readonly reason?: string;
-}
-
-/**
- * Machines by UUID with their last state. After a new connection, the feed compares the machines
- * with this list to find changes from the time without a connection.
- */
-type LastStates = Map<string, { readonly name: string; readonly state: DomainState }>;
+import { LastStates } from './last-states.js';
+import { describeLifecycle, type LifecycleChange } from './lifecycle-change.js';
 
 /**
  * Resets of a machine within this time are one change. After each reset, SeaBIOS resets the machine
  * two more times, usually within 100 ms. libvirt reports all three resets.
  */
 const RESET_WINDOW_MS = 2_000;
+
+/** Parallel reads of states after a new connection. The host may be far away. */
+const PARALLEL_READS = 8;
+/** Pause before a failed comparison is repeated. */
+const RETRY_MS = 5_000;
+
+/** The reason of changes that no event reported. */
+const withoutConnection = 'while there was no connection to libvirt';
 
 /** Dependencies of {@link ChangeFeed}. */
 interface ChangeFeedOptions {
@@ -62,10 +53,9 @@ interface ChangeFeedOptions {
 export class ChangeFeed {
   readonly #options: ChangeFeedOptions;
   readonly #listeners = new Set<MachineChangeListener>();
-  /** State after the last {@link catchUp} or event; undefined before the first. */
-  #known: LastStates | undefined;
-  /** Machines with an event during {@link catchUp}. Their state in the listing may be older than the event. */
-  readonly #changedMeanwhile = new Set<string>();
+  /** The states after the last {@link catchUp} or event. */
+  readonly #states = new LastStates();
+  #retry: NodeJS.Timeout | undefined;
   /** Changes of definitions and images that came during an edit, by machine. */
   readonly #held = new Map<string, MachineChange[]>();
   /** When the last reset of each running machine was reported, in milliseconds of `performance.now()`. */
@@ -92,6 +82,11 @@ export class ChangeFeed {
         onEvent(event.domain.uuid);
         handle(event);
       });
+    hypervisor.onStateChange((state) => {
+      if (state === 'connected') return;
+      clearTimeout(this.#retry);
+      this.#states.expire();
+    });
     const subscriptions = [
       on('lifecycle', (event) => this.#onLifecycle(event)),
       on('reboot', ({ domain }) => this.#onReset(domain)),
@@ -109,29 +104,65 @@ export class ChangeFeed {
     }
   }
 
-  /** Compares the machines after a new connection with the last known ones, and reports the differences. */
+  /**
+   * Compares the machines after a new connection with the last known ones, and reports the differences. Repeats a
+   * failed comparison later, as long as the connection is open.
+   * @throws {DriverError} unavailable
+   */
   async catchUp(): Promise<void> {
-    const { inventory } = this.#options.host;
-    this.#changedMeanwhile.clear();
-    const seen: LastStates = new Map();
-    for (const machine of await inventory.list()) {
-      const state = await inventory.state(machine).catch((error: unknown) => {
-        if (error instanceof DriverError && error.kind === 'notFound') return null;
-        throw error;
-      });
-      if (state !== null) seen.set(machine.uuid, { name: machine.name, state });
+    const { hypervisor } = this.#options.host;
+    clearTimeout(this.#retry);
+    try {
+      await this.#compare();
+    } catch (error) {
+      if (hypervisor.state === 'connected') {
+        this.#retry = setTimeout(() => void this.catchUp().catch(() => undefined), RETRY_MS).unref();
+      }
+      throw error;
     }
-    const before = this.#known;
-    for (const uuid of this.#changedMeanwhile) {
-      const state = before?.get(uuid);
-      if (state !== undefined) seen.set(uuid, state);
-      // The machine was removed after the listing, and the event of its removal is already
-      // reported.
-      else if (before !== undefined) seen.delete(uuid);
+  }
+
+  async #compare(): Promise<void> {
+    const { hypervisor, inventory } = this.#options.host;
+    this.#states.beginListing();
+    const machines = await inventory.list();
+    for (const uuid of this.#states.missingIn(new Set(machines.map((machine) => machine.uuid)))) {
+      const { name = uuid } = this.#states.get(uuid) ?? {};
+      this.#states.remove(uuid);
+      this.#publish({ kind: 'undefined', uuid, name });
     }
-    this.#known = seen;
-    if (before === undefined) return;
-    for (const change of differences(before, seen)) if (!this.#changedMeanwhile.has(change.uuid)) this.#publish(change);
+    const remaining = machines.values();
+    const failures: unknown[] = [];
+    const readNext = async (): Promise<void> => {
+      for (const machine of remaining) {
+        // The other machines are read too, so that a machine whose state libvirt does not return cannot hide them.
+        await this.#readState(machine).catch((error: unknown) => failures.push(error));
+        if (failures.length > 0 && hypervisor.state !== 'connected') return;
+      }
+    };
+    await Promise.all(Array.from({ length: PARALLEL_READS }, readNext));
+    if (failures.length > 0) throw failures[0];
+    this.#states.complete();
+  }
+
+  /** Reads the state of a machine, unless an event told it, and reports the difference to the last known state. */
+  async #readState(machine: Machine): Promise<void> {
+    const { uuid, name } = machine;
+    if (!this.#states.mustRead(uuid)) return;
+    const state = await this.#options.host.inventory.state(machine).catch((error: unknown) => {
+      if (error instanceof DriverError && error.kind === 'notFound') return null;
+      throw error;
+    });
+    // An event of the machine is newer than the reading.
+    if (state === null || !this.#states.mustRead(uuid)) return;
+    const before = this.#states.get(uuid)?.state;
+    this.#states.set(uuid, { name, state });
+    if (before === undefined) {
+      if (this.#states.isComplete) this.#publish({ kind: 'defined', uuid, name });
+      return;
+    }
+    const kind = changeOfState(before, state);
+    if (kind !== undefined) this.#publish({ kind, uuid, name, reason: withoutConnection });
   }
 
   /** Reports a change by this driver for which libvirt has no event. */
@@ -151,23 +182,21 @@ export class ChangeFeed {
     if (described === undefined) return;
     const { uuid, name } = domain;
     if (event === DomainEventType.STOPPED) this.#resetAt.delete(uuid);
-    const change = described.kind === 'undefined' && this.#isOn(uuid) ? { kind: 'changed' as const } : described;
-    this.#changedMeanwhile.add(uuid);
+    const states = this.#states;
+    // Without a definition, a machine exists until it stops.
+    const staysOn = described.kind === 'undefined' && states.isOn(uuid);
+    const change = staysOn ? { kind: 'changed' as const } : described;
     // A transient machine begins to exist with its start, and libvirt reports only the start.
-    const isNew = this.#known?.has(uuid) === false && ['started', 'resumed', 'paused'].includes(change.kind);
-    const state = stateAfter[change.kind] ?? this.#known?.get(uuid)?.state ?? 'shutoff';
-    if (change.kind === 'undefined') this.#known?.delete(uuid);
-    else this.#known?.set(uuid, { name, state });
+    const isNew = states.isComplete && !states.has(uuid) && ['started', 'resumed', 'paused'].includes(change.kind);
+    const missed = change.reason === arriving ? undefined : states.missedBefore(uuid, change.kind);
+    if (change.kind === 'undefined') states.noteRemoval(uuid);
+    else states.note(uuid, name, stateAfter[change.kind]);
+    if (missed !== undefined) this.#publishChange(domain, { kind: missed, reason: withoutConnection });
     if (isNew) this.#publishChange(domain, { kind: 'defined' });
     if ((change.kind === 'paused' || change.kind === 'resumed') && this.#options.isStarting(uuid)) return;
     this.#publishChange(domain, change);
-    if (event === DomainEventType.STOPPED) void this.#publishEnd(domain);
-  }
-
-  /** Returns whether a machine runs. Without a definition, a machine exists until it stops. */
-  #isOn(uuid: string): boolean {
-    const state = this.#known?.get(uuid)?.state;
-    return state !== undefined && state !== 'shutoff' && state !== 'crashed';
+    // A machine that was running before a loss of the connection may be off, and then does not exist anymore.
+    if (event === DomainEventType.STOPPED || staysOn) void this.#publishEnd(domain);
   }
 
   /**
@@ -182,7 +211,7 @@ export class ChangeFeed {
       if (!isLibvirtError(error, 'NO_DOMAIN')) log.debug('looking up a machine after its stop failed', { error });
       // If the machine is already unknown, its definition was removed meanwhile, and this was
       // reported.
-      else if (this.#known?.delete(domain.uuid) === true) this.#publishChange(domain, { kind: 'undefined' });
+      else if (this.#states.remove(domain.uuid)) this.#publishChange(domain, { kind: 'undefined' });
     }
   }
 
@@ -213,81 +242,3 @@ export class ChangeFeed {
     for (const listener of this.#listeners) listener(change);
   }
 }
-
-/** Returns the changes between two lists of machines. */
-function differences(before: LastStates, after: LastStates): readonly MachineChange[] {
-  const gone = [...before].flatMap(([uuid, { name }]): MachineChange[] =>
-    after.has(uuid) ? [] : [{ kind: 'undefined', uuid, name }],
-  );
-  const others = [...after].flatMap(([uuid, { name, state }]): MachineChange[] => {
-    const known = before.get(uuid);
-    if (known === undefined) return [{ kind: 'defined', uuid, name }];
-    const kind = changeOfState(known.state, state);
-    return kind === undefined ? [] : [{ kind, uuid, name, reason: 'while there was no connection to libvirt' }];
-  });
-  return [...gone, ...others];
-}
-
-/** Translates a lifecycle event. @returns undefined if clients need no event for it. */
-function describeLifecycle(event: number, detail: number): LifecycleChange | undefined {
-  switch (event) {
-    case DomainEventType.DEFINED:
-      return { kind: detail === DomainEventDefinedDetail.ADDED ? 'defined' : 'changed' };
-    case DomainEventType.UNDEFINED:
-      // A renamed machine still exists. The event that follows with the new name reports the
-      // change.
-      return detail === DomainEventUndefinedDetail.RENAMED ? undefined : { kind: 'undefined' };
-    case DomainEventType.STARTED:
-      // A guest that wakes up was not off.
-      if (detail === DomainEventStartedDetail.WAKEUP) return { kind: 'resumed', reason: 'woken up' };
-      return withReason('started', startedReasons[detail]);
-    case DomainEventType.SUSPENDED:
-      return withReason('paused', suspendedReasons[detail]);
-    case DomainEventType.RESUMED:
-      return { kind: 'resumed' };
-    case DomainEventType.STOPPED:
-      return detail === DomainEventStoppedDetail.CRASHED
-        ? { kind: 'crashed' }
-        : withReason('stopped', stoppedReasons[detail]);
-    case DomainEventType.SHUTDOWN:
-      return withReason('shuttingDown', shutdownReasons[detail]);
-    case DomainEventType.PMSUSPENDED:
-      return { kind: 'suspended' };
-    case DomainEventType.CRASHED:
-      return { kind: 'crashed', reason: 'the guest panicked' };
-    default:
-      return undefined;
-  }
-}
-
-function withReason(kind: MachineChangeKind, reason: string | undefined): LifecycleChange {
-  return reason === undefined ? { kind } : { kind, reason };
-}
-
-type Reasons = Readonly<Record<number, string>>;
-
-const startedReasons: Reasons = {
-  [DomainEventStartedDetail.MIGRATED]: arriving,
-  [DomainEventStartedDetail.RESTORED]: 'restored from a saved state',
-  [DomainEventStartedDetail.FROM_SNAPSHOT]: 'restored from a snapshot',
-};
-
-const suspendedReasons: Reasons = {
-  [DomainEventSuspendedDetail.MIGRATED]: migrating,
-  [DomainEventSuspendedDetail.IOERROR]: 'a disk failed',
-  [DomainEventSuspendedDetail.WATCHDOG]: 'its watchdog fired',
-};
-
-const stoppedReasons: Reasons = {
-  [DomainEventStoppedDetail.SHUTDOWN]: 'shut down by its guest',
-  [DomainEventStoppedDetail.DESTROYED]: 'destroyed',
-  [DomainEventStoppedDetail.MIGRATED]: migrated,
-  [DomainEventStoppedDetail.SAVED]: 'saved',
-  [DomainEventStoppedDetail.FAILED]: 'its start or its hypervisor failed',
-  [DomainEventStoppedDetail.FROM_SNAPSHOT]: 'replaced by a snapshot',
-};
-
-const shutdownReasons: Reasons = {
-  [DomainEventShutdownDetail.GUEST]: 'requested by its guest',
-  [DomainEventShutdownDetail.HOST]: 'requested by the host',
-};

@@ -1,0 +1,113 @@
+/** The last known states of the machines of one host, across losses of the connection. */
+import type { DomainState } from '../../snapshot/system-snapshot.js';
+import type { MachineChangeKind } from '../../machine-change.js';
+
+/** A machine with its last known state. */
+interface LastState {
+  readonly name: string;
+  readonly state: DomainState;
+}
+
+/** Changes that a running or paused machine has. Only `started` needs a machine that is off. */
+const changesOfMachinesThatAreOn: ReadonlySet<MachineChangeKind> = new Set([
+  'stopped',
+  'crashed',
+  'paused',
+  'resumed',
+  'suspended',
+  'shuttingDown',
+]);
+
+/**
+ * The last known states. After a loss of the connection, a state is *outdated* until an event or a read of the new
+ * connection confirms it. A change from an outdated state may be one of several: a machine that was running, and that
+ * now starts, has stopped before.
+ */
+export class LastStates {
+  readonly #states = new Map<string, LastState>();
+  readonly #outdated = new Set<string>();
+  /** Machines with an event since {@link beginListing}, which a list may not show: those that exist, those that do not. */
+  readonly #changed = new Set<string>();
+  readonly #removed = new Set<string>();
+  #isComplete = false;
+
+  /** Whether all machines of the host were listed once. Before that, an unknown machine is not a new one. */
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
+  /** Marks all states as outdated, because the connection was lost. */
+  expire(): void {
+    for (const uuid of this.#states.keys()) this.#outdated.add(uuid);
+  }
+
+  has(uuid: string): boolean {
+    return this.#states.has(uuid);
+  }
+
+  get(uuid: string): LastState | undefined {
+    return this.#states.get(uuid);
+  }
+
+  /** Returns whether a machine runs or is paused, as far as known. */
+  isOn(uuid: string): boolean {
+    const state = this.#states.get(uuid)?.state;
+    return state !== undefined && state !== 'shutoff' && state !== 'crashed';
+  }
+
+  /** Returns the change that must have happened before a change of a machine, if its known state is outdated. */
+  missedBefore(uuid: string, kind: MachineChangeKind): 'started' | 'stopped' | undefined {
+    if (!this.#outdated.has(uuid)) return undefined;
+    if (kind === 'started') return this.isOn(uuid) ? 'stopped' : undefined;
+    return changesOfMachinesThatAreOn.has(kind) && !this.isOn(uuid) ? 'started' : undefined;
+  }
+
+  /** Notes an event of a machine. @param state the state after the event; undefined: the event does not tell it. */
+  note(uuid: string, name: string, state: DomainState | undefined): void {
+    this.#changed.add(uuid);
+    this.#removed.delete(uuid);
+    const after = state ?? this.#states.get(uuid)?.state ?? (this.#isComplete ? 'shutoff' : undefined);
+    if (after !== undefined) this.#states.set(uuid, { name, state: after });
+    if (state !== undefined) this.#outdated.delete(uuid);
+  }
+
+  /** Notes the event of a removal. */
+  noteRemoval(uuid: string): void {
+    this.#changed.delete(uuid);
+    this.#removed.add(uuid);
+    this.remove(uuid);
+  }
+
+  /** Sets a state that was read. */
+  set(uuid: string, last: LastState): void {
+    this.#states.set(uuid, last);
+    this.#outdated.delete(uuid);
+  }
+
+  /** Removes a machine. @returns whether it was known. */
+  remove(uuid: string): boolean {
+    this.#outdated.delete(uuid);
+    return this.#states.delete(uuid);
+  }
+
+  /** Begins to note which machines have events. Call this before a list is read. */
+  beginListing(): void {
+    this.#changed.clear();
+    this.#removed.clear();
+  }
+
+  /** Returns whether the state of a listed machine must be read: no event has told it. */
+  mustRead(uuid: string): boolean {
+    return this.#outdated.has(uuid) || (!this.#states.has(uuid) && !this.#removed.has(uuid));
+  }
+
+  /** Returns the outdated machines that are not in a list, and did not appear meanwhile. */
+  missingIn(listed: ReadonlySet<string>): readonly string[] {
+    return [...this.#outdated].filter((uuid) => !listed.has(uuid) && !this.#changed.has(uuid));
+  }
+
+  /** Marks the states as complete: all listed machines were read. */
+  complete(): void {
+    this.#isComplete = true;
+  }
+}
