@@ -3,12 +3,15 @@
  * each, 200 power changes a second by another client of libvirt, and one libvirtd after another is
  * killed and started again. Counts the events that are missing or extra, also those of machines that
  * ended with their libvirtd, and compares GETs of other hosts while a host is lost with all others.
+ * The changes of a host continue as soon as the service shows that one of its machines is off. So they
+ * happen while the service still compares the others with their last known states.
  *
  *     npm run bench:losses -w @rackless/bmc-daemon [-- --hosts N] [--machines N] [--rate N] [--losses N]
  *       [--every SECONDS]
  *
  * Needs libvirtd, and `npm run build` first. Starts private libvirtds with their test driver. Takes a
- * minute for each loss, and a minute for the start. Exits 1 if an event is missing or extra.
+ * minute for each loss, and a minute for the start. Exits 1 if an event is missing or extra. Prints the
+ * events of the first such machines.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Hypervisor, type Domain } from '@rackless/libvirt';
@@ -90,15 +93,21 @@ class LabHost {
     addChange(expected, uuid, 'On');
   }
 
-  async disconnect(): Promise<void> {
+  /** Makes no more changes, and waits for those that run. */
+  async pause(): Promise<void> {
     this.isUp = false;
     await Promise.all(this.#running);
+  }
+
+  async disconnect(): Promise<void> {
+    await this.pause();
     await this.#machines?.close();
     await this.#hypervisor?.close();
   }
 
   /** Kills libvirtd and starts it again. Its machines are then off. */
   async lose(daemon: MeasuredDaemon): Promise<void> {
+    await this.disconnect();
     await this.libvirtd.end('SIGKILL');
     await sleep(awayMs);
     await this.libvirtd.start();
@@ -125,14 +134,32 @@ function atRate(perSecond: number, run: (count: number) => void): () => void {
 }
 
 function differences(seen: PowerChanges): { readonly missing: number; readonly extra: number; readonly other: number } {
-  let [missing, extra, other] = [0, 0, 0];
+  let [missing, extra, other, printed] = [0, 0, 0, 0];
   for (const [uuid, changes] of expected) {
     const found = seen.get(uuid) ?? [];
     missing += Math.max(0, changes.length - found.length);
     extra += Math.max(0, found.length - changes.length);
     if (changes.at(-1) !== found.at(-1)) other += 1;
+    if (changes.join() === found.join()) continue;
+    printed += 1;
+    if (printed <= 10) console.log(`  ${uuid}: expected ${changes.join(' ')}; received ${found.join(' ')}`);
   }
   return { missing, extra, other };
+}
+
+/** Waits until the stream has all changes of a host. An event that libvirtd has not sent yet ends with it. */
+async function untilReceived(stream: PowerChanges, { first }: LabHost): Promise<void> {
+  const uuids = Array.from(
+    { length: each },
+    (_, index) =>
+      systemUri(first + index)
+        .split('/')
+        .at(-1) ?? '',
+  );
+  const count = (changes: PowerChanges, uuid: string): number => changes.get(uuid)?.length ?? 0;
+  await until('the events of a host', () =>
+    Promise.resolve(uuids.every((uuid) => count(stream, uuid) >= count(expected, uuid))),
+  );
 }
 
 function sum(changes: PowerChanges): number {
@@ -157,20 +184,22 @@ async function measure(daemon: MeasuredDaemon, hosts: readonly LabHost[]): Promi
   for (let loss = 0; loss < flags.losses; loss += 1) {
     await sleep(flags.every * 1000 - awayMs);
     const host = hosts[(loss * 7) % hosts.length];
-    await host?.disconnect();
-    // Events that libvirtd has not sent yet would end with it.
-    await sleep(500);
+    if (host === undefined) throw new Error('--hosts must be positive');
+    // The client of the changes stays connected, because the machines of the test driver end with its last client.
+    await host.pause();
+    await untilReceived(stream.changes, host);
     phase = 'lost';
-    await host?.lose(daemon);
+    await host.lose(daemon);
     phase = 'whole';
     console.log(`loss ${loss + 1}: ${sum(expected)} changes so far`);
   }
   endChanges();
   endGets();
   await Promise.all(gets);
-  for (const host of hosts) await host.disconnect();
+  for (const host of hosts) await host.pause();
   await until('the last events', () => Promise.resolve(sum(stream.changes) >= sum(expected))).catch(() => undefined);
   stream.close();
+  for (const host of hosts) await host.disconnect();
   const { missing, extra, other } = differences(stream.changes);
   console.log(`${hosts.length} hosts with ${each} machines each, ${flags.losses} losses, ${sum(expected)} changes`);
   console.log(`  events              ${missing} missing, ${extra} extra, ${other} machines with another state`);
