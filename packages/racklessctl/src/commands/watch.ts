@@ -1,7 +1,7 @@
 /** `racklessctl watch` */
 import { CommandFailure, exitCode, usageFailure } from '../failure.js';
-import { eventsBetween, eventsIn, type MachineEvent } from '../machines/events.js';
-import { readMachines, selectMachines, type Machine } from '../machines/machine.js';
+import { eventsBetween, type MachineEvent } from '../machines/events.js';
+import { WatchedMachines } from '../machines/watched-machines.js';
 import { plainLine } from '@rackless/daemon/text/plain-text.js';
 import { NoEventStream, readEvents } from '../redfish/event-stream.js';
 import { linkAt, textAt } from '../redfish/resource.js';
@@ -55,27 +55,23 @@ class EventPrinter {
 async function watchService(call: Call, opened: OpenedService, printer: EventPrinter, label: boolean): Promise<void> {
   const { service, connection } = opened;
   const context = label ? connection.name : undefined;
-  const patterns = call.list('machines');
-  const machines = await readMachines(service, connection.name);
-  const selected =
-    patterns.length === 0 ? undefined : new Set(selectMachines(machines, patterns).map(({ uri }) => uri));
+  const watched = await WatchedMachines.read({ service, context: connection.name, patterns: call.list('machines') });
   const show = (event: MachineEvent): void => {
-    const { machine } = event;
-    if (selected === undefined || (machine !== undefined && selected.has(machine.uri))) printer.print(event, context);
+    if (watched.shows(event)) printer.print(event, context);
   };
   const stream = call.flag('poll') ? undefined : await streamOf(opened);
   if (stream !== undefined) {
     try {
       const onInterruption = (reason: string): void => printer.complain(`${reason}; connecting again`);
       for await (const body of readEvents(service, stream, { signal: printer.signal, onInterruption }))
-        for (const event of eventsIn(body, machines)) show(event);
+        for (const event of await watched.eventsIn(body)) show(event);
     } catch (error) {
       if (!(error instanceof NoEventStream)) throw error;
     }
   }
   if (!call.flag('poll'))
     printer.complain(`${service.origin.origin} has no stream of events: reading its machines again and again`);
-  await poll(call, opened, machines, printer, show);
+  await poll(call, watched, printer, show);
 }
 
 async function streamOf({ service }: OpenedService): Promise<string | undefined> {
@@ -87,18 +83,17 @@ async function streamOf({ service }: OpenedService): Promise<string | undefined>
 /** Compares the machines again and again. */
 async function poll(
   call: Call,
-  { service, connection }: OpenedService,
-  first: readonly Machine[],
+  watched: WatchedMachines,
   printer: EventPrinter,
   show: (event: MachineEvent) => void,
 ): Promise<void> {
   const interval = call.milliseconds('interval') ?? DEFAULT_INTERVAL_SECONDS * 1000;
-  let before = first;
+  let before = watched.all;
   const link = { isLost: false };
   for (;;) {
     await wait(interval, printer.signal);
     try {
-      const after = await readMachines(service, connection.name);
+      const after = await watched.readAgain();
       link.isLost = false;
       for (const event of eventsBetween(before, after, new Date().toISOString())) show(event);
       before = after;

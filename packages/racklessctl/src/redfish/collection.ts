@@ -1,4 +1,5 @@
 /** Reads the members of collections, in pages and with `$expand` where the service offers it. */
+import { parseJson } from '@rackless/daemon/text/json.js';
 import { CommandFailure, exitCode } from '../failure.js';
 import type { Service } from './service.js';
 import { asResource, flagAt, linkAt, listAt, objectAt, type Resource } from './resource.js';
@@ -9,6 +10,8 @@ const CONCURRENCY = 4;
 const MAX_MEMBERS = 100_000;
 /** Maximum number of pages, because a faulty service may also send empty pages without an end. */
 const MAX_PAGES = 10_000;
+/** Members of a page, if the service cannot send all expanded members at once. */
+const PAGE_MEMBERS = 500;
 
 /**
  * Returns the members of a collection, in the service's order. Members that vanish meanwhile are
@@ -25,15 +28,29 @@ export async function readMembers(service: Service, path: string): Promise<reado
   }).then((members) => members.filter((member) => member !== undefined));
 }
 
-/** Reads the first page. With `$expand` if the service offers it, and without if it then fails. */
+/**
+ * Reads the first page. With `$expand` if the service offers it, in smaller pages if the answer would be too large,
+ * and without `$expand` if the service then still refuses.
+ */
 async function expanded(service: Service, path: string): Promise<Resource> {
   const offered = objectAt(service.root, 'ProtocolFeaturesSupported', 'ExpandQuery');
   if (!path.includes('?') && (flagAt(offered, 'NoLinks') ?? false)) {
-    const answer = await service.find(`${path}?$expand=.${flagAt(offered, 'Levels') === true ? '($levels=1)' : ''}`);
-    // Some services offer `$expand`, but do not implement it for all collections.
-    if (answer !== undefined && 'Members' in answer) return answer;
+    const query = `$expand=.${flagAt(offered, 'Levels') === true ? '($levels=1)' : ''}`;
+    const canPage = flagAt(service.root, 'ProtocolFeaturesSupported', 'TopSkipQuery') === true;
+    for (const size of ['', ...(canPage ? [`&$top=${PAGE_MEMBERS}`] : [])]) {
+      const answer = await tried(service, `${path}?${query}${size}`);
+      // Some services offer `$expand`, but do not implement it for all collections.
+      if (answer !== undefined && 'Members' in answer) return answer;
+    }
   }
   return service.get(path);
+}
+
+/** Reads a resource; undefined if the service refuses. */
+async function tried(service: Service, path: string): Promise<Resource | undefined> {
+  const { status, text } = await service.receive(path);
+  const body = status >= 400 ? undefined : parseJson(text);
+  return body === undefined ? undefined : asResource(body);
 }
 
 async function readPages(service: Service, first: Resource): Promise<readonly Resource[]> {

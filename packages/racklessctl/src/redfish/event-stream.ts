@@ -86,8 +86,9 @@ async function openStream(
   }
   answer.stream.destroy();
   if (answer.status === 401 && position.mayRenew) {
-    position.mayRenew = false;
     await service.renewSession();
+    // A service that rejects the new session, too, would cause logins without an end.
+    position.mayRenew = false;
     throw new Error('the session has ended');
   }
   if (answer.status === 401 || answer.status === 403)

@@ -261,6 +261,32 @@ describe('racklessctl with another service', () => {
     expect(service.lines).toContain('GET /redfish/v1/Systems?$expand=.($levels=1)');
   });
 
+  it('reads the machines in pages if the service refuses to send all of them at once', async () => {
+    const root = { ProtocolFeaturesSupported: { ExpandQuery: { NoLinks: true }, TopSkipQuery: true } };
+    const machine = (name: string): object => ({ '@odata.id': `/redfish/v1/Systems/${name}`, Name: name });
+    const service = await serve({
+      ...oneMachine({}, root),
+      'GET /redfish/v1/Systems?$expand=.': (_, response) =>
+        sendJson(response, 507, { error: { message: 'too large' } }),
+      'GET /redfish/v1/Systems?$expand=.&$top=500': {
+        Members: [machine('a')],
+        'Members@odata.nextLink': '/redfish/v1/Systems?$expand=.&$top=500&$skip=500',
+      },
+      'GET /redfish/v1/Systems?$expand=.&$top=500&$skip=500': { Members: [machine('b')] },
+    });
+    const rows = (await json(['list', '--url', service.url])) as readonly { readonly name: string }[];
+    expect(rows.map(({ name }) => name)).toEqual(['a', 'b']);
+  });
+
+  it('reads the machines one by one if the service refuses $expand', async () => {
+    const root = { ProtocolFeaturesSupported: { ExpandQuery: { NoLinks: true }, TopSkipQuery: true } };
+    const service = await serve({
+      ...oneMachine({}, root),
+      'GET /redfish/v1/Systems?$expand=.': (_, response) => sendJson(response, 500, {}),
+    });
+    expect(await json(['list', '--url', service.url])).toHaveLength(1);
+  });
+
   it('sends the password with each request to a service without sessions', async () => {
     const service = await serve(oneMachine());
     await json(['list', '--url', service.url], account);

@@ -71,6 +71,61 @@ describe('watch', () => {
     expect(service.lines.at(-1)).toBe('DELETE /sessions/2');
   });
 
+  it('logs in again also if the service does not answer the first attempt', async () => {
+    const tokens: unknown[] = [];
+    const service = await serve({
+      ...withEvents((request, response) => {
+        const token = request.headers['x-auth-token'];
+        tokens.push(token);
+        if (tokens.length === 2 || tokens.length === 3) {
+          response.writeHead(401).end();
+          return;
+        }
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.end(`retry: 100\n${eventOf(`e${tokens.length}`, `event ${tokens.length}`)}`);
+      }),
+      ...oneMachine(
+        {},
+        {
+          EventService: { '@odata.id': '/redfish/v1/EventService' },
+          Links: { Sessions: { '@odata.id': '/sessions' } },
+        },
+      ),
+      'POST /sessions': (_, response) => {
+        const number = service.lines.filter((line) => line === 'POST /sessions').length;
+        // A service that is starting: the second login fails.
+        if (number === 2) response.destroy();
+        else sendJson(response, 201, {}, { 'x-auth-token': `t${number}`, location: `/sessions/${number}` });
+      },
+    });
+    const account = { RACKLESSCTL_USER: 'root', RACKLESSCTL_PASSWORD: 'calvin' };
+    const { code } = await run(['watch', '-n', '2', '--url', service.url], account);
+    expect({ code, tokens }).toEqual({ code: 0, tokens: ['t1', 't1', undefined, 't3'] });
+  });
+
+  it('has the events of machines that are new, with their names', async () => {
+    const old = '/redfish/v1/Systems/System.Embedded.1';
+    const added = '/redfish/v1/Systems/added';
+    let lists = 0;
+    const eventOfAdded = `id: 1\ndata: ${JSON.stringify({
+      Events: [{ EventTimestamp: 'now', Message: 'hello', OriginOfCondition: { '@odata.id': added } }],
+    })}\n\n`;
+    const service = await serve({
+      ...withEvents((_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(eventOfAdded);
+      }),
+      'GET /redfish/v1/Systems': (_, response) => {
+        lists += 1;
+        const links = [old, ...(lists > 1 ? [added] : [])];
+        sendJson(response, 200, { Members: links.map((link) => ({ '@odata.id': link })) });
+      },
+      [`GET ${added}`]: { '@odata.id': added, Id: 'added', Name: 'System-2' },
+    });
+    const { code, stdout } = await run(['watch', 'System*', '-n', '1', '--url', service.url]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/System-2: hello\n$/) });
+  });
+
   it('compares the machines if the service has no stream', async () => {
     const system = { '@odata.id': uri, Id: 'System.Embedded.1', Name: 'System' };
     let reads = 0;

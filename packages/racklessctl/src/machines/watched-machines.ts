@@ -1,0 +1,96 @@
+/** The machines of a service whose events a command shows. */
+import { CommandFailure } from '../failure.js';
+import { linkAt, type Resource } from '../redfish/resource.js';
+import type { Service } from '../redfish/service.js';
+import { eventsIn, machinesByLink, type MachineEvent, type MachinesByLink } from './events.js';
+import { readMachines, selectMachines, type Machine } from './machine.js';
+
+/** Minimum time between two reads because of events of unknown machines. */
+const REFRESH_MS = 5000;
+
+/** Options of {@link WatchedMachines.read}. */
+interface WatchedOptions {
+  readonly service: Service;
+  /** The context of the service. */
+  readonly context: string | undefined;
+  /** Names of machines; empty: all machines, and events of the service itself. */
+  readonly patterns: readonly string[];
+}
+
+/** The machines of a service, and those of them that the command shows. */
+export class WatchedMachines {
+  readonly #options: WatchedOptions;
+  #machines: readonly Machine[] = [];
+  #byLink: MachinesByLink = new Map();
+  /** URIs of the machines to show; undefined: everything. */
+  #selected: ReadonlySet<string> | undefined;
+  /** When an event last caused a read. */
+  #refreshedAt = -Infinity;
+
+  private constructor(options: WatchedOptions) {
+    this.#options = options;
+  }
+
+  /** Reads the machines. @throws {CommandFailure} if a pattern selects none. */
+  static async read(options: WatchedOptions): Promise<WatchedMachines> {
+    const watched = new WatchedMachines(options);
+    await watched.readAgain();
+    return watched;
+  }
+
+  /** The machines of the last read. */
+  get all(): readonly Machine[] {
+    return this.#machines;
+  }
+
+  /** Reads the machines again. @returns the machines. @throws {CommandFailure} */
+  async readAgain(): Promise<readonly Machine[]> {
+    const { service, context, patterns } = this.#options;
+    const machines = await readMachines(service, context);
+    if (patterns.length > 0) {
+      // A machine that was selected, and is gone or has another name, still has events.
+      const known = this.#selected ?? new Set();
+      this.#selected = new Set([...known, ...selectedOf(machines, patterns, known.size > 0)]);
+    }
+    this.#machines = machines;
+    this.#byLink = machinesByLink(machines);
+    return machines;
+  }
+
+  /** Returns the events in an object of a stream. Reads the machines again if an event is of an unknown one. */
+  async eventsIn(body: Resource): Promise<readonly MachineEvent[]> {
+    const events = eventsIn(body, this.#byLink);
+    const isDue = performance.now() - this.#refreshedAt >= REFRESH_MS;
+    if (!isDue || !events.some((event) => this.#isOfUnknownMachine(event))) return events;
+    this.#refreshedAt = performance.now();
+    try {
+      await this.readAgain();
+    } catch (error) {
+      // The event is shown with the URI of the machine.
+      if (!(error instanceof CommandFailure)) throw error;
+    }
+    return eventsIn(body, this.#byLink);
+  }
+
+  /** Returns whether the command shows an event. */
+  shows({ machine }: MachineEvent): boolean {
+    return this.#selected === undefined || (machine !== undefined && this.#selected.has(machine.uri));
+  }
+
+  #isOfUnknownMachine({ machine, origin = '' }: MachineEvent): boolean {
+    const systems = linkAt(this.#options.service.root, 'Systems');
+    return machine === undefined && systems !== undefined && origin.startsWith(`${systems.replace(/\/+$/, '')}/`);
+  }
+}
+
+/** Returns the URIs that patterns select. @param mayBeNone whether a pattern may select nothing. */
+function selectedOf(machines: readonly Machine[], patterns: readonly string[], mayBeNone: boolean): readonly string[] {
+  return patterns.flatMap((pattern) => {
+    try {
+      return selectMachines(machines, [pattern]).map(({ uri }) => uri);
+    } catch (error) {
+      if (mayBeNone && error instanceof CommandFailure) return [];
+      throw error;
+    }
+  });
+}
