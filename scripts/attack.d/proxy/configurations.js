@@ -70,7 +70,7 @@ const reloadAttack = {
     const files = {
       'a misspelled model_list': good.replace('model_list', 'model_lits'),
       'an empty list': 'model_list: []\n',
-      'models that cannot be served': 'model_list: [{model_name: m, litellm_params: {model: sagemaker/x}}]\n',
+      'models that cannot be served': 'model_list: [{model_name: m, litellm_params: {model: humanloop/x}}]\n',
       'half of the file': good.slice(0, 60),
       nothing: '',
       'random bytes': arena.random.bytes(500),

@@ -13,6 +13,7 @@ import { openai, openaiApiProvider } from './openai/openai.js';
 import { vendors } from './openai/vendors.js';
 import { vertexProviders } from './vertex/vertex.js';
 import type { Provider } from './provider.js';
+import { sagemakerProviders } from './sagemaker/sagemaker.js';
 
 export { openaiParameters } from './parameters.js';
 
@@ -25,6 +26,7 @@ const allProviders: readonly Provider[] = [
   ...vertexProviders,
   ...bedrockProviders,
   polly,
+  ...sagemakerProviders,
   ...compatible,
   ...addressed,
   ...vendors,

@@ -41,7 +41,7 @@ describe("samples of LiteLLM's documentation", () => {
     ['served', model('openai/gpt-4o', ''), []],
     ['served', model('openai/x, api_base: <your address>'), []],
     ['served', model('openai/x, api_base: os.environ/SOME_BASE'), []],
-    ['unserved', model('black_forest_labs/flux'), ['black_forest_labs has its own API, which is not implemented']],
+    ['unserved', model('topaz/flux'), ['topaz has its own API, which is not implemented']],
     ['refused', model('openai/x', 'policies: {a: 1}'), ['`policies` checks prompts and answers']],
     ['invalid', 'model_list:\n', []],
     ['invalid', 'model_list: [', []],

@@ -131,7 +131,7 @@ describe('a configuration that would remove every model', () => {
     const file = write('config.yaml', named('good'));
     const proxy = start(['--config', file, ...LOCAL]);
     const url = await proxy.address();
-    const foreign = 'model_list:\n  - {model_name: good, litellm_params: {model: sagemaker/titan}}\n';
+    const foreign = 'model_list:\n  - {model_name: good, litellm_params: {model: humanloop/titan}}\n';
     write('config.yaml', kind === 'foreign' ? foreign : named('good').replace('model_list', 'model_lits'));
     proxy.signal('SIGHUP');
     await proxy.said(/the old one stays/);

@@ -146,7 +146,7 @@ describe('a configuration without models', () => {
   it('starts unready if all its providers have unsupported APIs', async () => {
     const file = write(
       'config.yaml',
-      'model_list:\n  - {model_name: titan, litellm_params: {model: sagemaker/titan}}\n',
+      'model_list:\n  - {model_name: titan, litellm_params: {model: humanloop/titan}}\n',
     );
     const url = await start(['--config', file, ...LOCAL]).address();
     const readiness = await call(`${url}/health/readiness`, { method: 'GET' });

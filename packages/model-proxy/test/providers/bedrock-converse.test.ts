@@ -14,10 +14,10 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import Anthropic from '@anthropic-ai/sdk';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { EventStreamCodec } from '@smithy/core/event-streams';
 import OpenAI from 'openai';
 import type { TestProxy } from '../harness/proxy.js';
-import { cleanUp, entry, json, Vendors, type VendorAnswer, type VendorRequest } from './vendors.js';
+import { frame, stream } from './aws-frames.js';
+import { cleanUp, entry, json, Vendors, type VendorRequest } from './vendors.js';
 
 const HOST = 'bedrock-runtime.eu-west-1.amazonaws.com';
 const KEY_ID = 'AKIAIOSFODNN7EXAMPLE';
@@ -25,28 +25,6 @@ const SECRET = 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY';
 const MODEL = 'anthropic.claude-3-7-sonnet-20250219-v1:0';
 const messages = [{ role: 'user' as const, content: 'hello' }];
 
-const codec = new EventStreamCodec(
-  (bytes) => (typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString()),
-  (text) => Buffer.from(text),
-);
-const frame = (name: string, body: object, kind = 'event'): Buffer =>
-  Buffer.from(
-    codec.encode({
-      headers: {
-        ':message-type': { type: 'string', value: kind },
-        [kind === 'event' ? ':event-type' : ':exception-type']: { type: 'string', value: name },
-        ':content-type': { type: 'string', value: 'application/json' },
-      },
-      body: Buffer.from(JSON.stringify(body)),
-    }),
-  );
-const stream =
-  (bytes: Buffer, size = bytes.length): VendorAnswer =>
-  (_request, response) => {
-    response.writeHead(200, { 'content-type': 'application/vnd.amazon.eventstream' });
-    for (let at = 0; at < bytes.length; at += size) response.write(bytes.subarray(at, at + size));
-    response.end();
-  };
 const delta = (contentBlockIndex: number, changed: object) =>
   frame('contentBlockDelta', { contentBlockIndex, delta: changed, p: 'abcdef' });
 const ending = (stopReason: string) => [

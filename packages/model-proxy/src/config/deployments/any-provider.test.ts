@@ -26,7 +26,7 @@ describe('a model of "*"', () => {
     ['anthropic.claude-v2', undefined],
     ['mistral-large', undefined],
     ['gpt-oss-120b', undefined],
-    ['sagemaker/claude', undefined],
+    ['humanloop/claude', undefined],
     ['gemini-2.5-pro', undefined],
     ['vertex_ai/gemini-2.5-pro', undefined],
     ['azure/gpt-4o', undefined],
@@ -79,7 +79,7 @@ describe('a model of "*"', () => {
     const params = '{model: "*", api_base: "http://own/v1", api_key: own}';
     expect(way(params, 'groq/a')).toEqual(['groq', 'a', 'http://own/v1', 'own', '*']);
     expect(way(params, 'anthropic/a')).toEqual(['anthropic', 'a', 'http://own/v1', 'own', '*']);
-    expect(way(params, 'sagemaker/a')).toEqual(['openai', 'sagemaker/a', 'http://own/v1', 'own', '*']);
+    expect(way(params, 'humanloop/a')).toEqual(['openai', 'humanloop/a', 'http://own/v1', 'own', '*']);
   });
 
   it('is not the same as "*" with a provider', () => {

@@ -36,7 +36,7 @@ describe('a configuration without models', () => {
   });
 
   it('is accepted with a warning if none of its models can be served', () => {
-    expect(warnings('model_list:\n  - {model_name: a, litellm_params: {model: sagemaker/titan}}\n')).toContain(
+    expect(warnings('model_list:\n  - {model_name: a, litellm_params: {model: humanloop/titan}}\n')).toContain(
       'config.yaml: no entry of model_list can be served: /health/readiness answers 503',
     );
   });

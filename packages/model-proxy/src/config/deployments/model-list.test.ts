@@ -271,11 +271,11 @@ describe('a provider', () => {
   });
 
   it('gets no key of another vendor: its model is not served', () => {
-    const text = `model_list:\n${entry('titan', '{model: sagemaker/titan, api_key: k}')}${entry('flash', '{model: gemini-2.5-flash, api_key: k}')}`;
+    const text = `model_list:\n${entry('titan', '{model: humanloop/titan, api_key: k}')}${entry('flash', '{model: gemini-2.5-flash, api_key: k}')}`;
     const { proxy } = load(text);
     expect(proxy.deployments).toEqual([]);
     expect([...(proxy.unserved ?? [])]).toEqual([
-      ['titan', 'sagemaker has its own API, which is not implemented'],
+      ['titan', 'humanloop has its own API, which is not implemented'],
       ['flash', 'vertex_ai needs vertex_project, or VERTEXAI_PROJECT'],
     ]);
   });
@@ -289,18 +289,18 @@ describe('a provider', () => {
   });
 
   it('causes a warning with the name of the model, not a fault, if it is not implemented', () => {
-    const text = `model_list:\n${entry('a', '{model: watsonx/x}')}${entry('b', '{model: sagemaker/y, api_base: "https://z"}')}${entry('b', '{model: gpt-4o, api_key: k}')}${entry('c', '{model: org/z}')}`;
+    const text = `model_list:\n${entry('a', '{model: topaz/x}')}${entry('b', '{model: humanloop/y, api_base: "https://z"}')}${entry('b', '{model: gpt-4o, api_key: k}')}${entry('c', '{model: org/z}')}`;
     const { proxy } = load(text);
     expect(proxy.deployments.map(({ modelName }) => modelName)).toEqual(['b']);
     expect(proxy.unserved).toEqual(
       new Map([
-        ['a', 'watsonx has its own API, which is not implemented'],
+        ['a', 'topaz has its own API, which is not implemented'],
         ['c', 'org is not a known provider, and there is no api_base'],
       ]),
     );
     expect(warnings(text)).toEqual([
-      'config.yaml:3: model_list[0].litellm_params.model: watsonx has its own API, which is not implemented: a is not served by this entry',
-      'config.yaml:5: model_list[1].litellm_params.model: sagemaker has its own API, which is not implemented: b is not served by this entry',
+      'config.yaml:3: model_list[0].litellm_params.model: topaz has its own API, which is not implemented: a is not served by this entry',
+      'config.yaml:5: model_list[1].litellm_params.model: humanloop has its own API, which is not implemented: b is not served by this entry',
       'config.yaml:9: model_list[3].litellm_params.model: org is not a known provider, and there is no api_base: c is not served by this entry',
     ]);
   });

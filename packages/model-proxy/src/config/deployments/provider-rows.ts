@@ -88,6 +88,11 @@ export const providerRows = {
     default: '`AWS_PROFILE`, then default',
     doc: 'Profile in the files of AWS with the access key. Has priority over keys of the environment.',
   }),
+  modelId: text({
+    name: 'model_id',
+    default: 'the name of the model',
+    doc: "ARN of Bedrock's model or inference profile. The name of the model still selects the API.",
+  }),
   awsBedrockRuntimeEndpoint: text({
     name: 'aws_bedrock_runtime_endpoint',
     default: '`AWS_BEDROCK_RUNTIME_ENDPOINT`, then the address of the region',

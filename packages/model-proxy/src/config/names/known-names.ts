@@ -19,7 +19,7 @@ export const upstreamParameters: ReadonlySet<string> = words(`
  * LiteLLM's providers that do not accept OpenAI's API, so that OpenAI's requests would fail there.
  */
 export const foreignProviders: ReadonlySet<string> = words(`
-  azure_text anthropic_text sagemaker sagemaker_chat palm replicate watsonx
+  azure_text anthropic_text palm replicate watsonx
   watsonx_text aleph_alpha nlp_cloud petals clarifai oobabooga custom deepgram elevenlabs runwayml
   topaz oci sap langgraph dotprompt github_copilot chatgpt vllm black_forest_labs fal_ai stability bytez manus gigachat
   humanloop

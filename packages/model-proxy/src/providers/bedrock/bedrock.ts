@@ -1,30 +1,60 @@
 /**
- * Amazon Bedrock: the Converse API, and endpoints with OpenAI's API for models of OpenAI.
+ * Amazon Bedrock: the Converse API, InvokeModel, ranking, and endpoints with OpenAI's API for models of
+ * OpenAI.
  * @see https://docs.aws.amazon.com/bedrock/latest/userguide/conversation-inference.html
  * @see https://docs.aws.amazon.com/bedrock/latest/userguide/inference-chat-completions.html
  * @see https://docs.aws.amazon.com/bedrock/latest/userguide/bedrock-mantle.html
  */
 import { openaiApiProvider } from '../openai/openai.js';
 import type { Provider } from '../provider.js';
-import type { TargetOf } from '../target.js';
+import type { ModelApi, TargetOf } from '../target.js';
 import { configuredRegion, DEFAULT_REGION, signedTarget } from '../aws/signed-target.js';
 import { converseApi } from './converse.js';
+import { embeddingsApi } from './embeddings.js';
+import { imagesApi } from './images.js';
+import { claudeInvokeApi, openaiInvokeApi } from './invoke.js';
+import { rankingApi } from './ranking.js';
 
 /** Models of OpenAI, also in a profile of a region. LiteLLM's prefix selects another API for them. */
 const openaiModel = /^(?:converse\/)?((?:[a-z-]{2,6}\.)?openai\.[\w.:-]+)$/;
 
 /** A region before the name, as in LiteLLM. */
 const regionalModel = /^([a-z]{2}(?:-[a-z]+)+-\d)\/(.+)$/;
-const regionOfArn = /^arn:aws[\w-]*:bedrock:([\w-]+):/;
+const regionOfArn = /^(?:\w+\/)?arn:aws[\w-]*:bedrock:([\w-]+):/;
 
-/** Names whose models have no Converse API. */
+/** Models of Bedrock that no API of this file serves. */
 const foreignModels: readonly (readonly [pattern: RegExp, api: string])[] = [
-  [/^(?:invoke|openai|llama|deepseek_r1|nova|qwen[23])\//, "InvokeModel with the model's own form"],
   [/^(?:agent|agentcore)\//, "Bedrock's agents"],
-  [/embed|^twelvelabs\./, 'embeddings'],
-  [/rerank/, 'ranking'],
-  [/^(?:[a-z]{2,6}\.)?stability\.|image|canvas|nova-reel|nova-sonic|nova-2-sonic/, 'pictures, videos or speech'],
+  [/embed|^twelvelabs\./, 'embeddings of this model'],
+  [/^(?:[a-z]{2,6}\.)?stability\./, 'edits of pictures'],
+  [/nova-reel|nova-sonic|nova-2-sonic/, 'videos or speech'],
 ];
+
+/** LiteLLM's prefixes for imported models, whose form Converse has too. Converse has no Qwen 2. */
+const imported = /^(?:llama|deepseek_r1|nova)\/(?=arn:)/;
+const importedWithOpenai = /^(?:openai|qwen[23])\/(?=arn:)/;
+
+/** The API of a model, its name, and the host of the API. */
+interface Choice {
+  readonly api: ModelApi;
+  readonly upstreamModel: string;
+  /** The host of the ranking differs. */
+  readonly host?: string;
+}
+
+/** @param name without a region. @returns a string: the API that is not implemented. */
+function apiOf(name: string, region: string): Choice | string {
+  if (importedWithOpenai.test(name))
+    return { api: openaiInvokeApi, upstreamModel: name.replace(importedWithOpenai, '') };
+  const plain = name.replace(imported, '').replace(/^invoke\//, '');
+  // The other models have the same answers with Converse.
+  if (name.startsWith('invoke/') && plain.includes('claude')) return { api: claudeInvokeApi, upstreamModel: plain };
+  if (plain.includes('rerank')) return { api: rankingApi(region), upstreamModel: plain, host: 'bedrock-agent-runtime' };
+  const api = embeddingsApi(plain) ?? imagesApi(plain);
+  if (api !== undefined) return { api, upstreamModel: plain };
+  const foreign = foreignModels.find(([pattern]) => pattern.test(plain));
+  return foreign === undefined ? { api: converseApi, upstreamModel: plain } : foreign[1];
+}
 
 const bedrockTarget: TargetOf = (settings) => {
   const { model, apiKey, apiBase, value } = settings;
@@ -37,10 +67,15 @@ const bedrockTarget: TargetOf = (settings) => {
   }
   const [, regionInName, regionless = model.replace(/^converse\//, '')] =
     regionalModel.exec(model.replace(/^converse\//, '')) ?? [];
-  const foreign = foreignModels.find(([pattern]) => pattern.test(regionless));
-  if (foreign !== undefined) return `bedrock/${model} has ${foreign[1]}, which is not implemented`;
   const region = configuredRegion(settings) ?? regionInName ?? regionOfArn.exec(regionless)?.[1] ?? DEFAULT_REGION;
-  const target = { apiBase: base ?? addressOf(region), upstreamModel: regionless, api: converseApi };
+  const choice = apiOf(regionless, region);
+  if (typeof choice === 'string') return `bedrock/${model} has ${choice}, which is not implemented`;
+  const { api, upstreamModel, host = RUNTIME } = choice;
+  const target = {
+    apiBase: base === null ? addressOf(region, host) : base.replace(RUNTIME, host),
+    upstreamModel: value('model_id') ?? upstreamModel,
+    api,
+  };
   if (hasApiKey) return target;
   // Many configurations have `model: "*"`, but no account at AWS.
   return (
@@ -48,7 +83,8 @@ const bedrockTarget: TargetOf = (settings) => {
   );
 };
 
-const addressOf = (region: string) => `https://bedrock-runtime.${region}.amazonaws.com`;
+const RUNTIME = 'bedrock-runtime';
+const addressOf = (region: string, host = RUNTIME) => `https://${host}.${region}.amazonaws.com`;
 
 const mantleTarget: TargetOf = (settings) => {
   const region = settings.value(null, 'BEDROCK_MANTLE_REGION') ?? configuredRegion(settings) ?? DEFAULT_REGION;

@@ -6,10 +6,10 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { ChatStream } from '../anthropic/chat-stream.js';
-import { recordOf, textOf } from '../anthropic/values.js';
-import type { DialectEvents, DialectStream, UpstreamError } from '../dialect.js';
+import { EventFrames, jsonIn, type EventFrame } from '../aws/event-frames.js';
+import type { DialectEvents, DialectStream } from '../dialect.js';
 import { anthropicUsage, stopReason } from './converse-usage.js';
-import { EventFrames, type EventFrame } from './event-frames.js';
+import { streamError } from './stream-error.js';
 
 const index = z.number().int().nonnegative();
 const call = z.object({ toolUseId: z.string(), name: z.string() });
@@ -31,14 +31,6 @@ const stopped = z.object({ contentBlockIndex: index });
 const ended = z.object({ stopReason: z.string() });
 const measured = z.object({ usage: z.unknown().optional() });
 
-/** The status of each exception. */
-const statusOf: ReadonlyMap<string, number> = new Map([
-  ['validationException', 400],
-  ['throttlingException', 429],
-  ['modelStreamErrorException', 424],
-  ['serviceUnavailableException', 503],
-]);
-
 /** One stream of a chat. */
 export class ConverseStream implements DialectStream {
   readonly #frames = new EventFrames();
@@ -53,7 +45,7 @@ export class ConverseStream implements DialectStream {
   push(chunk: Buffer): DialectEvents {
     const events: object[] = [];
     for (const frame of this.#frames.push(chunk)) {
-      const error = errorIn(frame);
+      const error = streamError(frame);
       if (error !== undefined) return { events, isDone: false, error };
       const read = this.#chat.read(this.#anthropicEvents(frame));
       events.push(...read.events);
@@ -67,8 +59,9 @@ export class ConverseStream implements DialectStream {
     return this.#reason === null ? { events: [], isDone: false } : this.#chat.read(this.#end({}));
   }
 
-  #anthropicEvents({ name, value }: EventFrame): readonly object[] {
-    switch (name) {
+  #anthropicEvents(frame: EventFrame): readonly object[] {
+    const value = jsonIn(frame);
+    switch (frame.name) {
       case 'contentBlockStart': {
         const { contentBlockIndex, start } = started.parse(value);
         const { toolUse } = start;
@@ -106,11 +99,4 @@ function deltasOf({ text, toolUse, reasoningContent }: z.infer<typeof changed>['
     ...(thinking === undefined ? [] : [{ type: 'thinking_delta', thinking }]),
     ...(signature === undefined ? [] : [{ type: 'signature_delta', signature }]),
   ];
-}
-
-/** Reads an exception, which ends the stream. */
-function errorIn({ kind, name, value }: EventFrame): UpstreamError | undefined {
-  if (kind === 'event') return undefined;
-  const message = textOf(recordOf(value)?.['message']) ?? name;
-  return { status: statusOf.get(name) ?? 500, message, type: name === '' ? null : name };
 }

@@ -5,10 +5,11 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { openaiAnswer } from '../anthropic/answer.js';
-import { recordOf, recordsOf, textOf } from '../anthropic/values.js';
-import type { Dialect, DialectEndpoint, UpstreamError } from '../dialect.js';
+import { recordsOf } from '../anthropic/values.js';
+import type { Dialect, DialectEndpoint } from '../dialect.js';
 import { supportedParameters } from '../parameters.js';
 import { segmentOf, type ModelApi } from '../target.js';
+import { bedrockError } from './bedrock-error.js';
 import { anthropicBlock } from './converse-blocks.js';
 import { converseRequest } from './converse-request.js';
 import { ConverseStream } from './converse-stream.js';
@@ -40,15 +41,8 @@ const chat: DialectEndpoint = {
 
 const dialect: Dialect = {
   endpoints: new Map([['chat/completions', chat]]),
-  error: (_status, body) => errorIn(body),
+  error: bedrockError,
 };
-
-/** Bedrock writes `message`, AWS's gateway in front of it `Message`. */
-function errorIn(body: unknown): UpstreamError | undefined {
-  const { message, Message } = recordOf(body) ?? {};
-  const text = textOf(message) ?? textOf(Message);
-  return text === undefined ? undefined : { message: text };
-}
 
 const supported = supportedParameters('bedrock_converse', 'chat/completions');
 const none: ReadonlySet<string> = new Set();

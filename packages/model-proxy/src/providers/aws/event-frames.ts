@@ -11,9 +11,12 @@ export interface EventFrame {
   readonly kind: string;
   /** Such as `contentBlockDelta` or `throttlingException`. */
   readonly name: string;
-  /** The parsed JSON. */
-  readonly value: unknown;
+  /** The payload. */
+  readonly body: Buffer;
 }
+
+/** Parses the payload of a message. @throws {Error} if it is not JSON. */
+export const jsonIn = ({ body }: EventFrame): unknown => JSON.parse(body.toString());
 
 /** Length of the whole message, length of its headers, checksum of both, checksum of the message. */
 const MIN_BYTES = 16;
@@ -68,6 +71,6 @@ function frameOf(bytes: Buffer): EventFrame {
   return {
     kind,
     name: text(kind === 'event' ? ':event-type' : ':exception-type'),
-    value: JSON.parse(Buffer.from(body).toString()) as unknown,
+    body: Buffer.from(body),
   };
 }

@@ -1,0 +1,47 @@
+/**
+ * Translates the streams of InvokeModel. Each event has an event of the model's own API, as base64.
+ * @see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModelWithResponseStream.html
+ */
+import { z } from 'zod';
+import { EventFrames, jsonIn } from '../aws/event-frames.js';
+import type { DialectEvents, DialectStream } from '../dialect.js';
+import { streamError } from './stream-error.js';
+
+const chunked = z.object({ bytes: z.base64() });
+
+/** Reads the parsed events of a model's own API. */
+interface ValueReader {
+  /** @throws {Error} if an event is not what the model's API has. */
+  read(values: readonly unknown[]): DialectEvents;
+  /** Reads the end of the stream. */
+  finish(): DialectEvents;
+}
+
+/** One stream. */
+export class InvokeStream implements DialectStream {
+  readonly #frames = new EventFrames();
+  readonly #reader: ValueReader;
+
+  constructor(reader: ValueReader) {
+    this.#reader = reader;
+  }
+
+  push(chunk: Buffer): DialectEvents {
+    const events: object[] = [];
+    for (const frame of this.#frames.push(chunk)) {
+      const error = streamError(frame);
+      if (error !== undefined) return { events, isDone: false, error };
+      // Bedrock may add events with other names.
+      if (frame.name !== 'chunk') continue;
+      const { bytes } = chunked.parse(jsonIn(frame));
+      const read = this.#reader.read([JSON.parse(Buffer.from(bytes, 'base64').toString())]);
+      events.push(...read.events);
+      if (read.isDone || read.error !== undefined) return { ...read, events };
+    }
+    return { events, isDone: false };
+  }
+
+  finish(): DialectEvents {
+    return this.#reader.finish();
+  }
+}

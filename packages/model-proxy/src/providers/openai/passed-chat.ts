@@ -1,0 +1,37 @@
+/** Passes chats in OpenAI's form that come inside of another coding, such as AWS's event streams. */
+import { recordOf, recordsOf } from '../anthropic/values.js';
+import type { DialectAnswer, DialectEvents } from '../dialect.js';
+import { openaiErrorIn } from './errors.js';
+
+/** Returns an answer unchanged. @throws {Error} if it has no choices. */
+export function passedAnswer(value: unknown): DialectAnswer {
+  const answer = recordOf(value) ?? {};
+  const error = openaiErrorIn(answer);
+  if (error !== undefined) return { error };
+  if (!Array.isArray(answer['choices'])) throw new Error('the answer has no choices');
+  return { value: answer };
+}
+
+/** Passes the events of one stream. The stream is complete if an event had a reason for the end. */
+export class PassedChunks {
+  #hasReason = false;
+
+  /** @param values parsed events. @throws {Error} if an event is not an object. */
+  read(values: readonly unknown[]): DialectEvents {
+    const events: object[] = [];
+    for (const value of values) {
+      const event = recordOf(value);
+      if (event === undefined) throw new Error('an event that is not an object');
+      const error = openaiErrorIn(event);
+      if (error !== undefined) return { events, isDone: false, error };
+      if (recordsOf(event['choices']).some(({ finish_reason: reason }) => typeof reason === 'string'))
+        this.#hasReason = true;
+      events.push(event);
+    }
+    return { events, isDone: false };
+  }
+
+  finish(): DialectEvents {
+    return { events: [], isDone: this.#hasReason };
+  }
+}
