@@ -6,7 +6,7 @@ const project = (name) => ({
   displayName: name,
   rootDir: `packages/${name}`,
   testMatch: ['<rootDir>/src/**/*.test.{ts,tsx}', '<rootDir>/test/**/*.test.ts'],
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/../../scripts/jest-environment.js',
   extensionsToTreatAsEsm: ['.ts', '.tsx'],
   transform: {
     '^.+\\.tsx?$': [
