@@ -6,6 +6,7 @@ import { Shell } from '../ui/frame/shell.js';
 import { Badge, ErrorState, Loading, messageOf, Notice } from '../ui/states.js';
 import { LoginDialog, PasswordDialog } from './login-dialog.js';
 import { pages } from './pages.js';
+import { keepSessionAlive } from './redfish/activity.js';
 import { isLive, runEventStream } from './redfish/event-stream.js';
 import { forgetMachines, startMachines } from './redfish/machines.js';
 import { isUsable, loginState, logOut, startSession } from './redfish/session.js';
@@ -24,12 +25,11 @@ export function App() {
   useEffect(() => {
     if (!isUsable.value) return;
     const until = new AbortController();
-    const stop = startMachines();
+    const stops = [startMachines(), keepSessionAlive(), forgetMachines];
     void runEventStream(until.signal);
     return () => {
       until.abort();
-      stop();
-      forgetMachines();
+      for (const stop of stops) stop();
     };
   }, [isUsable.value]);
 
@@ -48,7 +48,7 @@ export function App() {
           notices={state.kind === 'open' ? <Notice kind="warn">{texts.open}</Notice> : null}
         />
       ) : null}
-      {state.kind === 'loggedOut' ? <LoginDialog isExpired={state.isExpired} /> : null}
+      {state.kind === 'loggedOut' ? <LoginDialog expired={state.expired} /> : null}
       {state.kind === 'passwordChange' ? <PasswordDialog user={state.user} account={state.account} /> : null}
     </>
   );

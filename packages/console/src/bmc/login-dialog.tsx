@@ -8,14 +8,15 @@ import { changePassword, logIn } from './redfish/session.js';
 import { RedfishFailure } from './redfish/wire.js';
 import { consoleTexts as texts } from './texts/en/console.js';
 
-/** Asks for user and password. `isExpired`: over a page that continues afterwards. */
-export function LoginDialog({ isExpired }: { readonly isExpired: boolean }) {
-  const user = useSignal('');
+/** Asks for user and password. `expired`: over the page of a user, which continues afterwards. */
+export function LoginDialog({ expired }: { readonly expired: { readonly user: string | null } | null }) {
+  const known = expired?.user ?? '';
+  const user = useSignal(known);
   const password = useSignal('');
   const form = useSubmit(() => logIn(user.value, password.value));
   return (
-    <Dialog title={isExpired ? texts.logInAgain : texts.logIn}>
-      {isExpired ? <p>{texts.keptHint}</p> : null}
+    <Dialog title={expired === null ? texts.logIn : texts.logInAgain}>
+      {expired === null ? null : <p>{texts.keptHint}</p>}
       <form onSubmit={form.submit}>
         <TextField
           label={texts.user}
@@ -26,9 +27,10 @@ export function LoginDialog({ isExpired }: { readonly isExpired: boolean }) {
           autocomplete="username"
           autocapitalize="off"
           spellcheck={false}
-          autofocus
+          autofocus={known === ''}
           isRequired
         />
+        {known === '' || known === user.value ? null : <p class="fault">{texts.otherUser(known)}</p>}
         <TextField
           label={texts.password}
           type="password"
@@ -37,6 +39,7 @@ export function LoginDialog({ isExpired }: { readonly isExpired: boolean }) {
             password.value = value;
           }}
           autocomplete="current-password"
+          autofocus={known !== ''}
         />
         {form.error.value === null ? null : <ErrorState message={form.error.value} />}
         <div class="actions">

@@ -37,6 +37,12 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
         event.preventDefault();
         onClose?.();
       }}
+      onClose={() => {
+        // Browsers close a dialog at the second Escape, whatever the first one did.
+        if (element.current?.isConnected !== true) return;
+        if (onClose === undefined) element.current.showModal();
+        else onClose();
+      }}
     >
       <header class="row">
         <h2 id={id} class="grow">

@@ -16,14 +16,19 @@ interface Session {
   readonly user: string;
 }
 
+/** The log-in that has expired. `user` null: the service had no password file before. */
+interface Expired {
+  readonly user: string | null;
+}
+
 /** The state of the log-in. */
 type LoginState =
   | { readonly kind: 'starting' }
   /** The service has no password file: everyone may do everything. */
   | { readonly kind: 'open' }
   | { readonly kind: 'loggedIn'; readonly user: string }
-  /** `isExpired`: the page stays as it is behind the log-in dialog. */
-  | { readonly kind: 'loggedOut'; readonly isExpired: boolean }
+  /** `expired`: the page of this user stays as it is behind the log-in dialog; null: there is no page yet. */
+  | { readonly kind: 'loggedOut'; readonly expired: Expired | null }
   /** The account must change its password first. */
   | { readonly kind: 'passwordChange'; readonly user: string; readonly account: string };
 
@@ -33,7 +38,7 @@ export const loginState = signal<LoginState>({ kind: 'starting' });
 /** Whether pages can send requests, or could before the session expired. */
 export const isUsable = computed(() => {
   const { value } = loginState;
-  return value.kind === 'open' || value.kind === 'loggedIn' || (value.kind === 'loggedOut' && value.isExpired);
+  return value.kind === 'open' || value.kind === 'loggedIn' || (value.kind === 'loggedOut' && value.expired !== null);
 });
 
 const privileges = signal<ReadonlySet<string>>(new Set());
@@ -49,13 +54,10 @@ const SESSIONS = '/redfish/v1/SessionService/Sessions';
 const TAB_ANSWER_MS = 200;
 
 let session: Session | null = null;
+/** The user whose input and data the page contains; null: none, or the service needs no log-in. */
+let pageUser: string | null = null;
 /** Requests that wait for a new log-in. */
-interface Waiting {
-  readonly resume: () => void;
-  readonly reject: (reason: unknown) => void;
-}
-
-let waiting: Waiting[] = [];
+let waiting: (() => void)[] = [];
 const tabs = new BroadcastChannel('rackless.session');
 
 /** Returns the token for requests; null: none is needed, or nobody has logged in. */
@@ -72,7 +74,7 @@ export async function startSession(): Promise<void> {
   const found = takeStored() ?? (await askTabs());
   tabs.addEventListener('message', answerTabs);
   if (found === null) {
-    loginState.value = (await isOpen()) ? { kind: 'open' } : { kind: 'loggedOut', isExpired: false };
+    loginState.value = (await isOpen()) ? { kind: 'open' } : { kind: 'loggedOut', expired: null };
     return;
   }
   try {
@@ -80,12 +82,13 @@ export async function startSession(): Promise<void> {
   } catch (error) {
     if (!(error instanceof RedfishFailure) || error.status !== 401) throw error;
     session = null;
-    loginState.value = { kind: 'loggedOut', isExpired: false };
+    loginState.value = { kind: 'loggedOut', expired: null };
   }
 }
 
 /**
- * Logs in, and repeats the requests that wait for a log-in.
+ * Logs in, and repeats the requests that wait for a log-in. If the session of another user has expired, the page
+ * loads again, so that nothing of this user remains.
  * @throws {RedfishFailure} 401 if the user or the password is wrong.
  */
 export async function logIn(user: string, password: string): Promise<void> {
@@ -99,7 +102,10 @@ export async function logIn(user: string, password: string): Promise<void> {
   const uri = location === null ? body['@odata.id'] : new URL(location, window.location.origin).pathname;
   const next = { token: headers.get('X-Auth-Token') ?? '', uri, user };
   const change = body['@Message.ExtendedInfo']?.find(({ MessageId }) => MessageId.endsWith('.PasswordChangeRequired'));
-  if (change === undefined) await begin(next);
+  if (change === undefined && pageUser !== null && pageUser !== user) {
+    session = next;
+    loadAgain();
+  } else if (change === undefined) await begin(next);
   else {
     session = next;
     const account = change.MessageArgs?.[0] ?? `/redfish/v1/AccountService/Accounts/${encodeURIComponent(user)}`;
@@ -113,32 +119,30 @@ export async function changePassword(user: string, account: string, password: st
   await logIn(user, password);
 }
 
-/** Logs out, here and in the other tabs. */
+/** Logs out, here and in the other tabs. The page loads again, so that nothing of the user remains. */
 export async function logOut(): Promise<void> {
   const last = session;
+  session = null;
+  loginState.value = { kind: 'starting' };
   tabs.postMessage({ kind: 'loggedOut' });
-  end();
-  if (last === null) return;
-  await exchange({ method: 'DELETE', path: last.uri, token: last.token }).catch(() => undefined);
+  if (last !== null) await exchange({ method: 'DELETE', path: last.uri, token: last.token }).catch(() => undefined);
+  loadAgain();
 }
 
 /**
  * Asks for a new log-in after a 401, and resolves when the user has logged in.
- * @throws {DOMException} AbortError if the user has logged out.
+ * @throws {DOMException} AbortError if the caller aborts.
  * @param refused the token that the service refused. If another request has got a new token meanwhile, this
  *   resolves at once.
  */
 export async function renewLogin(refused: string | null, signal?: AbortSignal): Promise<void> {
   if (session !== null && session.token !== refused) return;
-  if (session !== null) {
-    session = null;
-    loginState.value = { kind: 'loggedOut', isExpired: true };
-  } else if (loginState.value.kind === 'open') loginState.value = { kind: 'loggedOut', isExpired: true };
-  else if (loginState.value.kind === 'loggedOut' && !loginState.value.isExpired) {
-    throw new DOMException('logged out', 'AbortError');
-  }
+  const { value: before } = loginState;
+  session = null;
+  if (before.kind === 'loggedIn') loginState.value = { kind: 'loggedOut', expired: { user: before.user } };
+  if (before.kind === 'open') loginState.value = { kind: 'loggedOut', expired: { user: null } };
   await new Promise<void>((resume, reject) => {
-    waiting.push({ resume, reject });
+    waiting.push(resume);
     signal?.addEventListener('abort', () => reject(new DOMException('aborted', 'AbortError')), { once: true });
   });
 }
@@ -147,10 +151,11 @@ export async function renewLogin(refused: string | null, signal?: AbortSignal): 
 async function begin(next: Session): Promise<void> {
   session = next;
   privileges.value = await readPrivileges(next);
+  pageUser = next.user;
   loginState.value = { kind: 'loggedIn', user: next.user };
   const ready = waiting;
   waiting = [];
-  for (const { resume } of ready) resume();
+  for (const resume of ready) resume();
 }
 
 async function readPrivileges({ token, user }: Session): Promise<ReadonlySet<string>> {
@@ -205,14 +210,13 @@ function askTabs(): Promise<Session | null> {
 
 function answerTabs({ data }: MessageEvent<TabMessage>): void {
   if (data.kind === 'ask' && session !== null) tabs.postMessage({ kind: 'session', session });
-  if (data.kind === 'loggedOut' && session !== null) end();
+  if (data.kind !== 'loggedOut' || loginState.value.kind === 'starting') return;
+  session = null;
+  loginState.value = { kind: 'starting' };
+  loadAgain();
 }
 
-/** Ends the log-in in this tab. Requests that wait for a new log-in fail: the next user must not repeat them. */
-function end(): void {
-  session = null;
-  loginState.value = { kind: 'loggedOut', isExpired: false };
-  const refused = waiting;
-  waiting = [];
-  for (const { reject } of refused) reject(new DOMException('logged out', 'AbortError'));
+/** Loads the page again, with the session of this tab if there is one. */
+function loadAgain(): void {
+  location.reload();
 }

@@ -1,0 +1,27 @@
+/** Keeps a session alive while its user types, clicks or scrolls, also if this sends no request. */
+import { exchange } from './wire.js';
+import { sessionUri, token } from './session.js';
+
+/** The session needs no use more often, in milliseconds. The smallest SessionTimeout is 30 s. */
+const PAUSE_MS = 10_000;
+const inputs = ['keydown', 'pointerdown', 'wheel'] as const;
+
+/**
+ * Uses the session after input of the user. The input at a screen or a serial console goes through a WebSocket,
+ * which does not renew the session. Returns a function that ends this.
+ */
+export function keepSessionAlive(): () => void {
+  let usedMs = Date.now();
+  const use = (): void => {
+    const path = sessionUri();
+    if (path === null || Date.now() - usedMs < PAUSE_MS) return;
+    usedMs = Date.now();
+    // After a failure, the next request of the page asks for a log-in.
+    exchange({ method: 'HEAD', path, token: token() }).catch(() => undefined);
+  };
+  // Before the screen and the terminal, which stop these events.
+  for (const input of inputs) addEventListener(input, use, { capture: true, passive: true });
+  return () => {
+    for (const input of inputs) removeEventListener(input, use, { capture: true });
+  };
+}

@@ -1,0 +1,102 @@
+/** The session of the web console in Chromium: what keeps it alive, and what its end loses. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { logIn, machineRow as row, startBmc, USERS, type Bmc } from './harness/bmc.js';
+import { browserFixture } from './harness/browser.js';
+
+const SESSIONS = '/redfish/v1/SessionService/Sessions';
+
+const { open } = browserFixture();
+let bmc: Bmc;
+beforeAll(async () => {
+  bmc = await startBmc({ users: true });
+});
+afterAll(() => bmc.stop());
+
+const endSessions = async (): Promise<void> => {
+  const { Members } = (await (await bmc.ask('GET', SESSIONS)).json()) as {
+    readonly Members: readonly { readonly '@odata.id': string }[]; // a collection
+  };
+  for (const member of Members) await bmc.ask('DELETE', member['@odata.id']);
+};
+const overview = async (page: Page): Promise<void> => {
+  await row(page, 'node-1').getByRole('link').click();
+  await page.getByText('Serial number').waitFor();
+};
+
+it('keeps the session alive while the user types or clicks, also without requests of the page', async () => {
+  const { page, faults } = await open('about:blank');
+  await page.clock.install();
+  await page.goto(`${bmc.address}/ui/`);
+  await logIn(page, 'olga');
+  await row(page, 'node-1').getByRole('link').click();
+  await page.getByRole('link', { name: 'Serial', exact: true }).click();
+  await page.getByText('The keyboard is free').waitFor();
+  const used = (): Promise<unknown> =>
+    page.waitForRequest((request) => request.method() === 'HEAD' && request.url().includes(`${SESSIONS}/`));
+  for (const input of [() => page.keyboard.press('a'), () => page.locator('.serial-screen').click()]) {
+    await page.clock.fastForward(11_000);
+    await Promise.all([used(), input()]);
+  }
+  expect(faults).toEqual([]);
+  await page.context().close();
+});
+
+it('asks the same user again, whatever keys the user presses in the dialog', async () => {
+  const { page } = await open(`${bmc.address}/ui/`);
+  await logIn(page, 'admin');
+  await overview(page);
+  await page.getByLabel('Asset tag').fill('typed before the end');
+  await endSessions();
+  await page.getByRole('button', { name: 'Save' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+  await dialog.waitFor();
+  for (let count = 0; count < 3; count += 1) await page.keyboard.press('Escape');
+  expect(await dialog.getByLabel('User').inputValue()).toBe('admin');
+  await dialog.getByLabel('Password').fill(USERS.admin);
+  await page.keyboard.press('Enter');
+  await dialog.waitFor({ state: 'detached' });
+  // The request that failed is repeated.
+  await page.getByRole('button', { name: 'Save', disabled: true }).waitFor();
+  const answer = await bmc.ask('GET', `/redfish/v1/Systems/${page.url().split('/').at(-1) ?? ''}`);
+  expect(await answer.json()).toMatchObject({ AssetTag: 'typed before the end' });
+  await page.context().close();
+});
+
+it('leaves nothing of a user to another user who logs in instead', async () => {
+  const { page, faults } = await open(`${bmc.address}/ui/`);
+  await logIn(page, 'admin');
+  await overview(page);
+  await page.getByLabel('Asset tag').fill('of the administrator');
+  await endSessions();
+  await page.getByRole('button', { name: 'Save' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+  await dialog.getByLabel('User').fill('olga');
+  await dialog.getByText('The input of admin is lost').waitFor();
+  await dialog.getByLabel('Password').fill(USERS.olga);
+  await dialog.getByRole('button', { name: 'Log in' }).click();
+  await page.getByText('olga', { exact: true }).waitFor();
+  await page.getByText('Serial number').waitFor();
+  expect(await page.getByLabel('Asset tag').inputValue()).not.toBe('of the administrator');
+  expect(await page.getByText('curl -X PATCH').count()).toBe(0);
+  const machine = page.url().split('/').at(-1) ?? '';
+  expect(await (await bmc.ask('GET', `/redfish/v1/Systems/${machine}`)).json()).not.toMatchObject({
+    AssetTag: 'of the administrator',
+  });
+  expect(faults).toEqual([]);
+  await page.context().close();
+});
+
+it('shows the last command to nobody after a log-out', async () => {
+  const { page } = await open(`${bmc.address}/ui/`);
+  await logIn(page, 'admin');
+  await overview(page);
+  await page.getByLabel('Asset tag').fill(`rack ${Date.now()}`);
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('curl -X PATCH').waitFor();
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await logIn(page, 'olga');
+  await page.getByText('Serial number').waitFor();
+  expect(await page.getByText('curl -X PATCH').count()).toBe(0);
+  await page.context().close();
+});
