@@ -88,7 +88,7 @@ async function start({
 }: Partial<WebSocketLimits> & { readonly open?: boolean } = {}): Promise<void> {
   const file = join(folder, 'users');
   writeFileSync(file, '');
-  for (const user of ['admin', 'rick'])
+  for (const user of ['admin', 'olga', 'rick'])
     execFileSync('htpasswd', ['-bB', '-C', '4', file, user, PASSWORD], { stdio: 'pipe' });
   const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
   access = openAccess({
@@ -314,6 +314,17 @@ describe('the limits', () => {
     await start({ connections: 1 });
     await once(open('one', [], { headers }), 'open');
     expect(await rejection(open('two', ['rackless'], { headers }))).toBe(429);
+  });
+
+  it('allow a number of WebSockets of an account, so that others can open some', async () => {
+    await start({ connectionsOfAccount: 1 });
+    await once(open('one', [], { headers: basic('admin') }), 'open');
+    expect(await rejection(open('two', [], { headers: basic('admin') }))).toBe(429);
+    expect(await end(open('two', ['rackless'], { headers: basic('admin') }))).toEqual([
+      4429,
+      'The account has 1 open WebSockets. Close one of them.',
+    ]);
+    await once(open('two', [], { headers: basic('olga') }), 'open');
   });
 
   it('close a client that sends a message above the limit', async () => {

@@ -4,6 +4,8 @@
 export interface WebSocketLimits {
   /** Open connections of the service. */
   readonly connections: number;
+  /** Open connections of an account, so that one account cannot use all of them. */
+  readonly connectionsOfAccount: number;
   /** Bytes of one message of a client. */
   readonly messageBytes: number;
   /** Unsent bytes above which `send` returns false. */
@@ -25,6 +27,7 @@ export interface WebSocketLimits {
 /** The limits of the service. */
 export const webSocketLimits: WebSocketLimits = {
   connections: 256,
+  connectionsOfAccount: 64,
   messageBytes: 256 * 1024,
   busyBytes: 1024 * 1024,
   queuedBytes: 16 * 1024 * 1024,

@@ -61,6 +61,7 @@ interface Target extends Pick<OpenedWebSocket, 'accept'> {
 interface Entry {
   readonly socket: OpenWebSocket;
   readonly key: string;
+  readonly user: string | null;
   /** Ends the WebSocket if the client may no longer use it. */
   readonly check: () => void;
 }
@@ -98,7 +99,7 @@ export class WebSockets {
     let opened: Target;
     try {
       opened = await find();
-      const full = this.#fullError(route, opened);
+      const full = this.#fullError(route, opened, exchange.identity.user);
       if (full !== undefined) throw full;
     } catch (error) {
       const knowsCodes = offeredSubprotocols(exchange.request).includes(subprotocol);
@@ -119,14 +120,24 @@ export class WebSockets {
   }
 
   /** Returns the error if there is no place for another WebSocket. */
-  #fullError({ route, maxPerMachine }: WebSocketRoute, { machine }: Target): RedfishError | undefined {
+  #fullError(
+    { route, maxPerMachine }: WebSocketRoute,
+    { machine }: Target,
+    user: string | null,
+  ): RedfishError | undefined {
     if (machine === null) return undefined;
     const key = keyOf(route, machine);
-    const ofMachine = [...this.#open].filter((entry) => entry.key === key).length;
-    if (!this.#isFull() && ofMachine < maxPerMachine) return undefined;
+    const open = [...this.#open];
+    const ofMachine = open.filter((entry) => entry.key === key).length;
+    const ofAccount = user === null ? 0 : open.filter((entry) => entry.user === user).length;
     const detail = this.#isFull()
-      ? `The service has ${this.#open.size} open WebSockets. Close one of them.`
-      : `The machine has ${ofMachine} open WebSockets of this kind. Close one of them.`;
+      ? `The service has ${open.length} open WebSockets. Close one of them.`
+      : ofMachine >= maxPerMachine
+        ? `The machine has ${ofMachine} open WebSockets of this kind. Close one of them.`
+        : ofAccount >= this.#limits.connectionsOfAccount
+          ? `The account has ${ofAccount} open WebSockets. Close one of them.`
+          : undefined;
+    if (detail === undefined) return undefined;
     return new RedfishError(429, [withDetail(message('SessionLimitExceeded'), detail)]);
   }
 
@@ -142,7 +153,7 @@ export class WebSockets {
   ): void {
     const { request } = exchange;
     // Other handshakes may have taken the last place.
-    const full = this.#fullError(route, opened);
+    const full = this.#fullError(route, opened, exchange.identity.user);
     const { machine, accept } = full === undefined ? opened : refusal(full);
     response.detachSocket(request.socket);
     this.#requestId = requestId;
@@ -174,6 +185,7 @@ export class WebSockets {
     const entry: Entry = {
       socket,
       key: keyOf(route, machine),
+      user: identity.user,
       check: () => {
         const now = currentIdentity();
         if (now === undefined) {
