@@ -61,6 +61,9 @@ const CODINGS = [
   ['gzip', '.gz'],
 ] as const;
 
+/** A name with a hash of the content. Licenses have none. */
+const HASHED = /-[A-Z0-9]{8}\.[a-z]+$/;
+
 const assets = join(import.meta.dirname, '../../dist/assets');
 
 /**
@@ -87,8 +90,7 @@ export function openConsole(name: ConsoleName): ConsoleFiles {
     if (body === undefined || tag === undefined) return null;
     const headers = {
       'Content-Type': type,
-      // The name of an asset contains a hash of its content.
-      'Cache-Control': isAsset ? 'public, max-age=31536000, immutable' : 'no-cache',
+      'Cache-Control': isAsset && HASHED.test(file) ? 'public, max-age=31536000, immutable' : 'no-cache',
       Vary: 'Accept-Encoding',
       ETag: tag,
       ...SECURITY,
