@@ -21,6 +21,11 @@ describe('the keys of a text', () => {
     ['gb', '"#€', 'ShiftLeft+Digit2 Backslash AltRight+Digit4'],
     ['de', 'zy@^', 'KeyY KeyZ AltRight+KeyQ Backquote Space'],
     ['fr', 'a1.', 'KeyQ ShiftLeft+Digit1 ShiftLeft+Comma'],
+    ['es', 'ñ@^', 'Semicolon AltRight+Digit2 ShiftLeft+BracketLeft Space'],
+    ['ch', 'zè~', 'KeyY ShiftLeft+BracketLeft AltRight+Equal Space'],
+    ['no', '\\', 'Equal'],
+    ['se', '$|', 'AltRight+Digit4 AltRight+IntlBackslash'],
+    ['tr', 'ıi<', 'KeyI Quote IntlBackslash'],
   ] as const)('follow the layout %s', (layout, text, expected) => {
     expect(codes(text, layout)).toBe(expected);
   });

@@ -3,60 +3,12 @@
  * layout of the guest decides what a key means.
  */
 import { keys, type Key } from './keys.js';
+import { layoutData, layoutOf, places } from './layout-data.js';
 
-/** Keyboard layouts. */
-export const layoutNames = ['us', 'gb', 'de', 'fr'] as const;
 /** The name of a layout. */
-export type LayoutName = (typeof layoutNames)[number];
-
-/** The places of the keys with characters, row by row. The key beside the left Shift exists in Europe. */
-const places = [
-  'Backquote Digit1 Digit2 Digit3 Digit4 Digit5 Digit6 Digit7 Digit8 Digit9 Digit0 Minus Equal',
-  'KeyQ KeyW KeyE KeyR KeyT KeyY KeyU KeyI KeyO KeyP BracketLeft BracketRight Backslash',
-  'KeyA KeyS KeyD KeyF KeyG KeyH KeyJ KeyK KeyL Semicolon Quote',
-  'IntlBackslash KeyZ KeyX KeyC KeyV KeyB KeyN KeyM Comma Period Slash',
-]
-  .join(' ')
-  .split(' ');
-
-/** The characters of all places: alone, with Shift, and with AltGr. A space: none, or a dead key. */
-interface Layout {
-  readonly plain: string;
-  readonly shift: string;
-  readonly altGr?: Readonly<Record<string, string>>;
-  /** Dead keys, which write their character before a space. True: with Shift. */
-  readonly dead?: Readonly<Record<string, readonly [place: string, hasShift: boolean]>>;
-}
-
-const layouts: Readonly<Record<LayoutName, Layout>> = {
-  us: {
-    plain: "`1234567890-=qwertyuiop[]\\asdfghjkl;' zxcvbnm,./",
-    shift: '~!@#$%^&*()_+QWERTYUIOP{}|ASDFGHJKL:" ZXCVBNM<>?',
-  },
-  gb: {
-    plain: "`1234567890-=qwertyuiop[]#asdfghjkl;'\\zxcvbnm,./",
-    shift: '¬!"£$%^&*()_+QWERTYUIOP{}~ASDFGHJKL:@|ZXCVBNM<>?',
-    altGr: { '€': 'Digit4' },
-  },
-  de: {
-    plain: ' 1234567890ß qwertzuiopü+#asdfghjklöä<yxcvbnm,.-',
-    shift: `°!"§$%&/()=? QWERTZUIOPÜ*'ASDFGHJKLÖÄ>YXCVBNM;:_`,
-    altGr: {
-      ...{ '@': 'KeyQ', '€': 'KeyE', µ: 'KeyM', '²': 'Digit2', '³': 'Digit3', '{': 'Digit7', '[': 'Digit8' },
-      ...{ ']': 'Digit9', '}': 'Digit0', '\\': 'Minus', '~': 'BracketRight', '|': 'IntlBackslash' },
-    },
-    dead: { '^': ['Backquote', false], '´': ['Equal', false], '`': ['Equal', true] },
-  },
-  fr: {
-    plain: `²&é"'(-è_çà)=azertyuiop $*qsdfghjklmù<wxcvbn,;:!`,
-    shift: ' 1234567890°+AZERTYUIOP £µQSDFGHJKLM%>WXCVBN?./§',
-    altGr: {
-      ...{ '~': 'Digit2', '#': 'Digit3', '{': 'Digit4', '[': 'Digit5', '|': 'Digit6', '`': 'Digit7', '\\': 'Digit8' },
-      ...{ '^': 'Digit9', '@': 'Digit0', ']': 'Minus', '}': 'Equal', '€': 'KeyE' },
-    },
-    dead: { '¨': ['BracketLeft', true] },
-  },
-};
+export type LayoutName = keyof typeof layoutData;
+/** Keyboard layouts. */
+export const layoutNames = Object.keys(layoutData) as readonly LayoutName[]; // the keys of the literal
 
 /** Keys to press together, the last one after the others. */
 type Chord = readonly Key[];
@@ -72,28 +24,37 @@ export function chordsOf(
   const untypable = new Set<string>();
   const chords: (readonly Chord[])[] = [];
   for (const character of text.replaceAll(/\r\n?/g, '\n')) {
-    const found = chordsOfCharacter(character, layouts[name]);
+    const found = chordsOfCharacter(character, name);
     if (found === undefined) untypable.add(character);
     else chords.push(found);
   }
   return { chords, untypable: [...untypable] };
 }
 
-function chordsOfCharacter(character: string, { plain, shift, altGr, dead }: Layout): readonly Chord[] | undefined {
+function chordsOfCharacter(character: string, name: LayoutName): readonly Chord[] | undefined {
   if (character === '\n') return [[keys.Enter]];
   if (character === '\t') return [[keys.Tab]];
   if (character === ' ') return [[keys.Space]];
+  const { plain, shift, altGr = '', dead = '' } = layoutOf(name);
   const keysym = keysymOf(character);
   const alone = places[plain.indexOf(character)];
   if (alone !== undefined) return [[{ keysym, code: alone }]];
   const shifted = places[shift.indexOf(character)];
   if (shifted !== undefined) return [[keys.Shift, { keysym, code: shifted }]];
-  const third = altGr?.[character];
+  const third = keyOf(altGr, character);
   if (third !== undefined) return [[keys.AltGr, { keysym, code: third }]];
-  const deadKey = dead?.[character];
-  if (deadKey === undefined) return undefined;
-  const [code, hasShift] = deadKey;
-  return [hasShift ? [keys.Shift, { keysym, code }] : [{ keysym, code }], [keys.Space]];
+  const [code, modifier] = keyOf(dead, character)?.split('+').reverse() ?? [];
+  if (code === undefined) return undefined;
+  const key = { keysym, code };
+  return [modifier === 'Shift' || modifier === 'AltGr' ? [keys[modifier], key] : [key], [keys.Space]];
+}
+
+/** Returns the key of a character in a list such as `@KeyQ ~AltGr+BracketRight`. */
+function keyOf(list: string, character: string): string | undefined {
+  return list
+    .split(' ')
+    .find((item) => item.startsWith(character))
+    ?.slice(character.length);
 }
 
 /** Returns the keysym of a character: Latin-1 is its own code, others are in the range for Unicode. */

@@ -1,5 +1,5 @@
 /** The dialog that types a text into a machine. */
-import { useComputed, useSignal } from '@preact/signals';
+import { signal, useComputed, useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { Button } from '../../../../ui/button.js';
 import { Dialog } from '../../../../ui/dialog.js';
@@ -9,10 +9,12 @@ import { screenTexts as texts } from '../../../texts/en/screen.js';
 import { chordsOf, layoutNames, type LayoutName } from './layouts.js';
 import type { VncScreen } from './vnc-screen.js';
 
+/** The layout of the last paste. Most guests of a user have the same. */
+const layout = signal<LayoutName>('us');
+
 /** The dialog. Its end also ends the typing. */
 export function PasteDialog({ screen, onClose }: { readonly screen: VncScreen; readonly onClose: () => void }) {
   const text = useSignal('');
-  const layout = useSignal<LayoutName>('us');
   const typed = useSignal<number | null>(null);
   const ended = useMemo(() => new AbortController(), []);
   useEffect(() => () => ended.abort(), []);

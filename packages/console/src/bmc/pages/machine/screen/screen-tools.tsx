@@ -11,6 +11,11 @@ import { combinations, ctrlAltDelete } from './keys.js';
 import { PasteDialog } from './paste-dialog.js';
 import type { VncScreen } from './vnc-screen.js';
 
+/** The Keyboard Lock API, which TypeScript does not know. The end of full screen ends the lock. */
+interface NavigatorWithKeyboard extends Navigator {
+  readonly keyboard?: { readonly lock: () => Promise<void> };
+}
+
 interface ToolsProps {
   /** The machine's name. */
   readonly name: string;
@@ -31,6 +36,8 @@ export function ScreenTools({ name, screen, mayType, picture }: ToolsProps) {
     try {
       await picture.current?.requestFullscreen();
       screen.focus();
+      // Also sends Esc, Alt+Tab and the like to the machine. Only some browsers can, and only with HTTPS.
+      await (navigator as NavigatorWithKeyboard).keyboard?.lock();
     } catch {
       showToast('bad', texts.noFullScreen);
     }
