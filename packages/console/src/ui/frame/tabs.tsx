@@ -1,5 +1,5 @@
 /** Tabs that are links: each tab has an address, so that it can be bookmarked and reloaded. */
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { hrefOf } from './router.js';
 
 /** A tab. */
@@ -20,14 +20,31 @@ export function Tabs({
   readonly current: string;
 }) {
   const nav = useRef<HTMLElement>(null);
+  const [edges, setEdges] = useState('');
+  const look = (): void => {
+    if (nav.current === null) return;
+    const { scrollLeft, clientWidth, scrollWidth } = nav.current;
+    setEdges(`${scrollLeft > 1 ? ' at-left' : ''}${scrollLeft + clientWidth < scrollWidth - 1 ? ' at-right' : ''}`);
+  };
+  useEffect(() => {
+    if (nav.current === null) return;
+    const observer = new ResizeObserver(look);
+    observer.observe(nav.current);
+    return () => observer.disconnect();
+  }, []);
   useEffect(() => {
     // On a narrow window, the open tab may be outside the visible part.
     nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }, [current]);
   return (
-    <nav class="tabs" aria-label={label} ref={nav}>
+    <nav class={`tabs${edges}`} aria-label={label} ref={nav} onScroll={look}>
       {tabs.map((tab) => (
-        <a key={tab.path} href={hrefOf(tab.path)} aria-current={tab.path === current ? 'page' : undefined}>
+        <a
+          key={tab.path}
+          href={hrefOf(tab.path)}
+          aria-current={tab.path === current ? 'page' : undefined}
+          data-label={tab.label}
+        >
           {tab.label}
         </a>
       ))}

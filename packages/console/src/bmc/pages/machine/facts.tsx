@@ -2,8 +2,8 @@
 import type { ComponentChildren } from 'preact';
 import { machineTexts } from '../../texts/en/machine.js';
 
-/** A name and its value. Without a value, the list shows a dash. */
-type Fact = readonly [name: string, value: ComponentChildren];
+/** A name and its value. Without a value, the list shows a dash. A long value gets its own line. */
+type Fact = readonly [name: string, value: ComponentChildren, options?: { readonly isLong: boolean }];
 
 /** A card with a heading and facts. */
 export function FactCard({ title, facts }: { readonly title: string; readonly facts: readonly Fact[] }) {
@@ -19,8 +19,8 @@ export function FactCard({ title, facts }: { readonly title: string; readonly fa
 export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
   return (
     <dl class="facts">
-      {facts.map(([name, value]) => (
-        <div key={name}>
+      {facts.map(([name, value, options]) => (
+        <div key={name} class={options?.isLong === true ? 'long' : undefined}>
           <dt>{name}</dt>
           <dd>{value === null || value === undefined || value === '' ? machineTexts.none : value}</dd>
         </div>

@@ -29,7 +29,7 @@ import {
 } from './filter.js';
 import { Toolbar } from './toolbar.js';
 
-const ROW_HEIGHT = 38;
+const ROW_HEIGHT = 34;
 
 /** The page. */
 export default function MachinesPage() {

@@ -93,7 +93,7 @@ function columnsOf(onEnd: (session: Session) => void): readonly Column<Session>[
     },
     { id: 'address', title: columns.address, render: addressOf, compare: byText(addressOf) },
     {
-      ...{ id: 'type', title: columns.type },
+      ...{ id: 'type', title: columns.type, class: 'wide' },
       render: ({ SessionType }) => texts.types[SessionType] ?? SessionType,
       compare: byText(({ SessionType }) => SessionType),
     },

@@ -112,12 +112,12 @@ function columnsOf(
       compare: byText(destinationOf),
     },
     {
-      ...{ id: 'context', title: columns.context },
+      ...{ id: 'context', title: columns.context, class: 'wide' },
       render: ({ Context }) => Context ?? '',
       compare: byText(({ Context }) => Context),
     },
     {
-      ...{ id: 'format', title: columns.format },
+      ...{ id: 'format', title: columns.format, class: 'wide' },
       render: ({ EventFormatType: format = 'Event' }) => texts.formats[format] ?? format,
     },
     { id: 'state', title: columns.state, render: (subscription) => <State subscription={subscription} /> },

@@ -101,7 +101,7 @@ function columnsOf(onCancel: (task: Task) => void, onForget: (task: Task) => voi
         ) : null,
     },
     {
-      ...{ id: 'begun', title: columns.begun },
+      ...{ id: 'begun', title: columns.begun, class: 'wide' },
       render: ({ StartTime }) => <time dateTime={StartTime}>{formatTime(StartTime)}</time>,
       compare: byText(({ StartTime }) => StartTime),
     },

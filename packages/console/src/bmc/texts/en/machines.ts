@@ -29,7 +29,7 @@ export const machinesTexts = {
   },
   filters: {
     toolbar: 'Search and filters',
-    searchHint: 'Search: name, UUID, host',
+    searchHint: 'Name, UUID, host',
     open: (active: number) => (active === 0 ? 'Filters' : `Filters (${active})`),
     clear: 'Clear the filters',
     columns: 'Columns',

@@ -14,7 +14,7 @@ export default function MediaTab({ machine }: TabProps) {
   if (body === null) return <Loading />;
   if (body.Members.length === 0) return <EmptyState title={mediaTexts.none}>{mediaTexts.noneHint}</EmptyState>;
   return (
-    <div class="stack">
+    <div class="tab-grid">
       {body.Members.map((drive) => (
         <DriveCard key={drive.Id} drive={drive} onChange={reload} />
       ))}

@@ -51,20 +51,22 @@ export function UrlForm({ drive, onChange }: DriveProps) {
       }}
     >
       <TextField label={mediaTexts.url} hint={mediaTexts.urlHint} type="url" value={url} onValue={setUrl} isRequired />
-      <SelectField
-        label={mediaTexts.method}
-        value={method}
-        onValue={setMethod}
-        options={methods.map((each) => [each, mediaTexts.methods[each] ?? each] as const)}
-      />
-      <TextField label={mediaTexts.user} value={user} onValue={setUser} autocomplete="off" />
-      <TextField
-        label={mediaTexts.password}
-        type="password"
-        value={password}
-        onValue={setPassword}
-        autocomplete="new-password"
-      />
+      <div class="form-grid">
+        <SelectField
+          label={mediaTexts.method}
+          value={method}
+          onValue={setMethod}
+          options={methods.map((each) => [each, mediaTexts.methods[each] ?? each] as const)}
+        />
+        <TextField label={mediaTexts.user} value={user} onValue={setUser} autocomplete="off" />
+        <TextField
+          label={mediaTexts.password}
+          type="password"
+          value={password}
+          onValue={setPassword}
+          autocomplete="new-password"
+        />
+      </div>
       <Checkbox label={mediaTexts.verify} isChecked={isVerified} onChange={setVerified} />
       <Checkbox label={mediaTexts.protect} isChecked={isProtected} onChange={setProtected} />
       {progress === null ? null : <Progress label={mediaTexts.inserting(url)} value={progress.value} />}

@@ -38,26 +38,28 @@ export default function OverviewTab({ machine }: TabProps) {
       {(body) => (
         <div class="stack">
           <Conditions all={body.Status?.Conditions ?? []} />
-          <FactCard
-            title={texts.hardware}
-            facts={[
-              [columns.boot, bootText(machine.Boot)],
-              [texts.processors, machine.ProcessorSummary?.Count],
-              [texts.processorModel, body.ProcessorSummary?.Model],
-              [texts.memory, typeof memory === 'number' ? gib(memory) : null],
-              [texts.firmwareVersion, body.BiosVersion],
-            ]}
-          />
-          <FactCard
-            title={texts.identity}
-            facts={[
-              [texts.vendor, body.Manufacturer],
-              [texts.model, body.Model],
-              [texts.machineType, body.SubModel],
-              [texts.serial, body.SerialNumber],
-              [texts.uuid, body.UUID],
-            ]}
-          />
+          <div class="tab-grid">
+            <FactCard
+              title={texts.hardware}
+              facts={[
+                [columns.boot, bootText(machine.Boot)],
+                [texts.processors, machine.ProcessorSummary?.Count],
+                [texts.processorModel, body.ProcessorSummary?.Model],
+                [texts.memory, typeof memory === 'number' ? gib(memory) : null],
+                [texts.firmwareVersion, body.BiosVersion],
+              ]}
+            />
+            <FactCard
+              title={texts.identity}
+              facts={[
+                [texts.vendor, body.Manufacturer],
+                [texts.model, body.Model],
+                [texts.machineType, body.SubModel],
+                [texts.serial, body.SerialNumber],
+                [texts.uuid, <code>{body.UUID}</code>, { isLong: true }],
+              ]}
+            />
+          </div>
           <SettingsForm resource={resource} body={body} />
         </div>
       )}
