@@ -62,10 +62,22 @@ const PAGE_SIZE = 200;
 const READS_AT_ONCE = 4;
 /** If more machines changed, reading the list is cheaper than reading each of them. */
 const MANY_CHANGES = 60;
+/** An action has several events. The machine is read once for the events of this time, in milliseconds. */
+const COLLECT_MS = 200;
+/** Pause after a reading of the list, in times of its duration: in a storm of events, the service has other work. */
+const PAUSE_FACTOR = 4;
+/** No request takes longer than this time, in milliseconds. */
+const KEPT_MS = 60_000;
 /** Changes of this time are one update of the store, in milliseconds. */
 const UPDATE_MS = 50;
 
 const changed = new Set<string>();
+/** Power states of events. Answers to earlier requests do not have them yet. */
+const powered = new Map<string, { readonly state: 'On' | 'Off'; readonly atMs: number }>();
+let pumpTimer: ReturnType<typeof setTimeout> | null = null;
+let listTimer: ReturnType<typeof setTimeout> | null = null;
+/** The list may be read again at this time because of events. */
+let listMs = 0;
 const updates = new Map<string, Machine | null>();
 let updateTimer: ReturnType<typeof setTimeout> | null = null;
 let running = 0;
@@ -87,8 +99,11 @@ export function startMachines(): () => void {
 
 /** Empties the store, so that the next user does not see machines of the last one. */
 export function forgetMachines(): void {
+  if (listTimer !== null) clearTimeout(listTimer);
+  listTimer = null;
   changed.clear();
   updates.clear();
+  powered.clear();
   machines.value = new Map();
   machinesState.value = { isComplete: false, error: null };
 }
@@ -117,13 +132,17 @@ export function readMachineAgain(id: string): void {
 async function readAll(): Promise<void> {
   changed.clear();
   const seen = new Set<string>();
+  const beginMs = Date.now();
+  for (const [id, { atMs }] of powered) if (atMs < beginMs - KEPT_MS) powered.delete(id);
+  let askedMs = beginMs;
   try {
     for await (const page of members<Machine>(SYSTEMS, { select: PROPERTIES, pageSize: PAGE_SIZE })) {
       for (const machine of page) {
         seen.add(machine.Id);
-        update(machine.Id, machine);
+        accept(machine, askedMs);
       }
       flush();
+      askedMs = Date.now();
     }
     for (const id of machines.value.keys()) if (!seen.has(id) && !changed.has(id)) update(id, null);
     flush();
@@ -131,6 +150,7 @@ async function readAll(): Promise<void> {
   } catch (error) {
     machinesState.value = { ...machinesState.value, error: error instanceof Error ? error.message : String(error) };
   }
+  listMs = Date.now() + PAUSE_FACTOR * (Date.now() - beginMs);
 }
 
 /** Applies an event: the power state at once, everything else by reading the machine again. */
@@ -146,17 +166,34 @@ function apply({ MessageId, OriginOfCondition }: RedfishEvent): void {
       update(id, null);
       return;
     }
-    if (known && name === 'ResourcePoweredOn') update(id, { ...known, PowerState: 'On' });
-    if (known && name === 'ResourcePoweredOff') update(id, { ...known, PowerState: 'Off' });
+    const state = name === 'ResourcePoweredOn' ? 'On' : name === 'ResourcePoweredOff' ? 'Off' : null;
+    if (state !== null) powered.set(id, { state, atMs: Date.now() });
+    if (known && state !== null) update(id, { ...known, PowerState: state });
   }
   // A chassis that is not a machine's is a host. All its machines may have changed.
-  if (kind === 'Chassis' && known === undefined) void readMachines();
-  else if (kind === 'Systems' || known) readMachineAgain(id);
+  if (kind === 'Chassis' && known === undefined) readListSoon();
+  else if (kind === 'Systems' || known) {
+    changed.add(id);
+    pumpTimer ??= setTimeout(pump, COLLECT_MS);
+  }
+}
+
+/** Reads the list after the pause that follows the last reading. */
+function readListSoon(): void {
+  listTimer ??= setTimeout(
+    () => {
+      listTimer = null;
+      if (reading === null) void readMachines();
+      else void reading.finally(readListSoon);
+    },
+    Math.max(0, listMs - Date.now()),
+  );
 }
 
 function pump(): void {
+  pumpTimer = null;
   if (changed.size > MANY_CHANGES) {
-    void readMachines();
+    readListSoon();
     return;
   }
   while (running < READS_AT_ONCE) {
@@ -172,12 +209,20 @@ function pump(): void {
 }
 
 async function readOne(id: string): Promise<void> {
+  const askedMs = Date.now();
   try {
-    update(id, await get<Machine>(`${SYSTEMS}/${encodeURIComponent(id)}?$select=${PROPERTIES.join(',')}`));
+    accept(await get<Machine>(`${SYSTEMS}/${encodeURIComponent(id)}?$select=${PROPERTIES.join(',')}`), askedMs);
   } catch (error) {
     if (error instanceof RedfishFailure && error.status === 404) update(id, null);
     // After any other failure, the machine keeps its last state until its next event.
   }
+}
+
+/** Stores an answer. A power state of an event since the request is newer. */
+function accept(machine: Machine, askedMs: number): void {
+  const event = powered.get(machine.Id);
+  const isNewer = event !== undefined && event.atMs >= askedMs;
+  update(machine.Id, isNewer ? { ...machine, PowerState: event.state } : machine);
 }
 
 function update(id: string, machine: Machine | null): void {

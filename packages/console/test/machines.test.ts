@@ -1,0 +1,188 @@
+/** The list of machines in Chromium: filters, groups, actions on many machines, hostile names. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Locator, Page } from 'playwright-core';
+import { logIn, machineRow as row, startBmc, type Bmc, type User } from './harness/bmc.js';
+import { accessibilityFaults, browserFixture, takePictures, type OpenedPage } from './harness/browser.js';
+
+/** Names that are no text for a careless page: markup, an address, and a change of the direction of writing. */
+const HOSTILE = [
+  '<img src=x onerror=alert(1)>',
+  `"><svg onload=alert(2)>-7`,
+  'javascript:alert(3)',
+  '${alert(4)}{{5*5}}',
+  '\u202eevil%2e%2e?#&',
+];
+const MACHINES = `
+machines:
+- {name: "node-{n}", count: 40, overrides: {node-2: {power_state: "On"}}}
+- {name: "db-{n}", count: 2, failures: [{effect: error, operation: power_on, calls: 1}]}
+- {name: "web-{n}", count: 3, boot_device: Pxe}
+${HOSTILE.map((name) => `- {name: ${JSON.stringify(name)}}`).join('\n')}
+`;
+
+const { open } = browserFixture();
+let folder: string;
+let bmc: Bmc;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'rackless-console-list-'));
+  const file = join(folder, 'lab.yaml');
+  writeFileSync(file, MACHINES);
+  bmc = await startBmc({ users: true, args: ['--fake', '--fake-machines', file] });
+});
+afterAll(async () => {
+  await bmc.stop();
+  rmSync(folder, { recursive: true });
+});
+
+const openList = async (user: User, query = ''): Promise<OpenedPage> => {
+  const opened = await open(`${bmc.address}/ui/${query}`);
+  await logIn(opened.page, user);
+  await opened.page.getByText('50 machines').waitFor();
+  return opened;
+};
+const names = (page: Page): Promise<readonly string[]> => page.locator('tbody th a').allInnerTexts();
+const summary = (page: Page, text: string): Promise<void> =>
+  page.locator('.summary').getByText(text, { exact: true }).waitFor();
+const bar = (page: Page): Locator => page.getByRole('region', { name: 'Actions for the selected machines' });
+const dialog = (page: Page): Locator => page.getByRole('dialog');
+const select = (page: Page, name: string): Promise<void> => page.getByRole('checkbox', { name, exact: true }).check();
+
+describe('the filters', () => {
+  it('select machines, and the address contains them', async () => {
+    const { page, faults } = await openList('olga');
+    const sorted = await names(page);
+    expect(sorted.indexOf('node-10') - sorted.indexOf('node-9')).toBe(1);
+    await page.keyboard.press('/');
+    await page.keyboard.type('WEB');
+    await summary(page, '3 of 50 machines');
+    await page.getByRole('combobox', { name: 'Filter by boot override' }).selectOption('With an override');
+    await page.getByRole('combobox', { name: 'Filter by power' }).selectOption('Off');
+    expect(new URL(page.url()).search).toBe('?search=WEB&power=Off&boot=any');
+    await page.reload();
+    await summary(page, '3 of 50 machines');
+    await page.getByRole('button', { name: 'Clear the filters' }).click();
+    await page.getByRole('combobox', { name: 'Filter by name pattern' }).selectOption('db-*');
+    await summary(page, '2 of 50 machines');
+    expect(await names(page)).toEqual(['db-1', 'db-2']);
+    await page.getByRole('searchbox').fill('no such machine');
+    await page.getByText('No machine matches the filters').waitFor();
+    expect([await accessibilityFaults(page), faults]).toEqual([[], []]);
+    await page.context().close();
+  });
+
+  it('put the machines into groups that open and close', async () => {
+    const { page, faults } = await openList('rick', '?by=name&search=-');
+    const group = page.getByRole('button', { name: 'node-*' });
+    await page.getByText('40 machines, 1 on').waitFor();
+    await group.focus();
+    await page.keyboard.press('Enter');
+    await row(page, 'node-1').waitFor({ state: 'detached' });
+    await row(page, 'web-1').waitFor();
+    expect(await group.getAttribute('aria-expanded')).toBe('false');
+    await takePictures(page, 'machines-groups');
+    expect([await accessibilityFaults(page), faults]).toEqual([[], []]);
+    await page.context().close();
+  });
+});
+
+describe('an action on many machines', () => {
+  it('names what is lost, skips machines, and shows the result of each', async () => {
+    const { page, faults } = await openList('olga', '?search=-');
+    for (const name of ['Select node-1', 'Select node-2', 'Select db-1', 'Select db-2']) await select(page, name);
+    await bar(page).getByText('4 selected').waitFor();
+    await takePictures(page, 'machines-selected');
+    await bar(page).getByRole('button', { name: 'Start', exact: true }).click();
+    await dialog(page).getByText('Start 3 machines?').waitFor();
+    await dialog(page).getByText('1 machine skipped: 1 already on').waitFor();
+    await takePictures(page, 'machines-confirm');
+    await dialog(page).getByRole('button', { name: 'Start', exact: true }).click();
+    await dialog(page).getByText('Finished: 1 done, 2 failed, 1 skipped.').waitFor();
+    // Failures come first.
+    expect(await dialog(page).getByRole('rowheader').allInnerTexts()).toEqual(['db-1', 'db-2', 'node-2', 'node-1']);
+    await dialog(page)
+      .getByRole('row', { name: /^db-1 Failed .+/ })
+      .waitFor();
+    await takePictures(page, 'machines-results');
+    expect(await accessibilityFaults(page)).toEqual([]);
+    // The second power-on succeeds.
+    await dialog(page).getByRole('button', { name: 'Try 2 machines again' }).click();
+    await dialog(page).getByText('Finished: 2 done, 0 failed, 0 skipped.').waitFor();
+    await dialog(page).getByRole('button', { name: 'Close' }).last().click();
+
+    await bar(page).getByRole('button', { name: 'Force off' }).click();
+    await dialog(page).getByText('Force 4 machines off?').waitFor();
+    await dialog(page).getByRole('listitem').getByText('Unsaved work in these guests').waitFor();
+    // The focus begins at the button that changes nothing.
+    await page.keyboard.press('Enter');
+    await dialog(page).waitFor({ state: 'detached' });
+    await row(page, 'db-2').getByText('On', { exact: true }).waitFor();
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+
+  it('sets the boot override, and never changes a machine that the filters hide', async () => {
+    const { page, faults } = await openList('olga', '?sort=-name');
+    for (const name of ['Select web-1', 'Select web-2', 'Select node-40']) await select(page, name);
+    await page.getByRole('searchbox').fill('web');
+    await bar(page).getByText('1 more hidden by the filters').waitFor();
+    await bar(page).getByRole('button', { name: 'Boot override' }).click();
+    await dialog(page).getByLabel('Boot from').selectOption('Cd');
+    await dialog(page).getByText('The present boot override of 2 machines').waitFor();
+    await dialog(page).getByRole('button', { name: 'Apply' }).click();
+    await dialog(page).getByText('Finished: 2 done').waitFor();
+    await dialog(page).getByRole('button', { name: 'Close' }).last().click();
+    await row(page, 'web-1').getByText('Cd, once').waitFor();
+    await row(page, 'web-3').getByText('Pxe').waitFor();
+    await page.getByRole('searchbox').fill('node-40');
+    await row(page, 'node-40').getByText('Hdd').waitFor();
+    expect(await row(page, 'node-40').getByText('Cd').count()).toBe(0);
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+
+  it('is not offered to a role that may only read', async () => {
+    const { page } = await openList('rick');
+    expect(await page.getByRole('checkbox', { name: /^Select/ }).count()).toBe(0);
+    await page.context().close();
+  });
+});
+
+describe('hostile names', () => {
+  it('are texts in the list, in dialogs, in the title and on the pages of their machines', async () => {
+    const { page, faults } = await openList('admin', '?by=name');
+    for (const name of HOSTILE) {
+      await page.getByRole('searchbox').fill(name);
+      await page.getByRole('link', { name, exact: true }).waitFor();
+      await select(page, `Select ${name}`);
+    }
+    await page.getByRole('searchbox').fill('');
+    await bar(page).getByRole('button', { name: 'Start', exact: true }).click();
+    for (const name of HOSTILE) await dialog(page).getByText(name, { exact: true }).waitFor();
+    await dialog(page).getByRole('button', { name: 'Start', exact: true }).click();
+    await dialog(page).getByText('Finished: 5 done').waitFor();
+    await dialog(page).getByRole('button', { name: 'Close' }).last().click();
+    for (const name of HOSTILE) {
+      await page.getByRole('searchbox').fill(name);
+      await page.getByRole('link', { name, exact: true }).click();
+      await page.getByRole('heading', { name, exact: true, level: 1 }).waitFor();
+      expect(await page.title()).toContain(name);
+      for (const tab of ['Boot', 'Storage', 'Network', 'Media', 'Screen', 'Events', 'Console log', 'JSON']) {
+        await page.getByRole('link', { name: tab, exact: true }).click();
+        await page.waitForFunction(() => document.querySelector('main .spinner') === null);
+      }
+      await page.getByText('More actions').click();
+      await page.locator('.page-header').getByRole('button', { name: 'Force off' }).click();
+      await dialog(page).getByText(`Force ${name} off?`).waitFor();
+      await dialog(page).getByRole('button', { name: 'Force off' }).click();
+      await page.getByText(`${name} accepted “Force off”.`).waitFor();
+      await page.getByRole('link', { name: 'Machines', exact: true }).click();
+    }
+    expect(await page.locator('img, svg[onload]').count()).toBe(0);
+    expect(new URL(page.url()).origin).toBe(bmc.address);
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+});
