@@ -5,8 +5,7 @@ import { Checkbox, SelectField, TextField } from '../../../../ui/field.js';
 import { showToast } from '../../../../ui/frame/toast.js';
 import { Progress } from '../../../../ui/progress.js';
 import { ErrorState, messageOf } from '../../../../ui/states.js';
-import { patch, post, remove } from '../../../redfish/client.js';
-import { completeTask, type Progress as TaskProgress } from '../../../redfish/tasks.js';
+import { cancelInsert, inserts, insertImage } from '../../../redfish/inserts.js';
 import { mediaTexts } from '../../../texts/en/media.js';
 import type { DriveProps } from './drive.js';
 
@@ -14,32 +13,21 @@ import type { DriveProps } from './drive.js';
 export function UrlForm({ drive, onChange }: DriveProps) {
   const action = drive.Actions?.['#VirtualMedia.InsertMedia'];
   const methods = action?.['TransferMethod@Redfish.AllowableValues'] ?? [];
-  const [url, setUrl] = useState('');
+  // After another page, the form has the image again.
+  const [url, setUrl] = useState(inserts.value.get(drive['@odata.id'])?.url ?? '');
   const [method, setMethod] = useState('Upload');
   const [user, setUser] = useState('');
   const [password, setPassword] = useState('');
   const [isProtected, setProtected] = useState(true);
   const [isVerified, setVerified] = useState(drive.VerifyCertificate === true);
-  const [isBusy, setBusy] = useState(false);
-  const [progress, setProgress] = useState<TaskProgress | null>(null);
-  const [error, setError] = useState<string>();
+  const running = inserts.value.get(drive['@odata.id']);
+  const isBusy = running?.error === null;
+  const progress = running?.progress ?? null;
 
   const insert = async (): Promise<void> => {
-    setBusy(true);
-    setError(undefined);
-    try {
-      if (isVerified !== (drive.VerifyCertificate === true)) {
-        await patch(drive['@odata.id'], { VerifyCertificate: isVerified });
-      }
-      const login = user === '' ? {} : { UserName: user, Password: password };
-      const body = { Image: url, TransferMethod: method, WriteProtected: isProtected, ...login };
-      await completeTask(await post(action?.target ?? '', body), setProgress);
-      showToast('good', mediaTexts.inserted(url, drive.Name));
-    } catch (thrown) {
-      setError(messageOf(thrown));
-    }
-    setProgress(null);
-    setBusy(false);
+    const login = user === '' ? null : { user, password };
+    const isDone = await insertImage(drive, { url, method, isProtected, isVerified, login });
+    if (isDone) showToast('good', mediaTexts.inserted(url, drive.Name));
     await onChange();
   };
   return (
@@ -69,14 +57,16 @@ export function UrlForm({ drive, onChange }: DriveProps) {
       </div>
       <Checkbox label={mediaTexts.verify} isChecked={isVerified} onChange={setVerified} />
       <Checkbox label={mediaTexts.protect} isChecked={isProtected} onChange={setProtected} />
-      {progress === null ? null : <Progress label={mediaTexts.inserting(url)} value={progress.value} />}
-      {error === undefined ? null : <ErrorState message={error} />}
+      {progress === null ? null : <Progress label={mediaTexts.inserting(running?.url ?? '')} value={progress.value} />}
+      {running === undefined || running.error === null ? null : <ErrorState message={messageOf(running.error)} />}
       <div class="row">
         <Button kind="primary" type="submit" isBusy={isBusy}>
           {mediaTexts.insert}
         </Button>
-        {progress === null ? null : (
-          <Button onClick={() => void remove(progress.task).catch((thrown: unknown) => setError(messageOf(thrown)))}>
+        {running === undefined || progress === null ? null : (
+          <Button
+            onClick={() => void cancelInsert(running).catch((thrown: unknown) => showToast('bad', messageOf(thrown)))}
+          >
             {mediaTexts.cancel}
           </Button>
         )}
