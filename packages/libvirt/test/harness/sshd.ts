@@ -56,7 +56,7 @@ export async function startSshd(daemon: PrivateLibvirtd, setup = ''): Promise<Pr
     // In inetd mode, sshd serves the given socket.
     const child = spawn(
       'nsenter',
-      ['--mount', '--target', String(daemon.pid), '/usr/sbin/sshd', '-i', '-e', '-f', at('sshd_config')],
+      ['--mount', '--root', '--target', String(daemon.pid), '/usr/sbin/sshd', '-i', '-e', '-f', at('sshd_config')],
       { stdio: [socket, socket, 'ignore'] },
     );
     sessions.set(socket, child);
