@@ -72,7 +72,9 @@ export class EventStream {
   deliver(event: FeedEvent): void {
     if (this.#ended) return;
     this.#backlog.push(event);
-    this.#schedule();
+    // After a pause of this process, one turn may bring more events than the queue can store.
+    if (this.#backlog.size >= MAX_AT_ONCE && this.#fullSince === undefined) this.#pump();
+    else this.#schedule();
   }
 
   deliverReport(message: ReportMessage): void {
