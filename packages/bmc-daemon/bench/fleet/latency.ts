@@ -20,7 +20,8 @@ export interface Timing {
 export async function timeGet({ url, pid }: Target, path: string): Promise<Timing> {
   const before = mainThreadTime(pid);
   const started = performance.now();
-  const { status } = await fetchOnce(`${url}${path}`);
+  // A connection that breaks is a failed GET. The service may close an idle one at the same moment.
+  const { status } = await fetchOnce(`${url}${path}`).catch(() => ({ status: 0 }));
   const wallMs = performance.now() - started;
   const waited = mainThreadTime(pid).waitMs - before.waitMs;
   return { wallMs, ownMs: Math.max(0, wallMs - waited), failed: status !== 200 };
