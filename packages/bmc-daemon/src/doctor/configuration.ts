@@ -1,4 +1,5 @@
 /** The findings of `bmc-daemon check`, as findings of the doctor. */
+import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { inspectSettings, startOfMessage } from '../config/inspect.js';
 import type { SettingKey } from '../config/settings.js';
@@ -10,13 +11,10 @@ import { changeSetting, type Examined } from './probe.js';
 const SUBJECT = 'settings';
 
 /** Settings whose file must change, and not their line in the configuration. */
-const fileFixes: Partial<Record<SettingKey, (examined: Examined) => string>> = {
+const fileFixes: Partial<Record<SettingKey, (examined: Examined, line: string) => string>> = {
   sslCert: renewCertificate,
   sslKey: renewCertificate,
-  authFile: ({ loaded: { settings }, account }) =>
-    settings.authFile === null
-      ? commandLine('bmc-daemon', 'htpasswd', 'htpasswd', 'admin')
-      : asRoot(commandLine('chown', account.name, settings.authFile), account.uid),
+  authFile: passwordFileFix,
 };
 
 /** Returns each fault and warning of the settings. A fault prevents the start of the daemon. */
@@ -35,9 +33,10 @@ export function examineConfiguration(examined: Examined): readonly Finding[] {
 }
 
 function fixOf(line: string, examined: Examined): string {
-  for (const [key, fix] of Object.entries(fileFixes) as [SettingKey, (examined: Examined) => string][])
+  for (const [key, fix] of Object.entries(fileFixes) as [SettingKey, (examined: Examined, line: string) => string][])
     // the literal's keys
-    if (line.startsWith(startOfMessage(examined.loaded, key)) && line.includes('cannot be used')) return fix(examined);
+    if (line.startsWith(startOfMessage(examined.loaded, key)) && line.includes('cannot be used'))
+      return fix(examined, line);
   if (line.startsWith('no EMULATOR_AUTH_FILE')) {
     // The path in the configuration starts at its folder.
     const file = path.join(path.dirname(examined.file ?? ''), 'htpasswd');
@@ -54,4 +53,13 @@ function fixOf(line: string, examined: Examined): string {
     '--strict',
     ...(examined.file === undefined ? [] : ['--config', examined.file]),
   );
+}
+
+/** Returns the command for a password file that the daemon cannot use. @param line the fault. */
+function passwordFileFix({ loaded: { settings }, account }: Examined, line: string): string {
+  const { authFile } = settings;
+  if (authFile === null) return commandLine('bmc-daemon', 'htpasswd', 'htpasswd', 'admin');
+  if (!existsSync(authFile)) return commandLine('bmc-daemon', 'htpasswd', authFile, 'admin');
+  const edit = statSync(authFile).isFile() ? null : editCommand(line);
+  return edit ?? asRoot(commandLine('chown', account.name, authFile), account.uid);
 }

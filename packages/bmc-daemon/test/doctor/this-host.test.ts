@@ -296,6 +296,22 @@ describe('the certificate', () => {
   });
 });
 
+describe('the command for an unusable password file', () => {
+  const fixOf = async (file: string) => {
+    writeFileSync(at('auth.conf'), `EMULATOR_AUTH_FILE = '${file}'\n`);
+    const report = await doctor(['--fake', '--config', at('auth.conf')]);
+    return about(report, 'settings').find(({ message }) => message.includes('EMULATOR_AUTH_FILE cannot be used'))?.fix;
+  };
+
+  it('creates a missing file', async () => {
+    expect(await fixOf(at('none'))).toBe(`bmc-daemon htpasswd ${at('none')} admin`);
+  });
+
+  it('edits the configuration if the path is a folder', async () => {
+    expect(await fixOf(at('.'))).toBe(`"\${EDITOR:-vi}" +1 ${at('auth.conf')}`);
+  });
+});
+
 describe('files', () => {
   it('with secrets that all accounts can read are a warning, and the command closes them', async () => {
     makeUsers(at('users'));
