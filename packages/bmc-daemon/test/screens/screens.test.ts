@@ -12,9 +12,9 @@ import { initialAccessState } from '../../src/auth/access-state.js';
 import type { CompleteDriver } from '../../src/drivers/driver.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { resources, webSockets, type AllServices } from '../../src/features.js';
-import { TestHost, type Guest } from '../libvirt-driver/host.js';
+import { TestHost, until, type Guest } from '../libvirt-driver/host.js';
 import { stateInMemory, testServices } from '../support/services.js';
-import { CURSOR, difference, litShare, screenshot, type Picture } from './pictures.js';
+import { CURSOR, difference, litShare, screenshot, screenText, type Picture } from './pictures.js';
 import { VncViewer } from './vnc-viewer.js';
 
 const PASSWORD = 'secret words';
@@ -150,6 +150,8 @@ describe('the screen of a guest', () => {
     await host.virsh('start', guest.name);
     const [admin, reader] = [await view(guest), await view(guest, 'rick')];
     const ESCAPE = 0xff1b;
+    // A slow firmware pauses before this line.
+    await until('the offer of the boot menu', async () => (await screenText(host, guest)).includes('Press ESC'));
     const before = await untilSame(admin, guest);
     reader.press(ESCAPE);
     // The reader's next picture proves that the daemon has handled the key.
