@@ -28,6 +28,12 @@ interface SentAttempt {
   readonly gone?: () => boolean;
 }
 
+interface SimulatedEvent {
+  /** When it happens, in milliseconds of the fake clock. */
+  readonly at: number;
+  readonly call: () => void;
+}
+
 /**
  * A queue with a fake clock that jumps from event to event. So a minute with a thousand attackers
  * takes only a moment, and the result is always the same.
@@ -37,8 +43,8 @@ class Simulation {
   time = 0;
   /** Verifications that ran. */
   readonly verified: { readonly at: number; readonly user: string; readonly address: string }[] = [];
-  #events: { at: number; order: number; call: () => void }[] = [];
-  #order = 0;
+  /** In the order of their creation. */
+  readonly #events = new Set<SimulatedEvent>();
 
   constructor(limits: Partial<AttemptLimits> = {}) {
     this.queue = new AttemptQueue(
@@ -48,9 +54,9 @@ class Simulation {
   }
 
   after(ms: number, call: () => void): () => void {
-    const event = { at: this.time + ms, order: (this.#order += 1), call };
-    this.#events.push(event);
-    return () => (this.#events = this.#events.filter((other) => other !== event));
+    const event = { at: this.time + ms, call };
+    this.#events.add(event);
+    return () => void this.#events.delete(event);
   }
 
   async ask({ address, user, exists = true, right = false, gone = () => false }: SentAttempt): Promise<Answer> {
@@ -76,13 +82,20 @@ class Simulation {
   async run(until = Infinity): Promise<void> {
     for (;;) {
       await turn();
-      const next = this.#events.toSorted((a, b) => a.at - b.at || a.order - b.order)[0];
+      const next = this.#next();
       if (next === undefined || next.at > until) break;
-      this.#events = this.#events.filter((other) => other !== next);
+      this.#events.delete(next);
       this.time = next.at;
       next.call();
     }
     this.time = Math.max(this.time, Math.min(until, Number.MAX_SAFE_INTEGER));
+  }
+
+  /** Returns the first event, and of several at the same time the oldest. */
+  #next(): SimulatedEvent | undefined {
+    let first: SimulatedEvent | undefined;
+    for (const event of this.#events) if (first === undefined || event.at < first.at) first = event;
+    return first;
   }
 }
 
