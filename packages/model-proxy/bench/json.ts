@@ -113,7 +113,10 @@ const prepare = (provider: string) => {
     alwaysIncludeStreamUsage: false,
     translated: null,
   };
-  return (chunks: readonly Buffer[]) => prepareRequestBody(scan(chunks), options).length;
+  return (chunks: readonly Buffer[]) => {
+    const prepared = prepareRequestBody(scan(chunks), options);
+    return Array.isArray(prepared) ? prepared.length : 1;
+  };
 };
 const request = {
   scan: (chunks: readonly Buffer[]) => scan(chunks).members.length,

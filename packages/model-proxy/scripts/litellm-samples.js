@@ -34,7 +34,9 @@ const withoutPlaceholders = (yaml) =>
 /** Variables that LiteLLM's pages about the provider tell the reader to set before the start. */
 const variablesOfProviders =
   `AZURE_API_BASE DATABRICKS_API_BASE LM_STUDIO_API_BASE PREDIBASE_TENANT_ID VERTEXAI_PROJECT VERTEXAI_LOCATION
-  WATSONX_URL WATSONX_PROJECT_ID AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_REGION_NAME`.split(/\s+/);
+  WATSONX_URL WATSONX_PROJECT_ID AZURE_TENANT_ID AZURE_CLIENT_ID AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_REGION_NAME`.split(
+    /\s+/,
+  );
 
 /** Values for the variables of the provider, and for those that a sample refers to. */
 function environmentOf(yaml) {

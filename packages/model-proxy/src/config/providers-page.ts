@@ -101,7 +101,66 @@ and translates answers, event streams and errors back.
   \`reasoning_effort\` unchanged.
 - \`bedrock/openai.gpt-oss-120b-1:0\` and \`bedrock_mantle/…\` use Bedrock's endpoints with OpenAI's API if
   there is an API key of Bedrock.
-- InvokeModel (\`bedrock/invoke/…\`), agents, embeddings, ranking, pictures and speech are not served.
+- \`model_id\` is the ARN that requests use. The name in \`model\` then only selects the API.
+- AgentCore, videos, speech, edits of pictures and the embeddings of TwelveLabs are not served.
+
+### Models of Bedrock with other APIs
+
+| \`model\` | requests |
+| --- | --- |
+| \`bedrock/invoke/…claude…\` | InvokeModel with Anthropic's form |
+| \`bedrock/invoke/…\` of other vendors | Converse |
+| \`bedrock/llama/ARN\`, \`deepseek_r1/ARN\`, \`nova/ARN\` | imported models, with Converse |
+| \`bedrock/openai/ARN\`, \`qwen2/ARN\`, \`qwen3/ARN\` | imported models, with OpenAI's form in InvokeModel |
+| \`amazon.titan-embed-…\`, \`cohere.embed-…\`, \`amazon.nova-2-multimodal-…\` | \`/v1/embeddings\` |
+| \`amazon.nova-canvas…\`, \`amazon.titan-image…\`, \`stability.…\` | \`/v1/images/generations\` |
+| \`…rerank…\` | \`/v1/rerank\` |
+| \`bedrock/agent/AGENT/ALIAS\` | an agent, as chat |
+
+- OpenAI's form of imported models needs a model that was imported after November 11, 2025.
+- Amazon's models for embeddings accept one text in each request, Cohere's accept several. \`input_type\`,
+  \`truncate\` and \`normalize\` go to the model. A data URL of a picture works for models that embed
+  pictures.
+- Stability's models (\`sd3\`, \`stable-image-core\`, \`stable-image-ultra\`) choose the pixels for the
+  proportions of \`size\`.
+- An agent gets all messages as one text, in a new session. With \`sessionID\` in the request, it gets the
+  last message in that session.
+
+## Amazon SageMaker
+
+\`\`\`yaml
+model_list:
+  - model_name: my-model
+    litellm_params:
+      model: sagemaker_chat/my-endpoint
+      aws_region_name: eu-west-1
+\`\`\`
+
+The name of the model is that of the endpoint. The access keys are those of [Bedrock](#amazon-bedrock).
+
+- \`sagemaker_chat/…\` is for containers with OpenAI's API for chat, which know the model's template.
+- \`sagemaker/…\` is for containers with Hugging Face's API for text. The texts of all messages form one
+  prompt. Text completions, and the embeddings of JumpStart's models, work too.
+- A \`temperature\` of 0 becomes \`do_sample: false\`, because these containers reject 0.
+
+## Other vendors with their own APIs
+
+| prefix | serves | limits |
+| --- | --- | --- |
+| \`watsonx\` | chat, embeddings, ranking, transcriptions | needs \`project_id\` or \`space_id\` |
+| \`replicate\` | chat | predictions of at most 60 seconds, no streams |
+| \`fal_ai\` | pictures from text | models that answer in the same request |
+| \`elevenlabs\` | speech | \`voice\` is the id of a voice |
+| \`azure/speech\` | speech | \`mp3\`, \`opus\`, \`wav\` and \`pcm\` |
+| \`vertex_ai/gemini…-tts\` | speech | \`wav\`, with the names of Gemini's voices |
+| \`langgraph\` | chat with an agent | runs without a thread |
+| \`gigachat\` | chat, embeddings | functions, but no tools |
+
+- watsonx gets an access token for the key. \`watsonx/deployment/ID\` is a model in a deployment space.
+- The proxy gets GigaChat's access tokens with \`GIGACHAT_SCOPE\`. Set \`ssl_verify\` to the file with the
+  authority of GigaChat's certificate.
+- \`azure_ad_token: oidc/google/AUDIENCE\`, \`oidc/github/AUDIENCE\`, \`oidc/file/PATH\` and
+  \`oidc/env_path/VARIABLE\` exchange the token of another identity provider for one of Microsoft Entra ID.
 
 ## Amazon Polly
 

@@ -62,6 +62,8 @@ export interface Deployment {
   readonly query?: string;
   /** As in {@link ProviderTarget}. */
   readonly pathOf?: (path: string, call: CallTraits) => string;
+  /** As in {@link ProviderTarget}. */
+  readonly formFields?: Readonly<Record<string, string>>;
   /** Source of the access token of each request. Absent: the key is enough. */
   readonly token?: DeploymentToken;
   /** null: requests have no Authorization header. */

@@ -31,7 +31,10 @@ export interface UpstreamError {
 /** A translated answer. */
 export type DialectAnswer =
   /** OpenAI's object. The proxy renames the model in it and reads its `usage`. */
-  { readonly value: object } | { readonly error: UpstreamError };
+  | { readonly value: object }
+  /** Sound, which the upstream sends inside of JSON. */
+  | { readonly bytes: Buffer; readonly contentType: string }
+  | { readonly error: UpstreamError };
 
 /** The result of a chunk of a stream. */
 export interface DialectEvents {
@@ -57,18 +60,42 @@ export interface DialectStream {
   finish(): DialectEvents;
 }
 
-/** One endpoint of OpenAI's API in a dialect. Its requests are JSON. */
-export interface DialectEndpoint {
+/** An upstream's request whose path, headers or form depend on the members of the client's request. */
+export class DialectRequest {
+  /** Path below `api_base`, without a slash at its beginning; may have a query. */
+  readonly path: string;
+  readonly contentType: string;
+  readonly body: Buffer;
+  /** Other headers; names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    path: string,
+    { contentType, body, headers = {} }: Pick<DialectRequest, 'contentType' | 'body'> & Partial<DialectRequest>,
+  ) {
+    this.path = path;
+    this.contentType = contentType;
+    this.body = body;
+    this.headers = headers;
+  }
+}
+
+/** The upstream's request: JSON members, or a whole request. */
+type Translated = ReadonlyMap<string, Buffer> | DialectRequest;
+
+/** One endpoint of OpenAI's API in a dialect. The client's requests are JSON. */
+export interface DialectEndpoint<Request extends Translated = Translated> {
   /** Returns the path below `api_base`, without a slash at its beginning; may have a query. */
   path(call: DialectCall): string;
   /**
    * Translates a request.
    * @param members OpenAI's members, with the changes of the configuration. `model` is the
    *   upstream's name.
-   * @returns all members of the upstream's request as JSON, in order. The proxy adds `extra_body`.
+   * @returns all members of the upstream's request as JSON, in order. The proxy adds `extra_body`. A
+   *   {@link DialectRequest} is sent as it is.
    * @throws {ProxyError} 400: the dialect cannot express the request.
    */
-  request(members: RequestMembers, call: DialectCall): ReadonlyMap<string, Buffer>;
+  request(members: RequestMembers, call: DialectCall): Request;
   /**
    * Translates an answer with a status of 2xx.
    * @param value the parsed body. Check its shape: an upstream may send anything.
@@ -79,7 +106,10 @@ export interface DialectEndpoint {
   readonly answersRaw?: boolean;
   /** Absent: the endpoint has no streams. */
   readonly events?: {
-    /** Media type of the upstream's streams: `text/event-stream`. */
+    /**
+     * Media type of the upstream's streams: `text/event-stream`. If an upstream streams although the
+     * client wants none, the client gets the whole chat at the end.
+     */
     readonly mediaType: string;
     /** Starts the translation of one stream. */
     open(call: DialectCall): DialectStream;

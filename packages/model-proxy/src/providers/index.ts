@@ -6,14 +6,20 @@ import { anthropic } from './anthropic/anthropic.js';
 import { polly } from './aws/polly.js';
 import { azureProviders } from './azure/azure.js';
 import { bedrockProviders } from './bedrock/bedrock.js';
+import { elevenlabs } from './elevenlabs/elevenlabs.js';
+import { fal } from './fal/fal.js';
+import { gigachat } from './gigachat/gigachat.js';
 import { hostedVllm } from './hosted-vllm/hosted-vllm.js';
+import { langgraph } from './langgraph/langgraph.js';
 import { addressed } from './openai/addressed.js';
 import { compatible } from './openai/compatible.js';
 import { openai, openaiApiProvider } from './openai/openai.js';
 import { vendors } from './openai/vendors.js';
 import { vertexProviders } from './vertex/vertex.js';
 import type { Provider } from './provider.js';
+import { replicate } from './replicate/replicate.js';
 import { sagemakerProviders } from './sagemaker/sagemaker.js';
+import { watsonx } from './watsonx/watsonx.js';
 
 export { openaiParameters } from './parameters.js';
 
@@ -27,6 +33,12 @@ const allProviders: readonly Provider[] = [
   ...bedrockProviders,
   polly,
   ...sagemakerProviders,
+  watsonx,
+  replicate,
+  fal,
+  elevenlabs,
+  langgraph,
+  gigachat,
   ...compatible,
   ...addressed,
   ...vendors,

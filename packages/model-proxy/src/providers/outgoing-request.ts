@@ -7,6 +7,7 @@ import { containsText, partsWithout } from '../json/search.js';
 import { memberEdits, membersText, spliceJson } from '../json/splice.js';
 import { bytesBetween, valueOf } from '../json/text.js';
 import { planOf, type RequestBodyOptions } from './deployment-plan.js';
+import { DialectRequest } from './dialect.js';
 import { dropPaths, parseDropPath, type DropPath } from './drop-paths.js';
 import { checkedParameters, isConsumed, neverRejected, neverRejectedWhenOne } from './parameters.js';
 import { asBoolean, asNames } from './proxy-parameters.js';
@@ -215,8 +216,10 @@ export class OutgoingRequest implements RequestMembers {
   }
 
   /** Returns the body of a dialect, with the members of `extra_body`. */
-  finishAs({ endpoint, call }: TranslatedCall): Buffer[] {
-    const members = new Map(endpoint.request(this, call));
+  finishAs({ endpoint, call }: TranslatedCall): Buffer[] | DialectRequest {
+    const request = endpoint.request(this, call);
+    if (request instanceof DialectRequest) return request;
+    const members = new Map(request);
     for (const [name, value] of this.#extraMembers()) members.set(name, value);
     return membersText(members);
   }
@@ -292,7 +295,5 @@ const MAX_PARAMETER_BYTES = 16_384;
 const MAX_DROP_PATHS = 64;
 const MAX_EXTRA_MEMBERS = 1_000;
 
-function isNull(value: Buffer): boolean {
-  // A JSON value of four bytes that begins with `n` is `null`.
-  return value.length === 4 && value[0] === LETTER_N;
-}
+/** A JSON value of four bytes that begins with `n` is `null`. */
+const isNull = (value: Buffer): boolean => value.length === 4 && value[0] === LETTER_N;

@@ -39,7 +39,10 @@ function prepare(text: string, given: GivenDeployment = {}): Buffer[] {
     alwaysIncludeStreamUsage: usage,
     translated: null,
   };
-  return prepareRequestBody(scanner.finish(), options);
+  const prepared = prepareRequestBody(scanner.finish(), options);
+  // OpenAI's API needs no translation.
+  if (!Array.isArray(prepared)) throw new Error('the request of a dialect');
+  return prepared;
 }
 
 function sent(text: string, given: GivenDeployment = {}): string {

@@ -14,6 +14,7 @@ import type { JsonObject } from '../json/object.js';
 import { JsonObjectScanner } from '../json/scanner.js';
 import { membersText } from '../json/splice.js';
 import type { RequestBodyOptions } from './deployment-plan.js';
+import { DialectRequest } from './dialect.js';
 import { CHAT } from './messages/messages-as-chat.js';
 import { OutgoingRequest } from './outgoing-request.js';
 import { renamedBody } from './renamed-body.js';
@@ -23,11 +24,11 @@ import type { TranslatedCall } from './translation.js';
  * Prepares the body for the upstream.
  * @param object the verified request. The caller has rejected a second `model`. Other members may
  *   occur twice, and both are handled in the same way.
- * @returns views of the received chunks, and buffers with changes.
+ * @returns views of the received chunks, and buffers with changes; or the request of a dialect.
  * @throws {ProxyError} 400: a parameter is not supported and must not be dropped, or a parameter
  *   for the proxy is invalid.
  */
-export function prepareRequestBody(object: JsonObject, options: RequestBodyOptions): Buffer[] {
+export function prepareRequestBody(object: JsonObject, options: RequestBodyOptions): Buffer[] | DialectRequest {
   const { translated } = options;
   if (translated?.chat !== undefined) return chatBody(object, options, translated, translated.chat);
   if (translated === null) {
@@ -55,8 +56,10 @@ function chatBody(
   options: RequestBodyOptions,
   { endpoint, call }: TranslatedCall,
   chat: TranslatedCall | null,
-): Buffer[] {
+): Buffer[] | DialectRequest {
   const scanner = new JsonObjectScanner();
-  for (const piece of membersText(endpoint.request(new OutgoingRequest(object, options), call))) scanner.push(piece);
+  const request = endpoint.request(new OutgoingRequest(object, options), call);
+  if (request instanceof DialectRequest) return request;
+  for (const piece of membersText(request)) scanner.push(piece);
   return prepareRequestBody(scanner.finish(), { ...options, endpoint: { path: CHAT }, translated: chat });
 }

@@ -60,6 +60,8 @@ export interface ProviderTarget {
   readonly apiKey?: null;
   /** Headers of all requests; names in lower case. Those of the configuration have priority. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Fields that the proxy adds to forms. */
+  readonly formFields?: Readonly<Record<string, string>>;
   /** The API of the model, if it is not that of the provider. */
   readonly api?: ModelApi;
 }

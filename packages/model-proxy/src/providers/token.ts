@@ -11,6 +11,20 @@ export interface OauthToken {
   readonly form: Readonly<Record<string, string>>;
   /** A member of the form with the content of a file, which is read for each request. */
   readonly fileMember?: readonly [name: string, file: string];
+  /** A member of the form with the token of another identity provider, which is asked for each request. */
+  readonly issuedMember?: readonly [name: string, issuer: IdentityIssuer];
+  /** Other headers; names in lower case. Some are secrets. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A header for the id of the request. */
+  readonly idHeader?: string;
+}
+
+/** An identity provider of the host: its answer is the token, or has it in `value`. */
+export interface IdentityIssuer {
+  /** Absolute URL for the GET. */
+  readonly url: string;
+  /** Names in lower case. Some are secrets. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** Tokens of Google's auth library. */

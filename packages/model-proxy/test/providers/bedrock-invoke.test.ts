@@ -34,6 +34,7 @@ const models: Readonly<Record<string, string>> = {
   'nova-embed': 'bedrock/amazon.nova-2-multimodal-embeddings-v1:0',
   canvas: 'bedrock/amazon.nova-canvas-v1:0',
   stable: 'bedrock/us.stability.sd3-5-large-v1:0',
+  agent: 'bedrock/agent/L1RT58GYRW/MFPSBCXYTW',
   rank: 'bedrock/arn:aws:bedrock:eu-west-1::foundation-model/amazon.rerank-v1:0',
   'rank-cohere': 'bedrock/cohere.rerank-v3-5:0',
 };
@@ -261,6 +262,46 @@ describe('models of Bedrock without Converse', () => {
     vendors.answers.set(HOST, json({ seeds: [1], finish_reasons: ['Filter reason: prompt'], images: [''] }));
     const rejected = client.images.generate({ model: 'stable', prompt: 'x' });
     await expect(rejected).rejects.toMatchObject({ status: 400, code: 'content_policy_violation' });
+  });
+
+  it.each([false, true])('asks an agent, whose answer is always a stream (stream: %j)', async (isStream) => {
+    const bytes = Buffer.from('Schnee 雪!');
+    const part = (from: number, to?: number) => frame('chunk', { bytes: bytes.subarray(from, to).toString('base64') });
+    // The second part begins inside of a character.
+    vendors.answers.set(AGENTS, stream(Buffer.concat([frame('trace', {}), part(0, 8), part(8)]), 11));
+    const body = { model: 'agent', messages };
+    let text = '';
+    if (isStream) {
+      const received = await client.chat.completions.create({ ...body, stream: true });
+      for await (const { choices } of received) text += choices[0]?.delta.content ?? '';
+    } else {
+      const answer = await client.chat.completions.create(body);
+      expect(answer).toMatchObject({ object: 'chat.completion', choices: [{ finish_reason: 'stop' }] });
+      text = answer.choices[0]?.message.content ?? '';
+    }
+    expect(text).toBe('Schnee 雪!');
+    const request = vendors.firstRequest();
+    expect(request.line).toMatch(
+      /^POST https:\/\/bedrock-agent-runtime\.[^/]+\/agents\/L1RT58GYRW\/agentAliases\/MFPSBCXYTW\/sessions\/[\w-]{36}\/text$/,
+    );
+    expect(request.headers.authorization).toMatch(signed);
+    expect(request.json).toEqual({ inputText: 'hello', enableTrace: false });
+  });
+
+  it('sends a known session of an agent only the last message, and reports its exceptions', async () => {
+    vendors.answers.set(AGENTS, stream(frame('throttlingException', { message: 'Slow down' }, 'exception')));
+    const talk = [...messages, { role: 'assistant', content: 'Hi' }, { role: 'user', content: 'more' }];
+    const ask = async (more: object) => {
+      const body = JSON.stringify({ model: 'agent', messages: talk, ...more });
+      return fetch(`${proxy.url}/v1/chat/completions`, { method: 'POST', body });
+    };
+    const failed = await ask({ sessionID: 'session-1' });
+    expect([failed.status, await failed.text()]).toEqual([429, expect.stringContaining('Slow down')]);
+    const known = vendors.firstRequest();
+    expect(known.line).toMatch(/\/sessions\/session-1\/text$/);
+    expect(known.json).toMatchObject({ inputText: 'more' });
+    await ask({});
+    expect(vendors.firstRequest().json).toMatchObject({ inputText: 'user: hello\nassistant: Hi\nuser: more' });
   });
 
   it('ranks texts and objects at the endpoint of the agents', async () => {

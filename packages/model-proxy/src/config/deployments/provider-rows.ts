@@ -59,6 +59,22 @@ export const providerRows = {
     secret: true,
     doc: 'Key of a service account, as JSON or as path of the file.',
   }),
+  projectId: text({
+    name: 'project_id',
+    default: '`WATSONX_PROJECT_ID`',
+    doc: 'Project of watsonx.',
+  }),
+  spaceId: text({
+    name: 'space_id',
+    default: '`WATSONX_SPACE_ID`',
+    doc: 'Deployment space of watsonx, if there is no project.',
+  }),
+  zenApiKey: key({
+    name: 'zen_api_key',
+    default: '`WATSONX_ZENAPIKEY`',
+    secret: true,
+    doc: "Key of watsonx as IBM's software, instead of `api_key`.",
+  }),
   awsRegionName: text({
     name: 'aws_region_name',
     aliases: ['region_name'],

@@ -14,7 +14,7 @@ import { normalUrl, URL_FORM } from '../setting-types.js';
 import { paramsTable } from '../settings.js';
 
 /** The part of a deployment that decides where its requests go. */
-export interface UpstreamTarget extends Pick<Deployment, 'query' | 'pathOf'> {
+export interface UpstreamTarget extends Pick<Deployment, 'query' | 'pathOf' | 'formFields'> {
   readonly token?: TokenSettings;
   readonly provider: Provider;
   /** The model's name without the provider's prefix. */

@@ -19,9 +19,9 @@ export const upstreamParameters: ReadonlySet<string> = words(`
  * LiteLLM's providers that do not accept OpenAI's API, so that OpenAI's requests would fail there.
  */
 export const foreignProviders: ReadonlySet<string> = words(`
-  azure_text anthropic_text palm replicate watsonx
-  watsonx_text aleph_alpha nlp_cloud petals clarifai oobabooga custom deepgram elevenlabs runwayml
-  topaz oci sap langgraph dotprompt github_copilot chatgpt vllm black_forest_labs fal_ai stability bytez manus gigachat
+  azure_text anthropic_text palm
+  watsonx_text aleph_alpha nlp_cloud petals clarifai oobabooga custom deepgram runwayml
+  topaz oci sap dotprompt github_copilot chatgpt vllm black_forest_labs stability manus
   humanloop
   triton text-completion-codestral
 `);

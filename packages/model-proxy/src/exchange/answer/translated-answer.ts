@@ -7,11 +7,12 @@ import { ChunkList } from '../../json/chunk-list.js';
 import { responseTooLarge } from '../../errors/body.js';
 import type { Api } from '../../errors/error-body.js';
 import type { ProxyError } from '../../errors/proxy-error.js';
-import type { DialectEvents, DialectStream, UpstreamError } from '../../providers/dialect.js';
+import type { DialectAnswer, DialectEvents, DialectStream, UpstreamError } from '../../providers/dialect.js';
 import type { TranslatedCall } from '../../providers/translation.js';
 import { errorOfUpstreamError, interruptionFault, notJsonFault, untranslatableFault } from '../../upstream/classify.js';
 import type { Answer, AnswerContext } from './answer.js';
 import { EventAnswer } from './event-answer.js';
+import { CollectedChunks } from './collected-chunks.js';
 import { withEncodedEmbeddings } from './embeddings-encoding.js';
 import { JsonAnswer } from './json-answer.js';
 import { RawAnswer } from './raw-answer.js';
@@ -20,10 +21,14 @@ import { RawAnswer } from './raw-answer.js';
 export function translatedAnswer(context: AnswerContext, translated: TranslatedCall, type: string): Answer {
   const { endpoint, call } = translated;
   if (endpoint.answersRaw === true) return new RawAnswer(context);
-  return endpoint.events?.mediaType === type
-    ? new TranslatedEvents(context, endpoint.events.open(call))
-    : new TranslatedJson(context, translated);
+  if (endpoint.events?.mediaType !== type) return new TranslatedJson(context, translated);
+  const stream = endpoint.events.open(call);
+  return call.streams ? new TranslatedEvents(context, stream) : new CollectedChat(context, stream);
 }
+
+/** Answers that are not OpenAI's JSON. */
+type UntextualAnswer = Exclude<DialectAnswer, { readonly value: object }>;
+type Sound = Extract<DialectAnswer, { readonly bytes: Buffer }>;
 
 /** A JSON answer. The proxy translates it when it is complete. */
 class TranslatedJson implements Answer {
@@ -55,20 +60,16 @@ class TranslatedJson implements Answer {
       this.fail(notJsonFault(status, body, selection));
       return;
     }
-    let translation;
+    let translation: string | UntextualAnswer;
     try {
       translation = this.#translate(parsed);
     } catch (error) {
       this.fail(untranslatableFault(error, selection));
       return;
     }
-    if (typeof translation !== 'string') {
-      this.fail(errorOf(this.#context, translation));
-      return;
-    }
-    const openai = new JsonAnswer(withoutBodyHeaders(this.#context));
-    openai.data(Buffer.from(translation));
-    openai.end();
+    if (typeof translation === 'string') sendJson(this.#context, translation);
+    else if ('bytes' in translation) sendSound(this.#context, translation);
+    else this.fail(errorOf(this.#context, translation.error));
   }
 
   fail(error: ProxyError): void {
@@ -76,14 +77,75 @@ class TranslatedJson implements Answer {
   }
 
   /**
-   * Returns the answer as JSON, or the upstream's error.
+   * Returns the answer as JSON, its sound, or the upstream's error.
    * @throws {Error} if the dialect does not expect the answer, or the answer is nested too deep for JSON.
    */
-  #translate(parsed: unknown): string | UpstreamError {
+  #translate(parsed: unknown): string | UntextualAnswer {
     const answer = this.#translated.endpoint.answer(parsed, this.#translated.call);
-    if ('error' in answer) return answer.error;
+    if (!('value' in answer)) return answer;
     const { encodesEmbeddings } = this.#context.exchange;
     return JSON.stringify(encodesEmbeddings ? withEncodedEmbeddings(answer.value) : answer.value);
+  }
+}
+
+function sendJson(context: AnswerContext, text: string): void {
+  const openai = new JsonAnswer(withoutBodyHeaders(context));
+  openai.data(Buffer.from(text));
+  openai.end();
+}
+
+function sendSound(context: AnswerContext, { bytes, contentType }: Sound): void {
+  const { headers } = withoutBodyHeaders(context);
+  const sound = ['content-type', contentType, 'content-length', String(bytes.length)];
+  const raw = new RawAnswer({ ...context, headers: [...headers, ...sound] });
+  raw.data(bytes);
+  raw.end();
+}
+
+/** A stream of a chat for a client that wants none. The client gets the whole chat. */
+class CollectedChat implements Answer {
+  readonly #context: AnswerContext;
+  readonly #stream: DialectStream;
+  readonly #chat = new CollectedChunks();
+  #bytes = 0;
+  #isDone = false;
+
+  constructor(context: AnswerContext, stream: DialectStream) {
+    this.#context = context;
+    this.#stream = stream;
+  }
+
+  /** @throws {ProxyError} 502: the answer is larger than the limit. */
+  data(chunk: Buffer): void {
+    const { maxResponseBytes } = this.#context.exchange.proxy.settings;
+    this.#bytes += chunk.length;
+    if (this.#bytes > maxResponseBytes) throw responseTooLarge(maxResponseBytes, this.#bytes);
+    this.#read(() => this.#stream.push(chunk));
+  }
+
+  end(): void {
+    this.#read(() => this.#stream.finish());
+    const { exchange, attempt } = this.#context;
+    if (attempt.isOver || exchange.selection === null) return;
+    if (this.#isDone) sendJson(this.#context, JSON.stringify(this.#chat.completion()));
+    else this.fail(interruptionFault('answer', exchange.selection));
+  }
+
+  fail(error: ProxyError): void {
+    this.#context.attempt.reject(error, this.#context.headers);
+  }
+
+  #read(read: () => DialectEvents): void {
+    const { exchange, attempt } = this.#context;
+    if (this.#isDone || attempt.isOver || exchange.selection === null) return;
+    try {
+      const { events, isDone, error } = read();
+      this.#chat.add(events);
+      this.#isDone = isDone;
+      if (error !== undefined) this.fail(errorOf(this.#context, error));
+    } catch (error) {
+      this.fail(untranslatableFault(error, exchange.selection));
+    }
   }
 }
 

@@ -7,6 +7,7 @@ import { JsonError, type JsonObject } from '../../json/object.js';
 import { JsonObjectScanner } from '../../json/scanner.js';
 import { bytesBetween, isInOtherCase, memberNamed, textOf, valueOf } from '../../json/text.js';
 import { prepareRequestBody } from '../../providers/request-body.js';
+import type { DialectRequest } from '../../providers/dialect.js';
 import type { TranslatedCall } from '../../providers/translation.js';
 import type { Selection } from '../../routing/router.js';
 import type { ProxySettings } from '../../settings.js';
@@ -131,7 +132,7 @@ class JsonBody implements RequestBody {
     endpoint: Endpoint,
     { alwaysIncludeStreamUsage, countsUsage }: ProxySettings,
     translated: TranslatedCall | null,
-  ): readonly Buffer[] {
+  ): readonly Buffer[] | DialectRequest {
     const options = {
       endpoint,
       deployment,

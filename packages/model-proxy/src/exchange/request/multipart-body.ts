@@ -110,18 +110,21 @@ class MultipartBody implements RequestBody {
     return undefined;
   }
 
-  forUpstream({ upstreamModel }: Selection): readonly Buffer[] | BodyStream {
+  forUpstream({ deployment, upstreamModel }: Selection): readonly Buffer[] | BodyStream {
     const [field] = this.#fieldsNamed('model');
     const start = this.#start ?? 0;
     const edit =
       field === undefined
-        ? { start, end: start, replacement: this.#modelPart(upstreamModel) }
+        ? { start, end: start, replacement: this.#part('model', upstreamModel) }
         : { start: field.valueStart, end: field.valueEnd, replacement: Buffer.from(upstreamModel) };
-    const received = spliceChunks(this.#received.chunks, this.#length, [edit]);
+    const added = Object.entries(deployment.formFields ?? {}).map(([name, value]) => this.#part(name, value));
+    const first = { start: 0, end: 0, replacement: Buffer.concat(added) };
+    const edits = added.length === 0 ? [edit] : [first, edit];
+    const received = spliceChunks(this.#received.chunks, this.#length, edits);
     if (this.#start !== null) return received;
     this.#received = new ChunkList();
     const { announcedBytes } = this.#sender;
-    const growth = edit.replacement.length - (edit.end - edit.start);
+    const growth = first.replacement.length + edit.replacement.length - (edit.end - edit.start);
     this.#stream = new BodyStream({
       byteLength: announcedBytes === null ? null : announcedBytes + growth,
       beginning: received,
@@ -134,9 +137,9 @@ class MultipartBody implements RequestBody {
     return this.#length === this.#sender.announcedBytes;
   }
 
-  /** Makes the `model` part for a form without one, whose path names the model. */
-  #modelPart(model: string): Buffer {
-    return Buffer.from(`--${this.#boundary}\r\nContent-Disposition: form-data; name="model"\r\n\r\n${model}\r\n`);
+  /** Makes a part, such as `model` for a form whose path names the model. */
+  #part(name: string, value: string): Buffer {
+    return Buffer.from(`--${this.#boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`);
   }
 
   #fieldsNamed(name: string): FormField[] {

@@ -1,4 +1,5 @@
 /** The interface of request bodies: JSON and forms. */
+import type { DialectRequest } from '../../providers/dialect.js';
 import type { TranslatedCall } from '../../providers/translation.js';
 import type { Selection } from '../../routing/router.js';
 import type { ProxySettings } from '../../settings.js';
@@ -47,7 +48,7 @@ export interface RequestBody {
    * Returns the body for the upstream, with the upstream's model name. An incomplete body is a
    * stream, to which {@link RequestBody.push} adds the rest.
    * @param translated the translation to a dialect; null: the upstream has OpenAI's API.
-   * @returns views of the received chunks, or a stream.
+   * @returns views of the received chunks, a stream, or the request of a dialect.
    * @throws {ProxyError} 400: the deployment does not support a parameter.
    */
   forUpstream(
@@ -55,7 +56,7 @@ export interface RequestBody {
     endpoint: Endpoint,
     settings: ProxySettings,
     translated: TranslatedCall | null,
-  ): readonly Buffer[] | BodyStream;
+  ): readonly Buffer[] | BodyStream | DialectRequest;
   /**
    * Frees the body's memory for reuse. Called only if the upstream's socket does not need the
    * memory anymore.

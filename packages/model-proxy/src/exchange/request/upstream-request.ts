@@ -1,6 +1,7 @@
 /** Makes the request to the upstream from the client's request and the configuration. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Deployment } from '../../providers/deployment.js';
+import { DialectRequest } from '../../providers/dialect.js';
 import type { CallTraits } from '../../providers/target.js';
 import type { TranslatedCall } from '../../providers/translation.js';
 import type { Selection } from '../../routing/router.js';
@@ -41,29 +42,38 @@ export function upstreamRequest(options: UpstreamRequestOptions): UpstreamReques
   const { proxy, selection, endpoint, body, id, head, clientQuery, clientTimeouts, streams, translated } = options;
   const { settings, version } = proxy;
   const { deployment } = selection;
+  const prepared = body.forUpstream(selection, endpoint, settings, translated);
+  const own = prepared instanceof DialectRequest ? prepared : undefined;
+  const traits = { model: selection.upstreamModel, streams };
+  const url = own === undefined ? urlTo(deployment, endpoint, translated, traits) : ownUrl(deployment, own);
+  const jsonType = own?.contentType ?? 'application/json';
+  const headers = upstreamHeaders({
+    deployment,
+    version,
+    id,
+    contentType: endpoint.requestBody === 'json' ? jsonType : (head['content-type'] ?? ''),
+    clientHeaders: settings.forwardClientHeaders ? head : null,
+    anthropicHeaders: endpoint.api === 'anthropic' && translated === null ? head : null,
+  });
   const request = {
     deployment,
     method: 'POST',
-    url: withQuery(urlTo(deployment, endpoint, translated, { model: selection.upstreamModel, streams }), clientQuery),
-    headers: upstreamHeaders({
-      deployment,
-      version,
-      id,
-      contentType: endpoint.requestBody === 'json' ? 'application/json' : (head['content-type'] ?? ''),
-      clientHeaders: settings.forwardClientHeaders ? head : null,
-      anthropicHeaders: endpoint.api === 'anthropic' && translated === null ? head : null,
-    }),
-    body: body.forUpstream(selection, endpoint, settings, translated),
+    url: withQuery(url, clientQuery),
+    headers: own === undefined ? headers : [...headers, ...Object.entries(own.headers).flat()],
+    body: prepared instanceof DialectRequest ? [prepared.body] : prepared,
     timeouts: requestTimeouts(clientTimeouts, deployment, streams),
   };
   if (request.body instanceof BodyStream)
     return { ...request, finalTimeouts: () => requestTimeouts(clientTimeouts, deployment, body.streams) };
   const { dialect } = deployment.provider;
   if (dialect?.sign === undefined) return request;
-  const { method, url, headers, body: bytes } = request;
-  const signature = dialect.sign({ apiKey: deployment.apiKey, method, url, body: bytes });
-  return { ...request, body: bytes, headers: [...headers, ...Object.entries(signature).flat()] };
+  const { method, body: bytes } = request;
+  const signature = dialect.sign({ apiKey: deployment.apiKey, method, url: request.url, body: bytes });
+  return { ...request, body: bytes, headers: [...request.headers, ...Object.entries(signature).flat()] };
 }
+
+const ownUrl = ({ apiBase, query }: Deployment, { path }: DialectRequest): string =>
+  withQuery(path === '' ? apiBase : `${apiBase}/${path}`, query);
 
 /** Returns the URL of a request. */
 export function urlTo(

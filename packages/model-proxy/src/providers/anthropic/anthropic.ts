@@ -12,7 +12,7 @@ import { errorIn, errorWithStatus } from './errors.js';
 import { anthropicRequest } from './request.js';
 
 /** Chat. @see https://platform.claude.com/docs/en/api/messages */
-export const anthropicChat: DialectEndpoint = {
+export const anthropicChat: DialectEndpoint<Map<string, Buffer>> = {
   path: () => 'messages',
   request: anthropicRequest,
   answer: openaiAnswer,

@@ -9,7 +9,8 @@ import { openaiApiProvider } from '../openai/openai.js';
 import { checkedParameters, isOpenaiModel } from '../parameters.js';
 import type { Provider } from '../provider.js';
 import { segmentOf, type ProviderTarget, type TargetOf, type TargetSettings } from '../target.js';
-import { entraToken } from './entra-token.js';
+import { entraToken, federatedToken } from './entra-token.js';
+import { speechApi, speechBase } from './speech.js';
 
 /** LiteLLM's version for deployments without `api_version`. */
 const DEFAULT_VERSION = '2025-02-01-preview';
@@ -33,8 +34,10 @@ function credentialsOf(settings: TargetSettings): Credentials | string {
   const { apiKey, value } = settings;
   if (apiKey !== null) return {};
   const token = value('azure_ad_token') ?? value(null, 'AZURE_AD_TOKEN');
-  if (token?.startsWith('oidc/') === true)
-    return 'tokens of an OIDC provider (azure_ad_token: oidc/…) are not implemented';
+  if (token?.startsWith('oidc/') === true) {
+    const federated = federatedToken(token, settings);
+    return typeof federated === 'string' ? federated : { apiKey: null, token: federated };
+  }
   if (token !== undefined) return { apiKey: null, headers: { authorization: `Bearer ${token}` } };
   const entra = entraToken(settings);
   return entra === null ? {} : { apiKey: null, token: entra };
@@ -42,8 +45,8 @@ function credentialsOf(settings: TargetSettings): Credentials | string {
 
 const azureTarget: TargetOf = (settings) => {
   const { apiBase, model, query, value } = settings;
-  if (model.startsWith('speech/')) return 'azure/speech is the API of Azure Speech, which is not implemented';
   if (apiBase === null) return null;
+  if (model.startsWith('speech/')) return { apiBase: speechBase(apiBase), api: speechApi, query };
   const credentials = credentialsOf(settings);
   if (typeof credentials === 'string') return credentials;
   const isReasoning = (markedModel.exec(model)?.[1] ?? '').includes('_series');

@@ -9,6 +9,7 @@ import { openaiApiProvider } from '../openai/openai.js';
 import type { Provider } from '../provider.js';
 import type { ModelApi, TargetOf } from '../target.js';
 import { configuredRegion, DEFAULT_REGION, signedTarget } from '../aws/signed-target.js';
+import { agentApi } from './agents.js';
 import { converseApi } from './converse.js';
 import { embeddingsApi } from './embeddings.js';
 import { imagesApi } from './images.js';
@@ -24,7 +25,7 @@ const regionOfArn = /^(?:\w+\/)?arn:aws[\w-]*:bedrock:([\w-]+):/;
 
 /** Models of Bedrock that no API of this file serves. */
 const foreignModels: readonly (readonly [pattern: RegExp, api: string])[] = [
-  [/^(?:agent|agentcore)\//, "Bedrock's agents"],
+  [/^agentcore\//, "Bedrock's AgentCore"],
   [/embed|^twelvelabs\./, 'embeddings of this model'],
   [/^(?:[a-z]{2,6}\.)?stability\./, 'edits of pictures'],
   [/nova-reel|nova-sonic|nova-2-sonic/, 'videos or speech'],
@@ -38,7 +39,7 @@ const importedWithOpenai = /^(?:openai|qwen[23])\/(?=arn:)/;
 interface Choice {
   readonly api: ModelApi;
   readonly upstreamModel: string;
-  /** The host of the ranking differs. */
+  /** The host of agents and of the ranking differs. */
   readonly host?: string;
 }
 
@@ -49,7 +50,9 @@ function apiOf(name: string, region: string): Choice | string {
   const plain = name.replace(imported, '').replace(/^invoke\//, '');
   // The other models have the same answers with Converse.
   if (name.startsWith('invoke/') && plain.includes('claude')) return { api: claudeInvokeApi, upstreamModel: plain };
-  if (plain.includes('rerank')) return { api: rankingApi(region), upstreamModel: plain, host: 'bedrock-agent-runtime' };
+  if (plain.includes('rerank')) return { api: rankingApi(region), upstreamModel: plain, host: AGENT_RUNTIME };
+  if (name.startsWith('agent/'))
+    return { api: agentApi, upstreamModel: name.slice('agent/'.length), host: AGENT_RUNTIME };
   const api = embeddingsApi(plain) ?? imagesApi(plain);
   if (api !== undefined) return { api, upstreamModel: plain };
   const foreign = foreignModels.find(([pattern]) => pattern.test(plain));
@@ -84,6 +87,7 @@ const bedrockTarget: TargetOf = (settings) => {
 };
 
 const RUNTIME = 'bedrock-runtime';
+const AGENT_RUNTIME = 'bedrock-agent-runtime';
 const addressOf = (region: string, host = RUNTIME) => `https://${host}.${region}.amazonaws.com`;
 
 const mantleTarget: TargetOf = (settings) => {

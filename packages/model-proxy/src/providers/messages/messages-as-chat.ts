@@ -32,7 +32,7 @@ export function messagesAsChat(supported: ReadonlySet<string>, chat: ChatTransla
       chatRequest(members, call, { supported, keepsThinking: chat !== null && supported.has('thinking') }),
     answer: (value, call) => {
       const answer = chat === null ? openaiAnswer(value) : chat.endpoint.answer(value, chat.call);
-      return 'error' in answer ? answer : { value: messageOf({ model: call.model, ...answer.value }) };
+      return 'value' in answer ? { value: messageOf({ model: call.model, ...answer.value }) } : answer;
     },
     ...(chatEvents === undefined
       ? {}

@@ -19,6 +19,7 @@ const rows: readonly Row[] = [
   ['apertis', 'https://api.stima.tech/v1', 'STIMA_API_KEY'],
   ['assemblyai', 'https://llm-gateway.assemblyai.com/v1', 'ASSEMBLYAI_API_KEY'],
   ['baseten', 'https://inference.baseten.co/v1', 'BASETEN_API_KEY', 'BASETEN_API_BASE'],
+  ['bytez', 'https://api.bytez.com/models/v2/openai/v1', 'BYTEZ_API_KEY', 'BYTEZ_API_BASE'],
   ['chutes', 'https://llm.chutes.ai/v1', 'CHUTES_API_KEY'],
   ['cometapi', 'https://api.cometapi.com/v1', 'COMETAPI_KEY COMETAPI_API_KEY', 'COMETAPI_BASE_URL COMETAPI_API_BASE'],
   ['compactifai', 'https://api.compactif.ai/v1', 'COMPACTIFAI_API_KEY'],

@@ -10,6 +10,7 @@ import { supportedParameters } from '../parameters.js';
 import { jsonMembers, memberValue } from '../request-members.js';
 import type { ModelApi, ProviderTarget } from '../target.js';
 import { embeddingsEndpoint } from './embeddings.js';
+import { geminiSpeech } from './gemini-speech.js';
 
 /** Google's error: `{"error": {"code": 400, "message": …, "status": "INVALID_ARGUMENT"}}`. */
 function googleError(_status: number, body: unknown): UpstreamError | undefined {
@@ -106,6 +107,8 @@ export function predictTarget(model: string, place: Place): Target | undefined {
     return targetOf(model, place, (pathOf) => apiWith('embeddings', embeddingsEndpoint(model, pathOf)));
   if (/^imagen|^imagegeneration/.test(model))
     return targetOf(model, place, (pathOf) => apiWith('images/generations', images(pathOf('predict'))));
+  if (/^gemini.*-tts\b/.test(model))
+    return targetOf(model, place, (pathOf) => apiWith('audio/speech', geminiSpeech(pathOf('generateContent'))));
   if (model.startsWith('gemma/'))
     return targetOf(model, place, (pathOf) => apiWith('chat/completions', wrappedChat(pathOf('predict'))));
   if (!model.startsWith('semantic-ranker')) return undefined;

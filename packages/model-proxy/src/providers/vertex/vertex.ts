@@ -25,7 +25,6 @@ const foreignModels: readonly (readonly [pattern: RegExp, api: string])[] = [
   [/^imagetext/, 'the API of Imagen for captions'],
   [/^veo-/, 'the API of Veo'],
   [/^mistral-ocr/, 'the API for OCR'],
-  [/-tts\b/, 'the API of Gemini for speech'],
   [/-live\b/, 'the Live API of Gemini'],
   [/^agent_engine\//, 'the API of Agent Engine'],
   [/^(?:text|chat|code|codechat)-(?:bison|unicorn)|^medlm/, 'the API of PaLM'],

@@ -1,0 +1,64 @@
+/**
+ * Speech of Gemini, whose sound comes inside of JSON and has no head.
+ * @see https://cloud.google.com/text-to-speech/docs/gemini-tts
+ * @see https://ai.google.dev/gemini-api/docs/speech-generation
+ */
+import { invalidParameter } from '../../errors/model.js';
+import { recordOf, recordsOf, textOf } from '../anthropic/values.js';
+import type { DialectEndpoint } from '../dialect.js';
+import { jsonMembers, memberValue } from '../request-members.js';
+
+/** Bytes of the head of a WAV file. */
+const HEAD_BYTES = 44;
+const BYTES_PER_SAMPLE = 2;
+const DEFAULT_RATE = 24_000;
+
+/**
+ * Returns a WAV file. @param samples one channel of 16 bits, little-endian.
+ * @see http://soundfile.sapp.org/doc/WaveFormat/
+ */
+export function wavFile(samples: Buffer, rate: number): Buffer {
+  const head = Buffer.alloc(HEAD_BYTES);
+  head.write('RIFF', 0, 'latin1');
+  head.writeUInt32LE(HEAD_BYTES - 8 + samples.length, 4);
+  head.write('WAVEfmt ', 8, 'latin1');
+  head.writeUInt32LE(16, 16);
+  head.writeUInt16LE(1, 20);
+  head.writeUInt16LE(1, 22);
+  head.writeUInt32LE(rate, 24);
+  head.writeUInt32LE(rate * BYTES_PER_SAMPLE, 28);
+  head.writeUInt16LE(BYTES_PER_SAMPLE, 32);
+  head.writeUInt16LE(BYTES_PER_SAMPLE * 8, 34);
+  head.write('data', 36, 'latin1');
+  head.writeUInt32LE(samples.length, 40);
+  return Buffer.concat([head, samples]);
+}
+
+/** Returns the endpoint. The client gets a WAV file. @param path of `generateContent`. */
+export const geminiSpeech = (path: string): DialectEndpoint => ({
+  path: () => path,
+  request: (members) => {
+    const format = memberValue(members, 'response_format') ?? 'wav';
+    if (format !== 'wav') throw invalidParameter('response_format', 'must be wav for this model');
+    const instructions = textOf(memberValue(members, 'instructions'));
+    const text = textOf(memberValue(members, 'input')) ?? '';
+    return new Map(
+      jsonMembers({
+        contents: [{ role: 'user', parts: [{ text: instructions === undefined ? text : `${instructions}: ${text}` }] }],
+        generationConfig: {
+          responseModalities: ['AUDIO'],
+          speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: memberValue(members, 'voice') } } },
+        },
+      }),
+    );
+  },
+  answer: (value) => {
+    const [candidate] = recordsOf(recordOf(value)?.['candidates']);
+    const [part] = recordsOf(recordOf(candidate?.['content'])?.['parts']);
+    const { mimeType, data } = recordOf(part?.['inlineData']) ?? {};
+    const sound = textOf(data);
+    if (sound === undefined) throw new Error('the answer has no sound');
+    const rate = Number(/rate=(\d{4,6})/.exec(textOf(mimeType) ?? '')?.[1] ?? DEFAULT_RATE);
+    return { bytes: wavFile(Buffer.from(sound, 'base64'), rate), contentType: 'audio/wav' };
+  },
+});
