@@ -20,6 +20,8 @@ export interface Minute {
   number: number;
   successes: number;
   failures: number;
+  /** Failures since the last success. */
+  failuresInRow: number;
 }
 
 /** Failures that do not show anything about the deployment: the client's request is the reason. */
@@ -37,6 +39,11 @@ const certain: ReadonlySet<FailureKind> = new Set<FailureKind>([
 const FAILED_SHARE = 0.5;
 const MIN_REQUESTS = 5;
 
+/**
+ * Failures without a success between them, after which a deployment cools down in any case. Without this
+ * rule, a busy deployment that begins to hang would first have to fail as often as it worked in that minute.
+ */
+const FAILURES_IN_ROW = 5;
 /** The longest Retry-After that is followed: the upstream may work again, and a trial costs one request. */
 const MAX_RETRY_AFTER_MS = 300_000;
 
@@ -60,7 +67,7 @@ export function isBlamed(failure: FailureKind): boolean {
  */
 export function coolsDown(
   { failure, hasSiblings, settings }: Pick<Failure, 'failure' | 'hasSiblings' | 'settings'>,
-  { successes, failures }: Minute,
+  { successes, failures, failuresInRow }: Minute,
   isOnProbation: boolean,
 ): boolean {
   if (settings.isDisabled) return false;
@@ -68,7 +75,7 @@ export function coolsDown(
   if (allowedFails !== null) return isOnProbation || failures > allowedFails;
   // Without another deployment, a cooldown would reject requests that might succeed.
   if (!hasSiblings) return false;
-  if (isOnProbation || certain.has(failure)) return true;
+  if (isOnProbation || certain.has(failure) || failuresInRow >= FAILURES_IN_ROW) return true;
   const requests = successes + failures;
   return requests >= MIN_REQUESTS && failures > requests * FAILED_SHARE;
 }

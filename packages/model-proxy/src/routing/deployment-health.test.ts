@@ -41,13 +41,21 @@ describe('a deployment cools down', () => {
     const { clock, fail, health, cooled } = setUp();
     expect(Array.from({ length: 5 }, () => fail('internalServer'))).toEqual([0, 0, 0, 0, 5000]);
     expect([fail('internalServer'), cooled]).toEqual([5000, ['a 5000']]);
-    for (let count = 0; count < 6; count += 1) health.succeeded('b');
-    expect(Array.from({ length: 7 }, () => fail('timeout', {}, 'b')).at(-2)).toBe(0);
-    expect(health.coolingMs('b')).toBe(5000);
+    for (let count = 0; count < 3; count += 1) health.succeeded('b');
+    expect(Array.from({ length: 3 }, () => fail('timeout', {}, 'b'))).toEqual([0, 0, 0]);
+    expect(fail('timeout', {}, 'b')).toBe(5000);
     clock.now += 60_000;
     expect(Array.from({ length: 4 }, () => fail('timeout', {}, 'c'))).toEqual([0, 0, 0, 0]);
     clock.now += 60_000;
     expect(fail('timeout', {}, 'c')).toBe(0);
+  });
+
+  it('after five failures in a row, however many requests it has answered in that minute', () => {
+    const { fail, health } = setUp();
+    for (let count = 0; count < 10_000; count += 1) health.succeeded('a');
+    expect(Array.from({ length: 4 }, () => fail('timeout'))).toEqual([0, 0, 0, 0]);
+    health.succeeded('a');
+    expect(Array.from({ length: 5 }, () => fail('timeout'))).toEqual([0, 0, 0, 0, 5000]);
   });
 
   it('for the time that it asks for, its own time, or five minutes at most', () => {

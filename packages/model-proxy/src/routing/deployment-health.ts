@@ -74,7 +74,7 @@ export function createDeploymentHealth(
   const stateOf = (id: string): State => {
     let state = states.get(id);
     if (state === undefined) {
-      const minute = { number: 0, successes: 0, failures: 0 };
+      const minute = { number: 0, successes: 0, failures: 0, failuresInRow: 0 };
       state = { isSuspect: false, cooldowns: 0, coolsUntil: 0, isOnProbation: false, trialUntil: 0, minute };
       states.set(id, state);
     }
@@ -82,7 +82,7 @@ export function createDeploymentHealth(
   };
   const currentMinute = ({ minute }: State): Minute => {
     const number = Math.floor(now() / MINUTE_MS);
-    if (minute.number !== number) Object.assign(minute, { number, successes: 0, failures: 0 });
+    if (minute.number !== number) Object.assign(minute, { number, successes: 0, failures: 0, failuresInRow: 0 });
     return minute;
   };
 
@@ -98,7 +98,9 @@ export function createDeploymentHealth(
     succeeded(id) {
       if (configured?.has(id) === false) return;
       const state = stateOf(id);
-      currentMinute(state).successes += 1;
+      const minute = currentMinute(state);
+      minute.successes += 1;
+      minute.failuresInRow = 0;
       state.isSuspect = false;
       if (!failedChecks.isEmpty) failedChecks.remove(id);
       // A request that began before the cooldown does not end it.
@@ -112,6 +114,7 @@ export function createDeploymentHealth(
       const state = stateOf(id);
       const minute = currentMinute(state);
       minute.failures += 1;
+      minute.failuresInRow += 1;
       state.isSuspect = true;
       state.trialUntil = 0;
       const time = now();

@@ -144,7 +144,8 @@ If an attempt fails before the client has got a byte, the proxy retries:
 A deployment that fails gets no requests for \`cooldown_time\`, if its group has another deployment:
 
 - After 429, 401 or 402, at once. After 403 or 404, only if another deployment served the same request.
-- After other failures, if at least five requests in a minute went to it, and more than half failed.
+- After other failures, if at least five requests in a minute went to it, and more than half failed, or
+  five in a row.
 - With \`allowed_fails\`: after more failures in a minute, even without another deployment.
 - 400 and 422 do not count, nor a timeout that the client asked for.
 - A stream counts at its end. It has failed if it breaks off or ends with an error event.
