@@ -25,6 +25,7 @@ import { createBackgroundChecks } from './health-checks/background-checks.js';
 import { createMetrics, type Metrics } from './metrics.js';
 import type { Pages } from './pages/routes.js';
 import { recordRequest } from './request-record.js';
+import type { RequestReports } from './request-report.js';
 import type { Telemetry } from './request-span.js';
 import { createRouter } from './routing/create-router.js';
 import { createRoutingState } from './routing/routing-state.js';
@@ -48,6 +49,8 @@ export interface AppOptions {
   readonly passThrough?: PassThrough;
   /** OpenTelemetry; the caller closes it. Absent: none. */
   readonly telemetry?: Telemetry | null;
+  /** Receivers of reports about requests; the caller closes them. Absent: none. */
+  readonly reports?: RequestReports | null;
   /** The store of virtual keys. The caller closes it. Absent: there are no virtual keys. */
   readonly store?: Store | SharedKeyStore | undefined;
 }
@@ -112,6 +115,7 @@ export function createApp(options: AppOptions): App {
       upstream,
       trace: options.detailedDebug ? createTrace(log, { hidesBodies: settings.hidesBodies === true }) : null,
       telemetry: options.telemetry ?? null,
+      reports: options.reports ?? null,
       version,
       isDraining: () => draining,
     };

@@ -7,6 +7,7 @@ import { createApp, type App } from './app.js';
 import { watchFiles, type FileWatch } from './config/file-watch.js';
 import { ConfigError, type LoadedConfig } from './config/load.js';
 import { createPassThrough } from './pass-through/index.js';
+import type { RequestReports } from './request-report.js';
 import type { Telemetry } from './request-span.js';
 import type { ListenSettings } from './settings.js';
 import { StoreError, type SharedKeyStore, type Store } from './store/store.js';
@@ -64,7 +65,8 @@ export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOp
   const passThrough = createPassThrough({ upstream });
   const { detailedDebug } = listen;
   const telemetry = await loadTelemetry(listen, log);
-  const app = createApp({ settings, upstream, log, version, detailedDebug, passThrough, store, telemetry });
+  const reports = await loadWebhooks(listen, log);
+  const app = createApp({ settings, upstream, log, version, detailedDebug, passThrough, store, telemetry, reports });
   let listener: Listener;
   try {
     listener = await open(listen, app, log);
@@ -72,6 +74,7 @@ export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOp
     app.close();
     await upstream.close();
     await telemetry?.close();
+    await reports?.close();
     await store?.close();
     throw error;
   }
@@ -114,6 +117,7 @@ export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOp
     await upstream.close();
     app.close();
     await telemetry?.close();
+    await reports?.close();
     await store?.close();
   }
 }
@@ -123,6 +127,13 @@ async function loadTelemetry({ telemetry }: ListenSettings, log: Log): Promise<T
   if (telemetry === null) return null;
   const { openTelemetry } = await import('./telemetry/open-telemetry.js');
   return openTelemetry(telemetry, log);
+}
+
+/** Loads the senders of reports, if the configuration asks for them. */
+async function loadWebhooks({ webhooks }: ListenSettings, log: Log): Promise<RequestReports | null> {
+  if (webhooks.length === 0) return null;
+  const { openWebhooks } = await import('./webhooks/webhooks.js');
+  return openWebhooks(webhooks, log);
 }
 
 /** @throws {StartError} the store cannot be used. */

@@ -8,6 +8,7 @@ import { overheadOf, shownApiBase } from './exchange/answer/answer-headers.js';
 import type { Exchange } from './exchange/exchange.js';
 import { countedCost } from './exchange/counted-usage.js';
 import { countResponseOnce } from './exchange/uncounted-responses.js';
+import { isReported, reportOf } from './exchange/report.js';
 import { settle } from './exchange/settle.js';
 import { requestStart } from './exchange/attempts/outgoing.js';
 import { plainPath } from './endpoints/paths.js';
@@ -61,6 +62,10 @@ function record(exchange: Exchange, metrics: Metrics, log: Log): void {
   };
   if (exchange.parts.length === 0) metrics.add(entry);
   if (exchange.proxy.telemetry !== null) endSpan(exchange, exchange.proxy.telemetry, entry);
+  if (exchange.proxy.reports !== null && isReported(exchange)) {
+    const outcome = status >= 400 || error !== null ? 'failure' : 'success';
+    exchange.proxy.reports.add(outcome, () => reportOf(exchange, entry));
+  }
   settle(exchange);
   log.request({
     id: exchange.id,

@@ -211,10 +211,34 @@ export interface TelemetrySettings {
   readonly metricIntervalMs: number;
 }
 
+/** A receiver of reports about requests. */
+export interface WebhookSettings {
+  /** The name of the callback. */
+  readonly name: string;
+  /** Absolute URL, which may contain a secret. */
+  readonly url: string;
+  /** Headers, which may contain keys. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Requests that are reported. */
+  readonly outcomes: ReadonlySet<'success' | 'failure'>;
+  /** `log_format`: a list, a line for each report, or a request for each report. */
+  readonly format: 'json_array' | 'ndjson' | 'single';
+  /** `batch_size`: maximum number of reports that are sent together. */
+  readonly batchSize: number;
+  /** `flush_interval`: how long a report waits for others. */
+  readonly flushMs: number;
+  /** `max_retries`: further attempts after a failure. */
+  readonly maxRetries: number;
+  /** `retry_delay`: wait before the first further attempt. It doubles each time. */
+  readonly retryDelayMs: number;
+  readonly timeoutMs: number;
+}
+
 /** Settings that only a restart can change. */
 export interface ListenSettings {
   /** null: no OpenTelemetry. */
   readonly telemetry: TelemetrySettings | null;
+  readonly webhooks: readonly WebhookSettings[];
   /** null: there are no virtual keys. */
   readonly store: StoreSettings | null;
   readonly host: string;

@@ -53,7 +53,7 @@ export function pathTest(routes: readonly string[]): (path: string) => boolean {
  * Returns the client's address. In X-Forwarded-For only the last entry is reliable: clients can
  * write the others.
  */
-function clientAddress({ socket, headers }: IncomingMessage, useXForwardedFor: boolean): string {
+export function clientAddress({ socket, headers }: IncomingMessage, useXForwardedFor: boolean): string {
   const forwarded = useXForwardedFor ? headers['x-forwarded-for'] : undefined;
   const last = (Array.isArray(forwarded) ? forwarded.join(',') : forwarded)?.split(',').at(-1)?.trim();
   const address = last === undefined || last === '' ? (socket.remoteAddress ?? '') : last;

@@ -47,4 +47,10 @@ export const defaults = {
   queueSeconds: 1,
   /** How long latencies count; LiteLLM's value. */
   latencySeconds: 3600,
+  /** Settings of callbacks that are only addresses. */
+  callbackBatchSize: 500,
+  callbackFlushSeconds: 5,
+  callbackRetries: 3,
+  callbackRetrySeconds: 1,
+  callbackTimeoutSeconds: 10,
 } as const;

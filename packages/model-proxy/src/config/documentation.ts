@@ -5,6 +5,7 @@
 import { endpoints } from '../endpoints/index.js';
 import { groupSections, introduction, signalsSection } from './documentation/texts.js';
 import type { Table } from './faults.js';
+import { callbackTable } from './callbacks/callback-table.js';
 import { flagsTable } from './flags.js';
 import { foreignProviders } from './names/known-names.js';
 import { unimplemented, type Treatment } from './names/unimplemented.js';
@@ -198,6 +199,12 @@ ${settings(routerTable)}
 ## Entries of \`credential_list\`
 
 ${settings(credentialTable)}
+
+## Entries of \`callback_settings\`
+
+[Webhooks](#webhooks) has an example.
+
+${settings(callbackTable)}
 
 ## Settings that prevent the start
 

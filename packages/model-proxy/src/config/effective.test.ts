@@ -34,6 +34,7 @@ const general: Readonly<Record<string, unknown>> = {
   admin_only_routes: ['/health'],
   enforce_user_param: true,
   forwarded_paths: ['fim/completions'],
+  global_max_parallel_requests: 6,
   max_in_flight_requests_per_worker: 7,
   max_queued_requests_per_worker: 8,
   admission_queue_timeout_seconds: 9,
@@ -43,6 +44,7 @@ const general: Readonly<Record<string, unknown>> = {
 /** Settings that the rendered text shows in another setting, or not at all. */
 const others: ReadonlySet<string> = new Set([
   ...Object.values(healthRows).map(({ name }) => name),
+  'max_parallel_requests', // of each deployment
   'require_auth_for_metrics_endpoint', // a page of admin_only_routes
   'start_without', // only permits unknown settings
 ]);

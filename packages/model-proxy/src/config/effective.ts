@@ -12,6 +12,7 @@ import type {
   OverloadSettings,
   RetrySettings,
   StrategySettings,
+  WebhookSettings,
 } from '../settings.js';
 import type { LoadedConfig } from './load.js';
 import { defaults } from './defaults.js';
@@ -199,6 +200,25 @@ function strategyLines({ name, ttlMs, latencyBuffer, affinity }: StrategySetting
   ];
 }
 
+function webhookLines(webhooks: readonly WebhookSettings[]): readonly string[] {
+  const lines = webhooks.map(({ name, url, headers, outcomes, format, batchSize, flushMs, ...rest }) => {
+    const settings = {
+      callback_type: 'generic_api',
+      endpoint: maskUrl(url),
+      headers: Object.fromEntries(Object.keys(headers).map((header) => [header, MASK])),
+      event_types: [...outcomes].map((outcome) => `llm_api_${outcome}`),
+      log_format: format,
+      batch_size: batchSize,
+      flush_interval: flushMs / 1000,
+      max_retries: rest.maxRetries,
+      retry_delay: rest.retryDelayMs / 1000,
+      timeout: rest.timeoutMs / 1000,
+    };
+    return `  ${inline(name)}: ${inline(settings)}`;
+  });
+  return lines.length === 0 ? [] : ['callback_settings:', ...lines];
+}
+
 /** Renders the whole text, with a newline at the end. */
 export function renderEffectiveConfig({ listen, proxy }: Pick<LoadedConfig, 'listen' | 'proxy'>): string {
   const { host, port, tls, logLevel, drainDelayMs, drainMs } = listen;
@@ -234,6 +254,7 @@ export function renderEffectiveConfig({ listen, proxy }: Pick<LoadedConfig, 'lis
     ...healthLines(proxy.healthChecks),
     `  max_request_size_mb: ${proxy.maxRequestBytes / 2 ** 20}`,
     `  max_response_size_mb: ${proxy.maxResponseBytes / 2 ** 20}`,
+    ...webhookLines(listen.webhooks),
     'router_settings:',
     ...strategyLines(proxy.strategy),
     ...retryLines(proxy.retry),

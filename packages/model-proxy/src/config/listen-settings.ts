@@ -4,13 +4,13 @@
  */
 import path from 'node:path';
 import { loadTls, TlsFilesError } from '@rackless/daemon/network/tls.js';
-import type { Environment, ListenSettings } from '../settings.js';
+import type { Environment, ListenSettings, WebhookSettings } from '../settings.js';
 import { defaults } from './defaults.js';
 import { fromEnvironment, readNumber, readSeconds, type GivenText } from './given-text.js';
 import { COMMAND_LINE, ENVIRONMENT, type Block, type Findings } from './faults.js';
 import { booleanWord } from './setting-types.js';
 import type { generalTable, settingsTable } from './settings.js';
-import { readTelemetry } from './telemetry-settings.js';
+import { readTelemetry } from './callbacks/telemetry-settings.js';
 
 /** The flags by name: strings as given, switches as true. */
 export interface Flags {
@@ -39,6 +39,7 @@ interface ListenInput {
   readonly variables: Environment;
   readonly settings: Block<typeof settingsTable>;
   readonly general: Block<typeof generalTable>;
+  readonly webhooks: readonly WebhookSettings[];
   readonly workingDirectory: string;
   readonly findings: Findings;
 }
@@ -58,6 +59,7 @@ export function readListenSettings(input: ListenInput): ListenSettings {
   if (host?.text === '') findings.faultAt(host.origin, `${host.place} must be an address`);
   const { store, keepUsageDays } = input.general.values;
   return {
+    webhooks: input.webhooks,
     telemetry: readTelemetry(settings.rest, input.variables, findings),
     store:
       store === undefined

@@ -23,6 +23,7 @@ import { runAtOnce, type Steps } from '@rackless/daemon/process/slices.js';
 import { credentialTable, generalTable, settingsTable } from './settings.js';
 import { singleModelDocument } from './deployments/single-model.js';
 import { TlsResolver } from './tls-settings.js';
+import { readWebhooks } from './callbacks/webhook-settings.js';
 import {
   generalNames,
   IgnoredSettings,
@@ -94,7 +95,8 @@ export function* loadSteps(options: LoadOptions): Steps<LoadedConfig> {
   const settings = readBlock(settingsTable, settingsBlock?.node, settingsBlock?.path ?? [], findings);
   const general = readNamed(roots, generalTable, ['general_settings', 'general'], findings);
   const router = readNamed(roots, routerTable, ['router_settings', 'router'], findings);
-  const notes = { findings, ignoredSettings };
+  const { webhooks, callbacks } = readWebhooks({ roots, rest: settings.rest, variables, findings, ignoredSettings });
+  const notes = { findings, ignoredSettings, callbacks };
   readStartWithout(general.block, notes);
   noteEnvironment(variables, notes);
   reportUnknownKeys(settings.rest, settingsBlock?.path ?? [], settingsNames, notes);
@@ -121,7 +123,7 @@ export function* loadSteps(options: LoadOptions): Steps<LoadedConfig> {
   if (entries.length === 0) noteMissingModels(roots, file, isKnownTopKey, findings);
   const { deployments, unserved } = yield* readModelList(entries, inherited);
   const aliases = readAliases(router.block, deployments, findings);
-  const block = { general: general.block };
+  const block = { general: general.block, webhooks };
   const listen = readListenSettings({ flags, environment, variables, settings, workingDirectory, findings, ...block });
   const masterKey = readMasterKey(general.block, variables, findings);
   const access = readAccess({ ...block, settings, hasMasterKey: masterKey !== null, findings });
@@ -139,7 +141,7 @@ export function* loadSteps(options: LoadOptions): Steps<LoadedConfig> {
       environmentDeployment: readEnvironmentDeployment(inherited),
       ...readRoutingSettings(router.block, settings, general.block),
       ...readBodySettings(settings, general.block),
-      countsUsage: listen.store !== null,
+      countsUsage: listen.store !== null || webhooks.length > 0,
       ...access,
       forwardedPaths: new Set(general.block.values.forwardedPaths),
       forwardClientHeaders: general.block.values.forwardClientHeaders ?? false,

@@ -13,6 +13,7 @@ import type { FailedAttempt } from '../metrics.js';
 import type { RoutingState } from '../routing/routing-state.js';
 import type { Selection, Router } from '../routing/router.js';
 import type { ProxySettings } from '../settings.js';
+import type { RequestReports } from '../request-report.js';
 import type { RequestSpan, Telemetry } from '../request-span.js';
 import type { Trace } from '../trace.js';
 import type { Upstream, UpstreamCall } from '../upstream/upstream.js';
@@ -40,6 +41,8 @@ export interface ProxyState extends RoutingState {
   readonly trace: Trace | null;
   /** null: no OpenTelemetry. */
   readonly telemetry: Telemetry | null;
+  /** null: no callback gets reports about requests. */
+  readonly reports: RequestReports | null;
   /** Version of the proxy, for `x-litellm-version` and for the `user-agent` that upstreams get. */
   readonly version: string;
   /**
@@ -133,6 +136,8 @@ export class Exchange {
   hidesUsage = false;
   /** Whether the client wants the embeddings of a translated answer in base64. */
   encodesEmbeddings = false;
+  /** `user` of the request, for reports to callbacks; null: none. */
+  endUser: string | null = null;
   /** LiteLLM's tags of the request, for reports. */
   tags: readonly string[] = [];
   /** Size of the request's body so far, in bytes. */

@@ -3,14 +3,21 @@ import { clientTags } from '../errors/model.js';
 import type { Exchange } from './exchange.js';
 import type { RequestBody } from './request/request-body.js';
 
+/** Maximum length of a user in reports, in characters. */
+const MAX_USER_LENGTH = 256;
+
 /**
- * Stores the tags of a request, and whether its answer omits the usage.
+ * Stores the tags and the user of a request, and whether its answer omits the usage.
  * @throws {ProxyError} 400: the client has set tags, and the configuration forbids it.
  */
 export function readReportOptions(exchange: Exchange, body: RequestBody): void {
-  const { keys, settings } = exchange.proxy;
+  const { keys, reports, settings } = exchange.proxy;
   const { countsUsage = false, rejectClientTags = false, alwaysIncludeStreamUsage } = settings;
-  if (keys === null && !rejectClientTags) return;
+  if (reports !== null) {
+    const user = body.parameter('user');
+    exchange.endUser = typeof user === 'string' ? user.slice(0, MAX_USER_LENGTH) : null;
+  }
+  if (keys === null && reports === null && !rejectClientTags) return;
   const { tags } = body;
   if (rejectClientTags && tags.length > 0) throw clientTags();
   exchange.tags = tags;

@@ -27,7 +27,7 @@ export function settle(exchange: Exchange): void {
 }
 
 /** Returns the tags of the header `x-litellm-tags`, of the body and of the key, without duplicates. */
-function tagsOf({ request, proxy, tags, client }: Exchange): readonly string[] {
+export function tagsOf({ request, proxy, tags, client }: Exchange): readonly string[] {
   const header = proxy.settings.rejectClientTags === true ? undefined : request.headers['x-litellm-tags'];
   const ofKey = client?.key?.stored.tags ?? [];
   if (header === undefined && tags.length === 0) return ofKey;

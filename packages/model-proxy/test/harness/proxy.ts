@@ -111,7 +111,7 @@ export async function startTestProxy(yaml: string, options: TestProxyOptions = {
       close: async () => {
         await proxy.close();
         log.flush();
-        rmSync(folder, { recursive: true });
+        rmSync(folder, { recursive: true, force: true });
       },
     };
   } catch (error) {

@@ -41,6 +41,7 @@ export interface Blocks {
   readonly router_settings?: object;
   readonly litellm_settings?: object;
   readonly general_settings?: object;
+  readonly callback_settings?: object;
 }
 
 /** Returns a configuration with a deployment for each model. */

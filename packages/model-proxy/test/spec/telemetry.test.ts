@@ -1,9 +1,10 @@
-/** The row of the contract about OpenTelemetry. */
+/** The rows of the contract about callbacks. */
 import { expect, it } from '@jest/globals';
 import { daemonFixture, LOCAL } from '../daemon/fixture.js';
 import { configOf, messages } from '../routing/fixture.js';
 import { startFaultyUpstream } from '../routing/faulty-upstream.js';
 import { startOtlpReceiver } from '../telemetry/otlp-receiver.js';
+import { startReportReceiver } from '../callbacks/receiver.js';
 
 const daemon = daemonFixture();
 
@@ -24,6 +25,28 @@ it("MP-88 the callback otel sends a span for each request and each attempt, in t
   expect(seen.sort()).toEqual([
     ['POST /v1/chat/completions', traceId],
     ['chat m', traceId],
+  ]);
+  await upstream.close();
+  await receiver.close();
+});
+
+it('MP-132 a callback of the type generic_api gets a report about each request, without prompts and answers', async () => {
+  const [receiver, upstream] = [await startReportReceiver(), await startFaultyUpstream()];
+  const blocks = {
+    litellm_settings: { callbacks: ['ours'] },
+    callback_settings: { ours: { callback_type: 'generic_api', endpoint: receiver.url } },
+  };
+  const file = daemon.write('c.yaml', configOf([{}], [upstream], blocks));
+  const child = daemon.start(['--config', file, ...LOCAL]);
+  await fetch(`${await child.address()}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-litellm-call-id': 'call-1' },
+    body: JSON.stringify({ model: 'chat', messages }),
+  });
+  child.signal('SIGTERM');
+  await child.finished();
+  expect(receiver.requests.map(({ body }): unknown => JSON.parse(body))).toEqual([
+    [expect.objectContaining({ id: 'call-1', status: 'success', total_tokens: 10, messages: 'redacted-by-litellm' })],
   ]);
   await upstream.close();
   await receiver.close();

@@ -108,8 +108,37 @@ environment_variables:
 | \`otel\` | \`OTEL_EXPORTER_OTLP_*\`, \`OTEL_SERVICE_NAME\`, LiteLLM's \`OTEL_ENDPOINT\` and \`OTEL_HEADERS\` |
 | \`langfuse_otel\` | \`LANGFUSE_PUBLIC_KEY\`, \`LANGFUSE_SECRET_KEY\`, \`LANGFUSE_HOST\` |
 | \`prometheus\` | none; \`/metrics\` is always available |
+| \`generic_api\`, \`generic\`, \`webhook\` | see [webhooks](#webhooks) |
 
 \`OTEL_SDK_DISABLED\`, \`OTEL_TRACES_EXPORTER=none\` and \`OTEL_METRICS_EXPORTER=none\` switch signals off. The SDK
 also reads the variables for sampling, limits, batches, timeouts and certificates, such as
 \`OTEL_TRACES_SAMPLER\` and \`OTEL_BSP_SCHEDULE_DELAY\`. It reads these only from the environment of the
-process, not from \`environment_variables\`.`;
+process, not from \`environment_variables\`.
+
+### Webhooks
+
+The proxy sends a report about each model request to your own HTTP server:
+
+\`\`\`yaml
+litellm_settings:
+  callbacks: [billing]
+callback_settings:
+  billing:
+    callback_type: generic_api
+    endpoint: https://billing.example/usage
+    headers: { Authorization: os.environ/BILLING_KEY }
+\`\`\`
+
+- The reports are POST requests with LiteLLM's standard logging payload: tokens, cost, model, key, tags,
+  \`user\`, times and errors.
+- \`messages\` and \`response\` are always \`redacted-by-litellm\`. The proxy does not send prompts and answers.
+- \`callbacks\` means all requests, \`success_callback\` and \`failure_callback\` only some.
+- Without \`callback_settings\`, the callback \`generic_api\` has the address in \`GENERIC_LOGGER_ENDPOINT\` and
+  the headers in \`GENERIC_LOGGER_HEADERS\`. The callback \`webhook\` has the address in \`WEBHOOK_URL\`.
+- The proxy repeats failed requests, so a report can arrive twice. Its \`id\` is the same then. A report that
+  the server rejects with 400 is not repeated.
+- At most 10,000 reports wait. While the server is away, more reports are lost, and SIGKILL loses all that
+  wait. The log has a warning at most once a minute. For exact sums, use [the store](../guides/keys.md).
+- The proxy follows no redirects. It verifies certificates with Node's authorities, and those of
+  \`NODE_EXTRA_CA_CERTS\`.
+- A change needs a restart.`;

@@ -5,12 +5,45 @@ import type { YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 const callbackSettings: ReadonlySet<string> = new Set(['callbacks', 'success_callback', 'failure_callback']);
 
 /** `prometheus` is always available at `/metrics`. */
-const implemented: ReadonlySet<string> = new Set(['otel', 'langfuse_otel', 'prometheus']);
+const implemented: ReadonlySet<string> = new Set([
+  'otel',
+  'langfuse_otel',
+  'prometheus',
+  'generic_api',
+  'generic',
+  'webhook',
+]);
 
-/** Returns whether an item of a setting is a callback that this proxy implements. */
-export function isImplementedCallback(setting: string, item: YamlNode): boolean {
+/**
+ * Returns whether an item of a setting is a callback that this proxy implements.
+ * @param configured names of the callbacks in `callback_settings` that are only addresses.
+ */
+export function isImplementedCallback(setting: string, item: YamlNode, configured: ReadonlySet<string>): boolean {
   const name = nameOf(item);
-  return callbackSettings.has(setting) && name !== undefined && implemented.has(name);
+  return callbackSettings.has(setting) && name !== undefined && (implemented.has(name) || configured.has(name));
+}
+
+/** The requests that a list of callbacks is about, by the name of the setting. */
+const outcomesOf: Readonly<Record<string, readonly ('success' | 'failure')[]>> = {
+  callbacks: ['success', 'failure'],
+  success_callback: ['success'],
+  failure_callback: ['failure'],
+};
+
+/** Returns the callbacks in a block with the requests that they are about. @param entries its keys and values. */
+export function callbackOutcomes(
+  entries: readonly (readonly [string, YamlNode])[],
+): ReadonlyMap<string, ReadonlySet<'success' | 'failure'>> {
+  const found = new Map<string, Set<'success' | 'failure'>>();
+  for (const entry of entries) {
+    const [setting] = entry;
+    for (const name of callbackNames([entry])) {
+      const outcomes = found.get(name) ?? new Set();
+      found.set(name, outcomes);
+      for (const outcome of outcomesOf[setting] ?? []) outcomes.add(outcome);
+    }
+  }
+  return found;
 }
 
 /** Returns the names of all callbacks in a block. @param entries its keys and values. */

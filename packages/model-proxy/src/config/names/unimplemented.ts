@@ -40,7 +40,7 @@ const top: readonly SettingGroup[] = [
   refused(GUARDS, 'policies policy_attachments'),
   ignored(
     'adds a service that is not implemented',
-    `callback_settings mcp_servers mcp_tools prompts vector_store_registry search_tools agent_list files_settings finetune_settings
+    `mcp_servers mcp_tools prompts vector_store_registry search_tools agent_list files_settings finetune_settings
     worker_registry mcp_aliases tools`,
   ),
   ignored('sets parameters of models', 'default_litellm_params'),

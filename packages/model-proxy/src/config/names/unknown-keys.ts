@@ -38,6 +38,7 @@ export const topNames: BlockNames = {
     'environment_variables',
     'include',
     'credential_list',
+    'callback_settings',
   ],
   protecting: [],
   groups: unimplemented.top,
@@ -112,14 +113,18 @@ export class IgnoredSettings {
 export interface Notes {
   readonly findings: Findings;
   readonly ignoredSettings: IgnoredSettings;
+  /** Names of the callbacks in `callback_settings` that are implemented; absent: none. */
+  readonly callbacks?: ReadonlySet<string>;
 }
 
+const noCallbacks: ReadonlySet<string> = new Set();
+
 /** Returns whether a value requests nothing, so that ignoring it changes nothing. */
-function requestsNothing(key: string, node: YamlNode): boolean {
-  if (node.kind === 'sequence') return node.items.every((item) => isImplementedCallback(key, item));
+function requestsNothing(key: string, node: YamlNode, callbacks: ReadonlySet<string>): boolean {
+  if (node.kind === 'sequence') return node.items.every((item) => isImplementedCallback(key, item, callbacks));
   if (node.kind === 'mapping') return node.members.size === 0;
   if (node.value === null || node.value === false || node.value === 0) return true;
-  return isImplementedCallback(key, node) || (key === 'routing_strategy' && node.value === 'simple-shuffle');
+  return isImplementedCallback(key, node, callbacks) || (key === 'routing_strategy' && node.value === 'simple-shuffle');
 }
 
 /**
@@ -128,7 +133,7 @@ function requestsNothing(key: string, node: YamlNode): boolean {
  */
 function restrictsNothing(key: string, node: YamlNode): boolean {
   if (node.kind === 'scalar') return node.value === null || node.value === false;
-  return requestsNothing(key, node) && !key.startsWith('allowed_');
+  return requestsNothing(key, node, noCallbacks) && !key.startsWith('allowed_');
 }
 
 /** Adds the fault of an unimplemented restriction, unless `start_without` allows to ignore it. */
@@ -153,6 +158,7 @@ export function refuseSetting(
  * @returns false if the key is not such a setting.
  */
 function noteUnimplemented(key: string, node: YamlNode, path: KeyPath, names: BlockNames, notes: Notes): boolean {
+  const { callbacks = noCallbacks } = notes;
   const group = groupOf(names.groups, key);
   switch (group?.treatment) {
     case 'fulfilled':
@@ -161,7 +167,7 @@ function noteUnimplemented(key: string, node: YamlNode, path: KeyPath, names: Bl
       if (!restrictsNothing(key, node)) refuseSetting(key, node, path, group.what, notes);
       return true;
     case 'ignored':
-      if (!requestsNothing(key, node)) notes.ignoredSettings.add(node, path);
+      if (!requestsNothing(key, node, callbacks)) notes.ignoredSettings.add(node, path);
       return true;
     case undefined:
       break;
@@ -169,7 +175,7 @@ function noteUnimplemented(key: string, node: YamlNode, path: KeyPath, names: Bl
   if (names.canonical === paramsNames.canonical || !checkedByValue.has(key)) return false;
   const refused = protectiveValues(key, node);
   for (const value of refused) refuseSetting(key, value.node, [...path, ...value.path], value.what, notes);
-  if (refused.length === 0 && !requestsNothing(key, node)) notes.ignoredSettings.add(node, path);
+  if (refused.length === 0 && !requestsNothing(key, node, callbacks)) notes.ignoredSettings.add(node, path);
   return true;
 }
 

@@ -4,10 +4,10 @@
  * @see https://opentelemetry.io/docs/specs/otel/protocol/exporter/
  */
 import type { YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
-import type { Environment, OtlpTarget, TelemetrySettings } from '../settings.js';
-import { ENVIRONMENT, type Findings } from './faults.js';
-import { callbackNames } from './names/callbacks.js';
-import { booleanWord, normalUrl } from './setting-types.js';
+import type { Environment, OtlpTarget, TelemetrySettings } from '../../settings.js';
+import { ENVIRONMENT, type Findings } from '../faults.js';
+import { callbackNames } from '../names/callbacks.js';
+import { booleanWord, normalUrl } from '../setting-types.js';
 
 const DEFAULT_ENDPOINT = 'http://localhost:4318';
 const LANGFUSE = 'https://us.cloud.langfuse.com';

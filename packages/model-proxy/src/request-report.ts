@@ -1,0 +1,12 @@
+/** The interface of reports about requests. `webhooks/` implements it, and is loaded only if the configuration asks for it. */
+
+/** Sends reports about finished requests. */
+export interface RequestReports {
+  /**
+   * Queues a report. Never throws, and never waits.
+   * @param payload makes the report; not called if nobody wants it.
+   */
+  add(outcome: 'success' | 'failure', payload: () => object): void;
+  /** Sends the queued reports, and waits for that for some seconds. */
+  close(): Promise<void>;
+}

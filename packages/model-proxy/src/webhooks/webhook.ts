@@ -1,0 +1,143 @@
+/**
+ * One receiver of reports: queues them, and sends them in batches, one batch after the other. A receiver
+ * that is slow or away never delays a request of a client.
+ */
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Log } from '@rackless/daemon/log/log.js';
+import type { WebhookSettings } from '../settings.js';
+
+/** A queued report has about 1 KB, so the queue needs at most about 10 MB. */
+const MAX_QUEUED = 10_000;
+/** How long {@link Webhook.close} waits. */
+const CLOSE_MS = 5000;
+/** Time between two warnings. */
+const WARNING_MS = 60_000;
+/** The longest wait before a batch is sent again. */
+const MAX_DELAY_MS = 60_000;
+
+/** A receiver. */
+export class Webhook {
+  readonly #settings: WebhookSettings;
+  readonly #log: Pick<Log, 'warn'>;
+  /** No report is accepted or sent twice any more. */
+  readonly #closing = new AbortController();
+  /** The last request ends. */
+  readonly #ended = new AbortController();
+  #queue: object[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  /** The transfer of the queue; null: none. */
+  #sending: Promise<void> | null = null;
+  /** Number of reports that the receiver did not get. */
+  #lost = 0;
+  #warnedAt = -Infinity;
+
+  constructor(settings: WebhookSettings, log: Pick<Log, 'warn'>) {
+    this.#settings = settings;
+    this.#log = log;
+  }
+
+  wants(outcome: 'success' | 'failure'): boolean {
+    return this.#settings.outcomes.has(outcome);
+  }
+
+  add(report: object): void {
+    if (this.#closing.signal.aborted) return;
+    if (this.#queue.length >= MAX_QUEUED) {
+      this.#lose(1, 'the queue is full');
+      return;
+    }
+    this.#queue.push(report);
+    if (this.#queue.length >= this.#settings.batchSize) this.#flush();
+    else this.#timer ??= setTimeout(() => this.#flush(), this.#settings.flushMs).unref();
+  }
+
+  /** Sends the queue once, without further attempts, and waits for at most five seconds. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    const end = (async () => {
+      await this.#sending;
+      this.#flush();
+      await this.#sending;
+    })();
+    await Promise.race([end, delay(CLOSE_MS, undefined, { ref: false })]);
+    this.#ended.abort();
+    if (this.#queue.length > 0) this.#lose(this.#queue.length, 'the proxy ends');
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#sending !== null || this.#queue.length === 0) return;
+    this.#sending = this.#sendQueue().finally(() => {
+      this.#sending = null;
+    });
+  }
+
+  async #sendQueue(): Promise<void> {
+    const { batchSize } = this.#settings;
+    while (this.#queue.length > 0) {
+      const batch = this.#queue.slice(0, batchSize);
+      this.#queue = this.#queue.slice(batchSize);
+      for (const body of bodiesOf(batch, this.#settings.format)) {
+        const reason = await this.#deliver(body.text);
+        if (reason !== null) this.#lose(body.count, reason);
+      }
+    }
+  }
+
+  /** Sends a body until the receiver accepts it. @returns the reason why it did not; null: it did. */
+  async #deliver(body: string): Promise<string | null> {
+    const { maxRetries, retryDelayMs } = this.#settings;
+    for (let attempt = 0; ; attempt += 1) {
+      const { reason, isFinal } = await this.#post(body);
+      if (reason === null || isFinal || attempt >= maxRetries || this.#closing.signal.aborted) return reason;
+      const wait = Math.min(MAX_DELAY_MS, retryDelayMs * 2 ** attempt);
+      await delay(wait, undefined, { ref: false, signal: this.#closing.signal }).catch(() => undefined);
+    }
+  }
+
+  async #post(body: string): Promise<{ readonly reason: string | null; readonly isFinal: boolean }> {
+    const { url, headers, timeoutMs, format } = this.#settings;
+    try {
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': format === 'ndjson' ? 'application/x-ndjson' : 'application/json', ...headers },
+        body,
+        // Another host must not get the headers, which may contain a key.
+        redirect: 'manual',
+        signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#ended.signal]),
+      });
+      await response.body?.cancel();
+      const { ok, status } = response;
+      return { reason: ok ? null : `status ${status}`, isFinal: status < 500 && status !== 408 && status !== 429 };
+    } catch (error) {
+      return { reason: reasonOf(error), isFinal: false };
+    }
+  }
+
+  /** Counts reports that the receiver does not get, and logs this at most once a minute. */
+  #lose(count: number, reason: string): void {
+    this.#lost += count;
+    const now = performance.now();
+    if (now - this.#warnedAt < WARNING_MS) return;
+    this.#warnedAt = now;
+    this.#log.warn('a callback did not get reports', { callback: this.#settings.name, lost: this.#lost, reason });
+  }
+}
+
+/** Renders reports in one of LiteLLM's formats. */
+function bodiesOf(
+  batch: readonly object[],
+  format: WebhookSettings['format'],
+): readonly { readonly text: string; readonly count: number }[] {
+  if (format === 'single') return batch.map((one) => ({ text: JSON.stringify(one), count: 1 }));
+  const lines = batch.map((one) => JSON.stringify(one));
+  return [{ text: format === 'ndjson' ? `${lines.join('\n')}\n` : `[${lines.join(',')}]`, count: batch.length }];
+}
+
+/** Returns the reason of a failed request. The message of `fetch` itself says nothing: "fetch failed". */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message : error.message;
+}

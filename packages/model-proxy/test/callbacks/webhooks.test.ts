@@ -1,0 +1,201 @@
+/** Callbacks that are only addresses, with a real receiver. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ANSWER, type Behavior } from '../routing/faulty-upstream.js';
+import { useSetups, type Blocks } from '../routing/fixture.js';
+import { waitFor } from '../harness/wait.js';
+import { startReportReceiver, type ReportReceiver } from './receiver.js';
+
+type Report = Readonly<Record<string, unknown>>;
+
+const setUp = useSetups();
+let receiver: ReportReceiver;
+beforeEach(async () => {
+  receiver = await startReportReceiver();
+});
+afterEach(() => receiver.close());
+
+/** Returns blocks with a callback for the receiver. */
+const reporting = (more: object = {}, list = 'callbacks'): Blocks => ({
+  litellm_settings: { [list]: ['ours'], num_retries: 0 },
+  callback_settings: {
+    ours: { callback_type: 'generic_api', endpoint: receiver.url, flush_interval: 0.05, retry_delay: 0.01, ...more },
+  },
+});
+
+const received = (): readonly Report[] => receiver.requests.flatMap(({ body }) => JSON.parse(body) as Report[]);
+
+/** Waits for reports. */
+const reports = (count: number) =>
+  waitFor(
+    () => (received().length >= count ? received() : undefined),
+    () => `received ${received().length} reports`,
+  );
+
+const prices = { input_cost_per_token: 0.5, output_cost_per_token: 2 };
+
+describe('a callback of callback_settings', () => {
+  it('gets a report of each request, with its usage and cost, and without contents and keys', async () => {
+    const { ask } = await setUp([{ info: prices }], reporting({ headers: { 'X-Report-Key': 'geheimnis' } }));
+    const { headers } = await ask({ user: 'u-1', metadata: { tags: ['red'] } }, { 'x-litellm-call-id': 'call-1' });
+    const [report] = await reports(1);
+    expect(report).toMatchObject({
+      id: 'call-1',
+      call_type: 'acompletion',
+      status: 'success',
+      stream: false,
+      custom_llm_provider: 'hosted_vllm',
+      model: 'm',
+      model_group: 'chat',
+      model_id: headers['x-litellm-model-id'],
+      prompt_tokens: 5,
+      completion_tokens: 5,
+      total_tokens: 10,
+      response_cost: 12.5,
+      request_tags: ['red'],
+      end_user: 'u-1',
+      requester_ip_address: '127.0.0.1',
+      messages: 'redacted-by-litellm',
+      response: 'redacted-by-litellm',
+      error_str: null,
+    });
+    const [start, end] = [Number(report?.['startTime']), Number(report?.['endTime'])];
+    expect(Math.abs(end * 1000 - Date.now())).toBeLessThan(60_000);
+    expect(end).toBeGreaterThan(start);
+    expect(report?.['response_time']).toBeCloseTo(end - start, 2);
+    expect(receiver.requests[0]?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-report-key': 'geheimnis',
+    });
+    for (const { body } of receiver.requests) expect(body).not.toMatch(new RegExp(`Hello|${ANSWER}|sk-upstream`));
+  });
+
+  it('gets a report of a failed request, with its error', async () => {
+    const { ask } = await setUp([{ behavior: { status: 503 } }], reporting());
+    await ask();
+    expect((await reports(1))[0]).toMatchObject({
+      status: 'failure',
+      model_group: 'chat',
+      error_str: expect.stringContaining('ServiceUnavailable'),
+      error_information: { error_code: '503', llm_provider: 'hosted_vllm' },
+    });
+  });
+
+  it('gets only the reports of its list and of event_types', async () => {
+    const behavior: Behavior = { status: 503 };
+    const failures = await setUp([{ behavior }, { name: 'ok' }], reporting({}, 'failure_callback'));
+    await failures.ask({ model: 'ok' });
+    await failures.ask();
+    await reports(1);
+    await failures.proxy.close();
+    const successes = await setUp([{ behavior }, { name: 'ok' }], reporting({ event_types: ['llm_api_success'] }));
+    await successes.ask();
+    await successes.ask({ model: 'ok' });
+    await successes.proxy.close();
+    expect((await reports(2)).map(({ status, model_group: group }) => [status, group])).toEqual([
+      ['failure', 'chat'],
+      ['success', 'ok'],
+    ]);
+  });
+
+  it('gets no report of a request whose client is not accepted', async () => {
+    const { proxy, ask } = await setUp([{}], { ...reporting(), general_settings: { master_key: 'sk-master' } });
+    expect((await ask()).status).toBe(401);
+    await ask({}, { authorization: 'Bearer sk-master' });
+    await proxy.close();
+    expect(received().map(({ status }) => status)).toEqual(['success']);
+  });
+
+  it.each([
+    ['ndjson', (body: string) => body.trimEnd().split('\n').length],
+    ['single', () => 1],
+    ['json_array', (body: string) => (JSON.parse(body) as unknown[]).length],
+  ])('gets the format %s', async (format, countIn) => {
+    const { proxy, askMany } = await setUp([{}], reporting({ log_format: format, flush_interval: 3600 }));
+    await askMany(20);
+    expect(receiver.requests).toEqual([]);
+    await proxy.close();
+    expect(receiver.requests.reduce((sum, { body }) => sum + countIn(body), 0)).toBe(20);
+    expect(receiver.requests).toHaveLength(format === 'single' ? 20 : 1);
+  });
+
+  it('gets batches of batch_size at once', async () => {
+    const { askMany } = await setUp([{}], reporting({ batch_size: 10, flush_interval: 3600 }));
+    await askMany(30);
+    const all = await reports(30);
+    expect(new Set(all.map(({ id }) => id)).size).toBe(30);
+    for (const { body } of receiver.requests) expect((JSON.parse(body) as unknown[]).length).toBeLessThanOrEqual(10);
+  });
+
+  it('gets each report once it works again', async () => {
+    receiver.status = 503;
+    const { ask } = await setUp([{}], reporting({ max_retries: 100 }));
+    await ask();
+    await waitFor(
+      () => (receiver.requests.length >= 3 ? true : undefined),
+      () => 'the proxy does not try again',
+    );
+    receiver.status = 200;
+    const before = receiver.requests.length;
+    await waitFor(
+      () => (receiver.requests.length > before ? true : undefined),
+      () => 'no report',
+    );
+    await ask();
+    await waitFor(
+      () => (new Set(received().map(({ id }) => id)).size === 2 ? true : undefined),
+      () => 'the second report is missing',
+    );
+  });
+
+  it('delays no request and no stop while it hangs, and the log reports what is lost', async () => {
+    receiver.status = null;
+    const { proxy, askMany } = await setUp([{}], reporting({ timeout: 3600, batch_size: 1 }));
+    expect((await askMany(200)).every(({ status }) => status === 200)).toBe(true);
+    const startedAt = performance.now();
+    await proxy.close();
+    expect(performance.now() - startedAt).toBeLessThan(60_000);
+    expect(receiver.requests).toHaveLength(1);
+    expect(proxy.logged().join('\n')).toMatch(/a callback did not get reports.*199/);
+  });
+
+  it('gets no report twice that it rejects, and no redirected request', async () => {
+    for (const status of [400, 307]) {
+      receiver.status = status;
+      const { proxy, ask } = await setUp([{}], reporting({ max_retries: 5 }));
+      const before = receiver.requests.length;
+      await ask();
+      await waitFor(
+        () => (proxy.logged().join('\n').includes(`status ${status}`) ? true : undefined),
+        () => 'no warning',
+      );
+      expect(receiver.requests).toHaveLength(before + 1);
+    }
+  });
+
+  it('gets the usage of a stream, which the client does not see', async () => {
+    const { ask } = await setUp([{ info: prices }], reporting());
+    const { text } = await ask({ stream: true });
+    expect(text).not.toContain('prompt_tokens');
+    expect((await reports(1))[0]).toMatchObject({ stream: true, status: 'success' });
+    expect(Number((await reports(1))[0]?.['total_tokens'])).toBeGreaterThan(0);
+  });
+});
+
+describe('a callback of the environment', () => {
+  it.each([
+    ['generic_api', { GENERIC_LOGGER_HEADERS: 'X-A=1,X-B=a=b' }, { 'x-a': '1', 'x-b': 'a=b' }],
+    ['generic', { GENERIC_LOGGER_HEADERS: '{"X-A": "1,2"}' }, { 'x-a': '1,2' }],
+    ['webhook', {}, {}],
+  ])('%s has its address and headers from variables', async (name, environment, headers) => {
+    const { proxy, ask } = await setUp(
+      [{}],
+      { litellm_settings: { success_callback: [name] } },
+      { environment: { GENERIC_LOGGER_ENDPOINT: receiver.url, WEBHOOK_URL: receiver.url, ...environment } },
+    );
+    expect(proxy.warnings.join('\n')).not.toContain('not implemented');
+    await ask();
+    await proxy.close();
+    expect(received()).toHaveLength(1);
+    expect(receiver.requests[0]?.headers).toMatchObject(headers);
+  });
+});
