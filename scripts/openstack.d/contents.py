@@ -2,6 +2,7 @@
 import time
 
 from cloud import NEWEST_COMPUTE, Refused, ask, token
+from copies import add_copies
 from services import SERVICES
 
 REGION = 'RegionOne'
@@ -42,6 +43,9 @@ def create(lab, password):
     nova = Nova(lab, headers)
     nova.create_flavor()
     nova.create_servers(image, network, lab.options.servers)
+    if lab.options.copies > 0:
+        add_copies(lab.dir / 'db', 'lab-2', lab.options.copies)
+        lab.say(f'{lab.options.copies} copies of lab-2 added')
 
 
 def _write_clouds_yaml(lab, password):

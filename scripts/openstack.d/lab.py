@@ -14,6 +14,7 @@ from processes import CONFIGURATIONS, Failure, Processes
 from services import SERVICES
 
 HERE = pathlib.Path(__file__).parent
+COMPUTE_DRIVERS = {'fake': 'rackless_lab_servers.FakeDriver', 'libvirt': 'libvirt.LibvirtDriver'}
 
 
 class Lab(Processes):
@@ -85,7 +86,7 @@ class Lab(Processes):
             'port': self.options.port,
             'console_port': self.options.port + len(SERVICES),
             'libvirt_uri': self.options.libvirt_uri,
-            'compute_driver': 'fake.FakeDriver' if self.options.virt == 'fake' else 'libvirt.LibvirtDriver',
+            'compute_driver': COMPUTE_DRIVERS[self.options.virt],
             'token_seconds': self.options.token_seconds,
             'shutdown_seconds': self.options.shutdown_seconds,
             'sync_seconds': self.options.sync_seconds,
@@ -195,10 +196,13 @@ def main():
     parser.add_argument('--virt', choices=['libvirt', 'fake'], default='libvirt')
     parser.add_argument('--libvirt-uri', default='qemu:///system')
     parser.add_argument('--servers', type=int, default=2)
+    parser.add_argument('--copies', type=int, default=0)
     parser.add_argument('--token-seconds', type=int, default=3600)
     parser.add_argument('--shutdown-seconds', type=int, default=5)
     parser.add_argument('--sync-seconds', type=int, default=600)
     options = parser.parse_args()
+    if options.copies > 0 and (options.virt != 'fake' or options.servers < 2):
+        parser.error('--copies needs --virt fake and --servers 2')
     try:
         getattr(Lab(options), options.command)()
     except Failure as failure:

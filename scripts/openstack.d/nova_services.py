@@ -23,6 +23,7 @@ from nova import monkey_patch  # noqa: F401
 import eventlet
 import eventlet.wsgi
 import nova.conf
+import nova.virt
 import os_vif
 from nova import config, context, objects, service
 from nova.api.openstack import wsgi_app
@@ -33,6 +34,8 @@ from paste import deploy
 
 from privileges import run_in_this_process
 
+# Nova loads its drivers only from this package.
+nova.virt.__path__.append(os.path.join(os.path.dirname(__file__), 'plugins'))
 CONF = nova.conf.CONF
 config.parse_args(['nova', '--config-file', configuration])
 logging.setup(CONF, 'nova')

@@ -1,13 +1,14 @@
 /**
- * Measures the daemon in front of Nova, against direct calls to the same Nova in the same run: the
- * list of servers, and power operations at a constant rate. Counts the requests to Nova.
+ * Measures the daemon in front of Nova: its start, the list of servers, an idle minute, and power
+ * operations at a constant rate, against direct calls to the same Nova in the same run. Counts the
+ * requests to Nova, and prints the CPU time and the memory of the daemon.
  *
  *     npm run bench:nova -w @rackless/bmc-daemon [-- --servers N] [--rate N] [--seconds N] [--idle
  * SECONDS] [--clouds clouds.yaml]
  *
  * Needs `npm run build` first. Without --clouds, Nova is a server of the benchmark in a process of
  * its own, so the figures show what the daemon itself can do. --clouds takes the path that
- * `scripts/openstack-lab up --virt fake --servers 1000` prints. Exits 1 if it misses a goal or an
+ * `scripts/openstack-lab up --virt fake --copies 1000` prints. Exits 1 if it misses a goal or an
  * operation fails.
  */
 import { fork, type ChildProcess } from 'node:child_process';
@@ -18,11 +19,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readCloud, type CloudSettings } from '../src/drivers/nova/cloud/cloud-settings.js';
 import { createSession } from '../src/drivers/nova/http/session.js';
-import { startRelay } from '../test/nova/relay.js';
+import { startRelay, type Relay } from '../test/nova/relay.js';
 import { listServers } from '../test/support/listed-servers.js';
 import { PASSWORD, startCloudServer } from '../test/support/cloud-server.js';
 import { inFolder, readFlags } from './harness/benchmark.js';
 import { cpuMs, fetchOnce, median, startMeasured, type MeasuredDaemon } from './measured-daemon.js';
+import { memoryOf } from './process-use.js';
 
 const flags = readFlags({
   servers: 1000,
@@ -44,15 +46,27 @@ type Action = 'os-start' | 'os-stop';
 /** Executes one operation. @returns whether the operation succeeded. */
 type Operate = (id: string, action: Action) => Promise<boolean>;
 
-/** Operations of one run. */
+/** Operations of one run, or of several runs together. */
 interface Run {
   readonly done: number;
   readonly failed: number;
-  /** Completed operations per second, until the last one has ended. */
-  readonly perSecond: number;
-  readonly medianMs: number;
-  readonly p99Ms: number;
+  /** Until the last operation has ended. */
+  readonly seconds: number;
+  /** Duration of each operation in milliseconds. */
+  readonly times: readonly number[];
 }
+
+function together(first: Run, second: Run): Run {
+  return {
+    done: first.done + second.done,
+    failed: first.failed + second.failed,
+    seconds: first.seconds + second.seconds,
+    times: [...first.times, ...second.times],
+  };
+}
+
+/** Returns the completed operations per second. */
+const rateOf = ({ done, seconds: took }: Run): number => done / took;
 
 /** Begins operations at the rate, on one server after the other, and waits for all of them. */
 async function operateAtRate(ids: readonly string[], state: { next: number }, operate: Operate): Promise<Run> {
@@ -74,13 +88,7 @@ async function operateAtRate(ids: readonly string[], state: { next: number }, op
   const results = await Promise.all(operations);
   const took = (performance.now() - started) / 1000;
   const done = results.filter(Boolean).length;
-  return {
-    done,
-    failed: total - done,
-    perSecond: done / took,
-    medianMs: median(times),
-    p99Ms: times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? NaN,
-  };
+  return { done, failed: total - done, seconds: took, times };
 }
 
 /** All servers run at first. Each round over them uses the other action. */
@@ -139,9 +147,11 @@ function direct(cloud: CloudSettings): { readonly operate: Operate; readonly clo
   };
 }
 
-function report(what: string, { done, failed, perSecond, medianMs, p99Ms }: Run): void {
-  const times = `median ${medianMs.toFixed(0)} ms, p99 ${p99Ms.toFixed(0)} ms`;
-  console.log(`  ${what.padEnd(12)} ${done} done, ${failed} failed, ${perSecond.toFixed(1)}/s, ${times}`);
+function report(what: string, run: Run): void {
+  const { done, failed, times } = run;
+  const p99Ms = times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? NaN;
+  const durations = `median ${median(times).toFixed(0)} ms, p99 ${p99Ms.toFixed(0)} ms`;
+  console.log(`  ${what.padEnd(12)} ${done} done, ${failed} failed, ${rateOf(run).toFixed(1)}/s, ${durations}`);
 }
 
 /** Sends a GET, and returns its duration in milliseconds. */
@@ -159,53 +169,81 @@ interface Target {
   readonly cloud: CloudSettings;
 }
 
-async function measure(folder: string, { file, cloud }: Target): Promise<boolean> {
+/** Prints what a step of the daemon took. @returns its requests to Nova. */
+type Report = (what: string) => Promise<number>;
+
+/** Returns a function that reports the time, the CPU time and the requests since its last call. */
+function createReport({ pid }: MeasuredDaemon, relay: Relay, startedAt: number): Report {
+  let [at, cpu, seen] = [startedAt, 0, 0];
+  return async (what) => {
+    const [now, used] = [performance.now(), await cpuMs(pid)];
+    const requests = relay.seen.length - seen;
+    const { now: memory, peak } = await memoryOf(pid);
+    const took = `${((now - at) / 1000).toFixed(2)} s, ${(used - cpu).toFixed(0)} ms of CPU`;
+    console.log(
+      `  ${what.padEnd(28)} ${took}, ${requests} requests to Nova; memory ${memory.toFixed(0)} MiB, peak ${peak.toFixed(0)} MiB`,
+    );
+    [at, cpu, seen] = [performance.now(), await cpuMs(pid), relay.seen.length];
+    return requests;
+  };
+}
+
+/** Lists the servers without the daemon. @returns their ids. */
+async function listDirectly(cloud: CloudSettings): Promise<readonly string[]> {
   const session = createSession(cloud, { timeoutMs: 600_000 });
   const listing = performance.now();
-  const headers = { 'openstack-api-version': 'compute 2.93' };
   const { text } = await session.request({
     method: 'GET',
     path: '/servers/detail',
     query: { limit: String(flags.servers) },
-    headers,
+    headers: { 'openstack-api-version': 'compute 2.93' },
   });
   const { servers } = JSON.parse(text) as { readonly servers: readonly { readonly id: string }[] }; // Nova sends this object.
   session.close();
   console.log(`${servers.length} servers; Nova alone lists them in ${(performance.now() - listing).toFixed(0)} ms`);
-  const ids = servers.map(({ id }) => id);
+  return servers.map(({ id }) => id);
+}
 
+async function measure(folder: string, { file, cloud }: Target): Promise<boolean> {
+  const ids = await listDirectly(cloud);
   const endpoint = cloud.endpoints.compute ?? (await endpointOfNova(cloud));
   const relay = await startRelay(cloud, { nova: endpoint });
   const clouds = join(folder, 'clouds.json');
   await writeFile(clouds, relay.clouds);
+  const startedAt = performance.now();
   const daemon = await startMeasured(folder, {
     arguments: ['--os-cloud', 'lab'],
     lines: 'EMULATOR_OS_TIMEOUT_SECONDS = 300\n',
     environment: { OS_CLIENT_CONFIG_FILE: clouds },
   });
   try {
+    const reported = createReport(daemon, relay, startedAt);
+    await reported('start');
     const first = await timed(`${daemon.url}/redfish/v1/Systems`);
+    await reported(`Systems: ${first.members} members`);
     const expanded = await timed(`${daemon.url}/redfish/v1/Systems?$expand=.`);
-    console.log(`  Systems: ${first.members} in ${first.ms.toFixed(0)} ms, $expand in ${expanded.ms.toFixed(0)} ms`);
-    const before = relay.seen.length;
+    await reported(`$expand: ${expanded.members} members`);
     await delay(flags.idle * 1000);
-    const perMinute = ((relay.seen.length - before) * 60) / flags.idle;
-    console.log(`  idle: ${perMinute.toFixed(1)} requests to Nova a minute, goal ${goals.requestsPerMinute}`);
+    const perMinute = ((await reported(`idle for ${flags.idle} s`)) * 60) / flags.idle;
 
     const state = { next: 0 };
-    const seen = relay.seen.length;
-    const cpu = await cpuMs(daemon.pid);
-    const through = await operateAtRate(ids, state, throughDaemon(daemon));
-    const used = (await cpuMs(daemon.pid)) - cpu;
-    const requests = (relay.seen.length - seen) / (through.done + through.failed);
     const nova = direct(cloud);
-    const alone = await operateAtRate(ids, state, nova.operate);
+    // The second half has the other order, and the other action on each server.
+    const run = (operate: Operate): Promise<Run> => operateAtRate(ids, state, operate);
+    await reported('before the operations');
+    const firstThrough = await run(throughDaemon(daemon));
+    const requests = (await reported('operations')) / (firstThrough.done + firstThrough.failed);
+    const alone = together(await run(nova.operate), await run(nova.operate));
+    await reported('while Nova works alone');
+    const through = together(firstThrough, await run(throughDaemon(daemon)));
+    await reported('operations');
     nova.close();
-    console.log(`${rate} power operations a second for ${seconds} s on ${file}`);
+    console.log(`${rate} power operations a second, two runs of ${seconds} s each, on ${file}`);
     report('daemon', through);
     report('Nova alone', alone);
-    const ratio = through.perSecond / alone.perSecond;
-    console.log(`  ${requests.toFixed(1)} requests to Nova and ${(used / through.done).toFixed(1)} ms of CPU for each`);
+    const ratio = rateOf(through) / rateOf(alone);
+    console.log(`  ${requests.toFixed(1)} requests to Nova for each operation`);
+    console.log(`  idle: ${perMinute.toFixed(1)} requests to Nova a minute, goal ${goals.requestsPerMinute}`);
     const isMet = ratio >= goals.ratio && through.failed === 0 && perMinute < goals.requestsPerMinute;
     console.log(
       `  rate of the daemon: ${ratio.toFixed(2)} of Nova alone, goal ${goals.ratio}${isMet ? '' : '  MISSED'}`,
