@@ -1,5 +1,6 @@
 /** The output of consoles, which Nova records. */
 import { expect, it } from '@jest/globals';
+import { waitFor } from '../daemon/process.js';
 import { sendJson, whenRead } from '../support/cloud-server.js';
 import { idOf } from '../support/listed-servers.js';
 import { servedCloud } from '../support/served-cloud.js';
@@ -37,11 +38,45 @@ it('the console log has the output as an attachment and its lines as entries', a
     ['1-0', 'GRUB'],
     ['1-6', 'Linux <b>6.1</b>'],
   ]);
-  for (const entry of entries) expect(entry).not.toHaveProperty('Created');
   expect(bodies).toEqual([JSON.stringify({ 'os-getConsoleOutput': { length: 1000 } })]);
   expect(await get(`${log}/Entries/1-6`)).toMatchObject({ Message: 'Linux <b>6.1</b>' });
   expect((await get(log))['Actions']).toEqual({});
   expect((await send('POST', `${log}/Actions/LogService.ClearLog`, {})).status).toBe(404);
+});
+
+it('creates the entry of a line when the service first reads the line', async () => {
+  at.servers.put(1);
+  let output = 'GRUB\n';
+  at.answer((request, response, path) => {
+    if (!path.endsWith('/action')) return false;
+    whenRead(request, () => sendJson(response, 200, { output }));
+    return true;
+  });
+  const { get } = await at.serve();
+  const timesOf = async () => {
+    const entries = membersOf(await get(`${log}/Entries`));
+    return new Map(entries.map((entry) => [String(entry['Message']), Date.parse(String(entry['Created']))]));
+  };
+  const before = Date.now();
+  const first = await timesOf();
+  const end = Date.now();
+  for (const time of first.values()) expect([time >= before, time <= end]).toEqual([true, true]);
+  output += 'Linux\n';
+  // The daemon asks Nova at most once in a second.
+  const second = await waitFor(
+    async () => {
+      const times = await timesOf();
+      return times.has('Linux') ? times : undefined;
+    },
+    () => 'the log has no second line',
+  );
+  expect(second.get('GRUB')).toBe(first.get('GRUB'));
+  expect(second.get('Linux')).toBeGreaterThan(end);
+  expect([...second.values()][0]).toBe([...first.values()][0]);
+  const [, line] = membersOf(await get(`${log}/Entries`));
+  expect((await get(String(line?.['@odata.id'])))['Created']).toBe(line?.['Created']);
+  // The time at which the guest printed the line is unknown.
+  expect(line).not.toHaveProperty('EventTimestamp');
 });
 
 it.each<[string, number, unknown]>([

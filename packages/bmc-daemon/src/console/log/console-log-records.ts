@@ -3,15 +3,26 @@ import type { ConsoleLogFolder, Boot } from './console-log-folder.js';
 import { lastLines, type PrintedLine } from './console-log-lines.js';
 import type { ConsoleRecording } from './console-log-recording.js';
 
+/** When this service first read a record of a hypervisor, in milliseconds since 1970. */
+interface FirstRead {
+  readonly firstReadAt: number;
+}
+
 /**
- * A boot, or a line of one. Times are null if the hypervisor recorded the output, without times.
+ * A boot, or a line of one. If the hypervisor recorded the output, the times are unknown, and the
+ * record has the time of its first read instead.
  */
 export type ConsoleLogRecord =
-  | { readonly kind: 'boot'; readonly boot: Pick<Boot, 'number' | 'size'> & { readonly began: string | null } }
+  | {
+      readonly kind: 'boot';
+      readonly boot: Pick<Boot, 'number' | 'size'> &
+        ({ readonly began: string } | ({ readonly began: null } & FirstRead));
+    }
   | {
       readonly kind: 'line';
       readonly boot: number;
-      readonly line: Pick<PrintedLine, 'at' | 'text'> & { readonly time: number | null };
+      readonly line: Pick<PrintedLine, 'at' | 'text'> &
+        ({ readonly time: number } | ({ readonly time: null } & FirstRead));
     };
 
 /** Maximum number of machines whose records are cached. */

@@ -10,21 +10,39 @@ import { lastLines } from './console-log-lines.js';
 const MAX_RECORDS = 1000;
 /** The number of the only boot, because the hypervisor does not number boots. */
 const BOOT = 1;
+/** Maximum number of machines whose last output and times are cached. */
+const CACHED_MACHINES = 64;
 
-/** Returns the logs of a hypervisor, which reads them for each client. */
-export function fetchedConsoleLogs(logs: Pick<HypervisorLogs, 'consoleOutput'>): ConsoleLogs {
-  /** The records of an output that has not changed. */
-  const known = new WeakMap<Buffer, readonly ConsoleLogRecord[]>();
-  const recordsOf = (output: Buffer): readonly ConsoleLogRecord[] => {
-    const records = known.get(output) ?? recordsIn(output);
-    known.set(output, records);
+/** The last output of a machine. */
+interface Reading {
+  readonly output: Buffer;
+  readonly records: readonly ConsoleLogRecord[];
+}
+
+/**
+ * Returns the logs of a hypervisor, which reads them for each client.
+ * @param now milliseconds since 1970. Default: the clock.
+ */
+export function fetchedConsoleLogs(
+  logs: Pick<HypervisorLogs, 'consoleOutput'>,
+  now: () => number = Date.now,
+): ConsoleLogs {
+  /** By UUID. The order is the order of use: the first entry is evicted. */
+  const readings = new Map<string, Reading>();
+  const recordsOf = (uuid: string, output: Buffer): readonly ConsoleLogRecord[] => {
+    const last = readings.get(uuid);
+    const records = last?.output === output ? last.records : recordsIn(output, last?.records ?? [], now());
+    readings.delete(uuid);
+    readings.set(uuid, { output, records });
+    const [first] = readings.keys();
+    if (readings.size > CACHED_MACHINES && first !== undefined) readings.delete(first);
     return records;
   };
   return {
     limit: MAX_RECORDS,
     clearable: false,
     ofSystem: (uuid) => ({
-      read: async () => recordsOf(await logs.consoleOutput(uuid)),
+      read: async () => recordsOf(uuid, await logs.consoleOutput(uuid)),
       text: async (boot) => (boot === BOOT ? await logs.consoleOutput(uuid) : undefined),
       follow: async (join) => join({ number: BOOT, text: await logs.consoleOutput(uuid) }),
       clear: () => Promise.reject(new Error('clearing the console log of a hypervisor: it cannot be cleared')),
@@ -34,11 +52,27 @@ export function fetchedConsoleLogs(logs: Pick<HypervisorLogs, 'consoleOutput'>):
   };
 }
 
-function recordsIn(output: Buffer): readonly ConsoleLogRecord[] {
+/**
+ * Returns the records of an output. A line that the previous reading had at the same place keeps its
+ * time. The output keeps its time until the machine has none.
+ */
+function recordsIn(output: Buffer, previous: readonly ConsoleLogRecord[], now: number): readonly ConsoleLogRecord[] {
   if (output.length === 0) return [];
+  const keyOf = (at: number, text: string): string => `${at} ${text}`;
+  const times = new Map<string, number>();
+  let began = now;
+  for (const record of previous) {
+    if (record.kind === 'boot' && record.boot.began === null) began = record.boot.firstReadAt;
+    if (record.kind === 'line' && record.line.time === null) {
+      times.set(keyOf(record.line.at, record.line.text), record.line.firstReadAt);
+    }
+  }
   const lines = lastLines({ start: 0, bytes: output, marks: [] }, MAX_RECORDS - 1, 0);
   return [
-    { kind: 'boot', boot: { number: BOOT, began: null, size: output.length } },
-    ...lines.map(({ at, text }) => ({ kind: 'line' as const, boot: BOOT, line: { at, time: null, text } })),
+    { kind: 'boot', boot: { number: BOOT, began: null, firstReadAt: began, size: output.length } },
+    ...lines.map(({ at, text }) => {
+      const firstReadAt = times.get(keyOf(at, text)) ?? now;
+      return { kind: 'line' as const, boot: BOOT, line: { at, time: null, firstReadAt, text } };
+    }),
   ];
 }

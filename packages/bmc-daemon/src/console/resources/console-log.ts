@@ -118,29 +118,34 @@ function idOf(record: ConsoleLogRecord): string {
 function renderEntry(uuid: string, self: string, record: ConsoleLogRecord): JsonObject {
   const Id = idOf(record);
   if (record.kind === 'boot') return { Id, ...renderBoot(uuid, self, record.boot) };
-  const { time, text } = record.line;
+  const { line } = record;
   return {
     Id,
     Name: `Console Line ${Id}`,
     EntryType: 'Oem',
     OemRecordFormat: 'Line of a serial console',
-    ...(time === null ? {} : { Created: new Date(time).toISOString() }),
+    // The log creates the entry of a line without a time when the service first reads the line.
+    Created: new Date(line.time ?? line.firstReadAt).toISOString(),
     Severity: 'OK',
-    Message: text,
+    Message: line.text,
     // The text comes from the firmware or the operating system of the guest.
     OriginatorType: 'SupportingService',
   };
 }
 
-/** If there is no time, the hypervisor has recorded the output. It does not separate boots. */
-function renderBoot(
-  uuid: string,
-  self: string,
-  { number, began, size }: Extract<ConsoleLogRecord, { kind: 'boot' }>['boot'],
-): JsonObject {
+/**
+ * If there is no beginning, the hypervisor has recorded the output. It does not separate boots, and
+ * the log creates the entry when the service first reads the output.
+ */
+function renderBoot(uuid: string, self: string, boot: Extract<ConsoleLogRecord, { kind: 'boot' }>['boot']): JsonObject {
+  const { number, began, size } = boot;
   return {
     ...(began === null
-      ? { Name: 'Console Output', OemRecordFormat: 'Last output of a serial console' }
+      ? {
+          Name: 'Console Output',
+          OemRecordFormat: 'Last output of a serial console',
+          Created: new Date(boot.firstReadAt).toISOString(),
+        }
       : { Name: `Boot ${number}`, OemRecordFormat: 'Boot on a serial console', Created: began }),
     EntryType: 'Oem',
     Severity: 'OK',
