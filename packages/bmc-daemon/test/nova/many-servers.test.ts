@@ -70,6 +70,38 @@ it('executes 1,000 simultaneous power actions over a few connections', async () 
   expect(cloud.mostConnections()).toBeLessThan(MANY_CONNECTIONS);
 });
 
+it('waits for many power actions with one listing, not with a request for each server', async () => {
+  const count = 50;
+  const { driver, servers } = await serveMany(count, 240_000);
+  const ids = Array.from({ length: count }, (_, index) => idOf(index));
+  const { nova } = cloud;
+  const tasks: string[] = [];
+  let listings = 0;
+  cloud.nova = (request, response, path) => {
+    // Nova needs the time of some listings for each task.
+    if (path.startsWith('/servers/detail')) {
+      listings += 1;
+      if (tasks.length === count && listings > 5) {
+        const ended = { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 };
+        ids.forEach((_, index) => servers.put(index, ended));
+      }
+    }
+    if (!path.endsWith('/action')) {
+      nova(request, response, path);
+      return;
+    }
+    const id = path.split('/')[2] ?? '';
+    tasks.push(id);
+    servers.put(ids.indexOf(id), { 'OS-EXT-STS:task_state': 'powering-off' });
+    request.resume().on('end', () => response.writeHead(202).end());
+  };
+  cloud.requests.length = 0;
+  await Promise.all(ids.map((id) => driver.power(id, 'destroy')));
+  const single = cloud.requests.filter((line) => /GET .*\/servers\/[0-9a-f-]{36}$/.test(line));
+  // Each operation reads its server up to three times before and after the action.
+  expect([tasks.length, single.length <= 4 * count]).toEqual([count, true]);
+});
+
 it('answers 503 to resets while the cloud hangs and does not accept them', async () => {
   const { served } = await serveMany(50, 1000);
   cloud.nova = () => undefined;

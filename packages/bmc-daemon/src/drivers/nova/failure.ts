@@ -17,19 +17,23 @@ export function asDriverError(error: unknown): unknown {
 
 /**
  * Returns the error of an action that Nova rejected.
- * @param exists whether the server exists. While Nova selects a host for a server, it answers 404
- *   too.
+ * @param server.exists whether the server exists. While Nova selects a host for a server, it answers
+ *   404 too.
+ * @param server.isBuilding whether Nova has not built the server yet. Default: no.
  */
 export function rejection(
   doing: string,
   { status, reason }: Rejected,
-  { exists }: { readonly exists: boolean },
+  { exists, isBuilding = false }: { readonly exists: boolean; readonly isBuilding?: boolean },
 ): DriverError {
   const message = `${doing}: Nova answers ${reason}`;
   if (status === 404) return new DriverError(exists ? 'unavailable' : 'notFound', message);
   // If the reason is a running task, the client may retry soon. If it is the state, a retry does
   // not help.
-  if (status === 409) return new DriverError(reason.includes('task_state') ? 'unavailable' : 'conflict', message);
+  if (status === 409) {
+    const isTemporary = isBuilding || reason.includes('task_state');
+    return new DriverError(isTemporary ? 'unavailable' : 'conflict', message);
+  }
   // 403: a policy of the cloud, or a quota.
   return new DriverError(status === 403 || status === 501 ? 'unsupported' : 'conflict', message);
 }

@@ -5,6 +5,7 @@ import type { OperationOptions } from '../operation-options.js';
 import type { PowerAction } from '../power.js';
 import type { Accepted, ComputeApi } from './compute/compute-api.js';
 import { planAction, type PowerPlan } from './compute/power-plan.js';
+import type { StatePolls } from './compute/state-polls.js';
 import type { ServerList } from './compute/server-list.js';
 import { isKnown, type Server } from './compute/server.js';
 import { rejection } from './failure.js';
@@ -39,6 +40,7 @@ const SILENCE_MS = 60_000;
 export interface PowerControlOptions {
   readonly api: ComputeApi;
   readonly list: ServerList;
+  readonly polls: StatePolls;
   /** Aborts when the driver closes. */
   readonly closing: AbortSignal;
 }
@@ -78,15 +80,19 @@ async function finish(
   id: string,
   { server, doing, plan, accepted }: Begun,
   { signal }: OperationOptions,
-  { api, list, closing }: PowerControlOptions,
+  { api, list, polls, closing }: PowerControlOptions,
 ): Promise<void> {
   if (plan === undefined) return;
+  const acceptedAt = performance.now();
   // Reads the server into the list, so that the next reader sees the task.
   const after = await readAfter(id, { api, list });
-  if (plan.goal === undefined) return;
-  const wasThere = plan.goal(server);
+  const { goal } = plan;
+  if (goal === undefined) return;
+  const wasThere = goal(server);
   const ends = signal === undefined ? closing : AbortSignal.any([signal, closing]);
-  await settle(id, after, plan.goal, { doing, accepted, wasThere, api, list, signal: ends });
+  const settling = { doing, accepted, wasThere, api, list, signal: ends };
+  const operation = { id, acceptedAt, readSingle: () => readServer(id, { api, list }) };
+  await polls.run(operation, (read) => settle(after, goal, { ...settling, read }));
 }
 
 /** An action that Nova has accepted, or that was not necessary. */
@@ -165,9 +171,12 @@ async function send(
 ): Promise<Accepted> {
   const answer = await api.act(id, body);
   if (!('status' in answer)) return answer;
+  // Nova answers "Instance is not ready" both to a server that it builds and to one whose build failed.
+  const isUnclear = answer.status === 404 || (answer.status === 409 && answer.reason.includes('is not ready'));
+  if (!isUnclear) throw rejection(doing, answer, { exists: true });
   const readAt = performance.now();
-  const exists = answer.status === 404 && list.record(id, await api.getServer(id), { readAt }) !== undefined;
-  throw rejection(doing, answer, { exists });
+  const exists = list.record(id, await api.getServer(id), { readAt }) !== undefined;
+  throw rejection(doing, answer, { exists, isBuilding: list.find(id)?.server.vmState === 'building' });
 }
 
 type Goal = NonNullable<PowerPlan['goal']>;
@@ -181,6 +190,8 @@ interface Settling extends Parts {
    */
   readonly wasThere: boolean;
   readonly signal: AbortSignal;
+  /** Reads the present state of the server. */
+  readonly read: () => Promise<Server>;
 }
 
 /**
@@ -188,8 +199,8 @@ interface Settling extends Parts {
  * @param first the state after the action; undefined if Nova did not answer.
  * @throws {DriverError} if the server then does not have the expected state.
  */
-async function settle(id: string, first: Server | undefined, goal: Goal, options: Settling): Promise<void> {
-  const { doing, signal } = options;
+async function settle(first: Server | undefined, goal: Goal, options: Settling): Promise<void> {
+  const { doing, signal, read } = options;
   const deadline = performance.now() + WAIT_MS;
   let answeredAt = performance.now();
   let pause = FIRST_POLL_MS;
@@ -197,7 +208,7 @@ async function settle(id: string, first: Server | undefined, goal: Goal, options
   while (performance.now() <= deadline) {
     const askedAt = performance.now();
     try {
-      if (await isSettled(known ?? (await readServer(id, options)), goal, options)) return;
+      if (await isSettled(known ?? (await read()), goal, options)) return;
       answeredAt = performance.now();
     } catch (error) {
       if (!(error instanceof CloudFailure) || performance.now() - answeredAt > SILENCE_MS) throw error;

@@ -14,7 +14,7 @@ import type { MachineStatistics } from '../../statistics-control.js';
 import type { GraphicalConsoleAccess } from '../../graphical-console-control.js';
 import { consoleSchema, type ConsoleKind } from './remote-console.js';
 import { CONSOLE_LINES, consoleBytes } from './console-output.js';
-import { createComputeRequests, VERSION_MS } from './compute-requests.js';
+import { createComputeRequests, VERSION_MS, type ComputeRequests } from './compute-requests.js';
 import { diagnosticsSchema, statisticsOf } from './diagnostics.js';
 import { onlyId, parseServer, type Server, type UnknownServer } from './server.js';
 
@@ -24,7 +24,7 @@ interface Listing {
   /** Nova sent a server with an unexpected form, and not even its id is readable. */
   readonly isIncomplete: boolean;
   /**
-   * Nova's time in milliseconds when it began to answer the first page; undefined if Nova sends no
+   * Nova's time in milliseconds when the request for the first page began; undefined if Nova sends no
    * time.
    */
   readonly asOf: number | undefined;
@@ -100,24 +100,9 @@ export function createComputeApi(session: CloudSession, ignoredLog: IgnoredLog):
   return {
     listServers: async (changesSince) => {
       const since = changesSince === undefined ? {} : { 'changes-since': new Date(changesSince).toISOString() };
-      let query = new URLSearchParams({ limit: String(PAGE_SIZE), ...since });
-      const servers = new Map<string, Server | UnknownServer>();
-      let asOf: number | undefined;
-      let isIncomplete = false;
-      for (let page = 0; page < MAX_PAGES; page += 1) {
-        const answer = await get('/servers/detail', query);
-        if (page === 0) asOf = timeOf(answer);
-        const { servers: members, servers_links: links } = bodyOf(listSchema, answer, session);
-        for (const member of members) {
-          const server = listed(member, ignoredLog);
-          if (server === undefined) isIncomplete = true;
-          else servers.set(server.id, server);
-        }
-        const next = links.find(({ rel }) => rel === 'next');
-        if (next === undefined) return { servers: [...servers.values()], isIncomplete, asOf };
-        query = queryOf(next.href);
-      }
-      throw new CloudFailure('interrupted', `listing the servers: Nova sends more than ${MAX_PAGES} pages`);
+      const first = new URLSearchParams({ limit: String(PAGE_SIZE), ...since });
+      const pages = { get, session, ignoredLog };
+      return (await listPages(first, pages)) ?? (await listPages(first, pages)) ?? lostTwice();
     },
     getServer: async (id) => {
       const answer = await get(pathOf(id));
@@ -171,6 +156,47 @@ export function createComputeApi(session: CloudSession, ignoredLog: IgnoredLog):
   };
 }
 
+/** What {@link listPages} uses. */
+interface PageReader {
+  readonly get: ComputeRequests['get'];
+  readonly session: CloudSession;
+  readonly ignoredLog: IgnoredLog;
+}
+
+/**
+ * Returns the servers of all pages. @returns undefined if Nova no longer knows the last server of a page,
+ * with which the next page begins.
+ */
+async function listPages(
+  first: URLSearchParams,
+  { get, session, ignoredLog }: PageReader,
+): Promise<Listing | undefined> {
+  let query = first;
+  const servers = new Map<string, Server | UnknownServer>();
+  let asOf: number | undefined;
+  let isIncomplete = false;
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const askedAt = performance.now();
+    const answer = await get('/servers/detail', query);
+    if (page > 0 && answer.status === 400) return undefined;
+    if (page === 0) asOf = timeBefore(answer, performance.now() - askedAt);
+    const { servers: members, servers_links: links } = bodyOf(listSchema, answer, session);
+    for (const member of members) {
+      const server = listed(member, ignoredLog);
+      if (server === undefined) isIncomplete = true;
+      else servers.set(server.id, server);
+    }
+    const next = links.find(({ rel }) => rel === 'next');
+    if (next === undefined) return { servers: [...servers.values()], isIncomplete, asOf };
+    query = queryOf(next.href);
+  }
+  throw new CloudFailure('interrupted', `listing the servers: Nova sends more than ${MAX_PAGES} pages`);
+}
+
+function lostTwice(): never {
+  throw new CloudFailure('interrupted', 'listing the servers: Nova twice lost the beginning of a page');
+}
+
 function known(value: unknown): Server | UnknownServer {
   const parsed = parseServer(value);
   if (!parsed.success) throw unexpectedForm(['server', ...(parsed.error.issues[0]?.path ?? [])]);
@@ -185,7 +211,11 @@ function listed(member: unknown, ignoredLog: IgnoredLog): Server | UnknownServer
   return onlyId(member);
 }
 
-function timeOf({ headers }: CloudAnswer): number | undefined {
+/**
+ * Returns Nova's time when the request began. The time in an answer is that of its end, and Nova may
+ * have read the servers long before. @param tookMs duration of the request.
+ */
+function timeBefore({ headers }: CloudAnswer, tookMs: number): number | undefined {
   const time = Date.parse(headers['date'] ?? '');
-  return Number.isNaN(time) ? undefined : time;
+  return Number.isNaN(time) ? undefined : time - tookMs;
 }

@@ -91,3 +91,11 @@ it('rejects a cloud that is too old, and recovers when it is upgraded', async ()
   newest = '2.47';
   expect((await get('/a')).status).toBe(200);
 });
+
+it('rejects a URL of Nova without a version, and names the setting', async () => {
+  answerVersion = (response) =>
+    sendJson(response, 200, { versions: [{ id: 'v2.1', version: '2.93', links: [{ rel: 'self', href: 'v2.1/' }] }] });
+  await expect(open(VERSION_MS).get('/a')).rejects.toThrow(
+    'the URL of Nova has no version; set compute_endpoint_override to a URL that ends with /v2.1',
+  );
+});

@@ -1,6 +1,8 @@
 /** Requests to Nova, with the newest API version that both Nova and the driver have. */
 import { z } from 'zod';
 import { CloudError } from '../cloud/cloud-error.js';
+import { cloudServices } from '../cloud/cloud-services.js';
+import { jsonOf } from '../http/answer-text.js';
 import { CloudFailure } from '../http/cloud-failure.js';
 import type { CloudAnswer, CloudRequest } from '../http/exchange.js';
 import { bodyOf, type CloudSession } from '../http/session.js';
@@ -28,6 +30,8 @@ const OLDEST = 47;
 const NEWEST = 93;
 
 const versionSchema = z.object({ version: z.object({ version: z.string() }) });
+/** Nova's answer at a URL without a version. */
+const versionsSchema = z.object({ versions: z.array(z.unknown()) });
 
 /** Creates the requests of a session. @param maxAgeMs see {@link VERSION_MS}. */
 export function createComputeRequests(
@@ -70,6 +74,10 @@ export function createComputeRequests(
 /** Selects the API version. @throws {CloudError} if Nova is too old. */
 async function findVersion(session: CloudSession): Promise<string> {
   const answer = await session.request({ method: 'GET', path: '/' });
+  if (versionsSchema.safeParse(jsonOf(answer)).success) {
+    const field = cloudServices.compute.override[0];
+    throw new CloudError([`the URL of Nova has no version; set ${field} to a URL that ends with /v2.1`]);
+  }
   const { version } = bodyOf(versionSchema, answer, session).version;
   const [major, minor = NaN] = version.split('.').map(Number);
   if (major !== 2 || !(minor >= OLDEST)) {

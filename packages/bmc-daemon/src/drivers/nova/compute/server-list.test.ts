@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { sendJson, settingsFor, startCloudServer, type CloudServer } from '../../../../test/support/cloud-server.js';
 import { idOf, listServers, type ListedServers } from '../../../../test/support/listed-servers.js';
 import { createSession, type CloudSession } from '../http/session.js';
@@ -75,6 +75,66 @@ describe('the list of servers', () => {
     ]);
     expect(list.refs.map(({ name }) => name).sort()).toEqual(['renamed', 'server-2', 'server-4']);
     expect(list.find(idOf(2))?.snapshot.state).toBe('shutoff');
+  });
+
+  /** Returns the times since which the listings asked for changes, in milliseconds before now. */
+  const sinceOf = () =>
+    listings()
+      .slice(1)
+      .map((line) => Date.now() - Date.parse(decodeURIComponent(line.split('changes-since=')[1] ?? '')));
+
+  it('asks for the changes since the beginning of a listing, even if Nova answers much later', async () => {
+    put(1, {}, 0);
+    const { nova } = cloud;
+    const real = performance.now.bind(performance);
+    let elapsed = 0;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => real() + elapsed);
+    try {
+      cloud.nova = (request, response, path) => {
+        if (path.includes('/servers/detail')) elapsed += 50_000;
+        nova(request, response, path);
+      };
+      const { list } = open();
+      await list.refresh(0);
+      await list.refresh(-1);
+    } finally {
+      clock.mockRestore();
+    }
+    // The listing took 50 s, and the next one begins 30 s before it.
+    expect(sinceOf()[0]).toBeGreaterThan(79_000);
+  });
+
+  it('asks for changes by the slowest clock of the hosts that answer for Nova', async () => {
+    put(1, {}, 0);
+    const { nova } = cloud;
+    const ahead = [0, 300_000, 0];
+    cloud.nova = (request, response, path) => {
+      const ms = path.includes('/servers/detail') ? (ahead.shift() ?? 0) : 0;
+      response.setHeader('date', new Date(Date.now() + ms).toUTCString());
+      nova(request, response, path);
+    };
+    const { list } = open();
+    for (let count = 0; count < 3; count += 1) await list.refresh(-1);
+    for (const ms of sinceOf()) expect([ms > 29_000, ms < 60_000]).toEqual([true, true]);
+  });
+
+  it('lists again if Nova no longer knows the last server of a page', async () => {
+    for (let index = 0; index < 1500; index += 1) put(index, {}, 0);
+    const { nova } = cloud;
+    let lost = 1;
+    cloud.nova = (request, response, path) => {
+      if (!path.includes('marker=') || lost === 0) {
+        nova(request, response, path);
+        return;
+      }
+      lost -= 1;
+      sendJson(response, 400, { badRequest: { code: 400, message: `marker [${idOf(500)}] not found` } });
+    };
+    const { list } = open();
+    await list.refresh(0);
+    expect([list.refs.length, listings().length]).toEqual([1500, 4]);
+    lost = 2;
+    await expect(open().list.refresh(0)).rejects.toThrow('Nova twice lost the beginning of a page');
   });
 
   it('returns the same snapshot object until the server changes', async () => {

@@ -8,6 +8,7 @@ import type { SystemRef, SystemSnapshot } from '../../snapshot/system-snapshot.j
 import type { ComputeApi, Port } from './compute-api.js';
 import { matches, type ServerFilter } from './server-filter.js';
 import { isDeleted, isKnown, type Server, type UnknownServer } from './server.js';
+import { SlowestClock } from './slowest-clock.js';
 import { snapshotOf } from './snapshot.js';
 
 /** The last known state of a server. */
@@ -51,7 +52,8 @@ export class ServerList {
   #refreshing: Promise<void> | undefined;
   #readAt = -Infinity;
   #fullAt = -Infinity;
-  /** Nova's time when it answered the last listing. */
+  readonly #clock = new SlowestClock();
+  /** Nova's time when the last listing began. */
   #asOf: number | undefined;
 
   constructor(api: Pick<ComputeApi, 'listServers'>, filter: ServerFilter) {
@@ -135,11 +137,14 @@ export class ServerList {
         if (!listed.has(id) && entry.readAt < startedAt) this.#remove(id, entry, startedAt);
       }
     }
-    if (isFull) this.#fullAt = startedAt;
+    if (isFull) {
+      this.#fullAt = startedAt;
+      this.#clock.beginPeriod();
+    }
     // An old removal only protects against answers to requests that began before it. Later listings
     // begin after this one.
     for (const [id, at] of this.#removed) if (at < startedAt) this.#removed.delete(id);
-    this.#asOf = asOf;
+    this.#asOf = asOf === undefined ? undefined : this.#clock.timeOf(asOf, startedAt);
     // Counts the age from the end of the listing. Otherwise, a listing that takes longer than
     // `maxAgeMs` would be too old for every reader, and each reader would begin another one.
     this.#readAt = performance.now();

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { MachineFault } from '../../snapshot/system-snapshot.js';
 import { listOf, textsSchema } from '../http/answer-forms.js';
-import { plainLine } from '../http/plain-text.js';
+import { plainLine, plainName } from '../http/plain-text.js';
 import { cloudTime } from './action-records.js';
 
 /** The address of a port. */
@@ -10,6 +10,12 @@ const addressSchema = z.object({ 'OS-EXT-IPS-MAC:mac_addr': z.string().optional(
 
 /** The id becomes part of URIs, so only these characters are allowed. */
 const idSchema = z.guid().toLowerCase();
+
+/** Nova's database has room for these numbers. A larger one would make the answers of the daemon endless. */
+const countSchema = z
+  .int()
+  .min(0)
+  .max(2 ** 31 - 1);
 
 const fullSchema = z.object({
   id: idSchema,
@@ -19,12 +25,13 @@ const fullSchema = z.object({
   metadata: textsSchema.default({}),
   tags: listOf(z.string()).default([]),
   flavor: z.object({
-    vcpus: z.number(),
-    ram: z.number(),
+    vcpus: countSchema,
+    ram: countSchema,
     original_name: z.string(),
-    disk: z.number().default(0),
-    ephemeral: z.number().default(0),
-    swap: z.number().default(0),
+    // Without a disk, some versions send an empty text.
+    disk: countSchema.catch(0),
+    ephemeral: countSchema.catch(0),
+    swap: countSchema.catch(0),
     // Absent if a policy of the cloud hides these members.
     extra_specs: textsSchema.default({}),
   }),
@@ -121,8 +128,8 @@ function serverOf(full: z.infer<typeof fullSchema>): Server {
   );
   return {
     id,
-    name,
-    description: description ?? null,
+    name: plainName(name),
+    description: description === null || description === undefined ? null : plainLine(description),
     metadata,
     tags,
     flavor: {

@@ -5,6 +5,8 @@ import type { Port } from './compute-api.js';
 import { disksOf } from './server-disks.js';
 import type { Server } from './server.js';
 
+/** QEMU gives no guest more processors. */
+const MAX_SOCKETS = 4096;
 /** Tasks after which a server is off. */
 const stopping: ReadonlySet<string> = new Set([
   'powering-off',
@@ -46,6 +48,16 @@ export function isStarting({ task }: Pick<Server, 'task'>): boolean {
   return task !== null && !stopping.has(task) && !harmless.has(task);
 }
 
+/**
+ * Returns the processors. By default, Nova gives each processor its own socket. The flavor or the image
+ * can change this. A larger count than any host allows becomes one socket, so that a list of them stays
+ * short.
+ */
+function topologyOf({ vcpus: count }: Pick<Server['flavor'], 'vcpus'>): NonNullable<SystemSnapshot['processors']> {
+  const [sockets, coresPerSocket] = count > MAX_SOCKETS ? [1, count] : [count, 1];
+  return { count, sockets, coresPerSocket, threadsPerCore: 1, model: null };
+}
+
 /** Returns the firmware as far as Nova knows it. The properties of the image would tell more. */
 function unknownFirmware({ vcpus: cpuCount, ramMiB: memoryMiB }: Server['flavor']): FirmwareSnapshot {
   const settings = { cpuCount, memoryMiB, firmware: null, secureBoot: null, networkBoot: null, kept: {} };
@@ -71,9 +83,7 @@ export function snapshotOf(server: Server, ports: readonly Port[] | undefined): 
     // Nova tells whether there is a serial console only if a client asks for its output.
     hasConsole: true,
     ...(server.fault === null ? {} : { fault: server.fault }),
-    // By default, Nova gives each processor its own socket. The flavor or the image can change
-    // this.
-    processors: { count: flavor.vcpus, sockets: flavor.vcpus, coresPerSocket: 1, threadsPerCore: 1, model: null },
+    processors: topologyOf(flavor),
     memoryKiB: flavor.ramMiB * 1024,
     disks: disksOf(server),
     firmware: unknownFirmware(flavor),

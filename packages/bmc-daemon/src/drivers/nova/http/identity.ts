@@ -108,8 +108,10 @@ export function endpointOf(service: CloudService, { catalog }: Token, settings: 
       `${place('interface')}: the service ${type} has no ${settings.interface} endpoint; it has ${offers}`,
     ]);
   }
-  if (!URL.canParse(found.url)) {
-    throw new CloudError([`${place('region_name')}: the endpoint of the service ${type} is not a URL`]);
+  if (!URL.canParse(found.url) || !/^https?:$/.test(new URL(found.url).protocol)) {
+    throw new CloudError([
+      `${place('region_name')}: the endpoint of the service ${type} is not a URL with http or https`,
+    ]);
   }
   return withoutVersion(service, found.url.replace(/\/+$/, ''));
 }

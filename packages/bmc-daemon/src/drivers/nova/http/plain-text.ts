@@ -1,7 +1,16 @@
 /** Texts of a cloud for clients. Users of the cloud write them, so they may contain anything. */
 
-/** Maximum length in characters. */
+/** Maximum length in characters. Nova's own limit for names is the same. */
 const MAX_LINE = 255;
+
+/**
+ * Returns a name, whose spaces clients need unchanged. Replaces characters that Nova allows in no name,
+ * such as control characters.
+ */
+export function plainName(text: string): string {
+  const name = text.slice(0, 2 * MAX_LINE).replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '\ufffd');
+  return Array.from(name).slice(0, MAX_LINE).join('');
+}
 
 /** Returns a text as one line without control characters. */
 export function plainLine(text: string): string {

@@ -7,6 +7,7 @@ import { MachineQueue, type StageQueues } from '../../queue/machine-queue.js';
 import type { CloudSettings } from '../cloud/cloud-settings.js';
 import type { ComputeApi } from '../compute/compute-api.js';
 import type { ServerList } from '../compute/server-list.js';
+import { StatePolls } from '../compute/state-polls.js';
 import { createImageApi } from '../image/image-api.js';
 import { ImageLeases } from '../image/image-leases.js';
 import { createNetworkImage } from '../image/network-image.js';
@@ -98,7 +99,8 @@ export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
     return { uuid, name: known.name };
   };
   const read = (id: string) => readServer(id, { api, list });
-  const parts = { api, list, closing, queue, states, partsOf, find, read, daemon, log };
+  const polls = new StatePolls(list);
+  const parts = { api, list, polls, closing, queue, states, partsOf, find, read, daemon, log };
   const boot = new RescueBoot({ ...parts, networkImage: () => network.find() });
   const offersImages = () => session.offers('image');
   // The store retries a failed sweep itself, so a failure must not delay the other work.

@@ -1,0 +1,68 @@
+/** Servers with huge and hostile values, as a faulty or hostile cloud could send them. */
+import { expect, it } from '@jest/globals';
+import { idOf } from '../../support/listed-servers.js';
+import { servedCloud } from '../../support/served-cloud.js';
+import type { Body, ServedAnswer } from '../../support/served-resources.js';
+
+const at = servedCloud();
+const systemOf = (index: number): string => `/redfish/v1/Systems/${idOf(index)}`;
+const flavor = { vcpus: 1, ram: 64, disk: 1, ephemeral: 0, swap: 0, original_name: 'm1' };
+/** The largest number in Nova's database. */
+const LARGEST = 2 ** 31 - 1;
+const membersOf = ({ body }: ServedAnswer): number => (body?.['Members'] as Body[]).length; // The collection has this list.
+
+it('shows a server with the largest flavor that Nova can store', async () => {
+  at.servers.put(1, {
+    flavor: { ...flavor, vcpus: LARGEST, ram: LARGEST, disk: LARGEST, ephemeral: LARGEST, swap: LARGEST },
+  });
+  const { get, send } = await at.serve();
+  expect(await get(systemOf(1))).toMatchObject({ ProcessorSummary: { Count: LARGEST } });
+  const processors = await send('GET', `${systemOf(1)}/Processors?$expand=.`);
+  expect([processors.status, membersOf(processors)]).toEqual([200, 1]);
+  expect((await send('GET', `${systemOf(1)}/Memory`)).status).toBe(200);
+  expect((await send('GET', `${systemOf(1)}/Storage?$expand=*($levels=2)`)).status).toBe(200);
+});
+
+it.each([
+  ['vcpus', -1],
+  ['vcpus', 0.5],
+  ['vcpus', LARGEST + 1],
+  ['ram', -1],
+  ['ram', 1e300],
+])('ignores a server whose flavor has the %s %d, and shows the others', async (name, value) => {
+  at.servers.put(1, { flavor: { ...flavor, [name]: value } });
+  at.servers.put(2);
+  const { get, send } = await at.serve();
+  expect((await get('/redfish/v1/Systems'))['Members']).toEqual([{ '@odata.id': systemOf(2) }]);
+  expect(at.logged).toMatchObject([{ id: idOf(1), at: `flavor.${name}` }]);
+  const single = await send('GET', systemOf(1));
+  expect([single.status, JSON.stringify(single.body)]).toEqual([503, expect.stringContaining(`server.flavor.${name}`)]);
+});
+
+it('shows a server whose flavor has no numbers for its disks', async () => {
+  at.servers.put(1, { flavor: { ...flavor, disk: null, ephemeral: -1, swap: '' } });
+  const { get } = await at.serve();
+  const drives = (await get(`${systemOf(1)}/Storage/local`))['Drives'] as unknown[]; // The schema has this list.
+  expect(drives).toHaveLength(1);
+});
+
+it('shortens names, and replaces characters that Nova allows in no name', async () => {
+  const names: Readonly<Record<string, string>> = {
+    'a  b/c?d#e': 'a  b/c?d#e',
+    ['x'.repeat(1_000_000)]: 'x'.repeat(255),
+    ['😀'.repeat(300)]: '😀'.repeat(255),
+    '\u0000\u001b[31m\n': '��[31m�',
+    '\ud800-\u202egnp.exe': '�-�gnp.exe',
+    ['__proto__']: '__proto__',
+  };
+  for (const [index, name] of Object.keys(names).entries()) at.servers.put(index, { name, description: name });
+  const { get, send } = await at.serve();
+  for (const [index, shown] of Object.values(names).entries()) {
+    expect(await get(systemOf(index))).toMatchObject({ Name: shown, Description: expect.any(String) });
+  }
+  const text = JSON.stringify(await get('/redfish/v1/Systems?$expand=.'));
+  expect(text.length).toBeLessThan(50_000);
+  expect(text).not.toMatch(/\\u00|\\ud8|\u202e/);
+  // The lookup by name uses the shown name.
+  expect((await send('GET', '/redfish/v1/Systems/a%20%20b%2Fc%3Fd%23e')).status).toBe(200);
+});
