@@ -66,6 +66,8 @@ class Machine:
         self.path = body['@odata.id']
         self.id, self.name = body['Id'], body['Name']
         self.manager = body['Links']['ManagedBy'][0]['@odata.id']
+        # sushy-tools has the drives only below the system.
+        self.drives = (bmc.get(self.manager).get('VirtualMedia') or body.get('VirtualMedia', {})).get('@odata.id')
         self.is_uefi = body.get('Boot', {}).get('BootSourceOverrideMode') == 'UEFI'
 
     def body(self):
@@ -83,11 +85,11 @@ class Machine:
 
     def drive(self, media_type='CD'):
         """Returns the first virtual-media drive for this media type."""
-        for path in self.bmc.members(f'{self.manager}/VirtualMedia'):
+        for path in self.bmc.members(self.drives):
             body = self.bmc.get(path)
             if media_type in body['MediaTypes']:
                 return body
-        raise Unexpected(f'{self.manager} has no virtual {media_type}')
+        raise Unexpected(f'{self.drives} has no virtual {media_type}')
 
     def reset(self, kind):
         self.bmc.write('POST', f'{self.path}/Actions/ComputerSystem.Reset', {'ResetType': kind})
@@ -100,8 +102,8 @@ class Machine:
         if self.power != 'Off':
             self.reset('ForceOff')
             self.wait_for_power('Off')
-        if self.bmc.ask('GET', f'{self.manager}/VirtualMedia')[0] == 200:
-            for path in self.bmc.members(f'{self.manager}/VirtualMedia'):
+        if self.drives is not None:
+            for path in self.bmc.members(self.drives):
                 if self.bmc.get(path)['Inserted']:
                     self.bmc.write('POST', f'{path}/Actions/VirtualMedia.EjectMedia', {})
         if self.boot[0] not in (None, 'Disabled'):

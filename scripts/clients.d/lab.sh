@@ -16,6 +16,7 @@ lab_server=
 lab_network_image=ipxe-client
 lab_user="admin"
 lab_url=
+lab_port=
 lab_password_file=$work/password
 
 # Makes images to boot and to insert. $1: a folder.
@@ -89,18 +90,44 @@ start_cloud() {
 
 cloud_server() { /usr/bin/python3 -B scripts/clients.d/cloud_server.py "$OS_CLIENT_CONFIG_FILE" "$@"; }
 
-# Starts a daemon with HTTPS and a password. Arguments: more lines of its configuration.
-start_daemon() {
-  local port
+# Creates the password file and the certificate of a daemon, and selects its port.
+prepare_daemon() {
   # Contains characters that clients might not escape.
   printf 'Pass word-%s\n' "$(openssl rand -hex 6)" >"$lab_password_file"
   htpasswd -iBc "$work/htpasswd" "$lab_user" < <(tr -d '\n' <"$lab_password_file") 2>/dev/null
   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=127.0.0.1 \
     -addext subjectAltName=IP:127.0.0.1 -keyout "$work/key.pem" -out "$work/cert.pem" 2>/dev/null
-  port=$(node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })')
+  lab_port=$(node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })')
+  lab_url=https://127.0.0.1:$lab_port
+}
+
+# Starts sushy-tools with the same server, HTTPS and password. $1: its command.
+start_sushy_tools() {
+  prepare_daemon
+  cat >"$work/sushy-tools.conf" <<END
+SUSHY_EMULATOR_LISTEN_IP = '127.0.0.1'
+SUSHY_EMULATOR_LISTEN_PORT = $lab_port
+SUSHY_EMULATOR_SSL_CERT = '$work/cert.pem'
+SUSHY_EMULATOR_SSL_KEY = '$work/key.pem'
+SUSHY_EMULATOR_AUTH_FILE = '$work/htpasswd'
+SUSHY_EMULATOR_OS_CLOUD = 'lab'
+SUSHY_EMULATOR_ALLOWED_INSTANCES = ['$lab_server']
+END
+  SUSHY_EMULATOR_CONFIG=$work/sushy-tools.conf setsid "$1" >"$work/daemon.log" 2>&1 &
+  lab_daemon=$!
+  until curl --silent --insecure --output /dev/null "$lab_url/redfish/v1"; do
+    kill -0 "$lab_daemon" 2>/dev/null || die "sushy-tools ended: $(tail -n 5 "$work/daemon.log")"
+    sleep 0.1
+  done
+  say "sushy-tools serves the server at $lab_url"
+}
+
+# Starts a daemon with HTTPS and a password. Arguments: more lines of its configuration.
+start_daemon() {
+  prepare_daemon
   cat >"$work/bmc-daemon.conf" <<END
 EMULATOR_LISTEN_IP = '127.0.0.1'
-EMULATOR_LISTEN_PORT = $port
+EMULATOR_LISTEN_PORT = $lab_port
 EMULATOR_SSL_CERT = '$work/cert.pem'
 EMULATOR_SSL_KEY = '$work/key.pem'
 EMULATOR_AUTH_FILE = '$work/htpasswd'
@@ -110,7 +137,6 @@ EMULATOR_CONSOLE_SSH_PORT = 0
 EMULATOR_LIBVIRT_TIMEOUT_SECONDS = 30
 END
   printf '%s\n' "$@" >>"$work/bmc-daemon.conf"
-  lab_url=https://127.0.0.1:$port
   (
     # Closes the pipe that keeps libvirtd alive, so that libvirtd ends with the script, even after a
     # kill.

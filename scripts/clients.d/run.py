@@ -48,7 +48,7 @@ class Lab:
         return environment(
             BMC=self.bmc.url, BMC_NAME=address.hostname, BMC_PORT=str(address.port or (443 if self.bmc.is_https else 80)),
             BMC_USER=self.bmc.user or 'nobody', BMC_PASSWORD=self.bmc.password or 'none', SYSTEM_ID=machine.id, SYSTEM=machine.path,
-            MANAGER=machine.manager, IMAGE=self.image_url, **more)
+            MANAGER=machine.manager, DRIVES=machine.drives or '', IMAGE=self.image_url, **more)
 
 
 def choose_machines(bmc, wanted):
