@@ -73,7 +73,9 @@ const layers = {
   ],
   'model-proxy': [
     ['cli.ts', 'cli/'],
+    ['workers/'],
     ['proxy.ts'],
+    ['reload.ts'],
     [
       'app.ts',
       'dispatch.ts',
@@ -102,10 +104,12 @@ const layers = {
       'errors/',
       'histogram.ts',
       'in-flight.ts',
+      'metrics-snapshot.ts',
       'metrics.ts',
       'request-report.ts',
       'request-span.ts',
       'secret-names.ts',
+      'series.ts',
       'trace.ts',
       'version.ts',
       'webassembly/',

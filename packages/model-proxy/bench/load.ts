@@ -15,6 +15,8 @@ export interface LoadResult {
   readonly p99Us: number;
   /** CPU time of the target per request in microseconds; NaN without a `pid`. */
   readonly cpuUs: number;
+  /** Number of failed requests. */
+  readonly errors: number;
 }
 
 export interface LoadOptions {
@@ -25,6 +27,8 @@ export interface LoadOptions {
   readonly seconds: number;
   /** The process whose CPU time is measured. */
   readonly pid?: number;
+  /** Whether requests may fail. Default: a failed request is an error. */
+  readonly allowsErrors?: boolean;
 }
 
 /** The output of wrk's Lua script. */
@@ -38,10 +42,10 @@ interface Summary {
 
 /**
  * Repeats a POST over a number of connections.
- * @throws {Error} if an answer was not 200.
+ * @throws {Error} if an answer was not 200, unless the options allow it.
  */
 export async function load(folder: string, options: LoadOptions): Promise<LoadResult> {
-  const { url, body, connections, seconds, pid } = options;
+  const { url, body, connections, seconds, pid, allowsErrors = false } = options;
   const bodyFile = join(folder, 'request.json');
   const script = join(folder, 'request.lua');
   await Promise.all([writeFile(bodyFile, body), writeFile(script, lua(bodyFile))]);
@@ -52,14 +56,15 @@ export async function load(folder: string, options: LoadOptions): Promise<LoadRe
   ]);
   const after = pid === undefined ? NaN : await cpuTimeUs(pid);
   const summary = JSON.parse(stdout.slice(stdout.lastIndexOf('{'))) as Summary; // The script prints this object as its last line.
-  if (summary.errors > 0) throw new Error(`loading ${url}: ${stdout}`);
-  const { requests, microseconds, p50, p99 } = summary;
+  if (summary.errors > 0 && !allowsErrors) throw new Error(`loading ${url}: ${stdout}`);
+  const { requests, microseconds, p50, p99, errors } = summary;
   return {
     requests,
     perSecond: requests / (microseconds / 1e6),
     p50Us: p50,
     p99Us: p99,
     cpuUs: (after - before) / requests,
+    errors,
   };
 }
 

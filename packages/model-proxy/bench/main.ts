@@ -24,6 +24,7 @@ import { benchSoak } from './soak.js';
 import { benchStart } from './start.js';
 import { benchStreams } from './streams.js';
 import { benchTls } from './tls.js';
+import { benchWorkers } from './workers.js';
 import type { Bench } from './rounds.js';
 
 const parts: Readonly<Record<string, (bench: Bench) => Promise<readonly Figure[]>>> = {
@@ -32,6 +33,7 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<readonly Figure[]
   streams: benchStreams,
   tls: benchTls,
   keys: benchKeys,
+  workers: benchWorkers,
   failover: benchFailover,
   isolation: benchIsolation,
   memory: benchMemory,

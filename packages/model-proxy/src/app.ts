@@ -10,7 +10,7 @@ import { openToAll } from './auth/authenticate.js';
 import { requireKeys } from './auth/client-keys.js';
 import { createGate } from './auth/gate.js';
 import { createKeyLimits, type KeyLimits } from './auth/key-limits.js';
-import { createSharedLimits } from './auth/shared-limits.js';
+import { createSharedLimits, redisAuthority } from './auth/shared-limits.js';
 import { virtualClients } from './auth/virtual-clients.js';
 import { Exchange, type ProxyState } from './exchange/exchange.js';
 import { forward } from './exchange/forward.js';
@@ -21,16 +21,19 @@ import { answerClientError } from './exchange/raw-errors.js';
 import { breakOff, refuse } from './exchange/answer/refusal.js';
 import { toProxyError } from './errors/proxy-error.js';
 import { createDispatch, headFault, type PassThrough } from './dispatch.js';
-import { createBackgroundChecks } from './health-checks/background-checks.js';
+import { applyCheck, createBackgroundChecks } from './health-checks/background-checks.js';
 import { createMetrics, type Metrics } from './metrics.js';
+import { scrapedState } from './pages/deployment-states.js';
 import type { Pages } from './pages/routes.js';
 import { recordRequest } from './request-record.js';
 import type { RequestReports } from './request-report.js';
 import type { Telemetry } from './request-span.js';
 import { createRouter } from './routing/create-router.js';
 import { createRoutingState } from './routing/routing-state.js';
+import type { Siblings } from './routing/siblings.js';
+import { createUncountedResponses } from './routing/uncounted-responses.js';
 import type { ProxySettings } from './settings.js';
-import type { SharedKeyStore, Store } from './store/store.js';
+import type { AnyStore } from './store/store.js';
 import { createTrace } from './trace.js';
 import type { Upstream } from './upstream/upstream.js';
 import { createUpgrade } from './upgrade.js';
@@ -52,7 +55,9 @@ export interface AppOptions {
   /** Receivers of reports about requests; the caller closes them. Absent: none. */
   readonly reports?: RequestReports | null;
   /** The store of virtual keys. The caller closes it. Absent: there are no virtual keys. */
-  readonly store?: Store | SharedKeyStore | undefined;
+  readonly store?: AnyStore | undefined;
+  /** The other workers of the group. Absent: there are none. */
+  readonly siblings?: Siblings | null;
 }
 
 /** A running application. */
@@ -96,18 +101,17 @@ export function createApp(options: AppOptions): App {
   const { upstream, log, version, passThrough } = options;
   const paths = createPaths(endpoints);
   const metrics = createMetrics();
-  const routing = createRoutingState(log);
-  const lasting = { overload: createOverload(), uncountedResponseIds: new Set<string>() };
+  const siblings = options.siblings ?? null;
+  const lasting = lastingState(log, siblings);
   const { keys, authenticationOf } = accessOf(options.store, log);
-  const healthChecks = createBackgroundChecks(log);
+  const healthChecks = createBackgroundChecks(log, (event) => siblings?.publish(event));
   let draining = false;
   const apply = (settings: ProxySettings): ProxyState => {
     lasting.overload.setLimits(settings.overload);
-    routing.health.retain(new Set(settings.deployments.map(({ id }) => id)));
+    lasting.health.retain(new Set(settings.deployments.map(({ id }) => id)));
     return {
       settings,
-      router: createRouter(settings, routing),
-      ...routing,
+      router: createRouter(settings, lasting),
       ...lasting,
       gate: createGate(settings),
       keys,
@@ -122,6 +126,7 @@ export function createApp(options: AppOptions): App {
   };
   let proxy = apply(options.settings);
   const pages = pagesOnDemand(metrics);
+  siblings?.onSnapshot(() => metrics.snapshot(scrapedState(proxy)));
 
   const answer = (request: IncomingMessage, response: ServerResponse, isClientPaused: boolean): void => {
     const exchange = begin(request, response, isClientPaused);
@@ -160,7 +165,7 @@ export function createApp(options: AppOptions): App {
     loadModules: async () => {
       await Promise.all([pages.load(), metrics.loadModules(), passThrough?.loadModules()]);
     },
-    startHealthChecks: () => healthChecks.apply(proxy),
+    startHealthChecks: () => healthChecks.start(proxy),
     replaceSettings: (settings) => {
       proxy = apply(settings);
       healthChecks.apply(proxy);
@@ -175,7 +180,7 @@ export function createApp(options: AppOptions): App {
 }
 
 /** Creates the authentication and the limits of virtual keys. @param store undefined: there are no virtual keys. */
-function accessOf(store: Store | SharedKeyStore | undefined, log: Log) {
+function accessOf(store: AnyStore | undefined, log: Log) {
   const keyLookup = store === undefined ? [] : [virtualClients(store)];
   return {
     keys: store === undefined ? null : { store, limits: createLimits(store, log) },
@@ -184,8 +189,20 @@ function accessOf(store: Store | SharedKeyStore | undefined, log: Log) {
   };
 }
 
-function createLimits(store: Store | SharedKeyStore, log: Log): KeyLimits {
-  return 'shared' in store ? createSharedLimits(store.shared, log) : createKeyLimits();
+function createLimits(store: AnyStore, log: Log): KeyLimits {
+  if ('shared' in store) return createSharedLimits(redisAuthority(store.shared), log);
+  return 'limits' in store ? createSharedLimits(store.limits, log) : createKeyLimits();
+}
+
+/** Makes the state that reloads keep. It also has what other workers observe. */
+function lastingState(log: Log, siblings: Siblings | null) {
+  const routing = createRoutingState(log, siblings);
+  siblings?.onEvent((event) => {
+    if (event.kind === 'checked') applyCheck(routing, event);
+    else if (event.kind !== 'uncounted' && event.kind !== 'counted') routing.health.learn(event);
+  });
+  const uncountedResponses = createUncountedResponses(siblings);
+  return { ...routing, overload: createOverload(siblings?.partOf), uncountedResponses, siblings };
 }
 
 /** Makes the loader of the pages with Express. Only its first call loads them. */

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { createMetrics, type Metrics, type RequestRecord } from './metrics.js';
+import { createMetrics, type Metrics } from './metrics.js';
+import type { RequestRecord } from './series.js';
 
 let metrics: Metrics | undefined;
 afterEach(() => metrics?.close());
@@ -32,9 +33,9 @@ async function exposed(...records: readonly RequestRecord[]): Promise<readonly s
     metrics.requestEnded();
   }
   metrics.requestStarted();
-  await metrics.expose({ deployments: [], queued: 0 });
+  await metrics.expose({ deployments: [], queued: 0 }, []);
   // A second scrape returns the same numbers: nothing is counted twice.
-  const { text } = await metrics.expose({ deployments: [], queued: 0 });
+  const { text } = await metrics.expose({ deployments: [], queued: 0 }, []);
   return text.split('\n').filter((line) => line.startsWith('litellm_'));
 }
 const labels = 'route="/v1/chat/completions",requested_model="gpt \\"4\\"",model_id="id"';

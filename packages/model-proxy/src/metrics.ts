@@ -7,47 +7,9 @@
 import type { Counter, Gauge, Registry } from 'prom-client';
 import { totalsOf, type DeploymentTotals } from './deployment-totals.js';
 import { createDeploymentMetrics, deploymentLabelsOf, type DeploymentHealthRecord } from './deployment-metrics.js';
-import type { ErrorKind } from './errors/proxy-error.js';
-import { distributionLines, Distribution } from './histogram.js';
-
-/** An attempt that failed before its answer began. */
-export interface FailedAttempt {
-  readonly modelGroup: string;
-  readonly modelId: string;
-  readonly status: number;
-  readonly errorKind: ErrorKind;
-}
-
-/** A finished request. Times are in milliseconds. */
-export interface RequestRecord {
-  /** Path template: `/v1/chat/completions`, or `unmatched`. */
-  readonly route: string;
-  /** Name of the model group as configured, with its stars; empty if no group was selected. */
-  readonly modelGroup: string;
-  readonly modelId: string;
-  /** Status of the answer; 499 if the client disconnected before it. */
-  readonly status: number;
-  readonly errorKind: ErrorKind | null;
-  readonly totalMs: number;
-  /** Time that the upstream took. Null, like `overheadMs`, if no request was sent upstream. */
-  readonly upstreamMs: number | null;
-  /** Time until the first byte of a streamed answer; null for other answers. */
-  readonly firstTokenMs: number | null;
-  readonly overheadMs: number | null;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly totalTokens: number;
-  /** Cost with the prices of the deployment; 0 if it has none. */
-  readonly costUsd: number;
-  /** Number of attempts after the first one, in all model groups. */
-  readonly retries: number;
-  /** Number of model groups that got the request after the first one. */
-  readonly fallbacks: number;
-  /** Number of upstream headers that the answer omits because its head would be too large. */
-  readonly droppedHeaders: number;
-  /** Without attempts after the beginning of an answer. */
-  readonly failedAttempts: readonly FailedAttempt[];
-}
+import { mergeDeployments, mergeProcesses, type MetricsSnapshot, type ProcessMetrics } from './metrics-snapshot.js';
+import { distributionLines } from './histogram.js';
+import { mergeSeries, Series, type RequestRecord } from './series.js';
 
 /** State of the process that only a scrape reads. */
 interface ScrapedState {
@@ -64,73 +26,22 @@ export interface Metrics {
   requestEnded(): void;
   /** Counts a request to a model, or one that reached none. */
   add(record: RequestRecord): void;
-  /** Returns the numbers of a deployment since the start. */
-  totalsOf(modelId: string): DeploymentTotals;
-  /** Returns the text for Prometheus and its content type. */
-  expose(state: ScrapedState): Promise<{ readonly contentType: string; readonly text: string }>;
+  /** Returns the numbers of a deployment since the start. @param others the other workers of the group. */
+  totalsOf(modelId: string, others: readonly MetricsSnapshot[]): DeploymentTotals;
+  /**
+   * Returns the text for Prometheus and its content type.
+   * @param others the other workers of the group; empty: there are none.
+   */
+  expose(
+    state: ScrapedState,
+    others: readonly MetricsSnapshot[],
+  ): Promise<{ readonly contentType: string; readonly text: string }>;
+  /** Returns all numbers, for another worker that answers a scrape. */
+  snapshot(state: ScrapedState): Promise<MetricsSnapshot>;
   /** Loads prom-client, as `App.loadModules`. */
   loadModules(): Promise<void>;
   /** Stops collecting the metrics of the process. */
   close(): void;
-}
-
-/** Upper bounds in seconds, from a model's first token to its longest answer. */
-const LATENCY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
-/** Upper bounds in seconds, for the time that the proxy adds. */
-const OVERHEAD_BUCKETS = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
-
-/** The numbers of one deployment at one path. */
-class Series {
-  readonly labels: Readonly<Record<string, string>>;
-  /** Number of requests by status. */
-  readonly requests = new Map<number, number>();
-  /** Number of failures by status and kind: `429 upstreamStatus`. */
-  readonly failures = new Map<string, number>();
-  /** Number of failed attempts, as {@link failures}. */
-  readonly attempts = new Map<string, number>();
-  readonly total = new Distribution(LATENCY_BUCKETS);
-  readonly upstream = new Distribution(LATENCY_BUCKETS);
-  readonly firstToken = new Distribution(LATENCY_BUCKETS);
-  readonly overhead = new Distribution(OVERHEAD_BUCKETS);
-  inputTokens = 0;
-  outputTokens = 0;
-  totalTokens = 0;
-  costUsd = 0;
-  retries = 0;
-  fallbacks = 0;
-  droppedHeaders = 0;
-
-  constructor(route: string, { modelGroup, modelId }: Pick<RequestRecord, 'modelGroup' | 'modelId'>) {
-    this.labels = { route, ...deploymentLabelsOf(modelGroup, modelId) };
-  }
-
-  add(record: RequestRecord): void {
-    this.requests.set(record.status, (this.requests.get(record.status) ?? 0) + 1);
-    const { errorKind } = record;
-    if (errorKind !== null) {
-      count(this.failures, record.status, errorKind);
-      // The last attempt is among the failed ones, unless its answer had begun.
-      if (upstreamKinds.has(errorKind) && record.failedAttempts.length === 0)
-        count(this.attempts, record.status, errorKind);
-    }
-    this.total.observe(record.totalMs / 1000);
-    if (record.upstreamMs !== null) this.upstream.observe(record.upstreamMs / 1000);
-    if (record.firstTokenMs !== null) this.firstToken.observe(record.firstTokenMs / 1000);
-    if (record.overheadMs !== null) this.overhead.observe(record.overheadMs / 1000);
-    this.inputTokens += record.inputTokens;
-    this.outputTokens += record.outputTokens;
-    this.totalTokens += record.totalTokens;
-    this.costUsd += record.costUsd;
-    this.retries += record.retries;
-    this.fallbacks += record.fallbacks;
-    this.droppedHeaders += record.droppedHeaders;
-  }
-}
-
-/** Counts a failure. */
-function count(failures: Map<string, number>, status: number, kind: ErrorKind): void {
-  const key = `${status} ${kind}`;
-  failures.set(key, (failures.get(key) ?? 0) + 1);
 }
 
 /** Creates metrics with all numbers at 0. */
@@ -141,7 +52,7 @@ export function createMetrics(): Metrics {
   const seriesOf = (route: string, of: Pick<RequestRecord, 'modelGroup' | 'modelId'>): Series => {
     const found = byRoute.get(route)?.get(of.modelGroup)?.get(of.modelId);
     if (found !== undefined) return found;
-    const added = new Series(route, of);
+    const added = new Series({ route, ...deploymentLabelsOf(of.modelGroup, of.modelId) });
     series.push(added);
     const byGroup = byRoute.get(route) ?? new Map<string, Map<string, Series>>();
     const byId = byGroup.get(of.modelGroup) ?? new Map<string, Series>();
@@ -150,7 +61,12 @@ export function createMetrics(): Metrics {
   };
   let inFlight = 0;
   let exposition: Promise<Exposition> | undefined;
-  let registry: Registry | undefined;
+  let registries: readonly Registry[] = [];
+  const expositionOf = async (): Promise<Exposition> => {
+    const created = await (exposition ??= createExposition());
+    registries = created.registries;
+    return created;
+  };
   return {
     requestStarted() {
       inFlight += 1;
@@ -160,27 +76,64 @@ export function createMetrics(): Metrics {
     },
     add(record) {
       seriesOf(record.route, record).add(record);
-      for (const attempt of record.failedAttempts)
-        count(seriesOf(record.route, attempt).attempts, attempt.status, attempt.errorKind);
+      for (const attempt of record.failedAttempts) seriesOf(record.route, attempt).addAttempt(attempt);
     },
-    totalsOf: (modelId) => totalsOf(series, deploymentLabelsOf('', modelId)['model_id'] ?? ''),
+    totalsOf: (modelId, others) =>
+      totalsOf(
+        others.length === 0 ? series : mergeSeries(allSeries(series, others)),
+        deploymentLabelsOf('', modelId)['model_id'] ?? '',
+      ),
     async loadModules() {
       await import('prom-client');
     },
-    async expose(state) {
-      exposition ??= createExposition();
-      const { register, fill } = await exposition;
-      registry = register;
-      fill(series, inFlight, state);
-      const text = await register.metrics();
-      return { contentType: register.contentType, text: text + distributions(series) };
+    async expose(state, others) {
+      const { register, processText, fill } = await expositionOf();
+      const isAlone = others.length === 0;
+      const shown = isAlone ? series : mergeSeries(allSeries(series, others));
+      fill(
+        shown,
+        others.reduce((sum, other) => sum + other.inFlight, inFlight),
+        {
+          deployments: isAlone ? state.deployments : ownOf(state, mergeDeployments([state, ...others])),
+          queued: others.reduce((sum, { queued }) => sum + queued, state.queued),
+        },
+      );
+      const [own, ofProcess] = await Promise.all([
+        register.metrics(),
+        processText(others.map((other) => other.process)),
+      ]);
+      return { contentType: register.contentType, text: `${ofProcess}\n${own}${distributions(shown)}` };
     },
-    close: () => registry?.clear(),
+    async snapshot({ deployments, queued }) {
+      const { processMetrics } = await expositionOf();
+      const data = series.map((one) => one.toData());
+      return { series: data, inFlight, queued, deployments, process: await processMetrics() };
+    },
+    close: () => {
+      for (const registry of registries) registry.clear();
+    },
   };
+}
+
+/** Returns the deployments of this worker. Ended workers may have counted others, which a reload has removed. */
+function ownOf({ deployments }: ScrapedState, merged: readonly DeploymentHealthRecord[]) {
+  const own = new Set(deployments.map(({ modelId }) => modelId));
+  return merged.filter(({ modelId }) => own.has(modelId));
+}
+
+function* allSeries(own: readonly Series[], others: readonly MetricsSnapshot[]) {
+  for (const one of own) yield one.toData();
+  for (const { series } of others) yield* series;
 }
 
 interface Exposition {
   readonly register: Registry;
+  /** All registries, for the end of the app. */
+  readonly registries: readonly Registry[];
+  /** Returns the metrics of this process. */
+  readonly processMetrics: () => Promise<ProcessMetrics>;
+  /** Returns the text with the metrics of this process and others. */
+  readonly processText: (others: readonly ProcessMetrics[]) => Promise<string>;
   /** Copies the current numbers into the registry. */
   readonly fill: (series: Iterable<Series>, inFlight: number, state: ScrapedState) => void;
 }
@@ -191,7 +144,8 @@ async function createExposition(): Promise<Exposition> {
   // prom-client is CommonJS: all its exports are on `default`.
   const { default: prometheus } = await import('prom-client');
   const register = new prometheus.Registry();
-  prometheus.collectDefaultMetrics({ register });
+  const ofProcess = new prometheus.Registry();
+  prometheus.collectDefaultMetrics({ register: ofProcess });
   const counter = (name: string, help: string, ...more: string[]) =>
     new prometheus.Counter({ name, help, labelNames: [...labelNames, ...more], registers: [register] });
   const requests = counter('litellm_proxy_total_requests_metric_total', 'Requests answered.', 'status_code');
@@ -253,20 +207,17 @@ async function createExposition(): Promise<Exposition> {
       if (one.totalTokens > 0) for (const name of tokenNames) tokens[name].inc(labels, one[name]);
     }
   };
-  return { register, fill };
+  const processMetrics = (): Promise<ProcessMetrics> => ofProcess.getMetricsAsJSON();
+  const processText = async (others: readonly ProcessMetrics[]): Promise<string> => {
+    if (others.length === 0) return ofProcess.metrics();
+    return mergeProcesses(prometheus, [await processMetrics(), ...others]).metrics();
+  };
+  return { register, registries: [ofProcess, register], processMetrics, processText, fill };
 }
 
 const tokenNames = ['inputTokens', 'outputTokens', 'totalTokens'] as const;
 /** Numbers that have a line only if they are not 0. */
 const rareNames = ['costUsd', 'retries', 'fallbacks', 'droppedHeaders'] as const;
-const upstreamKinds: ReadonlySet<string> = new Set<ErrorKind>([
-  'upstreamStatus',
-  'connection',
-  'tls',
-  'timeout',
-  'malformedAnswer',
-]);
-
 const histograms = [
   ['litellm_request_total_latency_metric', 'Seconds from a request to the end of its answer.', 'total'],
   ['litellm_llm_api_latency_metric', 'Seconds of the total latency that the upstream needed.', 'upstream'],

@@ -4,15 +4,17 @@ import { ListenError, openListener, type Listener } from '@rackless/daemon/netwo
 import type { Log } from '@rackless/daemon/log/log.js';
 import { loadTls, TlsFilesError } from '@rackless/daemon/network/tls.js';
 import { createApp, type App } from './app.js';
-import { watchFiles, type FileWatch } from './config/file-watch.js';
-import { ConfigError, type LoadedConfig } from './config/load.js';
+import { watchFiles } from './config/file-watch.js';
+import type { LoadedConfig } from './config/load.js';
 import { createPassThrough } from './pass-through/index.js';
 import type { RequestReports } from './request-report.js';
 import type { Telemetry } from './request-span.js';
 import type { ListenSettings } from './settings.js';
-import { StoreError, type SharedKeyStore, type Store } from './store/store.js';
+import { checkConfig, logServing, replaceConfig, type CheckedConfig } from './reload.js';
+import type { Siblings } from './routing/siblings.js';
+import { openOwned, openShared } from './store/open-store.js';
+import { StoreError, type SharedKeyStore, type Store, type WorkerKeyStore } from './store/store.js';
 import { createUpstream } from './upstream/send.js';
-import type { Upstream } from './upstream/upstream.js';
 import { version } from './version.js';
 
 /** Options of {@link startProxy}. */
@@ -23,6 +25,15 @@ interface ProxyOptions {
   readonly log: Log;
   /** How often files are checked for changes, in milliseconds; default 1000. */
   readonly watchIntervalMs?: number;
+  /** The group of workers that this process belongs to. Its first process watches the files. Absent: none. */
+  readonly group?: ProxyGroup;
+}
+
+/** What a worker gets from the first process of its group. */
+export interface ProxyGroup {
+  readonly siblings: Siblings;
+  /** undefined: the configuration has no store, or it is Redis, to which each worker connects. */
+  readonly store: WorkerKeyStore | undefined;
 }
 
 /** A running service. */
@@ -34,6 +45,12 @@ export interface Proxy {
    * configuration stays in use. Requests in progress do not change. Never rejects.
    */
   reload(): Promise<void>;
+  /** Checks a new configuration, for {@link Proxy.apply}. Changes nothing. @throws an error if it has a fault. */
+  check(next: LoadedConfig): CheckedConfig;
+  /** Uses a checked configuration from now on. */
+  apply(next: CheckedConfig): void;
+  /** Starts the checks of deployments in the background. Without a group, they run from the beginning. */
+  startHealthChecks(): void;
   /**
    * Shuts down: reports as not ready for `drainDelayMs`, then waits for requests in progress up to
    * `drainMs`, then closes their connections. The caller flushes the log.
@@ -57,16 +74,28 @@ export class StartError extends Error {
  * the start.
  * @throws {StartError} if the address, the TLS files or the store cannot be used.
  */
-export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOptions): Promise<Proxy> {
+export async function startProxy({ config, load, log, watchIntervalMs, group }: ProxyOptions): Promise<Proxy> {
   const { listen, proxy: settings, environment } = config;
-  const store = await openStore(listen, log);
+  const store = group?.store ?? (await openStore(listen, log));
   const upstream = createUpstream({ deployments: settings.deployments, environment, log });
   const running = { config };
   const passThrough = createPassThrough({ upstream });
   const { detailedDebug } = listen;
   const telemetry = await loadTelemetry(listen, log);
   const reports = await loadWebhooks(listen, log);
-  const app = createApp({ settings, upstream, log, version, detailedDebug, passThrough, store, telemetry, reports });
+  const siblings = group?.siblings ?? null;
+  const app = createApp({
+    settings,
+    upstream,
+    log,
+    version,
+    detailedDebug,
+    passThrough,
+    store,
+    telemetry,
+    reports,
+    siblings,
+  });
   let listener: Listener;
   try {
     listener = await open(listen, app, log);
@@ -79,12 +108,13 @@ export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOp
     throw error;
   }
   const modules = app.loadModules().catch((error: unknown) => log.error('loading modules', { error }));
-  app.startHealthChecks();
-  const models = modelNames(config);
-  for (const address of listener.addresses) log.info(`serving at ${address}/v1`, { models });
-
+  if (group === undefined) {
+    app.startHealthChecks();
+    logServing(listener.addresses, config, log);
+  }
   const watch = watchFiles({
-    files: config.watchedFiles,
+    // The first process of a group watches the files for all workers.
+    files: group === undefined ? config.watchedFiles : [],
     onChange: () => {
       log.info('a file of the configuration has changed');
       void reload();
@@ -93,11 +123,21 @@ export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOp
   });
   let isClosing = false;
   const isClosed = () => isClosing;
+  const check = (next: LoadedConfig) => checkConfig(next, running.config);
+  const apply = (next: CheckedConfig): void => {
+    if (next.tls !== null) listener.setTls(next.tls);
+    upstream.reload(next.config.proxy.deployments);
+    app.replaceSettings(next.config.proxy);
+    running.config = next.config;
+  };
   let last = Promise.resolve();
   // One after the other: the last one has read the newest files.
   const reload = () =>
-    (last = last.then(() => replaceConfig({ running, load, log, listener, upstream, app, watch, isClosed })));
-  return { addresses: listener.addresses, reload, close: () => close() };
+    (last = last.then(() =>
+      replaceConfig({ current: () => running.config, load, log, watch, isClosed, use: (next) => apply(check(next)) }),
+    ));
+  const { addresses } = listener;
+  return { addresses, reload, check, apply, startHealthChecks: () => app.startHealthChecks(), close: () => close() };
 
   async function close(): Promise<void> {
     isClosing = true;
@@ -139,21 +179,14 @@ async function loadWebhooks({ webhooks }: ListenSettings, log: Log): Promise<Req
 /** @throws {StartError} the store cannot be used. */
 async function openStore({ store }: ListenSettings, log: Log): Promise<Store | SharedKeyStore | undefined> {
   if (store === null) return undefined;
-  const { keepDays, place } = store;
+  const { place } = store;
   try {
-    if ('url' in place) {
-      const { openRedisStore } = await import('./store/redis/redis-store.js');
-      return await openRedisStore({ url: place.url, keepDays, log });
-    }
-    const { openEmbeddedStore } = await import('./store/embedded/embedded-store.js');
-    return await openEmbeddedStore({ folder: place.folder, keepDays, log });
+    return await ('url' in place ? openShared(place.url, store, log) : openOwned(place.folder, store, log));
   } catch (error) {
     if (error instanceof StoreError) throw new StartError(error.message, { cause: error.cause });
     throw error;
   }
 }
-
-const modelNames = ({ proxy }: LoadedConfig) => [...new Set(proxy.deployments.map(({ modelName }) => modelName))];
 
 async function open(listen: ListenSettings, app: App, log: Log): Promise<Listener> {
   try {
@@ -178,57 +211,4 @@ async function open(listen: ListenSettings, app: App, log: Log): Promise<Listene
       throw new StartError(error.message, { cause: error });
     throw error;
   }
-}
-
-interface Replacing {
-  readonly running: { config: LoadedConfig };
-  readonly load: () => Promise<LoadedConfig>;
-  readonly log: Log;
-  readonly listener: Listener;
-  readonly upstream: Upstream;
-  readonly app: App;
-  readonly watch: FileWatch;
-  /** Returns whether the proxy shuts down. It then needs no new configuration. */
-  readonly isClosed: () => boolean;
-}
-
-/**
- * The error of a reload that would remove the last model. A start without models is allowed, because
- * models may be added later.
- */
-const NO_MODEL_LEFT = 'no entry of model_list can be served';
-
-/** Loads and applies a new configuration, completely or not at all. Never rejects. */
-async function replaceConfig(replacing: Replacing): Promise<void> {
-  const { running, load, log, listener, upstream, app, watch, isClosed } = replacing;
-  if (isClosed()) return;
-  // A file that changes while it is read triggers another reload.
-  watch.mark();
-  let next: LoadedConfig;
-  try {
-    next = await load();
-    if (isClosed()) return;
-    if (next.proxy.deployments.length === 0 && running.config.proxy.deployments.length > 0)
-      throw new ConfigError([...next.warnings, NO_MODEL_LEFT], [], next.watchedFiles);
-    if (next.listen.tls !== null)
-      listener.setTls(loadTls({ sslCert: next.listen.tls.certFile, sslKey: next.listen.tls.keyFile }));
-  } catch (error) {
-    // A failed reload must never end a working proxy, whatever the error.
-    if (error instanceof ConfigError) for (const fault of error.faults) log.error(`reloading: ${fault}`);
-    else log.error('reloading', { error });
-    log.error('reloading the configuration failed: the old one stays in use');
-    // The fault may lie in a file that only the faulty configuration names, so watch that file as
-    // well.
-    const faultyFiles = error instanceof ConfigError ? error.watchedFiles : [];
-    watch.replace([...new Set([...running.config.watchedFiles, ...faultyFiles])]);
-    return;
-  }
-  // A file can have a warning for each of thousands of entries.
-  const known = new Set(running.config.warnings);
-  for (const warning of next.warnings) if (!known.has(warning)) log.warn(warning);
-  upstream.reload(next.proxy.deployments);
-  app.replaceSettings(next.proxy);
-  running.config = next;
-  watch.replace(next.watchedFiles);
-  log.info('configuration reloaded', { models: modelNames(next) });
 }

@@ -13,7 +13,8 @@ import { settle } from './exchange/settle.js';
 import { requestStart } from './exchange/attempts/outgoing.js';
 import { plainPath } from './endpoints/paths.js';
 import type { ProxyError } from './errors/proxy-error.js';
-import type { Metrics, RequestRecord } from './metrics.js';
+import type { Metrics } from './metrics.js';
+import type { RequestRecord } from './series.js';
 import type { Telemetry } from './request-span.js';
 import type { Deployment } from './providers/deployment.js';
 

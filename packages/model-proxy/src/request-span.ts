@@ -2,7 +2,7 @@
  * The interface of traces and metrics for OpenTelemetry. `telemetry/` implements it, and is loaded only
  * if the configuration asks for it.
  */
-import type { RequestRecord } from './metrics.js';
+import type { RequestRecord } from './series.js';
 
 /** The beginning of a request of a client. */
 export interface RequestStart {

@@ -186,7 +186,7 @@ export interface ProxySettings {
 }
 
 /** The store of virtual keys and usage. */
-interface StoreSettings {
+export interface StoreSettings {
   /** The absolute path of a folder, or the URL of a Redis. */
   readonly place: { readonly folder: string } | { readonly url: string };
   /** How many days the usage is stored; null: without end. */
@@ -243,6 +243,8 @@ export interface ListenSettings {
   readonly store: StoreSettings | null;
   readonly host: string;
   readonly port: number;
+  /** Number of processes that serve the port (`--num_workers`). 1: this process alone. */
+  readonly numWorkers: number;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
   readonly logLevel: 'error' | 'warn' | 'info' | 'debug';
   /** Whether to log upstream requests as curl lines and raw answers (`--detailed_debug`). */

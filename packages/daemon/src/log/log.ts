@@ -36,6 +36,8 @@ export interface LogOptions {
    * journal.
    */
   readonly write?: (lines: string) => void;
+  /** Number of this process in a group whose processes share the output. Each line contains it. */
+  readonly worker?: number;
 }
 
 /** Returns the format for standard output: text on a terminal, JSON otherwise. */
@@ -99,11 +101,14 @@ class Sink {
 
   constructor(options: LogOptions) {
     this.#options = options;
+    const render = options.format === 'json' ? renderJson : renderText;
+    const { worker } = options;
     this.#render = withPrefix(
-      options.format === 'json' ? renderJson : renderText,
+      worker === undefined ? render : withWorker(render, options.format, worker),
       options.write === undefined ? journalPrefix(STANDARD_OUTPUT) : noPrefix,
     );
-    this.#lines = new LineBuffer(options.write ?? ((text) => process.stdout.write(text)));
+    const write = options.write ?? ((text: string) => process.stdout.write(text));
+    this.#lines = new LineBuffer(worker === undefined ? write : (text) => writeInParts(text, write));
   }
 
   add(record: LogRecord): void {
@@ -145,6 +150,35 @@ class Sink {
     this.#logger.pipe(this.#lines);
     for (const record of this.#early.splice(0)) this.add(record);
   }
+}
+
+/** Adds the number of the worker to each line. */
+function withWorker(render: (record: LogRecord) => string, format: LogOptions['format'], worker: number) {
+  if (format === 'text') return (record: LogRecord) => `${render(record)} worker=${worker}`;
+  return (record: LogRecord) => `${render(record).slice(0, -1)},"worker":${worker}}`;
+}
+
+/** The kernel writes this many bytes to a pipe at once (PIPE_BUF of Linux). */
+const ATOMIC_BYTES = 4096;
+
+/**
+ * Writes whole lines in parts that the kernel does not mix with those of other processes. A longer line can be
+ * mixed with others.
+ */
+function writeInParts(text: string, write: (lines: string) => void): void {
+  let part = '';
+  let bytes = 0;
+  for (const line of text.split(/(?<=\n)/)) {
+    const length = Buffer.byteLength(line);
+    if (bytes > 0 && bytes + length > ATOMIC_BYTES) {
+      write(part);
+      part = '';
+      bytes = 0;
+    }
+    part += line;
+    bytes += length;
+  }
+  write(part);
 }
 
 const noPrefix: JournalPrefix = () => '';

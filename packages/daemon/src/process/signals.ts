@@ -26,7 +26,7 @@ interface SignalOptions {
  * - SIGTERM, SIGINT: graceful stop; a second signal exits immediately.
  * - SIGHUP: reload.
  *
- * Also exits with code 1 after an uncaught error.
+ * Also exits with code 1 after an uncaught error. systemd then starts a new process.
  * @returns a promise that resolves when the daemon has stopped after SIGTERM or SIGINT. The caller
  *   flushes the log.
  */
@@ -57,15 +57,19 @@ export function handleSignals({ running, notify, log }: SignalOptions): Promise<
     await notify('READY=1');
   }, RELOAD_PAUSE_MS);
   process.on('SIGHUP', reload);
+  exitOnUnexpectedErrors(log);
+  return stopped;
+}
+
+/** Exits with code 1 after an uncaught error, because the state of the process may be inconsistent. */
+export function exitOnUnexpectedErrors(log: Log): void {
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
-      // The state of this process may be inconsistent. systemd starts a new process.
       log.error('exiting after an unexpected error', { error });
       log.flush();
       process.exit(1);
     });
   }
-  return stopped;
 }
 
 /**

@@ -1,7 +1,7 @@
 /**
- * Limits of virtual keys that several proxies apply together. Redis grants each proxy a share of the
- * limits of a key, from which the proxy admits requests without asking again. Shares never add up to
- * more than the limit. `limit-share.ts` explains the protocol, docs/decisions/024-shares-of-limits.md
+ * Limits of virtual keys that several processes apply together. Redis, or the first process of a group of
+ * workers, grants each process a share of the limits of a key. The process admits requests from its share
+ * without asking again. Shares never add up to more than the limit. `limit-share.ts` explains the protocol, docs/decisions/024-shares-of-limits.md
  * the reasons.
  */
 import { z } from 'zod';
@@ -10,6 +10,7 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import type { LimitType } from '../errors/access.js';
 import type { ProxyError } from '../errors/proxy-error.js';
+import type { LimitAuthority } from '../store/store.js';
 import { isLimited, limitError, UNLIMITED, type KeyLimits, type Remaining } from './key-limits.js';
 import { shareScript } from './limit-scripts.js';
 import { LimitShare, NUMBERS_PER_GRANT } from './limit-share.js';
@@ -28,20 +29,29 @@ interface KeyInUse {
   waiting: PendingRequest[];
 }
 
-/** If Redis does not answer within this time, the proxy applies the limits alone. */
-const TIMEOUT_MS = 500;
+/** How long requests wait for Redis, in milliseconds. */
+const REDIS_TIMEOUT_MS = 500;
 /** Keys in one call. More would block Redis for longer. */
 const KEYS_AT_ONCE = 200;
 
-/** Creates the limits. While Redis does not answer, each proxy applies them alone. */
-export function createSharedLimits(shared: SharedStore, log: Pick<Log, 'info' | 'warn'>): KeyLimits {
-  const limits = new SharedLimits(shared, log);
-  shared.onHeartbeat(() => limits.heartbeat());
+/** Creates the limits. While the authority does not answer, each process applies them alone. */
+export function createSharedLimits(authority: LimitAuthority, log: Pick<Log, 'info' | 'warn'>): KeyLimits {
+  const limits = new SharedLimits(authority, log);
+  authority.onHeartbeat(() => limits.heartbeat());
   return limits;
 }
 
+/** Makes Redis the authority. */
+export function redisAuthority(shared: SharedStore): LimitAuthority {
+  return {
+    report: (reports) => shared.run(shareScript, ['limit:', 'replica:'], [shared.replica, ...reports]),
+    onHeartbeat: (listener) => shared.onHeartbeat(listener),
+    timeoutMs: REDIS_TIMEOUT_MS,
+  };
+}
+
 class SharedLimits implements KeyLimits {
-  readonly #shared: SharedStore;
+  readonly #authority: LimitAuthority;
   readonly #log: Pick<Log, 'info' | 'warn'>;
   readonly #keys = new Map<string, KeyInUse>();
   /** The keys of the next reports. */
@@ -51,8 +61,8 @@ class SharedLimits implements KeyLimits {
   /** Whether Redis has not answered the last call. Then the proxy applies the whole limits of keys alone. */
   #isAlone = false;
 
-  constructor(shared: SharedStore, log: Pick<Log, 'info' | 'warn'>) {
-    this.#shared = shared;
+  constructor(authority: LimitAuthority, log: Pick<Log, 'info' | 'warn'>) {
+    this.#authority = authority;
     this.#log = log;
   }
 
@@ -154,7 +164,7 @@ class SharedLimits implements KeyLimits {
     for (const keyInUse of keys) this.#toReport.delete(keyInUse);
     const sent = keys.map((keyInUse) => ({ keyInUse, requests: keyInUse.waiting.splice(0) }));
     const reports = sent.flatMap(({ keyInUse: { digest, share }, requests }) => share.report(digest, requests.length));
-    const answer = await this.#call([this.#shared.replica, ...reports]);
+    const answer = await this.#call(reports);
     const now = performance.now();
     for (const [index, { keyInUse, requests }] of sent.entries()) {
       const { share } = keyInUse;
@@ -171,11 +181,12 @@ class SharedLimits implements KeyLimits {
     if (this.#toReport.size > 0 && !this.#isAlone) this.#schedule();
   }
 
-  /** Sends reports. @param args of `shareScript`. @returns the grants; undefined if Redis does not answer. */
-  async #call(args: readonly string[]): Promise<readonly number[] | undefined> {
+  /** Sends reports. @returns the grants; undefined if the authority does not answer. */
+  async #call(reports: readonly string[]): Promise<readonly number[] | undefined> {
     try {
-      const answer = await withDeadline(this.#shared.run(shareScript, ['limit:', 'replica:'], args), TIMEOUT_MS, () => {
-        throw new Error(`the shared store has not answered within ${TIMEOUT_MS} ms`);
+      const { timeoutMs } = this.#authority;
+      const answer = await withDeadline(this.#authority.report(reports), timeoutMs, () => {
+        throw new Error(`the shared store has not answered within ${timeoutMs} ms`);
       });
       const numbers = z.array(z.number()).parse(answer);
       if (this.#isAlone) this.#log.info('limits of keys apply to all proxies together again');

@@ -5,7 +5,6 @@
 
 /** Maps each ignored flag to the reason in its warning. */
 export const ignoredFlags: Readonly<Record<string, string>> = {
-  num_workers: 'one process serves all requests; start more processes on other ports',
   api_version: 'set it in litellm_params of a model',
   temperature: 'set it in litellm_params of a model',
   max_tokens: 'set it in litellm_params of a model',
@@ -35,7 +34,7 @@ export const ignoredFlags: Readonly<Record<string, string>> = {
   loop: 'Node has its own HTTP server',
   ciphers: "Node's default ciphers are used",
   keepalive_timeout: 'idle client connections stay open for 65 seconds',
-  timeout_worker_healthcheck: 'there are no workers',
+  timeout_worker_healthcheck: 'a worker that does not respond for 60 seconds is replaced',
   max_requests_before_restart: 'there is no need to restart',
   max_requests_before_restart_jitter: 'there is no need to restart',
   limit_concurrency: 'general_settings.max_in_flight_requests_per_worker limits the requests in progress',

@@ -6,6 +6,7 @@ import { exitCodeOfStart } from '@rackless/daemon/process/start-failure.js';
 import { printStartReport } from '@rackless/daemon/process/start-report.js';
 import { createNotify, startWatchdog } from '@rackless/daemon/process/systemd-notify.js';
 import { ConfigError, loadConfig, loadSteps, type LoadedConfig } from '../config/load.js';
+import { recordingReader } from '../workers/recording-reader.js';
 import { runInSlices } from '@rackless/daemon/process/slices.js';
 import type { Proxy } from '../proxy.js';
 import type { StartOptions } from './start-options.js';
@@ -17,8 +18,9 @@ import type { StartOptions } from './start-options.js';
  */
 export async function serve({ warnings, ...options }: StartOptions): Promise<number> {
   let config: LoadedConfig;
+  const texts = new Map<string, string>();
   try {
-    config = loadConfig(options);
+    config = loadConfig({ ...options, readText: recordingReader(texts) });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     printStartReport({ faults: error.faults, warnings: [...warnings, ...error.warnings] });
@@ -28,6 +30,10 @@ export async function serve({ warnings, ...options }: StartOptions): Promise<num
   const log = createLog({ level, format: jsonLogs === null ? outputFormat() : jsonLogs ? 'json' : 'text' });
   for (const warning of [...warnings, ...config.warnings]) log.warn(warning);
 
+  if (config.listen.numWorkers > 1) {
+    const { serveGroup } = await import('../workers/serve-group.js');
+    return serveGroup({ options, read: { config, texts: [...texts] }, log });
+  }
   // After the check of the configuration, because most of the proxy's code is behind this import.
   const { startProxy, StartError } = await import('../proxy.js');
   let proxy: Proxy;

@@ -3,6 +3,7 @@ export const defaults = {
   /** As in LiteLLM. */
   host: '0.0.0.0',
   port: 4000,
+  numWorkers: 1,
   /** Kubernetes has its own delay (`preStop` with sleep). */
   drainDelaySeconds: 0,
   /**

@@ -20,12 +20,20 @@ const MAX_LINES = 1_000_000;
 const LF = 0x0a;
 const CR = 0x0d;
 
+/** Reads a file. @throws an error whose message is the reason. */
+export type ReadText = (absolutePath: string) => string;
+
 /**
  * Reads a file and, recursively, the files that it includes.
  * @param file as the user named it; messages use this name.
  * @returns the top-level mapping of each readable file, the named file first.
  */
-export function readDocuments(file: string, directory: string, findings: Findings): readonly YamlMapping[] {
+export function readDocuments(
+  file: string,
+  directory: string,
+  findings: Findings,
+  readText: ReadText = readTextFile,
+): readonly YamlMapping[] {
   const roots: YamlMapping[] = [];
   const seen = new Set<string>();
   const read = (name: string, includedBy: YamlNode | undefined): void => {
@@ -36,7 +44,7 @@ export function readDocuments(file: string, directory: string, findings: Finding
     findings.watchedFiles.add(absolute);
     let text: string;
     try {
-      text = readTextFile(absolute);
+      text = readText(absolute);
       if (text.length > MAX_LENGTH) throw new Error('it has more than 16 million characters');
       if (hasMoreLines(text, MAX_LINES)) throw new Error('it has more than a million lines');
     } catch (error) {

@@ -27,6 +27,12 @@ export const flagsTable: readonly FlagDefinition[] = [
     doc: 'TCP port to listen on; 0 selects a free port, which the log shows',
   },
   {
+    flags: '--num_workers <number>',
+    environment: 'NUM_WORKERS',
+    default: `${defaults.numWorkers}`,
+    doc: 'number of processes that serve the port together; they share keys, limits, cooldowns and usage',
+  },
+  {
     flags: '--ssl_certfile_path <file>',
     environment: 'SSL_CERTFILE_PATH',
     doc: 'PEM certificate; the proxy then serves HTTPS instead of HTTP',

@@ -16,6 +16,7 @@ import { readTelemetry } from './callbacks/telemetry-settings.js';
 export interface Flags {
   readonly host?: string;
   readonly port?: string;
+  readonly num_workers?: string;
   readonly debug?: boolean;
   readonly detailed_debug?: boolean;
   readonly ssl_keyfile_path?: string;
@@ -73,6 +74,13 @@ export function readListenSettings(input: ListenInput): ListenSettings {
         expected: 'a port from 0 to 65535',
         findings,
       }) ?? defaults.port,
+    numWorkers:
+      readNumber(given(flags.num_workers, '--num_workers', 'NUM_WORKERS'), {
+        pattern: /^[1-9]\d{0,2}$/,
+        max: MAX_WORKERS,
+        expected: `a number of processes from 1 to ${MAX_WORKERS}`,
+        findings,
+      }) ?? defaults.numWorkers,
     tls: readTls(
       given(flags.ssl_certfile_path, '--ssl_certfile_path', 'SSL_CERTFILE_PATH'),
       given(flags.ssl_keyfile_path, '--ssl_keyfile_path', 'SSL_KEYFILE_PATH'),
@@ -89,6 +97,9 @@ export function readListenSettings(input: ListenInput): ListenSettings {
       (readSeconds(given(flags.drain_timeout, '--drain_timeout', 'DRAIN_TIMEOUT'), findings) ?? defaults.drainSeconds),
   };
 }
+
+/** Each worker needs about 100 MB of memory. */
+const MAX_WORKERS = 128;
 
 function storePlace(store: string, workingDirectory: string) {
   return /^rediss?:\/\//.test(store) ? { url: store } : { folder: path.resolve(workingDirectory, store) };

@@ -85,6 +85,7 @@ describe('a configuration', () => {
     expect(config.listen).toEqual({
       host: '127.0.0.1',
       port: 4000,
+      numWorkers: 1,
       webhooks: [],
       telemetry: null,
       tls: null,

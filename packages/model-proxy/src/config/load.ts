@@ -7,7 +7,7 @@ import { findBlock, hasValues, mergeBlocks, type FoundBlock } from './blocks.js'
 import { readAccess } from './access.js';
 import { readBodySettings } from './body-settings.js';
 import { defaults } from './defaults.js';
-import { readDocuments } from './documents.js';
+import { readDocuments, type ReadText } from './documents.js';
 import { readEnvironmentDeployment } from './deployments/environment-deployment.js';
 import { noteEnvironment, readStartWithout } from './names/environment-names.js';
 import { resolveReferences, withVariables } from './environment-references.js';
@@ -47,6 +47,8 @@ interface LoadOptions {
   readonly environment?: Environment;
   /** Base of relative paths in flags and environment variables. */
   readonly workingDirectory?: string;
+  /** Reads a file of the configuration, by its absolute path. Default: from the disk. */
+  readonly readText?: ReadText;
 }
 
 /** A valid configuration. */
@@ -75,10 +77,10 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
 
 /** The steps of {@link loadConfig}, for a reload while clients send requests. */
 export function* loadSteps(options: LoadOptions): Steps<LoadedConfig> {
-  const { file, flags = {}, environment = noVariables, workingDirectory = process.cwd() } = options;
+  const { flags = {}, environment = noVariables, workingDirectory = process.cwd(), file } = options;
   const findings = new Findings();
   const ignoredSettings = new IgnoredSettings();
-  const documents = readAll(file, flags, workingDirectory, findings);
+  const documents = readAll({ ...options, flags, workingDirectory }, findings);
   // Without a readable file, further faults would be misleading.
   if (documents.length === 0 || findings.faultCount > 0) throw failed(findings, ignoredSettings);
 
@@ -175,16 +177,14 @@ function failed(findings: Findings, ignoredSettings: IgnoredSettings): ConfigErr
 }
 
 function readAll(
-  file: string | undefined,
-  flags: Flags,
-  workingDirectory: string,
+  { file, flags, workingDirectory, readText }: LoadOptions & Required<Pick<LoadOptions, 'flags' | 'workingDirectory'>>,
   findings: Findings,
 ): readonly YamlMapping[] {
   if (file === '') {
     findings.faultAt(COMMAND_LINE, 'command line: --config must be the path of a YAML file');
     return [];
   }
-  const documents = file === undefined ? [] : readDocuments(file, workingDirectory, findings);
+  const documents = file === undefined ? [] : readDocuments(file, workingDirectory, findings, readText);
   const single = singleModelDocument(flags, findings);
   // The earlier document has precedence, so a flag overrides the file.
   if (single !== undefined) return [single, ...documents];

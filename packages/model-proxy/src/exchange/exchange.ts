@@ -9,9 +9,11 @@ import type { KeyServices } from '../auth/key-limits.js';
 import type { VirtualKey } from '../auth/virtual-key.js';
 import type { Api } from '../errors/error-body.js';
 import type { ProxyError } from '../errors/proxy-error.js';
-import type { FailedAttempt } from '../metrics.js';
+import type { FailedAttempt } from '../series.js';
 import type { RoutingState } from '../routing/routing-state.js';
 import type { Selection, Router } from '../routing/router.js';
+import type { Siblings } from '../routing/siblings.js';
+import type { UncountedResponses } from '../routing/uncounted-responses.js';
 import type { ProxySettings } from '../settings.js';
 import type { RequestReports } from '../request-report.js';
 import type { RequestSpan, Telemetry } from '../request-span.js';
@@ -27,8 +29,10 @@ import type { Usage } from './answer/usage.js';
  */
 export interface ProxyState extends RoutingState {
   readonly overload: Overload;
-  /** The upstream's ids of responses whose usage is not counted yet, the oldest first. */
-  readonly uncountedResponseIds: Set<string>;
+  /** The upstream's ids of responses whose usage is not counted yet. */
+  readonly uncountedResponses: UncountedResponses;
+  /** The other workers of the group; null: there are none. */
+  readonly siblings: Siblings | null;
   readonly settings: ProxySettings;
   readonly router: Router;
   readonly authenticate: Authenticate;

@@ -5,6 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import { overloaded, tooManyParallel } from '../errors/access.js';
 import type { ProxyError } from '../errors/proxy-error.js';
+import { wholeLimit, type LimitPart } from '../routing/siblings.js';
 import type { OverloadSettings } from '../settings.js';
 
 /** The running and the waiting requests of the process. */
@@ -21,8 +22,11 @@ export interface Overload {
   enter(response: ServerResponse, run: () => void, refuse: (error: ProxyError) => void): void;
 }
 
-/** Creates the state of a process without requests and without limits. */
-export function createOverload(): Overload {
+/**
+ * Creates the state of a process without requests and without limits.
+ * @param partOf returns the part of `global_max_parallel_requests` that this process may use.
+ */
+export function createOverload(partOf: LimitPart = wholeLimit): Overload {
   let limits: OverloadSettings | null = null;
   let running = 0;
   /** Functions that start the waiting requests, in the order of their arrival. */
@@ -72,7 +76,8 @@ export function createOverload(): Overload {
       return queue.size;
     },
     setLimits(settings) {
-      limits = settings;
+      const maxParallel = settings?.maxParallel ?? null;
+      limits = settings === null || maxParallel === null ? settings : { ...settings, maxParallel: partOf(maxParallel) };
       startWaiting();
     },
     enter(response, run, refuse) {

@@ -4,14 +4,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { ProxyState } from '../exchange/exchange.js';
 import type { Deployment } from '../providers/deployment.js';
-import type { CheckResult } from '../routing/check-record.js';
+import type { CheckRecord, CheckResult } from '../routing/check-record.js';
+import type { SiblingEvent } from '../routing/siblings.js';
 import type { BackgroundCheckSettings } from '../settings.js';
 import { checkList, checkModel, type SharedLists } from './check.js';
 import { inTurn } from './in-turn.js';
 
 /** Checks in the background. */
 interface BackgroundChecks {
-  /** Uses new settings. Running checks end without a result. */
+  /** Begins, if the settings ask for checks. */
+  start(proxy: ProxyState): void;
+  /** Uses new settings, if the checks have been started. Running checks end without a result. */
   apply(proxy: ProxyState): void;
   stop(): void;
 }
@@ -26,23 +29,38 @@ const GAP_MS = 5;
 const MIN_PAUSE_MS = 50;
 const transient: ReadonlySet<number | null> = new Set([408, 429]);
 
-/** Creates the checks. They begin with {@link BackgroundChecks.apply}. */
-export function createBackgroundChecks(log: Pick<Log, 'info' | 'warn' | 'error'>): BackgroundChecks {
+/**
+ * Creates the checks. They begin with {@link BackgroundChecks.start}.
+ * @param publish gets what other workers must know.
+ */
+export function createBackgroundChecks(
+  log: Pick<Log, 'info' | 'warn' | 'error'>,
+  publish: (event: CheckEvent) => void,
+): BackgroundChecks {
   let current = new AbortController();
+  let hasStarted = false;
+  const begin = (proxy: ProxyState): void => {
+    current.abort();
+    current = new AbortController();
+    const { background } = proxy.settings.healthChecks;
+    const checked = background === null ? [] : checkedDeployments(proxy.settings.deployments, background);
+    forgetOthers(proxy, checked);
+    if (background === null || checked.length === 0) return;
+    const { signal } = current;
+    // One listener for each check at the same time.
+    setMaxListeners(0, signal);
+    repeat(proxy, checked, background, { log, publish }, signal).catch((error: unknown) => {
+      if (!signal.aborted) log.error('checking deployments in the background', { error });
+    });
+  };
   return {
+    start(proxy) {
+      hasStarted = true;
+      begin(proxy);
+    },
     apply(proxy) {
-      current.abort();
-      current = new AbortController();
-      const { background } = proxy.settings.healthChecks;
-      const checked = background === null ? [] : checkedDeployments(proxy.settings.deployments, background);
-      forgetOthers(proxy, checked);
-      if (background === null || checked.length === 0) return;
-      const { signal } = current;
-      // One listener for each check at the same time.
-      setMaxListeners(0, signal);
-      repeat(proxy, checked, background, log, signal).catch((error: unknown) => {
-        if (!signal.aborted) log.error('checking deployments in the background', { error });
-      });
+      if (hasStarted) begin(proxy);
+      else forgetOthers(proxy, proxy.settings.deployments);
     },
     stop: () => current.abort(),
   };
@@ -70,14 +88,20 @@ function forgetOthers({ checks, health }: ProxyState, checked: readonly Deployme
   }
 }
 
-type CheckLog = Pick<Log, 'info' | 'warn'>;
+type CheckEvent = Extract<SiblingEvent, { readonly kind: 'checked' }>;
+
+/** Where results go. */
+interface Reports {
+  readonly log: Pick<Log, 'info' | 'warn'>;
+  readonly publish: (event: CheckEvent) => void;
+}
 
 /** Checks all deployments in rounds, until the signal. */
 async function repeat(
   proxy: ProxyState,
   deployments: readonly Deployment[],
   settings: BackgroundCheckSettings,
-  log: CheckLog,
+  reports: Reports,
   signal: AbortSignal,
 ): Promise<never> {
   const { intervalMs } = settings;
@@ -85,7 +109,7 @@ async function repeat(
   await pause(Math.random() * Math.min(JITTER * intervalMs, MAX_FIRST_WAIT_MS));
   for (;;) {
     const end = performance.now() + intervalMs * (1 - JITTER + 2 * JITTER * Math.random());
-    await checkAll(proxy, deployments, settings, log, signal);
+    await checkAll(proxy, deployments, settings, reports, signal);
     await pause(Math.max(MIN_PAUSE_MS, end - performance.now()));
   }
 }
@@ -95,9 +119,10 @@ async function checkAll(
   proxy: ProxyState,
   deployments: readonly Deployment[],
   settings: BackgroundCheckSettings,
-  log: CheckLog,
+  reports: Reports,
   signal: AbortSignal,
 ): Promise<void> {
+  const { log } = reports;
   const lists: SharedLists = new Map();
   let nextAt = performance.now();
   await inTurn(deployments, proxy.settings.healthChecks.concurrency, async (deployment) => {
@@ -109,34 +134,48 @@ async function checkAll(
         ? await checkList(proxy, deployment, { lists, log, signal })
         : await checkModel(proxy, deployment, signal);
     signal.throwIfAborted();
-    store(proxy, deployment, result, { settings, log, durationMs: performance.now() - startedAt });
+    store(proxy, deployment, result, { settings, ...reports, durationMs: performance.now() - startedAt });
   });
 }
 
-interface Storing {
+interface Storing extends Reports {
   readonly settings: BackgroundCheckSettings;
-  readonly log: CheckLog;
   readonly durationMs: number;
 }
 
-/** Stores a result, and logs it if the one before was different. */
+/** Stores a result, publishes it, and logs it if the one before was different. */
 function store(
-  { checks, health }: ProxyState,
+  proxy: ProxyState,
   { id }: Deployment,
   result: CheckResult,
-  { settings, log, durationMs }: Storing,
+  { settings, log, publish, durationMs }: Storing,
 ): void {
-  const errorBefore = checks.get(id)?.error ?? null;
-  const checkedAt = Date.now();
-  checks.set(id, { ...result, checkedAt, durationMs });
-  const { error, status, isChecked, provesFailure } = result;
+  const errorBefore = proxy.checks.get(id)?.error ?? null;
+  const check = { ...result, checkedAt: Date.now(), durationMs };
+  const { error } = result;
   if (error !== null && errorBefore === null) log.warn('a health check failed', { deployment: id, reason: error });
   if (error === null && errorBefore !== null) log.info('a health check succeeded again', { deployment: id });
-  if (error === null || !isChecked) health.failedChecks.remove(id);
-  else if (!settings.ignoresTransient || !transient.has(status))
-    health.failedChecks.add(id, {
-      until: checkedAt + settings.staleMs,
-      steersRouting: settings.steersRouting,
-      provesFailure,
-    });
+  const event: CheckEvent = { kind: 'checked', id, check, failed: failedCheckOf(check, settings) };
+  applyCheck(proxy, event);
+  publish(event);
+}
+
+/** @returns null: the check has not failed; undefined: its failure does not count, and earlier ones stay. */
+function failedCheckOf(
+  { error, status, isChecked, provesFailure, checkedAt }: CheckRecord,
+  settings: BackgroundCheckSettings,
+): CheckEvent['failed'] {
+  if (error === null || !isChecked) return null;
+  if (settings.ignoresTransient && transient.has(status)) return undefined;
+  return { until: checkedAt + settings.staleMs, steersRouting: settings.steersRouting, provesFailure };
+}
+
+/** Applies the result of a check, also of another worker. */
+export function applyCheck(
+  { checks, health }: Pick<ProxyState, 'checks' | 'health'>,
+  { id, check, failed }: CheckEvent,
+): void {
+  checks.set(id, check);
+  if (failed === null) health.failedChecks.remove(id);
+  else if (failed !== undefined) health.failedChecks.add(id, failed);
 }

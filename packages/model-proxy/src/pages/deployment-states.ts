@@ -1,6 +1,7 @@
 /** Reads the states of deployments for the metrics and `/model/status`. */
 import type { ProxyState } from '../exchange/exchange.js';
 import type { DeploymentHealthRecord } from '../deployment-metrics.js';
+import type { MetricsSnapshot } from '../metrics-snapshot.js';
 
 /** Returns the states of all configured deployments. */
 export function deploymentStates({
@@ -17,4 +18,14 @@ export function deploymentStates({
     cooldowns: health.states.get(id)?.cooldowns ?? 0,
     inFlight: limits.useOf(id).inFlight,
   }));
+}
+
+/** Returns what a scrape reads beside the counted requests. */
+export function scrapedState(proxy: ProxyState) {
+  return { deployments: deploymentStates(proxy), queued: proxy.overload.queued };
+}
+
+/** Returns the metrics of the other workers; empty: there are none. */
+export async function siblingSnapshots({ siblings }: ProxyState): Promise<readonly MetricsSnapshot[]> {
+  return siblings === null ? [] : siblings.snapshots();
 }

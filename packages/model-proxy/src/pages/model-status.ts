@@ -1,8 +1,9 @@
-/** `/model/status`: state, requests, failures and latencies of each deployment, since the start of the process. */
+/** `/model/status`: state, requests, failures and latencies of each deployment, since the start of the process or of its group of workers. */
 import type { DeploymentTotals, Times } from '../deployment-totals.js';
 import type { Exchange, ProxyState } from '../exchange/exchange.js';
 import type { Metrics } from '../metrics.js';
 import type { Deployment } from '../providers/deployment.js';
+import { mergeDeployments, type MetricsSnapshot } from '../metrics-snapshot.js';
 import { pricesOf } from '../providers/prices.js';
 import { deploymentStates } from './deployment-states.js';
 
@@ -40,17 +41,19 @@ interface ModelStatus {
   readonly output_cost_per_token: number | null;
 }
 
-/** Describes deployments. @param deployments those that the client may use. */
+/** Describes deployments. @param deployments those that the client may use. @param others the other workers. */
 export function modelStatus(
   { proxy, client }: Pick<Exchange, 'proxy' | 'client'>,
   deployments: readonly Deployment[],
   metrics: Pick<Metrics, 'totalsOf'>,
+  others: readonly MetricsSnapshot[],
 ): readonly ModelStatus[] {
-  const states = new Map(deploymentStates(proxy).map((state) => [state.modelId, state]));
+  const merged = mergeDeployments([{ deployments: deploymentStates(proxy) }, ...others]);
+  const states = new Map(merged.map((state) => [state.modelId, state]));
   const showsErrors = client?.key === undefined && proxy.settings.healthChecks.showsDetails;
   return deployments.map((deployment) => {
     const { id, modelName, provider, upstreamModel } = deployment;
-    const { requests, failures, latencyMs, firstTokenMs } = metrics.totalsOf(id);
+    const { requests, failures, latencyMs, firstTokenMs } = metrics.totalsOf(id, others);
     const prices = pricesOf(deployment);
     return {
       model_name: modelName,

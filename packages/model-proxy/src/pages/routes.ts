@@ -18,7 +18,7 @@ import { rawPaths } from '../pass-through/paths.js';
 import { CONSOLE_PATH } from './console.js';
 import { healthReport, type HealthReport } from './health.js';
 import { renderHome } from './home.js';
-import { deploymentStates } from './deployment-states.js';
+import { scrapedState, siblingSnapshots } from './deployment-states.js';
 import { describeDeployments } from './models.js';
 import { modelStatus } from './model-status.js';
 import { pagePaths } from './paths.js';
@@ -45,8 +45,7 @@ export function createPages(metrics: Pick<Metrics, 'expose' | 'totalsOf'>): Page
   });
   app.get('/metrics', async (_request: Request, { locals: { exchange } }: Reply) => {
     const { proxy } = exchange;
-    const state = { deployments: deploymentStates(proxy), queued: proxy.overload.queued };
-    const { contentType, text } = await metrics.expose(state);
+    const { contentType, text } = await metrics.expose(scrapedState(proxy), await siblingSnapshots(proxy));
     answerText(exchange, 200, contentType, text);
   });
   app.get('/health', async (request: Request, { locals: { exchange } }: Reply) => {
@@ -65,8 +64,9 @@ export function createPages(metrics: Pick<Metrics, 'expose' | 'totalsOf'>): Page
       describeDeployments(typeof id === 'string' ? deployments.filter((one) => one.id === id) : deployments),
     );
   });
-  app.get('/model/status', (_request: Request, { locals: { exchange } }: Reply) => {
-    answerJson(exchange, 200, { data: modelStatus(exchange, visibleDeployments(exchange), metrics) });
+  app.get('/model/status', async (_request: Request, { locals: { exchange } }: Reply) => {
+    const others = await siblingSnapshots(exchange.proxy);
+    answerJson(exchange, 200, { data: modelStatus(exchange, visibleDeployments(exchange), metrics, others) });
   });
   app.get('/routes', (_request: Request, { locals: { exchange } }: Reply) => {
     answerJson(exchange, 200, { routes: allRoutes(exchange.proxy.settings) });

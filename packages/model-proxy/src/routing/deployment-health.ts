@@ -4,6 +4,7 @@
  * by deployment id, survives reloads, and lives as long as the process.
  */
 import type { FailureKind } from '../errors/failure-kind.js';
+import type { SiblingEvent } from './siblings.js';
 import { coolsDown, cooldownMsOf, isBlamed, type Failure, type Minute } from './cooldown-rule.js';
 import { createFailedChecks, type FailedChecks } from './failed-checks.js';
 
@@ -15,6 +16,8 @@ export interface DeploymentHealth {
   failed(id: string, failure: Failure): void;
   /** A request goes to the deployment. */
   began(id: string): void;
+  /** Applies what another worker has observed. */
+  learn(event: HealthEvent): void;
   /** Returns whether the last request failed. */
   isSuspect(id: string): boolean;
   /** Returns the milliseconds until the end of the cooldown; 0: there is none. */
@@ -53,33 +56,67 @@ interface State extends DeploymentState {
 const TRIAL_MS = 30_000;
 const MINUTE_MS = 60_000;
 
+/** Creates the states of all deployments. */
+function createStates() {
+  const all = new Map<string, State>();
+  let onProbation = 0;
+  return {
+    all,
+    /** Number of deployments on probation, which includes those that cool down. */
+    get onProbation() {
+      return onProbation;
+    },
+    of(id: string): State {
+      let state = all.get(id);
+      if (state === undefined) {
+        const minute = { number: 0, successes: 0, failures: 0, failuresInRow: 0 };
+        state = { isSuspect: false, cooldowns: 0, coolsUntil: 0, isOnProbation: false, trialUntil: 0, minute };
+        all.set(id, state);
+      }
+      return state;
+    },
+    retain(ids: ReadonlySet<string>): void {
+      for (const [id, { isOnProbation }] of all) {
+        if (ids.has(id)) continue;
+        all.delete(id);
+        if (isOnProbation) onProbation -= 1;
+      }
+    },
+    cool(state: State, until: number): void {
+      state.coolsUntil = until;
+      if (!state.isOnProbation) onProbation += 1;
+      state.isOnProbation = true;
+    },
+    recover(state: State): void {
+      state.isSuspect = false;
+      state.isOnProbation = false;
+      state.trialUntil = 0;
+      onProbation -= 1;
+    },
+  };
+}
+
 /** Called when a cooldown begins. */
 type OnCooldown = (id: string, cooldownMs: number, failure: FailureKind) => void;
+
+/** What the workers of a group must know of each other. */
+type HealthEvent = Extract<SiblingEvent, { readonly kind: 'cooled' | 'tried' | 'recovered' }>;
 
 /**
  * Creates the state without results.
  * @param now returns the time in milliseconds.
+ * @param publish gets what other workers must know.
  */
 export function createDeploymentHealth(
   onCooldown: OnCooldown = () => undefined,
   now: () => number = Date.now,
+  publish: (event: HealthEvent) => void = () => undefined,
 ): DeploymentHealth {
-  const states = new Map<string, State>();
+  const states = createStates();
   /** The ids of the configuration; null: not known. */
   let configured: ReadonlySet<string> | null = null;
-  /** Number of deployments on probation, which includes those that cool down. */
-  let onProbation = 0;
   const failedChecks = createFailedChecks(now);
 
-  const stateOf = (id: string): State => {
-    let state = states.get(id);
-    if (state === undefined) {
-      const minute = { number: 0, successes: 0, failures: 0, failuresInRow: 0 };
-      state = { isSuspect: false, cooldowns: 0, coolsUntil: 0, isOnProbation: false, trialUntil: 0, minute };
-      states.set(id, state);
-    }
-    return state;
-  };
   const currentMinute = ({ minute }: State): Minute => {
     const number = Math.floor(now() / MINUTE_MS);
     if (minute.number !== number) Object.assign(minute, { number, successes: 0, failures: 0, failuresInRow: 0 });
@@ -89,15 +126,11 @@ export function createDeploymentHealth(
   return {
     retain(ids) {
       configured = ids;
-      for (const [id, { isOnProbation }] of states) {
-        if (ids.has(id)) continue;
-        states.delete(id);
-        if (isOnProbation) onProbation -= 1;
-      }
+      states.retain(ids);
     },
     succeeded(id) {
       if (configured?.has(id) === false) return;
-      const state = stateOf(id);
+      const state = states.of(id);
       const minute = currentMinute(state);
       minute.successes += 1;
       minute.failuresInRow = 0;
@@ -105,13 +138,12 @@ export function createDeploymentHealth(
       if (!failedChecks.isEmpty) failedChecks.remove(id);
       // A request that began before the cooldown does not end it.
       if (!state.isOnProbation || state.coolsUntil > now()) return;
-      state.isOnProbation = false;
-      state.trialUntil = 0;
-      onProbation -= 1;
+      states.recover(state);
+      publish({ kind: 'recovered', id });
     },
     failed(id, failed) {
       if (!isBlamed(failed.failure) || configured?.has(id) === false) return;
-      const state = stateOf(id);
+      const state = states.of(id);
       const minute = currentMinute(state);
       minute.failures += 1;
       minute.failuresInRow += 1;
@@ -121,24 +153,37 @@ export function createDeploymentHealth(
       if (state.coolsUntil > time || !coolsDown(failed, minute, state.isOnProbation)) return;
       const cooldownMs = cooldownMsOf(failed);
       if (cooldownMs === 0) return;
-      state.coolsUntil = time + cooldownMs;
       state.cooldowns += 1;
-      if (!state.isOnProbation) onProbation += 1;
-      state.isOnProbation = true;
+      states.cool(state, time + cooldownMs);
+      publish({ kind: 'cooled', id, until: state.coolsUntil });
       onCooldown(id, cooldownMs, failed.failure);
     },
     began(id) {
-      if (onProbation === 0) return;
-      const state = states.get(id);
-      if (state?.isOnProbation === true) state.trialUntil = now() + TRIAL_MS;
+      if (states.onProbation === 0) return;
+      const state = states.all.get(id);
+      if (state?.isOnProbation !== true) return;
+      const time = now();
+      const isOther = state.trialUntil > time;
+      state.trialUntil = time + TRIAL_MS;
+      if (!isOther) publish({ kind: 'tried', id, until: state.trialUntil });
+    },
+    learn(event) {
+      if (configured?.has(event.id) === false) return;
+      const state = states.of(event.id);
+      if (event.kind === 'cooled') {
+        state.isSuspect = true;
+        state.trialUntil = 0;
+        states.cool(state, Math.max(state.coolsUntil, event.until));
+      } else if (event.kind === 'tried') state.trialUntil = event.until;
+      else if (state.isOnProbation && state.coolsUntil <= now()) states.recover(state);
     },
     failedChecks,
-    isSuspect: (id) => states.get(id)?.isSuspect === true,
-    coolingMs: (id) => Math.max(0, (states.get(id)?.coolsUntil ?? 0) - now()),
-    isOnTrial: (id) => (states.get(id)?.trialUntil ?? 0) > now(),
+    isSuspect: (id) => states.all.get(id)?.isSuspect === true,
+    coolingMs: (id) => Math.max(0, (states.all.get(id)?.coolsUntil ?? 0) - now()),
+    isOnTrial: (id) => (states.all.get(id)?.trialUntil ?? 0) > now(),
     get isCalm() {
-      return onProbation === 0 && failedChecks.isEmpty;
+      return states.onProbation === 0 && failedChecks.isEmpty;
     },
-    states,
+    states: states.all,
   };
 }

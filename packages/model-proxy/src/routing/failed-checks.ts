@@ -1,7 +1,7 @@
 /** Remembers which deployments fail their checks in the background. */
 
 /** A failed check. */
-interface FailedCheck {
+export interface FailedCheck {
   /** When the result no longer counts, in milliseconds. */
   readonly until: number;
   /** Whether requests prefer other deployments until then. */

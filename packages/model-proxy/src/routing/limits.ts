@@ -1,11 +1,12 @@
 /**
  * Counts and limits the requests of deployments: per minute (`rpm`), at the same time
  * (`max_parallel_requests`), and their tokens per minute (`tpm`). This process counts them, as
- * LiteLLM does without Redis.
+ * LiteLLM does without Redis. The workers of a group divide the limits.
  */
 import { deploymentBusy, deploymentLimited } from '../errors/model.js';
 import type { ProxyError } from '../errors/proxy-error.js';
 import type { Deployment } from '../providers/deployment.js';
+import { wholeLimit, type LimitPart } from './siblings.js';
 
 type Limited = Pick<Deployment, 'id' | 'rpm' | 'tpm' | 'maxParallelRequests'>;
 
@@ -49,8 +50,9 @@ interface Counts extends Use {
  * Creates the counters. Keep them over a reload: new counters would grant each deployment a new
  * quota.
  * @param now returns the time in milliseconds.
+ * @param partOf returns the part of a limit that this process may use.
  */
-export function createLimits(now: () => number = Date.now): Limits {
+export function createLimits(now: () => number = Date.now, partOf: LimitPart = wholeLimit): Limits {
   const counts = new Map<string, Counts>();
   /** Returns the counts of the current minute; undefined: the deployment has no request yet. */
   const current = (id: string): Counts | undefined => {
@@ -67,9 +69,10 @@ export function createLimits(now: () => number = Date.now): Limits {
   };
   const restSeconds = () => Math.ceil((MINUTE_MS - (now() % MINUTE_MS)) / 1000);
   const faultOf = ({ rpm, tpm, maxParallelRequests }: Limited, use: Use): ProxyError | undefined => {
-    if (rpm !== null && use.requests >= rpm) return deploymentLimited('RPM', rpm, restSeconds());
-    if (tpm !== null && use.tokens >= tpm) return deploymentLimited('TPM', tpm, restSeconds());
-    if (maxParallelRequests !== null && use.inFlight >= maxParallelRequests) return deploymentBusy(maxParallelRequests);
+    if (rpm !== null && use.requests >= partOf(rpm)) return deploymentLimited('RPM', rpm, restSeconds());
+    if (tpm !== null && use.tokens >= partOf(tpm)) return deploymentLimited('TPM', tpm, restSeconds());
+    if (maxParallelRequests !== null && use.inFlight >= partOf(maxParallelRequests))
+      return deploymentBusy(maxParallelRequests);
     return undefined;
   };
   return {

@@ -4,6 +4,7 @@ import type { CheckRecord } from './check-record.js';
 import { createDeploymentHealth, type DeploymentHealth } from './deployment-health.js';
 import { createLatencies, type Latencies } from './latencies.js';
 import { createLimits, type Limits } from './limits.js';
+import type { Siblings } from './siblings.js';
 import { createRetryBudget, type RetryBudget } from './retry-budget.js';
 
 /** Counters and results of requests, by deployment id. */
@@ -16,13 +17,16 @@ export interface RoutingState {
   readonly retryBudget: RetryBudget;
 }
 
-/** Creates the state of a process without requests. Logs cooldowns. */
-export function createRoutingState(log: Pick<Log, 'warn'>): RoutingState {
+/** Creates the state of a process without requests. Logs cooldowns. @param siblings null: there are no other workers. */
+export function createRoutingState(log: Pick<Log, 'warn'>, siblings: Siblings | null): RoutingState {
   return {
-    limits: createLimits(),
+    limits: createLimits(Date.now, siblings?.partOf),
     latencies: createLatencies(),
-    health: createDeploymentHealth((id, cooldownMs, failure) =>
-      log.warn('a deployment cools down', { deployment: id, seconds: cooldownMs / 1000, failure }),
+    health: createDeploymentHealth(
+      (id, cooldownMs, failure) =>
+        log.warn('a deployment cools down', { deployment: id, seconds: cooldownMs / 1000, failure }),
+      Date.now,
+      (event) => siblings?.publish(event),
     ),
     checks: new Map(),
     retryBudget: createRetryBudget(),

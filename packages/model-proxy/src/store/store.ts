@@ -6,6 +6,7 @@ import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js'
 import type { Period } from './budget-periods.js';
 import type { StoredKey } from './keys.js';
 import type { RequestUsage, UsageRow } from './usage.js';
+import type { SubjectRow } from './usage-rows.js';
 
 /** The keys as a change sees them, including earlier changes that are not stored yet. */
 export interface KeysInChange {
@@ -55,10 +56,46 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/** Usage that another process has counted. */
+export interface UsageBatch {
+  readonly rows: readonly SubjectRow[];
+  /** What keys have spent: digest and cost. */
+  readonly costs: readonly (readonly [digest: string, cost: number])[];
+}
+
+/** A store in files, which one process owns. Its workers send their usage in batches. */
+export interface OwnedStore extends Store {
+  /** Adds the usage of a worker to the present day. */
+  addBatch(batch: UsageBatch): void;
+  /** Returns the days with usage between two days, the oldest first. @throws {StoreUnavailable} */
+  usageDays(from: string, to: string): Promise<readonly string[]>;
+}
+
+/**
+ * Gives this process its shares of the limits of keys. It decides for all processes that share the
+ * limits: Redis, or the first process of a group of workers.
+ */
+export interface LimitAuthority {
+  /** Sends reports. @param reports as in `shareScript`, without the name of the proxy. @returns its answer. */
+  report(reports: readonly string[]): Promise<unknown>;
+  /** Calls the listener about once a second. It must not throw. */
+  onHeartbeat(listener: () => void): void;
+  /** How long to wait for an answer, in milliseconds. Without one, the limits apply to this process alone. */
+  readonly timeoutMs: number;
+}
+
+/** The store of a worker: the first process of the group has the files. */
+export interface WorkerKeyStore extends Store {
+  readonly limits: LimitAuthority;
+}
+
 /** A store that several proxies share. */
 export interface SharedKeyStore extends Store {
   readonly shared: SharedStore;
 }
+
+/** A store of any kind, as the app gets it. */
+export type AnyStore = Store | SharedKeyStore | WorkerKeyStore;
 
 /** The store cannot be opened. The message is one line for the operator. */
 export class StoreError extends Error {

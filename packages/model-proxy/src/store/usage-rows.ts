@@ -1,5 +1,5 @@
 /** Rows of the usage of a day, in memory. */
-import { addRequest, emptyUsage, NO_KEY, type RequestUsage, type UsageRow } from './usage.js';
+import { addNumbers, addRequest, emptyUsage, NO_KEY, type RequestUsage, type UsageRow } from './usage.js';
 
 /** A row without its day. */
 export type SubjectRow = Omit<UsageRow, 'day'>;
@@ -43,7 +43,7 @@ export class UsageRows {
     request: RequestUsage,
     onChange: ((id: string) => void) | undefined,
   ): void {
-    const id = `${subject} ${name.length} ${name} ${request.model}`;
+    const id = idOf(subject, name, request.model);
     let row = this.#rows.get(id);
     if (row === undefined && subject === 'tag' && this.#tagRows >= MAX_TAG_ROWS && name !== OTHER_TAGS) {
       this.#add(subject, OTHER_TAGS, request, onChange);
@@ -55,6 +55,23 @@ export class UsageRows {
     }
     addRequest(row, request);
     onChange?.(id);
+  }
+
+  /** Adds the numbers of a row of another process. @param onChange gets the id of the row that counts them. */
+  merge(added: SubjectRow, onChange: (id: string) => void): void {
+    const { subject, name, model } = added;
+    const id = idOf(subject, name, model);
+    let row = this.#rows.get(id);
+    if (row === undefined && subject === 'tag' && this.#tagRows >= MAX_TAG_ROWS && name !== OTHER_TAGS) {
+      this.merge({ ...added, name: OTHER_TAGS }, onChange);
+      return;
+    }
+    if (row === undefined) {
+      row = { subject, name, model, ...emptyUsage() };
+      this.set(id, row);
+    }
+    addNumbers(row, added);
+    onChange(id);
   }
 
   /** Removes the oldest rows. @returns them. */
@@ -69,3 +86,6 @@ export class UsageRows {
     return taken;
   }
 }
+
+const idOf = (subject: UsageRow['subject'], name: string, model: string) =>
+  `${subject} ${name.length} ${name} ${model}`;

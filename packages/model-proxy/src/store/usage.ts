@@ -57,6 +57,16 @@ export function addRequest(row: UsageNumbers, request: RequestUsage): void {
   row.cost += request.cost;
 }
 
+/** Adds the numbers of another row. */
+export function addNumbers(row: UsageNumbers, added: Readonly<UsageNumbers>): void {
+  row.requests += added.requests;
+  row.failed += added.failed;
+  row.inputTokens += added.inputTokens;
+  row.outputTokens += added.outputTokens;
+  row.totalTokens += added.totalTokens;
+  row.cost += added.cost;
+}
+
 /** Returns the date of a time, in UTC. */
 export function dayOf(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, 10);

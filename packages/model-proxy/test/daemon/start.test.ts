@@ -61,8 +61,6 @@ describe('the command line', () => {
   it('starts with LiteLLM’s other flags, and logs that each has no effect', async () => {
     const file = write('config.yaml', NOWHERE);
     const others = [
-      '--num_workers',
-      '8',
       '--temperature=0.1',
       '--max_tokens',
       '10',
@@ -75,7 +73,6 @@ describe('the command line', () => {
     const proxy = start(['--config', file, ...LOCAL, ...others]);
     expect((await models(await proxy.address())).status).toBe(200);
     expect(messages(proxy.output, 'warn')).toEqual([
-      'command line: --num_workers does nothing here: one process serves all requests; start more processes on other ports',
       'command line: --temperature does nothing here: set it in litellm_params of a model',
       'command line: --max_tokens does nothing here: set it in litellm_params of a model',
       'command line: --telemetry does nothing here: the proxy sends nothing to its authors',

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { connectRedis } from '@rackless/daemon/shared-store/redis-link.js';
 import { openSharedStore, type SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import type { KeyLimits } from '../../src/auth/key-limits.js';
-import { createSharedLimits } from '../../src/auth/shared-limits.js';
+import { createSharedLimits, redisAuthority } from '../../src/auth/shared-limits.js';
 import { virtualKeyOf, type VirtualKey } from '../../src/auth/virtual-key.js';
 import type { ProxyError } from '../../src/errors/proxy-error.js';
 import type { StoredKey } from '../../src/store/keys.js';
@@ -33,7 +33,7 @@ async function proxy(): Promise<KeyLimits> {
   const log = { info: add, warn: add, error: add };
   const store = await openSharedStore(redis.url, 'model-proxy', log);
   stores.push(store);
-  return createSharedLimits(store, log);
+  return createSharedLimits(redisAuthority(store), log);
 }
 const proxies = (count: number) => Promise.all(Array.from({ length: count }, proxy));
 const ask = (limits: KeyLimits, key: VirtualKey) =>

@@ -9,7 +9,7 @@ import { FolderInUseError, lockFolder, type FolderLock } from '@rackless/daemon/
 import { fileReason } from '@rackless/daemon/files/text-file.js';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
-import { StoreError, type Store } from '../store.js';
+import { StoreError, type OwnedStore, type Store, type UsageBatch } from '../store.js';
 import { dayOf, type RequestUsage, type UsageRow } from '../usage.js';
 import { UsageFlusher } from '../usage-flusher.js';
 import type { Entry } from './journal-lines.js';
@@ -43,7 +43,7 @@ const usagePattern = /^usage-(\d{4}-\d\d-\d\d)\.journal$/;
  * Opens the store in a folder.
  * @throws {StoreError} the folder is in use, or a file cannot be used.
  */
-export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
+export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<OwnedStore> {
   const { folder, log } = options;
   let lock: FolderLock | undefined;
   try {
@@ -62,7 +62,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   }
 }
 
-class EmbeddedStore implements Store {
+class EmbeddedStore implements OwnedStore {
   readonly #options: EmbeddedStoreOptions;
   readonly #now: () => number;
   readonly #lock: FolderLock;
@@ -147,8 +147,27 @@ class EmbeddedStore implements Store {
     this.#day.add(usage);
     const { key, cost } = usage;
     if (key === null || cost === 0) return;
-    const period = this.spendOf(key);
-    this.#table.setSpend(key, { ...period, spend: period.spend + cost });
+    this.#addCost(key, cost);
+  }
+
+  addBatch({ rows, costs }: UsageBatch): void {
+    for (const row of rows) this.#day.merge(row);
+    for (const [digest, cost] of costs) this.#addCost(digest, cost);
+  }
+
+  #addCost(digest: string, cost: number): void {
+    const period = this.spendOf(digest);
+    this.#table.setSpend(digest, { ...period, spend: period.spend + cost });
+  }
+
+  usageDays(from: string, to: string): Promise<readonly string[]> {
+    return new Promise((resolve, reject) => {
+      try {
+        resolve(storedDays(this.#options.folder).filter((day) => day >= from && day <= to));
+      } catch (error) {
+        reject(new StoreUnavailable(`reading the usage: ${fileReason(error)}`, { cause: error }));
+      }
+    });
   }
 
   async readUsage(from: string, to: string): Promise<readonly UsageRow[]> {

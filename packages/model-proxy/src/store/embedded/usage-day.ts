@@ -1,7 +1,7 @@
 /** The usage of one day, in memory and in a journal. */
 import { z } from 'zod';
 import { usageNumbers, type RequestUsage, type UsageRow } from '../usage.js';
-import { UsageRows } from '../usage-rows.js';
+import { UsageRows, type SubjectRow } from '../usage-rows.js';
 import type { Entry } from './journal-lines.js';
 
 const storedRow = usageNumbers.extend({ subject: z.enum(['key', 'tag']), name: z.string(), model: z.string() });
@@ -30,6 +30,11 @@ export class UsageDay {
   /** Adds a request. */
   add(request: RequestUsage): void {
     this.#rows.add(request, (id) => this.#changed.add(id));
+  }
+
+  /** Adds the numbers of a row of another process. */
+  merge(row: SubjectRow): void {
+    this.#rows.merge(row, (id) => this.#changed.add(id));
   }
 
   /** Returns all entries for the journal. */

@@ -1,0 +1,106 @@
+/**
+ * Measures `--num_workers`: the requests per second of two workers relative to one process, and how exactly
+ * two workers keep the limit of a key. All processes may use all cores, so the load and the upstream take a
+ * part of the second core: on two cores, the ratio is far below 2.
+ */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { answer1KB, PUBLIC_MODEL, request1KB } from './bodies.js';
+import { load, type LoadResult } from './load.js';
+import { freePorts, listening, pidOf, stop } from './processes.js';
+import { median, medianRatio, table, type Figure } from './report.js';
+import { startUpstream, takeTurns, type Bench } from './rounds.js';
+import { bin, CLIENT_KEY, flagsOf, MASTER_KEY, writeConfiguration, type Target } from './targets.js';
+
+const CONNECTIONS = 64;
+const SECONDS_OF_LIMIT = 8;
+
+export async function benchWorkers(bench: Bench): Promise<readonly Figure[]> {
+  const { folder, print } = bench;
+  const upstream = await startUpstream(folder, answer1KB);
+  const targets: Target[] = [];
+  try {
+    const direct = `http://127.0.0.1:${upstream.ports[0]}`;
+    for (const count of [1, 2]) {
+      const target = await startWorkers(join(folder, String(count)), count, `${direct}/v1`);
+      targets.push(target);
+      await putKey(target.url, '/key/generate', {});
+    }
+    const results = await takeTurns(bench, targets, direct, { body: request1KB, connections: CONNECTIONS });
+    const perSecond = (name: string) => (results.get(name) ?? []).map((one) => one.perSecond);
+    print(resultsTable(results));
+    const errors: number[] = [];
+    for (const { url } of targets.slice(1)) errors.push(await limitError(bench, url, median(perSecond('2 workers'))));
+    return [
+      {
+        what: 'requests/s of 2 workers, of 1',
+        value: medianRatio(perSecond('2 workers'), perSecond('1 workers')),
+        unit: '',
+        must: 1,
+        aim: 1.5,
+        better: 'higher',
+      },
+      {
+        what: 'rpm_limit of a key at 2 workers: share of requests above or below it',
+        value: Math.max(...errors),
+        unit: '',
+        must: 0.02,
+        aim: 0,
+        better: 'lower',
+      },
+    ];
+  } finally {
+    await Promise.all([upstream.stop(), ...targets.map((target) => target.stop())]);
+  }
+}
+
+async function startWorkers(folder: string, count: number, apiBase: string): Promise<Target> {
+  await mkdir(folder);
+  const configuration = await writeConfiguration(folder, { [PUBLIC_MODEL]: { apiBase } }, join(folder, 'store'));
+  const [port = 0] = await freePorts(1);
+  const output = openSync(join(folder, 'model-proxy.log'), 'a');
+  const flags = [...flagsOf(configuration, port), '--num_workers', String(count)];
+  const child = spawn(process.execPath, [bin, ...flags], { stdio: ['ignore', output, 'inherit'] });
+  closeSync(output);
+  await listening(port);
+  return {
+    name: `${count} workers`,
+    url: `http://127.0.0.1:${port}`,
+    pid: pidOf(child),
+    stop: () => stop(child),
+  };
+}
+
+/** Creates or changes {@link CLIENT_KEY}. */
+async function putKey(url: string, path: string, settings: object): Promise<void> {
+  const answer = await fetch(url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${MASTER_KEY}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ key: CLIENT_KEY, ...settings }),
+  });
+  if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`);
+}
+
+/** Loads a key with half the requests per minute that the load would need. @returns the relative error of the limit. */
+async function limitError({ folder, print }: Bench, url: string, perSecond: number): Promise<number> {
+  const limit = Math.floor((perSecond * SECONDS_OF_LIMIT) / 2);
+  await putKey(url, '/key/update', { rpm_limit: limit });
+  const request = { url, body: request1KB, connections: CONNECTIONS, seconds: SECONDS_OF_LIMIT, allowsErrors: true };
+  const { requests, errors } = await load(folder, request);
+  const admitted = requests - errors;
+  const rate = (requests / SECONDS_OF_LIMIT).toFixed(0);
+  print(`rpm_limit ${limit}: ${admitted} requests admitted, ${errors} rejected, ${rate} requests/s`);
+  return Math.abs(admitted - limit) / limit;
+}
+
+function resultsTable(results: ReadonlyMap<string, readonly LoadResult[]>): string {
+  const rows = [...results].map(([name, of]) => [
+    name,
+    median(of.map(({ perSecond }) => perSecond)).toFixed(0),
+    (median(of.map(({ p50Us }) => p50Us)) / 1000).toFixed(2),
+    (median(of.map(({ p99Us }) => p99Us)) / 1000).toFixed(2),
+  ]);
+  return `1 KB, ${CONNECTIONS} connections, all cores\n\n${table(['target', 'requests/s', 'p50, ms', 'p99, ms'], rows)}`;
+}

@@ -1,0 +1,45 @@
+/** The other workers of a group, as the app sees them. */
+import type { MetricsSnapshot } from '../metrics-snapshot.js';
+import type { CheckRecord } from './check-record.js';
+import type { FailedCheck } from './failed-checks.js';
+
+/**
+ * Something that all workers must know. Times are milliseconds since 1970.
+ * - `cooled`: a deployment cools down until a time. `recovered`: it works again.
+ * - `tried`: a request tries a deployment after its cooldown, until a time at most.
+ * - `checked`: a check in the background has ended.
+ * - `uncounted`: a response has no usage yet. `counted`: a worker has counted it.
+ */
+export type SiblingEvent =
+  | { readonly kind: 'cooled'; readonly id: string; readonly until: number }
+  | { readonly kind: 'tried'; readonly id: string; readonly until: number }
+  | { readonly kind: 'recovered'; readonly id: string }
+  | { readonly kind: 'uncounted'; readonly id: string }
+  | { readonly kind: 'counted'; readonly id: string }
+  | {
+      readonly kind: 'checked';
+      readonly id: string;
+      readonly check: CheckRecord;
+      /** null: the check has not failed; absent: its failure does not count, and earlier ones stay. */
+      readonly failed?: FailedCheck | null | undefined;
+    };
+
+/** Returns a part of a limit. */
+export type LimitPart = (limit: number) => number;
+
+/** Returns the whole limit, for a process without other workers. */
+export const wholeLimit: LimitPart = (limit) => limit;
+
+/** The other workers. */
+export interface Siblings {
+  /** Returns the part of a limit that this worker may use: all parts together are the limit, but none is 0. */
+  readonly partOf: LimitPart;
+  /** Tells all other workers about an event, also those that start later. */
+  publish(event: SiblingEvent): void;
+  /** Calls the listener for each event of another worker. It must not throw. */
+  onEvent(listener: (event: SiblingEvent) => void): void;
+  /** Returns the metrics of the other workers, also what ended workers have counted. */
+  snapshots(): Promise<readonly MetricsSnapshot[]>;
+  /** Sets the function that returns the metrics of this worker. */
+  onSnapshot(take: () => Promise<MetricsSnapshot>): void;
+}

@@ -1,0 +1,46 @@
+/** What a worker asks of the process that owns the store, and what this process tells its workers. All values are JSON. */
+import type { Period } from '../budget-periods.js';
+import type { StoredKey } from '../keys.js';
+import type { UsageBatch, LimitAuthority } from '../store.js';
+import type { UsageRow } from '../usage.js';
+
+/** New values of keys. null deletes a key. */
+export type ChangedKeys = readonly (readonly [digest: string, key: StoredKey | null])[];
+/**
+ * What keys have spent. Messages of the owner can overtake its answers, so each spend has a revision, which grows
+ * with each message and answer.
+ */
+export type ChangedSpends = readonly (readonly [digest: string, period: Period, revision: number])[];
+
+/** A change of keys, and the keys that it depends on. */
+export interface ProposedChange {
+  /** The JSON of each key that the change has read; null: there was no such key. */
+  readonly read: readonly (readonly [digest: string, json: string | null])[];
+  /** The owner of each alias that the change has read; null: none. */
+  readonly aliases: readonly (readonly [alias: string, digest: string | null])[];
+  readonly changes: ChangedKeys;
+}
+
+/** The state of the store at the start of a worker. */
+export interface OwnerState {
+  readonly keys: ChangedKeys;
+  readonly spends: ChangedSpends;
+}
+
+/** The answer to a batch. */
+export interface BatchAnswer {
+  readonly isAvailable: boolean;
+  /** The spends of the keys in the batch. */
+  readonly spends: ChangedSpends;
+}
+
+/** Calls to the process that owns the store. Each may throw StoreUnavailable of packages/daemon. */
+export interface OwnerLink {
+  /** @returns false if a key or an alias has changed meanwhile. All workers know the change when it resolves to true. */
+  changeKeys(change: ProposedChange): Promise<boolean>;
+  setSpend(digest: string, spend: number): Promise<void>;
+  addBatch(batch: UsageBatch): Promise<BatchAnswer>;
+  usageDays(from: string, to: string): Promise<readonly string[]>;
+  readUsage(day: string): Promise<readonly UsageRow[]>;
+  readonly limits: LimitAuthority;
+}

@@ -1,0 +1,80 @@
+/** The calls between the first process of a group and its workers. */
+import type { Flags } from '../config/load.js';
+import type { MetricsSnapshot } from '../metrics-snapshot.js';
+import type { SiblingEvent } from '../routing/siblings.js';
+import type { UsageBatch } from '../store/store.js';
+import type { UsageRow } from '../store/usage.js';
+import type {
+  BatchAnswer,
+  ChangedKeys,
+  ChangedSpends,
+  OwnerState,
+  ProposedChange,
+} from '../store/worker/owner-link.js';
+
+/** The texts of the files of a configuration, by their absolute paths. */
+export type FileTexts = readonly (readonly [path: string, text: string])[];
+
+/** What a worker needs to start. */
+export interface WorkerStart {
+  /** Its number in the group, from 1. Logs show it. */
+  readonly number: number;
+  /** Number of workers in the group. */
+  readonly count: number;
+  readonly file: string | null;
+  readonly flags: Flags;
+  readonly texts: FileTexts;
+  /** null: the first process has no store. */
+  readonly store: OwnerState | null;
+  /** What other workers have observed before. */
+  readonly events: readonly SiblingEvent[];
+}
+
+/** The result of a start. */
+export type StartResult =
+  | { readonly addresses: readonly string[] }
+  /** The message is one line for the operator. */
+  | { readonly fault: string; readonly exitCode: number };
+
+interface Call<Params, Result> {
+  readonly params: Params;
+  readonly result: Result;
+}
+
+/** Calls to a worker. */
+export interface WorkerCalls {
+  readonly start: Call<WorkerStart, StartResult>;
+  /** Loads a configuration, and keeps it for `commit`. @returns the faults; empty: there are none. */
+  readonly prepare: Call<{ readonly texts: FileTexts }, readonly string[]>;
+  /** Uses the prepared configuration. */
+  readonly commit: Call<null, null>;
+  /** Forgets the prepared configuration. */
+  readonly abort: Call<null, null>;
+  readonly keysChanged: Call<{ readonly keys: ChangedKeys; readonly spends: ChangedSpends }, null>;
+  readonly spendsChanged: Call<ChangedSpends, null>;
+  /** Sends the usage that the first process does not have yet. */
+  readonly sendUsage: Call<null, null>;
+  readonly event: Call<SiblingEvent, null>;
+  readonly snapshot: Call<null, MetricsSnapshot | null>;
+  /** Checks deployments in the background from now on. */
+  readonly checkHealth: Call<null, null>;
+  /** Does nothing. The answer shows that the event loop runs. */
+  readonly ping: Call<null, null>;
+  /** Completes running requests, and then ends. */
+  readonly stop: Call<null, null>;
+}
+
+/** Calls to the first process. */
+export interface GroupCalls {
+  /** The worker listens. Node drops earlier messages to it. */
+  readonly hello: Call<null, null>;
+  readonly limits: Call<readonly string[], readonly number[]>;
+  readonly changeKeys: Call<ProposedChange, boolean>;
+  readonly setSpend: Call<{ readonly digest: string; readonly spend: number }, null>;
+  readonly addBatch: Call<UsageBatch, BatchAnswer>;
+  readonly usageDays: Call<{ readonly from: string; readonly to: string }, readonly string[]>;
+  readonly readUsage: Call<{ readonly day: string }, readonly UsageRow[]>;
+  readonly publish: Call<SiblingEvent, null>;
+  /** Returns the metrics of the other workers. The parameter is that of the calling one. */
+  readonly snapshots: Call<MetricsSnapshot, readonly MetricsSnapshot[]>;
+}

@@ -1,0 +1,277 @@
+/**
+ * The first process of a group. It starts the workers and replaces those that end, handles signals and reloads for
+ * all of them, and owns the store in files. It serves no clients itself.
+ */
+import cluster from 'node:cluster';
+import { fileURLToPath } from 'node:url';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Log } from '@rackless/daemon/log/log.js';
+import { exitCode } from '@rackless/daemon/process/exit-code.js';
+import { watchFiles, type FileWatch } from '../config/file-watch.js';
+import { ConfigError, type Flags, type LoadedConfig } from '../config/load.js';
+import { checkConfig, logServing, replaceConfig } from '../reload.js';
+import type { OwnedStore } from '../store/store.js';
+import type { FileTexts, StartResult } from './calls.js';
+import { GroupServices } from './group-services.js';
+import { Member, type Ended } from './member.js';
+
+/** A configuration, and the texts of the files from which workers load it. */
+export interface ReadConfig {
+  readonly config: LoadedConfig;
+  readonly texts: FileTexts;
+}
+
+/** Options of {@link startGroup}. */
+interface GroupOptions {
+  readonly read: ReadConfig;
+  readonly file: string | undefined;
+  readonly flags: Flags;
+  /** Loads the configuration again from the same files. @throws {ConfigError} */
+  readonly load: () => Promise<ReadConfig>;
+  /** The store in files; undefined: there is none. {@link Group.close} closes it. */
+  readonly store: OwnedStore | undefined;
+  readonly log: Log;
+}
+
+/** Pause before a worker that has ended is replaced, in milliseconds. It doubles with each further end. */
+const FIRST_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 30_000;
+/** After this time, the end of a worker does not count as a further end. */
+const STABLE_MS = 60_000;
+/** A worker that does not answer three pings is replaced: its event loop hangs. */
+const PING_MS = 20_000;
+const MAX_UNANSWERED = 3;
+/** How long workers may take to stop beyond the drain time, in milliseconds. */
+const STOP_MARGIN_MS = 10_000;
+
+/** The group cannot start. */
+export class GroupStartError extends Error {
+  override readonly name = 'GroupStartError';
+  readonly exitCode: number;
+
+  constructor(message: string, code: number) {
+    super(message);
+    this.exitCode = code;
+  }
+}
+
+/** Starts a group. @throws {GroupStartError} a worker cannot start. */
+export async function startGroup(options: GroupOptions): Promise<Group> {
+  cluster.setupPrimary({ exec: fileURLToPath(new URL('worker.js', import.meta.url)), args: [] });
+  // Each worker accepts connections itself. So the first process is no bottleneck, and a connection that waits for
+  // a worker that ends goes to another one.
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
+  const group = new Group(options);
+  await group.start();
+  return group;
+}
+
+/** A running group. */
+export class Group {
+  readonly #options: GroupOptions;
+  readonly #log: Log;
+  readonly #services: GroupServices;
+  readonly #members = new Set<Member>();
+  readonly #closing = new AbortController();
+  #watch: FileWatch | undefined;
+  #pings: NodeJS.Timeout | undefined;
+  #read: ReadConfig;
+  /** The number of the present configuration. Each reload adds 1. */
+  #configuration = 0;
+  #lastReload = Promise.resolve();
+  /** The worker that checks deployments in the background. */
+  #checker: Member | undefined;
+  #addresses: readonly string[] = [];
+
+  constructor(options: GroupOptions) {
+    this.#options = options;
+    this.#log = options.log;
+    this.#read = options.read;
+    this.#services = new GroupServices(this.#members, options.store);
+  }
+
+  /** Base URLs that clients may use. */
+  get addresses(): readonly string[] {
+    return this.#addresses;
+  }
+
+  /** Starts all workers. @throws {GroupStartError} */
+  async start(): Promise<void> {
+    const { config } = this.#read;
+    const { numWorkers } = config.listen;
+    const members = Array.from({ length: numWorkers }, (_, index) => this.#fork(index + 1));
+    const results = await Promise.all(members.map((member) => this.#begin(member)));
+    const failed = results.find((result) => 'fault' in result);
+    if (failed !== undefined && 'fault' in failed) {
+      this.#closing.abort();
+      for (const member of members) member.kill();
+      await Promise.all(members.map(({ ended }) => ended));
+      await this.#options.store?.close();
+      throw new GroupStartError(failed.fault, failed.exitCode);
+    }
+    this.#addresses = results.flatMap((result, index) =>
+      index === 0 && 'addresses' in result ? result.addresses : [],
+    );
+    for (const member of members) void this.#keep(member);
+    this.#pings = setInterval(() => this.#pingAll(), PING_MS).unref();
+    this.#watch = watchFiles({
+      files: config.watchedFiles,
+      onChange: () => {
+        this.#log.info('a file of the configuration has changed');
+        void this.reload();
+      },
+    });
+    logServing(this.#addresses, config, this.#log, { workers: numWorkers });
+  }
+
+  /**
+   * Loads the configuration again. All workers use it, or none if one of them finds a fault. Never rejects.
+   */
+  reload(): Promise<void> {
+    const watch = this.#watch;
+    if (watch === undefined) return Promise.resolve();
+    let next = this.#read;
+    const load = async (): Promise<LoadedConfig> => {
+      next = await this.#options.load();
+      return next.config;
+    };
+    this.#lastReload = this.#lastReload.then(() =>
+      replaceConfig({
+        current: () => this.#read.config,
+        load,
+        log: this.#log,
+        watch,
+        isClosed: () => this.#isClosing(),
+        use: () => this.#use(next),
+      }),
+    );
+    return this.#lastReload;
+  }
+
+  /** Completes running requests in all workers, and ends them. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#watch?.close();
+    clearInterval(this.#pings);
+    const { drainDelayMs, drainMs } = this.#read.config.listen;
+    await Promise.all([...this.#members].map((member) => member.stop(drainDelayMs + drainMs + STOP_MARGIN_MS)));
+    await this.#options.store?.close();
+  }
+
+  #fork(number: number): Member {
+    const member = new Member(number, cluster.fork(), (one) => this.#services.answersFor(one));
+    this.#members.add(member);
+    return member;
+  }
+
+  /** Starts a worker process. @returns a fault if it does not serve clients. */
+  async #begin(member: Member): Promise<StartResult> {
+    const { file, flags } = this.#options;
+    await Promise.race([member.ready, member.ended]);
+    member.isListening = true;
+    member.configuration = this.#configuration;
+    const { texts } = this.#read;
+    const { number } = member;
+    const count = this.#options.read.config.listen.numWorkers;
+    const options = { number, count, file: file ?? null, flags, texts, ...this.#services.startOf() };
+    let result: StartResult;
+    try {
+      result = await member.channel.call('start', options);
+      // A reload that began before did not reach this worker.
+      while ('addresses' in result && member.configuration !== this.#configuration) {
+        member.configuration = this.#configuration;
+        const [fault] = await member.channel.call('prepare', { texts: this.#read.texts });
+        if (fault !== undefined) return { fault, exitCode: exitCode.failed };
+        await member.channel.call('commit', null);
+      }
+    } catch {
+      const { code, signal } = await member.ended;
+      return { fault: `a worker has ended at its start: ${wordOf(code, signal)}`, exitCode: exitCode.failed };
+    }
+    if ('addresses' in result) {
+      member.isServing = true;
+      this.#chooseChecker();
+    }
+    return result;
+  }
+
+  /** Replaces a worker whenever it ends. */
+  async #keep(first: Member): Promise<void> {
+    let member = first;
+    let startedAt = performance.now();
+    let ends = 0;
+    for (;;) {
+      const ended = await member.ended;
+      this.#members.delete(member);
+      this.#chooseChecker();
+      await this.#services.remove(member);
+      if (this.#isClosing()) return;
+      ends = performance.now() - startedAt > STABLE_MS ? 0 : ends + 1;
+      const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.max(0, ends - 1));
+      this.#logEnd(member, ended, pauseMs);
+      await delay(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+      if (this.#isClosing()) return;
+      member = this.#fork(member.number);
+      startedAt = performance.now();
+      const result = await this.#begin(member);
+      if ('addresses' in result) this.#log.info('a worker serves clients again', { worker: member.number });
+      else {
+        this.#log.error(`a worker cannot start: ${result.fault}`, { worker: member.number });
+        member.kill();
+      }
+    }
+  }
+
+  #isClosing(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  #logEnd({ number: worker, pid }: Member, { code, signal }: Ended, pauseMs: number): void {
+    const reason = wordOf(code, signal);
+    this.#log.error('a worker has ended: another process replaces it', { worker, pid, reason, afterMs: pauseMs });
+  }
+
+  #chooseChecker(): void {
+    if (this.#checker?.isServing === true) return;
+    this.#checker = [...this.#members].find(({ isServing }) => isServing);
+    this.#checker?.channel.tell('checkHealth', null);
+  }
+
+  #pingAll(): void {
+    for (const member of this.#serving()) {
+      if (member.ping() < MAX_UNANSWERED) continue;
+      this.#log.error('a worker does not respond', { worker: member.number, pid: member.pid });
+      member.kill();
+    }
+  }
+
+  #serving(): readonly Member[] {
+    return [...this.#members].filter(({ isServing }) => isServing);
+  }
+
+  /** Makes all workers use a configuration, or none. @throws {ConfigError} */
+  async #use(next: ReadConfig): Promise<void> {
+    checkConfig(next.config, this.#read.config);
+    const { texts } = next;
+    const members = this.#serving();
+    // A worker that ends meanwhile has no faults. The process that replaces it gets the present configuration.
+    const faults = await Promise.all(
+      members.map(({ channel }) => channel.call('prepare', { texts }).catch((): readonly string[] => [])),
+    );
+    const all = [...new Set(faults.flat())];
+    if (all.length > 0) {
+      for (const { channel } of members) channel.tell('abort', null);
+      throw new ConfigError(all, next.config.warnings, next.config.watchedFiles);
+    }
+    this.#configuration += 1;
+    this.#read = next;
+    await Promise.all(
+      members.map((member) => {
+        member.configuration = this.#configuration;
+        return member.ask('commit', null);
+      }),
+    );
+  }
+}
+
+const wordOf = (code: number | null, signal: string | null): string => signal ?? `exit code ${code ?? 'unknown'}`;

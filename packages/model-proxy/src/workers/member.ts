@@ -1,0 +1,115 @@
+/** One worker, as the first process of the group sees it. */
+import type { Worker as ClusterWorker } from 'node:cluster';
+import { withDeadline } from '@rackless/daemon/deadline.js';
+import type { MetricsSnapshot } from '../metrics-snapshot.js';
+import type { GroupCalls, WorkerCalls } from './calls.js';
+import { Channel, type Answers } from './channel.js';
+
+/** How long the group waits for a worker that is busy, in milliseconds. */
+const ANSWER_MS = 1000;
+/** How long a stopped worker may take to exit, in milliseconds. */
+const EXIT_MS = 5000;
+
+/** How a worker has ended. */
+export interface Ended {
+  /** null: a signal ended it. */
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+/** A worker process. */
+export class Member {
+  /** Its number in the group, from 1. The process that replaces it gets the same number. */
+  readonly number: number;
+  /** Identifies the process in the group. */
+  readonly id: number;
+  readonly pid: number | undefined;
+  readonly channel: Channel<WorkerCalls, GroupCalls>;
+  /** Resolves when the process has ended. */
+  readonly ended: Promise<Ended>;
+  /** Whether it has got its first message, and so needs all later ones. */
+  isListening = false;
+  /** Resolves when the process can get messages. */
+  readonly ready: Promise<void>;
+  /** Whether it serves clients. */
+  isServing = false;
+  /** The number of the configuration that it uses. */
+  configuration = 0;
+  /** Number of pings since its last answer. */
+  #unanswered = 0;
+  /** The metrics that a scrape has shown last. */
+  lastSnapshot: MetricsSnapshot | null = null;
+  readonly #process: ClusterWorker;
+  #hello: () => void = () => undefined;
+
+  constructor(number: number, worker: ClusterWorker, answersFor: (member: Member) => Answers<GroupCalls>) {
+    this.number = number;
+    this.#process = worker;
+    this.id = worker.id;
+    this.pid = worker.process.pid;
+    // A message to a process that has just ended is an error. The event `exit` follows.
+    worker.on('error', () => undefined);
+    this.channel = new Channel<WorkerCalls, GroupCalls>(
+      {
+        send: (message, done) => worker.process.send(message, undefined, undefined, done),
+        onMessage: (listener) => worker.process.on('message', listener),
+      },
+      answersFor(this),
+    );
+    this.ready = new Promise((resolve) => {
+      this.#hello = resolve;
+    });
+    this.ended = new Promise((resolve) => {
+      worker.once('exit', (code: number | null, signal: string | null) => {
+        this.isListening = false;
+        this.isServing = false;
+        this.channel.close();
+        resolve({ code, signal });
+      });
+    });
+  }
+
+  /** Notes that the process can get messages. */
+  noteHello(): null {
+    this.#hello();
+    return null;
+  }
+
+  /** Calls the worker. @returns undefined if it does not answer soon, or has ended. Never rejects. */
+  ask<Name extends keyof WorkerCalls>(
+    name: Name,
+    params: WorkerCalls[Name]['params'],
+  ): Promise<WorkerCalls[Name]['result'] | undefined> {
+    return withDeadline(this.channel.call(name, params), ANSWER_MS, () => undefined).catch(() => undefined);
+  }
+
+  /** Returns its metrics. If it does not answer, returns those of the last scrape. */
+  async snapshot(): Promise<MetricsSnapshot | null> {
+    this.lastSnapshot = (await this.ask('snapshot', null)) ?? this.lastSnapshot;
+    return this.lastSnapshot;
+  }
+
+  /** Finds out whether the event loop of the worker runs. @returns the number of earlier pings without an answer. */
+  ping(): number {
+    const unanswered = this.#unanswered;
+    this.#unanswered += 1;
+    this.channel.call('ping', null).then(
+      () => (this.#unanswered = 0),
+      () => undefined,
+    );
+    return unanswered;
+  }
+
+  /** Completes running requests and ends the process, with SIGKILL after the time limit. */
+  async stop(limitMs: number): Promise<void> {
+    if (this.isListening)
+      await withDeadline(this.channel.call('stop', null), limitMs, () => undefined).catch(() => undefined);
+    if (this.#process.isConnected()) this.#process.process.disconnect();
+    await withDeadline(this.ended, EXIT_MS, () => this.kill());
+    await this.ended;
+  }
+
+  kill(): void {
+    this.#process.process.kill('SIGKILL');
+  }
+}

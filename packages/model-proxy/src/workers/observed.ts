@@ -1,0 +1,37 @@
+/** What workers have observed, for workers that start later. */
+import type { SiblingEvent } from '../routing/siblings.js';
+
+/** The oldest event beyond this number is dropped. */
+const MAX_EVENTS = 20_000;
+
+/** The events that still apply. */
+export class Observed {
+  readonly #events = new Map<string, SiblingEvent>();
+
+  add(event: SiblingEvent): void {
+    const place = `${placeOf[event.kind]} ${event.id}`;
+    this.#events.delete(place);
+    // A trial is short. The end of a cooldown, and of the wait for a usage, undo the event before them.
+    if (event.kind === 'tried' || event.kind === 'recovered' || event.kind === 'counted') return;
+    this.#events.set(place, event);
+    for (const oldest of this.#events.keys()) {
+      if (this.#events.size <= MAX_EVENTS) return;
+      this.#events.delete(oldest);
+    }
+  }
+
+  /** Returns the events in the order in which they happened. */
+  all(): readonly SiblingEvent[] {
+    return [...this.#events.values()];
+  }
+}
+
+/** Events in the same place replace each other. */
+const placeOf: Readonly<Record<SiblingEvent['kind'], string>> = {
+  cooled: 'cooldown',
+  recovered: 'cooldown',
+  tried: 'trial',
+  checked: 'check',
+  uncounted: 'response',
+  counted: 'response',
+};

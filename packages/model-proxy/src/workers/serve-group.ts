@@ -1,0 +1,55 @@
+/** Runs a group of workers until a signal ends it. */
+import type { Log } from '@rackless/daemon/log/log.js';
+import { exitCode } from '@rackless/daemon/process/exit-code.js';
+import { handleSignals } from '@rackless/daemon/process/signals.js';
+import { runInSlices } from '@rackless/daemon/process/slices.js';
+import { exitCodeOfStart } from '@rackless/daemon/process/start-failure.js';
+import { printStartReport } from '@rackless/daemon/process/start-report.js';
+import { createNotify, startWatchdog } from '@rackless/daemon/process/systemd-notify.js';
+import { loadSteps, type Flags } from '../config/load.js';
+import type { Environment, ListenSettings } from '../settings.js';
+import { openOwned } from '../store/open-store.js';
+import { StoreError, type OwnedStore } from '../store/store.js';
+import { GroupStartError, startGroup, type Group, type ReadConfig } from './group.js';
+import { recordingReader } from './recording-reader.js';
+
+/** Options of {@link serveGroup}. */
+interface ServeOptions {
+  /** The parsed command line. */
+  readonly options: { readonly file: string | undefined; readonly flags: Flags; readonly environment: Environment };
+  readonly read: ReadConfig;
+  readonly log: Log;
+}
+
+/** Serves until SIGTERM or SIGINT. @returns the exit code, as `serve`. */
+export async function serveGroup({ options, read, log }: ServeOptions): Promise<number> {
+  const load = async (): Promise<ReadConfig> => {
+    const texts = new Map<string, string>();
+    const config = await runInSlices(loadSteps({ ...options, readText: recordingReader(texts) }));
+    return { config, texts: [...texts] };
+  };
+  let group: Group;
+  try {
+    const store = await openStore(read.config.listen, log);
+    group = await startGroup({ read, file: options.file, flags: options.flags, load, store, log });
+  } catch (error) {
+    log.flush();
+    if (!(error instanceof GroupStartError) && !(error instanceof StoreError)) throw error;
+    printStartReport({ faults: [error.message], warnings: [] });
+    return error instanceof StoreError ? exitCodeOfStart(error) : error.exitCode;
+  }
+  const notify = createNotify({ environment: options.environment, log });
+  startWatchdog({ environment: options.environment, notify, pid: process.pid });
+  const stopped = handleSignals({ running: group, notify, log });
+  // READY=1 unblocks other units, so write the log of the start first.
+  log.flush();
+  await notify('READY=1', `STATUS=serving at ${group.addresses.join(' ')}`);
+  await stopped;
+  log.flush();
+  return exitCode.done;
+}
+
+/** Opens a store in files. Each worker connects to Redis itself. @throws {StoreError} */
+async function openStore({ store }: ListenSettings, log: Log): Promise<OwnedStore | undefined> {
+  return store === null || 'url' in store.place ? undefined : openOwned(store.place.folder, store, log);
+}

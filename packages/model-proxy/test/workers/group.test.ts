@@ -1,0 +1,175 @@
+/** `--num_workers`: the start, the signals, the reload and the end of a group of workers. */
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { call, open } from '../harness/call.js';
+import { waitFor } from '../harness/wait.js';
+import { groupFixture, MASTER, type Group } from './fixture.js';
+
+const { held, complete, configuration, startGroup, run, write, start, failWith, asked } = groupFixture();
+
+const isRunning = (pid: number): boolean => existsSync(`/proc/${pid}`);
+const until = (isReached: () => boolean, what: string) =>
+  waitFor(
+    () => (isReached() ? true : undefined),
+    () => what,
+  );
+const hold = async (group: Group, content = 'wait') => {
+  const before = held.length;
+  const answer = open(`${group.url}/v1/chat/completions`, {
+    headers: { authorization: `Bearer ${MASTER}` },
+    body: { model: 'm', messages: [{ role: 'user', content }] },
+  });
+  await until(() => held.length > before, 'a request at the upstream');
+  return { answer };
+};
+
+describe('a group of workers', () => {
+  it('MP-134 serves one port with several processes, whose log lines have the number of the worker', async () => {
+    const group = await startGroup(configuration());
+    expect(group.workers()).toHaveLength(2);
+    for (const connection of await group.connectToAll(2)) expect((await connection.chat(MASTER)).status).toBe(200);
+    const line = '"path":"/v1/chat/completions","status":200,.*"worker":';
+    await group.process.said(new RegExp(`${line}1\\}`));
+    await group.process.said(new RegExp(`${line}2\\}`));
+  });
+
+  it('MP-134 drains all workers after SIGTERM, and exits once with 0', async () => {
+    const group = await startGroup(configuration());
+    const workers = group.workers();
+    const first = await hold(group);
+    const second = await hold(group);
+    for (const pid of [group.process.pid ?? 0, ...workers]) process.kill(pid, 'SIGTERM');
+    await group.process.said(/SIGTERM: stopping/);
+    await delay(200);
+    expect(workers.every(isRunning)).toBe(true);
+    for (const response of held.splice(0)) complete(response);
+    expect([(await first.answer).status, (await second.answer).status]).toEqual([200, 200]);
+    expect(await group.process.finished()).toBe(0);
+    expect(workers.some(isRunning)).toBe(false);
+    expect(group.process.output.match(/stopping/g)).toHaveLength(1);
+  });
+
+  it('replaces a worker that is killed, while the others serve', async () => {
+    const group = await startGroup(configuration());
+    const [killed = 0, other = 0] = group.workers();
+    process.kill(killed, 'SIGKILL');
+    await group.process.said(/a worker has ended: another process replaces it.*"reason":"SIGKILL","afterMs":100/);
+    await group.process.said(/a worker serves clients again/);
+    expect(group.workers()).toHaveLength(2);
+    expect(group.workers()).toContain(other);
+    for (const connection of await group.connectToAll(2)) expect((await connection.chat(MASTER)).status).toBe(200);
+    const [again = 0] = group.workers().filter((pid) => pid !== other);
+    process.kill(again, 'SIGKILL');
+    await group.process.said(/"reason":"SIGKILL","afterMs":200/);
+  });
+
+  it('ends all workers when the first process is killed, and frees the port', async () => {
+    const group = await startGroup(configuration());
+    const workers = group.workers();
+    const { answer } = await hold(group);
+    const cut = expect(answer).rejects.toThrow();
+    group.process.signal('SIGKILL');
+    await group.process.finished();
+    await cut;
+    await until(() => !workers.some(isRunning), 'the workers have not ended');
+    const server = createServer().listen(Number(new URL(group.url).port), '127.0.0.1');
+    await once(server, 'listening');
+    server.close();
+  });
+
+  it('reports a port in use in a single line, once', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo; // a TCP server has an AddressInfo
+    const file = write('config.yaml', configuration());
+    expect(await run(['--config', file, '--host', '127.0.0.1', '--port', `${port}`, '--num_workers=3'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `listening at 127.0.0.1 port ${port}: the port is in use\n`,
+    });
+    other.close();
+  });
+
+  it.each([
+    [['--num_workers', '0'], {}, 'command line: --num_workers must be a number of processes from 1 to 128, not "0"'],
+    [[], { NUM_WORKERS: 'two' }, 'environment: NUM_WORKERS must be a number of processes from 1 to 128, not "two"'],
+  ])('does not start with %j and %j', async (args, environment, line) => {
+    const file = write('config.yaml', configuration());
+    expect(await run(['--config', file, ...args], environment)).toEqual({ code: 78, stdout: '', stderr: `${line}\n` });
+  });
+
+  it('is a single process with the value 1', async () => {
+    const group = await startGroup(configuration(), ['--num_workers', '1']);
+    expect(group.workers()).toEqual([]);
+    expect(await group.chat(MASTER)).toBe(200);
+    await group.process.said(/chat\/completions/);
+    expect(group.process.output).not.toContain('"worker":');
+  });
+
+  it('takes the number from NUM_WORKERS', async () => {
+    const file = write('config.yaml', configuration());
+    const proxy = start(['--config', file, '--host', '127.0.0.1', '--port', '0'], { env: { NUM_WORKERS: '2' } });
+    await proxy.said(/"workers":2/);
+  });
+});
+
+describe('a reload of a group', () => {
+  const models = async (group: Group) =>
+    (await group.connectToAll(2)).map(async (connection) => {
+      const { text } = await connection.get('/v1/models', MASTER);
+      connection.close();
+      return (JSON.parse(text) as { readonly data: readonly { readonly id: string }[] }).data.map(({ id }) => id); // OpenAI's list
+    });
+
+  it('MP-135 reaches all workers, also those that start later, and a faulty file changes none', async () => {
+    const group = await startGroup(configuration());
+    write('config.yaml', configuration().replace('"model_name":"m"', '"model_name":"renamed"'));
+    group.process.signal('SIGHUP');
+    await group.process.said(/configuration reloaded.*renamed/);
+    expect(await Promise.all(await models(group))).toEqual([['renamed'], ['renamed']]);
+    write('config.yaml', 'model_list: 5');
+    group.process.signal('SIGHUP');
+    await group.process.said(/reloading the configuration failed: the old one stays in use/);
+    const [killed = 0] = group.workers();
+    process.kill(killed, 'SIGKILL');
+    await group.process.said(/a worker serves clients again/);
+    expect(await Promise.all(await models(group))).toEqual([['renamed'], ['renamed']]);
+    expect(group.process.output.match(/configuration reloaded/g)).toHaveLength(1);
+  });
+});
+
+describe('a cooldown of a deployment', () => {
+  it('MP-136 applies to all workers, also to those that start later', async () => {
+    const siblings = (config: string) =>
+      config.replace(
+        /"model_list":\[(.*?\})\]/,
+        (_all, entry: string) =>
+          `"model_list":[${entry},${entry.replace('"m"', '"other"').replace('first', 'second')}]`,
+      );
+    const router = { router_settings: { allowed_fails: 0, cooldown_time: 600 } };
+    const group = await startGroup(siblings(configuration({}, router)));
+    const connections = await group.connectToAll(2);
+    failWith(500);
+    expect((await connections[0]?.chat(MASTER))?.status).toBe(500);
+    const isCooling = async () => (await connections[1]?.chat(MASTER))?.status === 429;
+    await waitFor(
+      async () => ((await isCooling()) ? true : undefined),
+      () => 'the other worker does not cool down',
+    );
+    const sent = asked();
+    const [killed = 0] = group.workers();
+    process.kill(killed, 'SIGKILL');
+    await group.process.said(/a worker serves clients again/);
+    for (const connection of await group.connectToAll(2)) expect((await connection.chat(MASTER)).status).toBe(429);
+    expect(asked()).toBe(sent);
+    const status = await call(`${group.url}/model/status`, {
+      method: 'GET',
+      headers: { authorization: `Bearer ${MASTER}` },
+    });
+    expect(status.text).toContain('"cooling_down"');
+  });
+});
