@@ -22,8 +22,8 @@ import { isResponsePath, rawMethods } from './pass-through/paths.js';
 import { queryKey } from './pass-through/query-key.js';
 
 /**
- * Raw pass-through: forwards requests without reading the model. The app asks the
- * pass-through before it answers 404.
+ * Raw pass-through: forwards requests that are not model requests, such as files, batches and
+ * WebSockets, without parsing them. The app asks the pass-through before it answers 404.
  */
 export interface PassThrough {
   /**
@@ -132,6 +132,7 @@ export function headFault(request: IncomingMessage): ProxyError | undefined {
 
 /**
  * Authenticates the client. If that fails, answers with the error.
+ * @param open whether the path needs no key.
  * @param elsewhere a key in another place than the usual headers.
  * @returns whether the request may proceed.
  */

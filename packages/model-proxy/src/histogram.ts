@@ -1,4 +1,4 @@
-/** Histograms for Prometheus. A value only adds to numbers. */
+/** Histograms for Prometheus. A new value only increases two numbers, and allocates no memory. */
 
 /** A histogram. */
 export class Distribution {

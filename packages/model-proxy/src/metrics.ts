@@ -1,5 +1,5 @@
 /**
- * Counts requests for Prometheus, under LiteLLM's metric names. A request only adds to numbers.
+ * Counts requests for Prometheus, under LiteLLM's metric names. A request only increases numbers.
  * prom-client would look up labels for each request, so only a scrape uses it, and copies these
  * numbers into it. Label values come from the configuration, never from clients.
  * @see https://docs.litellm.ai/docs/proxy/prometheus
@@ -20,9 +20,9 @@ interface ScrapedState {
 
 /** The metrics of one app. */
 export interface Metrics {
-  /** A client's request is in progress from now on. */
+  /** Counts a client's request as in progress. */
   requestStarted(): void;
-  /** A client's request is no longer in progress. */
+  /** Ends what {@link requestStarted} has counted. */
   requestEnded(): void;
   /** Counts a request to a model, or one that reached none. */
   add(record: RequestRecord): void;

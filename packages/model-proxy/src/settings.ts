@@ -59,7 +59,7 @@ export interface CooldownSettings {
   readonly policy: ReadonlyMap<FailureKind, number>;
 }
 
-/** Model groups by the group that they follow; `*` stands for all groups. */
+/** The fallbacks of each model group, in order; `*` stands for all groups without their own. */
 export type GroupFallbacks = ReadonlyMap<string, readonly string[]>;
 
 /** Model groups that take over when a group fails. */

@@ -175,7 +175,7 @@ export const period = (given: Row) =>
 
 const DAYS: Readonly<Record<string, number>> = { s: 1 / 86_400, m: 1 / 1440, h: 1 / 24, d: 1, w: 7, mo: 31, y: 366 };
 
-/** Defines one of several words. */
+/** Defines a string that must be one of some values. */
 export const oneOf = <const T extends string>(values: readonly T[], given: Row) =>
   row(z.enum(values), `one of ${values.join(', ')}`, given);
 

@@ -1,4 +1,4 @@
-/** Errors of keys and permissions. */
+/** Errors of keys, permissions and limits. */
 import { ProxyError, quote, requestFault } from './proxy-error.js';
 
 /** RFC 9110 §11.6.1: a 401 must name a scheme. */
@@ -27,7 +27,7 @@ export function wrongKeyPassed(): ProxyError {
   });
 }
 
-/** Reports that the key has expired; LiteLLM's wording. @param times as LiteLLM writes them, in UTC. */
+/** Reports that the key has expired; LiteLLM's wording. @param expiresAt milliseconds since 1970, as `now`. */
 export function expiredKey(expiresAt: number, now: number): ProxyError {
   return new ProxyError({
     status: 401,

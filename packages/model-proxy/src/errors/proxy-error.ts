@@ -38,7 +38,7 @@ interface ProxyErrorOptions {
   readonly cause?: unknown;
 }
 
-/** The kind of an error, which tells its origin; also a label value of the metrics. */
+/** The kind of an error: its origin. Also a label value of the metrics. */
 export type ErrorKind =
   | 'request' // the client's request is faulty
   | 'authentication' // the client's key is missing or wrong, or its address or path is not allowed
@@ -47,8 +47,8 @@ export type ErrorKind =
   | 'tls'
   | 'timeout'
   | 'malformedAnswer' // not HTTP, not JSON, too large, or incomplete
-  | 'unavailable' // this proxy is shutting down, or all deployments cool down
-  | 'internal'; // a fault of this proxy
+  | 'unavailable' // this proxy shuts down or is overloaded, or all deployments cool down
+  | 'internal'; // a bug of this proxy
 
 /** An error that becomes an answer. */
 export class ProxyError extends Error {
@@ -127,7 +127,7 @@ export function shuttingDown(): ProxyError {
   return new ProxyError({ status: 503, message: 'the proxy is shutting down', kind: 'unavailable' });
 }
 
-/** Reports an internal fault. The client does not see its cause; the log does. */
+/** Reports a bug of this proxy. Only the log shows the cause. */
 function internalError(cause: unknown): ProxyError {
   return new ProxyError({ status: 500, kind: 'internal', message: 'Internal server error.', cause });
 }

@@ -1,4 +1,4 @@
-/** Returns the usage and the cost that count for limits, budgets, reports and metrics. */
+/** The usage and the cost of a request that count for limits, budgets, reports and metrics. */
 import { costOf } from './answer/response-cost.js';
 import type { Usage } from './answer/usage.js';
 import type { Exchange } from './exchange.js';

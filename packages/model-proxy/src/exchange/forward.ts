@@ -22,7 +22,7 @@ import { clientTimeoutsOf, requestTimeouts, shownTimeout } from './request-timeo
 import { watchUpload } from './stalled-uploads.js';
 
 /**
- * Forwards one POST to an upstream and sends the upstream's answer to the client. Never throws: the
+ * Forwards a model request (a POST), and sends the upstream's answer to the client. Never throws: the
  * result is in `exchange.error`. The exchange ends when its response closes.
  */
 export function forward(exchange: Exchange, target: Target): void {
@@ -88,7 +88,7 @@ function receive(exchange: Exchange, target: Target, body: RequestBody): void {
     try {
       body.finish();
       if (exchange.call === null) start(exchange, target, body);
-      else startWaiting(exchange, body);
+      else beginUpstreamTime(exchange, body);
     } catch (error) {
       breakOff(exchange, toProxyError(error));
     }
@@ -110,7 +110,7 @@ function isOver(exchange: Exchange): boolean {
  * Handles the end of a body that went upstream while it arrived. The upstream's time begins now,
  * and `stream` is known only now.
  */
-function startWaiting(exchange: Exchange, body: RequestBody): void {
+function beginUpstreamTime(exchange: Exchange, body: RequestBody): void {
   const { selection, clientTimeouts } = exchange;
   if (selection !== null)
     exchange.timeoutMs = shownTimeout(

@@ -8,7 +8,7 @@ import type { CheckRecord, CheckResult } from '../routing/check-record.js';
 import type { SiblingEvent } from '../routing/siblings.js';
 import type { BackgroundCheckSettings } from '../settings.js';
 import { checkList, checkModel, type SharedLists } from './check.js';
-import { inTurn } from './in-turn.js';
+import { mapWithLimit } from './map-with-limit.js';
 
 /** Checks in the background. */
 interface BackgroundChecks {
@@ -125,7 +125,7 @@ async function checkAll(
   const { log } = reports;
   const lists: SharedLists = new Map();
   let nextAt = performance.now();
-  await inTurn(deployments, proxy.settings.healthChecks.concurrency, async (deployment) => {
+  await mapWithLimit(deployments, proxy.settings.healthChecks.concurrency, async (deployment) => {
     nextAt = Math.max(performance.now(), nextAt + GAP_MS);
     await delay(nextAt - performance.now(), undefined, { ref: false, signal });
     const startedAt = performance.now();

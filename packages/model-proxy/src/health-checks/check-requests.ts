@@ -24,7 +24,7 @@ export interface CheckRequest {
   readonly isForList: boolean;
 }
 
-/** The parts of the shared state that a check needs. */
+/** The parts of the proxy's state that a check needs. */
 export type CheckState = Pick<ProxyState, 'settings' | 'version' | 'upstream'>;
 
 /** Token limit of an answer. */

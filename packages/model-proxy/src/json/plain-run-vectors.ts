@@ -67,8 +67,9 @@ function assemble(): Uint8Array {
   const f = new FunctionBody();
   const from = f.parameter('i32');
   const end = f.parameter('i32');
-  /** Start of the block of 64 bytes, and number of bytes of the chunk from there. */
+  /** Start of the block of 64 bytes. */
   const at = f.variable('i32');
+  /** Number of bytes of the chunk from {@link at} on. */
   const left = f.variable('i32');
   /** The sign bit if the search has passed a backslash, otherwise 0. */
   const passedBackslash = f.variable('i32');

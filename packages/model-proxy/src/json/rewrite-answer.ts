@@ -23,9 +23,9 @@ export interface NullableMembers {
 
 /** The changes to an answer. */
 export interface AnswerRewrite {
-  /** Possible positions of the model's name; the first path that leads to a string counts. */
+  /** Possible positions of the model's name, or of an id; the first path that leads to a string counts. */
   readonly modelPaths: readonly (readonly string[])[];
-  /** Maps the reported name to the name that the client sees; null leaves it unchanged. */
+  /** Maps the upstream's name or id to that for the client; null leaves it unchanged. */
   readonly model: ((reported: string) => string) | null;
   /** Fields to add if they are missing; null adds none. */
   readonly nullable: NullableMembers | null;

@@ -99,7 +99,7 @@ const routesOfType = {
   read_only: ['info_routes'],
 } as const;
 
-/** A key with the settings of LiteLLM's defaults. */
+/** Returns a key without limits, with LiteLLM's defaults. @param secretName the end of the key, to show. */
 export function newKey(secretName: string, now: number): StoredKey {
   return {
     name: secretName,

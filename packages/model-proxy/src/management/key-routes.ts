@@ -11,7 +11,7 @@ import { changedKey, newKey, parseKeyInput } from './key-input.js';
 import { fullKey, shownKey, statusOf } from './key-output.js';
 import { integerIn, type ManagementRequest } from './request.js';
 
-/** LiteLLM's keys have 16 random bytes. */
+/** More than the 16 random bytes of LiteLLM's keys. */
 const SECRET_BYTES = 24;
 const MIN_CUSTOM_LENGTH = 16;
 const MAX_CUSTOM_LENGTH = 256;
@@ -30,7 +30,7 @@ export async function generateKey({ store, body, clientKeys, now }: ManagementRe
   });
   if (typeof input.spend === 'number' && input.spend > 0)
     await store.setSpend(digest, input.spend).catch(async (error: unknown) => {
-      // The client gets an error instead of the key, so nobody could use it.
+      // The client gets an error instead of the key, so no client could use the key.
       await store.changeKeys(() => ({ changes: new Map([[digest, null]]), result: undefined }));
       throw error;
     });

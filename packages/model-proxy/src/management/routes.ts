@@ -1,4 +1,4 @@
-/** The management routes: paths, methods and who may use them. Loaded with the first such request. */
+/** The functions of the management routes, and the parser of their bodies. Loaded with the first such request. */
 import { parseJson } from '@rackless/daemon/text/json.js';
 import { requestFault } from '../errors/proxy-error.js';
 import type { ManagementPath } from './paths.js';

@@ -145,7 +145,7 @@ function numbersOf(row: UsageRow) {
   };
 }
 
-/** Reads the rows between the dates of a query, for its key. @throws {ProxyError} 400: a date is invalid. */
+/** Reads the rows between the dates of a query; if the query names a key, only those of the key. @throws {ProxyError} 400: a date is invalid. */
 async function usageIn({ query, store, now }: ManagementRequest): Promise<readonly UsageRow[]> {
   const to = dateIn(query, 'end_date') ?? dayOf(now);
   const from = dateIn(query, 'start_date') ?? dayOf(now - (DEFAULT_DAYS - 1) * DAY_MS);

@@ -7,7 +7,7 @@ import type { ProxyState } from '../exchange/exchange.js';
 import { shownApiBase } from '../exchange/answer/answer-headers.js';
 import { isCheckDisabled } from '../health-checks/background-checks.js';
 import { checkModel } from '../health-checks/check.js';
-import { inTurn } from '../health-checks/in-turn.js';
+import { mapWithLimit } from '../health-checks/map-with-limit.js';
 import type { Deployment } from '../providers/deployment.js';
 
 /** The result for one deployment. */
@@ -32,7 +32,7 @@ export async function healthReport(proxy: ProxyState, deployments: readonly Depl
   const { concurrency, skipsDisabled, background } = proxy.settings.healthChecks;
   if (background !== null) return reportOf(proxy, deployments, (one) => proxy.checks.get(one.id)?.error);
   const checked = skipsDisabled ? deployments.filter((one) => !isCheckDisabled(one)) : deployments;
-  const results = await inTurn(checked, concurrency, (deployment) => checkModel(proxy, deployment));
+  const results = await mapWithLimit(checked, concurrency, (deployment) => checkModel(proxy, deployment));
   const errors = new Map(checked.map((deployment, index) => [deployment, results[index]?.error]));
   return reportOf(proxy, checked, (deployment) => errors.get(deployment));
 }

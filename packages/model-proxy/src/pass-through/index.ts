@@ -1,6 +1,6 @@
 /**
- * Makes the handler of raw pass-through: `/openai/…`, `/vllm/…`, `/gemini/…`, files, batches and WebSockets. Loads
- * its modules after the start.
+ * Makes the handler of raw pass-through: `/openai/…`, `/vllm/…`, `/gemini/…`, files, batches,
+ * stored responses and WebSockets. Loads its modules after the start.
  */
 import type { PassThrough } from '../dispatch.js';
 import { refuse } from '../exchange/answer/refusal.js';

@@ -7,7 +7,7 @@
 import type { Limits } from './limits.js';
 import type { Selection } from './router.js';
 
-/** A deployment may have this share of the average of running requests before it counts as busy. */
+/** A deployment with more than this multiple of the average number of running requests counts as busy. */
 const MAX_LOAD = 1.25;
 
 /**

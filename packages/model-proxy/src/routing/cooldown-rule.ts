@@ -16,7 +16,7 @@ export interface Failure {
 
 /** The requests of a deployment in a minute. */
 export interface Minute {
-  /** The minute since 1970. */
+  /** Number of the minute, counted from 1970. */
   number: number;
   successes: number;
   failures: number;
@@ -62,7 +62,7 @@ export function isBlamed(failure: FailureKind): boolean {
 
 /**
  * Returns whether a deployment cools down.
- * @param minute with the failure.
+ * @param minute the requests of this minute, including the failure.
  * @param isOnProbation whether no request has succeeded since the last cooldown.
  */
 export function coolsDown(

@@ -12,9 +12,11 @@ import { createFailedChecks, type FailedChecks } from './failed-checks.js';
 export interface DeploymentHealth {
   /** Forgets all deployments except those of the configuration. Later results of others have no effect. */
   retain(ids: ReadonlySet<string>): void;
+  /** Counts a request that succeeded at the deployment. */
   succeeded(id: string): void;
+  /** Counts a failed request. May begin a cooldown. */
   failed(id: string, failure: Failure): void;
-  /** A request goes to the deployment. */
+  /** Notes that a request goes to the deployment. After a cooldown, this request is the trial. */
   began(id: string): void;
   /** Applies what another worker has observed. */
   learn(event: HealthEvent): void;

@@ -12,9 +12,9 @@ export interface FailedCheck {
 
 /** The failed checks of all deployments, by deployment id. */
 export interface FailedChecks {
-  /** A check has failed. */
+  /** Stores that a check has failed. */
   add(id: string, failed: FailedCheck): void;
-  /** A check or a request has succeeded, or earlier checks no longer count. */
+  /** Forgets a failed check: a later check or a request has succeeded, or earlier checks no longer count. */
   remove(id: string): void;
   /** Returns whether the last check proves that requests fail, and no request has succeeded since. */
   isDown(id: string): boolean;

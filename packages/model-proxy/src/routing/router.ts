@@ -22,9 +22,9 @@ export interface RoutedRequest {
 export interface Router {
   /**
    * Selects a deployment for a public name. It tries in this order: aliases, model groups, deployment
-   * ids, wildcards and alias patterns, the most specific first.
+   * ids, wildcards and alias patterns, the most specific first. Prefers deployments that do not cool
+   * down and are below their limits.
    * @param accepts excludes deployments before the choice by weight; absent: all are possible.
-   * Prefers deployments that do not cool down and are below their limits.
    * @param request absent: a request without affinity.
    * @returns undefined if there is no such model, if it is configured but cannot be served, or if no
    *   deployment is accepted.

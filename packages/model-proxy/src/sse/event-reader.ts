@@ -10,7 +10,7 @@ export interface ServerSentEvent {
   readonly data: string;
 }
 
-/** A larger event is a fault of the upstream, because the reader stores events. */
+/** The reader stores an event until the event is complete, so it rejects larger events. */
 const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 
 /** Reads one stream. Needs no closing. */

@@ -1,6 +1,6 @@
 /**
- * Renames the model in streams of server-sent events. Each event is forwarded as soon as it is
- * complete. All other bytes stay unchanged: comments, unknown fields and line ends.
+ * Renames the model in streams of server-sent events, or replaces their ids. Each event is forwarded as
+ * soon as it is complete. All other bytes stay unchanged: comments, unknown fields and line ends.
  */
 import { parseJson } from '@rackless/daemon/text/json.js';
 import { errorBody, type Api } from '../errors/error-body.js';
@@ -14,10 +14,10 @@ import { isOnlyUsage, usageKey } from './usage-event.js';
 
 /** Options of {@link createEventRewriter}. */
 interface EventRewriterOptions {
-  /** Paths of the member with the model's name. The first path that exists is used. */
+  /** Paths of the member with the model's name or the id. The first path that exists is used. */
   readonly modelPaths: readonly (readonly string[])[];
   /**
-   * Returns the client's name for the upstream's name. Must return the same name for the same
+   * Returns the client's name or id for that of the upstream. Must return the same name for the same
    * input.
    */
   readonly model: (reported: string) => string;

@@ -1,5 +1,5 @@
 /**
- * The store of virtual keys and usage. Requests only read memory, and add to numbers in memory. The
+ * The store of virtual keys and usage. Requests only read memory, and increase numbers in memory. The
  * store writes them a moment later.
  */
 import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
@@ -49,7 +49,7 @@ export interface Store {
   /**
    * Reads the rows of some days.
    * @param from first day: `2026-11-01`; @param to last day.
-   * @throws {StoreUnavailable} of packages/daemon
+   * @throws {StoreUnavailable} the rows cannot be read.
    */
   readUsage(from: string, to: string): Promise<readonly UsageRow[]>;
   /** Writes everything and closes the store. */

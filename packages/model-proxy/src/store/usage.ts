@@ -42,7 +42,7 @@ export interface RequestUsage {
   readonly cost: number;
 }
 
-/** A row without numbers. */
+/** Returns the numbers of a row that counts no request yet. */
 export function emptyUsage(): UsageNumbers {
   return { requests: 0, failed: 0, inputTokens: 0, outputTokens: 0, totalTokens: 0, cost: 0 };
 }

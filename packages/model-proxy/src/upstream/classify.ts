@@ -22,7 +22,7 @@ const MAX_BODY_BYTES = 1024 * 1024;
 /** Maximum length of an upstream's message. Validation errors may repeat whole requests. */
 const MAX_MESSAGE_LENGTH = 4000;
 /** Maximum length of a type, of a code and of a parameter's name. */
-const MAX_WORD_LENGTH = 300;
+const MAX_NAME_LENGTH = 300;
 /** Maximum length of the text of an HTML page, which replaces a message. */
 const MAX_PAGE_LENGTH = 300;
 /** Maximum length of a page that is searched for text. */
@@ -64,8 +64,8 @@ export function errorOfUpstreamError(
   selection: ErrorSelection,
 ): ProxyError {
   const mask = secretMask(selection.deployment);
-  const word = (value: string | null | undefined) => wordOf(value, mask);
-  const error = { message: messageOf(message, mask), type: word(type), param: word(param), code: word(code) };
+  const name = (value: string | null | undefined) => maskedName(value, mask);
+  const error = { message: messageOf(message, mask), type: name(type), param: name(param), code: name(code) };
   return makeError(status, headers, error, selection);
 }
 
@@ -159,14 +159,14 @@ function readBody(text: string, body: unknown, mask: SecretMask): MaskedError {
   const nothing = message === undefined && detail === undefined && msg === undefined;
   return {
     message: messageOf(nothing ? error : (message ?? detail ?? msg), mask),
-    type: type === '' ? null : wordOf(type, mask),
-    param: wordOf(param, mask),
-    code: typeof code === 'number' ? String(code) : wordOf(code, mask),
+    type: type === '' ? null : maskedName(type, mask),
+    param: maskedName(param, mask),
+    code: typeof code === 'number' ? String(code) : maskedName(code, mask),
   };
 }
 
-function wordOf(value: unknown, mask: SecretMask): string | null {
-  return typeof value === 'string' && value !== 'None' ? cut(mask(value), MAX_WORD_LENGTH) : null;
+function maskedName(value: unknown, mask: SecretMask): string | null {
+  return typeof value === 'string' && value !== 'None' ? cut(mask(value), MAX_NAME_LENGTH) : null;
 }
 
 /** Returns the title of an HTML page, or its text without tags. */
@@ -174,8 +174,8 @@ function plainText(body: string, mask: SecretMask): string {
   const text = mask(body).slice(0, MAX_SEARCHED_LENGTH);
   // The patterns exclude `<` inside a tag. If not, a page of only `<` would take quadratic time.
   const title = /<title[^<>]*>([^<]*)<\/title>/i.exec(text)?.[1] ?? '';
-  const words = title.trim() === '' ? withoutScripts(text) : title;
-  const plain = words
+  const source = title.trim() === '' ? withoutScripts(text) : title;
+  const plain = source
     .replace(/<[^<>]*>/g, ' ')
     .replace(/\s+/g, ' ')
     .trim();

@@ -67,11 +67,11 @@ function otherFailure(status: number): FailureKind {
 }
 
 /** Texts of model servers for a prompt that is too long. Only OpenAI sends a code for it. */
-const contextWindowWords =
+const contextWindowMessage =
   /maximum context length|context length of|context limit|longer than the (model's )?(maximum )?(context|model) length|available context size|context window|maximum number of tokens allowed|maximum input length|prompt is too long|`inputs` tokens \+ `max_new_tokens`/i;
 
 function isContextWindow(code: string | null, message: string): boolean {
-  return code === 'context_length_exceeded' || contextWindowWords.test(message);
+  return code === 'context_length_exceeded' || contextWindowMessage.test(message);
 }
 
 /** Codes of OpenAI and of Azure for content that they refuse. */
@@ -81,9 +81,9 @@ const contentPolicyCodes: ReadonlySet<string | null> = new Set([
   'moderation_blocked',
 ]);
 /** Texts of vendors for content that they refuse. */
-const contentPolicyWords =
+const contentPolicyMessage =
   /content management policy|rejected as a result of (our|the) safety system|content_policy_violation|content filtering policy/i;
 
 function isContentPolicy(code: string | null, message: string): boolean {
-  return contentPolicyCodes.has(code) || contentPolicyWords.test(message);
+  return contentPolicyCodes.has(code) || contentPolicyMessage.test(message);
 }

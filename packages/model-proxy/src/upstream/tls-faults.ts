@@ -64,7 +64,7 @@ export function tlsFault(error: Error, peer: Peer): string {
     case 'EPIPE':
       return `${name} closed the connection during the TLS handshake (${code})`;
     default:
-      return `TLS with ${name} failed: ${opensslWords(error)} (${code === '' ? error.name : code}; checked against ${authorities})`;
+      return `TLS with ${name} failed: ${reasonText(error)} (${code === '' ? error.name : code}; checked against ${authorities})`;
   }
 }
 
@@ -72,7 +72,7 @@ export function tlsFault(error: Error, peer: Peer): string {
  * Returns OpenSSL's reason. Node's message is longer, and begins with a memory address of this
  * process.
  */
-function opensslWords(error: Error): string {
+function reasonText(error: Error): string {
   return 'reason' in error && typeof error.reason === 'string' ? error.reason : error.message;
 }
 

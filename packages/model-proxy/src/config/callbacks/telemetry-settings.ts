@@ -23,13 +23,13 @@ export function readTelemetry(
   const hasOtel = callbacks.has('otel');
   if ((!hasOtel && !callbacks.has('langfuse_otel')) || booleanWord(environment['OTEL_SDK_DISABLED'] ?? '') === true)
     return null;
-  const target = (signal: 'TRACES' | 'METRICS') => (hasOtel ? otelTarget(signal, environment, findings) : []);
+  const targets = (signal: 'TRACES' | 'METRICS') => (hasOtel ? otelTarget(signal, environment, findings) : []);
   if (hasOtel) warnOfProtocol(environment, findings);
   const interval = Number(environment['OTEL_METRIC_EXPORT_INTERVAL']);
   return {
     serviceName: environment['OTEL_SERVICE_NAME'] ?? 'rackless-model-proxy',
-    traces: [...target('TRACES'), ...(callbacks.has('langfuse_otel') ? langfuseTarget(environment, findings) : [])],
-    metrics: target('METRICS'),
+    traces: [...targets('TRACES'), ...(callbacks.has('langfuse_otel') ? langfuseTarget(environment, findings) : [])],
+    metrics: targets('METRICS'),
     metricIntervalMs: interval > 0 ? interval : DEFAULT_INTERVAL_MS,
   };
 }
@@ -96,7 +96,7 @@ function langfuseTarget(environment: Environment, findings: Findings): OtlpTarge
   return [{ url, headers: { authorization }, usesVariables: false }];
 }
 
-/** Names of OTLP over HTTP in LiteLLM's and in OpenTelemetry's variable. */
+/** Values of LiteLLM's and of OpenTelemetry's variable that mean OTLP over HTTP. */
 const httpProtocols: ReadonlySet<string> = new Set(['', 'otlp_http', 'http/protobuf']);
 
 function warnOfProtocol(environment: Environment, findings: Findings): void {

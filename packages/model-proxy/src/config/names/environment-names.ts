@@ -22,8 +22,8 @@ export function noteEnvironment(environment: Environment, notes: Notes): void {
 }
 
 /**
- * Reads `start_without`. A name without effect there is a fault, because an operator could rely on
- * it.
+ * Reads `start_without`. A name that has no effect there is a fault, because an operator could rely
+ * on it.
  */
 export function readStartWithout(
   { values, places }: Block<typeof generalTable>,

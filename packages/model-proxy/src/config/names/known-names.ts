@@ -1,12 +1,12 @@
 /** Lists of LiteLLM's names for the parameters and providers of a deployment. */
 
-const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).filter((word) => word !== ''));
+const namesIn = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).filter((word) => word !== ''));
 
 /**
  * Parameters of vLLM, SGLang and other servers that OpenAI does not have. In `litellm_params` they
  * are sent upstream.
  */
-export const upstreamParameters: ReadonlySet<string> = words(`
+export const upstreamParameters: ReadonlySet<string> = namesIn(`
   top_k min_p top_a typical_p repetition_penalty length_penalty use_beam_search best_of min_tokens ignore_eos stop_token_ids
   include_stop_str_in_output skip_special_tokens spaces_between_special_tokens truncate_prompt_tokens prompt_logprobs
   guided_json guided_regex guided_choice guided_grammar guided_decoding_backend guided_whitespace_pattern structured_outputs
@@ -18,7 +18,7 @@ export const upstreamParameters: ReadonlySet<string> = words(`
 /**
  * LiteLLM's providers that do not accept OpenAI's API, so that OpenAI's requests would fail there.
  */
-export const foreignProviders: ReadonlySet<string> = words(`
+export const foreignProviders: ReadonlySet<string> = namesIn(`
   azure_text anthropic_text palm
   watsonx_text aleph_alpha nlp_cloud petals clarifai oobabooga custom deepgram runwayml
   topaz oci sap dotprompt github_copilot chatgpt vllm black_forest_labs stability manus

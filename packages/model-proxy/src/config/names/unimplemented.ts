@@ -21,13 +21,13 @@ export interface SettingGroup {
   readonly names: ReadonlySet<string>;
 }
 
-const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).filter((word) => word !== ''));
-const refused = (what: string, names: string): SettingGroup => ({ treatment: 'refused', what, names: words(names) });
-const ignored = (what: string, names: string): SettingGroup => ({ treatment: 'ignored', what, names: words(names) });
+const namesIn = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).filter((word) => word !== ''));
+const refused = (what: string, names: string): SettingGroup => ({ treatment: 'refused', what, names: namesIn(names) });
+const ignored = (what: string, names: string): SettingGroup => ({ treatment: 'ignored', what, names: namesIn(names) });
 const fulfilled = (what: string, names: string): SettingGroup => ({
   treatment: 'fulfilled',
   what,
-  names: words(names),
+  names: namesIn(names),
 });
 
 const LIMITS = 'limits requests or tokens';

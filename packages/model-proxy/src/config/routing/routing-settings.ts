@@ -12,7 +12,7 @@ import type { Block } from '../faults.js';
 import type { generalTable, settingsTable } from '../settings.js';
 import type { routerTable } from './router-table.js';
 
-/** Resolves the settings. As in LiteLLM, `router_settings` override `litellm_settings`. */
+/** Resolves the settings of retries. As in LiteLLM, `router_settings` override `litellm_settings`. */
 function readRetries(
   { values: router }: Block<typeof routerTable>,
   { values: settings }: Block<typeof settingsTable>,

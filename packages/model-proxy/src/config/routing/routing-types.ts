@@ -1,4 +1,4 @@
-/** Types of the settings about retries: LiteLLM's names of errors with numbers. */
+/** Types of the settings about retries, cooldowns and fallbacks. Policies have a number for each of LiteLLM's errors. */
 import { z } from 'zod';
 import type { FailureKind } from '../../errors/failure-kind.js';
 import { readFallbacks } from '../../routing/fallback-plan.js';

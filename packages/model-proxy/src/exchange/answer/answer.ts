@@ -34,7 +34,10 @@ export interface Answer {
 export interface AttemptState {
   /** Whether the attempt has ended. The answer must not send anything then. */
   readonly isOver: boolean;
-  /** Ends the attempt: the client gets the whole answer. {@link Answer.end} needs no call. */
+  /**
+   * Ends the attempt: the client gets the whole answer. The caller of {@link Answer.end} does this if
+   * `end` has not ended the attempt.
+   */
   complete(): void;
   /** Ends the attempt with an error after a part of the answer has gone to the client. */
   interrupt(error: ProxyError): void;

@@ -1,4 +1,4 @@
-/** Answers of upstreams with an error status. The client gets the error in OpenAI's shape. */
+/** Answers of upstreams with an error status. The client gets the error in the form of the API that it uses. */
 import { performance } from 'node:perf_hooks';
 import { ChunkList } from '../../json/chunk-list.js';
 import { errorOfFailedAnswer } from '../../upstream/classify.js';

@@ -1,6 +1,6 @@
 /**
- * Streams of events. Each event goes to the client as soon as it is complete; only its model name
- * may change.
+ * Streams of events. Each event goes to the client as soon as it is complete. Only the name of the
+ * model and the id of a response may change, and the proxy may omit an event with the usage.
  */
 import type { Socket } from 'node:net';
 import type { ProxyError } from '../../errors/proxy-error.js';
@@ -27,9 +27,7 @@ export class EventAnswer implements Answer {
   readonly #context: AnswerContext;
   /** Also finds the ends of events and an incomplete stream, even if no name changes. */
   readonly #rewriter: EventRewriter;
-  /**
-   * The last two writes. One of the last events has the usage, and the very last may be `[DONE]`.
-   */
+  /** The last write. It may contain only `[DONE]`; then the write before may contain the usage. */
   #last: Buffer | string = '';
   #beforeLast: Buffer | string = '';
   /** Anthropic's first event has the tokens of the request. null: it has not arrived, or the API is another. */

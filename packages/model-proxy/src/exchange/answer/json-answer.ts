@@ -161,7 +161,7 @@ function withoutByteOrderMark(bytes: Buffer): Buffer {
  */
 function isJson(text: string): boolean {
   if (parses(text)) return true;
-  // Strings come first in the pattern, so that the words inside them stay.
+  // Strings come first in the pattern, so that a `NaN` inside them stays.
   const standard = text.replace(/"(?:[^"\\]|\\[^])*"?|-?Infinity|NaN/g, (found) =>
     found.startsWith('"') ? found : '0',
   );

@@ -19,13 +19,15 @@ function idOf({ endpoint, exchange }: IdContext): ((upstreamId: string) => strin
 
 /** Changes the id of a JSON answer. */
 export function withResponseId(context: IdContext, chunks: Buffer[]): Buffer[] {
-  const model = idOf(context);
-  return model === null ? chunks : rewriteAnswer(chunks, { modelPaths: [['id']], model, nullable: null });
+  const toClientId = idOf(context);
+  return toClientId === null
+    ? chunks
+    : rewriteAnswer(chunks, { modelPaths: [['id']], model: toClientId, nullable: null });
 }
 
 /** Changes the ids in events. */
 export function withResponseIds(context: IdContext, rewriter: EventRewriter): EventRewriter {
-  const model = idOf(context);
-  if (model === null) return rewriter;
-  return chainedRewriter(rewriter, createEventRewriter({ modelPaths: [['response', 'id']], model }));
+  const toClientId = idOf(context);
+  if (toClientId === null) return rewriter;
+  return chainedRewriter(rewriter, createEventRewriter({ modelPaths: [['response', 'id']], model: toClientId }));
 }

@@ -11,7 +11,8 @@ const prompts = ['messages', 'prompt', 'input'];
 const PROMPT_BYTES = 1024;
 
 /**
- * Returns the session of a request: its header, its user, or the beginning of its prompt.
+ * Returns the session of a request: its header, its user, its virtual key, or the beginning of its
+ * prompt.
  * @returns null: the configuration asks for none of them, or the request has none.
  */
 export function sessionOf(

@@ -9,7 +9,7 @@ import type { RequestBody } from '../request/request-body.js';
 
 /**
  * Sends the estimate in the form of Anthropic's answer.
- * @returns false: the request is another one, or the upstream counts.
+ * @returns false: the request does not ask for a number of tokens, or the upstream counts them.
  */
 export function answerEstimate(exchange: Exchange, { path }: Endpoint, body: RequestBody): boolean {
   const { selection } = exchange;

@@ -1,4 +1,4 @@
-/** A response that nobody receives: the proxy needs its body for an answer of its own. */
+/** A response that no client receives: the proxy needs its body for an answer of its own. */
 import { ServerResponse, type IncomingMessage } from 'node:http';
 
 /** Collects an answer instead of sending it. */

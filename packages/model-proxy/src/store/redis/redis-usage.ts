@@ -39,7 +39,8 @@ interface Batch {
   readonly number: number;
   readonly days: readonly string[];
   readonly costs: ReadonlyMap<string, Cost>;
-  readonly words: readonly string[];
+  /** The arguments of the script after the first three. */
+  readonly args: readonly string[];
 }
 
 /** The parts of a batch. */
@@ -177,8 +178,8 @@ export class RedisUsage {
     const days = [...new Set(rows.map(({ day }) => day))];
     const lists = [
       Array.from(deleted, (digest) => [digest]),
-      Array.from(spends, ([digest, { spend, resetAt }]) => [digest, String(spend), wordOf(resetAt)]),
-      Array.from(costs, ([digest, { cost, resetAt }]) => [digest, String(cost), wordOf(resetAt)]),
+      Array.from(spends, ([digest, { spend, resetAt }]) => [digest, String(spend), argumentOf(resetAt)]),
+      Array.from(costs, ([digest, { cost, resetAt }]) => [digest, String(cost), argumentOf(resetAt)]),
       rows.map((row) => [
         String(days.indexOf(row.day) + 1),
         fieldOf(row),
@@ -189,11 +190,11 @@ export class RedisUsage {
     ];
     const isEmpty = lists.every((list) => list.length === 0);
     if (!isEmpty) this.#batches += 1;
-    const words = [...lists.flatMap((list) => [String(list.length), ...list.flat()]), String(MAX_TAG_ROWS)];
-    return { number: isEmpty ? 0 : this.#batches, days, costs, words };
+    const args = [...lists.flatMap((list) => [String(list.length), ...list.flat()]), String(MAX_TAG_ROWS)];
+    return { number: isEmpty ? 0 : this.#batches, days, costs, args };
   }
 
-  async #send({ number, days, words }: Batch): Promise<void> {
+  async #send({ number, days, args }: Batch): Promise<void> {
     const isAll = this.#mustReadAll;
     this.#mustReadAll = false;
     const known = isAll ? 0 : this.#revision;
@@ -201,7 +202,7 @@ export class RedisUsage {
       const answer = await this.#shared.run(
         usageScript,
         [...spendNames, `batch:${this.#shared.replica}`, ...days.map((day) => `usage:${day}`)],
-        [String(number), String(Math.floor(this.#now())), String(known), ...words],
+        [String(number), String(Math.floor(this.#now())), String(known), ...args],
       );
       this.#apply(usageAnswer.parse(answer));
     } catch (error) {
@@ -240,12 +241,12 @@ export class RedisUsage {
     let cursor = '0';
     do {
       const answer = await this.#shared.run(readScript, [`usage:${day}`], [cursor, String(FIELDS_AT_ONCE)]);
-      const [next, words] = dayAnswer.parse(answer);
-      for (let index = 0; index + 1 < words.length; index += 2) {
-        const [word = '', value = ''] = [words[index], words[index + 1]];
-        const name = numbers[Number(word[0]) - 1];
+      const [next, pairs] = dayAnswer.parse(answer);
+      for (let index = 0; index + 1 < pairs.length; index += 2) {
+        const [key = '', value = ''] = [pairs[index], pairs[index + 1]];
+        const name = numbers[Number(key[0]) - 1];
         if (name === undefined) continue;
-        const field = word.slice(1);
+        const field = key.slice(1);
         const row = rows.get(field) ?? { ...subjectOf(field), ...emptyUsage() };
         row[name] = Number(value);
         rows.set(field, row);
@@ -265,7 +266,7 @@ function withCost(period: Period, { cost, resetAt }: Cost, now: number): Period 
   return { spend: period.spend + cost, resetAt: Math.min(period.resetAt, resetAt) };
 }
 
-const wordOf = (time: number | null) => (time === null ? '' : String(time));
+const argumentOf = (time: number | null) => (time === null ? '' : String(time));
 
 function daysBetween(firstMs: number, lastMs: number): string[] {
   const days: string[] = [];

@@ -22,20 +22,20 @@ export const spendNames = ['spends', 'spend-ends', 'spend-changes', 'spend-revis
  * - costs to add: key, cost, end of the period;
  * - rows: index of the day, field, field of the row that counts further tags or nothing, six numbers;
  * - the times in ms when the days expire.
- * The last word is the maximum number of rows of tags of a day.
+ * The last argument is the maximum number of rows of tags of a day.
  *
  * Answer: the revision, whether the list is complete, then key, spend and end of each changed spend.
  */
 export const usageScript = `
 local now, at = tonumber(ARGV[2]), 4
-local function words(count)
+local function take(count)
   local found = {}
   for i = 1, count do found[i] = ARGV[at + i - 1] end
   at = at + count
   return found
 end
 local function each(size, handle)
-  for _ = 1, tonumber(words(1)[1]) do handle(unpack(words(size))) end
+  for _ = 1, tonumber(take(1)[1]) do handle(unpack(take(size))) end
 end
 local function exists(key) return redis.call('HEXISTS', KEYS[5], 'key/' .. key) == 1 end
 local function remove(key)

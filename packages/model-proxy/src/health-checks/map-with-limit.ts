@@ -1,11 +1,11 @@
-/** Works on items, some of them at the same time. */
+/** Runs an asynchronous function for many items, with a limit of concurrent calls. */
 
 /**
  * Calls a function for each item.
  * @param limit maximum number of calls at the same time.
  * @returns the results in the order of the items.
  */
-export async function inTurn<Item, Result>(
+export async function mapWithLimit<Item, Result>(
   items: readonly Item[],
   limit: number,
   work: (item: Item) => Promise<Result>,
