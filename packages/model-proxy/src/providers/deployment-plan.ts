@@ -12,7 +12,7 @@ export interface RequestBodyOptions {
   readonly upstreamModel: string;
   /** Adds `stream_options.include_usage` to streamed requests. */
   readonly alwaysIncludeStreamUsage: boolean;
-  /** As `alwaysIncludeStreamUsage`, also if the client has set it to false. */
+  /** As `alwaysIncludeStreamUsage`, even if the client has set `include_usage` to false. */
   readonly countsUsage?: boolean | undefined;
   /** The translation to a dialect; null: OpenAI's API. */
   readonly translated: TranslatedCall | null;

@@ -30,7 +30,7 @@ export interface UpstreamError {
 
 /** A translated answer. */
 export type DialectAnswer =
-  /** OpenAI's object. The proxy renames the model in it and reads its `usage`. */
+  /** The object for the client, in OpenAI's form (`messages`: Anthropic's). The proxy renames its model and reads its `usage`. */
   | { readonly value: object }
   /** Sound, which the upstream sends inside of JSON. */
   | { readonly bytes: Buffer; readonly contentType: string }
@@ -38,9 +38,9 @@ export type DialectAnswer =
 
 /** The result of a chunk of a stream. */
 export interface DialectEvents {
-  /** OpenAI's events, in order; without `[DONE]`. */
+  /** The client's events, in order: OpenAI's without `[DONE]`; for `messages`, Anthropic's. */
   readonly events: readonly object[];
-  /** The answer is complete. The proxy sends `[DONE]`, and ignores later bytes. */
+  /** The answer is complete. The proxy sends `[DONE]` if the client uses OpenAI's API, and ignores later bytes. */
   readonly isDone: boolean;
   /** The upstream reports an error. It ends the stream after `events`. */
   readonly error?: UpstreamError;

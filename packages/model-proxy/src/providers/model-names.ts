@@ -28,7 +28,7 @@ const names: readonly (readonly [provider: string, pattern: RegExp])[] = [
   ['replicate', /:[0-9a-f]{64}$/],
 ];
 
-/** The key for names whose provider is unknown. */
+/** The key in `byProvider` of a deployment for names whose provider is unknown. */
 export const OTHER_NAMES = '';
 
 /** Returns the provider of a model name without a prefix; undefined: unknown. */

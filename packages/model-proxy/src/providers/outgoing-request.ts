@@ -43,8 +43,8 @@ export class OutgoingRequest implements RequestMembers {
   }
 
   /**
-   * Replaces `model`, and removes the parameters for the proxy. A client must not choose the
-   * upstream's address, key or headers.
+   * Replaces `model` and the id of the previous response by the upstream's, and removes the
+   * parameters for the proxy. A client must not choose the upstream's address, key or headers.
    */
   consume(): void {
     const { upstreamModel } = this.#options;

@@ -1,6 +1,6 @@
 /**
  * Reads the lists of parameters from `parameters.json`, which names its sources: parameters that
- * are checked, that each provider supports, and that only the proxy reads.
+ * are checked, that each provider supports or renames, and that only the proxy reads.
  * @see https://docs.litellm.ai/docs/completion/drop_params
  */
 import { readFileSync } from 'node:fs';
@@ -70,8 +70,8 @@ function supportedList(provider: string, endpoint: string): string[] {
   if (endpoint === 'completions') {
     return supportedList(provider === 'openai' ? 'text-completion-openai' : provider, 'chat/completions');
   }
-  const dialects = lists.supported[endpoint];
-  const names = dialects?.[provider] ?? dialects?.['unlisted'] ?? dialects?.['openai'] ?? [];
+  const byProvider = lists.supported[endpoint];
+  const names = byProvider?.[provider] ?? byProvider?.['unlisted'] ?? byProvider?.['openai'] ?? [];
   return names.flatMap((name) => {
     if (name === '...checked') return [...checkedParameters(endpoint)];
     return name.startsWith('...') ? supportedList(name.slice(3), endpoint) : [name];

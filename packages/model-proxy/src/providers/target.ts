@@ -56,7 +56,7 @@ export interface ProviderTarget {
   readonly upstreamModel?: string;
   /** More OpenAI parameters that the model supports. */
   readonly parameters?: readonly string[];
-  /** null: no key is sent, also none of the environment. */
+  /** null: no key is sent, not even one from the environment. */
   readonly apiKey?: null;
   /** Headers of all requests; names in lower case. Those of the configuration have priority. */
   readonly headers?: Readonly<Record<string, string>>;

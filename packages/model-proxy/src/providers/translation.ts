@@ -41,7 +41,7 @@ export function translationOf(
   return endpoint === 'unchanged' ? null : { endpoint, call: { endpoint: path, model, streams } };
 }
 
-/** Returns whether the upstream can only serve an endpoint if the proxy counts the tokens itself. */
+/** Returns whether the endpoint counts tokens and the upstream does not serve it, so that the proxy must estimate them. */
 export function needsTokenEstimate(provider: Provider, path: string): boolean {
   return path === COUNT_TOKENS && !isNative(provider, path);
 }
@@ -49,7 +49,7 @@ export function needsTokenEstimate(provider: Provider, path: string): boolean {
 const isNative = ({ dialect, nativeEndpoints }: Provider, path: string): boolean =>
   dialect?.endpoints.has(path) === true || nativeEndpoints?.includes(path) === true;
 
-/** Translates a message to chat, and chat to the dialect of the provider. */
+/** Translates a request for a message to chat, and chat to the dialect of the provider. */
 function messagesTranslation(provider: Provider, model: string, streams: boolean): TranslatedCall {
   const chat = translationOf(provider, CHAT, model, streams);
   const endpoint = messagesAsChat(provider.supportedParameters(CHAT, model), chat);

@@ -52,7 +52,8 @@ export interface UpstreamHandler {
    */
   onData(chunk: Buffer): void;
   onEnd(): void;
-  /** @param error of any kind except request, authentication and upstreamStatus. */
+  /** @param error of any kind except request and authentication. The kind is upstreamStatus only if a
+   *   token server rejected the credentials. */
   onError(error: ProxyError): void;
 }
 

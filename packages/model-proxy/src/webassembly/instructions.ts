@@ -101,10 +101,10 @@ export const v128 = {
 export const i8x16 = {
   splat: (byte: number): V128 => v128.const(Array.from({ length: 16 }, () => byte)),
   /**
-   * For each byte of `places`, returns the table's byte at that index; 0 if the index is out of
+   * For each byte of `indexes`, returns the table's byte at that index; 0 if the index is out of
    * range.
    */
-  swizzle: (table: V128, places: V128): V128 => v128Of([table, places], 0x0e),
+  swizzle: (table: V128, indexes: V128): V128 => v128Of([table, indexes], 0x0e),
   /** Compares byte by byte: 0xff if equal, 0 if not. */
   eq: (a: V128, b: V128): V128 => v128Of([a, b], 0x23),
   /** Collects the highest bit of each byte; the first byte's bit becomes the lowest. */

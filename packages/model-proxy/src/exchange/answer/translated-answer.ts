@@ -1,5 +1,5 @@
 /**
- * Translates answers of providers with a dialect to OpenAI's form. The translation then goes
+ * Translates answers of upstreams whose API is not that of the client. The translation then goes
  * through the same classes as other answers.
  */
 import { parseJson } from '@rackless/daemon/text/json.js';

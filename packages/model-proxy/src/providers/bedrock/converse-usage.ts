@@ -1,4 +1,4 @@
-/** Bedrock's usage and reasons in Anthropic's words. */
+/** Converts Bedrock's usage and stop reasons to Anthropic's. */
 import { z } from 'zod';
 import type { AnthropicUsage } from '../anthropic/answer.js';
 
@@ -13,7 +13,7 @@ const usageSchema = z
   })
   .nullish();
 
-/** @throws {Error} if a number of tokens is not a number. */
+/** @throws {Error} if a number of tokens is not an integer from 0. */
 export function anthropicUsage(value: unknown): AnthropicUsage {
   const usage = usageSchema.parse(value);
   return {
@@ -24,11 +24,11 @@ export function anthropicUsage(value: unknown): AnthropicUsage {
   };
 }
 
-/** Bedrock's reasons that Anthropic does not have. The others have the same names. */
+/** Bedrock's stop reasons that Anthropic does not have. The others have the same names. */
 const reasons: ReadonlyMap<string, string> = new Map([
   ['guardrail_intervened', 'refusal'],
   ['content_filtered', 'refusal'],
 ]);
 
-/** Returns Anthropic's reason. */
+/** Returns Anthropic's stop reason. */
 export const stopReason = (reason: string): string => reasons.get(reason) ?? reason;

@@ -24,7 +24,7 @@ export function vllmTools(tools: Buffer): Buffer {
   return withoutCustomTools(cleaned);
 }
 
-/** Keywords whose members have names of the schema's author. */
+/** Keywords whose members are named by the author of the schema. */
 const keywordsWithNames = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 /** Keywords that contain values, not schemas. */
 const keywordsWithValues = new Set(['enum', 'const', 'default', 'example', 'examples', 'required']);

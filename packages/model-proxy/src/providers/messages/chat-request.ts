@@ -29,7 +29,7 @@ const impossible = ['container', 'mcp_servers'];
 const needsCompletionTokens = /(?:^|\/)(?:o\d|gpt-[5-9])/;
 
 /**
- * Translates a request. Members that neither API has stay unchanged.
+ * Translates a request. Members that are not in {@link handled} stay unchanged.
  * @param upstream OpenAI's parameters that the upstream supports, and whether it understands
  *   `thinking` and LiteLLM's `thinking_blocks`.
  * @throws {ProxyError} 400: OpenAI's API cannot express the request.
@@ -85,7 +85,7 @@ function effortOf(value: unknown): string | undefined {
   if (thinking?.['type'] !== 'enabled') return undefined;
   const budget = thinking['budget_tokens'] ?? 0;
   if (typeof budget !== 'number' || budget < 0)
-    throw invalidParameter('thinking', 'has a budget_tokens that is not a number from 0');
+    throw invalidParameter('thinking', 'must have a number from 0 as budget_tokens');
   return effortOfBudget(budget);
 }
 

@@ -1,6 +1,6 @@
 /**
- * Providers with OpenAI's API whose address depends on more settings than `api_base`. The names of
- * settings and variables are LiteLLM's.
+ * Providers with OpenAI's API whose address depends on more settings than `api_base`, or whose key
+ * has a header of its own. The names of settings and variables are LiteLLM's.
  */
 import type { Provider } from '../provider.js';
 import type { TargetOf } from '../target.js';
@@ -51,7 +51,7 @@ const cohereProvider = (name: string) =>
 const huggingfaceVendor = /^([a-z0-9-]+)\/([^/]+\/[^/:]+)$/;
 
 /**
- * Without an address, the router of Hugging Face serves the model. It selects the vendor by a suffix.
+ * Without an address, the router of Hugging Face serves the model. The router selects the vendor by a suffix.
  * @see https://huggingface.co/docs/inference-providers
  */
 const huggingfaceTarget: TargetOf = ({ apiBase, model }) => {

@@ -1,4 +1,4 @@
-/** Reads streams of OpenAI's API as values, for endpoints that translate them. */
+/** Parses the events of OpenAI's streams, for endpoints that translate them. */
 import { EventReader, type ServerSentEvent } from '../../sse/event-reader.js';
 import type { DialectEvents, DialectStream } from '../dialect.js';
 import { openaiErrorIn } from './errors.js';

@@ -11,21 +11,21 @@ export function openaiErrorIn(value: object): (UpstreamError & { readonly status
   const status = statusOfError(value);
   if (error === null || status === undefined) return undefined;
   if (typeof error === 'string') return { status, message: error };
-  const word = (name: string): string | null => {
+  const textOf = (name: string): string | null => {
     const member = Reflect.get(error, name) as unknown; // any JSON
     return typeof member === 'string' ? member : null;
   };
   return {
     status,
-    message: word('message') ?? shallowJson(error) ?? '',
-    type: word('type'),
-    param: word('param'),
-    code: word('code'),
+    message: textOf('message') ?? shallowJson(error) ?? '',
+    type: textOf('type'),
+    param: textOf('param'),
+    code: textOf('code'),
   };
 }
 
 /**
- * Returns the status of an error. vLLM writes it into `code`; OpenAI writes a word.
+ * Returns the status of an error. vLLM writes the status into `code`; OpenAI writes a name, and then the status is 500.
  * @returns 400 to 599; undefined: the value is not an error.
  */
 export function statusOfError(value: object): number | undefined {

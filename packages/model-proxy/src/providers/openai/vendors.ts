@@ -82,14 +82,14 @@ const rows: readonly Row[] = [
   ['zai', 'https://api.z.ai/api/paas/v4', 'ZAI_API_KEY', 'ZAI_API_BASE'],
 ];
 
-const words = (text: string): readonly string[] => text.split(' ').filter((word) => word !== '');
+const namesIn = (list: string): readonly string[] => list.split(' ').filter((name) => name !== '');
 
 /** The vendors of the table. */
 export const vendors: readonly Provider[] = rows.map(([name, address, keys, addresses = '']) =>
   openaiApiProvider({
     name,
-    apiKeyEnvironment: words(keys),
-    apiBaseEnvironment: words(addresses),
+    apiKeyEnvironment: namesIn(keys),
+    apiBaseEnvironment: namesIn(addresses),
     ...(address === null ? {} : { defaultApiBase: address }),
   }),
 );

@@ -29,7 +29,7 @@ export const claudeTarget: Pick<ProviderTarget, 'api' | 'pathOf'> = {
     dialect: { ...anthropicApi.dialect, endpoints },
     // The access token is enough.
     headers: () => ({}),
-    // Requests in Anthropic's form. The count of tokens has the model in the body.
+    // Requests in Anthropic's form. A request that counts tokens keeps the model in its body.
     translate: (endpoint) => {
       const members = new Map<string, Buffer | null>([['anthropic_version', VERSION]]);
       if (endpoint === 'messages') members.set('model', null);

@@ -9,7 +9,7 @@ import type { DialectAnswer, DialectEndpoint } from '../dialect.js';
 import { jsonMembers, memberValue, type RequestMembers } from '../request-members.js';
 
 /** The embeddings of an answer, in the order of the inputs. */
-interface Found {
+interface Embeddings {
   readonly embeddings: readonly unknown[];
   readonly tokens: number;
 }
@@ -21,7 +21,7 @@ interface Form {
   /** Returns the members of the request. */
   request(inputs: readonly unknown[], members: RequestMembers): Readonly<Record<string, unknown>>;
   /** Reads an answer. */
-  found(answer: Readonly<Record<string, unknown>>): Found;
+  read(answer: Readonly<Record<string, unknown>>): Embeddings;
 }
 
 /** Returns the inputs of OpenAI's request. @throws {ProxyError} 400: an input has tokens instead of text. */
@@ -53,7 +53,7 @@ const text: Form = {
     instances: inputs.map((content) => ({ content, ...taskOf(members) })),
     parameters: textParameters(members),
   }),
-  found: (answer) => {
+  read: (answer) => {
     const found = recordsOf(predictions(answer)).map(({ embeddings }) => recordOf(embeddings) ?? {});
     const counts = found.map(({ statistics }) => Number(recordOf(statistics)?.['token_count'] ?? 0));
     return { embeddings: found.map(({ values }) => values), tokens: counts.reduce((sum, count) => sum + count, 0) };
@@ -67,7 +67,7 @@ const bge: Form = {
     instances: inputs.map((prompt) => ({ prompt, ...taskOf(members) })),
     parameters: textParameters(members),
   }),
-  found: (answer) => ({ embeddings: predictions(answer), tokens: 0 }),
+  read: (answer) => ({ embeddings: predictions(answer), tokens: 0 }),
 };
 
 const multimodal: Form = {
@@ -76,7 +76,7 @@ const multimodal: Form = {
     instances: inputs.map(instanceOf),
     parameters: { dimension: memberValue(members, 'dimensions') },
   }),
-  found: (answer) => ({
+  read: (answer) => ({
     embeddings: recordsOf(predictions(answer)).flatMap(({ textEmbedding, imageEmbedding, videoEmbeddings }) => [
       ...[textEmbedding, imageEmbedding].filter((values) => values !== undefined),
       ...recordsOf(videoEmbeddings).map(({ embedding }) => embedding),
@@ -107,7 +107,7 @@ const content: Form = {
       ...textParameters(members),
     };
   },
-  found: ({ embedding, usageMetadata }) => ({
+  read: ({ embedding, usageMetadata }) => ({
     embeddings: [recordOf(embedding)?.['values']],
     tokens: Number(recordOf(usageMetadata)?.['promptTokenCount'] ?? 0),
   }),
@@ -125,11 +125,11 @@ export function embeddingsEndpoint(model: string, pathOf: (method: string) => st
   return {
     path: () => pathOf(form.method),
     request: (members) => new Map(jsonMembers(form.request(inputsOf(members), members))),
-    answer: (value) => answerOf(form.found(recordOf(value) ?? {}), model),
+    answer: (value) => answerOf(form.read(recordOf(value) ?? {}), model),
   };
 }
 
-function answerOf({ embeddings, tokens }: Found, model: string): DialectAnswer {
+function answerOf({ embeddings, tokens }: Embeddings, model: string): DialectAnswer {
   if (embeddings.length === 0 || !embeddings.every(Array.isArray)) throw new Error('the answer has no embeddings');
   return {
     value: {

@@ -90,7 +90,7 @@ const ranking = (path: string): DialectEndpoint => ({
 });
 
 /** The settings that decide the addresses. */
-interface Place {
+interface AddressSettings {
   /** Project and location: `https://…/v1beta1/projects/p/locations/l`. */
   readonly base: string;
   /** The configured address; null: Google's. */
@@ -102,17 +102,17 @@ interface Place {
 type Target = Pick<ProviderTarget, 'apiBase' | 'api' | 'upstreamModel'>;
 
 /** Returns the target of a model that has Google's own API; undefined: the model has another API. */
-export function predictTarget(model: string, place: Place): Target | undefined {
+export function predictTarget(model: string, settings: AddressSettings): Target | undefined {
   if (/embedding|gecko|^bge/.test(model))
-    return targetOf(model, place, (pathOf) => apiWith('embeddings', embeddingsEndpoint(model, pathOf)));
+    return targetOf(model, settings, (pathOf) => apiWith('embeddings', embeddingsEndpoint(model, pathOf)));
   if (/^imagen|^imagegeneration/.test(model))
-    return targetOf(model, place, (pathOf) => apiWith('images/generations', images(pathOf('predict'))));
+    return targetOf(model, settings, (pathOf) => apiWith('images/generations', images(pathOf('predict'))));
   if (/^gemini.*-tts\b/.test(model))
-    return targetOf(model, place, (pathOf) => apiWith('audio/speech', geminiSpeech(pathOf('generateContent'))));
+    return targetOf(model, settings, (pathOf) => apiWith('audio/speech', geminiSpeech(pathOf('generateContent'))));
   if (model.startsWith('gemma/'))
-    return targetOf(model, place, (pathOf) => apiWith('chat/completions', wrappedChat(pathOf('predict'))));
+    return targetOf(model, settings, (pathOf) => apiWith('chat/completions', wrappedChat(pathOf('predict'))));
   if (!model.startsWith('semantic-ranker')) return undefined;
-  const { apiBase, project } = place;
+  const { apiBase, project } = settings;
   const path = `v1/projects/${project}/locations/global/rankingConfigs/default_ranking_config:rank`;
   return { apiBase: apiBase ?? 'https://discoveryengine.googleapis.com', api: apiWith('rerank', ranking(path)) };
 }
@@ -121,8 +121,12 @@ export function predictTarget(model: string, place: Place): Target | undefined {
  * Returns the target for methods of a model. An address without a path is that of a private endpoint
  * of Google. An address with a path names the endpoint, with or without the method.
  */
-function targetOf(model: string, place: Place, apiOf: (pathOf: (method: string) => string) => ModelApi): Target {
-  const { apiBase, base, project, location } = place;
+function targetOf(
+  model: string,
+  settings: AddressSettings,
+  apiOf: (pathOf: (method: string) => string) => ModelApi,
+): Target {
+  const { apiBase, base, project, location } = settings;
   const name = model.replace(/^(?:bge|gemma)\//, '');
   const endpoint = /^\d+$/.test(name) ? `endpoints/${name}` : `publishers/google/models/${encodeURIComponent(name)}`;
   if (apiBase === null) return { apiBase: base, api: apiOf((method) => `${endpoint}:${method}`) };

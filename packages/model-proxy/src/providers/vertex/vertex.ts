@@ -1,6 +1,7 @@
 /**
  * Vertex AI: Gemini and partner models at its endpoint with OpenAI's API, and models of customers at
- * their endpoints. Settings and variables have LiteLLM's names.
+ * their endpoints. predict.ts and claude.ts have the other models. Settings and variables have LiteLLM's
+ * names.
  * @see https://cloud.google.com/vertex-ai/generative-ai/docs/start/openai
  * @see https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/mistral
  */

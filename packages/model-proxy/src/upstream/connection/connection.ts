@@ -10,7 +10,7 @@ import { BodyStream } from '../body-stream.js';
 import type { WireRequest } from './wire-request.js';
 import { writeUpload } from './write-upload.js';
 
-/** The sender of a request. No call follows the end or an error. */
+/** Receives the progress and the answer of a request. No call follows the end or an error. */
 export interface AnswerListener {
   /** The connection begins to write the request. */
   onWriting(): void;

@@ -39,7 +39,7 @@ const timeouts: Timeouts = { connectMs: 5_000, firstByteMs: 10_000, idleMs: 5_00
 /**
  * Sends a request. Does not follow redirects, because the request may contain a secret.
  * @throws {ProxyError} the connection failed, or the answer took too long.
- * @throws {Error} the answer is too large.
+ * @throws {Error} the answer is too large, or the request was aborted.
  */
 export function sendSmall(
   { upstream, deployment, tls, signal }: SmallPeer,

@@ -43,7 +43,7 @@ interface TokenSourceOptions {
 
 /** Part of the lifetime after which the token is refreshed. */
 const REFRESH_AFTER = 0.8;
-/** Requests do not use a token during the last seconds before it expires, but at most a tenth of its lifetime. */
+/** Requests do not use a token so long before it expires, or in the last tenth of a short lifetime. */
 const MARGIN_MS = 30_000;
 /** A server may promise any lifetime. */
 const MAX_LIFETIME_MS = 24 * 3600 * 1000;

@@ -69,7 +69,10 @@ export class TokenSources {
     return result === null ? new WaitingCall({ wait, request, send }) : send(result);
   }
 
-  /** Returns the stored token, for handshakes, which cannot wait; null: the deployment needs none. */
+  /**
+   * Returns the stored token, for handshakes, which cannot wait; null: the deployment needs none. An
+   * error: there is no token yet, or the last attempt failed.
+   */
   storedToken(deployment: Deployment): string | null | ProxyError {
     const { token } = deployment;
     if (token === undefined) return null;
@@ -86,7 +89,7 @@ export class TokenSources {
   #sourceOf(deployment: Deployment, token: DeploymentToken): TokenSource {
     const key = keyOf(token);
     const source = this.#sources.get(key) ?? this.#create(deployment, token);
-    // A request that began before a reload.
+    // A request that began before a reload may need a source that the reload removed.
     this.#sources.set(key, source);
     return source;
   }
