@@ -38,7 +38,7 @@ export interface StreamResult {
 }
 
 const MARK = '"@';
-/** Microseconds with the digits of a week. */
+/** Number of digits of a time in microseconds: enough for a week. */
 const DIGITS = 12;
 const nowUs = () => Math.round(performance.now() * 1000);
 

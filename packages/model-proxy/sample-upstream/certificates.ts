@@ -102,6 +102,6 @@ async function signExpired(
   );
 }
 
-async function openssl(...words: readonly string[]): Promise<void> {
-  await run('openssl', [...words]);
+async function openssl(...args: readonly string[]): Promise<void> {
+  await run('openssl', [...args]);
 }

@@ -48,8 +48,8 @@ const env = made('env', 'openai', { apiBase: 'https://env/v1' });
 
 describe('the deployment of a provider', () => {
   it('is the first with use_in_pass_through, or else the one from the environment', () => {
-    const chosen = (...words: Parameters<typeof choosing>) =>
-      chooseForProvider('openai', undefined, '/openai/x', choosing(...words)).deployment;
+    const chosen = (...args: Parameters<typeof choosing>) =>
+      chooseForProvider('openai', undefined, '/openai/x', choosing(...args)).deployment;
     expect(chosen([oss, gpt, other, marked])).toBe(marked);
     expect(chosen([oss, gpt, other], env)).toBe(env);
     expect(chosen([oss], env)).toBe(env);
@@ -97,8 +97,8 @@ describe('the deployment of a provider', () => {
 
 describe('the deployment of a file', () => {
   const nothing: FilesChoice = { models: [], provider: null };
-  const chosen = (choice: Partial<FilesChoice>, ...words: Parameters<typeof choosing>) =>
-    chooseForFiles({ ...nothing, ...choice }, '/v1/files', choosing(...words)).deployment;
+  const chosen = (choice: Partial<FilesChoice>, ...args: Parameters<typeof choosing>) =>
+    chooseForFiles({ ...nothing, ...choice }, '/v1/files', choosing(...args)).deployment;
 
   it('is the deployment of the only provider', () => {
     expect(chosen({}, [oss])).toBe(oss);

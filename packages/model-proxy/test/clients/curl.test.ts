@@ -53,8 +53,8 @@ describe('curl', () => {
     rmSync(folder, { recursive: true });
   });
 
-  const curl = async (...words: readonly string[]): Promise<{ status: number; text: string }> => {
-    const { stdout } = await run('curl', ['-sS', '--max-time', '10', '-w', '\n%{http_code}', ...words], {
+  const curl = async (...args: readonly string[]): Promise<{ status: number; text: string }> => {
+    const { stdout } = await run('curl', ['-sS', '--max-time', '10', '-w', '\n%{http_code}', ...args], {
       env: { PATH: process.env['PATH'], HOME: folder, NO_PROXY: '*' },
       maxBuffer: 2 ** 26,
     });
@@ -122,8 +122,8 @@ describe('curl', () => {
   it('gets 415 for a compressed body', async () => {
     const file = join(folder, 'body.gz');
     writeFileSync(file, gzipSync(body()));
-    const words = ['-H', 'Content-Encoding: gzip', '--data-binary', `@${file}`];
-    const { status, text } = await curl(`${url}/v1/chat/completions`, ...JSON_TYPE, ...words);
+    const args = ['-H', 'Content-Encoding: gzip', '--data-binary', `@${file}`];
+    const { status, text } = await curl(`${url}/v1/chat/completions`, ...JSON_TYPE, ...args);
     expect(status).toBe(415);
     expect(JSON.parse(text)).toMatchObject({ error: { type: 'invalid_request_error', code: '415' } });
     expect(upstream.received).toEqual([]);

@@ -112,7 +112,7 @@ describe('proxies with a Redis', () => {
     killed.process.signal('SIGKILL');
     for (const one of await Promise.all(others.map((proxy) => exhaust(proxy, key, 4)))) admitted += one;
     expect(admitted).toBeLessThanOrEqual(400);
-    // A killed proxy loses what it had ahead: an eighth of what was left.
+    // The unused rest of a killed proxy's share is lost: an eighth of what was left.
     expect(admitted).toBeGreaterThanOrEqual(400 - 50);
   });
 

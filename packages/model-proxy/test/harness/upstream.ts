@@ -196,15 +196,15 @@ function recordOf(request: IncomingMessage, response: ServerResponse): Received 
     if (typeof chunk === 'string') record.sent.push(Buffer.from(chunk));
     else if (Buffer.isBuffer(chunk)) record.sent.push(chunk);
   };
-  response.write = ((...words: Parameters<typeof write>) => {
-    keep(words[0]);
-    return write(...words);
+  response.write = ((...args: Parameters<typeof write>) => {
+    keep(args[0]);
+    return write(...args);
   }) as typeof write; // the overloads have a single implementation
-  response.end = ((...words: Parameters<typeof end>) => {
+  response.end = ((...args: Parameters<typeof end>) => {
     // `end` may call `write`. Restores `write`, so that the chunk is recorded only once.
     response.write = write;
-    keep(words[0]);
-    return end(...words);
+    keep(args[0]);
+    return end(...args);
   }) as typeof end; // as above
   response.once('close', () => {
     record.outcome = response.writableFinished ? 'answered' : 'aborted';

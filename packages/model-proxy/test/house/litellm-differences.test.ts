@@ -1,4 +1,4 @@
-/** The page about the comparison with LiteLLM, which needs LiteLLM itself only to be made anew. */
+/** Tests the page with the differences from LiteLLM. Only a new comparison needs LiteLLM itself. */
 import { expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -22,7 +22,7 @@ it('lists the differences that the script explains', () => {
   expect(readFileSync(at('../../docs/reference/litellm-differences.md'), 'utf8')).toBe(renderDifferences());
 });
 
-it('explains no differences of status, of texts, and of requests to the upstream in general', () => {
+it('gives no general reason for another status, another text or another request to the upstream', () => {
   for (const path of ['status', 'body.choices.0.message.content', 'body.text', 'upstream.0.path', 'upstream.0.body'])
     expect(['a chat', 'a stream', 'embeddings'].map((name) => reasonOf(name, path))).toEqual([
       undefined,

@@ -83,7 +83,7 @@ describe('limits in Redis', () => {
     },
   );
 
-  it('hold for tokens and parallel requests of all proxies, and free the places of a proxy that ends', async () => {
+  it('hold for tokens and parallel requests of all proxies, and free the slots of a proxy that ends', async () => {
     const [first, second] = await proxies(2);
     if (first === undefined || second === undefined) throw new Error('no proxies');
     const key = keyOf({ tpmLimit: 100, maxParallelRequests: 2 });
@@ -149,7 +149,7 @@ describe('limits while Redis is away', () => {
     expect((await ask(other, key))?.status).toBe(429);
   });
 
-  it('free a place whose request was admitted while Redis did not answer', async () => {
+  it('free a slot whose request was admitted while Redis did not answer', async () => {
     const [limits, other] = await proxies(2);
     if (limits === undefined || other === undefined) throw new Error('no proxies');
     const key = keyOf({ maxParallelRequests: 2 });
@@ -162,11 +162,11 @@ describe('limits while Redis is away', () => {
     expect((await ask(other, key))?.status).toBe(429);
     limits.release(key, 0);
     limits.release(key, 0);
-    await until(() => isAdmitted(other, key), 'the first place');
+    await until(() => isAdmitted(other, key), 'the first slot');
     expect(await isAdmitted(other, key)).toBe(true);
   });
 
-  it('free a place whose request ended while Redis did not answer', async () => {
+  it('free a slot whose request ended while Redis did not answer', async () => {
     const [limits, other] = await proxies(2);
     if (limits === undefined || other === undefined) throw new Error('no proxies');
     const key = keyOf({ maxParallelRequests: 2 });
@@ -184,6 +184,6 @@ describe('limits while Redis is away', () => {
       const answers = await askAll([other], key, 2);
       for (let n = answers.length; n < 2; n += 1) other.release(key, 0);
       return answers.length === 0;
-    }, 'both places');
+    }, 'both slots');
   });
 });

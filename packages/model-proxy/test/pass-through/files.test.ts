@@ -60,23 +60,23 @@ describe('files and batches', () => {
     );
     const path = join(upstream.folder, 'in.jsonl');
     writeFileSync(path, '{}\n');
-    const upload = async (words: readonly string[], query = '') => {
+    const upload = async (args: readonly string[], query = '') => {
       for (const one of [upstream, other]) one.forget();
-      const form = [...words, '-F', 'purpose=batch', '-F', `file=@${path}`];
+      const form = [...args, '-F', 'purpose=batch', '-F', `file=@${path}`];
       await run('curl', ['-sS', '--fail', '--noproxy', '*', `${both.url}/v1/files${query}`, ...form]);
       const text = [upstream, other].map(({ seen }) => seen[0]?.body?.text);
       const urls = [upstream, other].map(({ seen }) => seen[0]?.url);
       return { at: urls[0] === undefined ? 'oss' : 'gpt', url: urls.join(''), text: text.join('') };
     };
     expect((await upload([])).at).toBe('gpt');
-    for (const words of [
+    for (const args of [
       ['-F', 'custom_llm_provider=hosted_vllm'],
       ['-F', 'target_model_names=oss'],
       ['-F', 'model=oss'],
       ['-H', 'custom-llm-provider: hosted_vllm'],
     ]) {
-      const { at, text } = await upload(words);
-      expect([words, at]).toEqual([words, 'oss']);
+      const { at, text } = await upload(args);
+      expect([args, at]).toEqual([args, 'oss']);
       // Parameters for the proxy must not reach the upstream.
       expect(text).not.toMatch(/custom_llm_provider|target_model_names|name="model"/);
       expect(text).toMatch(/name="purpose"[^]*name="file"; filename="in.jsonl"[^]*\{\}\n\r\n-+[\w-]+--\r\n$/);
@@ -178,7 +178,7 @@ describe('a large upload', () => {
     }
     closeSync(file);
     const peakKb = () => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${proxy.pid ?? 0}/status`, 'utf8'))?.[1]);
-    const curl = (...words: readonly string[]) => run('curl', ['-sS', '--fail', '--noproxy', '*', ...words]);
+    const curl = (...args: readonly string[]) => run('curl', ['-sS', '--fail', '--noproxy', '*', ...args]);
     const raw = ['-H', 'content-type: application/octet-stream', '-H', 'expect:'];
     await curl(`${url}/openai/v1/uploads`, ...raw, '--data-binary', 'small');
     const before = peakKb();

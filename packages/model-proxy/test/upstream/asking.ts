@@ -115,6 +115,6 @@ export function send(
 }
 
 /** Sends a request, and waits for its end. */
-export function ask(...words: Parameters<typeof send>): Promise<Asked> {
-  return send(...words).over();
+export function ask(...args: Parameters<typeof send>): Promise<Asked> {
+  return send(...args).over();
 }

@@ -89,7 +89,7 @@ describe('keys', () => {
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 describe('the spend of a key', () => {
-  it('stays removed if it is written behind the deletion of its key', async () => {
+  it('stays removed if the store writes it after the deletion of its key', async () => {
     const store = await open();
     await put(store, 'k', keyOf());
     store.addUsage(usage());
