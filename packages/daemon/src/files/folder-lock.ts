@@ -96,7 +96,7 @@ export async function lockFolder(
   }
 }
 
-/** Adds `a` or `an`. */
+/** Returns the lock that a listening socket holds. */
 
 function lockOf(server: Server): FolderLock {
   return {

@@ -3,7 +3,7 @@
 /** An entry of the store; never mutated. */
 export interface StoredEntry {
   readonly id: string;
-  /** Number of the change that wrote the entry. It grows with each change of the store. */
+  /** Number of the change that wrote the entry. Each change of the store has a higher number than the one before. */
   readonly revision: number;
   /** Parsed JSON; undefined if it is not JSON. */
   readonly value: unknown;

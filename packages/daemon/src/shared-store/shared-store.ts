@@ -28,11 +28,11 @@ export interface SharedStore {
    * @throws {StoreUnavailable} The change may have happened nevertheless.
    */
   commit(changes: readonly EntryChange[]): Promise<boolean>;
-  /** Calls the listener after each change of the copy. It must not throw. */
+  /** Calls the listener, which must not throw, after each change of the copy. */
   onChange(listener: () => void): void;
-  /** Calls the listener at each heartbeat: after each regular read of the store, about once a second. It must not throw. */
+  /** Calls the listener, which must not throw, at each heartbeat: after each regular read of the store, about once a second. */
   onHeartbeat(listener: () => void): void;
-  /** Calls the listener after each reconnection: Redis may have lost changes. It must not throw. */
+  /** Calls the listener, which must not throw, after each reconnection: Redis may have lost changes. */
   onReconnect(listener: () => void): void;
   /**
    * Returns which of these replicas are alive: they have written to the store in the last seconds.
@@ -47,7 +47,7 @@ export interface SharedStore {
    */
   run(script: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   /**
-   * Calls the listener for each message that a script publishes to a channel. It must not throw. Messages
+   * Calls the listener, which must not throw, for each message that a script publishes to a channel. Messages
    * get lost while there is no connection.
    * @param channel as in the KEYS of a script. @throws {StoreUnavailable}
    */
@@ -70,8 +70,9 @@ const head = z
 
 /**
  * Connects to the store.
- * @param url the URL of Redis. Its path is the database. Replicas of another service need another database.
- * @throws {StoreUnavailable} if it does not answer.
+ * @param url the URL of Redis. Its path is the database. Another installation of the same daemon needs another database.
+ * @param service the name of the daemon, with which the names of the keys begin.
+ * @throws {StoreUnavailable} if Redis does not answer.
  */
 export async function openSharedStore(url: string, service: string, log: StoreLog): Promise<SharedStore> {
   const link = await connectRedis(url);

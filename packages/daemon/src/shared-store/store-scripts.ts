@@ -4,7 +4,7 @@
  * - `entries`: a hash of the values, as JSON.
  * - `changed`: a sorted set of the entries by the revision that changed them, also of deleted ones.
  * - `revision`: the number of changes so far.
- * - `epoch`: a random name, created with the first change. If it differs, Redis has lost its data.
+ * - `epoch`: a random name, created by the first read. If the name differs, Redis has lost its data.
  * - `floor`: the newest revision whose deletions are no longer in `changed`.
  */
 
@@ -15,7 +15,7 @@ export const keyNames = ['entries', 'changed', 'revision', 'epoch', 'floor'] as 
  * Returns what changed after a revision.
  * ARGV: the revision, its epoch, a name for a new epoch. A revision that Redis has not reached
  * means that Redis returned to an older state: a lagging copy took over, or a backup was restored.
- * Answer: epoch, revision, time in ms, whether it is everything, then key, revision and value of
+ * Answer: epoch, revision, time in ms, whether the answer has all entries (1) or only the changes (0), then key, revision and value of
  * each entry. The value of a deleted entry is null.
  */
 export const readScript = `

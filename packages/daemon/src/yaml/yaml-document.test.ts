@@ -87,7 +87,7 @@ describe('text that is not a configuration', () => {
     ['a: &a\n  b: *a\n', ['2: this is not valid YAML: there is no anchor &a before *a']],
     ['a: !vault x\n', ['1: this is not valid YAML: unknown scalar tag !<!vault>']],
     ['a: !!python/dict {b: 1}\n', ['1: the tag !!python/dict is not known']],
-    ['a: {b: 1}\n? [x]\n: 1\n', ['2: a key must be a word, not a list or a mapping']],
+    ['a: {b: 1}\n? [x]\n: 1\n', ['2: a key must be a single value, not a list or a mapping']],
     ['a:\n  <<: text\n', ['2: << needs a mapping, or a list of them']],
     [
       'a: 1\nb: {c: 1,\n  c: 2}\na: 3\n',

@@ -206,7 +206,7 @@ class Reader {
       const value = this.#value();
       size = checkedSum(size, value.size);
       if (key.kind !== 'scalar') {
-        this.faults.push({ line: key.line, message: 'a key must be a word, not a list or a mapping' });
+        this.faults.push({ line: key.line, message: 'a key must be a single value, not a list or a mapping' });
       } else if (this.#isMerge(keyEvent)) {
         merged.push(value.node);
       } else {
