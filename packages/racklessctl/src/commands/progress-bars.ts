@@ -49,7 +49,7 @@ function average(all: readonly TaskProgress[]): TaskProgress {
 /** Renders `[#####---------------]  25 % Running`. */
 function renderProgress({ percent, state }: TaskProgress): string {
   if (percent === undefined) return state;
-  const share = Math.min(100, Math.max(0, percent));
-  const filled = Math.round((share / 100) * BAR_COLUMNS);
-  return `[${'#'.repeat(filled)}${'-'.repeat(BAR_COLUMNS - filled)}] ${String(Math.round(share)).padStart(3)} % ${state}`;
+  const bounded = Math.min(100, Math.max(0, percent));
+  const filled = Math.round((bounded / 100) * BAR_COLUMNS);
+  return `[${'#'.repeat(filled)}${'-'.repeat(BAR_COLUMNS - filled)}] ${String(Math.round(bounded)).padStart(3)} % ${state}`;
 }

@@ -37,7 +37,7 @@ export const remoteOptions: readonly OptionDefinition[] = [
   { name: 'json', summary: 'print JSON' },
 ];
 
-/** The option of every command that has a context file. */
+/** The option of every command. */
 export const configOption: OptionDefinition = {
   name: 'config',
   value: 'file',

@@ -9,7 +9,7 @@ import type { PasswordSource } from './connection.js';
 
 /** A password manager may ask the user. */
 const COMMAND_MS = 120_000;
-/** Characters of the output of a command. Its first line is the password. */
+/** Maximum number of characters of a command's output. The first line of the output is the password. */
 const MAX_OUTPUT = 1024 * 1024;
 
 /** A terminal that can ask. */

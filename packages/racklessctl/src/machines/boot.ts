@@ -22,7 +22,7 @@ export const bootTargets: Readonly<Record<string, string>> = {
 /** Redfish's boot modes by our names. */
 export const bootModes = { uefi: 'UEFI', legacy: 'Legacy' } as const;
 
-/** The boot settings of a machine, in Redfish's words. */
+/** The boot settings of a machine, with Redfish's values. */
 interface BootState {
   readonly target: string | undefined;
   /** `Once`, `Continuous` or `Disabled`. */

@@ -62,7 +62,7 @@ function explanation({ resource, service }: Machine, offers: readonly string[], 
     others.length > 0
       ? ` It offers ${others.join('; ')}`
       : ' For bmc-daemon, set EMULATOR_CONSOLE_SSH_PORT, and give the machine a serial port';
-  return `the service offers no serial console over SSH for it.${hint}`;
+  return `the service offers no serial console over SSH for this machine.${hint}`;
 }
 
 /**

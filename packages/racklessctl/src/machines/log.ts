@@ -63,11 +63,11 @@ function logOf(resource: Resource, owner: string): Log[] {
 /** Logs of events have these names at most services. */
 const EVENT_LOG = /^(event ?log|sel|log1?|iml|events?)$/i;
 
-/** Returns the log with an id, or the log of events. @throws {CommandFailure} */
+/** Returns the log with an id. Without an id, returns the log of events, or the first log if no name fits. @throws {CommandFailure} */
 export async function findLog(machine: Machine, id: string | undefined): Promise<Log> {
   const logs = await readLogs(machine);
   const [first] = logs;
-  if (first === undefined) throw new CommandFailure(exitCode.failed, 'the service offers no logs for it');
+  if (first === undefined) throw new CommandFailure(exitCode.failed, 'the service offers no logs for this machine');
   const found =
     id === undefined
       ? (logs.find((log) => EVENT_LOG.test(log.id)) ?? first)

@@ -36,7 +36,7 @@ export async function readDrives(machine: Machine): Promise<readonly MediaDrive[
     const members = collection === undefined ? [] : await readMembers(service, collection);
     if (members.length > 0) return members.flatMap(driveOf);
   }
-  throw new CommandFailure(exitCode.failed, 'the service offers no virtual media for it');
+  throw new CommandFailure(exitCode.failed, 'the service offers no virtual media for this machine');
 }
 
 function driveOf(resource: Resource): MediaDrive[] {

@@ -11,7 +11,7 @@ interface TerminalStreams {
 /** Prints results and messages. Escapes all text, because parts of it come from services. */
 export class Terminal {
   readonly streams: TerminalStreams;
-  /** The line that {@link showStatus} has written and that the next line replaces. */
+  /** Whether {@link showStatus} has written a line that the next line replaces. */
   #hasStatus = false;
 
   constructor(streams: TerminalStreams) {
@@ -54,7 +54,7 @@ export class Terminal {
     this.streams.stderr.write(`${plainText(text)}\n`);
   }
 
-  /** Whether {@link showStatus} shows something. */
+  /** Whether {@link showStatus} has an effect: standard error is a terminal. */
   get showsStatus(): boolean {
     return this.streams.stderr.isTTY;
   }

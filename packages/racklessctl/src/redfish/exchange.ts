@@ -193,7 +193,7 @@ export class Exchange {
   }
 }
 
-/** Returns whether the service has closed an idle connection while a request used it. */
+/** The service has closed an idle connection on which a request was sent. */
 class StaleConnection extends Error {
   override readonly name = 'StaleConnection';
 }

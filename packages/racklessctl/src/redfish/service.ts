@@ -83,7 +83,7 @@ export class Service {
     return this.#options.endpoint.origin;
   }
 
-  /** Ends when the command is interrupted. */
+  /** Aborts when the command is interrupted. */
   get signal(): AbortSignal {
     return this.#options.signal;
   }
@@ -163,7 +163,7 @@ export class Service {
 
   /**
    * Reads a resource; undefined if the service does not have it (404) or does not show it (403,
-   * 501).
+   * 405, 501).
    */
   async find(path: string): Promise<Resource | undefined> {
     const answer = await this.receive(path);
@@ -209,7 +209,7 @@ export class Service {
 
   /**
    * Logs in again. A command may run for longer than its session, and a service that restarts
-   * forgets it. Several requests that fail at the same time share one login.
+   * forgets the session. Several requests that fail at the same time share one login.
    * @throws {CommandFailure}
    */
   async renewSession(): Promise<void> {

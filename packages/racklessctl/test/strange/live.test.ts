@@ -229,7 +229,7 @@ describe('console', () => {
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr:
-        'racklessctl: the service offers no serial console over SSH for it. It offers serial over LAN: ' +
+        'racklessctl: the service offers no serial console over SSH for this machine. It offers serial over LAN: ' +
         `ipmitool -I lanplus -H 127.0.0.1 -U USER -a sol activate; a graphical console in a browser: ${service.url}\n`,
     });
   });
