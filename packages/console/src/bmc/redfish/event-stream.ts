@@ -13,7 +13,7 @@ export interface RedfishEvent {
   readonly OriginOfCondition?: { readonly '@odata.id': string };
 }
 
-/** The state of the stream. */
+/** Whether the stream of events is open. */
 export const isLive = signal(false);
 
 type Listener = (events: readonly RedfishEvent[]) => void;

@@ -62,7 +62,7 @@ export const keysTexts = {
     limits: 'Limits',
     rpm: 'Requests per minute',
     tpm: 'Tokens per minute',
-    parallel: 'Requests at once',
+    parallel: 'Parallel requests',
     budget: 'Budget in US dollars',
     period: 'Budget starts again',
     periods: { '': 'Never', '1h': 'Each hour', '1d': 'Each day', '7d': 'Each week', '1mo': 'Each month' },

@@ -17,13 +17,14 @@ const usual: Readonly<Record<string, readonly string[]>> = {
   On: ['GracefulShutdown', 'GracefulRestart'],
   Paused: ['Resume', 'ForceOff'],
 };
-/** The actions for a machine that is on, and for one that is off. */
+/** The actions for a machine that is on. */
 const needsPower = new Set([
   ...['GracefulShutdown', 'GracefulRestart', 'ForceRestart', 'PowerCycle', 'FullPowerCycle'],
   ...['Pause', 'Resume', 'Suspend', 'Nmi', 'ForceOff'],
 ]);
 /** The actions that do not let the guest shut down. */
 const dangerous = new Set(['ForceRestart', 'PowerCycle', 'FullPowerCycle', 'ForceOff', 'Nmi']);
+/** The actions for a machine that is off. */
 const needsOff = new Set(['On', 'ForceOn']);
 
 const isOffered = (type: string, state: Machine['PowerState'] | undefined): boolean => {

@@ -79,7 +79,10 @@ function isWorking({ state, health_check: check }: Deployment): boolean {
   return (state === 'healthy' || state === 'unknown') && check?.is_healthy !== false;
 }
 
-/** Attempts that failed and were retried elsewhere are not requests of their deployment. */
+/**
+ * Returns the share of failures, 0 to 1. There may be more failures than requests, because an attempt that failed and
+ * was retried elsewhere is not a request of its deployment.
+ */
 function shareOf(failed: number, requests: number): number {
   return failed === 0 ? 0 : failed / Math.max(requests, failed);
 }

@@ -35,7 +35,7 @@ export const accountsTexts = {
   rolesTable: 'Privileges of the roles',
   privileges: {
     Login: 'Read everything',
-    ConfigureSelf: 'Change the own password',
+    ConfigureSelf: 'Change their own password',
     ConfigureComponents: 'Control machines',
     ConfigureManager: 'Configure the service',
     ConfigureUsers: 'Manage accounts',

@@ -20,7 +20,7 @@ export const subscriptionsTexts = {
   formats: { Event: 'Events', MetricReport: 'Metric reports' } as Readonly<Record<string, string>>,
   policy: 'If a delivery fails',
   policies: {
-    RetryForever: 'Try again for ever',
+    RetryForever: 'Try again forever',
     TerminateAfterRetries: 'Delete the subscription after the last attempt',
     SuspendRetries: 'Suspend the subscription after the last attempt',
   } as Readonly<Record<string, string>>,
