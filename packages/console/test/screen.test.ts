@@ -3,21 +3,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { TestHost, type Guest, type GuestOptions } from '../../bmc-daemon/test/libvirt-driver/host.js';
-import {
-  CURSOR,
-  difference,
-  litShare,
-  screenshot,
-  screenText,
-  typingDisk,
-  type Picture,
-} from '../../bmc-daemon/test/screens/pictures.js';
+import { screenText, typingDisk } from '../../bmc-daemon/test/screens/pictures.js';
 import { logIn, startBmc, type Bmc, type User } from './harness/bmc.js';
 import { accessibilityFaults, browserFixture, takePictures, type OpenedPage } from './harness/browser.js';
+import { screenCanvas as canvas, untilSame as untilPictureSame } from './harness/screen.js';
 
 const VNC = `<graphics type='vnc' autoport='yes' passwd='hush'/><video><model type='vga'/></video>`;
-/** The difference of a color after a lossy compression. */
-const LOSSY = 80;
 
 const { open } = browserFixture();
 let host: TestHost;
@@ -44,34 +35,7 @@ async function openTab({ uuid }: Guest, user: User): Promise<OpenedPage> {
   return opened;
 }
 
-const canvas = (page: Page) => page.locator('.screen-picture canvas');
-
-/** Returns the picture in the page, in QEMU's format. */
-async function shown(page: Page): Promise<Picture> {
-  const { width, height, colors } = await canvas(page).evaluate((element) => {
-    const { width, height } = element as HTMLCanvasElement; // the locator's element
-    const { data } = (element as HTMLCanvasElement).getContext('2d')?.getImageData(0, 0, width, height) ?? {};
-    // Playwright needs seconds for an array of a million numbers.
-    let text = '';
-    for (const byte of data ?? []) text += String.fromCharCode(byte);
-    return { width, height, colors: btoa(text) };
-  });
-  const pixels = Buffer.from(colors, 'base64');
-  for (let at = 0; at < pixels.length; at += 4) {
-    pixels.set([pixels[at + 2] ?? 0, pixels[at + 1] ?? 0, pixels[at] ?? 0, 0], at);
-  }
-  return { width, height, pixels };
-}
-
-/** Waits until the page shows the text of the guest, as QEMU's own screenshot does. */
-async function untilSame(page: Page, guest: Guest): Promise<void> {
-  await canvas(page).waitFor();
-  for (;;) {
-    const picture = await shown(page);
-    if (litShare(picture) < CURSOR) continue;
-    if (difference(picture, await screenshot(host, guest), LOSSY) < CURSOR) return;
-  }
-}
+const untilSame = (page: Page, guest: Guest): Promise<void> => untilPictureSame(page, host, guest);
 
 /** Waits until the guest's screen has a text. */
 async function untilText(guest: Guest, wanted: string): Promise<string> {
