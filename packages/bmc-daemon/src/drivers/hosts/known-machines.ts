@@ -84,8 +84,10 @@ export class KnownMachines {
       this.remove(uuid);
       return;
     }
+    // A machine that arrives from another host is known before its definition is, and has no state yet.
+    const isNew = kind === 'defined' && !this.#refs.has(uuid);
     this.add({ uuid, name });
-    const state = stateAfter[kind];
+    const state = isNew ? 'shutoff' : stateAfter[kind];
     if (state !== undefined) this.#states.set(uuid, state);
   }
 

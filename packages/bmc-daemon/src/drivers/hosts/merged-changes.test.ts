@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { MachineChange, MachineChangeKind } from '../machine-change.js';
+import type { HostMember } from './host-member.js';
+import { KnownMachines } from './known-machines.js';
+import { MachineIndex } from './machine-index.js';
+import { MergedChanges } from './merged-changes.js';
+
+beforeEach(() => {
+  jest.useFakeTimers();
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+/** Three hosts whose lists are empty. @returns what clients see, and a function that reports a change of a host. */
+function startHosts() {
+  const members = ['a', 'b', 'c'].map((name) => ({
+    name,
+    known: new KnownMachines(name, []),
+    watch: { loss: null as object | null },
+  }));
+  const hosts = members as unknown as readonly HostMember[]; // the parts that the index uses
+  const index = new MachineIndex({ members: () => hosts, onMoved: (change) => merged.publish(change) });
+  const merged = new MergedChanges({ index, look: () => undefined, isListIncomplete: () => false });
+  const seen: MachineChange[] = [];
+  merged.onChange((change) => seen.push(change));
+  const send = (host: number, kind: MachineChangeKind, uuid: string): void => {
+    const member = hosts[host];
+    if (member !== undefined) merged.handle(member, { kind, uuid, name: uuid });
+  };
+  const toggleLoss = (host: number): void => {
+    const watch = members[host]?.watch;
+    if (watch !== undefined) watch.loss = watch.loss === null ? { reason: 'no answer', since: new Date() } : null;
+  };
+  const isLost = (host: number): boolean => members[host]?.watch.loss !== null;
+  const kinds = (uuid: string): readonly string[] =>
+    seen.filter((change) => change.uuid === uuid).map(({ kind }) => kind);
+  return { index, send, toggleLoss, isLost, kinds };
+}
+
+describe('the changes of several hosts', () => {
+  it('have the start of a new copy that the service has not read yet', () => {
+    const { send, kinds } = startHosts();
+    send(0, 'defined', 'm');
+    send(1, 'defined', 'm');
+    send(1, 'started', 'm');
+    expect(kinds('m')).toEqual(['defined', 'moved', 'started']);
+  });
+
+  it('agree with the machines that exist and run, whatever happens to copies and hosts', () => {
+    const first = Number(process.env['RACKLESS_SEED'] ?? Math.floor(Math.random() * 1e9));
+    for (let run = 0; run < 200; run += 1) expect(disagreements(first + run)).toEqual([]);
+  });
+});
+
+/** Makes random changes. @returns where the events or the list differ from the hosts, with the seed. */
+function disagreements(seed: number): readonly string[] {
+  let random = seed;
+  const below = (limit: number): number => {
+    random = (Math.imul(random, 1_103_515_245) + 12_345) & 0x7fff_ffff;
+    return (random >> 8) % limit;
+  };
+  const { index, send, toggleLoss, isLost, kinds } = startHosts();
+  const hosts = [0, 1, 2].map(() => new Map<string, boolean>());
+  const found: string[] = [];
+  for (let step = 0; step < 30; step += 1) {
+    const [host, uuid, action] = [below(3), `m${below(2)}`, below(6)];
+    const machines = hosts[host] ?? new Map<string, boolean>();
+    const isOn = machines.get(uuid);
+    if (action === 0) toggleLoss(host);
+    if (action === 1) jest.advanceTimersByTime(20_000);
+    if (action < 2 || isLost(host)) continue;
+    const kind = nextChange(isOn, action);
+    if (kind === 'undefined') machines.delete(uuid);
+    else machines.set(uuid, kind === 'started');
+    send(host, kind, uuid);
+    const expected = [...new Set(hosts.flatMap((each) => [...each.keys()]))].sort();
+    const listed = index.list().map((ref) => ref.uuid);
+    if (listed.toSorted().join() !== expected.join()) found.push(`seed ${seed}, step ${step}: lists ${listed.join()}`);
+  }
+  jest.advanceTimersByTime(20_000);
+  for (const uuid of ['m0', 'm1']) {
+    const exists = hosts.some((machines) => machines.has(uuid));
+    const seen = kinds(uuid);
+    const wasDefined = seen.findLast((kind) => kind === 'defined' || kind === 'undefined') === 'defined';
+    if (exists !== wasDefined) found.push(`seed ${seed}: ${uuid} exists: ${exists}; ${seen.join()}`);
+    const owner = ['a', 'b', 'c'].indexOf(index.owner(uuid)?.name ?? '');
+    const isOn = hosts[owner]?.get(uuid) ?? false;
+    const last = seen.findLast((kind) => ['started', 'stopped', 'undefined'].includes(kind));
+    if (isOn !== (last === 'started')) found.push(`seed ${seed}: ${uuid} runs: ${isOn}; ${seen.join()}`);
+  }
+  return found;
+}
+
+/** Returns a change that a machine can have. @param isOn undefined: there is no such machine. */
+function nextChange(isOn: boolean | undefined, action: number): MachineChangeKind {
+  if (isOn === undefined) return 'defined';
+  if (isOn) return 'stopped';
+  return action % 2 === 0 ? 'started' : 'undefined';
+}
