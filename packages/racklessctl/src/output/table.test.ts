@@ -24,6 +24,11 @@ describe('a table', () => {
     expect(lines[1]).toBe(`${'a'.repeat(35)}…  4     ${'b'.repeat(35)}…`);
   });
 
+  it('may have as many rows as a service has machines', () => {
+    const rows = Array.from({ length: 200_000 }, (_, index) => [`m${index}`, 1, null]);
+    expect(renderTable(rows, columns).split('\n')).toHaveLength(200_001);
+  });
+
   it('stays readable in a terminal that is too narrow', () => {
     expect(renderTable([['a'.repeat(60), 4, 'model']], columns, 5)).toContain('aaaaaaa…  4     model');
   });

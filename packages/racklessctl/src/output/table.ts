@@ -20,8 +20,9 @@ const MIN_COLUMNS = 8;
 export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], maxColumns?: number): string {
   const cells = rows.map((row, index) => columns.map(({ value }) => shown(value(row, index))));
   const titles = columns.map(({ title }) => title);
+  // Math.max cannot take the texts of 100,000 machines as its arguments.
   const widths = titles.map((title, index) =>
-    Math.max(widthOf(title), ...cells.map((line) => widthOf(line[index] ?? ''))),
+    cells.reduce((widest, line) => Math.max(widest, widthOf(line[index] ?? '')), widthOf(title)),
   );
   const fitted = maxColumns === undefined ? widths : fit(widths, columns, maxColumns);
   return [titles, ...cells].map((line) => renderLine(line, fitted)).join('\n');

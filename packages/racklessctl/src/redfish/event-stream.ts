@@ -1,6 +1,7 @@
 /** Reads a service's stream of Server-Sent Events (DSP0266, "Server-sent events"). */
 import { createParser } from 'eventsource-parser';
 import { CommandFailure, exitCode } from '../failure.js';
+import { errorCode } from '@rackless/daemon/error-code.js';
 import { parseJson } from '@rackless/daemon/text/json.js';
 import type { OpenAnswer } from './exchange.js';
 import { asResource, type Resource } from './resource.js';
@@ -53,7 +54,7 @@ export async function* readEvents(
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (error instanceof CommandFailure && error.code === exitCode.denied) throw error;
-      onInterruption(error instanceof Error ? error.message : String(error));
+      onInterruption(reasonOf(error));
     } finally {
       stream.stream.destroy();
     }
@@ -89,7 +90,7 @@ async function openStream(
     await service.renewSession();
     // A service that rejects the new session, too, would cause logins without an end.
     position.mayRenew = false;
-    throw new Error('the session has ended');
+    return openStream(service, path, position, signal);
   }
   if (answer.status === 401 || answer.status === 403)
     throw new CommandFailure(
@@ -120,4 +121,11 @@ async function* parse({ stream }: OpenAnswer, position: Position): AsyncGenerato
     yield* events.splice(0);
     if (failure !== undefined) throw new Error('an event is too large', { cause: failure });
   }
+}
+
+/** Returns why a stream ended, for people. */
+function reasonOf(error: unknown): string {
+  // Node reports only `aborted` if the connection breaks within an answer.
+  if (errorCode(error) === 'ECONNRESET') return 'the connection to the service broke';
+  return error instanceof Error ? error.message : String(error);
 }

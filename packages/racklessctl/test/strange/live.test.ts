@@ -71,6 +71,38 @@ describe('watch', () => {
     expect(service.lines.at(-1)).toBe('DELETE /sessions/2');
   });
 
+  it('is connected again at once after a new login', async () => {
+    let streams = 0;
+    const service = await serve({
+      ...withEvents((_, response) => {
+        streams += 1;
+        if (streams === 2) {
+          response.writeHead(401).end();
+          return;
+        }
+        const retry = streams === 1 ? 'retry: 100\n' : '';
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(`${retry}${eventOf(`e${streams}`, `event ${streams}`)}`, () => {
+          if (streams === 1) response.destroy();
+        });
+      }),
+      ...oneMachine(
+        {},
+        {
+          EventService: { '@odata.id': '/redfish/v1/EventService' },
+          Links: { Sessions: { '@odata.id': '/sessions' } },
+        },
+      ),
+      'POST /sessions': (_, response) => sendJson(response, 201, {}, { 'x-auth-token': 't', location: '/sessions/1' }),
+    });
+    const account = { RACKLESSCTL_USER: 'root', RACKLESSCTL_PASSWORD: 'calvin' };
+    const { code, stderr } = await run(['watch', '-n', '2', '--url', service.url], account);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: 'racklessctl: the connection to the service broke; connecting again\n',
+    });
+  });
+
   it('logs in again also if the service does not answer the first attempt', async () => {
     const tokens: unknown[] = [];
     const service = await serve({
