@@ -4,7 +4,7 @@
  * @see https://docs.litellm.ai/docs/proxy/logging_spec
  */
 import { performance } from 'node:perf_hooks';
-import type { RequestRecord } from '../metrics.js';
+import type { RequestRecord } from '../series.js';
 import { clientAddress } from '../auth/gate.js';
 import { shownApiBase } from './answer/answer-headers.js';
 import { countedUsage } from './counted-usage.js';
