@@ -100,7 +100,6 @@ const layers = {
     [
       'chunk-limit.ts',
       'deployment-metrics.ts',
-      'deployment-totals.ts',
       'errors/',
       'histogram.ts',
       'in-flight.ts',

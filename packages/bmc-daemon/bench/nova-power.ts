@@ -23,6 +23,7 @@ import { startRelay, type Relay } from '../test/nova/relay.js';
 import { listServers } from '../test/support/listed-servers.js';
 import { PASSWORD, startCloudServer } from '../test/support/cloud-server.js';
 import { inFolder, readFlags } from './harness/benchmark.js';
+import { endpointOfNova } from './harness/nova-endpoint.js';
 import { cpuMs, fetchOnce, median, startMeasured, type MeasuredDaemon } from './measured-daemon.js';
 import { memoryOf } from './process-use.js';
 
@@ -253,23 +254,6 @@ async function measure(folder: string, { file, cloud }: Target): Promise<boolean
     await daemon.stop();
     await relay.down();
   }
-}
-
-/** Returns the URL of Nova in the catalog. */
-async function endpointOfNova({ identityUrl, credentials }: CloudSettings): Promise<string> {
-  const answer = await fetch(`${identityUrl}/auth/tokens`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ auth: credentials.auth }),
-  });
-  const { token } = (await answer.json()) as {
-    readonly token: {
-      readonly catalog: readonly { readonly type: string; readonly endpoints: readonly { readonly url: string }[] }[];
-    };
-  }; // Keystone's answer
-  const url = token.catalog.find(({ type }) => type === 'compute')?.endpoints[0]?.url;
-  if (url === undefined) throw new Error('the catalog has no Nova');
-  return url.replace(/\/+$/, '');
 }
 
 /** Serves as Nova, in its own process. */

@@ -162,9 +162,8 @@ export function createApp(options: AppOptions): App {
     expectContinue: (request, response) => answer(request, response, true),
     upgrade: createUpgrade(begin, passThrough),
     clientError: (error, socket) => answerUnreadable(error, socket, log),
-    loadModules: async () => {
-      await Promise.all([pages.load(), metrics.loadModules(), passThrough?.loadModules()]);
-    },
+    loadModules: async () =>
+      void (await Promise.all([pages.load(), metrics.loadModules(), passThrough?.loadModules()])),
     startHealthChecks: () => healthChecks.start(proxy),
     replaceSettings: (settings) => {
       proxy = apply(settings);

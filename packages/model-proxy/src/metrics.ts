@@ -5,11 +5,10 @@
  * @see https://docs.litellm.ai/docs/proxy/prometheus
  */
 import type { Counter, Gauge, Registry } from 'prom-client';
-import { totalsOf, type DeploymentTotals } from './deployment-totals.js';
 import { createDeploymentMetrics, deploymentLabelsOf, type DeploymentHealthRecord } from './deployment-metrics.js';
 import { mergeDeployments, mergeProcesses, type MetricsSnapshot, type ProcessMetrics } from './metrics-snapshot.js';
 import { distributionLines } from './histogram.js';
-import { mergeSeries, Series, type RequestRecord } from './series.js';
+import { mergeSeries, Series, totalsOf, type DeploymentTotals, type RequestRecord } from './series.js';
 
 /** State of the process that only a scrape reads. */
 interface ScrapedState {

@@ -80,22 +80,11 @@ export async function startProxy({ config, load, log, watchIntervalMs, group }: 
   const upstream = createUpstream({ deployments: settings.deployments, environment, log });
   const running = { config };
   const passThrough = createPassThrough({ upstream });
-  const { detailedDebug } = listen;
   const telemetry = await loadTelemetry(listen, log);
   const reports = await loadWebhooks(listen, log);
   const siblings = group?.siblings ?? null;
-  const app = createApp({
-    settings,
-    upstream,
-    log,
-    version,
-    detailedDebug,
-    passThrough,
-    store,
-    telemetry,
-    reports,
-    siblings,
-  });
+  const parts = { upstream, log, version, passThrough, store, telemetry, reports, siblings };
+  const app = createApp({ settings, detailedDebug: listen.detailedDebug, ...parts });
   let listener: Listener;
   try {
     listener = await open(listen, app, log);

@@ -27,6 +27,7 @@ describe('flags and environment', () => {
     expect(listen({ host: 'localhost', port: '0', drain_delay: '0.5', drain_timeout: '0' }, environment)).toEqual({
       host: 'localhost',
       port: 0,
+      numWorkers: 1,
       webhooks: [],
       telemetry: null,
       tls: null,

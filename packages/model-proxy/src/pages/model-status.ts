@@ -1,5 +1,5 @@
 /** `/model/status`: state, requests, failures and latencies of each deployment, since the start of the process or of its group of workers. */
-import type { DeploymentTotals, Times } from '../deployment-totals.js';
+import type { DeploymentTotals, Times } from '../series.js';
 import type { Exchange, ProxyState } from '../exchange/exchange.js';
 import type { Metrics } from '../metrics.js';
 import type { Deployment } from '../providers/deployment.js';

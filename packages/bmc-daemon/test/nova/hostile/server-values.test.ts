@@ -9,7 +9,8 @@ const systemOf = (index: number): string => `/redfish/v1/Systems/${idOf(index)}`
 const flavor = { vcpus: 1, ram: 64, disk: 1, ephemeral: 0, swap: 0, original_name: 'm1' };
 /** The largest number in Nova's database. */
 const LARGEST = 2 ** 31 - 1;
-const membersOf = ({ body }: ServedAnswer): number => (body?.['Members'] as Body[]).length; // The collection has this list.
+/** The number of members of a collection. */
+const membersOf = ({ body }: ServedAnswer): number => ((body?.['Members'] ?? []) as Body[]).length; // It has this list.
 
 it('shows a server with the largest flavor that Nova can store', async () => {
   at.servers.put(1, {

@@ -5,7 +5,7 @@ import type { Drive } from './machine-facts.js';
 import { completeTask, type Progress } from './tasks.js';
 
 /** An insert that runs or has failed. */
-export interface Insert {
+interface Insert {
   readonly url: string;
   /** Null until the service has answered. */
   readonly progress: Progress | null;

@@ -17,7 +17,7 @@ const DEFAULT_RATE = 24_000;
  * Returns a WAV file. @param samples one channel of 16 bits, little-endian.
  * @see http://soundfile.sapp.org/doc/WaveFormat/
  */
-export function wavFile(samples: Buffer, rate: number): Buffer {
+function wavFile(samples: Buffer, rate: number): Buffer {
   const head = Buffer.alloc(HEAD_BYTES);
   head.write('RIFF', 0, 'latin1');
   head.writeUInt32LE(HEAD_BYTES - 8 + samples.length, 4);

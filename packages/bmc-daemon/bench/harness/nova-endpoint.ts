@@ -1,0 +1,19 @@
+/** Finds Nova, for a benchmark that puts a relay before it. */
+import type { CloudSettings } from '../../src/drivers/nova/cloud/cloud-settings.js';
+
+/** Returns the URL of Nova in the catalog. */
+export async function endpointOfNova({ identityUrl, credentials }: CloudSettings): Promise<string> {
+  const answer = await fetch(`${identityUrl}/auth/tokens`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ auth: credentials.auth }),
+  });
+  const { token } = (await answer.json()) as {
+    readonly token: {
+      readonly catalog: readonly { readonly type: string; readonly endpoints: readonly { readonly url: string }[] }[];
+    };
+  }; // Keystone's answer
+  const url = token.catalog.find(({ type }) => type === 'compute')?.endpoints[0]?.url;
+  if (url === undefined) throw new Error('the catalog has no Nova');
+  return url.replace(/\/+$/, '');
+}
