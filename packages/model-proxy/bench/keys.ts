@@ -14,7 +14,7 @@ import { CLIENT_KEY, MASTER_KEY, startModelProxy, type Target } from './targets.
 /** Few, so that requests seldom share a call of Redis. */
 const CONNECTIONS = 4;
 /** Limits that no load reaches. */
-const LIMITS = { rpm_limit: 1e9, tpm_limit: 1e9, max_parallel_requests: 1e6 };
+const LIMITS = { rpm_limit: 1e9, tpm_limit: 1e9, max_parallel_requests: 1e6, max_budget: 1e9 };
 
 export async function benchKeys(bench: Bench): Promise<readonly Figure[]> {
   const { folder, print } = bench;
@@ -44,8 +44,8 @@ export async function benchKeys(bench: Bench): Promise<readonly Figure[]> {
   }
 }
 
-/** Makes {@link CLIENT_KEY} a virtual key. */
-async function createKey(url: string): Promise<void> {
+/** Makes {@link CLIENT_KEY} a virtual key with all limits. */
+export async function createKey(url: string): Promise<void> {
   const answer = await fetch(`${url}/key/generate`, {
     method: 'POST',
     headers: { authorization: `Bearer ${MASTER_KEY}`, 'content-type': 'application/json' },

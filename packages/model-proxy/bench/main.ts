@@ -13,6 +13,7 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { benchBodies } from './large-bodies.js';
+import { benchEverything } from './everything.js';
 import { benchFailover } from './faults/failover.js';
 import { benchGateways } from './gateways.js';
 import { benchKeys } from './keys.js';
@@ -34,6 +35,7 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<readonly Figure[]
   tls: benchTls,
   keys: benchKeys,
   workers: benchWorkers,
+  everything: benchEverything,
   failover: benchFailover,
   isolation: benchIsolation,
   memory: benchMemory,

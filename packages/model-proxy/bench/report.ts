@@ -27,6 +27,12 @@ export function medianRatio(values: readonly number[], others: readonly number[]
   return median(values.map((value, round) => value / (others[round] ?? NaN)));
 }
 
+/** Returns the quartiles of the ratios within each round, which show how much a busy host disturbs them. */
+export function quartilesOfRatios(values: readonly number[], others: readonly number[]): string {
+  const ratios = values.map((value, round) => value / (others[round] ?? NaN)).toSorted((a, b) => a - b);
+  return [0.25, 0.75].map((share) => short(ratios[Math.floor(ratios.length * share)] ?? NaN)).join(' to ');
+}
+
 /** Formats three significant digits. */
 export function short(value: number): string {
   if (!Number.isFinite(value)) return '–';

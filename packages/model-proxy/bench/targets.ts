@@ -84,6 +84,8 @@ export interface ModelProxyOptions {
   readonly log?: string;
   /** The store of virtual keys. {@link CLIENT_KEY} is then a virtual key that must be created. Default: none. */
   readonly store?: string;
+  /** Path of the command. Default: this build. */
+  readonly command?: string;
   /** Standard error, which {@link ModelProxyOptions.nodeFlags} may use. Default: the terminal. */
   readonly stderr?: 'pipe' | 'inherit';
 }
@@ -109,11 +111,16 @@ export async function startModelProxy(
 export async function startModelProxyWith(
   configuration: string,
   folder: string,
-  { nodeFlags = [], log = join(folder, 'model-proxy.log'), stderr = 'inherit' }: ModelProxyOptions = {},
+  {
+    nodeFlags = [],
+    log = join(folder, 'model-proxy.log'),
+    stderr = 'inherit',
+    command: path = bin,
+  }: ModelProxyOptions = {},
 ): Promise<ModelProxy> {
   const [port = 0] = await freePorts(1);
   const output = openSync(log, 'a');
-  const command = [process.execPath, ...nodeFlags, bin, ...flagsOf(configuration, port)];
+  const command = [process.execPath, ...nodeFlags, path, ...flagsOf(configuration, port)];
   const child = startPinned(TARGET_CORE, command, ['ignore', output, stderr]);
   closeSync(output);
   await listening(port);

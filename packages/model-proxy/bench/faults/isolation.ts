@@ -1,13 +1,14 @@
 /**
  * Measures a model while requests of another model wait for an upstream that does not answer: its
- * p99 must stay near that without them.
+ * p99 must stay near that without them. Short phases with and without these requests alternate, so that a
+ * slow time of a busy host affects both. Two phases without them, one after the other, show the noise.
  */
 import { once } from 'node:events';
 import { Agent, createServer, request, type ClientRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { answer1KB, PUBLIC_MODEL, request1KB } from '../bodies.js';
 import { loadTarget } from '../load.js';
-import { medianRatio, table, type Figure } from '../report.js';
+import { median, medianRatio, quartilesOfRatios, short, table, type Figure } from '../report.js';
 import { startUpstream, warmUp, type Bench } from '../rounds.js';
 import { CLIENT_KEY, startModelProxy, type Target } from '../targets.js';
 
@@ -16,6 +17,8 @@ const WAITING = 500;
 /** The name of the slow upstream's model. */
 const SLOW_MODEL = 'slow';
 const CONNECTIONS = 16;
+/** Number of phases in a round. */
+const PHASES = 10;
 /** Maximum of the p99 beside a slow upstream, as a multiple of that without it. */
 const MAX_P99_RATIO = 1.2;
 
@@ -30,15 +33,21 @@ export async function benchIsolation({ folder, rounds, seconds, print }: Bench):
   });
   const load = { body: request1KB, connections: CONNECTIONS };
   const alone: number[] = [];
+  const again: number[] = [];
   const beside: number[] = [];
+  const p99 = async () => (await loadTarget(folder, target, { ...load, seconds })).p99Us;
   try {
     await warmUp(folder, target, load);
-    for (let round = 0; round < rounds; round += 1) {
-      alone.push((await loadTarget(folder, target, { ...load, seconds })).p99Us);
+    for (let phase = 0; phase < rounds * PHASES; phase += 1) {
+      // The first phase after the requests have gone would pay for their end.
+      await p99();
+      again.push(await p99());
+      alone.push(await p99());
       const arrived = arrivals(slow, WAITING);
       const waiting = Array.from({ length: WAITING }, () => sendSlow(target));
       await arrived;
-      beside.push((await loadTarget(folder, target, { ...load, seconds })).p99Us);
+      await p99();
+      beside.push(await p99());
       for (const sent of waiting) sent.destroy();
     }
   } finally {
@@ -47,9 +56,17 @@ export async function benchIsolation({ folder, rounds, seconds, print }: Bench):
     slow.close();
     slow.closeAllConnections();
   }
-  const rows = alone.map((value, round) => [value, beside[round] ?? NaN].map((us) => (us / 1000).toFixed(2)));
+  const row = (what: string, values: readonly number[]) => [
+    what,
+    (median(values) / 1000).toFixed(2),
+    short(medianRatio(values, alone)),
+    quartilesOfRatios(values, alone),
+  ];
   print(
-    `${WAITING} requests wait for a slow upstream\n\n${table(['p99 without them, ms', 'p99 beside them, ms'], rows)}`,
+    `${WAITING} requests wait for a slow upstream; ${alone.length} alternating phases of ${seconds} s\n\n${table(
+      ['p99', 'median, ms', 'relative to without them', 'quartiles'],
+      [row('without them', alone), row('without them, the phase before', again), row('beside them', beside)],
+    )}`,
   );
   return [
     {
