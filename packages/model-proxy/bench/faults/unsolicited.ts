@@ -12,9 +12,9 @@ import { Agent, request } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { createUpstream } from '../src/upstream/send.js';
-import { makeDeployment } from '../test/support/deployment.js';
-import { table } from './report.js';
+import { createUpstream } from '../../src/upstream/send.js';
+import { makeDeployment } from '../../test/support/deployment.js';
+import { table } from '../report.js';
 
 const { values: flags } = parseArgs({ options: { requests: { type: 'string', default: '1500' } } });
 const requests = Number(flags.requests);
