@@ -36,7 +36,7 @@ const vendorAttack = {
 
 const restricting = [
   'general_settings: {enable_jwt_auth: true}',
-  'general_settings: {max_parallel_requests: 1}',
+  'general_settings: {max_end_user_budget: 1}',
   'general_settings: {master_kye: x}',
   'general_settings: {allowed_routes: []}',
   'litellm_settings: {max_budget: 0}',
