@@ -240,6 +240,8 @@ export class SshConnection {
       socket.destroy();
       return;
     }
+    // On a busy host, a client once read everything and never learned how much was missing.
+    for (const console of this.#consoles) console.caughtUp();
     const user = this.#user;
     if (user === undefined) return;
     if (access.sessions.find(user.session) === undefined) this.close('the session was ended');
