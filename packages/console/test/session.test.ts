@@ -87,7 +87,7 @@ it('leaves nothing of a user to another user who logs in instead', async () => {
   await page.context().close();
 });
 
-it('shows the last command to nobody after a log-out', async () => {
+it('hides the last command after a log-out', async () => {
   const { page } = await open(`${bmc.address}/ui/`);
   await logIn(page, 'admin');
   await overview(page);

@@ -29,7 +29,7 @@ interface ProxyOptions {
   readonly group?: ProxyGroup;
 }
 
-/** What a worker gets from the first process of its group. */
+/** The parts that a worker gets from the first process of its group. */
 export interface ProxyGroup {
   readonly siblings: Siblings;
   /** undefined: the configuration has no store, or it is Redis, to which each worker connects. */

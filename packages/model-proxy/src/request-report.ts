@@ -4,7 +4,7 @@
 export interface RequestReports {
   /**
    * Queues a report. Never throws, and never waits.
-   * @param payload makes the report; not called if nobody wants it.
+   * @param payload makes the report; not called if no webhook wants it.
    */
   add(outcome: 'success' | 'failure', payload: () => object): void;
   /** Sends the queued reports, and waits for that for some seconds. */

@@ -1,4 +1,4 @@
-/** What benchmarks have in common: options, a temporary folder, and the output of figures with goals. */
+/** Common parts of benchmarks: options, a temporary folder, and the output of figures with goals. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -25,7 +25,7 @@ export interface KeyLimits {
   remaining(key: VirtualKey): Remaining;
 }
 
-/** What is needed to check the virtual key of a request, and to count its requests and tokens. */
+/** Services that check the virtual key of a request, and count its requests and tokens. */
 export interface KeyServices {
   readonly store: Store;
   readonly limits: KeyLimits;
@@ -103,7 +103,7 @@ export function createKeyLimits(now: () => number = () => performance.now()): Ke
   };
 }
 
-/** What is left to a key without limits. */
+/** The remaining amounts of a key without limits. */
 export const UNLIMITED: Remaining = { requests: null, tokens: null };
 /** The limits in the order in which they are checked. */
 export const limitTypes: readonly LimitType[] = ['requests', 'tokens', 'max_parallel_requests'];

@@ -24,7 +24,7 @@ const CLOCK_MARGIN_MS = 20;
 
 /** A share of the limits of one key. Requests use it without waiting for Redis. */
 export class LimitShare {
-  /** What this proxy has used: requests and tokens in the minute, and requests in progress. */
+  /** The use by this proxy: requests and tokens in the minute, and requests in progress. */
   readonly used: Counts = noCounts();
   /** The stored key, whose limits apply. If the caller replaces it, the caller must report. */
   stored: StoredKey;
@@ -45,7 +45,7 @@ export class LimitShare {
   #sinceHeartbeat: Counts = noCounts();
   /** The use between the last heartbeat and the one before. */
   #beforeHeartbeat: Counts = noCounts();
-  /** What the last report said. */
+  /** The numbers of the last report. */
   #reported = { used: noCounts(), waiting: 0 };
 
   constructor(stored: StoredKey, now: number) {

@@ -24,7 +24,7 @@ import type { ClientTimeouts } from './request-timeouts.js';
 import type { Usage } from './answer/usage.js';
 
 /**
- * What all requests use: the settings, the router, the keys, the upstream. A reload makes a new
+ * The state that all requests use: the settings, the router, the keys, the upstream. A reload makes a new
  * object; requests in flight keep the object that they started with.
  */
 export interface ProxyState extends RoutingState {

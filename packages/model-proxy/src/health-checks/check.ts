@@ -45,7 +45,7 @@ function unsent(thrown: unknown): CheckResult {
   return { error: message, status, isChecked: false, provesFailure: false };
 }
 
-/** What the checks of a round share. */
+/** The state that the checks of a round share. */
 interface Round {
   readonly lists: SharedLists;
   readonly log: Pick<Log, 'info'>;

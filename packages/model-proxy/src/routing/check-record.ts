@@ -2,7 +2,7 @@
 
 /** The result of a health check. */
 export interface CheckResult {
-  /** What is wrong, without secrets; null: the deployment works. */
+  /** The fault, without secrets; null: the deployment works. */
   readonly error: string | null;
   /** Status of the failed answer, as clients would get it; null: healthy, or not checked. */
   readonly status: number | null;

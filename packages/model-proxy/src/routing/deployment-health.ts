@@ -101,7 +101,7 @@ function createStates() {
 /** Called when a cooldown begins. */
 type OnCooldown = (id: string, cooldownMs: number, failure: FailureKind) => void;
 
-/** What the workers of a group must know of each other. */
+/** Observations of one worker that the other workers of its group need. */
 type HealthEvent = Extract<SiblingEvent, { readonly kind: 'cooled' | 'tried' | 'recovered' }>;
 
 /**

@@ -59,7 +59,7 @@ export interface Store {
 /** Usage that another process has counted. */
 export interface UsageBatch {
   readonly rows: readonly SubjectRow[];
-  /** What keys have spent: digest and cost. */
+  /** The spend of keys: digest and cost. */
   readonly costs: readonly (readonly [digest: string, cost: number])[];
 }
 

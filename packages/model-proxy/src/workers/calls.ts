@@ -15,7 +15,7 @@ import type {
 /** The texts of the files of a configuration, by their absolute paths. */
 export type FileTexts = readonly (readonly [path: string, text: string])[];
 
-/** What a worker needs to start. */
+/** Values that a worker needs to start. */
 export interface WorkerStart {
   /** Its number in the group, from 1. Logs show it. */
   readonly number: number;
@@ -26,7 +26,7 @@ export interface WorkerStart {
   readonly texts: FileTexts;
   /** null: the first process has no store. */
   readonly store: OwnerState | null;
-  /** What other workers have observed before. */
+  /** Earlier observations of other workers. */
   readonly events: readonly SiblingEvent[];
 }
 

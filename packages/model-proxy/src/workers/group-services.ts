@@ -1,4 +1,4 @@
-/** What the first process of a group does for its workers: keys, shares of limits, events and metrics. */
+/** Services of the first process of a group for its workers: keys, shares of limits, events and metrics. */
 import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
 import { ShareBook } from '../auth/share-book.js';
 import { mergeEnded, type MetricsSnapshot } from '../metrics-snapshot.js';
@@ -16,7 +16,7 @@ export class GroupServices {
   readonly #owner: KeyOwner | undefined;
   readonly #shares = new ShareBook();
   readonly #observed = new Observed();
-  /** What ended workers have counted. */
+  /** The counts of ended workers. */
   #ended: MetricsSnapshot | null = null;
 
   /** @param members the present workers. The set changes. @param store undefined: the group has no store in files. */

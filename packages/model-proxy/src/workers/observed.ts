@@ -1,4 +1,4 @@
-/** What workers have observed, for workers that start later. */
+/** Observations of workers, for workers that start later. */
 import type { SiblingEvent } from '../routing/siblings.js';
 
 /** The oldest event beyond this number is dropped. */

@@ -1,4 +1,4 @@
-/** What the workers of a group share: keys, limits, usage and metrics, also when one of them is killed. */
+/** The state that the workers of a group share: keys, limits, usage and metrics, also when one of them is killed. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { startRedis, type PrivateRedis } from '../../../daemon/test/support/redis.js';
 import { waitFor } from '../harness/wait.js';

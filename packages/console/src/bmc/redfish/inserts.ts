@@ -13,7 +13,7 @@ interface Insert {
   readonly error: unknown;
 }
 
-/** What the user chose. */
+/** The choices of the user. */
 interface Choice {
   readonly url: string;
   /** A TransferMethod of Redfish. */

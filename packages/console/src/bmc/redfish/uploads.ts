@@ -16,7 +16,7 @@ export interface UploadState {
   readonly error: string | null;
 }
 
-/** What identifies a file after a reload of the page. */
+/** Properties that identify a file after a reload of the page. */
 interface StoredUpload {
   readonly path: string;
   readonly name: string;

@@ -3,7 +3,7 @@ import { computed, signal } from '@preact/signals';
 import { keepLogin } from '../../ui/frame/kept-login.js';
 import { ApiFailure, exchange } from './wire.js';
 
-/** What the user may do. */
+/** The rights of the user. */
 export type Role =
   /** The proxy has no keys: everyone may use the models. */
   | { readonly kind: 'open' }

@@ -1,4 +1,4 @@
-/** What a worker asks of the process that owns the store, and what this process tells its workers. All values are JSON. */
+/** The messages between a worker and the process that owns the store. All values are JSON. */
 import type { Period } from '../budget-periods.js';
 import type { StoredKey } from '../keys.js';
 import type { UsageBatch, LimitAuthority } from '../store.js';
@@ -7,7 +7,7 @@ import type { UsageRow } from '../usage.js';
 /** New values of keys. null deletes a key. */
 export type ChangedKeys = readonly (readonly [digest: string, key: StoredKey | null])[];
 /**
- * What keys have spent. Messages of the owner can overtake its answers, so each spend has a revision, which grows
+ * The spend of keys. Messages of the owner can overtake its answers, so each spend has a revision, which grows
  * with each message and answer.
  */
 export type ChangedSpends = readonly (readonly [digest: string, period: Period, revision: number])[];

@@ -22,7 +22,7 @@ const MAX_ATTEMPTS = 20;
 /** Rows of one batch. More would block the process that owns the store for longer. */
 const ROWS_AT_ONCE = 500;
 
-/** What a key has spent, as the owner has reported it. */
+/** The spend of a key, as the owner has reported it. */
 interface Spend {
   readonly period: Period;
   readonly revision: number;

@@ -156,7 +156,7 @@ export function createComputeApi(session: CloudSession, ignoredLog: IgnoredLog):
   };
 }
 
-/** What {@link listPages} uses. */
+/** Dependencies of {@link listPages}. */
 interface PageReader {
   readonly get: ComputeRequests['get'];
   readonly session: CloudSession;
