@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import ssh2, { type ClientChannel, type ConnectConfig } from 'ssh2';
 import { openAccess } from '../../src/auth/access.js';
@@ -76,6 +77,8 @@ interface RawProtocol {
   readonly _handlers: Record<string, ((...args: readonly unknown[]) => void) | undefined>;
   session(channel: number, window: number, packetSize: number): void;
   shell(channel: number, wantReply: boolean): void;
+  channelData(channel: number, bytes: Buffer): void;
+  channelWindowAdjust(channel: number, amount: number): void;
 }
 
 async function rawClient(): Promise<{
@@ -102,6 +105,10 @@ async function greeting(channel: ClientChannel): Promise<string> {
     if (output.includes('Connected')) break;
   }
   return output;
+}
+
+async function becomes(isReached: () => boolean): Promise<void> {
+  while (!isReached()) await delay(10);
 }
 
 describe('a hostile SSH client', () => {
@@ -196,6 +203,43 @@ describe('a hostile SSH client', () => {
     }
     connection._sock.resume();
     await gap;
+  });
+
+  it('gets all output and messages once if it opens its window rarely', async () => {
+    const { protocol } = await rawClient();
+    let [output, messages] = ['', ''];
+    protocol._handlers['CHANNEL_DATA'] = (_protocol, _channel, bytes) => (output += String(bytes));
+    // The arguments are the protocol, the channel, the bytes, and the kind.
+    protocol._handlers['CHANNEL_EXTENDED_DATA'] = (_protocol, _channel, bytes) => (messages += String(bytes));
+    protocol._handlers['CHANNEL_OPEN_CONFIRMATION'] = () => protocol.shell(0, false);
+    let openedBytes = 1024;
+    protocol.session(7, openedBytes, 32 * 1024);
+    await becomes(() => messages.includes('Connected to node-2'));
+    const openWindow = (bytes: number): void => {
+      openedBytes += bytes;
+      protocol.channelWindowAdjust(0, bytes);
+    };
+    const quick = await shell(await client());
+    let printed = '';
+    const print = async (text: string): Promise<void> => {
+      printed += text;
+      quick.write(text);
+      await becomes(() => echo.endsWith(text));
+    };
+    let echo = '';
+    quick.on('data', (bytes: Buffer) => (echo += String(bytes)));
+
+    for (const [round, text] of ['', 'together'].entries()) {
+      // The guest prints 100 bytes more than the window, and then the client opens it for these.
+      await print(`${'x'.repeat(openedBytes - output.length - messages.length)}${'y'.repeat(100)}`);
+      openWindow(100);
+      await becomes(() => output === printed);
+      // The help waits for the window, in the second round together with output.
+      protocol.channelData(0, Buffer.from('~?'));
+      await print(text);
+      openWindow(4096);
+      await becomes(() => messages.split('leaves the console').length === round + 2 && output === printed);
+    }
   });
 
   it('cannot use the largest Diffie-Hellman groups', async () => {

@@ -11,6 +11,7 @@ import { clientName } from '../console-keyboard.js';
 import { SshConsole } from './ssh-console.js';
 import { privilegesOf, SshLogin, type SshUser } from './ssh-login.js';
 import { readRequest, type ConsoleRequest } from './ssh-target.js';
+import { mendWindow } from './ssh-window.js';
 
 /** Options of {@link SshConnection}. */
 export interface SshConnectionOptions {
@@ -152,6 +153,7 @@ export class SshConnection {
       channel.close();
       return;
     }
+    mendWindow(channel);
     this.#open(channel, command, terminal).catch((error: unknown) => {
       const { log, socket } = this.#options;
       log.warn('opening a console failed', { address: socket.remoteAddress, error });
@@ -240,8 +242,6 @@ export class SshConnection {
       socket.destroy();
       return;
     }
-    // On a busy host, a client once read everything and never learned how much was missing.
-    for (const console of this.#consoles) console.caughtUp();
     const user = this.#user;
     if (user === undefined) return;
     if (access.sessions.find(user.session) === undefined) this.close('the session was ended');

@@ -1,0 +1,42 @@
+/** Mends how the ssh2 library waits for the window of a client (RFC 4254 §5.2). */
+import type { Writable } from 'node:stream';
+import type { ServerChannel } from 'ssh2';
+
+type Done = (error?: Error | null) => void;
+type Write = Writable['_write'];
+
+/** What a channel of the library has not sent yet. Its types do not declare these fields. */
+interface Waiting {
+  /** Standard output that waits for the window, and its callback. */
+  _chunk: Buffer | undefined;
+  _chunkcb: Done | undefined;
+  /** The same for standard error. */
+  _chunkErr: Buffer | undefined;
+  _chunkcbErr: Done | undefined;
+}
+
+/**
+ * Lets standard output and standard error of a channel both wait for the window.
+ *
+ * The library (1.17) does not forget a chunk that waited and was sent. If the client then used the
+ * window up to the last byte, a message on standard error waits. When the window opens, the library
+ * sends the old chunk of standard output again, and never the message. If chunks of both streams
+ * wait, it continues only standard output.
+ */
+export function mendWindow(channel: ServerChannel): void {
+  const waiting = channel as ServerChannel & Waiting;
+  const { stderr } = channel;
+  const writeOutput: Write = channel._write.bind(channel);
+  const writeError: Write = stderr._write.bind(stderr);
+  stderr._write = (chunk, encoding, done) => {
+    waiting._chunkErr = waiting._chunkcbErr = undefined;
+    writeError(chunk, encoding, done);
+  };
+  channel._write = (chunk, encoding, done) => {
+    waiting._chunk = waiting._chunkcb = undefined;
+    const { _chunkErr: message, _chunkcbErr: onMessageSent } = waiting;
+    // The library has called this function because the window opened: messages are short and first.
+    if (message !== undefined && onMessageSent !== undefined) stderr._write(message, encoding, onMessageSent);
+    writeOutput(chunk, encoding, done);
+  };
+}
