@@ -3,20 +3,18 @@
  * @see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_agent-runtime_InvokeAgent.html
  */
 import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
 import { invalidParameter } from '../../errors/model.js';
 import { membersText } from '../../json/splice.js';
 import { now } from '../anthropic/answer.js';
 import { blocksOf } from '../anthropic/content.js';
 import { recordsOf, textOf } from '../anthropic/values.js';
-import { EventFrames, jsonIn } from '../aws/event-frames.js';
+import { EventFrames } from '../aws/event-frames.js';
 import { DialectRequest, type DialectEndpoint, type DialectEvents, type DialectStream } from '../dialect.js';
 import { jsonMembers, memberValue, type RequestMembers } from '../request-members.js';
 import { segmentOf, type ModelApi } from '../target.js';
 import { bedrockError } from './bedrock-error.js';
+import { chunkBytes } from './invoke-stream.js';
 import { streamError } from './stream-error.js';
-
-const chunked = z.object({ bytes: z.base64() });
 
 /** The agent always streams. The end of the stream is the end of its answer. */
 class AgentStream implements DialectStream {
@@ -33,10 +31,8 @@ class AgentStream implements DialectStream {
     for (const frame of this.#frames.push(chunk)) {
       const error = streamError(frame);
       if (error !== undefined) return { events, isDone: false, error };
-      // Others are `trace`, `returnControl` and `files`.
-      if (frame.name !== 'chunk') continue;
-      const { bytes } = chunked.parse(jsonIn(frame));
-      const content = this.#decoder.decode(Buffer.from(bytes, 'base64'), { stream: true });
+      // Undefined for `trace`, `returnControl` and `files`.
+      const content = this.#decoder.decode(chunkBytes(frame), { stream: true });
       if (content !== '') events.push(this.#chunk({ role: 'assistant', content }, null));
     }
     return { events, isDone: false };

@@ -8,6 +8,7 @@
 import { invalidParameter } from '../../errors/model.js';
 import { recordOf, recordsOf, textOf } from '../anthropic/values.js';
 import type { DialectEndpoint } from '../dialect.js';
+import { embeddingsAnswer, type Embeddings } from '../openai/embeddings-answer.js';
 import { supportedParameters } from '../parameters.js';
 import { jsonMembers, memberValue, type RequestMembers } from '../request-members.js';
 import { segmentOf, type ModelApi } from '../target.js';
@@ -15,24 +16,18 @@ import { bedrockError } from './bedrock-error.js';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The embeddings of an answer, in the order of the inputs. */
-interface Found {
-  readonly embeddings: readonly unknown[];
-  readonly tokens: number;
-}
-
 /** The differences between the forms. */
 interface Form {
   /** Maximum number of inputs; null: Bedrock decides. */
   readonly maxInputs: number | null;
   request(inputs: readonly string[], members: RequestMembers): Members;
-  found(answer: Members): Found;
+  read(answer: Members): Embeddings;
 }
 
 /** Picture in a data URL. */
 const dataUrl = /^data:image\/([\w.+-]+);base64,/;
 
-const titanFound = ({ embedding, inputTextTokenCount: tokens }: Members): Found => ({
+const titanEmbeddings = ({ embedding, inputTextTokenCount: tokens }: Members): Embeddings => ({
   embeddings: [embedding],
   tokens: typeof tokens === 'number' ? tokens : 0,
 });
@@ -44,7 +39,7 @@ const titanText: Form = {
     dimensions: memberValue(members, 'dimensions'),
     normalize: memberValue(members, 'normalize'),
   }),
-  found: titanFound,
+  read: titanEmbeddings,
 };
 
 const titanMultimodal: Form = {
@@ -56,7 +51,7 @@ const titanMultimodal: Form = {
       ...(outputEmbeddingLength === undefined ? {} : { embeddingConfig: { outputEmbeddingLength } }),
     };
   },
-  found: titanFound,
+  read: titanEmbeddings,
 };
 
 const cohere: Form = {
@@ -69,7 +64,7 @@ const cohere: Form = {
     output_dimension: memberValue(members, 'dimensions'),
   }),
   // Newer models have a list for each type.
-  found: ({ embeddings }) => ({
+  read: ({ embeddings }) => ({
     embeddings: Array.isArray(embeddings) ? embeddings : listOf(recordOf(embeddings)?.['float']),
     tokens: 0,
   }),
@@ -90,7 +85,7 @@ const nova: Form = {
       },
     };
   },
-  found: ({ embeddings }) => ({ embeddings: recordsOf(embeddings).map(({ embedding }) => embedding), tokens: 0 }),
+  read: ({ embeddings }) => ({ embeddings: recordsOf(embeddings).map(({ embedding }) => embedding), tokens: 0 }),
 };
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
@@ -117,18 +112,7 @@ function inputsOf(members: RequestMembers, { maxInputs }: Form): readonly string
 const endpoint = (form: Form): DialectEndpoint => ({
   path: ({ model }) => `model/${segmentOf(model)}/invoke`,
   request: (members) => new Map(jsonMembers(form.request(inputsOf(members, form), members))),
-  answer: (value, { model }) => {
-    const { embeddings, tokens } = form.found(recordOf(value) ?? {});
-    if (embeddings.length === 0 || !embeddings.every(Array.isArray)) throw new Error('the answer has no embeddings');
-    return {
-      value: {
-        object: 'list',
-        data: embeddings.map((embedding, index) => ({ object: 'embedding', index, embedding })),
-        model,
-        usage: { prompt_tokens: tokens, total_tokens: tokens },
-      },
-    };
-  },
+  answer: (value, { model }) => embeddingsAnswer(form.read(recordOf(value) ?? {}), model),
 });
 
 const supported = supportedParameters('bedrock', 'embeddings');

@@ -3,11 +3,16 @@
  * @see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModelWithResponseStream.html
  */
 import { z } from 'zod';
-import { EventFrames, jsonIn } from '../aws/event-frames.js';
+import { EventFrames, jsonIn, type EventFrame } from '../aws/event-frames.js';
 import type { DialectEvents, DialectStream } from '../dialect.js';
 import { streamError } from './stream-error.js';
 
 const chunked = z.object({ bytes: z.base64() });
+
+/** Returns the bytes in an event; undefined for an event without, which Bedrock may add. */
+export function chunkBytes(frame: EventFrame): Buffer | undefined {
+  return frame.name === 'chunk' ? Buffer.from(chunked.parse(jsonIn(frame)).bytes, 'base64') : undefined;
+}
 
 /** Reads the parsed events of a model's own API. */
 interface ValueReader {
@@ -31,10 +36,9 @@ export class InvokeStream implements DialectStream {
     for (const frame of this.#frames.push(chunk)) {
       const error = streamError(frame);
       if (error !== undefined) return { events, isDone: false, error };
-      // Bedrock may add events with other names.
-      if (frame.name !== 'chunk') continue;
-      const { bytes } = chunked.parse(jsonIn(frame));
-      const read = this.#reader.read([JSON.parse(Buffer.from(bytes, 'base64').toString())]);
+      const bytes = chunkBytes(frame);
+      if (bytes === undefined) continue;
+      const read = this.#reader.read([JSON.parse(bytes.toString())]);
       events.push(...read.events);
       if (read.isDone || read.error !== undefined) return { ...read, events };
     }

@@ -5,6 +5,7 @@
 import { invalidParameter } from '../../errors/model.js';
 import { recordOf } from '../anthropic/values.js';
 import type { DialectEndpoint } from '../dialect.js';
+import { embeddingsAnswer } from '../openai/embeddings-answer.js';
 import { jsonMembers, memberValue } from '../request-members.js';
 import { invocations } from './invocations.js';
 
@@ -20,15 +21,6 @@ export const embeddings: DialectEndpoint = {
   },
   answer: (value, { model }) => {
     const { embedding } = recordOf(value) ?? {};
-    if (!Array.isArray(embedding) || embedding.length === 0 || !embedding.every(Array.isArray))
-      throw new Error('the answer has no embeddings');
-    return {
-      value: {
-        object: 'list',
-        data: embedding.map((values, index) => ({ object: 'embedding', index, embedding: values as unknown })),
-        model,
-        usage: { prompt_tokens: 0, total_tokens: 0 },
-      },
-    };
+    return embeddingsAnswer({ embeddings: Array.isArray(embedding) ? embedding : [], tokens: 0 }, model);
   },
 };

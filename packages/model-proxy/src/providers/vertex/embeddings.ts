@@ -5,14 +5,9 @@
  */
 import { invalidParameter } from '../../errors/model.js';
 import { recordOf, recordsOf, textOf } from '../anthropic/values.js';
-import type { DialectAnswer, DialectEndpoint } from '../dialect.js';
+import type { DialectEndpoint } from '../dialect.js';
+import { embeddingsAnswer, type Embeddings } from '../openai/embeddings-answer.js';
 import { jsonMembers, memberValue, type RequestMembers } from '../request-members.js';
-
-/** The embeddings of an answer, in the order of the inputs. */
-interface Embeddings {
-  readonly embeddings: readonly unknown[];
-  readonly tokens: number;
-}
 
 /** The differences between the forms. */
 interface Form {
@@ -125,18 +120,6 @@ export function embeddingsEndpoint(model: string, pathOf: (method: string) => st
   return {
     path: () => pathOf(form.method),
     request: (members) => new Map(jsonMembers(form.request(inputsOf(members), members))),
-    answer: (value) => answerOf(form.read(recordOf(value) ?? {}), model),
-  };
-}
-
-function answerOf({ embeddings, tokens }: Embeddings, model: string): DialectAnswer {
-  if (embeddings.length === 0 || !embeddings.every(Array.isArray)) throw new Error('the answer has no embeddings');
-  return {
-    value: {
-      object: 'list',
-      data: embeddings.map((embedding, index) => ({ object: 'embedding', index, embedding })),
-      model,
-      usage: { prompt_tokens: tokens, total_tokens: tokens },
-    },
+    answer: (value) => embeddingsAnswer(form.read(recordOf(value) ?? {}), model),
   };
 }
