@@ -16,6 +16,12 @@ const withEvents = (stream: StrangeAnswer): Record<string, StrangeAnswer> => ({
 const eventOf = (id: string, Message: string): string =>
   `id: ${id}\ndata: ${JSON.stringify({ Events: [{ EventTimestamp: 'now', Message, OriginOfCondition: { '@odata.id': `${uri}/x` } }] })}\n\n`;
 
+/** A machine of a service with events and sessions. */
+const machineWithEvents = oneMachine(
+  {},
+  { EventService: { '@odata.id': '/redfish/v1/EventService' }, Links: { Sessions: { '@odata.id': '/sessions' } } },
+);
+
 describe('watch', () => {
   it('connects again after an interruption, with the id of the last event', async () => {
     const ids: unknown[] = [];
@@ -52,13 +58,7 @@ describe('watch', () => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.end(`retry: 100\n${eventOf(`e${tokens.length}`, `event ${tokens.length}`)}`);
       }),
-      ...oneMachine(
-        {},
-        {
-          EventService: { '@odata.id': '/redfish/v1/EventService' },
-          Links: { Sessions: { '@odata.id': '/sessions' } },
-        },
-      ),
+      ...machineWithEvents,
       'POST /sessions': (_, response) => {
         const number = service.lines.filter((line) => line === 'POST /sessions').length;
         sendJson(response, 201, {}, { 'x-auth-token': `t${number}`, location: `/sessions/${number}` });
@@ -86,13 +86,7 @@ describe('watch', () => {
           if (streams === 1) response.destroy();
         });
       }),
-      ...oneMachine(
-        {},
-        {
-          EventService: { '@odata.id': '/redfish/v1/EventService' },
-          Links: { Sessions: { '@odata.id': '/sessions' } },
-        },
-      ),
+      ...machineWithEvents,
       'POST /sessions': (_, response) => sendJson(response, 201, {}, { 'x-auth-token': 't', location: '/sessions/1' }),
     });
     const account = { RACKLESSCTL_USER: 'root', RACKLESSCTL_PASSWORD: 'calvin' };
@@ -116,13 +110,7 @@ describe('watch', () => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.end(`retry: 100\n${eventOf(`e${tokens.length}`, `event ${tokens.length}`)}`);
       }),
-      ...oneMachine(
-        {},
-        {
-          EventService: { '@odata.id': '/redfish/v1/EventService' },
-          Links: { Sessions: { '@odata.id': '/sessions' } },
-        },
-      ),
+      ...machineWithEvents,
       'POST /sessions': (_, response) => {
         const number = service.lines.filter((line) => line === 'POST /sessions').length;
         // A service that is starting: the second login fails.

@@ -1,5 +1,6 @@
 import { afterEach, expect, it, jest } from '@jest/globals';
-import { DomainEventStoppedDetail, DomainEventType, LibvirtError, type LinkState } from '@rackless/libvirt';
+import { DomainEventStoppedDetail, DomainEventType, type LinkState } from '@rackless/libvirt';
+import { libvirtError } from '../../../../test/support/libvirt-error.js';
 import { DriverError } from '../../driver-error.js';
 import type { DomainState } from '../../snapshot/system-snapshot.js';
 import type { Host } from '../machine/host.js';
@@ -58,20 +59,7 @@ function startFeed({ list = () => [web], onState, state = () => 'shutoff', exist
   return { feed, changes, send, lose };
 }
 
-const noDomain = new LibvirtError('no domain', {
-  code: 'NO_DOMAIN',
-  codeNumber: 42,
-  domain: 'TEST',
-  domainNumber: 12,
-  level: 'ERROR',
-  procedure: 'domainLookupByUuid',
-  mayHaveRun: true,
-  str1: null,
-  str2: null,
-  str3: null,
-  int1: 0,
-  int2: 0,
-});
+const noDomain = libvirtError('NO_DOMAIN', 'no domain');
 const started = { event: DomainEventType.STARTED, detail: 0 };
 const stopped = { event: DomainEventType.STOPPED, detail: DomainEventStoppedDetail.DESTROYED };
 
