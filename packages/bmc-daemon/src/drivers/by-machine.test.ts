@@ -29,7 +29,7 @@ describe('looking up a machine', () => {
   });
 });
 
-describe('an object by machine', () => {
+describe('an object that forwards calls for one machine', () => {
   interface Control {
     readonly label: string;
     read(id: string, detail: string): Promise<string>;
@@ -37,7 +37,7 @@ describe('an object by machine', () => {
   const control: Control = { label: 'inner', read: (id, detail) => Promise.resolve(`${id} ${detail}`) };
   const wrapped = byMachine<Control>((id, call) => call(control, id.toUpperCase()), { label: 'outer' });
 
-  it('calls a method of a machine with the replaced id, and has all other members', async () => {
+  it('forwards the method with the replaced id, and has all other members itself', async () => {
     expect(await wrapped.read('a', 'b')).toBe('A b');
     expect(wrapped.label).toBe('outer');
   });

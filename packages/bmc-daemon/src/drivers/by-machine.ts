@@ -1,6 +1,6 @@
 /**
- * Finds machines in lists. Wraps drivers: each call for one machine goes to a selected driver, with
- * a replaced id.
+ * Finds machines in lists by UUID or name, and makes drivers that forward each call to the driver
+ * of its machine.
  */
 import { DriverError } from './driver-error.js';
 import type { SystemRef } from './snapshot/system-snapshot.js';
@@ -50,8 +50,10 @@ type OtherMembers<Group> = {
 };
 
 /**
- * Returns an object with the members of a driver or of a part of it. `onMachine` runs the methods of one
- * machine; `others` has all other members, and methods of one machine that need more.
+ * Makes a driver, or a part of a driver such as `media`, that forwards the calls for one machine.
+ * @param onMachine resolves the id, and selects the object that receives the call.
+ * @param others all other members. A method for one machine is in it if it must do more than
+ *   forward.
  */
 export function byMachine<Group extends object>(
   onMachine: OnMachine<Group>,
@@ -61,16 +63,16 @@ export function byMachine<Group extends object>(
   const method = (name: string): unknown => {
     const known = methods.get(name);
     if (known !== undefined) return known;
-    const made = (id: string, ...rest: unknown[]): Promise<unknown> =>
+    const forward = (id: string, ...rest: unknown[]): Promise<unknown> =>
       onMachine(id, (group, uuid) => {
         // All other names are methods of one machine: see OtherMembers.
-        const member = Reflect.get(group, name) as (...words: unknown[]) => Promise<unknown>;
+        const member = Reflect.get(group, name) as (...args: unknown[]) => Promise<unknown>;
         return Reflect.apply(member, group, [uuid, ...rest]);
       });
-    methods.set(name, made);
-    return made;
+    methods.set(name, forward);
+    return forward;
   };
-  // The proxy answers for every member of the type.
+  // The proxy forwards each member of the type that `others` does not have.
   return new Proxy({} as Group, {
     get(_target, name): unknown {
       if (Object.hasOwn(others, name)) return Reflect.get(others, name);

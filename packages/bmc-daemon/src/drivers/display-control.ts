@@ -1,6 +1,6 @@
 /**
- * Displays of machines that speak VNC (RFC 6143). A driver without them has no `display`. A machine
- * without one has no `hasGraphicalConsole` in its snapshot.
+ * VNC displays of machines (RFC 6143). A driver without displays has no `display`. A machine
+ * without a display has no `hasGraphicalConsole` in its snapshot.
  */
 import type { Duplex } from 'node:stream';
 
@@ -10,8 +10,8 @@ export interface DisplayAccess {
   /** The password of the VNC server; null: none. Must not be logged. */
   readonly password: string | null;
   /**
-   * Name of another host, whose certificate must be valid for this name; null: the connection leaves
-   * this host only inside of ssh.
+   * Name of the remote host. The certificate of its VNC server must be valid for this name. null:
+   * the server is on this host, or the connection goes through ssh.
    */
   readonly remoteHost: string | null;
   /**

@@ -19,11 +19,15 @@ export type DriverErrorKind =
   | 'mediaInUse'
   /** Another client is connected to the machine's serial port. */
   | 'consoleInUse'
-  /** The image is not available: unreachable, rejected, 404, TLS. */
+  /** The image server does not answer, or answers with an error. */
   | 'mediaUnreachable'
+  /** The image server answers 404. */
   | 'mediaNotFound'
+  /** The image server rejects the credentials. */
   | 'mediaAuth'
+  /** The TLS connection to the image server fails. */
   | 'mediaTls'
+  /** The image is larger than allowed. */
   | 'mediaTooLarge'
   /** An eject cancelled the insert. Or a power-on waited for an insert, and the insert failed. */
   | 'insertFailed'

@@ -40,7 +40,7 @@ interface MinimalDriver {
    * `reboot`, it resolves after the request to the guest, and the fallback of `reboot` continues in
    * the background. `create` of a running machine and `destroy` of a stopped machine do nothing.
    * `create`, `reboot`, `reset`, `cycle` and `pressButton` wait for a pending insert, and fail if
-   * it fails: a guest never boots an empty drive.
+   * it fails, so that a guest never boots from an empty drive.
    * @throws {DriverError} conflict, if the action needs a guest and none runs; transient, if the
    *   machine would be lost; unsupported; insertFailed.
    */
@@ -50,8 +50,8 @@ interface MinimalDriver {
 /** A hypervisor, or several hosts behind one driver, as resources use it. */
 export interface HypervisorDriver extends MinimalDriver {
   /**
-   * Returns true while the machines of a host are unknown, because it has never answered. Callers that
-   * remove the data of machines that are gone then remove nothing. Absent: always false.
+   * Returns true while the machines of a host are unknown, because the host has never answered.
+   * Callers must then not remove the data of machines that the list lacks. Absent: always false.
    */
   readonly isListIncomplete?: () => boolean;
   /** Connects in the background. Does not throw if the host is down. */
@@ -73,8 +73,8 @@ export interface HypervisorDriver extends MinimalDriver {
   /** Parts of a change that this hypervisor supports. Resources show only these. */
   readonly changeable: ReadonlySet<SystemChangePart>;
   /**
-   * Changes a machine: all parts or none. It downloads an image before any change, and a machine
-   * that is switched on meanwhile waits.
+   * Changes a machine: all parts or none. Downloads an image before any change. A power-on during
+   * the download waits for the change.
    * @throws {DriverError} of the first impossible part; its field names the part.
    */
   change(id: string, change: SystemChange, options?: ChangeOptions): Promise<void>;
@@ -99,7 +99,10 @@ export interface HypervisorDriver extends MinimalDriver {
   readonly statistics?: StatisticsControl;
 }
 
-/** A driver with all groups. Statistics are optional, because libvirt's test driver has none. */
+/**
+ * A driver with media, consoles, guest addresses, volumes and complete snapshots. Statistics are
+ * optional, because libvirt's test driver has none.
+ */
 export interface CompleteDriver extends HypervisorDriver {
   getSystem(id: string): Promise<CompleteSnapshot>;
   readonly media: MediaControl;

@@ -1,11 +1,12 @@
 /**
- * Graphical consoles of machines, which a proxy of the hypervisor shows. A driver without them has no
- * `graphicalConsole`. A machine without one has no `hasGraphicalConsole` in its snapshot.
+ * Graphical consoles that a web proxy of the hypervisor shows, such as Nova's noVNC proxy. A driver
+ * without them has no `graphicalConsole`. A machine without one has no `hasGraphicalConsole` in its
+ * snapshot.
  */
 
 /** Access to a console. */
 export interface GraphicalConsoleAccess {
-  /** Holds a secret that expires. Must not be logged. */
+  /** Contains a secret that expires. Must not be logged. */
   readonly url: string;
   /** `vnc`, `spice`. */
   readonly protocol: string;

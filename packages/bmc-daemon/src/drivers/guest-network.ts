@@ -1,6 +1,6 @@
 /**
  * Network data of running guests, from the DHCP server of their network, their guest agent, and the
- * host's interfaces. A driver without it has no `guestNetwork`, and addresses are unknown.
+ * host's interfaces. A driver without such data has no `guestNetwork`.
  */
 
 /** An address of an interface. */
@@ -26,14 +26,14 @@ export interface InterfaceFacts {
   readonly speedMbps: number | null;
 }
 
-/** Facts by MAC address in lower case. A missing entry is unknown. */
+/** Facts by MAC address in lower case. Nothing is known about an interface without an entry. */
 export type NetworkFacts = ReadonlyMap<string, InterfaceFacts>;
 
 /** Names and addresses of guests. */
 export interface GuestNetwork {
   /**
-   * Returns the known facts. The driver queries guests in the background. Only the first caller
-   * waits for the answer, for a fraction of a second.
+   * Returns the known facts. The driver queries guests in the background. Only the first call waits
+   * for the answer, for a fraction of a second.
    * @throws {DriverError} notFound, unavailable.
    */
   facts(id: string): Promise<NetworkFacts>;

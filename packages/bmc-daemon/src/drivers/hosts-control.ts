@@ -12,11 +12,11 @@ export interface HostRef {
 /** CPU time of all CPUs since the start of the host, in seconds. */
 export interface HostCpuTime {
   readonly busySeconds: number;
-  /** Without work, also while it waits for a disk. */
+  /** Also includes the time in which CPUs wait for a disk. */
   readonly idleSeconds: number;
 }
 
-/** The report of a host. */
+/** Facts that a host reports about itself. */
 export interface HostFacts {
   /** `QEMU`, `7.2.22`. */
   readonly hypervisor: { readonly name: string; readonly version: string };
@@ -24,14 +24,14 @@ export interface HostFacts {
   readonly libvirtVersion: string;
   /** libvirt's architecture: `x86_64`. */
   readonly architecture: string;
-  /** Numbers of the whole host. Threads are logical CPUs. */
+  /** Totals of the host. Threads are logical CPUs. */
   readonly processors: { readonly sockets: number; readonly cores: number; readonly threads: number };
   readonly memoryBytes: number;
-  /** Memory without use, or used only for caches; null if the hypervisor does not count it. */
+  /** Unused memory and caches; null if the hypervisor does not report it. */
   readonly freeMemoryBytes: number | null;
-  /** Null if the hypervisor does not count it. */
+  /** Null if the hypervisor does not report it. */
   readonly cpuTime: HostCpuTime | null;
-  /** Share of all CPUs that work, from 0 to 1; null if the hypervisor does not count it. */
+  /** Load of all CPUs together, from 0 to 1; null if the hypervisor does not report it. */
   readonly cpuLoad: number | null;
   /** All machines of the host, also those that clients may not see. */
   readonly machines: { readonly total: number; readonly running: number };
@@ -51,8 +51,8 @@ export interface HostSnapshot extends HostRef {
 /** A change of a host. */
 export interface HostChange {
   /**
-   * `lost`: the host does not answer any more. `back`: it answers again. `added` and `removed`: by a new
-   * configuration.
+   * `lost`: the host no longer answers. `back`: it answers again. `added` and `removed`: a new
+   * configuration adds or removes it.
    */
   readonly kind: 'lost' | 'back' | 'added' | 'removed';
   readonly name: string;
@@ -65,7 +65,7 @@ export type HostChangeListener = (change: HostChange) => void;
 
 /** The hosts of a driver. */
 export interface HostsControl {
-  /** True if the configuration has a list of hosts. It never changes; the list can. */
+  /** True if the configuration has a list of hosts. This value never changes; the list can. */
   readonly isList: boolean;
   /** Returns all configured hosts, in the order of the configuration. */
   list(): readonly HostRef[];

@@ -1,4 +1,6 @@
-/** Changes of machines that a driver reports, by this service, another program, or the guest. */
+/**
+ * Changes of machines that a driver reports. This service, another program or the guest made them.
+ */
 import type { DomainState } from './snapshot/system-snapshot.js';
 
 /** Kinds of changes, in hypervisor terms. */
@@ -52,7 +54,7 @@ export interface MachineChange {
   readonly name: string;
   /**
    * Reason for users, if the hypervisor reports one: `destroyed`, `shut down by its guest`,
-   * `migrated`.
+   * `saved`.
    */
   readonly reason?: string;
 }

@@ -12,8 +12,8 @@ import type { MediaChange, MediaDevice } from './snapshot/media-snapshot.js';
 export interface MediaControl {
   /**
    * Downloads the image and inserts it into the drive. All machines share one download. If the
-   * guest may write to the image, its machine has a private copy, which the eject removes. The same
-   * URL again resolves at once.
+   * guest may write to the image, its machine has a private copy, which the eject removes. Resolves
+   * at once if the drive already has the image of this URL.
    */
   insert(id: string, device: MediaDevice, image: ImageRequest, options?: InsertOptions): Promise<void>;
   /**

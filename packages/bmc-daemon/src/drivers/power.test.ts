@@ -44,7 +44,7 @@ describe('power actions by state', () => {
     expect(others.map((action) => outcome(action, state))).toEqual(expected);
   });
 
-  it('does not end a transient machine', () => {
+  it('are rejected if they would end a transient machine', () => {
     const state = 'running';
     for (const action of ['destroy', 'shutdown', 'cycle', 'pressButton', 'pmSuspend'] as const) {
       expect(() => planPower(action, { state, persistent: false })).toThrow('of a transient machine');

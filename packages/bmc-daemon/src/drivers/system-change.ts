@@ -20,8 +20,8 @@ export interface CdChange {
   /** Null: an empty drive. */
   readonly image: ImageRequest | null;
   /**
-   * URL of the image to replace, in the form of `storedUrl`. If the drive has a different image,
-   * the change fails.
+   * URL of the image to replace or to eject, in the form of `storedUrl`. If the drive has a
+   * different image, an insert fails, and an eject keeps that image.
    */
   readonly replaces?: string | undefined;
 }
@@ -119,7 +119,8 @@ export function checkFirmware(machine: CompleteSnapshot, { settings, secureBoot 
 /**
  * Returns the effect of a change on the CD drive.
  * @param name the machine's name.
- * @returns `keep` if the drive is already in the requested state, else `insert` or `eject`.
+ * @returns `keep` if the drive is already in the requested state, or if the image to eject is not
+ *   in it; else `insert` or `eject`.
  * @throws {DriverError} mediaInUse, if the drive has an image that the change does not replace.
  */
 export function cdStep(

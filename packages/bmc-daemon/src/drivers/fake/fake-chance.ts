@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 
 /**
  * Returns a number from 0 (inclusive) to 1 (exclusive).
- * @param keys names of the draw, such as the machine and the number of its call.
+ * @param keys identify the draw, such as the machine and the number of its call.
  */
 export function drawOf(seed: number, ...keys: readonly (string | number)[]): number {
   const hash = createHash('sha256')

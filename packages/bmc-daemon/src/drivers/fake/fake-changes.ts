@@ -14,7 +14,7 @@ export class FakeChanges {
   readonly #originals = new Map<string, SettingsChange>();
 
   /**
-   * Returns the machine after a change, except the image in a drive.
+   * Returns the machine after a change. Ignores the part of the change that concerns images.
    * @throws {DriverError} for an impossible part, before any change.
    */
   after(machine: CompleteSnapshot, change: SystemChange): CompleteSnapshot {

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { DriverError } from '../driver-error.js';
 import { FakeDriver } from './fake-driver.js';
 
-/** Reads until `end` has come. */
+/** Reads until the text ends with `end`. */
 async function read(stream: Duplex, end: string): Promise<string> {
   let text = '';
   while (!text.endsWith(end)) {
@@ -35,7 +35,7 @@ describe('consoles of the fake driver', () => {
     stream.destroy();
   });
 
-  it('accept one client, and disconnect it on force and on power-off', async () => {
+  it('accept one client, and disconnect it when another takes the port by force, and on power-off', async () => {
     const driver = new FakeDriver();
     const first = await driver.console.open('node-2');
     const inUse = new DriverError(
@@ -49,12 +49,12 @@ describe('consoles of the fake driver', () => {
     await expect(driver.console.open('node-2')).rejects.toEqual(inUse);
     release();
     const second = await driver.console.open('node-2');
-    const over = once(second, 'close');
+    const disconnected = once(second, 'close');
     await driver.power('node-2', 'destroy');
-    await over;
+    await disconnected;
   });
 
-  it('give each run another id, and a reboot the same id', async () => {
+  it('have another id for each run, and the same id after a reboot', async () => {
     const driver = new FakeDriver();
     const first = await driver.console.instance('node-2');
     await driver.power('node-2', 'reset');

@@ -10,7 +10,9 @@ import { DriverError } from '../driver-error.js';
 import type { SystemRef, CompleteSnapshot } from '../snapshot/system-snapshot.js';
 import type { MachineChange } from '../machine-change.js';
 
-/** The client of a port, or the lock of the port. */
+/**
+ * A port in use. `stream` belongs to its client; null: {@link FakeConsoles.seize} locks the port.
+ */
 interface Port {
   readonly stream: Duplex | null;
 }

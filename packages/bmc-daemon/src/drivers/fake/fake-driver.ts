@@ -34,7 +34,7 @@ interface FakeDriverOptions {
   readonly machines?: readonly CompleteSnapshot[];
   /** Fetches an image. Default: {@link probeImage}, which reads only the headers. */
   readonly fetchImage?: (image: ImageRequest, options: InsertOptions) => Promise<void>;
-  /** Clock of the counters, in milliseconds. Default: the system clock. */
+  /** Clock of the statistics, in milliseconds. Default: the system clock. */
   readonly now?: () => number;
   /** Delays and failures. Default: none. */
   readonly plan?: FakePlan | undefined;
@@ -135,7 +135,8 @@ export class FakeDriver implements CompleteDriver {
   }
 
   /**
-   * Returns the present snapshot without waiting. A listener gets the snapshot of its event.
+   * Returns the present snapshot at once. A change listener that calls it gets the snapshot after
+   * the reported change.
    * @throws {DriverError} notFound.
    */
   find(id: string): CompleteSnapshot {
@@ -219,7 +220,7 @@ export class FakeDriver implements CompleteDriver {
   }
 
   #named(name: string): CompleteSnapshot | undefined {
-    // If several machines have one name, the first one counts.
+    // If several machines have the same name, returns the first one.
     this.#uuids ??= new Map([...this.#machines.values()].reverse().map((machine) => [machine.name, machine.uuid]));
     const uuid = this.#uuids.get(name);
     return uuid === undefined ? undefined : this.#machines.get(uuid);
@@ -230,7 +231,7 @@ export class FakeDriver implements CompleteDriver {
     return cd === undefined ? 'keep' : cdStep(this.media.drive(uuid, 'cdrom'), cd, this.find(uuid).name);
   }
 
-  /** Makes all parts of a change at once. @throws {DriverError} before any change. */
+  /** Applies all parts of a change at once. @throws {DriverError} before any change. */
   #commit(uuid: string, change: SystemChange): void {
     const step = this.#cdStep(uuid, change);
     const before = this.find(uuid);

@@ -4,7 +4,7 @@ import { FakeDriver } from './fake-driver.js';
 const running = 'node-2';
 
 describe('firmware of a machine in memory', () => {
-  it('shows the first device of its order until a client sets an override, as with libvirt', async () => {
+  it('shows the first device of the boot order as override until a client sets one, as with libvirt', async () => {
     const driver = new FakeDriver();
     const { boot } = await driver.getSystem(running);
     const order = boot.options.filter(({ kind }) => kind !== boot.target).map(({ key }) => key);
@@ -23,7 +23,7 @@ describe('firmware of a machine in memory', () => {
     expect((await driver.getSystem(running)).boot).toMatchObject({ enabled: 'once', target: 'cdrom' });
   });
 
-  it('shows Secure Boot of its run while its definition changes to Legacy and back', async () => {
+  it('shows Secure Boot of the present run while the definition changes to Legacy and back', async () => {
     const driver = new FakeDriver();
     const secureBoot = async () => (await driver.getSystem(running)).firmware.secureBoot;
     await driver.power(running, 'reset');
@@ -32,7 +32,7 @@ describe('firmware of a machine in memory', () => {
     expect(await secureBoot()).toBeNull();
     await driver.change(running, { boot: { firmware: 'efi' } });
     expect(await secureBoot()).toMatchObject({ enabled: false, current: true });
-    // A run that started by BIOS has no Secure Boot, even if the definition now has UEFI.
+    // A run that started with BIOS has no Secure Boot, even if the definition now has UEFI.
     await driver.change(running, { boot: { firmware: 'bios' } });
     await driver.power(running, 'reset');
     await driver.change(running, { boot: { firmware: 'efi' } });

@@ -39,8 +39,8 @@ function withFirstDevice(boot: BootSnapshot): BootSnapshot {
 }
 
 /**
- * Returns the boot settings without the members of an old override, which {@link mergeBootOverride}
- * may omit.
+ * Returns the boot settings without the optional members of an override. Call it before adding the
+ * result of {@link mergeBootOverride}, which omits the members that no longer apply.
  */
 export function withoutOverride(boot: BootSnapshot): BootSnapshot {
   return without(boot, 'option', 'httpUri');

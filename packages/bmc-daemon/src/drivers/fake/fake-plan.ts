@@ -21,12 +21,12 @@ export type FailingOperation = MachineOperation | 'any' | 'list';
 /** A duration, or the bounds of a random one. */
 export type Duration = number | readonly [min: number, max: number];
 
-/** Planned result of an operation. */
+/** Effects of a planned failure. `vanish` removes the machine for a time. */
 export const effects = ['error', 'unavailable', 'hang', 'slow', 'vanish'] as const;
 
 /** A planned failure. It applies to a call that meets all its conditions. */
 export interface PlannedFailure {
-  /** Path of the failure in its file: `machines[0].failures[1]`. Names its random draws. */
+  /** Path of the failure in its file: `machines[0].failures[1]`. Also a key of its random draws. */
   readonly place: string;
   readonly effect: (typeof effects)[number];
   /** Undefined for machines that vanish at `afterMs`, without a call. */
@@ -50,7 +50,7 @@ export interface PlannedFailure {
 /** The delays and failures of one machine. Many machines share one plan. */
 export interface MachinePlan {
   readonly delays: Readonly<Partial<Record<MachineOperation, Duration>>>;
-  /** The first one that applies to a call counts. */
+  /** The first failure that applies to a call takes effect. */
   readonly failures: readonly PlannedFailure[];
 }
 

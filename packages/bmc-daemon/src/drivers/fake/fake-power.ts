@@ -30,15 +30,15 @@ const plannedSteps: Readonly<Partial<Record<PowerStep, MachineOperation>>> = {
   reset: 'reset',
 };
 
-/** Carries out power actions, with the planned delays and failures. */
+/** Runs power actions, with the planned delays and failures. */
 export class FakePower {
   readonly #options: FakePowerOptions;
   readonly #bootedFrom = new Map<string, BootChoice>();
   /** Secure Boot of the present run by machine, for runs with UEFI. */
   readonly #secureRuns = new Map<string, boolean>();
-  /** Actions that run, by machine. A power-off ends those that would start the machine. */
-  readonly #running = new Map<string, AbortController>();
-  /** Guests that shut down, by machine. */
+  /** Running actions that start a machine, by machine. A power-off aborts them. */
+  readonly #starting = new Map<string, AbortController>();
+  /** Shutdowns of guests that take time, by machine. */
   readonly #shutdowns = new Map<string, AbortController>();
 
   constructor(options: FakePowerOptions) {
@@ -55,7 +55,7 @@ export class FakePower {
     if (action === 'destroy') {
       const reason = new DriverError('conflict', 'power-on: the machine was switched off meanwhile');
       queue.switchOff(machine, reason);
-      this.#running.get(machine.uuid)?.abort(reason);
+      this.#starting.get(machine.uuid)?.abort(reason);
     }
     await this.#carryOut(machine.uuid, action, options.signal);
   }
@@ -65,32 +65,32 @@ export class FakePower {
     return this.#bootedFrom.get(uuid);
   }
 
-  /** Records Secure Boot of a new run. */
+  /** Records whether Secure Boot is on in the present run. */
   noteRun({ uuid, firmware }: CompleteSnapshot): void {
     const current = firmware.secureBoot?.current ?? null;
     if (current === null) this.#secureRuns.delete(uuid);
     else this.#secureRuns.set(uuid, current);
   }
 
-  /** Returns a changed machine with the firmware of its present run. */
+  /** Returns a changed machine with the Secure Boot state of its present run. */
   withPresentRun(machine: CompleteSnapshot): CompleteSnapshot {
     return withPresentRun(machine, this.#secureRuns.get(machine.uuid));
   }
 
-  /** Ends everything that belongs to a machine that was removed. */
+  /** Aborts the shutdown of a machine that was removed. */
   forget(uuid: string): void {
     this.#endShutdown(uuid);
   }
 
-  /** Runs an action that a power-off can end while it waits. */
+  /** Runs an action that starts the machine. A power-off aborts it while it waits. */
   async #runStarting(uuid: string, action: PowerAction, { signal }: OperationOptions): Promise<void> {
-    const ending = new AbortController();
-    this.#running.set(uuid, ending);
-    const given = signal === undefined ? [] : [signal];
+    const powerOff = new AbortController();
+    this.#starting.set(uuid, powerOff);
+    const client = signal === undefined ? [] : [signal];
     try {
-      await this.#carryOut(uuid, action, AbortSignal.any([ending.signal, ...given]));
+      await this.#carryOut(uuid, action, AbortSignal.any([powerOff.signal, ...client]));
     } finally {
-      this.#running.delete(uuid);
+      this.#starting.delete(uuid);
     }
   }
 
@@ -137,7 +137,7 @@ export class FakePower {
     }
   }
 
-  /** Stops the machine when its guest has shut down. */
+  /** Stops the machine after the planned time of the shutdown. */
   #shutDown(uuid: string): void {
     const { timetable } = this.#options;
     const ms = timetable?.shutdownMs(uuid) ?? 0;
@@ -147,9 +147,9 @@ export class FakePower {
     }
     // The guest ignores a second request.
     if (this.#shutdowns.has(uuid)) return;
-    const ending = new AbortController();
-    this.#shutdowns.set(uuid, ending);
-    timetable.wait(ms, ending.signal).then(
+    const runEnd = new AbortController();
+    this.#shutdowns.set(uuid, runEnd);
+    timetable.wait(ms, runEnd.signal).then(
       () => this.#stop(uuid),
       () => undefined, // The run has ended, or the driver closes.
     );

@@ -18,7 +18,7 @@ const read = async (): Promise<MachineStatistics | undefined> =>
 const written = async () => (await read())?.disks.get('vda')?.writeBytes ?? -1;
 
 describe('counters of machines in memory', () => {
-  it('grow while a machine runs, stop while it is paused, and restart with its next start', async () => {
+  it('grow while a machine runs, stop while it is paused, and are 0 after its next start', async () => {
     driver.define({ ...(await driver.getSystem(uuid)), state: 'running' });
     let last = await written();
     for (let step = 0; step < 400; step += 1) {

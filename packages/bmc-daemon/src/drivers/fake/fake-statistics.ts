@@ -1,4 +1,4 @@
-/** Simulated counters: they grow as those of a machine with some load. */
+/** Simulated counters. They grow like the counters of a machine under load. */
 import { setImmediate } from 'node:timers/promises';
 import type { CompleteSnapshot } from '../snapshot/system-snapshot.js';
 import type { MachineChange } from '../machine-change.js';
@@ -7,9 +7,9 @@ import type { MachineStatistics, JointStatistics } from '../statistics-control.j
 /** One run of a machine, from its start to its stop. */
 interface Run {
   readonly id: string;
-  /** Run time up to `since`, without pauses. */
+  /** Run time until `since`, without pauses. */
   readonly ranMs: number;
-  /** Undefined while it is paused. */
+  /** Time of the start or the last resume; undefined while the machine is paused. */
   readonly since: number | undefined;
 }
 
@@ -19,12 +19,12 @@ interface FakeStatisticsOptions {
   readonly now: () => number;
 }
 
-/** Statistics of fake machines, which follow from the time that they run. */
+/** Statistics of fake machines, computed from their run time. */
 export class FakeStatistics implements JointStatistics {
   readonly #machines: () => Iterable<CompleteSnapshot>;
   readonly #now: () => number;
   readonly #runs = new Map<string, Run>();
-  /** Start of the runs of machines that were on from the beginning. */
+  /** Start time of the runs of machines that were on when the driver was created. */
   readonly #createdAt: number;
   #count = 0;
 
@@ -68,10 +68,10 @@ function ranMs(run: Run | undefined, now: number): number {
   return run.ranMs + (run.since === undefined ? 0 : now - run.since);
 }
 
-/** Returns the counters of a machine after this many seconds. */
+/** Returns the counters of a machine that has run for this many seconds. */
 function statisticsOf(machine: CompleteSnapshot, run: string, seconds: number, now: Date): MachineStatistics {
   const { uuid, processors, memoryKiB, disks, interfaces } = machine;
-  // Each machine has a different load, which is the same after a restart.
+  // The load depends on the machine only, so it is the same after a restart of the daemon.
   const seed = Number.parseInt(uuid.slice(-6), 16) % 97;
   const counter = (perSecond: number, share: number): number => oscillating(perSecond * share, seconds, seed + share);
   const load = (0.05 + (seed % 9) / 20) * processors.count;

@@ -54,12 +54,12 @@ beforeEach(() => {
 });
 
 async function startWith(plan: Partial<MachinePlan>, seed = 0): Promise<FakeDriver> {
-  const whole = { delays: {}, failures: [], ...plan };
-  const list = whole.failures.filter(({ operation }) => operation === 'list');
+  const complete = { delays: {}, failures: [], ...plan };
+  const list = complete.failures.filter(({ operation }) => operation === 'list');
   const driver = new FakeDriver({
     machines,
     clock,
-    plan: { seed, list, machines: new Map(machines.map((machine) => [machine.uuid, whole])) },
+    plan: { seed, list, machines: new Map(machines.map((machine) => [machine.uuid, complete])) },
   });
   await driver.start();
   return driver;
@@ -77,7 +77,7 @@ const outcome = (operation: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => (error as { readonly kind?: string }).kind ?? error,
   );
 
-/** Returns the outcome of a power-on and a power-off, repeated. */
+/** Powers a machine on and off several times. Returns the outcome of each power-on. */
 async function powerCycles(driver: FakeDriver, count: number, id = uuid): Promise<readonly unknown[]> {
   const outcomes: unknown[] = [];
   for (let cycle = 0; cycle < count; cycle += 1) {
@@ -88,7 +88,7 @@ async function powerCycles(driver: FakeDriver, count: number, id = uuid): Promis
 }
 
 describe('a delay', () => {
-  it('lets a power-on take its time', async () => {
+  it('makes a power-on take the planned time', async () => {
     const driver = await startWith({ delays: { power_on: 30_000 } });
     const starting = outcome(driver.power(uuid, 'create'));
     await untilWaiting();
@@ -109,7 +109,7 @@ describe('a delay', () => {
     expect((await driver.getSystem(uuid)).state).toBe('shutoff');
   });
 
-  it('for a shutdown is the time of the guest, and ends with its run', async () => {
+  it('for a shutdown passes between the request and the power-off, and ends with the run', async () => {
     const driver = await startWith({ delays: { shutdown: 10_000 } });
     await driver.power(uuid, 'create');
     await driver.power(uuid, 'shutdown');
@@ -124,7 +124,7 @@ describe('a delay', () => {
     expect(clock.waiting).toEqual([]);
   });
 
-  it('within bounds depends on seed, machine and call, not on other machines', async () => {
+  it('with bounds depends on seed, machine and call, not on other machines', async () => {
     const delayOf = async (driver: FakeDriver, id: string): Promise<number | undefined> => {
       void outcome(driver.power(id, 'create'));
       await untilWaiting();
@@ -143,7 +143,7 @@ describe('a delay', () => {
     expect(await delayOf(await startWith({ delays }, 8), 'node-3')).not.toBe(ms[1]);
   });
 
-  it('ends with the driver', async () => {
+  it('ends with unavailable when the driver closes', async () => {
     const driver = await startWith({ delays: { power_on: 30_000, read: 5_000 } });
     const running = [outcome(driver.power(uuid, 'create')), outcome(driver.getSystem(uuid))];
     await untilWaiting();
@@ -155,7 +155,7 @@ describe('a delay', () => {
 });
 
 describe('a failure', () => {
-  it('for one numbered call affects only this call', async () => {
+  it('for numbered calls affects only these calls', async () => {
     const driver = await startWith({ failures: [failure({ effect: 'error', calls: [2, 3] })] });
     expect(await powerCycles(driver, 4)).toEqual(['done', 'internal', 'internal', 'done']);
   });
@@ -195,14 +195,14 @@ describe('a failure', () => {
     expect(states).toEqual(['done', 'unavailable', 'unavailable', 'done']);
   });
 
-  it('in an insert reports that the image server does not answer', async () => {
+  it('during an insert reports that the image server is unreachable', async () => {
     const driver = await startWith({ failures: [failure({ effect: 'error', operation: 'insert' })] });
     const image = { url: new URL('http://192.0.2.1/a.iso'), writeProtected: true, verifyCertificate: false };
     expect(await outcome(driver.media.insert(uuid, 'cdrom', image))).toBe('mediaUnreachable');
     expect(await outcome(driver.change(uuid, { cd: { image } }))).toBe('mediaUnreachable');
   });
 
-  it('lets a read hang, or be slow', async () => {
+  it('makes a read hang, or makes it slow', async () => {
     const driver = await startWith({
       failures: [
         failure({ effect: 'hang', operation: 'read', calls: [1], lasts: 60_000 }),
@@ -219,7 +219,7 @@ describe('a failure', () => {
     expect(await slow).toBe('done');
   });
 
-  it('in the list does not affect the machines', async () => {
+  it('does not affect calls for one machine if it affects only the list', async () => {
     const driver = await startWith({ failures: [failure({ effect: 'unavailable', operation: 'list' })] });
     expect([await outcome(driver.listSystems()), await outcome(driver.getSystem(uuid))]).toEqual([
       'unavailable',

@@ -1,6 +1,6 @@
 /**
- * Carries out the planned delays and failures of machines in memory. The same calls of a machine
- * have the same results in each run, whatever other machines do.
+ * Applies the planned delays and failures of machines in memory. The same calls for a machine have
+ * the same results in each run of the daemon, whatever happens to other machines.
  */
 import { DriverError } from '../driver-error.js';
 import type { SystemRef } from '../snapshot/system-snapshot.js';
@@ -12,7 +12,7 @@ export interface FakeClock {
   /** A monotonic time in milliseconds. */
   now(): number;
   /**
-   * Calls once after a delay in milliseconds.
+   * Calls a function once after a delay in milliseconds.
    * @returns a function that cancels the call.
    */
   later(ms: number, call: () => void): () => void;
@@ -31,12 +31,12 @@ interface FakeTimetableOptions {
 /** Node.js limits timers to 2^31 - 1 ms. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** The timetable of a driver. */
+/** Delays and fails the calls of one driver, as its plan says. */
 export class FakeTimetable {
   readonly #options: FakeTimetableOptions;
   /** Number of calls by machine and operation. */
   readonly #calls = new Map<string, number>();
-  /** Ends the waits and the timers. */
+  /** One function for each wait and each timer, which ends it. */
   readonly #ends = new Set<(reason: DriverError) => void>();
   #startedAt: number;
 
@@ -49,24 +49,24 @@ export class FakeTimetable {
   start(): void {
     const { plan, clock } = this.#options;
     this.#startedAt = clock.now();
-    const departures = new Map<PlannedFailure, string[]>();
+    const vanishing = new Map<PlannedFailure, string[]>();
     for (const [uuid, { failures }] of plan.machines) {
       for (const failure of failures) {
         if (failure.operation !== undefined || !this.#concerns(failure, uuid)) continue;
-        const uuids = departures.get(failure);
-        if (uuids === undefined) departures.set(failure, [uuid]);
+        const uuids = vanishing.get(failure);
+        if (uuids === undefined) vanishing.set(failure, [uuid]);
         else uuids.push(uuid);
       }
     }
-    for (const [failure, uuids] of departures)
+    for (const [failure, uuids] of vanishing)
       this.#later(failure.afterMs, () => uuids.forEach((uuid) => this.#vanish(uuid, failure, 1)));
   }
 
   /**
-   * Counts a call, and returns when the operation may begin.
+   * Counts a call. Resolves when the operation may begin.
    * @returns undefined if it may begin at once.
-   * @throws {DriverError} the planned failure; unavailable, at the {@link close}; the reason of the
-   *   signal.
+   * @throws {DriverError} the planned failure; unavailable, if the driver closes. Also throws the
+   *   reason of the signal.
    */
   before(operation: MachineOperation, machine: SystemRef, signal?: AbortSignal): Promise<void> | undefined {
     const plan = this.#options.plan.machines.get(machine.uuid);
@@ -74,14 +74,14 @@ export class FakeTimetable {
     const { uuid, name } = machine;
     const call = this.#count(uuid, operation);
     const failure = this.#failureOf(plan.failures, uuid, { operation, call, total: this.#count(uuid, 'any') });
-    // The guest takes the time of a shutdown, not the request.
+    // The request for a shutdown returns at once. The guest then needs the planned time.
     const delay = operation === 'shutdown' ? 0 : this.#durationOf(plan.delays[operation] ?? 0, [uuid, operation, call]);
     if (failure === undefined) return delay === 0 ? undefined : this.wait(delay, signal);
     const doing = `${operation.replace('_', ' ')} of machine ${name}`;
     return this.#fail(failure, { uuid, doing, operation, call, delay }, signal);
   }
 
-  /** Does the same before a read of the list of machines. */
+  /** Does the same as {@link before}, for a list of the machines. */
   beforeList(): Promise<void> | undefined {
     const call = this.#count('', 'list');
     const failure = this.#failureOf(this.#options.plan.list, '', { operation: 'list', call, total: call });
@@ -90,14 +90,17 @@ export class FakeTimetable {
   }
 
   /**
-   * Returns how long the guest needs to shut down, after a call of {@link before} for the shutdown.
+   * Returns how long the guest needs to shut down. Call it after {@link before} for the shutdown.
    */
   shutdownMs(uuid: string): number {
     const delay = this.#options.plan.machines.get(uuid)?.delays.shutdown ?? 0;
     return this.#durationOf(delay, [uuid, 'shutdown', this.#calls.get(`${uuid} shutdown`) ?? 0]);
   }
 
-  /** Resolves after a time. @throws as {@link before}. */
+  /**
+   * Resolves after a time.
+   * @throws {DriverError} unavailable, if the driver closes; the reason of the signal.
+   */
   wait(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (settle: () => void): void => {
@@ -115,7 +118,7 @@ export class FakeTimetable {
     });
   }
 
-  /** Ends all waits with `unavailable`, and cancels the timers. */
+  /** Rejects all waits with `unavailable`, and cancels the timers. */
   close(): void {
     const reason = new DriverError('unavailable', 'waiting for a machine: the service is shutting down');
     for (const end of [...this.#ends]) end(reason);

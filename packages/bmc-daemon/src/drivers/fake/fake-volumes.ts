@@ -17,10 +17,10 @@ const FOLDER = '/var/lib/libvirt/images';
 
 const PREFIXES: Readonly<Record<string, string>> = { virtio: 'vd', sata: 'sd', scsi: 'sd', usb: 'sd', ide: 'hd' };
 
-/** A {@link VolumeControl} with one pool, which has all disks in {@link FOLDER}. */
+/** A {@link VolumeControl} with one storage pool: {@link FOLDER}. */
 export class FakeVolumes implements VolumeControl {
   readonly #options: FakeVolumesOptions;
-  /** Names of unattached volumes. */
+  /** Unattached volumes, as `pool/name`. */
   readonly #unattached = new Set<string>();
 
   constructor(options: FakeVolumesOptions) {
@@ -82,7 +82,7 @@ export class FakeVolumes implements VolumeControl {
     this.#unattached.add(`${pool ?? ''}/${name}`);
   }
 
-  /** Returns unattached volumes, `pool/name`. */
+  /** Unattached volumes, as `pool/name`. */
   get unattached(): readonly string[] {
     return [...this.#unattached];
   }

@@ -1,4 +1,6 @@
-/** Requests an image and reads only its headers. Reads an upload to its end. */
+/**
+ * Requests an image and reads only the headers. Reads an image that a client uploads to its end.
+ */
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ImageRequest } from '../../media/image.js';
@@ -17,7 +19,7 @@ const defaultLimits: ImageServerLimits = {
 };
 
 /**
- * Resolves when the server begins to send the image, or when a client has uploaded the image.
+ * Resolves when the server begins to send the image, or when the client has uploaded it completely.
  * @throws {DriverError} with a media kind; the signal's reason.
  */
 export async function probeImage(image: ImageRequest, options: InsertOptions, limits = defaultLimits): Promise<void> {

@@ -2,14 +2,15 @@
 import type { CompleteSnapshot } from '../snapshot/system-snapshot.js';
 import type { NetworkFacts } from '../guest-network.js';
 
-/** Returns the facts of a running machine's connected interfaces. */
+/** Returns the facts about the connected interfaces of a machine; none if it is off. */
 export function sampleFacts({ name, state, interfaces }: CompleteSnapshot): NetworkFacts {
   if (state === 'shutoff') return new Map();
   return new Map(
     interfaces
       .filter(({ linkUp }) => linkUp)
       .map(({ mac }) => {
-        // The address contains the number of the machine and of its interface (from a0).
+        // The MAC address ends with the number of the machine (2 bytes) and a0 + the number of the
+        // interface.
         const [high = 0, low = 0, index = 0] = mac
           .split(':')
           .slice(3)

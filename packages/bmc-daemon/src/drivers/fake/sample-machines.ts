@@ -51,8 +51,8 @@ function disk(target: string, bus: string, capacityGib: number): DiskSnapshot {
 }
 
 /**
- * Returns an interface with a MAC address in QEMU's range, by the numbers of machine and interface
- * (from a0).
+ * Returns an interface with a MAC address in QEMU's range. The address ends with the number of the
+ * machine (2 bytes) and a0 + the number of the interface.
  */
 function network(machine: number, index: number): InterfaceSnapshot {
   const tail = [machine >> 8, machine & 255, 0xa0 + index].map((byte) => byte.toString(16).padStart(2, '0')).join(':');
@@ -121,7 +121,7 @@ const noSysinfo = {
 /** Empty drives. Snapshots are never changed, so all machines share these. */
 const emptyDrives = MEDIA_DEVICES.map((device) => emptyDrive(device));
 
-/** Returns a UEFI machine that is off, the base of the others. Without `hardware`, it is a small one. */
+/** Returns a UEFI machine that is off. The other sample machines are variants of it. */
 export function plainMachine({ uuid, name, interfaces, hardware = {} }: MachineIdentity): CompleteSnapshot {
   const { cpus: count = 2, memoryMib: memoryMiB = 2048, disksGib = [20], manufacturer, model, serial } = hardware;
   const disks = disksGib.map((gib, index) => disk(`vd${String.fromCharCode(97 + index)}`, 'virtio', gib));

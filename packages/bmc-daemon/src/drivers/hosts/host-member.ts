@@ -13,14 +13,17 @@ export const LIST_WAIT_MS = 250;
 /** Options of {@link HostMember}. */
 interface HostMemberOptions extends HostRef {
   readonly driver: HypervisorDriver;
-  /** The machines in the state folder; undefined: the host has never been listed. */
+  /** The machines in the state folder; undefined: the machines of this host were never listed. */
   readonly stored: readonly StoredMachine[] | undefined;
   readonly onChange: (member: HostMember, change: MachineChange) => void;
-  /** Called after the first check, and when the host does not answer anymore, or answers again. */
+  /** Called after the first check, when the host stops answering, and when it answers again. */
   readonly onLoss: (loss: Loss | null, wasLost: boolean) => void;
-  /** Called after each list, and when the machines of the first list were read. */
+  /** Called after each list, and after each survey: the first reads of newly listed machines. */
   readonly onListed: () => void;
-  /** Called when a call fails whose caller gets no error, unless the host does not answer or has no such machine. */
+  /**
+   * Called for an error that no caller gets, for example that of a background read. Not called for
+   * `unavailable` and `notFound`.
+   */
   readonly onFault: (call: string, error: unknown) => void;
 }
 
@@ -33,13 +36,14 @@ export class HostMember {
   readonly watch: HostWatch;
   readonly #options: HostMemberOptions;
   #unsubscribe: (() => void) | undefined;
-  /** Numbers of the last list, and of the newest one that was used. */
-  #listed = 0;
+  /** Number of the last list that was requested. */
+  #requested = 0;
+  /** Number of the newest list whose result was used. */
   #used = 0;
-  /** A list that takes long. No other list waits for the host meanwhile. */
+  /** A list that takes longer than {@link LIST_WAIT_MS}. No other list starts until it ends. */
   #overdue: Promise<void> | undefined;
   #surveying = false;
-  /** Set while a list fails although the host answers. */
+  /** True while lists fail although the host answers. */
   #failsToList = false;
   /** The last report of the host. */
   #facts: HostFacts | null = null;
@@ -82,8 +86,8 @@ export class HostMember {
   }
 
   /**
-   * Lists the machines of the host. Waits for a short time only if the host was listed before, and
-   * not at all while it does not answer. Never rejects.
+   * Lists the machines of the host. Waits only a short time if they were listed before, and not at
+   * all while the host does not answer. Never rejects.
    */
   async refresh(): Promise<void> {
     if (this.watch.loss !== null || this.#overdue !== undefined) return;
@@ -98,7 +102,7 @@ export class HostMember {
     });
   }
 
-  /** Looks for a machine that no list has. Never rejects; returns after a short time. */
+  /** Looks for a machine that is in no list. Never rejects; returns after a short time. */
   async look(id: string): Promise<void> {
     if (this.watch.loss !== null || this.#overdue !== undefined) return;
     const looking = this.watch
@@ -125,7 +129,7 @@ export class HostMember {
       if (!isUnavailable(error)) throw error;
       const last = this.#last(uuid);
       if (last !== undefined) return last;
-      // Without known data, the read waits for the end of the check.
+      // Without known data, waits for the end of the check.
       const { silence } = watch;
       if (watch.loss === null) await watch.check();
       const next = this.#last(uuid);
@@ -166,12 +170,12 @@ export class HostMember {
     }
   }
 
-  /** Reports the failure of a call whose caller gets no error. */
+  /** Reports an error that no caller gets. */
   reportFault(call: string, error: unknown): void {
     if (!isNotFound(error) && !isUnavailable(error)) this.#options.onFault(call, error);
   }
 
-  /** Returns the last known data of a machine if the host does not answer. */
+  /** Returns the last known data of a machine while the host does not answer; else undefined. */
   #last(uuid: string): SystemSnapshot | undefined {
     const { silence } = this.watch;
     return silence === null ? undefined : this.known.last(uuid, silence);
@@ -182,7 +186,7 @@ export class HostMember {
   }
 
   async #list(): Promise<void> {
-    const number = (this.#listed += 1);
+    const number = (this.#requested += 1);
     try {
       const list = await this.watch.whileReachable(() => this.driver.listSystems());
       // A list that ends after a newer one is outdated.
@@ -192,7 +196,7 @@ export class HostMember {
       this.#options.onListed();
       void this.#survey();
     } catch (error) {
-      // A host that is lost ends its other lists as unavailable. Only a successful list resets this.
+      // `unavailable` says that the host does not answer. Only a successful list resets the flag.
       if (!isUnavailable(error)) this.#failsToList = true;
       if (!this.#isLost) void this.watch.check();
     }
@@ -226,8 +230,10 @@ export function settlesWithin(settling: Promise<unknown>, ms: number): Promise<b
   });
 }
 
-/** Returns whether a driver's host did not answer. */
+/** Returns whether an error of a driver says that the host did not answer. */
 export const isUnavailable = (error: unknown): boolean => error instanceof DriverError && error.kind === 'unavailable';
 
-/** Returns whether a driver has no such machine, or no such part of it. */
+/**
+ * Returns whether an error of a driver says that there is no such machine, or no such part of it.
+ */
 export const isNotFound = (error: unknown): boolean => error instanceof DriverError && error.kind === 'notFound';

@@ -1,6 +1,6 @@
 /**
- * Stores the last known machines of all hosts in the state folder. After a restart of the daemon, the
- * machines of a host that does not answer are then still listed.
+ * Stores the last known machines of all hosts in the state folder. With it, a restarted daemon also
+ * lists the machines of a host that does not answer.
  */
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
@@ -22,13 +22,13 @@ type StoredHosts = z.infer<typeof schema>['hosts'];
 /** The stored machines. */
 export interface HostStore {
   /**
-   * Returns the last known machines of the host with the given name, or else with the given URI, so
-   * that a host can get another name or URI; undefined if no such host was ever listed.
+   * Returns the last known machines of the host with this name, or else with this URI, so that an
+   * operator can change one of them; undefined if the machines of such a host were never listed.
    */
   machinesOf(host: HostRef): readonly StoredMachine[] | undefined;
-  /** Stores the machines of a host as long as `isServed`. */
+  /** Stores the machines of a host until `isServed` returns false. */
   add(member: HostMember, isServed: () => boolean): void;
-  /** Notes that machines changed. The write follows later. */
+  /** Schedules a write, because machines have changed. */
   changed(): void;
   /** Writes the last changes. */
   close(): void;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { HostWatch } from './host-watch.js';
 
-/** A host whose answers the test gives. */
+/** A host whose pings the test answers. */
 class Pings {
   answer: () => void = () => undefined;
   refuse: (error: Error) => void = () => undefined;
@@ -16,14 +16,15 @@ class Pings {
 describe('a watched host', () => {
   let pings: Pings;
   let watch: HostWatch;
-  let heard: (string | null)[];
+  /** The reported losses, as their reasons; null: the host answers. */
+  let reported: (string | null)[];
   const never = (): Promise<string> => new Promise(() => undefined);
 
   beforeEach(() => {
     jest.useFakeTimers();
     pings = new Pings();
-    heard = [];
-    watch = new HostWatch({ name: 'a', ping: pings.ping, onChange: (loss) => heard.push(loss?.reason ?? null) });
+    reported = [];
+    watch = new HostWatch({ name: 'a', ping: pings.ping, onChange: (loss) => reported.push(loss?.reason ?? null) });
   });
   afterEach(() => {
     watch.close();
@@ -37,17 +38,17 @@ describe('a watched host', () => {
     await checked;
   };
 
-  it('may take long for its first answer, and a read waits for it', async () => {
+  it('may need long for its first answer, and a read waits for the answer', async () => {
     const checked = watch.check();
     const reading = watch.whileReachable(() => checked.then(() => 'read'));
     await jest.advanceTimersByTimeAsync(4_000);
     expect(watch.silence).toBeNull();
     pings.answer();
     expect(await reading).toBe('read');
-    expect(heard).toEqual([null]);
+    expect(reported).toEqual([null]);
   });
 
-  it('is silent when a check takes a second, which ends all reads, and lost when the check fails', async () => {
+  it('fails all reads when a check takes a second, and is lost when the check fails', async () => {
     await connect();
     const reading = expect(watch.whileReachable(never)).rejects.toMatchObject({
       kind: 'unavailable',
@@ -65,7 +66,7 @@ describe('a watched host', () => {
     pings.refuse(new Error('no answer'));
     await checked;
     expect(watch.silence).toMatchObject({ reason: 'no answer' });
-    expect(heard).toEqual([null, 'no answer']);
+    expect(reported).toEqual([null, 'no answer']);
   });
 
   it('answers again after a silence without a loss', async () => {
@@ -77,6 +78,6 @@ describe('a watched host', () => {
     await checked;
     expect(watch.silence).toBeNull();
     expect(await watch.whileReachable(() => Promise.resolve('read'))).toBe('read');
-    expect(heard).toEqual([null]);
+    expect(reported).toEqual([null]);
   });
 });

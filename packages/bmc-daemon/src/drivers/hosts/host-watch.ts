@@ -3,28 +3,28 @@ import { DriverError } from '../driver-error.js';
 
 /** Time after which a call without an answer causes a check of its host. */
 const SLOW_MS = 500;
-/** Time after which a check without an answer ends all reads of the host. */
+/** Time after which a check without an answer fails all reads of the host. */
 const SILENT_MS = 1_000;
 /** Pause between two checks of a host that answers. */
 const PAUSE_MS = 5_000;
 /** Pause between two checks of a host that does not answer. */
 const RETRY_MS = 1_000;
 
-/** The reason why a host does not answer, in one line, and since when. */
+/** Why a host does not answer (one line), and since when. */
 export interface Loss {
   readonly reason: string;
   readonly since: Date;
 }
 
-/** A host that does not answer. Without a reason, the time limit of its check has not passed yet. */
+/** A host that does not answer. The reason is null while the check of the host is still running. */
 export type Silence = Loss | { readonly reason: null; readonly since: Date };
 
 /** Options of {@link HostWatch}. */
 interface HostWatchOptions {
   readonly name: string;
-  /** Asks the host. Rejects within its time limit if the host does not answer. */
+  /** Sends a request to the host. Rejects after a time limit if the host does not answer. */
   readonly ping: () => Promise<void>;
-  /** Called after the first check and after each change: null if the host answers. */
+  /** Called after the first check and after each change. `loss` is null if the host answers. */
   readonly onChange: (loss: Loss | null, wasLost: boolean) => void;
 }
 
@@ -36,9 +36,9 @@ export class HostWatch {
   #checking: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
-  /** Set while a check takes long. */
+  /** The silence of the host, while a check takes longer than {@link SILENT_MS}; otherwise null. */
   #unanswered: Silence | null = null;
-  /** The calls that a silence ends. */
+  /** Running reads: each function rejects one read. */
   readonly #waiting = new Set<(error: DriverError) => void>();
 
   constructor(options: HostWatchOptions) {
@@ -50,7 +50,7 @@ export class HostWatch {
     return this.#loss ?? null;
   }
 
-  /** Null while the host answers. A silence begins before the host counts as lost. */
+  /** Null while the host answers. A silence begins before the loss: when a check takes long. */
   get silence(): Silence | null {
     return this.loss ?? this.#unanswered;
   }
@@ -75,22 +75,22 @@ export class HostWatch {
   }
 
   /**
-   * Runs a read. It ends when the host is silent, long before the time limit of the read.
+   * Runs a read. Rejects as soon as the host is silent, long before the time limit of the read.
    * @throws {DriverError} unavailable
    */
   async whileReachable<Result>(read: () => Promise<Result>): Promise<Result> {
     if (this.silence !== null) throw this.#unavailable(this.silence);
-    let leave: ((error: DriverError) => void) | undefined;
-    const lost = new Promise<never>((_resolve, reject) => {
-      leave = reject;
+    let fail: ((error: DriverError) => void) | undefined;
+    const silence = new Promise<never>((_resolve, reject) => {
+      fail = reject;
       this.#waiting.add(reject);
     });
     const slow = setTimeout(() => void this.check(), SLOW_MS);
     try {
-      return await Promise.race([read(), lost]);
+      return await Promise.race([read(), silence]);
     } finally {
       clearTimeout(slow);
-      if (leave !== undefined) this.#waiting.delete(leave);
+      if (fail !== undefined) this.#waiting.delete(fail);
     }
   }
 
@@ -107,7 +107,7 @@ export class HostWatch {
       // A first connection takes longer, for example over ssh, and there may be no known data yet.
       if (this.#loss !== null || this.#closed) return;
       this.#unanswered = { reason: null, since };
-      this.#endReads(this.#unanswered);
+      this.#failReads(this.#unanswered);
     }, SILENT_MS).unref();
     try {
       await this.#options.ping();
@@ -135,11 +135,11 @@ export class HostWatch {
     this.#loss = loss;
     if (before !== null) return;
     this.#options.onChange(loss, false);
-    this.#endReads(loss);
+    this.#failReads(loss);
   }
 
-  #endReads(silence: Silence): void {
-    for (const leave of [...this.#waiting]) leave(this.#unavailable(silence));
+  #failReads(silence: Silence): void {
+    for (const fail of [...this.#waiting]) fail(this.#unavailable(silence));
     this.#waiting.clear();
   }
 

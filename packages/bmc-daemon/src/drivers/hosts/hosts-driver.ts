@@ -8,7 +8,7 @@ import { everyPart } from '../system-change.js';
 import type { HostMember } from './host-member.js';
 import { Hosts, type HostsOptions } from './hosts.js';
 
-/** A driver for several hosts, which can change. */
+/** A driver for several hosts. The list of hosts can change. */
 export interface HostsDriver {
   readonly driver: HypervisorDriver;
   /**
@@ -22,9 +22,9 @@ export interface HostsDriver {
 export function createHostsDriver(options: HostsOptions): HostsDriver {
   const hosts = new Hosts(options);
   const on =
-    <Group>(what: string, select: (driver: HypervisorDriver) => Group | undefined): OnMachine<Group> =>
+    <Group>(label: string, select: (driver: HypervisorDriver) => Group | undefined): OnMachine<Group> =>
     (id, call) =>
-      hosts.onHost(id, (member, uuid) => call(partOf(member, what, select), uuid));
+      hosts.onHost(id, (member, uuid) => call(partOf(member, label, select), uuid));
   const driver = byMachine<HypervisorDriver>(
     on('machines', (each) => each),
     {
@@ -50,7 +50,7 @@ export function createHostsDriver(options: HostsOptions): HostsDriver {
       console: byMachine(
         on('serial consoles', (each) => each.console),
         {
-          // Two hosts can have the same id for two runs.
+          // The host is part of the id, because runs on two hosts can have the same id.
           instance: (id) =>
             hosts.onHost(id, async (member, uuid) => {
               const consoles = partOf(member, 'serial consoles', (each) => each.console);
@@ -77,13 +77,17 @@ export function createHostsDriver(options: HostsOptions): HostsDriver {
   return { driver, setHosts: (next) => hosts.setHosts(next) };
 }
 
-/** Returns a part of the driver of a host. @throws {DriverError} unsupported */
+/**
+ * Returns a part of a host's driver.
+ * @param label names it in the error.
+ * @throws {DriverError} unsupported
+ */
 function partOf<Group>(
   { name, driver }: HostMember,
-  what: string,
+  label: string,
   select: (driver: HypervisorDriver) => Group | undefined,
 ): Group {
   const part = select(driver);
-  if (part === undefined) throw new DriverError('unsupported', `host ${name} has no ${what}`);
+  if (part === undefined) throw new DriverError('unsupported', `host ${name} has no ${label}`);
   return part;
 }

@@ -16,13 +16,13 @@ import { ShownSnapshots } from './shown-snapshots.js';
 
 /** Time that a query of statistics waits for one host. */
 const STATISTICS_WAIT_MS = 4_000;
-/** Names in the name of the driver. */
+/** Maximum number of host names in the name of the driver. */
 const MAX_NAMED = 5;
 
 /** Options of {@link Hosts}. */
 export interface HostsOptions {
   readonly hosts: readonly HostRef[];
-  /** Creates the driver of a host, which does not connect before its start. */
+  /** Creates the driver of a host. The driver connects when it is started. */
   readonly open: (host: HostRef) => HypervisorDriver;
   /** The last known machines. */
   readonly store: HostStore;
@@ -133,7 +133,10 @@ export class Hosts {
     return this.shown.show(snapshot);
   }
 
-  /** Runs a call that changes a machine or needs a running one, on the host of the machine. */
+  /**
+   * Runs a call on the host that serves the machine: a call that changes it, or needs a running
+   * one.
+   */
   async onHost<Result>(id: string, call: (member: HostMember, uuid: string) => Promise<Result>): Promise<Result> {
     return await this.#onOwner(id, (member, uuid) => member.run(() => call(member, uuid)));
   }
@@ -185,7 +188,8 @@ export class Hosts {
       }
     }
     this.#options.store.changed();
-    // A member that closes or has not started reports no loss. So the loss of an added host comes last.
+    // Closed members and members that were not started report no loss. So listeners never get a
+    // loss after `removed` or before `added`.
     const closing = removed.map((member) => member.close());
     for (const { name } of removed) {
       this.#options.log.info(`host ${name} was removed`);
@@ -276,7 +280,10 @@ export class Hosts {
   }
 }
 
-/** The caller of a failed change has its error. The failure affects no later change. */
+/**
+ * Ignores the error of an earlier change of the hosts. Its caller got the error; later changes
+ * still run.
+ */
 const reportedToCaller = (): void => undefined;
 
 const notFound = (id: string): DriverError => new DriverError('notFound', `looking up machine ${id}: no such machine`);

@@ -34,7 +34,10 @@ export class KnownMachines {
   #refs: ReadonlyMap<string, SystemRef>;
   readonly #snapshots = new Map<string, SystemSnapshot>();
   readonly #states = new Map<string, DomainState>();
-  /** The shown snapshots of one silence, so that two reads return the same object. */
+  /**
+   * The snapshots that {@link last} has returned in one silence, so that two reads return the same
+   * object.
+   */
   #last: { readonly silence: Silence; readonly shown: Map<string, SystemSnapshot> } | undefined;
   #isListed: boolean;
   #version = nextVersion();
@@ -54,7 +57,7 @@ export class KnownMachines {
     return this.#isListed;
   }
 
-  /** Grows with each change of the machines or their names, above the versions of all other hosts. */
+  /** Grows with each change of the machines or their names, to a new maximum of all hosts. */
   get version(): number {
     return this.#version;
   }
@@ -84,7 +87,8 @@ export class KnownMachines {
       this.remove(uuid);
       return;
     }
-    // A machine that arrives from another host is known before its definition is, and has no state yet.
+    // A newly defined machine is off. A machine that migrates to this host is known before its
+    // `defined` event, and then keeps its unknown state.
     const isNew = kind === 'defined' && !this.#refs.has(uuid);
     this.add({ uuid, name });
     const state = isNew ? 'shutoff' : stateAfter[kind];
@@ -113,7 +117,7 @@ export class KnownMachines {
     this.#setRefs(refs);
   }
 
-  /** Stores a reading of a machine. */
+  /** Stores the result of a read. */
   remember(snapshot: SystemSnapshot): void {
     this.add(snapshot);
     this.#remember(snapshot);
@@ -129,7 +133,7 @@ export class KnownMachines {
     return this.#states.get(uuid);
   }
 
-  /** Returns whether the last reading shows a machine in a migration. */
+  /** Returns whether a machine was migrating when it was last read. */
   isMigrating(uuid: string): boolean {
     return this.#snapshots.get(uuid)?.migrating === true;
   }
@@ -163,7 +167,7 @@ export class KnownMachines {
 
   #remember(snapshot: SystemSnapshot): void {
     this.#snapshots.set(snapshot.uuid, snapshot);
-    // A migration pauses the machine, which continues on one of the hosts.
+    // Ignores the state during a migration, because the machine is paused only for a moment.
     if (snapshot.migrating !== true) this.#states.set(snapshot.uuid, snapshot.state);
   }
 

@@ -1,7 +1,7 @@
-/** Logs failures of hosts whose callers get no error. */
+/** Logs errors of hosts that no caller gets, for example those of background reads. */
 import type { Log } from '@rackless/daemon/log/log.js';
 
-/** Failures that are remembered. With more, old ones are logged again. */
+/** Maximum number of remembered failures. Then all are forgotten, and can be logged again. */
 const MAX_REMEMBERED = 1_000;
 
 /** Logs each failure once, because lists and lookups repeat the same calls. */

@@ -13,8 +13,8 @@ interface MachineIndexOptions {
 }
 
 /**
- * Time that a machine may take from one host to another. `virsh migrate --offline`, and a definition that an
- * administrator moves, take less.
+ * Longest time of a move from one host to another. `virsh migrate --offline`, and an administrator
+ * who moves a definition by hand, need less.
  */
 export const MOVE_WAIT_MS = 10_000;
 
@@ -27,9 +27,10 @@ interface Merged {
 }
 
 /**
- * Merges the machines of all hosts by UUID. If several hosts have a machine of one UUID, one of them
- * serves it: the host where it runs; of those, a host that answers; of those, the host that has served
- * it. So a copy that starts nowhere, or on a host that is lost, does not take over a running machine.
+ * Merges the machines of all hosts by UUID. If several hosts have a machine of the same UUID, one
+ * of them serves it. The host where it runs has precedence, then the host where it is paused. If
+ * several are equal, a host that answers has precedence, then the host that served it before. So a
+ * copy that is off, or that runs on a lost host, does not take over a running machine.
  */
 export class MachineIndex {
   readonly #options: MachineIndexOptions;
@@ -39,7 +40,9 @@ export class MachineIndex {
   #list: { readonly merged: Merged; readonly moves: number; readonly refs: readonly SystemRef[] } | undefined;
   /** Grows with each change of an owner. */
   #moves = 0;
-  /** Time of the monotonic clock since when several hosts have a machine that does not migrate. */
+  /**
+   * Since when several hosts have a machine that does not migrate, by UUID. Monotonic milliseconds.
+   */
   #sharedSince = new Map<string, number>();
 
   constructor(options: MachineIndexOptions) {
@@ -52,8 +55,8 @@ export class MachineIndex {
   }
 
   /**
-   * Returns the hosts that have a machine of the given UUID if there are several, except for a
-   * short time: at its beginning and its end, a migration looks like two machines.
+   * Returns the hosts if several have a machine of the given UUID for {@link MOVE_WAIT_MS}; else
+   * undefined. At its beginning and its end, a migration looks like two machines for a short time.
    */
   duplicates(uuid: string): readonly HostMember[] | undefined {
     const holders = this.holders(uuid);
@@ -92,16 +95,16 @@ export class MachineIndex {
     return owner;
   }
 
-  /** Forgets the host of a machine that no host has. */
+  /** Forgets which host served a machine that no host has anymore. */
   forget(uuid: string): void {
     this.#owners.delete(uuid);
   }
 
-  /** Returns all machines, each once. The same list returns the same array. */
+  /** Returns all machines, each once. Returns the same array while nothing changes. */
   list(): readonly SystemRef[] {
     const holders = this.#holders();
     const merged = this.#merged;
-    // The states of the machines decide only if several hosts have one.
+    // If no machine was added or removed, only machines on several hosts can get another owner.
     for (const uuid of this.#list?.merged === merged ? this.#sharedSince.keys() : holders.keys()) this.owner(uuid);
     if (this.#list?.merged === merged && this.#list.moves === this.#moves) return this.#list.refs;
     const refs = [...holders.keys()].flatMap((uuid) => this.#owners.get(uuid)?.known.refs.get(uuid) ?? []);
@@ -146,7 +149,7 @@ export class MachineIndex {
   }
 }
 
-/** Returns the one of two hosts that serves a machine. The first one is earlier in the configuration. */
+/** Returns which of two hosts serves a machine. If they are equal, returns the first. */
 function better(uuid: string, first: HostMember, second: HostMember, former: HostMember | undefined): HostMember {
   const rank = (member: HostMember): number => {
     const activity = activityOf(member.known.stateOf(uuid));

@@ -39,7 +39,7 @@ function startHosts() {
 }
 
 describe('the changes of several hosts', () => {
-  it('have the start of a new copy that the service has not read yet', () => {
+  it('include the start of a new copy that the service has not read yet', () => {
     const { send, kinds } = startHosts();
     send(0, 'defined', 'm');
     send(1, 'defined', 'm');

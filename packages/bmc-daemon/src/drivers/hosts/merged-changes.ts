@@ -1,20 +1,21 @@
 /**
- * Merges the changes of all hosts. A migration is one change, `moved`: its machine is neither
- * removed nor new, and does not stop. The events of two hosts come in any order, so the end of a
- * machine on one host waits until it may have appeared on another one.
+ * Merges the changes of all hosts. A migration is reported as one change, `moved`, without the
+ * `stopped`, `undefined` and `defined` of the two hosts. Events of two hosts arrive in any order.
+ * So the end of a machine on one host is held for {@link MOVE_WAIT_MS}, and reported only if the
+ * machine has not appeared on another host.
  */
 import { arriving, migrated, migrating, type MachineChange, type MachineChangeListener } from '../machine-change.js';
 import type { DomainState } from '../snapshot/system-snapshot.js';
 import type { HostMember } from './host-member.js';
 import { MOVE_WAIT_MS, type MachineIndex } from './machine-index.js';
 
-/** The changes of a machine that wait. */
+/** Changes of a machine that are not reported yet. */
 interface HeldChanges {
   readonly member: HostMember;
   /** The state before these changes. */
   readonly before: DomainState | undefined;
   readonly changes: readonly MachineChange[];
-  /** Whether they also wait until all hosts were listed. */
+  /** Whether they are also held until all hosts were listed. */
   readonly untilListed: boolean;
   readonly timer: NodeJS.Timeout;
 }
@@ -52,15 +53,16 @@ export class MergedChanges {
     for (const listener of this.#listeners) listener(change);
   }
 
-  /** Drops the changes that wait. */
+  /** Drops the held changes. */
   close(): void {
     for (const { timer } of this.#held.values()) clearTimeout(timer);
     this.#held.clear();
   }
 
   /**
-   * Takes the end of a machine whose host was removed from the configuration. The configuration may have got the
-   * same host with another name and URI, which has not listed its machines yet.
+   * Handles the end of a machine whose host was removed from the configuration. Holds it until all
+   * hosts were listed, because the new configuration may have the same host under another name and
+   * URI.
    */
   removed(member: HostMember, { uuid, name }: Pick<MachineChange, 'uuid' | 'name'>): void {
     const reason = 'its host was removed from the configuration';
@@ -68,17 +70,18 @@ export class MergedChanges {
     this.#hold(member, change, { before: member.known.stateOf(uuid), untilListed: true });
   }
 
-  /** Takes a change of one host. */
+  /** Handles a change that one host reports. */
   handle(member: HostMember, change: MachineChange): void {
     const { uuid, kind, reason } = change;
     const former = this.#index.formerOwner(uuid);
     const before = former?.known.stateOf(uuid);
     const others = this.#index.holders(uuid).filter((holder) => holder !== member);
-    // The machine runs on its new host, or will continue on its old one.
+    // A pause or a resume that is part of a migration: the machine continues on one of the hosts.
     const isHandover =
       (kind === 'paused' && reason === migrating && others.length > 0) ||
       (kind === 'resumed' && member.known.stateOf(uuid) === 'running');
-    // If the migration fails, the machine never runs here. Without a state, its old host still serves it.
+    // The migration to this host may still fail. Without a state here, the old host serves the
+    // machine.
     if (kind === 'started' && reason === arriving && others.length > 0) member.known.arrive(change);
     else if (!isHandover) member.known.note(change);
     if (kind === 'stopped' && reason === migrated) {
@@ -92,9 +95,10 @@ export class MergedChanges {
     }
     const held = this.#held.get(uuid);
     const isBack = held?.member === member;
-    // The machine is on its former host again, so it had ended there.
+    // The machine is back on the host that reported its end. So it has not moved, and the end is
+    // real.
     if (isBack) this.#release(uuid);
-    // Reports a move, if the machine has another host now.
+    // `settle` reports a move if the machine now has another host.
     const owner = this.#index.settle(uuid, isBack ? before : (held?.before ?? before));
     const hasMoved = owner !== former && former !== undefined;
     const hasArrived = held !== undefined && !isBack && owner === member;
@@ -141,7 +145,7 @@ export class MergedChanges {
     this.#drop(uuid);
     if (held === undefined) return;
     const owner = this.#index.owner(uuid);
-    // Another host has it: the move was reported.
+    // Another host has the machine, and the index has reported the move.
     if (owner !== undefined && owner !== held.member) return;
     if (owner === undefined && held.untilListed && this.#options.isListIncomplete()) {
       this.#held.set(uuid, { ...held, timer: this.#releaseLater(uuid) });

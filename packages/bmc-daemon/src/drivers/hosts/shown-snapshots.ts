@@ -35,7 +35,10 @@ export class ShownSnapshots {
     return shown;
   }
 
-  /** Returns the driver's snapshot of a shown one: drivers compare objects. */
+  /**
+   * Returns the driver's own snapshot for a shown one, because drivers compare snapshots by
+   * identity.
+   */
   originalOf(shown: SystemSnapshot): SystemSnapshot {
     return this.#originals.get(shown) ?? shown;
   }

@@ -1,9 +1,9 @@
 /**
- * The queue of each machine, the same for every driver. An operation has two stages. Inserts,
- * ejects and actions that boot the guest wait for each other from their first step, such as a
- * download. Every change runs in an edit, which reads the machine and changes it. This includes a
- * change of a property. Edits have a separate queue. So a change of a property does not wait
- * for a download.
+ * The queues of each machine, the same for every driver. Inserts, ejects and actions that boot the
+ * guest are *operations*. They wait for each other from their first step, such as a download. An
+ * *edit* reads the machine and changes it. Each operation runs its change in an edit, and a change
+ * of a property is only an edit. Edits have a separate queue, so that a change of a property does
+ * not wait for a download.
  *
  * Ironic and sushy do not wait for the task of a slow InsertMedia, so their next power-on waits
  * here. If the insert fails, the power-on fails too, so that the guest does not boot an empty
@@ -19,7 +19,8 @@ import { OperationQueue, type Operations, type TurnCheck } from './operation-que
 const bootsGuest: ReadonlySet<PowerAction> = new Set(['create', 'reboot', 'reset', 'cycle', 'pressButton']);
 
 /**
- * Labels of the operations. A `restart` began before the inserts that it waits for were requested.
+ * Labels of the operations. A `restart` is the second half of a restart. A client requested it
+ * before the inserts that it waits for, so it continues if they fail.
  */
 type Label = 'power' | 'restart' | 'media';
 
@@ -46,7 +47,7 @@ export interface StageQueues {
   };
 }
 
-/** The queue of each machine. Close it with the driver. */
+/** The queues of each machine. Close it with the driver. */
 export class MachineQueue {
   readonly #queue: Operations;
   readonly #edits: Operations;
@@ -66,8 +67,8 @@ export class MachineQueue {
   /**
    * Runs an edit of a machine after all earlier edits. An operation calls it within its own stage,
    * never within another edit.
-   * @throws what the edit throws; {DriverError} unavailable, if the edit waits at the
-   *   {@link close}.
+   * @throws what the edit throws; {DriverError} unavailable, if the queue closes while the edit
+   *   waits.
    */
   edit<Result>(uuid: string, edit: (check?: TurnCheck) => Promise<Result>): Promise<Result> {
     return this.#edits.run(uuid, async (check) => {

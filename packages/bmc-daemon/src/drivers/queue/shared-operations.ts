@@ -68,7 +68,7 @@ class SharedOperations implements Operations {
       await this.#turn(ticket, signal);
       present.running += 1;
       try {
-        return await operation(() => checked(ticket));
+        return await operation(() => checkTurn(ticket));
       } finally {
         present.running -= 1;
       }
@@ -76,7 +76,7 @@ class SharedOperations implements Operations {
       ticket.leave();
       present.total -= 1;
       if (present.total === 0) this.#present.delete(key);
-      if (this.#present.size === 0) this.#isIdle();
+      if (this.#present.size === 0) this.#notifyIdle();
     }
   }
 
@@ -90,7 +90,7 @@ class SharedOperations implements Operations {
     { kind, message }: DriverError,
     options: { readonly before?: string } = {},
   ): void {
-    // While the store does not answer, no waiting operation begins.
+    // Ignores an error of the store: while the store does not answer, no waiting operation begins.
     this.#leases
       .cancelWaiting(this.#nameOf(key), label, JSON.stringify({ kind, message }), options)
       .catch(() => undefined);
@@ -107,7 +107,7 @@ class SharedOperations implements Operations {
     return `${this.#stage}:${key}`;
   }
 
-  #isIdle(): void {
+  #notifyIdle(): void {
     for (const resolve of this.#idleWaiters) resolve();
     this.#idleWaiters.clear();
   }
@@ -132,8 +132,8 @@ class SharedOperations implements Operations {
   }
 }
 
-/** @throws {DriverError} */
-async function checked(ticket: Ticket): Promise<void> {
+/** @throws {DriverError} unavailable, if the turn is lost. */
+async function checkTurn(ticket: Ticket): Promise<void> {
   try {
     await ticket.check();
   } catch (error) {

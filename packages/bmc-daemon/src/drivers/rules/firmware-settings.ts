@@ -25,7 +25,8 @@ export function without<T extends object, Name extends keyof T>(object: T, ...na
 }
 
 /**
- * Checks that the machine supports these settings. Its definition does not show all limits.
+ * Checks that the machine supports these settings. The hypervisor may have more limits, which the
+ * definition does not show.
  * @throws {DriverError} unsupported, with the reason; its field is the setting's name.
  */
 export function checkSettings(
@@ -36,13 +37,14 @@ export function checkSettings(
   const reject = (field: Exclude<keyof SettingsChange, 'kept'>, what: string, why: string): never => {
     throw new DriverError('unsupported', `${what} of machine ${name}: ${why}`, { field });
   };
-  const becomes = change.firmware ?? firmware.pending.firmware ?? firmware.settings.firmware;
+  const nextFirmware = change.firmware ?? firmware.pending.firmware ?? firmware.settings.firmware;
   const x86 = /^(x86_64|i686)$/.test(architecture);
   if (change.firmware === 'bios' && !x86) {
     reject('firmware', 'setting the boot mode', `${architecture} machines have no legacy firmware`);
   }
   if (change.secureBoot === true) {
-    if (becomes !== 'efi') reject('secureBoot', 'switching Secure Boot on', 'it boots by legacy BIOS, not by UEFI');
+    if (nextFirmware !== 'efi')
+      reject('secureBoot', 'switching Secure Boot on', 'it boots by legacy BIOS, not by UEFI');
     if (x86 && !machineType.includes('q35')) {
       reject('secureBoot', 'switching Secure Boot on', `it is a ${machineType}, and Secure Boot needs a q35`);
     }

@@ -66,7 +66,7 @@ export type SettingsChange = {
 };
 
 /**
- * The reason why the driver dropped the pending settings. The hypervisor had rejected the
+ * The reason why the driver dropped the pending settings: the driver or the hypervisor rejected the
  * definition with these settings.
  */
 export interface SettingsFailure {
