@@ -162,7 +162,7 @@ describe('Secure Boot', () => {
     await writeFile(file, 'QFI');
     await driver.change(guest.uuid, { secureBoot: 'on' });
     expect(host.messages.join()).toContain(
-      `the UEFI variables of machine ${guest.name} are reset, without the boot entries`,
+      `the UEFI variables of machine ${guest.name} are reset, and its boot entries are lost`,
     );
     await driver.power(guest.uuid, 'create');
     expect(variableNames(await readFile(file))).toEqual(expect.arrayContaining(['PK', 'KEK', 'db']));

@@ -1,4 +1,4 @@
-/** Whether there is a connection to libvirt, and why not. */
+/** Tells whether there is a connection to libvirt, and why there is none. */
 import type { Hypervisor } from '@rackless/libvirt';
 import { thisAccount } from '../../host/account.js';
 import { accessHint } from './access-hint.js';

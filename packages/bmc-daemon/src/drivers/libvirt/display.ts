@@ -20,9 +20,10 @@ interface LibvirtDisplayOptions {
   readonly find: (id: string) => Promise<Machine>;
 }
 
-/** The place of a VNC server: a socket or a port, on this host or behind ssh. */
+/** The place of a VNC server: a socket or a port. `remoteHost` as in {@link DisplayAccess}. */
 interface Place {
   readonly target: { readonly path: string } | { readonly host: string; readonly port: number };
+  /** The URI of the host to which the connection goes through ssh; null: it does not. */
   readonly ssh: LibvirtUri | null;
   readonly remoteHost: string | null;
 }

@@ -45,13 +45,13 @@ export function driverError(doing: string, error: unknown): DriverError {
     );
     // libvirt has no error code for a machine without a free bus address either.
     const noPlace = /No more available PCI (slots|addresses)/i.test(error.message);
-    // It also has none for a machine that another client renames, removes or stops at the same time.
+    // Nor for a machine that another client renames, removes or stops at the same time.
     const changed = /already defined with uuid|already being removed|terminating on signal \d+ from pid/.test(
       error.message,
     );
-    const stopped = changed || needsReset(error);
+    const isConflict = changed || needsReset(error);
     const other = error.isRemote ? 'failed' : 'internal';
-    const kind = full ? 'storageFull' : noPlace ? 'noPlace' : stopped ? 'conflict' : (kinds[error.code] ?? other);
+    const kind = full ? 'storageFull' : noPlace ? 'noPlace' : isConflict ? 'conflict' : (kinds[error.code] ?? other);
     return new DriverError(kind, `${doing}: ${oneLine(error.message)}`, { cause: error });
   }
   return new DriverError('internal', `${doing}: ${error instanceof Error ? oneLine(error.message) : 'failed'}`, {

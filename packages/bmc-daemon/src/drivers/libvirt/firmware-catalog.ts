@@ -36,7 +36,9 @@ export interface FirmwareCatalog {
   templateFor(os: OperatingSystem): string | null;
 }
 
-/** Settings of sushy-tools that name the variables: `SECURE_BOOT_ENABLED_NVRAM`, `SECURE_BOOT_DISABLED_NVRAM`. */
+/**
+ * Templates in sushy-tools' settings `SECURE_BOOT_ENABLED_NVRAM` and `SECURE_BOOT_DISABLED_NVRAM`.
+ */
 export interface SecureBootTemplates {
   readonly enabled: string | null;
   readonly disabled: string | null;
@@ -89,8 +91,8 @@ async function readDescriptor(path: string): Promise<FirmwareImage | null> {
 }
 
 /**
- * Derives the facts from the settings and the descriptors. If neither contains a file, uses its
- * name: distributions follow common naming rules.
+ * Derives the facts from the settings and the descriptors. If neither names a file, decides by its
+ * file name, because distributions follow common naming rules.
  */
 export function firmwareCatalog(images: readonly FirmwareImage[], templates: SecureBootTemplates): FirmwareCatalog {
   const hasKeys = (template: string): boolean | null => {

@@ -93,7 +93,7 @@ export class BootControl {
     if (this.#reconciled.has(uuid) && !this.#armed.has(uuid)) return;
     const resetting = new AbortController();
     this.#resetting.set(uuid, resetting);
-    this.#inBackground(uuid, 'taking the one-time boot order back', async (machine) => {
+    this.#inBackground(uuid, 'removing the one-time boot order', async (machine) => {
       try {
         await this.#removeOnceOrderWhenUsed(machine, resetting.signal);
       } catch (error) {
@@ -244,7 +244,8 @@ export class BootControl {
       throw error;
     }
     if (armed === null) {
-      this.onStopped(machine.uuid);
+      this.#forgetReset(machine.uuid);
+      this.#armed.delete(machine.uuid);
       return;
     }
     this.#armed.add(machine.uuid);

@@ -23,8 +23,7 @@ const noMonitor = ['NO_SUPPORT', 'OPERATION_DENIED', 'ACCESS_DENIED', 'OPERATION
  * @param indexes the result of `bootIndexes`: every bootable device, with -1 for devices that are not in the
  *   order.
  * @returns false without a monitor, or without access to it.
- * @throws {DriverError} unavailable, if QEMU does not answer in time; internal, with QEMU's
- *   message.
+ * @throws {DriverError} unavailable, if QEMU does not answer in time; failed, with QEMU's message.
  */
 export async function setQemuBootOrder(
   domain: Domain,
@@ -91,7 +90,7 @@ async function setBootOrder(domain: Domain, indexes: readonly BootIndex[], timeo
 interface BootProperty {
   readonly qomPath: string;
   readonly name: string;
-  /** The current boot number; -1: none. */
+  /** The position in the new order, from 1; -1: not in the order. */
   readonly wanted: number;
 }
 

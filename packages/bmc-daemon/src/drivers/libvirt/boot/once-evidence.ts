@@ -24,8 +24,8 @@ export async function countReads(
 }
 
 /**
- * Returns whether the guest has restarted while the daemon did not run. Without evidence, the
- * override stays pending.
+ * Returns whether the guest has used the one-time order while the daemon did not run: its drive has
+ * new reads. Without evidence, returns false, and the override stays pending.
  */
 export async function hasBooted(machine: Machine, { evidence }: Armed, timeoutMs: number): Promise<boolean> {
   if (evidence === null) return false;

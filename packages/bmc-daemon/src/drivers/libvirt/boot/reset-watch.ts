@@ -19,8 +19,8 @@ const BLIND_CPU_MS = 1_500;
 /** Time limit for a firmware that never reads the drive, because the medium is gone. */
 const LATEST_MS = 30_000;
 /**
- * The same limit if the drive had reads between the set of the order and the event. Then the
- * firmware may already have read the order.
+ * The same limit if the drive was read between the setting of the order and the reset event. Then
+ * the firmware may already have used the order.
  */
 const LATEST_IF_READ_MS = 10_000;
 

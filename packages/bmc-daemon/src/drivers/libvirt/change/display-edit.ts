@@ -11,8 +11,9 @@ const PASSWORD_BYTES = 6;
  * Adds a VNC display with a new password. Does nothing if the definition has one. libvirt adds a
  * graphics card if the machine has none.
  *
- * The display listens at a port of its host, because libvirt's sockets belong to another user than
- * this service. The password keeps other users of the host out.
+ * The display listens on a TCP port of its host, because this service may not open libvirt's VNC
+ * sockets: they belong to another user. The password protects the port from other users of the
+ * host.
  * @throws {DriverError} internal.
  */
 export function addDisplay({ domain, xml }: DefinitionEdit): void {

@@ -1,6 +1,6 @@
 /**
- * Applies a client's change of a machine as a whole or not at all. It first fetches what the change
- * needs, then reads, edits and writes the definition once.
+ * Applies a client's change of a machine completely or not at all. Collects the inputs (firmware
+ * files, image) first, then reads, edits and writes the definition once.
  *
  * The guest's drive, libvirt's autostart and the boot order of a running QEMU are outside the
  * definition. Before the daemon changes one of these, it writes an intent into the definition (see
@@ -64,7 +64,7 @@ interface Plan {
   readonly from: string;
   readonly edit: DefinitionEdit;
   readonly steps: readonly Step[];
-  /** Intents: operations that the daemon completes after a restart, if it ends before their last step. */
+  /** Operations that the restarted daemon completes, if it ends before their last step. */
   readonly intents: readonly Intent[];
 }
 
@@ -207,7 +207,7 @@ export class SystemChanges {
     const driveSteps = this.#editDrive(machine, definition, edit, prepared);
     this.#edit(machine, definition, edit, prepared);
     const steps = [...driveSteps, ...(autostart === undefined ? [] : [autostartStep(this.#host, machine, autostart)])];
-    // An override needs no intent, because its own record contains the order for QEMU.
+    // An override needs no intent, because the record of the override contains the order for QEMU.
     const setsOrder = bootOrder !== undefined && definition.instance !== null;
     const orderIntents: readonly Intent[] = setsOrder ? [{ kind: 'order' }] : [];
     return {
@@ -269,25 +269,25 @@ export class SystemChanges {
     const save = (change: { from: string; to: string }): Promise<void> =>
       saveDefinition(hypervisor, machine, change, timeoutMs);
     // A single step without a change of the definition needs no intent, because it is atomic.
-    const isMarked = intents.length > 1 || (intents.length === 1 && edit.isChanged());
-    if (isMarked) {
+    const needsIntents = intents.length > 1 || (intents.length === 1 && edit.isChanged());
+    if (needsIntents) {
       edit.editRecord((record) => ({ ...record, intents: intents.reduce(withIntent, record.intents) }));
     }
-    const marked = edit.text();
-    await save({ from, to: marked });
+    const to = edit.text();
+    await save({ from, to });
     const undo: (() => Promise<void>)[] = [];
     try {
       for (const { run } of steps) undo.unshift(await run());
       await updateGuest();
     } catch (error) {
-      for (const revert of [...undo, () => save({ from: marked, to: from })]) {
+      for (const revert of [...undo, () => save({ from: to, to: from })]) {
         await revert().catch((reason: unknown) => {
           this.#host.log.warn(`reverting a change of machine ${machine.name} failed`, { error: reason });
         });
       }
       throw error;
     }
-    if (isMarked) await this.#forget(machine, intents);
+    if (needsIntents) await this.#forget(machine, intents);
   }
 
   async #forget(machine: Machine, intents: readonly Intent[]): Promise<void> {

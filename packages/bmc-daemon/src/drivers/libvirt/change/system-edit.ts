@@ -26,7 +26,7 @@ export interface ChangeFiles {
 
 /**
  * Applies a change to a definition, except the image in a drive.
- * @param system returns the machine as its definition was before the change.
+ * @param system returns the machine as it was before the change.
  * @throws {DriverError} invalid, unsupported.
  */
 export function editSystem(

@@ -23,7 +23,7 @@ describe('KVM', () => {
   it.each([
     ['the mode', device(0o600)],
     ['the group', device(0o660, 0)],
-  ])('is a problem if %s keeps the account of QEMU out', (_, found) => {
+  ])('is a problem if %s of the device denies access to the account of QEMU', (_, found) => {
     expect(examineAcceleration(capabilities, local, found)).toEqual([
       {
         severity: 'problem',
@@ -34,7 +34,7 @@ describe('KVM', () => {
     ]);
   });
 
-  it('only for root is a warning if QEMU runs as root', () => {
+  it('gives only a warning if root alone may open the device, and QEMU runs as root', () => {
     const asRoot = { ...capabilities, qemuAccount: { uid: 0, gid: 0 } };
     expect(examineAcceleration(asRoot, local, device(0o600, 0))).toEqual([
       expect.objectContaining({ severity: 'warning', message: expect.stringContaining('(mode 600)'), fix: repair }),

@@ -38,21 +38,24 @@ export function examineAcceleration(
   return [warning(SUBJECT, `The host does not offer KVM, ${SLOW}.`, load)];
 }
 
-/** libvirt offers KVM if it can open the device itself. QEMU runs as another account. */
+/**
+ * Examines the access of QEMU. libvirt offers KVM if it can open the device, but QEMU has another
+ * account.
+ */
 function deviceFindings(device: Device, { qemuAccount }: HostCapabilities, host: ExaminedHost): readonly Finding[] {
   if (qemuAccount === null || qemuAccount.uid === 0) return examineDevice(host, device);
   const { uid, gid } = qemuAccount;
   const groups = [gid, ...groupsOf(uid)];
-  const owns = device.uid === uid;
-  const bits = owns ? device.mode >> 6 : groups.includes(device.gid) ? device.mode >> 3 : device.mode;
+  const isOwner = device.uid === uid;
+  const bits = isOwner ? device.mode >> 6 : groups.includes(device.gid) ? device.mode >> 3 : device.mode;
   if ((bits & READ_WRITE) === READ_WRITE) return examineDevice(host, device);
   const message = `The account of QEMU (${uid}) may not open ${DEVICE}, so machines with KVM cannot start.`;
   return [problem(SUBJECT, message, permitCommand(host))];
 }
 
 /**
- * Returns a finding if only root may open the device. libvirt examines QEMU as its unprivileged account,
- * also if guests run as root.
+ * Returns a finding if only root may open the device. libvirt examines QEMU with QEMU's
+ * unprivileged account, even if guests run as root.
  * @param device as for {@link examineAcceleration}.
  */
 export function examineDevice(

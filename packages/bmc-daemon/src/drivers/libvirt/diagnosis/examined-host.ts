@@ -16,11 +16,15 @@ export interface ExaminedHost {
   readonly timeoutMs: number;
   /** Returns a virsh command for this host. */
   virsh(...words: readonly string[]): string;
-  /** Returns several virsh commands, each of which needs the success of the one before. */
+  /**
+   * Returns virsh commands in one line. The shell runs a command only if the previous one succeeds.
+   */
   virshEach(...commands: readonly (readonly string[])[]): string;
   /** Returns a command that root runs on the libvirt host: with sudo, and over ssh for another host. */
   asRoot(command: string): string;
-  /** Returns the command that logs in to the libvirt host, and runs a command there. The account of the daemon runs it. */
+  /**
+   * Returns the ssh command that runs a command on the libvirt host, for the account of the daemon.
+   */
   ssh(...words: readonly string[]): string;
 }
 
@@ -32,7 +36,8 @@ export function examinedHost(uri: string, account: Account, timeoutMs: number): 
   const parsed = parseUri(uri);
   const isLocal = parsed.host === null;
   const ssh = (...words: readonly string[]): string => commandLine('ssh', ...destination(parsed), ...words);
-  // Another host accepts the keys of the account.
+  // The other host knows the ssh keys of the daemon's account, so this account must run the
+  // command.
   const remotely = (command: string): string => (isLocal ? command : asAccount(command, account));
   const virsh = (...words: readonly string[]): string => remotely(commandLine('virsh', '--connect', uri, ...words));
   return {

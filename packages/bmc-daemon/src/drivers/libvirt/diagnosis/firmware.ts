@@ -65,12 +65,15 @@ async function offeredFirmware(
   if (found === null) return null;
   return {
     hasUefi: found.firmware.includes('efi'),
-    // libvirt reports for other architectures only whether SMM protects the variables, which they do not need.
+    // libvirt reports only whether SMM protects the UEFI variables. Other machine types have no
+    // SMM, and this value says nothing about their Secure Boot.
     hasSecureBoot: machine !== 'q35' || found.hasProtectedVariables,
   };
 }
 
-/** libvirt selects a descriptor without a look at its files. */
+/**
+ * Returns a finding for each missing file. libvirt selects a descriptor without checking its files.
+ */
 function missingFiles(images: readonly FirmwareImage[], install: string): readonly Finding[] {
   const files = images.flatMap(({ executable, template }) => [executable, ...(template === null ? [] : [template])]);
   return [...new Set(files)]
@@ -94,7 +97,7 @@ function missingTemplates(host: ExaminedHost, templates: SecureBootTemplates): r
   });
 }
 
-/** @param again the package is installed, and files are missing. */
+/** @param again installs the package again, because its files are missing. */
 function installFirmware(architecture: string, host: ExaminedHost, again: boolean): string {
   const isArm = architecture === 'aarch64';
   const names = isArm

@@ -35,7 +35,7 @@ export interface HostDiagnosis {
 }
 
 /**
- * Examines a host. Never rejects, and ends within two time limits.
+ * Examines a host. Ends within two time limits. A failure of the host is a finding, not an error.
  * @throws {LibvirtError} INVALID_URI.
  */
 export async function diagnoseHost(options: HostDiagnosisOptions): Promise<HostDiagnosis> {
@@ -64,7 +64,7 @@ async function connectionFailure(hypervisor: Hypervisor, host: ExaminedHost): Pr
   }
 }
 
-/** Runs all examinations at the same time, so that one without an answer delays no other. */
+/** Runs all examinations at the same time, so that a call without an answer delays no other one. */
 async function examineConnected(
   hypervisor: Hypervisor,
   host: ExaminedHost,
@@ -73,24 +73,24 @@ async function examineConnected(
   const { timeoutMs } = host;
   const call = { timeoutMs };
   const capabilities = hypervisor.getCapabilities(call).then(readCapabilities);
-  const own = Promise.all([hypervisor.getLibVersion(call), hypervisor.getType(call)]).then(([libvirt, type]) => ({
+  const report = Promise.all([hypervisor.getLibVersion(call), hypervisor.getType(call)]).then(([libvirt, type]) => ({
     libvirt,
     type,
   }));
-  // Without QEMU, libvirt has no version to report. After its start, it first examines QEMU for
-  // seconds.
+  // Without QEMU, libvirt has no version to report. A libvirt that has just started answers late,
+  // because it first examines QEMU.
   const qemu = withDeadline(hypervisor.getVersion(call), timeoutMs, () => null).catch(() => null);
-  const firmware = withQemu(own, capabilities, (found) =>
+  const firmware = withQemu(report, capabilities, (found) =>
     examineFirmware(hypervisor, host, { capabilities: found, templates }),
   );
-  const kvm = withQemu(own, capabilities, (found) => examineAcceleration(found, host));
+  const kvm = withQemu(report, capabilities, (found) => examineAcceleration(found, host));
   const findings = Promise.all([
     settled('pool', examinePool(hypervisor, host, { configured: storagePool, capabilities }), host),
     // A device that only root may open is a reason for slow capabilities.
     settled('kvm', kvm, host, () => examineDevice(host)),
     settled('firmware', firmware, host),
   ]);
-  const known = await reported(own, host);
+  const known = await reported(report, host);
   if ('severity' in known) return { findings: [known], libvirt: null, qemu: null };
   const versions = { libvirt: known.libvirt, qemu: known.type === 'QEMU' ? await qemu : null };
   return {
@@ -100,7 +100,7 @@ async function examineConnected(
   };
 }
 
-/** Libvirt's report about itself. */
+/** The version and the driver that libvirt reports. */
 interface Libvirt {
   readonly libvirt: number;
   /** `QEMU`, `TEST`. */
@@ -108,9 +108,9 @@ interface Libvirt {
 }
 
 /** Returns the report, or the reason why there is none. */
-async function reported(own: Promise<Libvirt>, host: ExaminedHost): Promise<Libvirt | Finding> {
+async function reported(report: Promise<Libvirt>, host: ExaminedHost): Promise<Libvirt | Finding> {
   try {
-    return await withDeadline(own, host.timeoutMs, () => silentHost(host));
+    return await withDeadline(report, host.timeoutMs, () => silentHost(host));
   } catch (error) {
     return isLibvirtError(error, 'CALL_TIMEOUT') ? silentHost(host) : connectionFinding(error, host);
   }
@@ -120,11 +120,11 @@ async function reported(own: Promise<Libvirt>, host: ExaminedHost): Promise<Libv
  * Runs an examination only for the driver of QEMU: the test driver has neither firmware nor KVM.
  */
 async function withQemu(
-  own: Promise<Libvirt>,
+  report: Promise<Libvirt>,
   capabilities: Promise<HostCapabilities>,
   examine: (capabilities: HostCapabilities) => readonly Finding[] | Promise<readonly Finding[]>,
 ): Promise<readonly Finding[]> {
-  const [{ type }, found] = await Promise.all([own, capabilities]);
+  const [{ type }, found] = await Promise.all([report, capabilities]);
   return type === 'QEMU' ? await examine(found) : [];
 }
 
@@ -147,13 +147,13 @@ async function settled(
   }
 }
 
-/** A call without an answer concerns several examinations. */
+/** Filters repeated findings: several examinations report the same call without an answer. */
 const isFirst = (finding: Finding, index: number, all: readonly Finding[]): boolean =>
   all.findIndex(({ message }) => message === finding.message) === index;
 
 function connectionFinding(error: unknown, host: ExaminedHost): Finding {
   const whole = reasonOf(error);
-  // The client names the URI before the reason. Its parameters could look like a reason.
+  // Removes the URI, which the error names before the reason: its parameters could match a pattern.
   const text = whole.split(`${host.uri}: `).at(-1) ?? whole;
   if (text.includes('no answer within')) return silentHost(host);
   const known = host.isLocal ? localConnectionFinding(error, host) : remoteConnectionFinding(text, host);

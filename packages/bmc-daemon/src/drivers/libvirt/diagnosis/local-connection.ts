@@ -1,4 +1,4 @@
-/** Explains why the libvirt of this host does not accept the daemon. */
+/** Finds out why the daemon cannot connect to the libvirt of this host. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { errorCode } from '@rackless/daemon/error-code.js';
@@ -12,7 +12,10 @@ const EFFECT = 'so the daemon answers 503 for every machine';
 /** Daemons of libvirt: one for everything, or one for each driver. */
 const DAEMONS = ['virtqemud', 'libvirtd'];
 
-/** Returns the reason of a failed connection and the command that permits it; null for another reason. */
+/**
+ * Returns the reason of a failed connection with the command that removes it; null for an unknown
+ * reason.
+ */
 export function localConnectionFinding(error: unknown, host: ExaminedHost): Finding | null {
   const attempts = socketErrors(error);
   const rejected = attempts.find(({ code }) => code === 'EACCES' || code === 'EPERM');

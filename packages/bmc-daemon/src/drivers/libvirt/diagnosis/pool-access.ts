@@ -7,8 +7,8 @@ import type { HostCapabilities } from '../host-capabilities.js';
 import type { ExaminedHost } from './examined-host.js';
 
 /**
- * Returns a finding for the first folder above a file that the account of QEMU cannot enter. libvirt gives
- * the files of a machine to QEMU, but not their folders.
+ * Returns a finding for the first folder in the path of a pool that the account of QEMU cannot
+ * enter. libvirt gives QEMU access to the files of a machine, but not to their folders.
  */
 export function examinePoolAccess(
   directory: string,
@@ -29,7 +29,10 @@ function foldersAbove(directory: string): readonly string[] {
   return parts.map((_, index) => `/${parts.slice(0, index + 1).join('/')}`);
 }
 
-/** Returns true also if this process cannot know. Ignores access control lists, which show as group permissions. */
+/**
+ * Returns whether an account may enter a folder; true if this process cannot know. `stat` shows the
+ * permissions of an access control list as group permissions, so these count for every account.
+ */
 function mayEnter(folder: string, uid: number, gid: number): boolean {
   try {
     const { mode, uid: owner, gid: group } = statSync(folder);

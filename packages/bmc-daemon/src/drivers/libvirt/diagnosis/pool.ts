@@ -46,7 +46,7 @@ export async function examinePool(
     if (isLibvirtError(error, 'NO_SUPPORT', 'INTERNAL_ERROR', 'SYSTEM_ERROR')) return [noStorageDriver(host)];
     throw error;
   }
-  const [info, xml, starts] = await Promise.all([
+  const [info, xml, autostart] = await Promise.all([
     pool.getInfo({ timeoutMs }),
     pool.getXmlDesc(0, { timeoutMs }),
     pool.getAutostart({ timeoutMs }),
@@ -63,13 +63,15 @@ export async function examinePool(
   return [
     ...(info.state === StoragePoolState.RUNNING ? [] : [brokenPool(host, name)]),
     ...(isMissing ? [missingDirectory(host, name, directory)] : []),
-    ...(starts ? [] : [manualPool(host, name)]),
+    ...(autostart ? [] : [manualPool(host, name)]),
     ...(host.isLocal && directory !== null ? examinePoolAccess(directory, await capabilities, host) : []),
     ...spaceFindings(host, name, Math.min(info.availableBytes, await localSpace(host, directory))),
   ];
 }
 
-/** The daemon creates the default pool itself, so only its place is examined. */
+/**
+ * Examines only the free space for the default pool, because the daemon creates this pool itself.
+ */
 async function missingPool(host: ExaminedHost, configured: string | null): Promise<readonly Finding[]> {
   if (configured !== null) {
     const message = `libvirt has no storage pool ${configured}, ${MEDIA_EFFECT}.`;
@@ -79,7 +81,7 @@ async function missingPool(host: ExaminedHost, configured: string | null): Promi
   try {
     directory = defaultPoolDirectory(host.uri);
   } catch {
-    const message = `EMULATOR_STORAGE_POOL names no pool of this user on another host, ${MEDIA_EFFECT}.`;
+    const message = `EMULATOR_STORAGE_POOL is not set for the session libvirt of another host, ${MEDIA_EFFECT}.`;
     return [problem(SUBJECT, message, createPool(host, 'images'))];
   }
   return spaceFindings(host, DEFAULT_POOL, await localSpace(host, directory), directory);
@@ -136,7 +138,9 @@ function spaceFindings(host: ExaminedHost, name: string, bytes: number, director
     : [warning('disk', `${free}, so inserts of some large images fail with 507.`, fix)];
 }
 
-/** The numbers of libvirt are those of its last refresh. */
+/**
+ * Returns the free space now; libvirt reports the space at its last refresh. Infinity if unknown.
+ */
 async function localSpace(host: ExaminedHost, directory: string | null): Promise<number> {
   if (!host.isLocal || directory === null) return Infinity;
   return await freeSpace(directory).then(

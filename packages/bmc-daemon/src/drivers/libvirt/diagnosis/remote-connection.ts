@@ -1,4 +1,4 @@
-/** Explains why the libvirt of another host does not accept the daemon. */
+/** Finds out why the daemon cannot connect to the libvirt of another host. */
 import { asAccount, commandLine, installCommand } from '../../../findings/commands.js';
 import { problem, type Finding } from '../../../findings/finding.js';
 import type { ExaminedHost } from './examined-host.js';
@@ -25,7 +25,10 @@ const copyKey = (host: ExaminedHost): string => host.ssh().replace(/^ssh /, 'ssh
 
 const startLibvirt = (host: ExaminedHost): string => host.asRoot('systemctl enable --now libvirtd.socket');
 
-/** Returns the command that opens a port of libvirtd on the other host. */
+/**
+ * Returns the command that makes libvirtd listen at its port; with ssh, the command that tests the
+ * network.
+ */
 const openPort = (host: ExaminedHost): string => {
   const { transport } = host.parsed;
   if (transport === 'ssh') return `ping -c 3 ${commandLine(host.parsed.host ?? 'localhost')}`;

@@ -7,7 +7,7 @@ const messages = (libvirt: number, qemu: number | null) =>
   examineVersions({ libvirt, qemu }, host).map(({ severity, message }) => `${severity}: ${message}`);
 
 describe('the versions of a host', () => {
-  it('have no finding if the tests use them', () => {
+  it('give no finding if our tests run with them', () => {
     expect(messages(9_000_000, 7_002_022)).toEqual([]);
     expect(messages(12_001_003, 9_002_000)).toEqual([]);
   });
@@ -19,13 +19,13 @@ describe('the versions of a host', () => {
     ]);
   });
 
-  it('give a note if their streamed images may stop', () => {
+  it('give a note if QEMU may stop reading streamed images', () => {
     expect(messages(11_003_000, 10_000_013)).toEqual([
       'note: QEMU 10.0.13 may stop reading streamed images, so clients should use the transfer method Upload.',
     ]);
   });
 
-  it('may lack the version of QEMU', () => {
+  it('give no finding about QEMU if its version is unknown', () => {
     expect(messages(9_000_000, null)).toEqual([]);
   });
 });

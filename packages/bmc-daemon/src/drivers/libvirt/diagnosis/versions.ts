@@ -12,7 +12,10 @@ interface HostVersions {
 
 /** The oldest versions that the tests use: those of Debian 12. */
 const OLDEST = { libvirt: 9_000_000, qemu: 7_002_000 } as const;
-/** Streamed images stop with some versions since this one: docs/guides/libvirt-hosts.md. */
+/**
+ * Some QEMU versions from this one on may stop reading streamed images:
+ * docs/guides/libvirt-hosts.md.
+ */
 const STALLING_STREAMS = 10_000_000;
 
 /** Returns a version as people write it: `9.0.0`. */

@@ -27,7 +27,7 @@ describe('chooseFirmware', () => {
     ['OVMF_CODE_4M.fd', 'OVMF_VARS_4M.fd'],
     ['OVMF_CODE_4M.secboot.fd', 'OVMF_VARS_4M.fd'],
     ['AAVMF_CODE.fd', null],
-  ])('gives %s the template %s of its variables, which is next to it', async (loader, store) => {
+  ])('finds the template of the variables of %s next to it: %s', async (loader, store) => {
     expect(await chooseFirmware({ efi: { x86_64: file(loader) } }, 'efi', 'x86_64')).toEqual({
       loaderPath: file(loader),
       nvramTemplate: store === null ? null : file(store),

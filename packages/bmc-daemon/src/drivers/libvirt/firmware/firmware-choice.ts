@@ -32,7 +32,7 @@ export type BootLoaderMap = Readonly<Partial<Record<FirmwareType, Readonly<Recor
  * Returns the firmware files of a firmware type on this host.
  * @param template the template of the variables for a UEFI image of the map; null: the file next to
  *   the image.
- * @param files the files of the host. A file is rejected only if it surely does not exist.
+ * @param files the files of the host. A file is rejected only if it is known to be missing.
  * @throws {DriverError} invalid, with the architecture and the path, if the mapped file does not
  *   exist.
  */

@@ -74,17 +74,15 @@ export class Variables {
   /**
    * Recreates the variables of a machine with their old entries, if its record says that the
    * variables do not fit the firmware. Never rejects.
-   * @returns false if the old entries are lost. libvirt then creates the variables from their
-   *   template.
+   * @returns false if it recreated nothing. If the record asks for new variables, the caller then
+   *   lets libvirt create them from their template, and the old entries are lost.
    */
   async recreate(machine: Machine, xml: string): Promise<boolean> {
     const { log } = this.#options.host;
     try {
       return await this.#recreate(xml);
     } catch (error) {
-      log.warn(`the UEFI variables of machine ${machine.name} are reset, without the boot entries of its system`, {
-        error,
-      });
+      log.warn(`the UEFI variables of machine ${machine.name} are reset, and its boot entries are lost`, { error });
       return false;
     }
   }

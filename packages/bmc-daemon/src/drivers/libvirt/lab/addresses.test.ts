@@ -23,7 +23,7 @@ function present(uuid: string, mac: string): KnownMachine {
 }
 
 describe('chooseAddresses', () => {
-  it('derives the same addresses each time, and others for each host, machine and interface', () => {
+  it('derives the same addresses each time, and different ones for each host, machine and interface', () => {
     expect(choose()).toEqual(choose());
     const all = [...choose().values(), ...choose({}, 'kvm2').values()];
     const macs = all.flatMap((each) => each.macs);
@@ -33,7 +33,7 @@ describe('chooseAddresses', () => {
     expect(derivedWwn(all[0]?.uuid ?? '', 0)).toMatch(/^3[0-9a-f]{15}$/);
   });
 
-  it('chooses other ones if a machine has them', () => {
+  it('chooses other addresses if another machine has the derived ones', () => {
     const { uuid = '', macs: [mac = ''] = [] } = choose().get('node-1') ?? {};
     const other = choose({}, 'kvm1', [present(uuid, mac)]).get('node-1');
     expect(other?.uuid).not.toBe(uuid);
@@ -47,7 +47,7 @@ describe('chooseAddresses', () => {
     expect(() => choose({ macPrefix: '52:54:00:aa:00' })).toThrow('52:54:00:aa:00 has only 255 addresses');
   });
 
-  it('rejects an address of the user that another machine has', () => {
+  it('rejects an address from the prefix of the user if another machine has it', () => {
     const other = present('00000000-0000-4000-8000-000000000001', '52:54:00:aa:00:02');
     expect(() => choose({ macPrefix: '52:54:00:aa' }, 'kvm1', [other])).toThrow(
       'machine node-1: machine other has the MAC address 52:54:00:aa:00:02',

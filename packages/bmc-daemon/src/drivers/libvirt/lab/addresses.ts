@@ -1,6 +1,7 @@
 /**
  * Derives UUIDs and MAC addresses from names, so that a machine that is deleted and created again has the
- * same ones. The name of the host is a part, because several hosts can have a machine with the same name.
+ * same ones. They also depend on the name of the host, because several hosts can have a machine
+ * with the same name.
  */
 import { createHash } from 'node:crypto';
 import { nameUuid } from '../../../name-uuid.js';
@@ -31,8 +32,8 @@ interface InterfacePlace {
 }
 
 /**
- * Returns the candidates for the address of an interface, best first. A user's own address or prefix has one
- * candidate.
+ * Returns the candidates for the address of an interface, best first. If the user gives an address
+ * or a prefix, there is only one candidate.
  * @throws {RangeError} if the prefix has too few addresses.
  */
 function* macCandidates(place: InterfacePlace, { macs, macPrefix }: Pick<Naming, 'macs' | 'macPrefix'>) {
@@ -84,8 +85,8 @@ export interface Addresses {
 }
 
 /**
- * Returns the addresses of machines of a naming.
- * @param present the machines of the host that stay.
+ * Chooses the addresses of new machines.
+ * @param present the machines of the host that are not created again.
  * @param interfaces the number of interfaces of each machine.
  * @throws {LabError} if an address that the user has given is in use.
  */

@@ -21,12 +21,12 @@ import { UNDEFINE_FLAGS } from './remove.js';
 export interface Blueprint {
   readonly name: string;
   readonly volumes: readonly PlannedVolume[];
-  /** Returns the definition with its first new disks. */
+  /** Returns the definition with these new disks: none, or all. */
   xml(disks: readonly DiskVolume[], isComplete: boolean): string;
 }
 
 /**
- * Creates a machine. After a failure, nothing of it is left.
+ * Creates a machine. After a failure, removes its definition and its volumes.
  * @throws {DriverError} the reason. If libvirt does not answer, the machine may be left incomplete.
  */
 export async function buildMachine({ hypervisor, timeoutMs }: LabHost, blueprint: Blueprint): Promise<void> {

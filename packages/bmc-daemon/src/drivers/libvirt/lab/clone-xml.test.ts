@@ -98,7 +98,7 @@ describe('cloneXml', () => {
     expect(clone).not.toContain('backingStore');
   });
 
-  it('has new UEFI variables of the same template, and its own log', () => {
+  it('has new UEFI variables from the same template, and its own log', () => {
     expect(domain.os.nvram).toEqual({ path: null, template: '/usr/share/OVMF/OVMF_VARS_4M.fd' });
     expect(clone).toContain(`<log file='/log/copy-serial0.log' append='on'/>`);
   });

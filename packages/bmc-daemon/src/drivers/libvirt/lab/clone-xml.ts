@@ -19,14 +19,19 @@ export interface CloneIdentity {
   readonly record: CreatedRecord;
 }
 
-/** Returns the disks of a machine that a clone must copy: not drives, and not disks that several machines share. */
+/**
+ * Returns the disks that a clone must copy: neither drives, nor read-only disks, nor shared disks.
+ */
 export function ownDisks({ domain }: Pick<DefinitionEdit, 'domain'>): readonly Disk[] {
   return domain.devices.disks.filter(
     ({ device, readonly, element }) => device === 'disk' && !readonly && child(element, 'shareable') === undefined,
   );
 }
 
-/** Returns a source definition without the media of the daemon and its boot override, as the user has made it. */
+/**
+ * Removes the daemon's images, boot override and record from a definition. It is then as the user
+ * made it.
+ */
 export function withoutDaemon(source: string): string {
   const edit = new DefinitionEdit(source);
   for (const { device } of edit.record.media ?? []) ejectMedia({ persistent: true }, edit, device);
@@ -63,7 +68,7 @@ function setIdentity({ xml, domain }: DefinitionEdit, { name, uuid, macs }: Clon
   for (const [index, { element }] of domain.devices.interfaces.entries()) {
     const [mac, target] = [child(element, 'mac'), child(element, 'target')];
     if (mac !== undefined) xml.setAttribute(mac, 'address', macs[index] ?? '');
-    // The name of an interface of the host, which only one machine can have.
+    // The target is the name of an interface of the host, which only one machine can have.
     if (target !== undefined) xml.remove(target);
   }
 }

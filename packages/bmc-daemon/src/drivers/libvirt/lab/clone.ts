@@ -1,4 +1,4 @@
-/** Copies a machine of the host, of this command or of others. */
+/** Copies a machine of the host, also one that another program created. */
 import type { StorageVolume } from '@rackless/libvirt';
 import { attempt } from '../failure.js';
 import { hasSavedState } from '../machine/saved-state.js';
@@ -24,8 +24,9 @@ interface CloneRequest extends Pick<CreateRequest, 'naming' | 'signal' | 'onRepo
 }
 
 /**
- * Copies the source for each name that does not exist yet. It stops at the first failure.
- * @throws {LabError} if something is wrong before the first change; DriverError.
+ * Copies the source for each name that does not exist yet. Stops at the first failure.
+ * @throws {LabError} for a problem before the first change.
+ * @throws {DriverError} if libvirt fails.
  */
 export async function cloneMachines(host: LabHost, request: CloneRequest): Promise<void> {
   const { naming, onReport, source: sourceName } = request;
@@ -81,7 +82,7 @@ async function prepare(
       const pool = pools.get(poolName ?? disk.volume.pool);
       return pool === undefined ? [] : [plannedCopy(pool, { machine: name, index, disk })];
     });
-    const { uuid, macs } = addresses.get(name) ?? { uuid: '', macs: [] }; // It has every name.
+    const { uuid, macs } = addresses.get(name) ?? { uuid: '', macs: [] }; // The map has every name.
     const record = recordOf(host, naming, name, { uuid, volumes, clonedFrom: source.uuid });
     return { identity: { name, uuid, macs, record }, volumes };
   });
@@ -166,7 +167,7 @@ function plannedCopy(
     pool: pool.name,
     volume: name,
     format,
-    // A copy takes as long as the disk is large.
+    // A large disk takes long, so a copy has no time limit.
     create: () =>
       attempt(`copying volume ${source.name} to ${name}`, () =>
         pool.storageVolCreateXmlFrom(markupLines(xml).join('\n'), source, 0, { timeoutMs: Infinity }),

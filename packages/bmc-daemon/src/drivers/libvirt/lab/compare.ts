@@ -35,7 +35,7 @@ export async function differencesOf(
     ['disks', disks.map(sizeText).join(', '), spec.diskBytes.map(sizeText).join(', ')],
     ['disk bus', diskBuses(own), spec.diskBus],
     ['networks', interfaces.map(({ type, source }) => `${type} ${source ?? ''}`).join(', '), networkText(spec)],
-    ['network cards', models(interfaces.map(({ model }) => model ?? '')), spec.nicModel],
+    ['network cards', distinct(interfaces.map(({ model }) => model ?? '')), spec.nicModel],
     ['firmware', presentFirmware(own, catalog), spec.firmware],
     ['tpm', yesNo(child(parseXml(xml).root, 'devices', 'tpm') !== undefined), yesNo(spec.tpm)],
     ...(macs === null
@@ -71,14 +71,14 @@ async function diskBytes(
   );
 }
 
-/** Returns the bus of the machine's own disks; of several, all. */
+/** Returns the buses of the disks that the command has created. */
 function diskBuses({ domain, created }: OwnMachine): string {
   const names = new Set(created.volumes.map(({ volume }) => volume));
   const own = domain.devices.disks.filter(({ source }) => names.has(source.volume ?? basename(source.name ?? '')));
-  return models(own.map(({ bus }) => bus));
+  return distinct(own.map(({ bus }) => bus));
 }
 
-const models = (names: readonly string[]): string => [...new Set(names)].join(', ');
+const distinct = (names: readonly string[]): string => [...new Set(names)].join(', ');
 
 const networkText = ({ networks }: MachineSpec): string =>
   networks.map(({ type, name }) => `${type} ${name}`).join(', ');

@@ -26,10 +26,10 @@ export interface CreateRequest {
 }
 
 /**
- * Creates the machines that do not exist yet, and compares the others with the spec. It stops at
- * the first machine that cannot be created.
- * @throws {LabError} if something is wrong before the first change; DriverError, if libvirt does
- *   not answer.
+ * Creates the machines that do not exist yet, and compares the others with the spec. Stops at the
+ * first machine that cannot be created.
+ * @throws {LabError} for a problem before the first change.
+ * @throws {DriverError} if libvirt does not answer.
  */
 export async function createMachines(host: LabHost, request: CreateRequest): Promise<void> {
   const { naming, spec, onReport } = request;
@@ -57,7 +57,7 @@ export interface Planned {
   readonly report: MachineReport;
 }
 
-/** Creates a machine. Never rejects because of libvirt: the report has the reason. */
+/** Creates a machine. Never rejects: the report contains the reason of a failure. */
 export async function build(host: LabHost, { blueprint, report }: Planned): Promise<MachineReport> {
   try {
     await buildMachine(host, blueprint);
@@ -94,7 +94,7 @@ async function prepare(
   const addresses = chooseAddresses(naming, platform.hostName, present, { names, interfaces });
   const plans = names.map((name) => {
     const volumes = spec.diskBytes.map((bytes, index) => plannedDisk(pool, { machine: name, index, bytes }));
-    const { uuid, macs } = addresses.get(name) ?? { uuid: '', macs: [] }; // It has every name.
+    const { uuid, macs } = addresses.get(name) ?? { uuid: '', macs: [] }; // The map has every name.
     const record = recordOf(host, naming, name, { uuid, volumes });
     return { plan: { name, uuid, spec, platform, firmware, macs, record }, volumes };
   });

@@ -1,4 +1,6 @@
-/** Deletes lab machines, after checks that lose nothing. */
+/**
+ * Deletes lab machines. Checks first that no other machine and no other volume needs their volumes.
+ */
 import type { StorageVolume } from '@rackless/libvirt';
 import { attempt } from '../failure.js';
 import { LabError, reasonOf } from './lab-error.js';
@@ -7,7 +9,7 @@ import { reportOf, type OnReport } from './machine-report.js';
 import { dataBytesOf, removeMachine, usesOf, volumesOf } from './remove.js';
 
 /** A machine to delete. */
-interface Doomed {
+interface PlannedDeletion {
   readonly own: OwnMachine;
   readonly isRunning: boolean;
   /** Bytes on its disks that a guest has written. */
@@ -16,16 +18,16 @@ interface Doomed {
 
 /** The effect of a deletion. */
 export interface Deletion {
-  readonly machines: readonly Doomed[];
+  readonly machines: readonly PlannedDeletion[];
   /** Names without a machine. */
   readonly absent: readonly string[];
 }
 
 /**
- * Finds the machines of names. A name is that of a machine, or of all machines that `--count` has
- * numbered.
- * @throws {LabError} for a machine of another program, and for a disk that something else needs;
- *   DriverError.
+ * Finds the machines with the given names. A name can also select a group: all machines that
+ * `--count` has numbered.
+ * @throws {LabError} for a machine of another program, and for a volume that something else needs.
+ * @throws {DriverError} if libvirt fails.
  */
 export async function planDeletion(host: LabHost, names: readonly string[]): Promise<Deletion> {
   const all = await readMachines(host);
@@ -42,12 +44,12 @@ export async function planDeletion(host: LabHost, names: readonly string[]): Pro
   const others = all.filter((known) => !named.includes(known));
   const uses = await usesOf(host, volumes, others);
   if (uses.length > 0) throw new LabError(uses);
-  const machines = await Promise.all(own.map((each, index) => doomed(host, each, found[index]?.volumes ?? [])));
+  const machines = await Promise.all(own.map((each, index) => planned(host, each, found[index]?.volumes ?? [])));
   const absent = names.filter((name) => !all.some((known) => known.name === name || known.created?.group === name));
   return { machines, absent };
 }
 
-/** Deletes machines. It stops at the first failure. */
+/** Deletes machines. Stops at the first failure. */
 export async function deleteMachines(
   host: LabHost,
   { machines, absent }: Deletion,
@@ -67,7 +69,11 @@ export async function deleteMachines(
   }
 }
 
-async function doomed({ timeoutMs }: LabHost, own: OwnMachine, volumes: readonly StorageVolume[]): Promise<Doomed> {
+async function planned(
+  { timeoutMs }: LabHost,
+  own: OwnMachine,
+  volumes: readonly StorageVolume[],
+): Promise<PlannedDeletion> {
   const [isRunning, dataBytes] = await Promise.all([
     attempt(`reading the state of machine ${own.name}`, () => own.machine.domain.isActive({ timeoutMs })),
     dataBytesOf(volumes, timeoutMs),

@@ -1,4 +1,4 @@
-/** The platform of a host that decides how its new machines look. */
+/** Reads the properties of a host that determine the definitions of its new machines. */
 import { attempt } from '../failure.js';
 import { guestCapabilities, MACHINE_TYPES, type GuestCapabilities } from '../guest-capabilities.js';
 import { readCapabilities } from '../host-capabilities.js';
@@ -30,7 +30,8 @@ export async function readGuestPlatform(host: LabHost, spec: MachineSpec): Promi
     );
   const kvm = spec.emulate === true ? null : await guests('kvm');
   if (spec.emulate === false && kvm === null) throw new LabError(['the host has no KVM: use --emulate']);
-  // Guests of other architectures start no BIOS on the serial port, so libvirt's answer decides.
+  // The test needs a BIOS on the serial port. Other architectures have none, so libvirt's answer
+  // decides.
   const isKvmBroken =
     kvm !== null && spec.emulate === null && architecture === 'x86_64' && !(await runsWithKvm(hypervisor, timeoutMs));
   const usesKvm = kvm !== null && !isKvmBroken;

@@ -1,6 +1,7 @@
 /**
- * Lets one command at a time change the machines of a libvirt host. The lock is an abstract unix socket, which
- * the kernel closes with its process, also after SIGKILL. Commands on other hosts do not see it.
+ * Lets one command at a time change the machines of a libvirt host. The lock is an abstract unix
+ * socket. The kernel closes it when the process ends, also after SIGKILL. Commands on other hosts
+ * do not see it.
  */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';

@@ -45,7 +45,8 @@ interface BootOptions {
 }
 
 /**
- * Returns whether the BIOS of a guest finds that there is no disk. False for a guest with KVM that does not start.
+ * Returns whether the BIOS of a guest prints that there is no disk; false for a guest with KVM that
+ * does not start.
  * @throws {DriverError} if an emulated guest does not start, because then no guest starts.
  */
 async function boots(hypervisor: Hypervisor, type: 'kvm' | 'qemu', { stop, timeoutMs }: BootOptions): Promise<boolean> {

@@ -25,14 +25,16 @@ export interface PlannedVolume {
   readonly pool: string;
   readonly volume: string;
   readonly format: DiskVolume['format'];
-  /** Creates the pool. @throws {DriverError} storageFull, conflict, unavailable. */
+  /** Creates the volume. @throws {DriverError} storageFull, conflict, unavailable. */
   create(): Promise<StorageVolume>;
 }
 
 /**
- * Opens the pool of a name. Without a name, it is `default` if the host has such a pool, otherwise the pool
- * of the daemon, which is created if necessary.
- * @throws {LabError} if there is no pool with this name; DriverError.
+ * Opens a storage pool.
+ * @param name null: `default` if the host has such a pool, otherwise the pool of the daemon, which
+ *   is created if necessary.
+ * @throws {LabError} if there is no pool with this name.
+ * @throws {DriverError} if libvirt fails.
  */
 export async function openLabPool(host: LabHost, name: string | null): Promise<LabPool> {
   const { hypervisor, uri, timeoutMs, storagePool } = host;
@@ -45,7 +47,8 @@ export async function openLabPool(host: LabHost, name: string | null): Promise<L
   const pool = await activePool({ hypervisor, uri, name: wanted, create: true, timeoutMs });
   if (pool === null) throw new LabError(['the host has no storage pool']);
   return await attempt(`reading storage pool ${pool.name}`, async () => {
-    // Other programs may have created files. A busy pool rejects the refresh, and then knows its volumes.
+    // Other programs may have created files. A busy pool rejects the refresh, and may not list
+    // these.
     await pool.refresh({ timeoutMs: REFRESH_TIMEOUT_MS }).catch(() => undefined);
     const volumes = await pool.listAllVolumes({ timeoutMs });
     const hasFiles = await isDirectoryPool(pool, timeoutMs);

@@ -1,4 +1,4 @@
-/** Data of a lab machine: what a user asks for, and where it goes. */
+/** Data of lab machines: the requested hardware, their names, and the properties of their host. */
 
 /** A network of libvirt, or a bridge of the host. */
 export interface NetworkLink {
@@ -60,7 +60,7 @@ export function machineNames({ name, count }: Pick<Naming, 'name' | 'count'>): r
   return count === null ? [name] : Array.from({ length: count }, (_, index) => `${name}-${index + 1}`);
 }
 
-/** Properties of a host from which definitions of its machines follow. */
+/** Properties of a host that determine the definitions of its new machines. */
 export interface GuestPlatform {
   /** Name of the host, a part of derived addresses. */
   readonly hostName: string;

@@ -62,7 +62,8 @@ function domain(plan: MachinePlan, disks: readonly DiskVolume[]): Markup {
     element('features', {}, [element('acpi'), isX86 ? element('apic') : null]),
     cpu(spec, platform),
     element('clock', { offset: 'utc' }),
-    // As a server: it restarts when its system asks for it, and stays off otherwise.
+    // Behaves like a server: restarts after a reboot or a crash of its system, and stays off after
+    // a power-off.
     element('on_poweroff', {}, 'destroy'),
     element('on_reboot', {}, 'restart'),
     element('on_crash', {}, 'restart'),
@@ -114,7 +115,10 @@ function devices(plan: MachinePlan, disks: readonly DiskVolume[], isX86: boolean
   ].filter((device) => device !== null);
 }
 
-/** Numbers of a boot order, which name devices. `<os><boot dev>` would name only the first of each kind. */
+/**
+ * Returns the boot order of each device. `<os><boot dev>` would select only the first device of
+ * each kind.
+ */
 function bootNumbers({ bootOrder: steps, networks, diskBytes }: MachineSpec) {
   const numbers = { network: [] as number[], disk: [] as number[], cdrom: null as number | null };
   let next = 1;

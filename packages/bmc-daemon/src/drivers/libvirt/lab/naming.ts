@@ -19,7 +19,8 @@ export interface Survey {
 
 /**
  * Reads the machines of the host for the names of a command.
- * @throws {LabError} if another program has created a machine with one of the names; DriverError.
+ * @throws {LabError} if another program has created a machine with one of the names.
+ * @throws {DriverError} if libvirt fails.
  */
 export async function survey(host: LabHost, naming: Naming): Promise<Survey> {
   const names = machineNames(naming);
@@ -42,16 +43,17 @@ export async function survey(host: LabHost, naming: Naming): Promise<Survey> {
 }
 
 /**
- * Removes the machines of interrupted commands. A volume with the name of a planned one can be of another
- * program meanwhile.
- * @throws {LabError} for a volume that something else uses, or that has data; DriverError.
+ * Removes the machines of interrupted commands. Checks their volumes first, because another program
+ * may have created a volume with a planned name.
+ * @throws {LabError} for a volume that something else uses, or that has data.
+ * @throws {DriverError} if libvirt fails.
  */
 export async function removeIncomplete(host: LabHost, { incomplete, present }: Survey): Promise<void> {
   const problems: string[] = [];
   for (const own of incomplete) {
     const { volumes } = await volumesOf(host, own);
     problems.push(...(await usesOf(host, volumes, present)));
-    // Copies have data from the start.
+    // A copy contains data from its creation on, so its data does not prevent the removal.
     if (own.created.clonedFrom !== null || (await dataBytesOf(volumes, host.timeoutMs)) === 0) continue;
     const { name } = own;
     problems.push(`machine ${name} is incomplete, and its disks contain data: run "bmc-daemon machine delete ${name}"`);

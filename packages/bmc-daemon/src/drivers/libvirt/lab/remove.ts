@@ -15,8 +15,7 @@ import { removeLogs } from './logs.js';
 const { MANAGED_SAVE, SNAPSHOTS_METADATA, CHECKPOINTS_METADATA, NVRAM } = DomainUndefineFlags;
 
 /**
- * Everything that libvirt stores for a machine. Without a flag, it also removes the state of the
- * TPM.
+ * Removes everything that libvirt stores for a machine. The state of the TPM needs no flag.
  */
 export const UNDEFINE_FLAGS = MANAGED_SAVE | SNAPSHOTS_METADATA | CHECKPOINTS_METADATA | NVRAM;
 
@@ -25,7 +24,7 @@ const EMPTY_BYTES = 1024 ** 2;
 /** A refresh of a pool with many volumes is slow. */
 const REFRESH_TIMEOUT_MS = 60_000;
 
-/** The volumes of a machine that exist. */
+/** The existing volumes of a machine. */
 interface OwnVolumes {
   readonly volumes: readonly StorageVolume[];
   /** Volumes that libvirt cannot find, one sentence each. */
@@ -121,7 +120,8 @@ export async function removeMachine(host: LabHost, own: OwnMachine): Promise<rea
   const { machine, name, created, record, xml } = own;
   if (created.complete || !machine.persistent) {
     const begun = edited(xml, (edit) => edit.setRecord({ ...record, created: { ...created, complete: false } }));
-    // A machine that lost its definition gets it back: at power-off, the record of its volumes would disappear.
+    // Also defines a machine without a definition, because its record would disappear at the
+    // power-off.
     await attempt(`changing the definition of machine ${name}`, () =>
       hypervisor.domainDefineXml(begun, 0, { timeoutMs }),
     );

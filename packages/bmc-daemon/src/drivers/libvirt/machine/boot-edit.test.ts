@@ -47,7 +47,7 @@ describe('the variables of UEFI', () => {
     expect(mustBeRecreated(bios)).toBe(false);
     expect(mustBeRecreated(mode(bios, 'efi'))).toBe(false);
     expect(mode(mode(bios, 'bios'), 'efi')).toBe(mode(bios, 'efi'));
-    // The variables of Secure Boot are different.
+    // These variables contain the keys of Secure Boot, but the new UEFI mode has no Secure Boot.
     const secured = withMetadata(secure(uefi, true), emptyRecord);
     expect(mustBeRecreated(mode(mode(secured, 'bios'), 'efi'))).toBe(true);
     expect(mustBeRecreated(secure(mode(mode(secured, 'bios'), 'efi'), true))).toBe(false);

@@ -1,8 +1,7 @@
 /**
- * Reads and writes the definition of a machine. The metadata of a persistent machine are also
- * written by `define`. `define` works even while the QEMU of the machine hangs, but
- * virDomainSetMetadata waits for QEMU (measured). Only virDomainSetMetadata writes the metadata of
- * a running instance.
+ * Reads and writes the definition of a machine. `define` also writes the metadata in the
+ * definition. It works even while the QEMU of the machine hangs, but virDomainSetMetadata waits for
+ * QEMU (measured). Only virDomainSetMetadata writes the metadata of a running instance.
  */
 import { DomainMetadataType, DomainModificationImpact, DomainXmlFlags, type Hypervisor } from '@rackless/libvirt';
 import { DriverError } from '../../driver-error.js';
@@ -122,7 +121,8 @@ export async function forgetDone(
 export async function machineTexts(machine: Machine, timeoutMs: number): Promise<readonly string[]> {
   try {
     const xml = await readInactiveXml(machine, timeoutMs);
-    // In this order: a machine that is off now can only start from the definition or its saved state.
+    // Reads the state after the definition. A machine that is off now can only start from this
+    // definition or from its saved state.
     const runs = await attempt(`reading the state of machine ${machine.name}`, () =>
       machine.domain.isActive({ timeoutMs }),
     );

@@ -23,7 +23,7 @@ export interface Machine extends SystemRef {
   readonly persistent: boolean;
 }
 
-/** The states by the number of libvirt. */
+/** The states in the order of libvirt's numbers (virDomainState). */
 const STATES: readonly DomainState[] = [
   'nostate',
   'running',
@@ -156,8 +156,9 @@ export class Inventory {
   }
 
   /**
-   * Forgets the list after the start or the end of a transient machine. All other machines stay in the
-   * list, so that the start of many machines does not cause as many lists.
+   * Forgets the list after the start or the end of a transient machine. Events of persistent
+   * machines do not change the list, so the start of many machines does not cause many reads of the
+   * list.
    */
   #forgetListUnlessPersistent(uuid: string): void {
     const listing = this.#listing;

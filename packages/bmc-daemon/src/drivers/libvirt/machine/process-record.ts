@@ -105,8 +105,8 @@ export function renderProcess(
 }
 
 /**
- * Adds a mark to the definition for a paused start. If the daemon ends during the start, it
- * completes the start after its next start, because of this mark. The mark replaces the record of a
+ * Adds a mark to the definition for a paused start. If the daemon ends during the start, the
+ * restarted daemon finds the mark and completes the start. The mark replaces the record of a
  * process, if the definition was copied from a running machine.
  */
 export function addStartingMark(xml: XmlEdit): void {

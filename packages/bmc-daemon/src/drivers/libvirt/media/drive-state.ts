@@ -11,8 +11,8 @@ interface DriveState {
   readonly defined: Disk | null;
   readonly running: Disk | null;
   /**
-   * `DiskSource.name` of the image: in the running guest, or in the definition of a machine that is
-   * off. Null: the drive is empty.
+   * `DiskSource.name` of the image: in the running guest, or in the definition if no running guest
+   * has the drive. Null: the drive is empty.
    */
   readonly source: string | null;
 }

@@ -97,7 +97,7 @@ describe('ImageStore', () => {
     expect([...pool.files.values()].map(String)).toEqual(['first', 'later']);
   });
 
-  it('continues a download while a caller waits for it', async () => {
+  it('continues a download if one caller aborts and another one still waits', async () => {
     let pending: ServerResponse | undefined;
     let closed = false;
     const url = await serve((_request, response) => {

@@ -131,8 +131,8 @@ export class ImageStreams {
   }
 
   /**
-   * Replaces the host name with the checked address, because QEMU would resolve the name again. A
-   * verified HTTPS connection keeps the name, because the certificate proves it.
+   * Replaces the host name of an HTTP URL with the checked address, because QEMU would resolve the
+   * name again. An HTTPS URL keeps the name; there, only a verified certificate proves the server.
    * @throws {ImageError} mediaUnreachable, if the server answers only to its name.
    */
   async #atAddress(url: URL, address: string, image: ImageRequest, signal: AbortSignal): Promise<URL> {

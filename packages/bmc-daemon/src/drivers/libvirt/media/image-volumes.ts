@@ -94,8 +94,8 @@ class DirectoryVolumes implements ImageVolumes {
   }
 
   /**
-   * Refreshes the pool, so that users see the image in it. A busy pool rejects this. It does not
-   * matter, because guests use the path of the image.
+   * Refreshes the pool, so that users see the image in it. Ignores the error of a busy pool,
+   * because guests use the path of the image.
    */
   async #refresh(): Promise<void> {
     await this.pool.refresh({ timeoutMs: this.timeoutMs }).catch(() => undefined);
@@ -117,7 +117,7 @@ class StreamedVolumes implements ImageVolumes {
   async find(name: string): Promise<ImagePlace | null> {
     const found = await this.#lookUp(name);
     if (found !== null || this.identity === null) return found;
-    // Another host may have stored it: libvirt then knows it after a refresh.
+    // Another host may have stored the image. libvirt then finds it only after a refresh.
     await this.pool.refresh({ timeoutMs: this.timeoutMs }).catch(() => undefined);
     return await this.#lookUp(name);
   }
@@ -171,7 +171,7 @@ class StreamedVolumes implements ImageVolumes {
 
 const filePlace = (path: string): ImagePlace => ({ source: { type: 'file', path }, name: path });
 
-/** Returns the XML of a sparse volume. So a failed upload has used only little space. */
+/** Returns the XML of a sparse volume, so that a failed upload has used only little space. */
 function volumeXml(name: string, sizeBytes: number): string {
   return (
     `<volume><name>${name}</name><capacity unit='bytes'>${sizeBytes}</capacity><allocation>0</allocation>` +

@@ -189,24 +189,24 @@ export class LibvirtMedia {
     const { xml, instance } = definition;
     const media = mediaRecord(readMetadata(xml).media, device);
     const { running } = driveState(definition, device, media);
-    const full = (instance?.domain.devices.disks ?? []).filter(
+    const fullDrives = (instance?.domain.devices.disks ?? []).filter(
       (disk) =>
         isStick(disk, device === 'cdrom' ? undefined : media) ||
         (disk.device === device && isFull(disk) && (disk.key === running?.key || disk.source.name === media?.source)),
     );
-    const plugs = full.some((drive) => isUnplugged(drive, readDomain(xml)));
+    const plugs = fullDrives.some((drive) => isUnplugged(drive, readDomain(xml)));
     const edit = new DefinitionEdit(xml);
     ejectMedia(machine, edit, device);
     await this.#carryOut(machine, { definition, edit, device, plugs }, async () => {
-      for (const { target } of full) await removeImage(this.#host, machine, definition, target);
+      for (const { target } of fullDrives) await removeImage(this.#host, machine, definition, target);
     });
   }
 
   /**
    * Changes the definition and then the running guest. Until the guest is changed, the definition
-   * contains an intent, so that the daemon can complete the change after a restart. A failure
-   * restores the definition. For a transient machine, it changes the guest first and then the
-   * record.
+   * contains an intent, so that the daemon can complete the change after a restart. Restores the
+   * definition after a failure. Changes a transient machine in another order: the guest first, then
+   * the record.
    * @param change.plugs whether the guest gets or loses a drive, and not only an image.
    */
   async #carryOut(
@@ -226,12 +226,12 @@ export class LibvirtMedia {
     }
     const intent = { kind: 'drive', device } as const;
     edit.editRecord((record) => ({ ...record, intents: withIntent(record.intents, intent) }));
-    const marked = edit.text();
-    await save({ from, to: marked });
+    const to = edit.text();
+    await save({ from, to });
     try {
       await changeGuest();
     } catch (error) {
-      await save({ from: marked, to: from }).catch((reason: unknown) => {
+      await save({ from: to, to: from }).catch((reason: unknown) => {
         this.#host.log.warn(`restoring the definition of machine ${machine.name} failed`, { error: reason });
       });
       throw error;

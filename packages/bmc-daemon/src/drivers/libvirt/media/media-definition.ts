@@ -62,8 +62,8 @@ export function ejectMedia(
 }
 
 /**
- * Inserts the image into the drive in the definition. Does nothing for a transient machine, which
- * has no definition.
+ * Inserts the image into the drive in the definition. A transient machine has no definition, so
+ * this only selects the drive of its guest.
  */
 function insertIntoDrive(
   { name, persistent }: Pick<Machine, 'name' | 'persistent'>,

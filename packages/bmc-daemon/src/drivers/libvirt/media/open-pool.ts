@@ -73,7 +73,9 @@ export async function openPool(options: PoolOptions): Promise<ActivePool | null>
   });
 }
 
-/** Finds or creates the pool, and starts it, as {@link openPool}. It looks at no files. */
+/**
+ * Finds or creates the pool, and starts it, as {@link openPool}. Does not examine its directory.
+ */
 export async function activePool(options: PoolOptions): Promise<StoragePool | null> {
   return await attempt(openingPool(options), () => startPool(options));
 }

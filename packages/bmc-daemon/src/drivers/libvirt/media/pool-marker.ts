@@ -16,7 +16,7 @@ export async function markOf(pool: StoragePool, pools: SharedPools, timeoutMs: n
   const find = async (): Promise<string | undefined> => {
     // Another host may have created the mark.
     await pool.refresh(options).catch((error: unknown) => {
-      // A pool with a running upload rejects a refresh.
+      // Ignores other errors: a pool with a running upload rejects a refresh.
       if (isUnanswered(error)) throw error;
     });
     const names = (await pool.listAllVolumes(options)).map(({ name }) => name);
@@ -29,7 +29,7 @@ export async function markOf(pool: StoragePool, pools: SharedPools, timeoutMs: n
     return name;
   };
   try {
-    // Two hosts at the same time would create two marks.
+    // One host at a time, because two hosts at the same time would create two marks.
     return (await find()) ?? (await pools.inTurn(async () => (await find()) ?? (await create())));
   } catch (error) {
     if (isLibvirtError(error) && !isUnanswered(error)) return null;

@@ -30,8 +30,8 @@ export async function updateMedia(host: Host, machine: Machine): Promise<void> {
   ];
   for (const step of steps) {
     await step().catch((error: unknown) => {
-      const what = `machine ${machine.name} continued from its saved state, and a later change of its drives failed`;
-      host.log.warn(what, { error });
+      const message = `machine ${machine.name} continued from its saved state, and a later change of its drives failed`;
+      host.log.warn(message, { error });
     });
   }
 }

@@ -20,13 +20,13 @@ export class PoolContents {
   readonly filling = new Map<string, Promise<void>>();
   readonly leases = new Map<string, number>();
   readonly removals = new Map<string, Promise<void>>();
-  /** Their results are the names of complete images. */
+  /** The running downloads. Each resolves with the name of a complete image. */
   readonly downloads = new SharedDownloads<string>();
   readonly users = new Set<PoolUser>();
 
   /**
    * Returns the names of the images that machines of other hosts use. The same image may have another
-   * path there, so the last segment counts.
+   * path there, so this returns only the last segment of each path.
    * @throws {DriverError} if a host does not answer.
    */
   async usedElsewhere(user: PoolUser): Promise<ReadonlySet<string>> {
@@ -61,7 +61,7 @@ export class SharedPools {
   remove(user: PoolUser): void {
     this.#users.delete(user);
     for (const { users } of this.#contents.values()) users.delete(user);
-    this.#known(user);
+    this.#poolIsKnown(user);
   }
 
   /** Returns whether the pools of all hosts are known, so that unused images can be removed. */
@@ -70,7 +70,7 @@ export class SharedPools {
   }
 
   /**
-   * Notes the pool of a host.
+   * Records the pool of a host.
    * @param identity the same text for the same pool of another host; null for a pool that only this host
    *   has, or for none.
    * @param own the contents that the host has used until now.
@@ -83,11 +83,11 @@ export class SharedPools {
     const contents = shared ?? (own.users.size === 0 ? own : new PoolContents());
     if (identity !== null) this.#contents.set(identity, contents);
     contents.users.add(user);
-    this.#known(user);
+    this.#poolIsKnown(user);
     return contents;
   }
 
-  #known(user: PoolUser): void {
+  #poolIsKnown(user: PoolUser): void {
     if (this.#unknown.delete(user) && this.areKnown) for (const each of this.#users) each.onPoolsKnown();
   }
 }

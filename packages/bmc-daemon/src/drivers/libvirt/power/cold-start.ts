@@ -123,7 +123,7 @@ export class ColdStart {
         await this.#finishPausedStart(machine, machine.domain, xml);
         return;
       }
-      // The start changed the definition, because there is no monitor, and did not restore it: see
+      // The daemon ended between the change of the definition and its restoration in
       // #startRedefined.
       const to = edited(xml, (edit) => removeOnceOrder(edit, { onceUsed: instance !== null }));
       await saveDefinition(hypervisor, machine, { from: xml, to }, timeoutMs);
@@ -190,8 +190,8 @@ export class ColdStart {
   }
 
   /**
-   * Prepares the definition. If the start will change the record, this first adds the intent to
-   * start. If the daemon ends after the start, it completes the record after its next start.
+   * Prepares the definition. If the start will change the record, adds an intent first. With it, a
+   * daemon that ends after the start completes the record when it runs again.
    */
   async #prepare(machine: Machine): Promise<string> {
     const { hypervisor, timeoutMs } = this.#host;
@@ -250,17 +250,17 @@ export class ColdStart {
     await hypervisor.domainDefineXml(redefined, 0, { timeoutMs });
     // Reads the definition again, because a start takes time. A change that another client made
     // meanwhile must not be lost.
-    const putBack = (outcome: StartOutcome): Promise<void> =>
+    const restore = (outcome: StartOutcome): Promise<void> =>
       editDefinition(this.#host, machine, (edit) => {
         removeOnceOrder(edit, outcome);
         if (outcome.booted) edit.setRecord(finished(edit.record, outcome));
       });
     try {
       const domain = await machine.domain.createWithFlags(flags, { timeoutMs: START_TIMEOUT_MS });
-      await putBack({ onceUsed: true, booted: true });
+      await restore({ onceUsed: true, booted: true });
       return domain;
     } catch (error) {
-      await putBack({ onceUsed: false, booted: false }).catch(() => undefined);
+      await restore({ onceUsed: false, booted: false }).catch(() => undefined);
       throw error;
     }
   }

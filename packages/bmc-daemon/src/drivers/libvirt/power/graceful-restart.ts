@@ -46,8 +46,8 @@ export class GracefulRestarts {
 
   /**
    * Starts to watch a guest.
-   * @param newProcess whether the guest stops and needs a new process. Then a reset of its process
-   *   does not end the wait.
+   * @param newProcess true if the restart needs a new QEMU process, so that the guest must stop. A
+   *   reset of its present process then does not end the wait.
    * @returns the controller that stops the watch. The caller uses it if the request to the guest
    *   fails.
    */
@@ -84,7 +84,7 @@ export class GracefulRestarts {
       const rebooted = events.on('reboot', ({ domain }) => {
         if (domain.uuid === uuid && !newProcess) resolve('rebooted');
       });
-      // libvirt sends no such events, so only the time limit applies.
+      // If libvirt cannot send these events, only the time limit applies.
       stopped.ready.catch(() => undefined);
       rebooted.ready.catch(() => undefined);
       signal.addEventListener('abort', () => {

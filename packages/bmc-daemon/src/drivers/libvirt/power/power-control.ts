@@ -114,7 +114,7 @@ export class PowerControl {
       else if (steps.includes('managedSaveRemove')) await this.#start(machine, { fresh: true });
       else for (const step of steps) await this.#step(machine, step);
     } catch (error) {
-      // QEMU cannot continue the paused guest.
+      // If QEMU cannot continue the paused guest, a power-on starts a new process.
       if (action !== 'create' || !needsReset(error)) throw error;
       if (!persistent) throw transientError('power-on');
       await this.#startAnew(machine);

@@ -1,4 +1,4 @@
-/** Steps of power actions that need more than one libvirt call. */
+/** The libvirt calls of the steps of power actions. */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   DomainRebootFlags,
@@ -14,7 +14,7 @@ import { DESTROY_TIMEOUT_MS, type Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
 import { NotSwitchedOffError } from './pending-starts.js';
 
-/** Steps that need only one libvirt call, without a change of the definition. */
+/** Steps without a change of the definition. */
 type SimpleStep = Extract<
   PowerStep,
   'destroy' | 'resume' | 'suspend' | 'pmSuspend' | 'pmWakeup' | 'shutdown' | 'injectNmi'
@@ -91,8 +91,9 @@ const END_OF_HUNG_QEMU_MS = 1_000;
 /**
  * Switches the machine off. Ignores a machine that is already off. A transient machine is gone
  * afterwards.
- * @param hangs whether a call still waits for the QEMU. libvirt 9.0 handles the end of such a QEMU
- *   beside this call, and would end a new QEMU that starts meanwhile. So this function then waits.
+ * @param hangs true if another call still waits for a hung QEMU. libvirt 9.0 then handles the end
+ *   of this QEMU in the background, and would also end a new QEMU that starts in the meantime. So
+ *   this function waits.
  * @throws {DriverError}
  */
 export async function destroy(machine: Machine, timeoutMs: number, { hangs = false } = {}): Promise<void> {

@@ -30,9 +30,9 @@ export async function rememberRestart(
 }
 
 /**
- * Does the same as {@link rememberRestart}, for a process that is destroyed.
- * @returns false if libvirt does not return the definition because QEMU hangs. libvirt returns the
- *   definition as soon as the machine is off.
+ * Does the same as {@link rememberRestart} with `force`.
+ * @returns false if libvirt cannot return the definition, because QEMU hangs. The caller tries
+ *   again when the machine is off.
  * @throws {DriverError}
  */
 export async function tryToRememberRestart(host: Host, machine: Machine): Promise<boolean> {

@@ -6,7 +6,7 @@ import { powerIntent, withoutPowerIntent } from '../xml/metadata/intent-record.j
 import type { MachineRecord } from '../xml/metadata/machine-record.js';
 import { restoreBootOrder } from '../xml/os/boot-order-edit.js';
 
-/** The last start of a machine. */
+/** The outcome of a start. */
 export interface StartOutcome {
   /** Whether this boot uses the one-time order. */
   readonly onceUsed: boolean;

@@ -95,7 +95,7 @@ it('reports several resets of one boot once, and a reset in the next run again',
   expect(changes).toEqual(['web rebooted', 'web stopped', 'web rebooted']);
 });
 
-it('reports the stop of a machine that ended without a connection, and starts before its state is read', async () => {
+it('reports a stop during a loss of the connection if the machine starts again before its state is read', async () => {
   let send: (kind: string, event: object) => void = () => undefined;
   let isComparing = false;
   const parts = startFeed({
@@ -113,7 +113,7 @@ it('reports the stop of a machine that ended without a connection, and starts be
   expect(changes).toEqual(['web started', 'web stopped', 'web started']);
 });
 
-it('reports the stop also if the start comes before the comparison', async () => {
+it('reports such a stop also if the start comes before the comparison begins', async () => {
   const { feed, changes, send, lose } = startFeed({ state: () => 'running' });
   await feed.catchUp();
   lose();
@@ -122,7 +122,7 @@ it('reports the stop also if the start comes before the comparison', async () =>
   expect(changes).toEqual(['web stopped', 'web started']);
 });
 
-it('reports the start of a machine that started without a connection, and stops before its state is read', async () => {
+it('reports a start during a loss of the connection if the machine stops again before its state is read', async () => {
   const { feed, changes, send, lose } = startFeed();
   await feed.catchUp();
   lose();
@@ -170,7 +170,7 @@ it('repeats a comparison that failed', async () => {
   expect(changes).toEqual(['web started']);
 });
 
-it('reports the removal of a machine that stopped without a connection', async () => {
+it('reports the removal of a machine that stopped during a loss of the connection', async () => {
   let exists = true;
   const { feed, changes, send, lose } = startFeed({ list: () => (exists ? [web] : []), exists: () => exists });
   await feed.catchUp();

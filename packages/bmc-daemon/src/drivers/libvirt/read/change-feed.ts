@@ -145,7 +145,10 @@ export class ChangeFeed {
     this.#states.complete();
   }
 
-  /** Reads the state of a machine, unless an event told it, and reports the difference to the last known state. */
+  /**
+   * Reads the state of a machine, unless an event reported it, and reports the difference to the
+   * last known state.
+   */
   async #readState(machine: Machine): Promise<void> {
     const { uuid, name } = machine;
     if (!this.#states.mustRead(uuid)) return;
@@ -153,7 +156,7 @@ export class ChangeFeed {
       if (error instanceof DriverError && error.kind === 'notFound') return null;
       throw error;
     });
-    // An event of the machine is newer than the reading.
+    // Ignores the result if an event arrived meanwhile, because the event is newer.
     if (state === null || !this.#states.mustRead(uuid)) return;
     const before = this.#states.get(uuid)?.state;
     this.#states.set(uuid, { name, state });
@@ -183,7 +186,7 @@ export class ChangeFeed {
     const { uuid, name } = domain;
     if (event === DomainEventType.STOPPED) this.#resetAt.delete(uuid);
     const states = this.#states;
-    // Without a definition, a machine exists until it stops.
+    // A running machine that loses its definition exists until it stops.
     const staysOn = described.kind === 'undefined' && states.isOn(uuid);
     const change = staysOn ? { kind: 'changed' as const } : described;
     // A transient machine begins to exist with its start, and libvirt reports only the start.

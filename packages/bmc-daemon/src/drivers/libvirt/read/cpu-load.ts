@@ -2,7 +2,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HostCpuTime } from '../../hosts-control.js';
 
-/** A shorter time between two readings gives a load that jumps: Linux counts in steps of 10 ms. */
+/**
+ * A shorter time between two readings gives an inaccurate load, because Linux counts in steps of 10
+ * ms.
+ */
 const MIN_MS = 200;
 
 /** A mean over a longer time is not the present load. */
@@ -17,7 +20,7 @@ interface Reading {
 /** The counters, and the share of time between two readings in which the CPUs worked. */
 interface CpuUse {
   readonly time: HostCpuTime;
-  /** From 0 to 1; null if a CPU was added or removed between the readings. */
+  /** From 0 to 1; null if a counter decreased: a CPU was removed, or the host was restarted. */
   readonly load: number | null;
 }
 
@@ -32,7 +35,7 @@ export class CpuLoad {
     this.#now = now;
   }
 
-  /** Reads the counters with `readTime`, whose errors it passes on. */
+  /** Reads the counters with `readTime`. @throws the errors of `readTime`. */
   async read(readTime: () => Promise<HostCpuTime>): Promise<CpuUse> {
     let { time, at } = await this.#reading(readTime);
     if (this.#previous === undefined || at - this.#previous.at > MAX_MS) {
@@ -55,7 +58,7 @@ export class CpuLoad {
 function loadBetween(first: HostCpuTime, second: HostCpuTime): number | null {
   const busy = second.busySeconds - first.busySeconds;
   const idle = second.idleSeconds - first.idleSeconds;
-  // The counters of a CPU vanish with it, and restart with the host.
+  // The counters lose the time of a removed CPU, and begin at 0 when the host starts.
   if (busy < 0 || idle < 0 || busy + idle === 0) return null;
   return busy / (busy + idle);
 }

@@ -36,13 +36,16 @@ export class CurrentReadings {
     };
   }
 
-  /** Notes that a machine may have changed. */
+  /** Forgets the reading of a machine that may have changed. */
   changed(uuid: string): void {
     this.#changes.set(uuid, (this.#changes.get(uuid) ?? 0) + 1);
     this.#readings.delete(uuid);
   }
 
-  /** Notes that the connection was lost or opened: each machine may have changed meanwhile. */
+  /**
+   * Forgets all readings when the connection is lost or opened, because machines may have changed
+   * meanwhile.
+   */
   connectionChanged(): void {
     this.#connections += 1;
     this.#readings.clear();

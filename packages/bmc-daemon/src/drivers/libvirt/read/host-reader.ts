@@ -82,7 +82,7 @@ export class HostReader implements HostsControl {
   async #readFacts(): Promise<HostFacts> {
     const { hypervisor, inventory, timeoutMs } = this.#options.host;
     this.#fixed ??= readFixed(hypervisor, timeoutMs);
-    // A failed read is tried again by the next reader.
+    // The next call repeats a failed read.
     this.#fixed.catch(() => (this.#fixed = undefined));
     const [fixed, cpu, memoryStats, machines, running] = await Promise.all([
       this.#fixed,
@@ -122,7 +122,10 @@ export class HostReader implements HostsControl {
   }
 }
 
-/** Does not ask for the name of the host: libvirt looks it up in DNS, which can take longer than the limit. */
+/**
+ * Reads the fixed facts. Does not ask libvirt for the name of the host, because libvirt looks it up
+ * in DNS, which can take longer than the time limit.
+ */
 async function readFixed(hypervisor: Hypervisor, timeoutMs: number): Promise<FixedFacts> {
   const options = { timeoutMs };
   const [name, version, libVersion, info] = await Promise.all([

@@ -8,7 +8,7 @@ interface LastState {
   readonly state: DomainState;
 }
 
-/** Changes that a running or paused machine has. Only `started` needs a machine that is off. */
+/** Changes that only a running or paused machine can have. */
 const changesOfMachinesThatAreOn: ReadonlySet<MachineChangeKind> = new Set([
   'stopped',
   'crashed',
@@ -26,8 +26,12 @@ const changesOfMachinesThatAreOn: ReadonlySet<MachineChangeKind> = new Set([
 export class LastStates {
   readonly #states = new Map<string, LastState>();
   readonly #outdated = new Set<string>();
-  /** Machines with an event since {@link beginListing}, which a list may not show: those that exist, those that do not. */
+  /**
+   * Existing machines with an event since {@link beginListing}. The list may be older than the
+   * event.
+   */
   readonly #changed = new Set<string>();
+  /** Machines that were removed since {@link beginListing}. */
   readonly #removed = new Set<string>();
   #isComplete = false;
 
@@ -62,7 +66,10 @@ export class LastStates {
     return changesOfMachinesThatAreOn.has(kind) && !this.isOn(uuid) ? 'started' : undefined;
   }
 
-  /** Notes an event of a machine. @param state the state after the event; undefined: the event does not tell it. */
+  /**
+   * Records an event of a machine.
+   * @param state the state after the event; undefined: the event does not change it.
+   */
   note(uuid: string, name: string, state: DomainState | undefined): void {
     this.#changed.add(uuid);
     this.#removed.delete(uuid);
@@ -71,7 +78,7 @@ export class LastStates {
     if (state !== undefined) this.#outdated.delete(uuid);
   }
 
-  /** Notes the event of a removal. */
+  /** Records the event of a removal. */
   noteRemoval(uuid: string): void {
     this.#changed.delete(uuid);
     this.#removed.add(uuid);
@@ -90,13 +97,15 @@ export class LastStates {
     return this.#states.delete(uuid);
   }
 
-  /** Begins to note which machines have events. Call this before a list is read. */
+  /** Begins to record which machines have events. Call this before a list is read. */
   beginListing(): void {
     this.#changed.clear();
     this.#removed.clear();
   }
 
-  /** Returns whether the state of a listed machine must be read: no event has told it. */
+  /**
+   * Returns whether the state of a listed machine must be read, because no event has reported it.
+   */
   mustRead(uuid: string): boolean {
     return this.#outdated.has(uuid) || (!this.#states.has(uuid) && !this.#removed.has(uuid));
   }

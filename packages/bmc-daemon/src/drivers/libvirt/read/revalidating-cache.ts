@@ -14,7 +14,7 @@ interface RevalidatingCacheOptions {
   readonly freshMs: number;
   /** Age at which the cache drops a value. */
   readonly staleMs: number;
-  /** Pause after a failure. It doubles with each further failure, up to 16 times. */
+  /** Pause after a failure. It doubles with each further failure, up to 16 times this value. */
   readonly retryMs: number;
   /** Milliseconds of a monotonic clock. Default: performance.now. */
   readonly now?: () => number;
@@ -62,7 +62,7 @@ export class RevalidatingCache<Value> {
     return entry.value;
   }
 
-  /** Removes all keys except these. */
+  /** Removes the keys for which `isKey` returns false. */
   retain(isKey: (key: string) => boolean): void {
     for (const key of this.#entries.keys()) if (!isKey(key)) this.#entries.delete(key);
   }

@@ -23,15 +23,15 @@ const { CPU_TOTAL, BALLOON, VCPU, INTERFACE, BLOCK } = DomainStatsTypes;
 const GROUPS = CPU_TOTAL | BALLOON | VCPU | INTERFACE | BLOCK;
 
 /**
- * ACTIVE: for a machine that is off, libvirt 9 without cgroups would return its own CPU time and
- * read the disk images. NOWAIT: for a machine with a running job, libvirt returns only values that
- * need no answer of QEMU.
+ * ACTIVE: for a machine that is off, libvirt 9 without cgroups would return the CPU time of
+ * libvirtd and read the disk images. NOWAIT: for a machine with a running job, libvirt returns only
+ * values that need no answer of QEMU.
  */
 const FLAGS = ConnectGetAllDomainStatsFlags.ACTIVE | ConnectGetAllDomainStatsFlags.NOWAIT;
 
 /**
- * Time limit. A guest takes 4 ms on a busy host. Twenty guests that spin on two CPUs take 9 s
- * together (measured).
+ * Time limit of the call. Each guest needs 4 ms on a busy host. Twenty guests that use two CPUs
+ * completely need 9 s together (measured).
  */
 const TIMEOUT_MS = 12_000;
 
@@ -56,10 +56,10 @@ export class LibvirtStatistics implements JointStatistics {
   async all(): Promise<readonly MachineStatistics[]> {
     const records = await attempt('reading the statistics of the machines', () => this.#read());
     const known = await Promise.all(
-      records.map(async (record) => [record.domain.uuid, await this.#interfaceNames(record)] as const),
+      records.map(async (record) => [record.domain.uuid, await this.#macsOf(record)] as const),
     );
     // Drops machines that do not exist anymore.
-    this.#known = new Map(known.flatMap(([uuid, names]) => (names === undefined ? [] : [[uuid, names] as const])));
+    this.#known = new Map(known.flatMap(([uuid, macs]) => (macs === undefined ? [] : [[uuid, macs] as const])));
     return records.map((record) => readStatistics(record, this.#known.get(record.domain.uuid)?.macs ?? []));
   }
 
@@ -81,21 +81,21 @@ export class LibvirtStatistics implements JointStatistics {
    * Returns the MAC addresses of a machine. libvirt numbers interfaces in the order of the
    * definition, which is read again when a device changes.
    */
-  async #interfaceNames({ domain, parameters }: DomainStats): Promise<CachedMacs | undefined> {
+  async #macsOf({ domain, parameters }: DomainStats): Promise<CachedMacs | undefined> {
     const names = indices(parameters, 'net').map((index) => String(parameters[`net.${index}.name`] ?? ''));
     const devices = [domain.id, ...names].join(' ');
     const known = this.#known.get(domain.uuid);
     if (known?.devices === devices) return known;
     if (names.every((name) => name === '')) return { devices, macs: [] };
     try {
-      return { devices, macs: await this.#macs(domain) };
+      return { devices, macs: await this.#readMacs(domain) };
     } catch {
       // The machine or the host is gone. The next sample retries and reports the reason.
       return undefined;
     }
   }
 
-  async #macs(domain: Domain): Promise<readonly string[]> {
+  async #readMacs(domain: Domain): Promise<readonly string[]> {
     const devices = child(parseXml(await domain.getXmlDesc(0, { timeoutMs: this.#host.timeoutMs })).root, 'devices');
     return childElements(devices, 'interface').map((nic) =>
       (attribute(child(nic, 'mac'), 'address') ?? '').toLowerCase(),
@@ -159,10 +159,10 @@ function readProcessors(parameters: Parameters): ProcessorStatistics {
   // An unplugged vCPU leaves a gap in the numbers.
   const max = count(parameters, 'vcpu.maximum') ?? 0;
   const times = Array.from({ length: max }, (_, index) => count(parameters, `vcpu.${index}.time`)).filter(isKnown);
-  const isWhole = online !== undefined && online > 0 && times.length === online;
+  const isComplete = online !== undefined && online > 0 && times.length === online;
   return {
     ...(timeNs === undefined ? {} : { timeNs }),
-    ...(isWhole ? { vcpus: { timeNs: times.reduce((sum, time) => sum + time, 0), count: online } } : {}),
+    ...(isComplete ? { vcpus: { timeNs: times.reduce((sum, time) => sum + time, 0), count: online } } : {}),
   };
 }
 

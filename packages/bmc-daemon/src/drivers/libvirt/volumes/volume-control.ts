@@ -157,16 +157,16 @@ export class LibvirtVolumes {
     why: unknown,
   ): Promise<void> {
     const { log } = this.#host;
-    const note = `volume ${unattached.volume} in pool ${unattached.pool} is left over`;
+    const volume = `volume ${unattached.volume} in pool ${unattached.pool}`;
     if (isUnavailable(why)) {
-      log.warn(`${note} until libvirt reports whether it was attached`, { error: why });
+      log.warn(`${volume} stays until libvirt reports whether it was attached`, { error: why });
       return;
     }
     try {
       if (made !== undefined) await deleteVolume(made);
       await this.#unattached.forget(machine, unattached);
     } catch (error) {
-      log.warn(note, { error });
+      log.warn(`deleting ${volume}, which was not attached, failed`, { error });
     }
   }
 

@@ -92,13 +92,13 @@ export class DefinitionEdit implements DefinitionValues {
     return this.xml.text();
   }
 
-  /** Returns whether the edits change the definition, without the cost of its text. */
+  /** Returns whether the edits change the definition, without building its text. */
   isChanged(): boolean {
     this.#writeRecord();
     return this.xml.isChanged();
   }
 
-  /** Gives the element of the record its text. */
+  /** Writes the record into its element. */
   #writeRecord(): void {
     if (!this.#isRecordSet && isOldForm(findRecord(this.xml.root)) && this.xml.isChanged())
       this.setRecord(this.#record);

@@ -238,7 +238,7 @@ describe('readDomain', () => {
     expect(readDomain(`<domain><name>n</name><vcpu>2</vcpu>${cpu}</domain>`).processors.model).toBe(model);
   });
 
-  it('counts dies and clusters into the cores of a socket', () => {
+  it('multiplies the cores of a socket by its dies and clusters', () => {
     const cpu = `<cpu><topology sockets='2' dies='2' clusters='2' cores='3' threads='2'/></cpu>`;
     expect(readDomain(`<domain><name>n</name><vcpu>48</vcpu>${cpu}</domain>`).processors).toEqual({
       count: 48,
@@ -249,7 +249,7 @@ describe('readDomain', () => {
     });
   });
 
-  it('rejects other XML than a domain', () => {
+  it('rejects XML that is not a domain', () => {
     expect(() => readDomain('<network><name>n</name></network>')).toThrow('it has no <domain> with a name');
   });
 });

@@ -156,7 +156,7 @@ describe('an edit of any document', () => {
     );
   });
 
-  it('adds a drive in one place', () => {
+  it('adds a drive, and its removal restores the text byte for byte', () => {
     fc.assert(
       fc.property(domain, (xml) => {
         const { xml: filled, target } = withCdrom(xml, null);

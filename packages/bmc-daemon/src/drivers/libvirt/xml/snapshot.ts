@@ -96,12 +96,12 @@ export function readSnapshot(
     indicator: record.indicator,
     ...(present.serialPort === null ? {} : { hasConsole: true }),
     ...(present.hasVncDisplay ? { hasGraphicalConsole: true } : {}),
-    ...ownership(record, extras),
+    ...optionalMembers(record, extras),
   };
 }
 
 /** Returns the members that only some machines have. */
-function ownership(
+function optionalMembers(
   { owner }: MachineRecord,
   { failure, migrating, autostart }: SnapshotExtras,
 ): Partial<CompleteSnapshot> {
@@ -114,8 +114,9 @@ function ownership(
   };
 }
 
-/** The definition without the boot order of an override, and the current definition. */
+/** The current definition, and the user's own definition: without the boot order of an override. */
 interface OwnDefinition {
+  /** The root of `own`. */
   readonly root: XmlElement;
   readonly own: Domain;
   readonly defined: Domain;
@@ -206,10 +207,11 @@ function diskSnapshots(
   { disks: records, media }: MachineRecord,
   capacities: ReadonlyMap<string, number>,
 ): readonly DiskSnapshot[] {
-  // The USB stick of virtual media is not a disk of the machine.
+  // The USB stick of virtual media is not a disk of the machine, nor is a stick with a floppy
+  // image.
   const stick = mediaRecord(media, 'usb');
-  const substitute = mediaRecord(media, 'floppy');
-  const isMedia = (disk: Disk): boolean => isStick(disk, stick) || isStick(disk, substitute);
+  const floppyStick = mediaRecord(media, 'floppy');
+  const isMedia = (disk: Disk): boolean => isStick(disk, stick) || isStick(disk, floppyStick);
   const targets = new Set(present.devices.disks.map(({ target }) => target));
   const waiting = defined.devices.disks.filter(({ target }) => !targets.has(target));
   const all = [...present.devices.disks, ...waiting].filter((disk) => !isMedia(disk));
@@ -254,8 +256,8 @@ function mediaSnapshots(
 }
 
 /**
- * Returns the drive of the running machine that has the same target as in the definition. Without
- * one, returns the drive of the definition.
+ * Returns the drive of the running machine that has the same target as in the definition; or else
+ * the drive of the definition; or else the drive that only the running machine has.
  */
 function shownDrive(
   defined: Domain,

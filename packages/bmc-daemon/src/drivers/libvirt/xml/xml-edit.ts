@@ -45,7 +45,7 @@ export class XmlEdit {
     return this.#isTouched ? this.#parts().join('') : this.source;
   }
 
-  /** Returns whether the edits change the text, without the cost of making the new text. */
+  /** Returns whether the edits change the text, without building the new text. */
   isChanged(): boolean {
     if (!this.#isTouched) return false;
     let at = 0;

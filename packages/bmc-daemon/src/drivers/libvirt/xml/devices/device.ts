@@ -226,7 +226,8 @@ function sourceValues(source: XmlElement | undefined): readonly string[] {
   if (source === undefined) return [];
   return [
     ...source.attributes
-      // libvirt adds these parts while the device is in use.
+      // These do not identify the device: a policy, and a number that libvirt adds while it is in
+      // use.
       .filter(({ name }) => name !== 'startupPolicy' && name !== 'index')
       .map(({ value }) => value),
     ...(textOf(source) === null ? [] : [source.text.trim()]),

@@ -54,7 +54,7 @@ export interface InsertedDrive {
 
 /** Options of {@link insertImage}. */
 interface ImageOptions {
-  /** Whether the guest cannot write to the image. CD drives are always read-only. */
+  /** True if the guest must not write to the image. CD drives are always read-only. */
   readonly readonly: boolean;
   /** Target of a USB stick, see {@link stickTarget}. */
   readonly stick: string;

@@ -2,7 +2,7 @@
 
 /**
  * A volume that is being attached or removed.
- * - Without `step`, the daemon creates it and no definition names it.
+ * - Without `step`: the daemon is creating it, or no definition names it yet.
  * - `attach`: the definition names it, and the guest must get it.
  * - `detach`: the definition does not name it anymore. The guest must release it, and the volume
  *   must be deleted.

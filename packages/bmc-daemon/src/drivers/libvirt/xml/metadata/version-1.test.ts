@@ -13,8 +13,8 @@ const names = readdirSync(folder).flatMap((file) => (file.endsWith('.xml') ? [fi
 const definition = (name: string): string => readFileSync(join(folder, `${name}.xml`), 'utf8');
 /** The records as version 0.1 read them, without members that are not set. */
 const records = JSON.parse(readFileSync(join(folder, 'records.json'), 'utf8')) as Readonly<Record<string, object>>; // by the name of the definition
-/** Writes the same record again, which gives it the present form. */
-const inPresentForm = (xml: string): string => edited(xml, (edit) => edit.setRecord(edit.record));
+/** Writes the same record again. It then has the current format. */
+const inCurrentFormat = (xml: string): string => edited(xml, (edit) => edit.setRecord(edit.record));
 const inDomain = (markup: string): string =>
   `<domain><metadata>${markup.replace('<machine', `<machine xmlns='${METADATA_URI}'`)}</metadata></domain>`;
 
@@ -25,12 +25,12 @@ describe('the metadata of version 0.1', () => {
 
   it.each(names)('is written in the current format: %s', (name) => {
     const old = definition(name);
-    const written = inPresentForm(old);
+    const written = inCurrentFormat(old);
     expect(readMetadata(written)).toEqual(readMetadata(old));
     expect(written).toMatch(/<rackless:machine [^>]*version='2'>\{[^<]*\}<\/rackless:machine>/);
     // Nothing else changes, and the second time nothing at all.
     expect(withMetadata(written, emptyRecord)).toBe(withMetadata(old, emptyRecord));
-    expect(inPresentForm(written)).toBe(written);
+    expect(inCurrentFormat(written)).toBe(written);
   });
 
   it.each(names)('gets the current format with any change, and stays as it is without a change: %s', (name) => {
@@ -38,11 +38,11 @@ describe('the metadata of version 0.1', () => {
     expect(edited(old, () => undefined)).toBe(old);
     expect(edited(old, (edit) => setHardware(edit, { memoryMiB: edit.domain.memoryKiB / 1024 }))).toBe(old);
     const changed = edited(old, (edit) => setHardware(edit, { memoryMiB: 77 }));
-    expect(changed).toBe(edited(inPresentForm(old), (edit) => setHardware(edit, { memoryMiB: 77 })));
-    expect(changed).not.toBe(inPresentForm(old));
+    expect(changed).toBe(edited(inCurrentFormat(old), (edit) => setHardware(edit, { memoryMiB: 77 })));
+    expect(changed).not.toBe(inCurrentFormat(old));
   });
 
-  it('has a CD drive without a device in its first definitions', () => {
+  it('may lack the device of an image, which is then in the CD drive', () => {
     const old = `<machine><media drive='sda' image='http://h/x.iso' name='x.iso' source='/x' writeProtected='no'/></machine>`;
     expect(readMetadata(inDomain(old)).media).toEqual([
       {
@@ -58,7 +58,7 @@ describe('the metadata of version 0.1', () => {
     expect(readMetadata(inDomain(old.replace('<media ', `<media device='tape' `))).media).toBeNull();
   });
 
-  it('has a restart as an attribute in its first definitions', () => {
+  it('may have a restart as an attribute', () => {
     expect(readMetadata(inDomain(`<machine restarting='7'/>`)).intents).toEqual([
       { kind: 'restart', instance: 7, force: false },
     ]);
@@ -68,7 +68,7 @@ describe('the metadata of version 0.1', () => {
     const xml = inDomain(`<machine indicator='lit'><bios><a>x\n y</a></bios><intent kind='later'/></machine>`);
     const unknown = ['<bios><a>x\n y</a></bios>', `<intent kind='later'/>`];
     expect(readMetadata(xml)).toEqual({ ...emptyRecord, indicator: 'lit', unknown });
-    expect(readMetadata(inPresentForm(xml))).toEqual({ ...emptyRecord, indicator: 'lit', unknown });
+    expect(readMetadata(inCurrentFormat(xml))).toEqual({ ...emptyRecord, indicator: 'lit', unknown });
   });
 
   it.each([
@@ -83,6 +83,6 @@ describe('the metadata of version 0.1', () => {
 
   it('does not change a definition without a record', () => {
     const xml = `<domain><metadata><x:y xmlns:x='urn:x'/></metadata></domain>`;
-    expect(inPresentForm(xml)).toBe(xml);
+    expect(inCurrentFormat(xml)).toBe(xml);
   });
 });

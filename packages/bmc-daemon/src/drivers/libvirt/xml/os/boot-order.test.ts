@@ -148,7 +148,7 @@ describe('restoreBootOrder', () => {
 });
 
 describe('bootIndexes', () => {
-  it('numbers the devices along the keys by their QEMU names, and unsets the rest', () => {
+  it('numbers the devices in the order of the keys, and gives -1 to all others', () => {
     const live = q35Xml
       .replaceAll(/(<target dev='(\w+)' bus='\w+'\/>)/g, `$1<alias name='$2-alias'/>`)
       .replace(`<source network='default'/>`, `<source network='default'/><alias name='net0'/>`);

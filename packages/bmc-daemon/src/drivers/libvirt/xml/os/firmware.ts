@@ -27,8 +27,8 @@ export interface FirmwareChoice {
 }
 
 /**
- * Identifies the template of a definition's UEFI variables. While the result stays the same, the
- * variables fit the firmware. Null: a BIOS machine has no variables.
+ * Returns a key for the template of a definition's UEFI variables. While the key stays the same,
+ * the variables fit the firmware. Null: a BIOS machine has no variables.
  */
 export function variablesTemplateKey(os: OperatingSystem, firmware: FirmwareType): string | null {
   if (firmware !== 'efi') return null;

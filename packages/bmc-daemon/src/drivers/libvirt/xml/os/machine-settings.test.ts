@@ -42,7 +42,7 @@ describe('withHardware', () => {
     expect(() => withHardware(small(body), change)).toThrow(why);
   });
 
-  it('accepts the maximum of the definition', () => {
+  it('reads the maximum values of the definition', () => {
     const limits = (body: string) => readLimits(parseXml(small(body)).root);
     expect(limits('<memory>2097152</memory><vcpu current="1">8</vcpu>')).toEqual({ cpuCount: 8, memoryMiB: 2048 });
     expect(limits('<maxMemory slots="2" unit="GiB">4</maxMemory><memory unit="GiB">1</memory>')).toEqual({

@@ -60,8 +60,8 @@ function ofTemplate(template: string, os: OperatingSystem, catalog: FirmwareCata
   const enrolled = catalog.hasKeys(template);
   const path = os.loader?.path ?? null;
   // On x86, enforcement requires SMM. An image that does not require it has no Secure Boot.
-  const can = !/^(x86_64|i686)$/.test(os.architecture) || path === null || catalog.requiresSmm(path);
-  return { enabled: can ? enrolled : false, enrolled };
+  const canEnforce = !/^(x86_64|i686)$/.test(os.architecture) || path === null || catalog.requiresSmm(path);
+  return { enabled: canEnforce ? enrolled : false, enrolled };
 }
 
 /**
