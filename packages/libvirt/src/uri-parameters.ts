@@ -139,7 +139,7 @@ function choice<const T extends string>(name: string, value: string | null, allo
   return found;
 }
 
-/** As in libvirt, any number other than 0 is true. */
+/** Returns the value of a parameter. As in libvirt, any number other than 0 is true. */
 function flag(name: string, value: string | null): boolean {
   if (value === null) return false;
   if (!/^\s*[+-]?\d{1,9}$/.test(value)) throw new Error(`parameter "${name}" must be a number, not "${value}"`);

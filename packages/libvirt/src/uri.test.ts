@@ -187,7 +187,7 @@ describe('the sockets of a URI', () => {
     expect(socketCandidates(parseUri(text), places)).toEqual({ paths, mayStartDaemon });
   });
 
-  it('are only those of libvirtd or of the modular daemon, if the mode says so', () => {
+  it('are only those of libvirtd or of the modular daemon, if the mode selects it', () => {
     expect(socketCandidates(parseUri('qemu:///system?mode=legacy'), root).paths).toEqual(['/run/libvirt/libvirt-sock']);
     expect(socketCandidates(parseUri('qemu:///system?mode=direct'), root).paths).toEqual([
       '/run/libvirt/virtqemud-sock',

@@ -56,7 +56,7 @@ describe('the credentials of auth.conf', () => {
     expect(await read(files, { uri: 'qemu+tls://other/system' })).toEqual({ authname: 'b', password: '2' });
   });
 
-  it('may have the user of the URI, but not another one', async () => {
+  it('take a missing user from the URI, but reject a URI with another user', async () => {
     const files = { 'etc/auth.conf': file('secret').replace('authname=alice\n', '') };
     expect(await read(files, { uri: 'qemu+tls://bob@host/system' })).toEqual({ authname: 'bob', password: 'secret' });
     const error = await failureOf(read({ 'etc/auth.conf': file('secret') }, { uri: 'qemu+tls://bob@host/system' }));

@@ -52,7 +52,10 @@ export async function readCredentials(
   return { authname, password };
 }
 
-/** The order of libvirt (virAuthGetConfigFilePath). The first two are not optional. */
+/**
+ * Returns the files in libvirt's order (virAuthGetConfigFilePath). If the URI or the environment
+ * names a file, this is the only one.
+ */
 function candidates(authfile: string | null, { variables, home, systemFile }: AuthEnvironment): readonly string[] {
   const given = authfile ?? variables['LIBVIRT_AUTH_FILE'] ?? null;
   if (given !== null) return [given];

@@ -24,7 +24,10 @@ export interface DomainEventMap {
   readonly rtcChange: { readonly utcOffsetSeconds: number };
   /** `action`: `DomainEventWatchdogAction`. */
   readonly watchdog: { readonly action: number };
-  /** libvirt removed a disk when the domain started. `reason`: `DomainEventDiskChangeReason`. */
+  /**
+   * libvirt emptied a drive, or removed a disk, when the domain started, because the source was
+   * missing. `reason`: `DomainEventDiskChangeReason`.
+   */
   readonly diskChange: {
     readonly oldSourcePath: string | null;
     readonly newSourcePath: string | null;

@@ -46,7 +46,7 @@ export function nodeMemoryStats(link: Link, cellNum: number, options?: CallOptio
 }
 
 /**
- * libvirt rejects a number of fields other than its own, so the first call asks for this number.
+ * Reads all fields. The first call asks for their number, because libvirt rejects any other number.
  */
 async function stats(read: (nparams: number) => Promise<Fields>): Promise<NodeStats> {
   const { nparams } = await read(0);

@@ -14,12 +14,12 @@ describe('64-bit integers as numbers', () => {
     expect(round(hyperNumber, -1)).toBe(-1);
   });
 
-  it('cannot be values that are not exact', () => {
+  it('reject values that are not exact, when they are sent', () => {
     expect(() => round(uhyperNumber, 2 ** 53)).toThrow(XdrError);
     expect(() => round(uhyperNumber, 0.5)).toThrow(XdrError);
   });
 
-  it('are rounded if they are larger', () => {
+  it('are rounded if a received value is not exact', () => {
     const writer = new XdrWriter();
     writer.uint64(2n ** 64n - 1n);
     expect(uhyperNumber.decode(new XdrReader(writer.finish()))).toBe(2 ** 64);

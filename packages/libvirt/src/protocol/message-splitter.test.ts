@@ -36,7 +36,7 @@ describe('the message splitter', () => {
     expect(split(size).map(toHex)).toEqual(messages.map(toHex));
   });
 
-  it('reports whether the memory of a message is its own', () => {
+  it('reports whether the callback may keep the memory of a message', () => {
     const owned: boolean[] = [];
     const splitter = new MessageSplitter((_buffer, _start, _end, isOwned) => {
       owned.push(isOwned);

@@ -7,7 +7,10 @@ interface CommandLine {
   readonly args: readonly string[];
 }
 
-/** Longer than a client waits: its own timeout comes first. */
+/**
+ * Ends the connection attempt of an ssh whose client was killed. Otherwise the client's shorter
+ * timeout (by default 10 s) ends it.
+ */
 const CONNECT_TIMEOUT_SECONDS = 60;
 
 /** The place of a server on the remote host: a unix socket, or a host and a port. */
@@ -93,7 +96,8 @@ function withSocket(serverName: string, socket: string): string {
 }
 
 /**
- * Debian's netcat needs `-q0` to end when the client closes the connection. Others do not know it.
+ * Debian's netcat needs `-q0` to end when the client closes the connection. Other netcats reject
+ * it.
  */
 function netcat({ parameters }: LibvirtUri, socket: string): string {
   const program = quoted(parameters.netcat ?? 'nc');

@@ -14,7 +14,7 @@ const END_TIMEOUT_MS = 100;
 const EXIT_TIMEOUT_MS = 1_000;
 /** Number of characters of error messages that an error shows. */
 const MESSAGE_LENGTH = 1_000;
-/** First bytes of messages are lengths below 2^26. */
+/** Highest first byte of a message: a message begins with its length, which is below 2^26. */
 const MAX_FIRST_BYTE = 0x03;
 
 /**

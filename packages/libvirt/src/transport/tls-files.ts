@@ -35,8 +35,8 @@ const tlsEnvironment = (): TlsEnvironment => ({
 });
 
 /**
- * Reads the files. As in libvirt, a folder of the parameter `pkipath` must have all files but the
- * revocation list. Without the parameter, a client certificate is optional.
+ * Reads the files. As in libvirt, a folder of the parameter `pkipath` must have all files except
+ * the revocation list. Without the parameter, a client certificate is optional.
  * @throws {Error} with the path of a missing or unreadable file.
  */
 export async function readTlsFiles(

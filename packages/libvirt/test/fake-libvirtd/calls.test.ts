@@ -87,7 +87,7 @@ describe('opening a connection', () => {
     expect(error).toHaveProperty('message', expect.stringContaining('too old'));
   });
 
-  it('never uses another socket than the given socket', async () => {
+  it('tries no other socket if the socket of the URI fails', async () => {
     await fake.refuse();
     const error = await failureOf(open().connected({ retry: false }));
     expect(error).toMatchObject({
@@ -451,7 +451,7 @@ describe('events', () => {
     expect(link.state).toBe('connected');
   });
 
-  it('are ignored together with messages of unknown kinds', async () => {
+  it('continue after messages of unexpected or unknown types, which are ignored', async () => {
     const link = open();
     await link.connected();
     for (const type of [MessageType.call, MessageType.stream, 4, 6, 77]) {

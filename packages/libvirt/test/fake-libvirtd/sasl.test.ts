@@ -31,7 +31,7 @@ const reply = (complete: number, text: string) => ({ complete, ...saslData(text)
 /** Returns the nonce of a first message of the client. */
 const nonceOf = (data: Uint8Array): string => /r=(.*)$/.exec(Buffer.from(data).toString())?.[1] ?? '';
 
-/** Returns the error of an opening, which has no password. */
+/** Returns the error of a failed opening, and expects that it does not contain the password. */
 async function refusal(): Promise<string> {
   const error = await failureOf(Hypervisor.open(uri, { connectTimeoutMs: 240_000 }));
   const text = JSON.stringify(error, Object.getOwnPropertyNames(error)) + String(error);

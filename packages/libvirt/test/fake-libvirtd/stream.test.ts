@@ -52,7 +52,7 @@ function errorPayload(code: number, text: string): Buffer {
   return writer.finish();
 }
 
-/** Confirms the end of an upload, as libvirtd does. */
+/** Makes the fake confirm the end of a stream, as libvirtd does. */
 function confirming(procedure: typeof upload | typeof openConsole): void {
   fake.onStream = (message, client) => {
     if (message.status === MessageStatus.ok) client.stream(procedure, message.serial, MessageStatus.ok, NOTHING);
@@ -179,7 +179,7 @@ describe('an upload', () => {
 describe('a download', () => {
   it('delivers all data, and confirms the end before the reader sees it', async () => {
     const data = Buffer.alloc(1_000_001, 'rackless');
-    // In the same write as the reply: the stream must be open before the data.
+    // Directly after the reply: the client must open the stream before it handles the data.
     fake.on(download, (_args, call) => {
       peer = call;
       call.client.write(replyTo(download, call.serial, undefined));

@@ -195,7 +195,7 @@ export class FakeLibvirtd {
     });
   }
 
-  /** Listens again after `refuse`. */
+  /** Listens on the socket. `start` calls it; tests call it after `refuse`. */
   async listen(): Promise<void> {
     const server = createServer((socket) => this.#accept(socket));
     this.#server = server;

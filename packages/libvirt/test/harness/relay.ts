@@ -5,7 +5,7 @@ export interface Relay {
   readonly port: number;
   /** Number of connections since the start. */
   readonly accepted: number;
-  /** Stops to forward bytes in both directions, and accepts connections without an answer. */
+  /** Stops forwarding bytes in both directions. New connections are accepted, but get no answer. */
   stall(): void;
   /** Forwards again, also the bytes that arrived meanwhile. */
   resume(): void;

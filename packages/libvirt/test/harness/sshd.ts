@@ -44,7 +44,7 @@ export async function startSshd(daemon: PrivateLibvirtd, setup = ''): Promise<Pr
       `AuthorizedKeysFile ${at('authorized_keys')}`,
       `ForceCommand ${at('session')}`,
       'PermitRootLogin yes',
-      // A client could ask for a password.
+      // A client without an accepted key may use a password. Tests expect that ours does not ask.
       'PasswordAuthentication yes',
       'StrictModes no',
       'UsePAM no',

@@ -16,7 +16,7 @@ async function values(...command: readonly string[]): Promise<ReadonlyMap<string
 }
 
 describe('the processors and the memory of a host', () => {
-  it('are those of virsh nodeinfo', async () => {
+  it('have the values of virsh nodeinfo', async () => {
     const info = await hypervisor.nodeGetInfo();
     const shown = await values('nodeinfo');
     expect(
@@ -35,7 +35,7 @@ describe('the processors and the memory of a host', () => {
     expect(info.mhz).toBeGreaterThanOrEqual(0);
   });
 
-  it('has CPU times that grow between two calls of virsh', async () => {
+  it('have CPU times between those of virsh before and after the call', async () => {
     const before = await values('nodecpustats');
     const stats = await hypervisor.nodeGetCpuStats();
     const after = await values('nodecpustats');
@@ -52,7 +52,7 @@ describe('the processors and the memory of a host', () => {
     expect(await codeOf(hypervisor.nodeGetCpuStats(1_000_000))).toBe('INVALID_ARG');
   });
 
-  it('has the memory of virsh nodememstats', async () => {
+  it('have the memory statistics of virsh nodememstats', async () => {
     const stats = await hypervisor.nodeGetMemoryStats();
     const shown = await values('nodememstats');
     expect(Object.keys(stats)).toEqual([...shown.keys()]);

@@ -104,12 +104,12 @@ describe('a volume', () => {
     expect(digestOf(whole.fill(content.subarray(2_000_000, 2_000_020), 2_000_000, 2_000_020))).toBe(digestOf(content));
   });
 
-  it('returns the existing bytes of a range that exceeds it', async () => {
+  it('returns the existing bytes of a range that exceeds its size', async () => {
     const range = { offsetBytes: size - 5, lengthBytes: 20 };
     expect((await buffer(await volume.download(range))).equals(content.subarray(-5))).toBe(true);
   });
 
-  it('grows without a length if it is a file', async () => {
+  it('grows if it is a file and an upload without a length exceeds its size', async () => {
     const small = await pool.storageVolCreateXml(volumeXml('small.raw', 1000));
     await pipeline(Readable.from([Buffer.alloc(5000)]), await small.upload());
     expect((await readFile(await small.getPath())).length).toBe(5000);
@@ -142,7 +142,7 @@ describe('a volume', () => {
 
 describe('an upload of more than its range', () => {
   it('is rejected', async () => {
-    // Uses a separate libvirtd: that of Debian 13 (11.3) sometimes crashes here, with a general
+    // Uses a separate libvirtd: libvirtd 11.3 (Debian 13) sometimes crashes here, with a general
     // protection fault.
     const own = await startLibvirtd({ driver: 'qemu' });
     const connected = await Hypervisor.open(own.uri);

@@ -65,7 +65,7 @@ async function opens(uri: string): Promise<void> {
   await hypervisor.close();
 }
 
-/** Returns the error of an opening, with all its causes. */
+/** Returns a failed opening's error with its causes, and expects that no password is in them. */
 async function refusal(uri: string): Promise<string> {
   let error: unknown = await failureOf(Hypervisor.open(uri, patient));
   const messages: string[] = [];

@@ -78,7 +78,7 @@ describe('a stopped libvirtd', () => {
     const [domain] = await hypervisor.listAllDomains();
     daemon.signal('SIGSTOP');
     let pending = 0;
-    const callInVain = (options: CallOptions): Promise<unknown[]> => {
+    const callStopped = (options: CallOptions): Promise<unknown[]> => {
       pending = 12;
       const calls = [
         ...Array.from({ length: 8 }, () => hypervisor.getHostname(options)),
@@ -89,7 +89,7 @@ describe('a stopped libvirtd', () => {
 
     // Work that a blocked thread or event loop would stop, while calls without a timeout wait.
     const giveUp = new AbortController();
-    const givenUp = callInVain({ signal: giveUp.signal, timeoutMs: Infinity });
+    const givenUp = callStopped({ signal: giveUp.signal, timeoutMs: Infinity });
     const server = createServer((_request, response) => response.end('alive'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
@@ -103,7 +103,7 @@ describe('a stopped libvirtd', () => {
     giveUp.abort();
     expect(await givenUp).toEqual(Array.from({ length: 12 }, () => expect.objectContaining({ code: 'CALL_ABORTED' })));
 
-    const errors = await callInVain({ timeoutMs: 200 });
+    const errors = await callStopped({ timeoutMs: 200 });
     expect(errors.slice(0, 8)).toEqual(
       Array.from({ length: 8 }, () => expect.objectContaining({ code: 'CALL_TIMEOUT', mayHaveRun: true })),
     );
