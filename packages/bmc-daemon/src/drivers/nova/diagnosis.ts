@@ -11,8 +11,8 @@ import { jsonOf } from './http/answer-text.js';
 import { RejectedCredentials } from './http/cloud-failure.js';
 import { createSession, type CloudSession } from './http/session.js';
 
-/** Functions that a missing service disables. */
-const uses: Readonly<Record<CloudService, string>> = {
+/** The effect of a missing or failing service: the end of a sentence. */
+const effects: Readonly<Record<CloudService, string>> = {
   compute: 'so the daemon has no machines',
   image: 'so clients cannot insert images',
   volume: 'so machines show no volumes',
@@ -24,19 +24,20 @@ const limitsSchema = z.object({
 });
 
 /**
- * Reads from a cloud with its own credentials. Never rejects, and ends within the time limit.
+ * Examines a cloud with the credentials of its settings. Never rejects, and ends within the time
+ * limit.
  * @param timeoutMs time limit for all requests together.
  */
 export async function diagnoseCloud(cloud: CloudSettings, timeoutMs: number): Promise<readonly Finding[]> {
   const session = createSession(cloud, { timeoutMs });
   const run = (...words: readonly string[]): string => commandLine('openstack', '--os-cloud', cloud.name, ...words);
-  const silent = problem(
+  const noAnswer = problem(
     'cloud',
     `The cloud did not answer within ${timeoutMs / 1000} s, so requests for its machines get 503.`,
     run('server', 'list'),
   );
   try {
-    return await withDeadline(examine(session, run), timeoutMs, () => [silent]);
+    return await withDeadline(examine(session, run), timeoutMs, () => [noAnswer]);
   } finally {
     session.close();
   }
@@ -91,7 +92,10 @@ async function compute(session: CloudSession, run: Run): Promise<readonly Findin
   return findings;
 }
 
-/** @param path the path of a small list; null: the catalog decides. */
+/**
+ * Examines a service that the daemon can do without.
+ * @param path the path of a short list; null: checks only that the catalog has the service.
+ */
 async function service(
   session: CloudSession,
   name: CloudService,
@@ -100,14 +104,14 @@ async function service(
 ): Promise<readonly Finding[]> {
   const { title } = cloudServices[name];
   if (!(await session.offers(name))) {
-    const message = `The catalog of the cloud has no ${title}, ${uses[name]}.`;
+    const message = `The catalog of the cloud has no ${title}, ${effects[name]}.`;
     const command = run('catalog', 'list');
     return [name === 'volume' ? note(name, message, command) : warning(name, message, command)];
   }
   if (path === null) return [];
   const answer = await session.request({ method: 'GET', service: name, path });
   if (answer.status === 200) return [];
-  return [warning(name, `${title} answers ${session.reason(answer)}, ${uses[name]}.`, run(name, 'list'))];
+  return [warning(name, `${title} answers ${session.reason(answer)}, ${effects[name]}.`, run(name, 'list'))];
 }
 
 function cloudFinding(subject: string, error: unknown, command: string): Finding {

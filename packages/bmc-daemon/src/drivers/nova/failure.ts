@@ -5,7 +5,8 @@ import type { Rejected } from './compute/compute-api.js';
 import { CloudFailure, RejectedCredentials } from './http/cloud-failure.js';
 
 /**
- * Returns the error for clients. Its kind is always `unavailable`, because the cloud may recover.
+ * Returns the error for clients. A failure of the cloud has the kind `unavailable`, because the
+ * cloud may recover. Returns all other errors unchanged.
  */
 export function asDriverError(error: unknown): unknown {
   if (!(error instanceof CloudFailure || error instanceof CloudError || error instanceof RejectedCredentials))

@@ -47,7 +47,7 @@ const WATCH_MS = 10_000;
  * Caches the actions of a server, because clients read a log and its entries one after the other.
  */
 const ACTION_LIMITS = { max: 100, maxAgeMs: FRESH_MS, failureMs: FRESH_MS };
-/** Console output of servers, up to 256 KiB each. */
+/** Caches the console output of servers: up to 256 KiB each. */
 const OUTPUT_LIMITS = { max: 16, maxAgeMs: FRESH_MS, failureMs: FRESH_MS };
 
 const isUuid = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/;

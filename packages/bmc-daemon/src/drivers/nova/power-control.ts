@@ -171,7 +171,7 @@ async function send(
 ): Promise<Accepted> {
   const answer = await api.act(id, body);
   if (!('status' in answer)) return answer;
-  // Nova answers "Instance is not ready" both to a server that it builds and to one whose build failed.
+  // Nova answers "Instance is not ready" both while it builds a server and after a failed build.
   const isUnclear = answer.status === 404 || (answer.status === 409 && answer.reason.includes('is not ready'));
   if (!isUnclear) throw rejection(doing, answer, { exists: true });
   const readAt = performance.now();
@@ -242,7 +242,8 @@ async function isSettled(server: Server, goal: Goal, { doing, accepted, wasThere
     throw failed(doing, 'Nova reports an error in the list of its actions');
   }
   if (isThere) return true;
-  // No action of this driver is running, so another client has changed the server.
+  // The driver waited for the task of another client and sent no action. That task has ended, but
+  // without the expected state.
   if (accepted === undefined) throw failed(doing, `the server has the state ${server.vmState}`);
   return false;
 }

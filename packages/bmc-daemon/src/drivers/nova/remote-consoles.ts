@@ -21,7 +21,7 @@ interface RemoteConsoles {
 
 /** Time after which the driver asks a cloud without consoles again. */
 const ABSENT_MS = 3_600_000;
-/** Time after which the driver tries a server again that could not give a console. */
+/** Minimum time between two probes, if the first one has not shown whether the cloud has consoles. */
 const RETRY_MS = 60_000;
 
 /** Creates the consoles. They make no request before they are used. */

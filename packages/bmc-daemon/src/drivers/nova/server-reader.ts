@@ -1,4 +1,4 @@
-/** Reads servers: a single server by its own request, several at the same time with one listing. */
+/** Reads servers: a single server with its own request, several servers with one listing. */
 import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { ComputeApi, Port } from './compute/compute-api.js';
 import type { ServerList } from './compute/server-list.js';
@@ -6,7 +6,7 @@ import type { ServerList } from './compute/server-list.js';
 /** The result of a read of a server. */
 interface ServerReading {
   readonly snapshot: SystemSnapshot;
-  /** Whether the server was read by its own request, not with a listing. */
+  /** Whether no other server was read at the same time. */
   readonly isSingleRead: boolean;
 }
 
@@ -20,8 +20,8 @@ interface ServerReader {
 const PORTS_MS = 60_000;
 
 /**
- * Creates a reader. It combines all calls of one turn of the event loop into one listing. A
- * collection with `$expand` reads all its members in one turn.
+ * Creates a reader. If several servers are read in one turn of the event loop, it makes one listing
+ * for all of them. A collection with `$expand` reads all its members in one turn.
  */
 export function createReader({
   api,

@@ -67,7 +67,7 @@ describe('the files of a cloud', () => {
     expect(read('a', { ...xdg, OS_CLIENT_CONFIG_FILE: named }).identityUrl).toBe('http://named:5000/v3');
   });
 
-  it('cause an error with the missing file or the missing cloud', () => {
+  it('cause an error that names the missing file, the missing cloud or the invalid line', () => {
     expect(faultsOf('lab')).toEqual([
       "cloud 'lab': there is no clouds.yaml in work, home/.config/openstack, /etc/xdg/openstack, /etc/openstack",
     ]);

@@ -1,6 +1,6 @@
 /**
- * The settings of a cloud. Fields that only the cloud can check have their place, for error
- * messages.
+ * The settings of a cloud. They can return the place of each field, because the cloud may reject a
+ * field later.
  */
 import path from 'node:path';
 import { createSecureContext } from 'node:tls';
@@ -59,7 +59,7 @@ export function readCloud(name: string, context: CloudContext): CloudSettings {
   const authUrl = entry.required('auth.auth_url');
   const identityUrl = authUrl === undefined ? undefined : readUrl(entry, 'auth.auth_url');
   const credentials = readCredentials(entry);
-  const accessed = entry.oneOf('interface', Object.keys(interfaces) as (keyof typeof interfaces)[]); // keys of a literal
+  const interfaceName = entry.oneOf('interface', Object.keys(interfaces) as (keyof typeof interfaces)[]); // keys of a literal
   const region = entry.text('region_name') ?? entry.names('regions')[0];
   const tls = readTls(entry, context);
   const endpoints = {
@@ -75,7 +75,7 @@ export function readCloud(name: string, context: CloudContext): CloudSettings {
     identityUrl: `${identityUrl.replace(/\/v(2\.0|3)$/, '')}/v3`,
     credentials,
     region,
-    interface: accessed === undefined ? 'public' : interfaces[accessed],
+    interface: interfaceName === undefined ? 'public' : interfaces[interfaceName],
     tls,
     endpoints,
     place: (field) => entry.place(field),

@@ -34,8 +34,7 @@ const methods = {
 } as const;
 
 /**
- * Reads the credentials. Returns undefined if the reader has recorded a fault. The reader records
- * faults; the result is then undefined.
+ * Reads the credentials. Returns undefined if a field is missing. The reader then has a fault.
  */
 export function readCredentials(entry: EntryReader): Credentials | undefined {
   const type = entry.oneOf('auth_type', Object.keys(methods) as (keyof typeof methods)[]); // A literal has no other keys.

@@ -52,14 +52,14 @@ export function readEntry(entry: YamlMapping): EntryReader {
   const place = (field: string): string => `${placeOf(nodeOf(field) ?? parentOf(field))}: ${field}`;
   const parentOf = (field: string): YamlNode => (field.includes('.') ? entry.members.get('auth') : undefined) ?? entry;
   const fault = (field: string, sentence: string): void => void faults.push(`${place(field)} ${sentence}`);
-  const expect = (field: string, expected: string, node: YamlNode): void =>
+  const wrongKind = (field: string, expected: string, node: YamlNode): void =>
     fault(field, `must be ${expected}, not ${describeNode(node, { secret: secretField.test(field) })}`);
 
   const text = (field: string): string | undefined => {
     const node = nodeOf(field);
     if (node === undefined) return undefined;
     if (node.kind === 'scalar' && typeof node.value !== 'boolean') return String(node.value);
-    expect(field, 'a text', node);
+    wrongKind(field, 'a text', node);
     return undefined;
   };
   return {
@@ -76,7 +76,7 @@ export function readEntry(entry: YamlMapping): EntryReader {
       const node = nodeOf(field);
       if (node === undefined) return undefined;
       const value = node.kind === 'scalar' ? booleans[String(node.value).toLowerCase()] : undefined;
-      if (value === undefined) expect(field, 'true or false', node);
+      if (value === undefined) wrongKind(field, 'true or false', node);
       return value;
     },
     oneOf: (field, values) => {
@@ -89,7 +89,7 @@ export function readEntry(entry: YamlMapping): EntryReader {
       const node = nodeOf(field);
       if (node === undefined) return [];
       if (node.kind !== 'sequence') {
-        expect(field, 'a list', node);
+        wrongKind(field, 'a list', node);
         return [];
       }
       return node.items.flatMap((item) => {

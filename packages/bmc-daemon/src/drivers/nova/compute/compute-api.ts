@@ -102,13 +102,13 @@ export function createComputeApi(session: CloudSession, ignoredLog: IgnoredLog):
       const since = changesSince === undefined ? {} : { 'changes-since': new Date(changesSince).toISOString() };
       const first = new URLSearchParams({ limit: String(PAGE_SIZE), ...since });
       const pages = { get, session, ignoredLog };
-      return (await listPages(first, pages)) ?? (await listPages(first, pages)) ?? lostTwice();
+      return (await listPages(first, pages)) ?? (await listPages(first, pages)) ?? markerLost();
     },
     getServer: async (id) => {
       const answer = await get(pathOf(id));
       if (answer.status === 404) return undefined;
       const body = successOf(answer, `reading server ${id}`, session) as { readonly server?: unknown } | null; // any JSON
-      return known(body?.server);
+      return parsedServer(body?.server);
     },
     listPorts: async (id) => {
       const answer = await get(`${pathOf(id)}/os-interface`);
@@ -164,8 +164,8 @@ interface PageReader {
 }
 
 /**
- * Returns the servers of all pages. @returns undefined if Nova no longer knows the last server of a page,
- * with which the next page begins.
+ * Reads all pages of a list of servers. @returns undefined if Nova no longer knows the marker of a
+ * page: the last server of the page before.
  */
 async function listPages(
   first: URLSearchParams,
@@ -182,7 +182,7 @@ async function listPages(
     if (page === 0) asOf = timeBefore(answer, performance.now() - askedAt);
     const { servers: members, servers_links: links } = bodyOf(listSchema, answer, session);
     for (const member of members) {
-      const server = listed(member, ignoredLog);
+      const server = parsedMember(member, ignoredLog);
       if (server === undefined) isIncomplete = true;
       else servers.set(server.id, server);
     }
@@ -193,18 +193,21 @@ async function listPages(
   throw new CloudFailure('interrupted', `listing the servers: Nova sends more than ${MAX_PAGES} pages`);
 }
 
-function lostTwice(): never {
-  throw new CloudFailure('interrupted', 'listing the servers: Nova twice lost the beginning of a page');
+function markerLost(): never {
+  throw new CloudFailure('interrupted', 'listing the servers: Nova rejected the marker of a page twice');
 }
 
-function known(value: unknown): Server | UnknownServer {
+function parsedServer(value: unknown): Server | UnknownServer {
   const parsed = parseServer(value);
   if (!parsed.success) throw unexpectedForm(['server', ...(parsed.error.issues[0]?.path ?? [])]);
   return parsed.data;
 }
 
-/** Returns a member of a list. A server with an unexpected form must not hide the other servers. */
-function listed(member: unknown, ignoredLog: IgnoredLog): Server | UnknownServer | undefined {
+/**
+ * Parses a member of a list. A server with an unexpected form must not hide the other servers.
+ * @returns only the id if the form is unexpected; undefined if not even the id is readable.
+ */
+function parsedMember(member: unknown, ignoredLog: IgnoredLog): Server | UnknownServer | undefined {
   const parsed = parseServer(member);
   if (parsed.success) return parsed.data;
   ignoredLog.add('compute', member, parsed.error);

@@ -6,7 +6,7 @@ import { createComputeRequests, VERSION_MS, type ComputeRequests } from './compu
 
 let cloud: CloudServer;
 let session: CloudSession;
-/** The newest version that the cloud has. */
+/** The newest version that the cloud supports. */
 let newest: string;
 /** The versions that the requests used. */
 let used: unknown[];
@@ -37,7 +37,7 @@ afterEach(async () => {
 const open = (maxAgeMs: number): ComputeRequests => createComputeRequests(session, { maxAgeMs });
 const negotiations = () => cloud.requests.filter((line) => line === 'GET /compute/');
 
-it('asks for the version once for many requests, and uses no version that the driver does not know', async () => {
+it('reads the version once for many requests, and uses at most the newest version of the driver', async () => {
   newest = '2.200';
   const { get } = open(VERSION_MS);
   await Promise.all([get('/a'), get('/b')]);
@@ -76,7 +76,7 @@ it('returns a 406 that another version does not change', async () => {
   ]);
 });
 
-it('keeps the version while Nova does not answer the question for it', async () => {
+it('continues with the last known version while Nova does not report its version', async () => {
   const { get } = open(-1);
   await get('/a');
   answerVersion = (response) => response.writeHead(500).end();

@@ -1,4 +1,4 @@
-/** Requests to Nova, with the newest API version that both Nova and the driver have. */
+/** Requests to Nova, with the newest API version that both Nova and the driver support. */
 import { z } from 'zod';
 import { CloudError } from '../cloud/cloud-error.js';
 import { cloudServices } from '../cloud/cloud-services.js';

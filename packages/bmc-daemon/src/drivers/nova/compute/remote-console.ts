@@ -15,7 +15,7 @@ export const consoleKinds: readonly ConsoleKind[] = [
   { protocol: 'mks', type: 'webmks' },
 ];
 
-/** Nova's answer. A client opens the URL in a browser, so the form accepts only http and https. */
+/** Nova's answer. A browser opens the URL, so the schema accepts only URLs of HTTP and WebSockets. */
 export const consoleSchema = z.object({
   remote_console: z.object({
     protocol: z.string().max(64),

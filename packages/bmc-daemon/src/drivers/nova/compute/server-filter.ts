@@ -25,8 +25,8 @@ export function matches(server: Pick<Server, 'tags' | 'metadata' | 'name' | 'fla
 }
 
 /**
- * Matches a pattern. It uses no regular expression, whose time could grow with the square of the
- * length of the name.
+ * Matches a pattern. It does not use a regular expression, because a pattern with many stars could
+ * then need extremely long.
  */
 function matchesPattern(text: string, pattern: string): boolean {
   const [first = '', ...parts] = pattern.split('*');

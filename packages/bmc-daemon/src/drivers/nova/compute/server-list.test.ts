@@ -134,7 +134,7 @@ describe('the list of servers', () => {
     await list.refresh(0);
     expect([list.refs.length, listings().length]).toEqual([1500, 4]);
     lost = 2;
-    await expect(open().list.refresh(0)).rejects.toThrow('Nova twice lost the beginning of a page');
+    await expect(open().list.refresh(0)).rejects.toThrow('Nova rejected the marker of a page twice');
   });
 
   it('returns the same snapshot object until the server changes', async () => {
@@ -299,7 +299,7 @@ describe('the list of servers', () => {
           { mac_addr: 'FA:16:3E:00:00:01', net_id: 'n', port_state: 'DOWN' },
         ],
       });
-    // The version of the API is known.
+    // The session knows the API version already, so Nova gets only this request.
     expect(await api.listPorts(idOf(1))).toEqual([{ mac: 'fa:16:3e:00:00:01', network: 'n', isActive: false }]);
   });
 });

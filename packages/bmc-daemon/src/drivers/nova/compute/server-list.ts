@@ -25,7 +25,7 @@ interface Entry {
 interface Reading {
   /** Time of {@link performance.now} before the request. */
   readonly readAt: number;
-  /** Default: the ports that are known already. */
+  /** Undefined: the ports were not read, so the known ports stay. */
   readonly ports?: readonly Port[] | undefined;
 }
 
@@ -35,8 +35,8 @@ interface Reading {
  */
 const FULL_EVERY_MS = 300_000;
 /**
- * Each listing also asks for the changes of this time before the previous listing, because Nova may
- * store a change a moment after the `updated` time of the change.
+ * Each listing of changes begins this long before the beginning of the previous listing, because
+ * Nova may store a change a moment after the `updated` time of the change.
  */
 const OVERLAP_MS = 30_000;
 

@@ -11,7 +11,10 @@ const addressSchema = z.object({ 'OS-EXT-IPS-MAC:mac_addr': z.string().optional(
 /** The id becomes part of URIs, so only these characters are allowed. */
 const idSchema = z.guid().toLowerCase();
 
-/** Nova's database has room for these numbers. A larger one would make the answers of the daemon endless. */
+/**
+ * Nova's database stores counts up to 2^31-1. The daemon rejects larger counts, because they would
+ * make its answers extremely long.
+ */
 const countSchema = z
   .int()
   .min(0)
@@ -68,7 +71,7 @@ interface Flavor {
   readonly diskGiB: number;
   readonly ephemeralGiB: number;
   readonly swapMiB: number;
-  /** Undefined: the flavor has none, or hides them from the project. */
+  /** Undefined: the flavor does not set it, or a policy of the cloud hides it. */
   readonly secureBoot: string | undefined;
 }
 
@@ -102,7 +105,7 @@ export interface UnknownServer {
   readonly id: string;
 }
 
-/** Returns whether all members of the server are known. */
+/** Returns whether more than the id of the server is known. */
 export function isKnown(server: Server | UnknownServer): server is Server {
   return 'vmState' in server;
 }

@@ -6,8 +6,9 @@
 
 /** The differences between the cloud's clocks and the clock of this process. */
 export class SlowestClock {
-  /** The smallest difference of this period and of the period before, in milliseconds. */
+  /** The smallest difference of this period, in milliseconds. */
   #present = Infinity;
+  /** The smallest difference of the period before. */
   #before = Infinity;
 
   /** Begins a period. Forgets the differences of the period before the last one. */

@@ -5,7 +5,7 @@ import type { Port } from './compute-api.js';
 import { disksOf } from './server-disks.js';
 import type { Server } from './server.js';
 
-/** QEMU gives no guest more processors. */
+/** No machine of QEMU has more processors. */
 const MAX_SOCKETS = 4096;
 /** Tasks after which a server is off. */
 const stopping: ReadonlySet<string> = new Set([
@@ -50,8 +50,8 @@ export function isStarting({ task }: Pick<Server, 'task'>): boolean {
 
 /**
  * Returns the processors. By default, Nova gives each processor its own socket. The flavor or the image
- * can change this. A larger count than any host allows becomes one socket, so that a list of them stays
- * short.
+ * can change this. A count that no host supports becomes one socket, so that the list of sockets
+ * stays short.
  */
 function topologyOf({ vcpus: count }: Pick<Server['flavor'], 'vcpus'>): NonNullable<SystemSnapshot['processors']> {
   const [sockets, coresPerSocket] = count > MAX_SOCKETS ? [1, count] : [count, 1];

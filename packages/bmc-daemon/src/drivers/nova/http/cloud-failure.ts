@@ -23,8 +23,8 @@ export class CloudFailure extends Error {
 }
 
 /**
- * Keystone rejected the credentials. The driver does not retry, because Keystone could lock the
- * account.
+ * Keystone rejected the credentials. The session then makes no request for some time, because
+ * Keystone could lock the account.
  */
 export class RejectedCredentials extends Error {
   override readonly name = 'RejectedCredentials';

@@ -147,7 +147,7 @@ export function createExchange(tls: CloudTls): Exchange {
   };
 }
 
-/** Begins a request on an idle connection, or on a new one. */
+/** Creates the functions that begin a request, and that close idle connections. */
 function createConnections({ verify, ...certificates }: CloudTls) {
   const pool = { keepAlive: true, maxSockets: MAX_CONNECTIONS };
   const agents = {

@@ -81,7 +81,8 @@ function parseToken(answer: CloudAnswer): Token | undefined {
 }
 
 /**
- * Returns the URL of a service in the catalog, without a slash at the end.
+ * Returns the URL of a service, without a slash at the end: the URL in the settings, or the one in
+ * the catalog.
  * @throws {CloudError} if the catalog has no such endpoint.
  */
 export function endpointOf(service: CloudService, { catalog }: Token, settings: CloudSettings): string {

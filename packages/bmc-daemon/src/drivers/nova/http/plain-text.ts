@@ -4,8 +4,8 @@
 const MAX_LINE = 255;
 
 /**
- * Returns a name, whose spaces clients need unchanged. Replaces characters that Nova allows in no name,
- * such as control characters.
+ * Returns a name. Keeps its spaces, because clients find a server by its exact name. Replaces
+ * characters that Nova allows in no name, such as control characters.
  */
 export function plainName(text: string): string {
   const name = text.slice(0, 2 * MAX_LINE).replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '\ufffd');

@@ -1,4 +1,4 @@
-/** Repeats a request that a service of a cloud did not execute. */
+/** Retries a request that a service of a cloud did not execute, or that changes nothing. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { retryAfterMs } from '@rackless/daemon/http/retry-after.js';
 import { CloudFailure } from './cloud-failure.js';
@@ -32,8 +32,8 @@ export async function sendWithRetries(
       finish = () => answer;
     } catch (error) {
       if (!(error instanceof CloudFailure)) throw error;
-      const unseen = error.kind === 'unreachable' || (error.kind === 'interrupted' && request.method === 'GET');
-      wait = unseen ? usual : undefined;
+      const mayRetry = error.kind === 'unreachable' || (error.kind === 'interrupted' && request.method === 'GET');
+      wait = mayRetry ? usual : undefined;
       finish = () => {
         throw error;
       };

@@ -29,7 +29,7 @@ afterEach(async () => {
   await cloud.close();
 });
 
-/** Opens a session that the test's end closes. */
+/** Opens a session. It is closed after the test. */
 function open(
   parts: Parameters<typeof settingsFor>[1] = {},
   { timeoutMs = 60_000, url = cloud.url } = {},
@@ -117,7 +117,7 @@ describe('tokens', () => {
     await expect(get(open(parts))).rejects.toEqual(new CloudError([message]));
   });
 
-  it('are requested at an auth_url only if Keystone is there', async () => {
+  it('cause a fault of auth_url if there is no Keystone at this URL', async () => {
     cloud.keystone = (_request, response) => response.writeHead(404).end('nothing here');
     const message = 'clouds.yaml:3: auth.auth_url: there is no Keystone API version 3 (it answers 404)';
     await expect(get(open())).rejects.toEqual(new CloudError([message]));

@@ -31,9 +31,9 @@ interface UploadRequest extends Pick<CloudUpload, 'body' | 'signal'> {
 export interface CloudSession {
   /**
    * Sends a request to a service. After a 401 it gets another token and retries the request once.
-   * @returns the answer with any other status below 500, and 501: the service does not have the
-   *   function.
-   * @throws {CloudFailure} if the service does not answer in time, or cannot answer now.
+   * @returns the answer, also if the service rejects the request.
+   * @throws {CloudFailure} if the service does not answer in time, or cannot answer now: 401 again,
+   *   429, 5xx except 501, or a redirect.
    * @throws {RejectedCredentials} if Keystone rejects the credentials.
    * @throws {CloudError} if the settings do not fit the cloud.
    */
@@ -41,8 +41,8 @@ export interface CloudSession {
   /**
    * Sends a stream by PUT. It cannot repeat the stream after a 401. So send another request shortly
    * before, which renews the token if necessary.
-   * @returns the answer with any other status below 500.
-   * @throws as {@link request}; the failure of the stream; the signal's reason.
+   * @returns as {@link request}.
+   * @throws as {@link request}, and for each 401; the failure of the stream; the signal's reason.
    */
   upload(request: UploadRequest): Promise<CloudAnswer>;
   /**
@@ -100,8 +100,9 @@ export function createSession(settings: CloudSettings, { timeoutMs }: { readonly
     answer: Answer,
     { service = 'compute', method, path }: Pick<ServiceRequest, 'service' | 'method' | 'path'>,
   ): Answer => {
-    const isBelow500 = answer.status !== 401 && answer.status !== 429 && answer.status < 500 && !isRedirect(answer);
-    if (isBelow500 || answer.status === 501) return answer;
+    const isFinal = answer.status !== 401 && answer.status !== 429 && answer.status < 500 && !isRedirect(answer);
+    // 501: the service does not have the function.
+    if (isFinal || answer.status === 501) return answer;
     const { title } = cloudServices[service];
     throw new CloudFailure('interrupted', `${method} ${path}: ${title} answers ${reason(answer)}`);
   };
@@ -174,7 +175,7 @@ function createTokens(
     return token;
   };
   return {
-    /** Returns the present token, or another one. */
+    /** Returns the stored token, or requests a new one. */
     current,
     /** Makes the next caller get another token, unless a caller has already done so. */
     forget: (used: Promise<Token>): void => {
@@ -212,7 +213,7 @@ export function successOf(
 ): unknown {
   const body = answer.status === 200 ? jsonOf(answer) : undefined;
   if (body !== undefined) return body;
-  const why = answer.status === 200 ? 'what is not JSON' : session.reason(answer);
+  const why = answer.status === 200 ? 'with a body that is not JSON' : session.reason(answer);
   throw new CloudFailure('interrupted', `${what}: ${cloudServices[service].title} answers ${why}`);
 }
 

@@ -32,7 +32,7 @@ export interface CloudImage {
 interface NewImage {
   readonly name: string;
   readonly url: string;
-  /** Bus of the CD drive in which Nova boots it. */
+  /** Bus of the CD drive from which Nova boots the image. */
   readonly bus: string;
   /** Further properties. */
   readonly properties: Readonly<Record<string, string>>;

@@ -15,7 +15,8 @@ const PREFIX = 'rackless_lease_';
 /** The leases of one daemon. Close it with the driver. */
 export class ImageLeases {
   readonly #api: Pick<ImageApi, 'setProperty'>;
-  readonly #name: string;
+  /** The name of the property that is the mark of this daemon. */
+  readonly #markName: string;
   readonly #log: Log;
   /** Number of leases by the id of the image. */
   readonly #held = new Map<string, number>();
@@ -26,7 +27,7 @@ export class ImageLeases {
    */
   constructor(api: Pick<ImageApi, 'setProperty'>, { daemon, log }: { readonly daemon: string; readonly log: Log }) {
     this.#api = api;
-    this.#name = PREFIX + daemon;
+    this.#markName = PREFIX + daemon;
     this.#log = log;
   }
 
@@ -35,12 +36,12 @@ export class ImageLeases {
    * exists.
    */
   get property(): Readonly<Record<string, string>> {
-    return { [this.#name]: new Date().toISOString() };
+    return { [this.#markName]: new Date().toISOString() };
   }
 
   /** Marks an image. @throws {DriverError} if the image is gone. */
   async mark(id: string): Promise<void> {
-    await this.#api.setProperty(id, this.#name, new Date().toISOString());
+    await this.#api.setProperty(id, this.#markName, new Date().toISOString());
   }
 
   /**
@@ -63,7 +64,7 @@ export class ImageLeases {
   leasedUntil(image: Pick<CloudImage, 'id' | 'properties'>, now: number): number | undefined {
     if (this.#held.has(image.id)) return now + LEASE_MS;
     const ends = [...image.properties]
-      .filter(([name]) => name.startsWith(PREFIX) && name !== this.#name)
+      .filter(([name]) => name.startsWith(PREFIX) && name !== this.#markName)
       // A mark with a time far in the future would otherwise stay valid for too long.
       .map(([, time]) => Math.min(Date.parse(time), now) + LEASE_MS)
       .filter((end) => end > now);
@@ -86,7 +87,7 @@ export class ImageLeases {
       clearInterval(this.#timer);
       this.#timer = undefined;
     }
-    this.#api.setProperty(id, this.#name, null).catch((error: unknown) => {
+    this.#api.setProperty(id, this.#markName, null).catch((error: unknown) => {
       this.#log.debug('removing the mark of an image failed: the mark expires later', { image: id, error });
     });
   }

@@ -24,7 +24,7 @@ interface CloudImageStoreOptions {
   readonly api: ImageApi;
   readonly leases: ImageLeases;
   readonly limits: ImageServerLimits;
-  /** Bus of the CD drive in which Nova boots the images. */
+  /** Bus of the CD drive from which Nova boots the images. */
   readonly bus: string;
   /** Whether Glance fetches images itself, instead of this daemon. */
   readonly fetchedByGlance: boolean;
@@ -106,8 +106,8 @@ export class CloudImageStore {
       if (found !== undefined) return found;
     }
     // Glance cannot send a user name and a password to the image server.
-    const isOpen = image.upload === undefined && image.userName === undefined && image.password === undefined;
-    if (this.#options.fetchedByGlance && isOpen) return await this.#letGlanceFetch(image, context);
+    const isPublic = image.upload === undefined && image.userName === undefined && image.password === undefined;
+    if (this.#options.fetchedByGlance && isPublic) return await this.#letGlanceFetch(image, context);
     return await this.#upload(image, stored, context);
   }
 
@@ -188,8 +188,8 @@ export class CloudImageStore {
   }
 
   /**
-   * Makes the same checks of an image that Glance has fetched as of an upload. @throws
-   * {ImageError}; {DriverError}.
+   * Checks an image that Glance has fetched, as an upload is checked.
+   * @throws {ImageError}; {DriverError}.
    */
   async #checkFetched({ url }: ImageRequest, { id, sizeBytes }: CloudImage): Promise<void> {
     const { api, limits } = this.#options;
@@ -249,8 +249,8 @@ export class CloudImageStore {
   }
 
   /**
-   * Deletes an image. @returns false if the image has changed since the listing: a daemon may have
-   * inserted it meanwhile.
+   * Deletes an image, unless a daemon has got a lease since the listing. @returns false if the image
+   * has otherwise changed since the listing: a daemon may have inserted it meanwhile.
    */
   async #removeUnused(image: CloudImage): Promise<boolean> {
     const { api, log } = this.#options;

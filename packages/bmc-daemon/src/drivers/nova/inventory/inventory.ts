@@ -87,7 +87,10 @@ export function createInventory(
   };
 }
 
-/** The property has a newer and an older name. */
+/**
+ * Returns the architecture that the image names, or the given default. The property of the image
+ * has a newer and an older name.
+ */
 function architectureBy(properties: ImageProperties | undefined, architecture: string): Partial<SystemDetails> {
   const named = plainLine(properties?.['hw_architecture'] ?? properties?.['architecture'] ?? '');
   const known = named === '' ? architecture : named;

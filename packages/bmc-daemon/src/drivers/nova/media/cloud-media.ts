@@ -27,7 +27,7 @@ import { createCompletion } from './unfinished-work.js';
 export interface CloudMediaSettings {
   /** Limits for downloads of images. */
   readonly limits: ImageServerLimits;
-  /** Bus of the CD drive in which Nova boots an image. */
+  /** Bus of the CD drive from which Nova boots an image. */
   readonly bus: string;
   /** Whether Glance fetches images itself. */
   readonly fetchedByGlance: boolean;

@@ -1,6 +1,6 @@
 /**
- * The parts that an edit of a server uses. Before each write, they check that it is still the turn
- * of this edit.
+ * The parts that an edit of a server uses. Before each write, they check that the edit still has
+ * its turn.
  */
 import type { TurnCheck } from '../../queue/operation-queue.js';
 import type { ComputeApi } from '../compute/compute-api.js';
@@ -14,7 +14,7 @@ export interface EditParts {
   readonly states: StateStore;
 }
 
-/** Returns the parts for an edit with a check. Without a check, all edits use the same parts. */
+/** Returns the function that creates the parts of an edit. Edits without a check share their parts. */
 export function createEditParts(
   options: StateStoreOptions & { readonly api: ComputeApi },
 ): (check?: TurnCheck) => EditParts {

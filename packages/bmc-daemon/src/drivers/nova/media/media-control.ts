@@ -75,13 +75,12 @@ export function createMediaControl({
           await checkTurn?.();
           return { ...state, cd: lease.id };
         });
-        // Another daemon may have deleted the image, because it has not seen the mark in time.
+        // A daemon that did not see the mark in time may have deleted the image.
         if ((await images.get(lease.id)) !== undefined) return;
         if (attempt === MAX_ATTEMPTS) throw deleted(server);
       } finally {
         lease.release();
-        // This insert does not need its image. The sweep deletes the image unless another server
-        // uses it.
+        // The drive does not use this image. The sweep deletes it unless another server uses it.
         if (!isInserted) store.sweepSoon();
       }
     }

@@ -14,8 +14,7 @@ export interface ServerItems {
   /**
    * Sets or removes a metadata item.
    * @param value null removes it.
-   * @returns false if the state of the server does not allow a change. Rescue mode and ERROR do
-   *   not.
+   * @returns false if the state of the server does not allow a change: rescue mode and ERROR.
    */
   setMetadata(id: string, key: string, value: string | null): Promise<boolean>;
 }

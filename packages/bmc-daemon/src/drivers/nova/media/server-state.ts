@@ -77,8 +77,8 @@ const stateSchema = z.object({
 });
 
 /**
- * A form that this version cannot read has a version. A newer one must have it, or keep all
- * members.
+ * The version of a newer format. A newer service must add it to a text that this version would
+ * misunderstand.
  */
 const newerSchema = z.object({ v: z.int().min(1) });
 

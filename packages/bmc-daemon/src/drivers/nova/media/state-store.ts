@@ -51,7 +51,7 @@ interface KnownState {
   readonly state: ServerState;
   /** The state in the metadata item. */
   readonly stored: ServerState;
-  /** The change that was made while the metadata was locked. */
+  /** The state that was stored while the metadata were locked; undefined if there is none. */
   readonly next: ServerState | undefined;
 }
 
@@ -134,8 +134,8 @@ export class StateStore {
 
   /**
    * Stores a state.
-   * @throws {DriverError} conflict, if the server is in rescue mode with an image that this service
-   *   did not boot.
+   * @throws {DriverError} conflict, if the metadata are locked and there is no image for the change:
+   *   the drive is empty and this service has not booted the server, or a user deleted the image.
    */
   async write(server: Server, state: ServerState): Promise<void> {
     const { items } = this.#options;
@@ -155,7 +155,7 @@ export class StateStore {
   }
 
   /**
-   * Moves a change to the metadata that was made while the metadata were locked, and removes the
+   * Moves a change that was made while the metadata were locked into the metadata, and removes the
    * mark of a boot. Does nothing while the server runs the image.
    * @returns the state that applies.
    */
