@@ -274,6 +274,20 @@ describe('the list of servers', () => {
     expect(events).toEqual(['undefined server-1']);
   });
 
+  it('reports new servers, also if answers have no date', async () => {
+    put(1);
+    const { nova } = cloud;
+    cloud.nova = (request, response, path) => {
+      response.sendDate = false;
+      nova(request, response, path);
+    };
+    const { list, events } = open();
+    await list.refresh(0);
+    put(2);
+    await list.refresh(-1);
+    expect(events).toEqual(['defined server-2']);
+  });
+
   it('ignores parts of a server that have an unexpected form', async () => {
     put(1, {
       description: 5,

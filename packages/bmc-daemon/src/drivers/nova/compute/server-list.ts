@@ -50,6 +50,7 @@ export class ServerList {
   readonly #listeners = new Set<MachineChangeListener>();
   #refs: readonly SystemRef[] | undefined;
   #refreshing: Promise<void> | undefined;
+  /** Times of {@link performance.now}: end of the last listing, begin of the last listing of all servers. */
   #readAt = -Infinity;
   #fullAt = -Infinity;
   readonly #clock = new SlowestClock();
@@ -174,7 +175,7 @@ export class ServerList {
     const { id: uuid, name } = server;
     // The first listing causes no events, because its servers existed before the daemon started.
     if (before === undefined) {
-      if (this.#asOf !== undefined) this.#tell({ kind: 'defined', uuid, name });
+      if (this.#fullAt !== -Infinity) this.#tell({ kind: 'defined', uuid, name });
       return;
     }
     const kind = changeOfState(before.snapshot.state, snapshot.state);
