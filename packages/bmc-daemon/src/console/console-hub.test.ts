@@ -22,7 +22,8 @@ function hubOn(driver: Parameters<typeof createConsoleHub>[0]['driver']): Consol
 }
 
 /**
- * Attaches a listener to a console whose attempts give the results of a list in its order.
+ * Attaches a listener to a console.
+ * @param answers the results of the first attempts to open the console.
  * @param after the result of all later attempts.
  */
 function attachedTo(answers: (DriverError | Duplex)[], after: DriverError): { ear: Ear; warnings: readonly unknown[] } {
@@ -48,7 +49,7 @@ function attachedTo(answers: (DriverError | Duplex)[], after: DriverError): { ea
   return { ear, warnings };
 }
 
-/** Records output and states. */
+/** A listener that records output and states. */
 class Ear implements ConsoleListener, KeyboardClient {
   readonly name: string;
   heard = '';

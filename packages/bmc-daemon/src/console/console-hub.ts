@@ -32,7 +32,7 @@ export interface ConsoleSeat extends ConsoleAttachment {
   /**
    * Writes input, and gets a free keyboard. Drops input while the console is not open. Also drops
    * reports of a terminal whose user does not have the keyboard.
-   * @param onAccepted called when the guest's end accepts more input, or the console closes.
+   * @param onAccepted called when the serial port accepts more input, or the console closes.
    * @returns false if another client has the keyboard: nothing was written, and `onAccepted` is not
    *   called.
    */

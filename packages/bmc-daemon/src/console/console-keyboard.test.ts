@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { isTerminalReport, Keyboard, type KeyboardClient, type KeyboardStatus } from './console-keyboard.js';
 
-/** A client that records what it is told. */
+/** A client that records its last status. */
 class Client implements KeyboardClient {
   readonly name: string;
   status: KeyboardStatus | undefined;
@@ -92,7 +92,7 @@ describe('the keyboard of a console', () => {
     expect(rick.status).toEqual({ holder: 'rick', asker: null, isYours: true });
   });
 
-  it('tells a client that joins who has it', async () => {
+  it('reports its holder to a client that joins', async () => {
     keyboard.claim(olga);
     const late = new Client('late');
     keyboard.join(late);
@@ -110,7 +110,7 @@ describe('reports of a terminal', () => {
     ['a key after a report', '\x1b[24;80Ra', false],
     ['the key for up', '\x1b[A', false],
     ['Escape', '\x1b', false],
-  ])('are told from keys: %s', (_what, input, isReport) => {
+  ])('are distinguished from keys: %s', (_what, input, isReport) => {
     expect(isTerminalReport(Buffer.from(input))).toBe(isReport);
   });
 });

@@ -227,7 +227,10 @@ export class ConsoleLine {
     }
   }
 
-  /** The new stream may have read output of the port already, so the line must use this stream. */
+  /**
+   * Replaces the stream by the one of a check. It must be used, because it may have read output of
+   * the port already.
+   */
   #replaceBy(stream: Duplex): void {
     const lost = this.#stream;
     if (lost === undefined) {

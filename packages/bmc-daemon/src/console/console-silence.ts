@@ -1,7 +1,7 @@
 /**
  * Decides when a silent console stream must be checked. libvirtd 9.0 can lose a stream without a
- * message: another client takes the port by force while libvirtd sends output. Such a stream looks
- * like that of a silent guest.
+ * message, if another client takes the port by force while libvirtd sends output. Such a stream
+ * looks like that of a silent guest.
  */
 
 /** When a silent stream is checked. All values are in milliseconds. */
@@ -76,8 +76,8 @@ export class SilenceWatch {
   }
 
   /**
-   * Call this when output arrives. It is cheap, because a guest may print without pause: the
-   * running timer only starts again when it fires.
+   * Call this when output arrives. It is cheap, because a guest may print without pause: it leaves
+   * the running timer alone, and the timer starts again when it fires.
    */
   heard(): void {
     this.#heardAt = performance.now();

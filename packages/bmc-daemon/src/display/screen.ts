@@ -10,7 +10,7 @@ import { logIn } from './rfb/server-login.js';
 /** How long the login at a VNC server may take. */
 const LOGIN_MS = 15_000;
 
-/** Serves the display to a client until one of both ends. */
+/** Serves a display to a client until either of them disconnects. */
 export function openScreen(access: DisplayAccess, client: WebSocketClient): WebSocketHandler {
   const screen = new Screen(client);
   void screen.connect(access);
@@ -25,7 +25,7 @@ class Screen implements WebSocketHandler {
 
   constructor(client: WebSocketClient) {
     this.#client = client;
-    // Until the display answers.
+    // `#relay` resumes the client when the display answers.
     client.pause();
   }
 
@@ -64,10 +64,10 @@ class Screen implements WebSocketHandler {
     this.#display?.destroy();
   }
 
-  /** Uses a stream until the client leaves, which it may already have done. */
+  /** Uses a stream, or destroys it if the client has left already. */
   #keep(stream: Duplex): void {
     this.#display = stream;
-    // `close` follows.
+    // Ignores errors, because Node emits `close` after them.
     stream.on('error', () => undefined);
     if (this.#isClosed) stream.destroy();
   }

@@ -36,7 +36,7 @@ export async function names(folder: string): Promise<readonly string[]> {
   }
 }
 
-/** Returns an empty buffer if the file is missing. */
+/** Reads a file. Returns an empty buffer if the file is missing. */
 export async function contents(file: string): Promise<Buffer> {
   try {
     return await readFile(file);

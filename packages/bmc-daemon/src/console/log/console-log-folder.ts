@@ -96,8 +96,8 @@ export class ConsoleLogFolder {
   }
 
   /**
-   * Stores another instance of a boot, for a restart of the daemon; does nothing if the boot has
-   * been removed.
+   * Stores a new run id of a boot, so that the daemon recognizes the boot after its own restart.
+   * Does nothing if the boot has been removed.
    * @throws {StorageError}
    */
   async setInstance(number: number, instance: string): Promise<void> {

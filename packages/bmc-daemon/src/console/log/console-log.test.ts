@@ -40,14 +40,17 @@ class Ports {
     },
   };
 
+  /** Prints a text on the port. */
   says(text: string | Buffer, id = uuid): void {
     this.listeners.get(id)?.data(Buffer.from(text));
   }
 
+  /** Reports a state of the console to its listener. */
   is(state: ConsoleState, id = uuid): void {
     this.listeners.get(id)?.state(state, '');
   }
 
+  /** Reports a change of a machine. */
   happens(kind: MachineChangeKind, id = uuid): void {
     const change: MachineChange = { kind, uuid: id, name: id };
     for (const listener of this.#changes) listener(change);
@@ -90,7 +93,7 @@ const restart = async (bounds?: Partial<ConsoleLogBounds>): Promise<void> => {
 async function until(holds: () => boolean): Promise<void> {
   const deadline = Date.now() + 120_000;
   while (!holds()) {
-    if (Date.now() > deadline) throw new Error('waiting: it has not come');
+    if (Date.now() > deadline) throw new Error('the condition was not met within 120 s');
     await sleep(5);
   }
 }

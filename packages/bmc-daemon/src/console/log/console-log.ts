@@ -230,8 +230,8 @@ class RecordedConsoleLogs implements ConsoleLogs {
   }
 
   #onFailed(error: unknown): void {
-    // Warns once: on a full disk, the writes of all machines fail again and again, and small writes
-    // succeed between them.
+    // Warns rarely: on a full disk, the writes of all machines fail again and again, and small
+    // writes succeed between them.
     const time = performance.now();
     if (time - this.#warnedAt < this.#bounds.warnEveryMs) return;
     this.#warnedAt = time;

@@ -54,7 +54,7 @@ export function fetchedConsoleLogs(
 
 /**
  * Returns the records of an output. A line that the previous reading had at the same place keeps its
- * time. The output keeps its time until the machine has none.
+ * time. The boot keeps its time until the output is empty.
  */
 function recordsIn(output: Buffer, previous: readonly ConsoleLogRecord[], now: number): readonly ConsoleLogRecord[] {
   if (output.length === 0) return [];

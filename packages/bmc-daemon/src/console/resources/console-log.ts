@@ -124,7 +124,7 @@ function renderEntry(uuid: string, self: string, record: ConsoleLogRecord): Json
     Name: `Console Line ${Id}`,
     EntryType: 'Oem',
     OemRecordFormat: 'Line of a serial console',
-    // The log creates the entry of a line without a time when the service first reads the line.
+    // Without the time of a line, its entry begins to exist when the service first reads it.
     Created: new Date(line.time ?? line.firstReadAt).toISOString(),
     Severity: 'OK',
     Message: line.text,
@@ -134,8 +134,8 @@ function renderEntry(uuid: string, self: string, record: ConsoleLogRecord): Json
 }
 
 /**
- * If there is no beginning, the hypervisor has recorded the output. It does not separate boots, and
- * the log creates the entry when the service first reads the output.
+ * Renders the entry of a boot. If `began` is null, the hypervisor has recorded the output. It does
+ * not separate boots, so the only entry begins to exist when the service first reads the output.
  */
 function renderBoot(uuid: string, self: string, boot: Extract<ConsoleLogRecord, { kind: 'boot' }>['boot']): JsonObject {
   const { number, began, size } = boot;

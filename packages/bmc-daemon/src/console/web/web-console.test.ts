@@ -53,7 +53,7 @@ class Fixture {
     });
   }
 
-  /** Waits until the client is at the console, and drops the messages of the beginning. */
+  /** Waits until the client is attached to the console, and forgets the messages until then. */
   async begin(state: ConsoleState = 'open'): Promise<this> {
     while (this.listener === undefined) await turn();
     this.listener.state(state, 'connected');

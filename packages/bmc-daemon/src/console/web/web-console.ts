@@ -59,7 +59,7 @@ export class WebConsole implements WebSocketHandler {
     if (this.#isClosed) return;
     if (this.#state === undefined) this.#early.push({ data, isBinary });
     else if (isBinary) this.#type(data);
-    else this.#follow(readClientMessage(data.toString()));
+    else this.#execute(readClientMessage(data.toString()));
   }
 
   drained(): void {
@@ -79,16 +79,16 @@ export class WebConsole implements WebSocketHandler {
       await bootLog?.follow(({ number, text }) => {
         this.#tell({ type: 'boot', boot: number, bytes: text.length });
         if (text.length > 0) this.#show(text);
-        this.#sitDown();
+        this.#attach();
       });
     } catch (error) {
       log.warn('reading the console log of a machine failed', { machine: machine.name, error });
       this.#tell({ type: 'notice', text: 'The earlier output of this boot cannot be read.' });
     }
-    this.#sitDown();
+    this.#attach();
   }
 
-  #sitDown(): void {
+  #attach(): void {
     if (this.#isClosed || this.#seat !== undefined) return;
     const { hub, machine, clientName: name } = this.#options;
     this.#seat = hub.seat(machine.uuid, {
@@ -140,7 +140,7 @@ export class WebConsole implements WebSocketHandler {
     if (!this.#isBusy) this.#tell({ type: 'dropped', bytes: length, why });
   }
 
-  #follow(message: ClientMessage | string): void {
+  #execute(message: ClientMessage | string): void {
     if (typeof message === 'string') {
       this.#options.client.close(4400, message);
       return;

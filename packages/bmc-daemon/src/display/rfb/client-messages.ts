@@ -1,6 +1,7 @@
 /**
- * Parses the messages of a VNC client. The service is the VNC server for the handshake of a client,
- * without a login: the WebSocket has checked it. After that, it forwards messages to the real server.
+ * Parses the messages of a VNC client. For the handshake, the service itself is the VNC server. It
+ * asks for no login, because the WebSocket has authenticated the client. After the handshake, it
+ * forwards messages to the real server.
  * @see RFC 6143 §7.1, §7.3 and §7.5
  */
 import { RfbError } from './rfb-error.js';

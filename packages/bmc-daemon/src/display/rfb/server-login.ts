@@ -117,7 +117,8 @@ async function refusal(stream: Duplex): Promise<RfbError> {
 function read(stream: Duplex, length: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const settle = (): void => {
-      stream.removeListener('readable', tryRead).removeListener('close', fail).removeListener('error', fail);
+      stream.removeListener('readable', tryRead);
+      for (const event of ['close', 'error', 'end']) stream.removeListener(event, fail);
     };
     const tryRead = (): void => {
       const bytes = length === 0 ? Buffer.alloc(0) : (stream.read(length) as Buffer | null); // The stream has no encoding.
