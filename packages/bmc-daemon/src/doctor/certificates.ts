@@ -15,7 +15,7 @@ import type { Examined, Probe } from './probe.js';
 
 const SUBJECT = 'certificate';
 const DAY_MS = 86_400_000;
-/** A certificate of an ACME authority is renewed 30 days before its end. */
+/** ACME clients renew a certificate 30 days before its end, so with fewer days the renewal has failed. */
 const SOON_MS = 21 * DAY_MS;
 
 /** Examines validity and names of the certificate of HTTPS. The check of the configuration examines its key. */
@@ -139,7 +139,7 @@ async function names(
 async function hasAliasOf(certificate: X509Certificate, addresses: readonly string[]): Promise<boolean> {
   const alternatives = certificate.subjectAltName?.split(', ') ?? [];
   const aliases = alternatives.flatMap((each) => (each.startsWith('DNS:') ? [each.slice('DNS:'.length)] : []));
-  // Each host is `localhost`, so other hosts cannot use this name.
+  // On every host, `localhost` is the host itself, so the name is useless for other hosts.
   const isLocal = addresses.every(isLoopback);
   const usable = aliases.filter((alias) => !alias.includes('*') && (isLocal || alias !== 'localhost'));
   const found = await Promise.all(usable.map((alias) => lookup(alias, { all: true }).catch(() => [])));
@@ -149,7 +149,7 @@ async function hasAliasOf(certificate: X509Certificate, addresses: readonly stri
 
 const isLoopback = (address: string): boolean => address.startsWith('127.') || address === '::1';
 
-/** Returns whether the certificate has the host name, or this name in any domain. */
+/** Returns whether the certificate has the host name, this name in any domain, or any wildcard. */
 function matchesHost(certificate: X509Certificate, name: string): boolean {
   if (certificate.checkHost(name) !== undefined) return true;
   const alternatives = certificate.subjectAltName?.split(', ') ?? [];

@@ -9,7 +9,7 @@ import { stateFolderOf } from './files.js';
 import type { Probe } from './probe.js';
 
 const SUBJECT = 'clock';
-/** Times of files are coarser than the clock, and a time server corrects seconds. */
+/** Smaller differences are normal: times of files are coarse, and a time server corrects seconds. */
 const TOLERANCE_MS = 120_000;
 
 /** Examines whether the clock is synchronized, and whether it went back since the daemon wrote its state. */
@@ -53,7 +53,7 @@ const reporters = [
   },
 ] as const;
 
-/** Returns null if no program can report it. */
+/** Returns whether the clock is synchronized; null if no program reports it. */
 async function synchronization(timeoutMs: number): Promise<boolean | null> {
   const env = { ...process.env, LC_ALL: 'C' };
   const answers = await Promise.all(

@@ -10,7 +10,7 @@ import { changeSetting, type Examined } from './probe.js';
 
 const SUBJECT = 'settings';
 
-/** Settings whose file must change, and not their line in the configuration. */
+/** Fixes for settings that name a file: the file must change, not the line of the configuration. */
 const fileFixes: Partial<Record<SettingKey, (examined: Examined, line: string) => string>> = {
   sslCert: renewCertificate,
   sslKey: renewCertificate,
@@ -38,7 +38,7 @@ function fixOf(line: string, examined: Examined): string {
     if (line.startsWith(startOfMessage(examined.loaded, key)) && line.includes('cannot be used'))
       return fix(examined, line);
   if (line.startsWith('no EMULATOR_AUTH_FILE')) {
-    // The path in the configuration starts at its folder.
+    // A relative path starts at the folder of the configuration file.
     const file = path.join(path.dirname(examined.file ?? ''), 'htpasswd');
     const create = commandLine('bmc-daemon', 'htpasswd', file, 'admin');
     return `${create} && ${changeSetting(examined, 'authFile', 'htpasswd')}`;

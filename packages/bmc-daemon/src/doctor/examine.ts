@@ -62,7 +62,7 @@ const ofThisHost = (finding: Finding): HostFinding => ({ host: null, ...finding 
 const isKnown = ({ loaded }: Examined, keys: readonly SettingKey[]): boolean =>
   keys.every((key) => !loaded.unknown.has(key));
 
-/** The permissions of root are not those of the service. */
+/** Returns a note if root runs the doctor, because the account of the service has other permissions. */
 function serviceAccount({ account, file, loaded }: Examined): readonly Finding[] {
   if (account.uid !== 0 || loaded.settings.fakeDriver) return [];
   if (!/^bmc-daemon:/m.test(textOf('/etc/passwd')) || file?.includes('/bmc-daemon/') !== true) return [];
@@ -94,7 +94,7 @@ async function run(probe: Probe, examined: Examined): Promise<readonly Finding[]
   }
 }
 
-/** Loads the code of a hypervisor only if it is examined. */
+/** Examines the libvirt hosts or the cloud. Loads their code only if it is necessary. */
 async function examineMachines(examined: Examined): Promise<Report> {
   const { settings } = examined.loaded;
   const nothing: Report = { findings: [], hosts: [], cloud: null };

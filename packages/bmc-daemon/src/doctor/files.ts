@@ -40,7 +40,7 @@ export const libvirtFolder: Probe = {
   },
 };
 
-/** Examines who can read passwords and keys. */
+/** Examines who can read or change passwords and keys. */
 export const secretFiles: Probe = {
   subject: 'password',
   settings: ['authFile', 'sslKey', 'notificationKeyFile'],
@@ -138,7 +138,10 @@ async function secret(
   return [warning(subject, `Every account may read ${file}, and with it ${content}.`, chmod)];
 }
 
-/** Clients that manage accounts replace the password file, which needs a folder that is writable. */
+/**
+ * Examines whether the folder of the password file is writable. The daemon replaces the file when
+ * clients change accounts.
+ */
 async function passwordFolder(file: string, { account }: Examined): Promise<readonly Finding[]> {
   const folder = path.dirname(file);
   if ((await statOf(file)) === null) return [];

@@ -42,7 +42,7 @@ interface ExaminedPort {
   readonly port: number;
   readonly key: SettingKey;
   readonly effect: string;
-  /** The daemon starts without it. */
+  /** Whether the daemon starts without this port. */
   readonly isOptional?: boolean;
 }
 
@@ -102,7 +102,7 @@ function portInUse(examined: Examined, { port, key, effect, isOptional = false }
 interface Listener {
   readonly pid: string;
   readonly name: string;
-  /** The process is a bmc-daemon. */
+  /** Whether the process is a bmc-daemon. */
   readonly isDaemon: boolean;
   /** Unit of systemd; null if there is none. */
   readonly unit: string | null;

@@ -32,7 +32,7 @@ export interface ServiceEvent {
    */
   readonly detail?: string;
   /**
-   * For a test event of a client: `text` replaces the registry's text, and `testId` replaces the
+   * For a test event of a client: `message` replaces the registry's text, and `testId` replaces the
    * EventId.
    */
   readonly message?: string;

@@ -9,8 +9,8 @@ import type { ServiceEvent } from './event-bus.js';
 /** An event with its sequence number. */
 export interface FeedEvent {
   /**
-   * From 1, without gaps, since the start of the service. A report of lost events repeats the
-   * number before the event that follows it.
+   * Grows with each event. It may have gaps if several replicas share the events. A report of lost
+   * events repeats the number before the event that follows it.
    */
   readonly sequence: number;
   /** Unique, even across restarts. It is `EventId`, and the `id` in a stream. */

@@ -112,7 +112,7 @@ export function openEventServices(options: EventServicesOptions): OpenEventServi
   const machines = publishMachineChanges({ events: bus });
   const unsubscribe = [driver.onChange(machines.onChange), driver.hosts?.onChange(publishHostChanges(bus))];
   const failedLogins = publishFailedLogins({ events: bus });
-  const forgetLogins = access?.onRefusedLogin(failedLogins.onRefused);
+  const unsubscribeLogins = access?.onRefusedLogin(failedLogins.onRefused);
   return {
     subscriptions,
     logs,
@@ -120,7 +120,7 @@ export function openEventServices(options: EventServicesOptions): OpenEventServi
     close: async () => {
       for (const end of unsubscribe) end?.();
       machines.close();
-      forgetLogins?.();
+      unsubscribeLogins?.();
       failedLogins.close();
       await shared?.listeners.close();
       subscriptions.close();

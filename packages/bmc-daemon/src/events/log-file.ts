@@ -82,7 +82,7 @@ export class LogFile {
   append(record: Omit<LogRecord, 'id'>): void {
     if (this.#removed) return;
     this.#pending.push(record);
-    // Does not write entries above the limit.
+    // While writing is slow, only the newest entries up to the limit wait.
     if (this.#pending.length > this.#options.limit) this.#pending.shift();
     if (this.#flushQueued) return;
     this.#flushQueued = true;

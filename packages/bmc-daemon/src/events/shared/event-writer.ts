@@ -26,7 +26,7 @@ interface SharedEventWriterOptions {
   /** Maximum number of entries of a log. */
   readonly logLimit: number;
   readonly log: Pick<Log, 'warn'>;
-  /** Runs after each batch. Reads it before later batches replace it in the list. */
+  /** Called after each batch, so that this replica reads the batch before later ones replace it. */
   readonly afterBatch: () => Promise<void>;
 }
 
@@ -44,8 +44,8 @@ const MAX_WAITING_LENGTH = 16 * 1024 * 1024;
 const BATCH_EVENTS = 100;
 const BATCH_LENGTH = 1024 * 1024;
 /**
- * All replicas observe the cloud, every 10 s. In this time, a replica reports a state again only if
- * it has reported the state before itself.
+ * All replicas observe the cloud every 10 s. For this time after a replica has reported a state,
+ * the other replicas do not report the same state.
  */
 const OBSERVED_MS = 30_000;
 const failuresSchema = z.array(z.string());

@@ -124,7 +124,10 @@ class StoredListeners implements SharedListeners {
     this.#leave();
   }
 
-  /** A change without a request was made by the delivery itself. It is stored in the background. */
+  /**
+   * Changes the subscriptions. A change outside of a request comes from the delivery itself, and is
+   * stored in the background.
+   */
   #update(change: (state: SubscriptionsState) => SubscriptionsState): void {
     const isPart = this.#record.isChanging;
     this.#record.update(change);

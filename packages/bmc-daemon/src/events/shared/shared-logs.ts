@@ -11,8 +11,9 @@ import { LOG_NAMES, logKeyOf, logNumberKeyOf } from './event-writer.js';
 import { z } from 'zod';
 
 /**
- * Returns the number of the newest entry and the entries. ARGV: the number that the caller knows,
- * so that it does not get the same entries again. An empty list has been cleared.
+ * Returns the version of a log, and its entries. The version is the number of the newest entry and
+ * the number of entries, because a cleared log keeps the former. ARGV[1]: the version that the
+ * caller knows. If it is still current, the script returns no entries.
  */
 const readLogScript = `
 local number = redis.call('GET', KEYS[2]) or '0'
@@ -62,7 +63,7 @@ export function createSharedLogs(store: SharedStore, limit: number): EventLogs {
   };
 }
 
-/** Parses an entry; undefined if it has an unknown format. */
+/** Parses an entry. Returns an empty list if it has an unknown format. */
 function recordsOf(text: string): readonly LogRecord[] {
   try {
     return [recordSchema.parse(JSON.parse(text))];

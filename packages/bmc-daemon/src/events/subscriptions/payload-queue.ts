@@ -29,7 +29,7 @@ const MAX_AT_ONCE = 50;
 export class EventQueue implements PayloadQueue {
   readonly #feed: Pick<EventFeed, 'lossOf'>;
   readonly #backlog: EventBacklog;
-  /** The first event of a payload that was taken, until its end. */
+  /** The first event of a payload that was taken, until it is delivered or put back. */
   #taken: FeedEvent | undefined;
 
   /** @param limit maximum number of waiting events. */

@@ -209,7 +209,10 @@ export class PushListeners {
         else log.warn(`events cannot be delivered to ${shown}`, { subscription: id, error: failure });
       },
       onStopped: (outcome) => {
-        log.warn(`events are no longer delivered to ${shown}: ${outcome}`, { subscription: id });
+        const effect = outcome === 'terminate' ? 'removed' : 'suspended';
+        log.warn(`events are no longer delivered to ${shown}: all retries failed, so the subscription is ${effect}`, {
+          subscription: id,
+        });
         this.#stopDelivery(id, outcome);
       },
     });
