@@ -62,7 +62,7 @@ interface HostNetworkOptions {
   readonly read?: (path: string) => string | null;
 }
 
-/** Reads the network, in less than a millisecond. Omits what a sandbox hides. */
+/** Reads the network, in less than a millisecond. Omits values that a sandbox hides. */
 export function readHostNetwork({ addresses, interfaces, read = readKernelFile }: HostNetworkOptions): HostNetwork {
   const listened = new Set(addresses.map(hostOf));
   const fullName = hostname();

@@ -49,11 +49,11 @@ async function isFound(): Promise<boolean> {
   // first.
   await client.arrived(before + 1);
   await client.send(searchText({ MX: '1', ST: 'upnp:rootdevice' }), { group: SSDP_GROUP, port });
-  const enough = () => client.received.slice(before);
-  for (let count = before + 1; !enough().some(({ text }) => !isOurs(text) && text.includes('rootdevice')); count += 1)
+  const answers = () => client.received.slice(before);
+  for (let count = before + 1; !answers().some(({ text }) => !isOurs(text) && text.includes('rootdevice')); count += 1)
     await client.arrived(count + 1);
   await probe.close();
-  return enough().some(({ text }) => isOurs(text));
+  return answers().some(({ text }) => isOurs(text));
 }
 
 beforeEach(async () => {

@@ -46,7 +46,7 @@ describe('a search', () => {
     [searchText({ MX: 'soon' }), 'with no number'],
     [searchText({ ST: null }), 'without ST'],
     [searchText({ 'USER-AGENT': 'x'.repeat(2_048) }), 'too long'],
-    [searchText().replaceAll('\r\n', '\n'), 'with other ends of lines'],
+    [searchText().replaceAll('\r\n', '\n'), 'without CR at the ends of lines'],
   ])('is ignored if it is invalid: %#, %s', (text) => {
     expect(read(text)).toBeUndefined();
   });

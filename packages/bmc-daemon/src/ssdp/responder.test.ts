@@ -33,7 +33,7 @@ async function respond(change: Partial<ResponderOptions> = {}): Promise<Responde
   return responder;
 }
 
-async function search(listen?: typeof to): Promise<SsdpClient> {
+async function openClient(listen?: typeof to): Promise<SsdpClient> {
   const client = await openSsdpClient(listen);
   opened.push(client);
   return client;
@@ -62,7 +62,7 @@ const answer = (target: string, location = 'https://127.0.0.1:8000/redfish/v1/')
 describe('a search over the network', () => {
   it('is answered once, with the URL of the service root at the address that received the search', async () => {
     await respond();
-    const client = await search();
+    const client = await openClient();
     await client.send(searchText(), to);
     // Repeats the search while the first answer is pending.
     await client.send(searchText(), to);
@@ -76,7 +76,7 @@ describe('a search over the network', () => {
 
   it('returns an address of the host if the service listens at all addresses', async () => {
     await respond({ addresses: ['https://192.0.2.77:8443'], everywhere: true });
-    const client = await search();
+    const client = await openClient();
     await client.send(searchText(), to);
     await client.arrived(1);
     expect(client.received[0]?.text).toBe(answer(redfish, 'https://127.0.0.1:8443/redfish/v1/'));
@@ -84,7 +84,7 @@ describe('a search over the network', () => {
 
   it('returns another address of the service to a client on the same host', async () => {
     await respond({ addresses: ['http://192.0.2.77:8000'] });
-    const client = await search();
+    const client = await openClient();
     await client.send(searchText(), to);
     await client.arrived(1);
     expect(client.received[0]?.text).toBe(answer(redfish, 'http://192.0.2.77:8000/redfish/v1/'));
@@ -92,7 +92,7 @@ describe('a search over the network', () => {
 
   it('is ignored if it is unicast', async () => {
     await respond();
-    const client = await search();
+    const client = await openClient();
     await client.send(searchText(), { group: '127.0.0.1', port: to.port });
     await client.send(searchText({ ST: 'upnp:rootdevice' }), to);
     await client.arrived(1);
@@ -101,14 +101,14 @@ describe('a search over the network', () => {
 
   it('is answered even after a flood of searches or garbage, most of which get no answer', async () => {
     const responder = await respond();
-    const flood = await search();
+    const flood = await openClient();
     for (let count = 0; count < 2_000; count += 1) {
       await flood.send(count % 2 === 0 ? Buffer.alloc(1 + (count % 1_400), count) : searchText({ MX: '5' }), to);
     }
-    const many = await Promise.all(Array.from({ length: 100 }, () => search()));
+    const many = await Promise.all(Array.from({ length: 100 }, () => openClient()));
     for (const client of many) await client.send(searchText(), to);
     // Later searches are answered again.
-    const late = await search();
+    const late = await openClient();
     const asking = setInterval(() => void late.send(searchText(), to), 100);
     await late.arrived(1);
     clearInterval(asking);
@@ -120,7 +120,7 @@ describe('a search over the network', () => {
 
 describe('notifications', () => {
   it('announce the service at once, and its end', async () => {
-    const listener = await search(to);
+    const listener = await openClient(to);
     const responder = await respond({ notifyIntervalMs: 1_200_000 });
     await listener.arrived(1);
     await responder.close();
@@ -151,7 +151,7 @@ describe('notifications', () => {
   });
 
   it('are repeated, and do not appear if they are disabled', async () => {
-    const listener = await search(to);
+    const listener = await openClient(to);
     await (await respond()).close();
     await respond({ notifyIntervalMs: 50 });
     await listener.arrived(3);

@@ -102,7 +102,8 @@ const failureWith = <const Operation extends FailingOperation>(operations: reado
       const { effect, operation } = given;
       if (effect === 'slow' && given.lasts === undefined) fault('effect', 'needs lasts: how long the answer takes');
       if (effect === 'vanish' && operation === 'list') fault('operation', 'must be an operation of a machine');
-      if (effect !== 'vanish' && operation === undefined) fault('effect', 'needs an operation; any: all of a machine');
+      if (effect !== 'vanish' && operation === undefined)
+        fault('effect', 'needs an operation; any stands for all operations of a machine');
       if (operation !== undefined) return;
       for (const member of ['for', 'calls', 'every', 'share'] as const)
         if (given[member] !== undefined) fault(member, 'needs an operation, whose calls it selects');

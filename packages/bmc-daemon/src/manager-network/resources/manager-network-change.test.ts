@@ -46,42 +46,61 @@ const mask = '255.255.255.0';
 
 describe("a PATCH of a manager's interface", () => {
   it('rejects names that clients parse as an address or as localhost', () => {
-    const isTaken = (body: NetworkBody): boolean => networkBody.safeParse(body).success;
+    const isAccepted = (body: NetworkBody): boolean => networkBody.safeParse(body).success;
     const bad = ['12345', '0x7f', '0x', 'localhost', 'LOCALHOST', '-a'];
     const good = ['1a', '0xyz', 'localhost1', 'xn--bcher-kva'];
     for (const [names, expected] of [[bad, false] as const, [good, true] as const]) {
       for (const name of names) {
-        expect([name, isTaken({ HostName: name }), isTaken({ FQDN: `7.${name}` })]).toEqual([name, expected, expected]);
+        expect([name, isAccepted({ HostName: name }), isAccepted({ FQDN: `7.${name}` })]).toEqual([
+          name,
+          expected,
+          expected,
+        ]);
       }
     }
   });
 
   it.each<[string, NetworkBody, readonly (typeof first)[], unknown]>([
     [
-      'gives an address in place of the shared one',
+      'replaces the shared address by an own address',
       { IPv4Addresses: [{ Address: '192.0.2.9', SubnetMask: mask }] },
       [],
       four(second),
     ],
-    ['gives one beside it', { IPv4Addresses: [{}, { Address: '192.0.2.9', SubnetMask: mask }] }, [], four(second)],
     [
-      'names what is there, and changes nothing',
+      'adds an own address after {} for the shared one',
+      { IPv4Addresses: [{}, { Address: '192.0.2.9', SubnetMask: mask }] },
+      [],
+      four(second),
+    ],
+    [
+      'changes nothing if it repeats the shared address',
       { IPv4Addresses: [{ Address: '192.0.2.1', SubnetMask: mask }] },
       [],
       {},
     ],
-    ['keeps what is there', { IPv4Addresses: [{}] }, [], {}],
+    ['changes nothing if it has {} for the shared address', { IPv4Addresses: [{}] }, [], {}],
     [
-      'keeps, adds',
+      'keeps an address with {}, and adds another',
       { IPv4StaticAddresses: [{}, { Address: '192.0.2.9', SubnetMask: mask }] },
       [first],
       four(first, second),
     ],
-    ['removes', { IPv4StaticAddresses: [null, {}] }, [first, second], four(second)],
-    ['cuts off', { IPv4Addresses: [{}] }, [first, second], four(first)],
-    ['removes all', { IPv4Addresses: [] }, [first], four()],
-    ['has nothing to keep behind the end', { IPv4StaticAddresses: [{}, {}, null] }, [first], four(first)],
-    ['changes a part', { IPv4Addresses: [{ SubnetMask: '255.255.0.0' }] }, [first], four({ ...first, prefix: 16 })],
+    ['removes an address with null', { IPv4StaticAddresses: [null, {}] }, [first, second], four(second)],
+    ['removes the addresses after the end of its list', { IPv4Addresses: [{}] }, [first, second], four(first)],
+    ['removes all addresses with an empty list', { IPv4Addresses: [] }, [first], four()],
+    [
+      'ignores {} and null after the last present address',
+      { IPv4StaticAddresses: [{}, {}, null] },
+      [first],
+      four(first),
+    ],
+    [
+      'changes only the mask',
+      { IPv4Addresses: [{ SubnetMask: '255.255.0.0' }] },
+      [first],
+      four({ ...first, prefix: 16 }),
+    ],
     [
       'accepts the gateway of the host',
       { IPv4Addresses: [{ Address: '192.0.2.9', SubnetMask: mask, Gateway: '192.0.2.254', AddressOrigin: 'Static' }] },
@@ -89,7 +108,7 @@ describe("a PATCH of a manager's interface", () => {
       four(second),
     ],
     [
-      'spells an address in its own way',
+      'accepts another spelling of an address',
       { IPv6StaticAddresses: [{}, { Address: '2001:DB8:0::9', PrefixLength: 64 }] },
       [],
       {
