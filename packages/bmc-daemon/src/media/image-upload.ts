@@ -75,7 +75,7 @@ export class ImageUpload {
       },
       destroy: (error, done) => {
         clearTimeout(this.#timer);
-        // A complete body destroys itself.
+        // Node also destroys the stream after its end. That is no failure.
         if (this.#offset < this.sizeBytes || error !== null) {
           this.#failure ??= error ?? interrupted(this.url, 'the storage has stopped reading it');
           this.#sender?.fail(this.#failure);
@@ -148,7 +148,7 @@ export class ImageUpload {
     this.#body.destroy(error);
   }
 
-  /** Returns whether the buffer has room for more. */
+  /** Adds bytes to the body. @returns whether the client may send more now. */
   #push(chunk: Buffer): boolean {
     this.#offset += chunk.length;
     this.#timer.refresh();

@@ -9,7 +9,7 @@ export interface ImageRequest {
   readonly userName?: string;
   readonly password?: string;
   readonly writeProtected: boolean;
-  /** Verify the image server's certificate. */
+  /** Whether to verify the certificate of the image server. */
   readonly verifyCertificate: boolean;
   /** PEM certificates that are trusted for this image, in addition to all others. */
   readonly authorities?: readonly string[];

@@ -44,7 +44,7 @@ interface Download<Result> {
 /**
  * Returns the key of a download. It contains the credentials, so that a client without access to
  * the server does not get the image.
- * @param others further values that tell downloads apart.
+ * @param others further values that distinguish downloads.
  */
 export function downloadKey(image: ImageRequest, ...others: readonly unknown[]): string {
   const { userName, password, verifyCertificate, authorities = [] } = image;

@@ -181,10 +181,10 @@ async function readMachines(driver: PagesDriver): Promise<readonly MachineRow[]>
   for (let start = 0; start < refs.length; start += readsAtOnce) {
     const end = start + readsAtOnce;
     const batch = await Promise.all(refs.slice(start, end).map((ref) => readMachine(driver, ref)));
-    const timedOut = batch.flatMap(({ failure }) => (failure?.kind === 'unavailable' ? [failure] : []));
+    const unavailable = batch.flatMap(({ failure }) => (failure?.kind === 'unavailable' ? [failure] : []));
     rows.push(...batch.map(({ row }) => row));
-    if (timedOut[0] === undefined || timedOut.length < batch.length) continue;
-    if (rows.every(({ system }) => system === null)) throw timedOut[0];
+    if (unavailable[0] === undefined || unavailable.length < batch.length) continue;
+    if (rows.every(({ system }) => system === null)) throw unavailable[0];
     return [...rows, ...refs.slice(end).map((ref) => ({ ...ref, system: null }))];
   }
   return rows;

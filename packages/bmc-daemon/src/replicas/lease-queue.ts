@@ -13,7 +13,8 @@ export interface Ticket {
   /**
    * Resolves when the ticket holds the lease.
    * @throws {TicketCancelled}
-   * @throws {StoreUnavailable} if the store does not answer now, or not for the time of a lease.
+   * @throws {StoreUnavailable} if the store does not answer the first request, or if it later does
+   *   not answer for the time of a lease.
    */
   readonly held: Promise<void>;
   /**
@@ -160,8 +161,8 @@ class StoredTicket implements Ticket {
 
   #apply(place: 'first' | 'waiting' | 'gone', reason: string): void {
     if (this.#state === 'ended') return;
-    // The ticket has expired, or Redis has lost its data. The operation may have begun, so it must
-    // not begin again.
+    // If a waiting ticket has expired, or Redis has lost its data, the ticket joins again. A ticket
+    // that held the lease does not: its operation may have begun, and must not begin again.
     this.#mayJoin = place === 'gone' && this.#state === 'waiting';
     if (place === 'first' && this.#state === 'waiting') {
       this.#state = 'held';

@@ -50,7 +50,10 @@ redis.call('HDEL', KEYS[3], ARGV[1])
 local first = redis.call('ZRANGE', KEYS[1], 0, 0)[1]
 if first then redis.call('PUBLISH', KEYS[5], first) end`;
 
-/** Removes waiting tickets. ARGV: their label, a label behind which none is removed, the reason. */
+/**
+ * Removes waiting tickets. ARGV: their label; another label, after whose first ticket no ticket is
+ * removed; the reason.
+ */
 export const cancelScript = `
 for i, ticket in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
   if i > 1 then

@@ -1,8 +1,8 @@
 /**
  * Makes the reports of machines. Periodic reports are made at their intervals, while a client
- * subscribes to them or has read them recently; all others when a client reads them. While the host
- * answers without delay, a reader receives no periodic report that is more than a second older than
- * its interval. Without readers, the host is not queried.
+ * subscribes to them or has read them recently. Reports on request are made when a client reads
+ * them. While the host answers without delay, a reader receives no periodic report that is more than
+ * a second older than its interval. Without readers, the host is not queried.
  */
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
@@ -77,8 +77,8 @@ export class ReportSchedule implements ReportSource {
   }
 
   /**
-   * Returns a report that is not due for replacement by its definition, or the latest report if the
-   * host does not answer.
+   * Returns a report that is current by its definition, or the latest report if the host does not
+   * answer.
    * @throws {DriverError} if the host does not answer and there is no earlier report.
    */
   async read(machine: SystemRef): Promise<Report> {

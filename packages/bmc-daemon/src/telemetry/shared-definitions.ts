@@ -11,7 +11,7 @@ import { completed, definitionChange, type ReportDefinition, type ReportDefiniti
 const KIND = 'report';
 const SERVICE_KIND = 'report-service';
 const SERVICE_ID = 'settings';
-/** These keep what a newer version of the daemon has added. */
+/** Both schemas keep members that a newer version of the daemon has added. */
 const serviceSchema = z.object({ enabled: z.boolean() }).loose();
 const changeSchema = definitionChange.loose();
 

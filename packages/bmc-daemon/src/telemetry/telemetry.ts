@@ -29,8 +29,8 @@ export interface Telemetry extends ReportSource {
   /** @throws {StateFileError} */
   change(uuid: string, change: DefinitionChange): Awaitable<void>;
   /**
-   * Returns the report of a machine: one that is not due for replacement by its definition, or the
-   * latest one if the host does not answer.
+   * Returns the report of a machine: one that is current by its definition, or the latest one if
+   * the host does not answer.
    * @throws {DriverError} if the host does not answer and there is no earlier report.
    */
   report(machine: SystemRef): Promise<Report>;

@@ -50,7 +50,7 @@ export function parseMac(text: string): string {
   const mac = text.toLowerCase().replaceAll('-', ':');
   if (!/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/.test(mac))
     throw new InvalidArgumentError('Use six bytes, for example 52:54:00:12:34:56.');
-  if (mac === '00:00:00:00:00:00') throw new InvalidArgumentError('This is the address of no network card.');
+  if (mac === '00:00:00:00:00:00') throw new InvalidArgumentError('No network card has this address.');
   return checkUnicast(mac);
 }
 

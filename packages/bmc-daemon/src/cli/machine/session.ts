@@ -105,7 +105,7 @@ export async function onHost(
 
 /** Prints the faults of the configuration, and returns whether there are any. */
 function hasFaults(loaded: LoadedSettings): boolean {
-  // The URI of a setting with a fault is unknown.
+  // A setting with a fault has its default value, so the URI is checked only without faults.
   const faults = loaded.faults.length > 0 ? loaded.faults : libvirtUriFaults(loaded);
   if (faults.length > 0) printStartReport({ faults, warnings: loaded.warnings });
   return faults.length > 0;
@@ -113,7 +113,7 @@ function hasFaults(loaded: LoadedSettings): boolean {
 
 /**
  * Prints an expected error, and the advice for it.
- * @param from host: one of several hosts.
+ * @param options.host the name of the host, if the command reads several hosts.
  * @throws an unexpected error.
  */
 function report(error: unknown, { uri, host }: { readonly uri?: string; readonly host?: string } = {}): void {
