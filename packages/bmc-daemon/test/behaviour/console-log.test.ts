@@ -14,7 +14,7 @@ import { serve, type Client } from '../support/client.js';
 import { testServices } from '../support/services.js';
 
 const silent = { info: () => undefined, warn: () => undefined, debug: () => undefined };
-/** Runs from the start, without output so far. */
+/** This machine runs from the start, without output so far. */
 const name = 'node-2';
 
 let stateDir = '';

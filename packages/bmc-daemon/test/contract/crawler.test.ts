@@ -76,12 +76,12 @@ async function onLibvirt(): Promise<Host> {
 }
 
 const folder = process.env['RACKLESS_REDFISH_SCHEMAS'];
-/** With RACKLESS_REQUIRE_ALL a missing path is a failure, not a skip. */
-const judged = folder !== undefined || process.env['RACKLESS_REQUIRE_ALL'] === '1';
+/** Whether DMTF's files are used. With RACKLESS_REQUIRE_ALL a missing path is a failure, not a skip. */
+const isChecked = folder !== undefined || process.env['RACKLESS_REQUIRE_ALL'] === '1';
 /** Created once, because compiling a schema takes longer than requests. */
-let judges: { readonly schemas: DmtfSchemas; readonly rules: DmtfRules } | undefined;
-/** Resources of the first machines cover all kinds. */
-const judgedAtMost = 800;
+let checkers: { readonly schemas: DmtfSchemas; readonly rules: DmtfRules } | undefined;
+/** Maximum number of checked resources. Those of the first machines cover all kinds. */
+const MAX_CHECKED = 800;
 
 /** The first faults are enough: two hundred machines repeat them. */
 const first = (faults: readonly string[]) => faults.slice(0, 10);
@@ -177,10 +177,10 @@ describe.each([
       expect(own.filter((uri) => !found.has(uri))).toEqual([]);
     });
 
-    (judged ? it : it.skip)("finds nothing that violates DMTF's schemas and rules", () => {
-      judges ??= { schemas: dmtfSchemas(folder ?? ''), rules: dmtfRules(folder ?? '') };
-      const { schemas, rules } = judges;
-      const some = [...found.values()].filter(({ path }) => !path.endsWith('.json')).slice(0, judgedAtMost);
+    (isChecked ? it : it.skip)("finds nothing that violates DMTF's schemas and rules", () => {
+      checkers ??= { schemas: dmtfSchemas(folder ?? ''), rules: dmtfRules(folder ?? '') };
+      const { schemas, rules } = checkers;
+      const some = [...found.values()].filter(({ path }) => !path.endsWith('.json')).slice(0, MAX_CHECKED);
       const faults = some.flatMap(({ path, headers, body }) => [
         ...schemas.faults(body).map((fault) => `${path}: ${fault}`),
         ...rules.faults(body, (headers['allow'] ?? '').split(', ')),

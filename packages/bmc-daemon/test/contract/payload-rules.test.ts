@@ -149,10 +149,10 @@ describe('every payload', () => {
   });
 
   const folder = process.env['RACKLESS_REDFISH_SCHEMAS'];
-  /** With RACKLESS_REQUIRE_ALL a missing path is a failure, not a skip. */
-  const judged = folder !== undefined || process.env['RACKLESS_REQUIRE_ALL'] === '1';
+  /** Whether DMTF's files are available. With RACKLESS_REQUIRE_ALL a missing path is a failure, not a skip. */
+  const isChecked = folder !== undefined || process.env['RACKLESS_REQUIRE_ALL'] === '1';
 
-  (judged ? it : it.skip)('has the same seven deprecated properties and paths for each machine', async () => {
+  (isChecked ? it : it.skip)('has the same seven deprecated properties and paths for each machine', async () => {
     const deprecations = dmtfDeprecations(folder ?? '');
     const all = [...found.values()]
       .filter(({ path }) => !path.endsWith('.json'))

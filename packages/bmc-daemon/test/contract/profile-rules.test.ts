@@ -40,7 +40,7 @@ const ironic: readonly Named[] = [
   ],
   ['there is a system', { type: 'ComputerSystemCollection', at: 'Members', atLeast: 1 }],
   [
-    'the boot override is set once and continuously',
+    'the boot override can be Once and Continuous',
     { type: 'ComputerSystem', at: 'Boot/BootSourceOverrideEnabled', writable: true, supports: ['Once', 'Continuous'] },
   ],
   [
@@ -48,11 +48,11 @@ const ironic: readonly Named[] = [
     { type: 'ComputerSystem', at: 'Boot/BootSourceOverrideMode', writable: true },
   ],
   [
-    'the boot target is written: network, disk, CD',
+    'the boot target can be changed to network, disk and CD',
     { type: 'ComputerSystem', at: 'Boot/BootSourceOverrideTarget', writable: true, supports: ['Pxe', 'Hdd', 'Cd'] },
   ],
   [
-    'power is switched by the types that Ironic sends',
+    'a reset has the types that Ironic sends',
     {
       type: 'ComputerSystem',
       action: 'Reset',
@@ -60,7 +60,7 @@ const ironic: readonly Named[] = [
     },
   ],
   [
-    'the indicator is read and written in its old words',
+    'the deprecated IndicatorLED is shown and writable',
     { type: 'ComputerSystem', at: 'IndicatorLED', writable: true, anyOf: ['Lit', 'Off', 'Blinking'] },
   ],
   ...['Bios', 'SecureBoot'].map((name): Named => [
@@ -79,9 +79,9 @@ const ironic: readonly Named[] = [
   ...there('ComputerSystem', ['BiosVersion', 'Manufacturer', 'MemorySummary/TotalSystemMemoryGiB', 'Links/Chassis']),
   ...there('Bios', ['AttributeRegistry']),
   ['a BIOS leads to its settings', { type: 'Bios', at: '@Redfish.Settings/SettingsObject', linksTo: 'Bios' }],
-  ['Secure Boot is switched', { type: 'SecureBoot', at: 'SecureBootEnable', writable: true }],
+  ['Secure Boot can be enabled and disabled', { type: 'SecureBoot', at: 'SecureBootEnable', writable: true }],
   [
-    'the keys of Secure Boot are reset',
+    'the keys of Secure Boot can be reset',
     {
       type: 'SecureBoot',
       action: 'ResetKeys',
@@ -90,7 +90,7 @@ const ironic: readonly Named[] = [
   ],
   ...there('EthernetInterface', ['MACAddress', 'Status/State', 'Status/Health', 'Id', 'Name', 'SpeedMbps'], systems),
   ...there('Processor', ['ProcessorArchitecture', 'TotalThreads', 'TotalCores', 'Status/State']),
-  ['storage is of 1.9.0 at least', { type: 'Storage', since: '1.9.0' }],
+  ['a storage has version 1.9.0 or newer', { type: 'Storage', since: '1.9.0' }],
   [
     'a storage leads to its controllers',
     { type: 'Storage', at: 'Controllers', linksTo: 'StorageControllerCollection' },
@@ -100,29 +100,29 @@ const ironic: readonly Named[] = [
   ['a storage leads to its drives', { type: 'Storage', at: 'Drives', linksTo: 'Drive' }],
   ...there('StorageController', ['SupportedRAIDTypes']),
   ...there('Drive', ['MediaType', 'Protocol', 'Status/State', 'Status/Health', 'CapacityBytes']),
-  ['a volume is of 1.3.1 at least', { type: 'Volume', since: '1.3.1' }],
+  ['a volume has version 1.3.1 or newer', { type: 'Volume', since: '1.3.1' }],
   ...there('Volume', ['RAIDType', 'CapacityBytes']),
-  ['volumes are made', { type: 'VolumeCollection', creates: true }],
+  ['volumes can be created', { type: 'VolumeCollection', creates: true }],
   ...there('VolumeCollection', ['@Redfish.OperationApplyTimeSupport/SupportedValues']),
   ...there('SimpleStorage', ['Devices/CapacityBytes', 'Devices/Name', 'Devices/Status/State']),
   [
-    'firmware is updated from an address, of what the client names',
+    'firmware can be updated from a URI, for the targets of the client',
     { type: 'UpdateService', action: 'SimpleUpdate', parameters: { ImageURI: [], TransferProtocol: [], Targets: [] } },
   ],
   ...['Image', 'Inserted', 'WriteProtected'].map((at): Named => [
-    `virtual media is changed by its ${at}`,
+    `the ${at} of virtual media is writable`,
     { type: 'VirtualMedia', at, writable: true },
   ]),
   ...there('VirtualMedia', ['MediaTypes', 'ConnectedVia']),
   [
-    'an image is inserted with every parameter that Ironic knows',
+    'an image can be inserted with every parameter that Ironic knows',
     {
       type: 'VirtualMedia',
       action: 'InsertMedia',
       parameters: { Image: [], Inserted: [], WriteProtected: [], TransferMethod: ['Upload'], TransferProtocolType: [] },
     },
   ],
-  ['an image is ejected', { type: 'VirtualMedia', action: 'EjectMedia' }],
+  ['an image can be ejected', { type: 'VirtualMedia', action: 'EjectMedia' }],
   ['a chassis leads to its power', { type: 'Chassis', at: 'Power', linksTo: 'Power' }],
   ['a chassis leads to its temperatures', { type: 'Chassis', at: 'Thermal', linksTo: 'Thermal' }],
   ...there('Chassis', ['UUID']),
@@ -149,7 +149,7 @@ const openCompute: readonly Named[] = [
     ...['ChassisType', 'Manufacturer', 'Model', 'SerialNumber', 'SKU', 'PartNumber', 'PowerState'],
     ...['Status/State', 'Status/Health', 'Links/ManagedBy', 'Links/ComputerSystems'],
   ]),
-  ['the tag of a chassis is written', { type: 'Chassis', at: 'AssetTag', writable: true }],
+  ['the asset tag of a chassis is writable', { type: 'Chassis', at: 'AssetTag', writable: true }],
   ...there('ComputerSystem', [
     ...[
       'SystemType',
@@ -170,8 +170,8 @@ const openCompute: readonly Named[] = [
       'Links/ManagedBy',
     ],
   ]),
-  ['the tag of a system is written', { type: 'ComputerSystem', at: 'AssetTag', writable: true }],
-  ['interfaces are of 1.1.0 at least', { type: 'EthernetInterface', since: '1.1.0' }],
+  ['the asset tag of a system is writable', { type: 'ComputerSystem', at: 'AssetTag', writable: true }],
+  ['an interface has version 1.1.0 or newer', { type: 'EthernetInterface', since: '1.1.0' }],
   ...([systems, managers] as const).flatMap((below) =>
     there(
       'EthernetInterface',
@@ -183,15 +183,15 @@ const openCompute: readonly Named[] = [
     ).map(([name, row]): Named => [`${name} of ${below === systems ? 'systems' : 'managers'}`, row]),
   ),
   ...['HostName', 'FQDN', 'NameServers', 'IPv4Addresses'].map((at): Named => [
-    `${at} of a manager's interface is written`,
+    `${at} of a manager's interface is writable`,
     { type: 'EthernetInterface', below: managers, at, writable: true },
   ]),
   ...there('Manager', ['ManagerType', 'UUID', 'Status', 'NetworkProtocol', 'EthernetInterfaces', 'LogServices']),
   [
-    'the console of a manager is reached by SSH',
+    'the serial console of a manager is available over SSH',
     { type: 'Manager', at: 'SerialConsole/ConnectTypesSupported', anyOf: ['SSH', 'IPMI'] },
   ],
-  ['a manager is reset', { type: 'Manager', action: 'Reset', parameters: { ResetType: ['ForceRestart'] } }],
+  ['a manager can be reset', { type: 'Manager', action: 'Reset', parameters: { ResetType: ['ForceRestart'] } }],
   ...there('ManagerNetworkProtocol', [
     ...['HostName', 'FQDN', 'Status', 'HTTP/ProtocolEnabled', 'HTTP/Port', 'HTTPS/ProtocolEnabled', 'HTTPS/Port'],
   ]),
@@ -200,14 +200,14 @@ const openCompute: readonly Named[] = [
     ...['SSH/ProtocolEnabled', 'SSH/Port'],
   ]).map(([name, row]): Named => [`${name}, where it is shown`, { ...row, within: true }]),
   ...there('LogService', ['Entries']),
-  ['a log is cleared', { type: 'LogService', action: 'ClearLog' }],
+  ['a log can be cleared', { type: 'LogService', action: 'ClearLog' }],
   ...there('LogEntry', ['Created', 'EntryType', 'Message', 'Severity']),
   ...there('Power', [
     ...['PowerControl/PowerConsumedWatts', 'PowerControl/PowerCapacityWatts'],
     ...['PowerControl/PowerLimit/LimitInWatts', 'PowerControl/PowerLimit/LimitException'],
   ]),
-  ['temperatures are of 1.1.0 at least', { type: 'Thermal', since: '1.1.0' }],
-  ['there are three temperatures at least', { type: 'Thermal', at: 'Temperatures', atLeast: 3 }],
+  ['the temperatures have version 1.1.0 or newer', { type: 'Thermal', since: '1.1.0' }],
+  ['there are at least three temperatures', { type: 'Thermal', at: 'Temperatures', atLeast: 3 }],
   ...there('Thermal', ['Temperatures/ReadingCelsius', 'Temperatures/Status']),
   [
     'CPU, intake and board have a temperature',
@@ -243,11 +243,11 @@ describe('the service root', () => {
 });
 
 const folder = process.env['RACKLESS_REDFISH_SCHEMAS'];
-/** With RACKLESS_REQUIRE_ALL a missing path is a failure, not a skip. */
-const judged = folder !== undefined || process.env['RACKLESS_REQUIRE_ALL'] === '1';
+/** Whether DMTF's files are available. With RACKLESS_REQUIRE_ALL a missing path is a failure, not a skip. */
+const isChecked = folder !== undefined || process.env['RACKLESS_REQUIRE_ALL'] === '1';
 
 describe("the file of Ironic's profile", () => {
-  (judged ? it : it.skip)('requires nothing that is missing', () => {
+  (isChecked ? it : it.skip)('requires nothing that is missing', () => {
     const file = join(folder ?? '', 'profiles', 'OpenStackIronicProfile.v1_2_0.json');
     const rows = rowsOf(JSON.parse(readFileSync(file, 'utf8')) as Profile); // A profile of DSP0272.
     expect(rows.length).toBeGreaterThan(100);

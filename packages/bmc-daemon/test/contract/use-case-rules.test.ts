@@ -25,7 +25,7 @@ const override = async (machine: string) => {
   const { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled } = at(
     await service.get(machine),
     'Boot',
-  ) as Body; // Rows RF-25 and RF-26 require an object.
+  ) as Body; // Rows RF-25 and RF-26 of the contract require an object.
   return [target, enabled];
 };
 const setOverride = (machine: string, BootSourceOverrideTarget: string, BootSourceOverrideEnabled: string) =>

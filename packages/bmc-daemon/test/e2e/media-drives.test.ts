@@ -54,7 +54,7 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
 
   /**
    * Boots the stick once and returns what the guest reports. The firmware's USB driver has fixed
-   * deadlines, and on a busy host a guest can stop without a word. It then starts again.
+   * deadlines, and on a busy host a guest can stop without a message. It then starts again.
    */
   const bootUsb = async (machine: Guest): Promise<string> => {
     for (let attempt = 1; ; attempt += 1) {

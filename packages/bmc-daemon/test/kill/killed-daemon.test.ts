@@ -25,7 +25,8 @@ beforeAll(async () => {
 afterAll(() => lab.stop());
 
 /**
- * Returns the indexes of the define that removes the name of a finished change, the second define.
+ * Returns the index of the second define, if there is one. It removes the intent of a completed
+ * change.
  */
 function secondDefine(calls: readonly string[]): readonly number[] {
   return calls.flatMap((call, index) => (call === 'domainDefineXmlFlags' ? [index] : [])).slice(1, 2);

@@ -78,7 +78,7 @@ describeEndToEnd('lab machines', () => {
       await prints(name, new RegExp(`RACKLESS-DISK label=DISK platform=${platform}`));
       expect(await machine.powerState()).toBe('On');
 
-      // A client sees a deleted machine no more, and the daemon continues to serve.
+      // Clients do not see a deleted machine anymore, and the daemon continues to serve.
       await lab.results('delete', name, '--force', '--yes');
       await becomes(async () => (await bmc.send('GET', machine.path)).status, 404);
       expect(await lab.contents()).toEqual({ domains: [], files: [] });

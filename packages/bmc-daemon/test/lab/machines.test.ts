@@ -445,7 +445,7 @@ describe('machine delete', () => {
     await lab.virsh('undefine', 'theirs');
   });
 
-  it('owns nothing of a copy that another program has made of the metadata', async () => {
+  it('does not delete a machine of another program that has a copy of the metadata', async () => {
     const [node] = await lab.results('create', 'node', ...small);
     const copy = (await lab.virsh('dumpxml', '--inactive', 'node'))
       .replace('<name>node<', '<name>copy<')
@@ -459,7 +459,7 @@ describe('machine delete', () => {
     await lab.virsh('undefine', '--nvram', 'copy');
   });
 
-  it('reports a machine that does not exist, which is no failure', async () => {
+  it('reports a machine that does not exist, and succeeds', async () => {
     expect(await lab.results('delete', 'missing')).toMatchObject([{ name: 'missing', outcome: 'absent' }]);
   });
 });
@@ -492,7 +492,7 @@ describe('the arguments of machine create', () => {
     ],
     [['--nic-model', ''], "option '--nic-model <model>' argument '' is invalid. Allowed choices are virtio, "],
     [['--bridge', ''], "option '--bridge <name>' argument '' is invalid. Use the name of an interface"],
-  ])('are wrong with %j', async (args, message) => {
+  ])('are rejected if they are %j', async (args, message) => {
     const { code, stdout, stderr } = await lab.machine('create', 'node', ...args);
     expect([code, stdout, stderr]).toEqual([64, '', expect.stringContaining(`error: ${message}`)]);
   });

@@ -271,7 +271,7 @@ describe('a machine for which libvirt does not answer', () => {
     end();
   });
 
-  it('is reported as off after it was switched off elsewhere, though a read still waits', async () => {
+  it('is reported as off after another program switched it off, though a read still waits', async () => {
     const { guest, parts, machine } = await running();
     const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
     await reader.read(machine);

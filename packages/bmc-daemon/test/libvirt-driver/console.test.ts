@@ -50,7 +50,7 @@ function control() {
   return driver.console;
 }
 
-/** Reads until the output contains a text, for at most a minute. */
+/** Reads until the output matches a pattern, for at most four minutes. */
 async function waitFor(stream: Duplex, wanted: RegExp): Promise<void> {
   const signal = AbortSignal.timeout(240_000);
   let text = '';

@@ -129,7 +129,7 @@ export async function openNetworkLab(): Promise<NetworkLab> {
         child.kill('SIGKILL');
         await once(child, 'close');
       }
-      // Deleting a namespace deletes its end of the link, and thereby the other end.
+      // Deleting a namespace deletes its end of the link. The kernel then deletes the other end.
       for (const name of [host, client]) await execute('ip', ['netns', 'delete', name]);
     },
   };

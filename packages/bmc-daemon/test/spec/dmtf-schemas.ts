@@ -78,7 +78,7 @@ export function dmtfSchemas(folder: string): DmtfSchemas {
     return true;
   };
 
-  const judge = (file: string, definition: string, body: Body): readonly string[] => {
+  const faultsOf = (file: string, definition: string, body: Body): readonly string[] => {
     if (!add('odata-v4.json') || !add(file)) return [`there is no schema ${file}`];
     const validate = ajv.getSchema(`${base}${file}#/definitions/${definition}`);
     if (validate === undefined) return [`there is no ${definition} in ${file}`];
@@ -91,8 +91,8 @@ export function dmtfSchemas(folder: string): DmtfSchemas {
   return {
     faults: (resource) => {
       const [, file = '', definition = ''] = /^#(.+)\.(\w+)$/.exec(String(resource['@odata.type'])) ?? [];
-      return judge(`${file}.json`, definition, resource);
+      return faultsOf(`${file}.json`, definition, resource);
     },
-    errorFaults: (body) => judge('redfish-error.v1_0_2.json', 'RedfishError', body),
+    errorFaults: (body) => faultsOf('redfish-error.v1_0_2.json', 'RedfishError', body),
   };
 }

@@ -36,8 +36,8 @@ if (folder === undefined && process.env['RACKLESS_REQUIRE_ALL'] !== '1') {
   // With RACKLESS_REQUIRE_ALL a missing path is a failure here, not a skip.
   const schemas = dmtfSchemas(folder ?? '');
 
-  describe("DMTF's schemas as a judge", () => {
-    it('find a wrong type, an unknown property and a missing one', () => {
+  describe("the check with DMTF's schemas", () => {
+    it('finds a wrong type, an unknown property and a missing one', () => {
       const chassis = {
         '@odata.id': '/redfish/v1/Chassis/1',
         '@odata.type': '#Chassis.v1_28_0.Chassis',

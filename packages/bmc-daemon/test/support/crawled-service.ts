@@ -15,8 +15,8 @@ import { serve, type Client } from './client.js';
 import { testServices } from './services.js';
 
 const folder = process.env['RACKLESS_REDFISH_SCHEMAS'];
-/** With RACKLESS_REQUIRE_ALL a missing path is a failure, not a skip. */
-const judged = folder !== undefined || process.env['RACKLESS_REQUIRE_ALL'] === '1';
+/** Whether DMTF's files are used. With RACKLESS_REQUIRE_ALL a missing path is a failure, not a skip. */
+const isChecked = folder !== undefined || process.env['RACKLESS_REQUIRE_ALL'] === '1';
 
 interface CrawledService {
   readonly client: Client;
@@ -51,9 +51,9 @@ export async function crawlService(driver: HypervisorDriver): Promise<CrawledSer
   };
 }
 
-/** Declares a test that judges all resources. Without DMTF's files it is skipped. */
+/** Declares a test that checks all resources. Without DMTF's files it is skipped. */
 export function itFollowsDmtf(found: () => CrawledService['found']): void {
-  (judged ? it : it.skip)("follows DMTF's schemas and rules", () => {
+  (isChecked ? it : it.skip)("follows DMTF's schemas and rules", () => {
     const [schemas, rules] = [dmtfSchemas(folder ?? ''), dmtfRules(folder ?? '')];
     const faults = [...found().values()]
       .filter(({ path }) => !path.endsWith('.json'))

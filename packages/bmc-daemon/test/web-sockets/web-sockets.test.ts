@@ -244,15 +244,15 @@ describe('a WebSocket', () => {
     expect(reason).not.toBe('');
   });
 
-  it('is a 426 for a request without a handshake, and a plain request elsewhere', async () => {
+  it('is a 426 for a request without a handshake, and another path ignores a handshake', async () => {
     await start();
     const url = `http://${host()}/redfish/v1/Systems/one/Echo`;
     const plain = await fetch(url, { headers: basic('admin') });
     expect([plain.status, plain.headers.get('upgrade')]).toEqual([426, 'websocket']);
     expect((await fetch(url, { method: 'POST', headers: basic('admin') })).status).toBe(405);
-    const elsewhere = new WebSocket(`ws://${host()}/healthz`);
-    clients.push(elsewhere);
-    expect(await rejection(elsewhere)).toBe(200);
+    const otherPath = new WebSocket(`ws://${host()}/healthz`);
+    clients.push(otherPath);
+    expect(await rejection(otherPath)).toBe(200);
   });
 });
 
