@@ -72,7 +72,17 @@ describe('a login at a VNC server', () => {
     expect(await nameLength()).toBeGreaterThan(0);
   });
 
-  it('sends a password, of which 8 bytes count', async () => {
+  it('removes its listeners from the connection', async () => {
+    await start('');
+    const socket = connect(join(folder, 'vnc'));
+    sockets.push(socket);
+    const counts = () => ['readable', 'close', 'error', 'end'].map((event) => socket.listenerCount(event));
+    const before = counts();
+    expect(await logIn(socket, { password: null, remoteHost: null })).toBe(socket);
+    expect(counts()).toEqual(before);
+  });
+
+  it('sends a password, and the server compares its first 8 bytes', async () => {
     await start(',password-secret=secret', ...secret);
     expect(await nameLength({ password: 'hush hush' })).toBeGreaterThan(0);
     expect(await nameLength({ password: 'hush hus' })).toBeGreaterThan(0);
@@ -87,7 +97,7 @@ describe('a login at a VNC server', () => {
     expect(await failure()).toBe('The display needs a login of another kind inside of TLS.');
   });
 
-  it('uses TLS with a certificate, which it verifies for another host', async () => {
+  it('uses TLS with a certificate, and verifies it for another host', async () => {
     const authority = await createAuthority(join(folder, 'ca'));
     const { cert, key } = await authority.server(['DNS:localhost']);
     await copyFile(authority.ca, join(folder, 'ca-cert.pem'));
