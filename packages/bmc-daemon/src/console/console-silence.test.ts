@@ -76,6 +76,15 @@ describe('a silent console', () => {
     expect(checks).toEqual(['3005!']);
   });
 
+  it('is checked with short pauses again after a new stream began', () => {
+    pass(3_000);
+    checks = [];
+    watch.start();
+    watch.typed();
+    pass(70);
+    expect(checks).toEqual(['3005!', '3065']);
+  });
+
   it('is not checked after its stream ended', () => {
     watch.stop();
     watch.typed();

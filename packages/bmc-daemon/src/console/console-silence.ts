@@ -64,6 +64,7 @@ export class SilenceWatch {
     this.stop();
     this.#isRunning = true;
     this.#checkedAt = -Infinity;
+    this.#pauseMs = this.#pace.firstMs;
     this.#heardAt = performance.now();
   }
 
