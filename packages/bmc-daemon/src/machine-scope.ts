@@ -53,18 +53,29 @@ function servicesOfMachine(services: AllServices, uuid: string): AllServices {
   };
 }
 
+/** Returns the tasks of one machine. Names each method, because `...tasks` omits the methods of a class. */
 function tasksOf(tasks: TaskStore, uuid: string): TaskStore {
   const isShown = (task: TaskRecord): boolean => machinesOf(task).every((machine) => machine === uuid);
   const shown = filtered<TaskRecord>(isShown);
   return {
-    ...tasks,
-    get keepMinutes() {
-      return tasks.keepMinutes;
-    },
+    create: (...task) => tasks.create(...task),
+    setProgress: (...progress) => tasks.setProgress(...progress),
+    complete: (...end) => tasks.complete(...end),
+    fail: (...failure) => tasks.fail(...failure),
+    cancel: (...request) => tasks.cancel(...request),
+    whenEnded: (id) => tasks.whenEnded(id),
+    markCancelled: (id) => tasks.markCancelled(id),
     list: () => shown(tasks.list()),
     get: (id) => {
       const found = tasks.get(id);
       return found === undefined || !isShown(found) ? undefined : found;
     },
+    remove: (id) => tasks.remove(id),
+    whenStored: () => tasks.whenStored(),
+    onChange: (listener) => tasks.onChange(listener),
+    get keepMinutes() {
+      return tasks.keepMinutes;
+    },
+    setKeepMinutes: (minutes) => tasks.setKeepMinutes(minutes),
   };
 }
