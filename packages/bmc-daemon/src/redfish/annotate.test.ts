@@ -13,7 +13,7 @@ const both = { ...status, HealthRollUp: 'OK' };
 const copyright = expect.stringContaining('DMTF') as unknown;
 
 describe('annotate', () => {
-  it('sends the rendered body in strict mode', () => {
+  it('returns a body without deprecated properties unchanged in strict mode', () => {
     expect(annotate(resource, 'Manager', { strict: true })).toBe(resource);
   });
 

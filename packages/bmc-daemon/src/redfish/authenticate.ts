@@ -53,7 +53,7 @@ export const openClient: Authenticated = {
   passwordChangeRequired: false,
 };
 
-/** Returns the `authenticate` of a service without an AUTH_FILE and without sessions. */
+/** Accepts every client: for a service without an AUTH_FILE and without sessions. */
 export const withoutLogin: Authenticate = () => openClient;
 
 /** A client without credentials: it may use only what is open to everyone. */

@@ -21,7 +21,7 @@ describe('the guard of a resource', () => {
     expect(() => system(openClient, 'BREW', mine)).toThrow(refusal);
   });
 
-  it('accepts ConfigureSelf only for the client’s own account', () => {
+  it('accepts ConfigureSelf only for the client’s own resources', () => {
     const self = having('Login', 'ConfigureSelf');
     expect(session(self, 'DELETE', mine)).toBeNull();
     expect(() => session(self, 'DELETE', another)).toThrow(refusal);

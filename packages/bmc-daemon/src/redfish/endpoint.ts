@@ -51,7 +51,7 @@ export interface Endpoint {
   readonly isCollection: boolean;
   /** Maximum number of members in one answer; a link leads to the rest. */
   readonly pageSize?: number;
-  /** Protocol parameters that the operations read themselves. */
+  /** Query parameters with `$` that the operations read themselves. */
   readonly ownQuery?: readonly string[];
 }
 

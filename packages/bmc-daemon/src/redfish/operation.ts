@@ -18,7 +18,7 @@ export interface EndpointOptions<Services> extends AnnotateOptions {
   /** Answers a GET of another resource without conditions, for the body of a 200, 201 or 202. */
   readonly read: (uri: string, exchange: Exchange) => Awaitable<Answer>;
   readonly readBody: ReadBody;
-  /** Starts the writes one after another. */
+  /** Decides when each write starts. */
   readonly writeTurns: WriteTurns;
   readonly uploads: Uploads;
   /** Called after every successful write. */

@@ -10,7 +10,10 @@ describe('a write by a web page', () => {
     ['another site', { ...own, origin: 'http://evil.example' }],
     ['another port', { ...own, origin: 'https://bmc.example.org:8001' }],
     ['a sandboxed frame', { ...own, origin: 'null' }],
-    ['a site in the name of this one', { ...own, origin: 'https://bmc.example.org:8000.evil.example' }],
+    [
+      'a site whose name begins with the name of this service',
+      { ...own, origin: 'https://bmc.example.org:8000.evil.example' },
+    ],
     ['a site with a user', { ...own, origin: 'https://bmc.example.org:8000@evil.example' }],
     ['another site of the same domain', { ...own, origin: 'https://x.example.org', 'sec-fetch-site': 'same-site' }],
   ])('from %s gets 403 for every kind of change', (_, headers) => {
@@ -23,10 +26,16 @@ describe('a write by a web page', () => {
   it.each([
     ['this service', own],
     ['this service, in other capitals', { ...own, host: 'BMC.example.org:8000' }],
-    ['a proxy that names its host', { ...own, host: '127.0.0.1:8000', 'x-forwarded-host': 'bmc.example.org:8000' }],
-    ['a proxy, by the word of the browser', { ...own, host: '127.0.0.1:8000', 'sec-fetch-site': 'same-origin' }],
+    [
+      'a proxy that sends X-Forwarded-Host',
+      { ...own, host: '127.0.0.1:8000', 'x-forwarded-host': 'bmc.example.org:8000' },
+    ],
+    [
+      'a proxy, with a browser that reports the same origin',
+      { ...own, host: '127.0.0.1:8000', 'sec-fetch-site': 'same-origin' },
+    ],
     ['a browser extension', { ...own, origin: 'moz-extension://8c0e' }],
-    ['no browser', { host: own.host }],
+    ['a client that is not a browser', { host: own.host }],
   ])('from %s is accepted', (_, headers) => {
     expect(() => checkOrigin(request(headers))).not.toThrow();
   });

@@ -27,8 +27,8 @@ export function checkOrigin(request: Pick<IncomingMessage, 'method' | 'headers'>
   if (origin === undefined || isRead(request) || relation === 'same-origin') return;
   const site = siteOf(origin);
   if ([host, forwarded].some((name) => String(name).toLowerCase() === site)) return;
-  // Another scheme than http and https is that of a browser extension. The origin of a page without a
-  // site, such as a local file, is `null`.
+  // An origin with a scheme other than http and https belongs to a browser extension. The origin of
+  // a page without a site, such as a local file, is `null`.
   if (site === null && origin !== 'null') return;
   throw crossSite('The request comes from a web page of another site.');
 }

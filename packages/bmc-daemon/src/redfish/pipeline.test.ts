@@ -248,7 +248,7 @@ describe('reading', () => {
     '/redfish/v1/Systems/web%201',
     '/redfish/v1/Machines/a',
     '/redfish/v1/Systems/a?x=1',
-  ])('answers %s the same', async (path) => {
+  ])('sends the same resource at %s', async (path) => {
     const { status, json } = await get(path);
     expect([status, json]).toEqual([200, bodyOfA]);
   });
@@ -258,7 +258,7 @@ describe('reading', () => {
     expect([head.status, head.text, { ...head.headers, date: '' }]).toEqual([200, '', { ...full.headers, date: '' }]);
   });
 
-  it('has GET, HEAD, POST in Allow of a collection with creation', async () => {
+  it('sends GET, HEAD, POST in Allow for a collection with POST', async () => {
     expect((await get('/redfish/v1/Systems')).headers.allow).toBe('GET, HEAD, POST');
   });
 

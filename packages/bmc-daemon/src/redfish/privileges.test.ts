@@ -81,7 +81,7 @@ if (folder === undefined && process.env['RACKLESS_REQUIRE_ALL'] !== '1') {
   const known = Mappings.filter(({ Entity }) => hasPrivilegeRow(Entity));
 
   describe("DMTF's base privilege registry", () => {
-    it('is longer than our table, and contains every entity that the service has', () => {
+    it('contains every entity of the service, and more than 90 entities of our table', () => {
       const entities = new Set(Mappings.map(({ Entity }) => Entity));
       expect(resources.filter(({ entity }) => !entities.has(entity)).map(({ entity }) => entity)).toEqual([]);
       expect(known.length).toBeGreaterThan(90);

@@ -192,8 +192,8 @@ function bodyRenderer<Services>(
 
 /**
  * Returns a function that lists what a PATCH of an entity accepts. If `PatchDefinition.body` is a
- * function, it reads the schema once for each name that `PatchDefinition.shape` returns; without
- * `shape`, at each call.
+ * function, the result calls it once for each name that `PatchDefinition.shape` returns; without
+ * `shape`, every time.
  */
 function writeableReader<Services>(
   patch: Resource<Services>['patch'],
@@ -216,8 +216,8 @@ function writeableReader<Services>(
 }
 
 /**
- * Returns a list for every parameter, as DMTF's interop profiles require; empty if the schema has
- * no list of values.
+ * Returns `@Redfish.AllowableValues` for every parameter, as DMTF's interop profiles require. The
+ * list is empty if the schema has no list of values.
  */
 function allowableValues(schema: unknown): JsonObject {
   const parameters = Object.entries(shapeOf(schema) ?? {});

@@ -71,7 +71,8 @@ describe('a request that comes by the name of one machine', () => {
       resources: [collection, system],
       services: { owner: 'all', machines },
       authenticate: (request) => {
-        // Like the address of a socket whose client disconnects during the password check.
+        // Simulates a socket that loses its address: its client disconnects during the password
+        // check.
         if (request.headers.authorization !== undefined) delete request.headers.host;
         return withoutLogin(request);
       },

@@ -29,7 +29,7 @@ import { WriteTurns } from './write/write-turns.js';
 /** The WebSockets of a service. */
 export interface ServedWebSockets<Services> {
   readonly definitions: readonly WebSocketDefinition<Services>[];
-  /** The open ones. */
+  /** The open WebSockets. */
   readonly sockets: WebSockets;
 }
 

@@ -37,7 +37,7 @@ export interface WebSocketClient {
 export interface WebSocketHandler {
   /** Called for each message. */
   message(data: Buffer, isBinary: boolean): void;
-  /** Called when the client has read what {@link WebSocketClient.send} rejected to buffer. */
+  /** Called after {@link WebSocketClient.send} returned false, when few bytes are unsent again. */
   drained?(): void;
   /** Called once, after the last message. */
   closed(): void;

@@ -41,7 +41,7 @@ describe('bodyFaults of a resource', () => {
   });
 
   it.each<[string, JsonObject, readonly (readonly (string | number)[])[]]>([
-    ['nothing where nothing is wrong', { Boot: { Target: 'Cd' }, Servers: [null, 'a'], Either: null }, []],
+    ['no fault of a valid body', { Boot: { Target: 'Cd' }, Servers: [null, 'a'], Either: null }, []],
     [
       'every fault at once',
       { AssetTag: 5, Boot: { Target: 'Floppy', Foo: 1 }, Bar: 2 },
@@ -53,7 +53,7 @@ describe('bodyFaults of a resource', () => {
       ],
     ],
     [
-      'what the resource shows as read-only',
+      'properties that GET shows and PATCH does not accept as read-only',
       { Id: 'b', Boot: { Target: 'Cd', Mode: 'x' }, Links: [] },
       [
         ['PropertyNotWritable', 'Mode', '#/Boot/Mode'],
@@ -91,7 +91,7 @@ describe('bodyFaults of a resource', () => {
     ['a range', { Count: 0 }, [['PropertyValueOutOfRange', '0', 'Count', '#/Count']]],
     ['a member of an array', { Servers: ['a', 1] }, [['PropertyValueTypeError', '1', 'Servers/1', '#/Servers/1']]],
     [
-      'an object where a string is due',
+      'an object in place of a string',
       { AssetTag: { a: 1 } },
       [['PropertyValueTypeError', '{…}', 'AssetTag', '#/AssetTag']],
     ],
@@ -101,7 +101,7 @@ describe('bodyFaults of a resource', () => {
       [['PropertyValueFormatError', 'ftp://h/x?******', 'Uri', '#/Boot/Uri']],
     ],
     [
-      'a password not at all',
+      'a rejected password as ******',
       { Boot: { Target: 'Cd', Password: 'two' } },
       [['PropertyValueNotInList', '******', 'Password', '#/Boot/Password']],
     ],
@@ -117,7 +117,7 @@ describe('bodyFaults of a resource', () => {
     ['a refinement', { Even: 3 }, [['PropertyValueError', 'Even', '#/Even']]],
     ["a refinement's own message", { Tag: 'x' }, [['PropertyValueConflict', 'Tag', 'AssetTag', '#/Tag']]],
     [
-      'a name that needs escaping, and one that JavaScript knows',
+      'unknown names: one that needs escaping, and __proto__',
       JSON.parse('{"a/b~c":1,"__proto__":1}') as JsonObject,
       [
         ['PropertyUnknown', 'a/b~c', '#/a~1b~0c'],

@@ -51,7 +51,7 @@ describe('readBody', () => {
   });
 
   it.each(['application/json', 'application/x-www-form-urlencoded'])(
-    'finds nothing in an empty body of type %s',
+    'returns undefined for an empty body of type %s',
     async (type) => {
       expect(await readBody(request('', { 'content-type': type }))).toBeUndefined();
     },

@@ -47,7 +47,8 @@ const retryAfterSeconds = 5;
  * - a {@link DriverError}: the message for its kind.
  * - a {@link StorageError}: 507 InsufficientStorage or 500 OperationFailed, with the name of the
  *   file.
- * - everything else, and the kind `internal` (a fault of the daemon): 500 InternalError; the cause goes to the log only.
+ * - everything else, and the kind `internal` (a bug of the daemon): 500 InternalError; only the log
+ *   has the cause.
  */
 export function toRedfishError(error: unknown, context: ErrorContext): RedfishError {
   if (error instanceof RedfishError) return error;

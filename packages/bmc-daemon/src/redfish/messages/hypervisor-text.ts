@@ -7,8 +7,8 @@ const PATH = /(?<![\w./:~*-])\/(?:[^\s/'":,;]+\/)+([^\s/'":,;]+)/g;
 
 /**
  * Returns a text of libvirt or QEMU without the secrets of its URLs, and with the names of files in
- * place of their paths. A client needs the name to find the fault, and the folders are those of the
- * host. The log has the whole text.
+ * place of their paths. A client needs the name to find the fault, but must not see the folders of
+ * the host. The log has the whole text.
  */
 export const hypervisorText = (text: string): string =>
   text

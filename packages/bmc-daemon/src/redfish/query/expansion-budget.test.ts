@@ -2,14 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import { RedfishError } from '../messages/errors.js';
 import { ExpansionBudget, type ExpansionLimits } from './expansion-budget.js';
 
-const stays = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 
 /** Returns a budget, and work that the test ends. */
 function open(limits: Partial<ExpansionLimits> = {}) {
   const budget = new ExpansionBudget(limits);
   const started: string[] = [];
   const ends = new Map<string, () => void>();
-  const run = (client: string, name: string, signal = stays): Promise<string> =>
+  const run = (client: string, name: string, signal = neverAborted): Promise<string> =>
     budget.run(client, signal, async () => {
       started.push(name);
       await new Promise<void>((resolve) => ends.set(name, resolve));
@@ -44,7 +44,7 @@ describe('the budget of expansions', () => {
 
   it('continues after failed work', async () => {
     const { budget, run, end } = open({ atOnce: 1 });
-    await expect(budget.run('a', stays, () => Promise.reject(new Error('x')))).rejects.toThrow('x');
+    await expect(budget.run('a', neverAborted, () => Promise.reject(new Error('x')))).rejects.toThrow('x');
     const next = run('a', 'a1');
     await new Promise(setImmediate);
     await end('a1');

@@ -26,7 +26,7 @@ const body: JsonObject = {
   Links: { Deep: { Chassis: [member(1), null] } },
 };
 
-/** Returns every second object and array, with the objects that contain them. */
+/** Returns the objects and arrays that `chosen` selects, with those that contain them. */
 function containers(value: Json | undefined, chosen: (index: number) => boolean): ReadonlySet<Json> {
   const found = new Set<Json>();
   let count = 0;

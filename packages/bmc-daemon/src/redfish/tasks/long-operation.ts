@@ -32,7 +32,10 @@ export interface LongOperation {
   readonly requester?: Pick<Requester, 'user' | 'address'>;
   /** Context for the translation of a failure; `path` is the task's target. */
   readonly context: ErrorContext;
-  /** The request waits no longer when this resolves. Default: it waits until the result or the deadline. */
+  /**
+   * The request stops waiting when this promise resolves. Default: it waits until the result or the
+   * deadline.
+   */
   readonly untilTask?: Promise<void>;
   /** Whether the operation reacts to `signal`, so that a client can cancel it. Default: false. */
   readonly cancellable?: boolean;

@@ -269,7 +269,7 @@ function mayReplace(entry: StoredEntry): boolean {
  * Returns the failure of a task whose replica has ended. The work of the task may have succeeded.
  */
 function interrupted(): RedfishError {
-  const why = 'The service that executed it was interrupted. Read the resource to see the result.';
+  const why = 'The service that executed the task was interrupted. Read the resource to see the result.';
   // This message usually has 502, but many clients retry a request after a 502.
   return new RedfishError(500, [withDetail(message('OperationFailed'), why)]);
 }

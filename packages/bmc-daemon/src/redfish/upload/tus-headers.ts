@@ -34,7 +34,7 @@ export function checkVersion(headers: IncomingHttpHeaders): void {
 export function announcedFile(headers: IncomingHttpHeaders): AnnouncedFile {
   if (headers['upload-defer-length'] !== undefined) throw invalid('Upload-Defer-Length', 'Send Upload-Length instead.');
   const sizeBytes = byteCount(headers, 'Upload-Length');
-  if (sizeBytes === 0) throw invalid('Upload-Length', 'An empty file is no image.');
+  if (sizeBytes === 0) throw invalid('Upload-Length', 'An empty file is not an image.');
   const { length = '0' } = { length: headers['content-length'] };
   if (length !== '0' || headers['transfer-encoding'] !== undefined) {
     throw invalid('Content-Length', 'Send the bytes of the file with PATCH.');

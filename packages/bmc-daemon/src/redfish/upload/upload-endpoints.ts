@@ -60,24 +60,24 @@ export function uploadEndpoints<Services>(
   const { create, inspect, append, cancel } = operationsOf({ ...resource, upload }, options);
   const at = (path: string, operations: ReadonlyMap<string, Operation>) => {
     const allow = [...operations.keys()].join(', ');
-    const capable: Operation = () => emptyAnswer(204, { ...capabilities, Allow: allow });
+    const answerOptions: Operation = () => emptyAnswer(204, { ...capabilities, Allow: allow });
     const checked = [...operations].map(([method, run]) => [method, withTus(run)] as const);
     const target: UploadEndpoint = {
       ...rights,
       route: `${resource.uri}/${path}`,
       openMethods: new Set(['OPTIONS']),
       allow,
-      operations: new Map([['OPTIONS', capable], ...checked]),
+      operations: new Map([['OPTIONS', answerOptions], ...checked]),
       isCollection: false,
     };
     return { template: `${template}/${path}`, target };
   };
-  const one = new Map([
+  const uploadOperations = new Map([
     ['HEAD', inspect],
     ['PATCH', append],
     ['DELETE', cancel],
   ]);
-  return [at(PATH, new Map([['POST', create]])), at(`${PATH}/{uploadId}`, one)];
+  return [at(PATH, new Map([['POST', create]])), at(`${PATH}/{uploadId}`, uploadOperations)];
 }
 
 /** Checks the version of the protocol, and adds it to the answer, also to an error. */
@@ -141,7 +141,10 @@ function operationsOf<Services>(
   };
 }
 
-/** Appends the body of a PATCH. The last PATCH waits until the image is in the drive. */
+/**
+ * Appends the body of a PATCH. The last PATCH waits until the image is in the drive, but not longer
+ * than `waitMs`.
+ */
 async function appendTo(upload: Upload, { request }: Exchange): Promise<Answer> {
   const { content, ended, waitMs, outcome } = upload;
   const { headers } = request;

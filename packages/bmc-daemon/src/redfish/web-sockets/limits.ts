@@ -14,9 +14,9 @@ export interface WebSocketLimits {
   readonly queuedBytes: number;
   /** The time between two checks of all connections, in milliseconds. */
   readonly tickMs: number;
-  /** Messages of a client between two checks. The service reads further messages after the check. */
+  /** Messages that the service reads from a client between two checks. */
   readonly messagesPerTick: number;
-  /** Bytes of a client between two checks, counted like the messages. */
+  /** Bytes that the service reads from a client between two checks. */
   readonly bytesPerTick: number;
   /** Checks between two pings. A client that has not answered the last ping is closed. */
   readonly ticksPerPing: number;

@@ -6,7 +6,7 @@ import type { WebSocketLimits } from './limits.js';
 
 /**
  * Maximum length of the reason of a close frame, in bytes. The protocol allows 123 (RFC 6455 §5.5).
- * A character that the limit divides becomes one of 3 bytes.
+ * A character that the limit cuts becomes U+FFFD, which has 3 bytes.
  */
 const MAX_REASON_BYTES = 120;
 
@@ -76,7 +76,7 @@ export class OpenWebSocket implements WebSocketClient {
     this.#terminateLater();
   }
 
-  /** Called once a second: accepts messages again, and looks for clients that have disappeared. */
+  /** Called every `tickMs`: accepts messages again, and detects clients that have disappeared. */
   tick(): void {
     this.#messages = 0;
     this.#receivedBytes = 0;
@@ -88,7 +88,7 @@ export class OpenWebSocket implements WebSocketClient {
     if (this.#ticksSincePing < this.#limits.ticksPerPing) return;
     this.#ticksSincePing = 0;
     if (this.#isPongMissing) this.#terminate(1006, 'The client did not answer a ping.');
-    // A paused socket does not receive the answer.
+    // A paused socket does not receive the pong.
     else if (!this.#isPausedByHandler) {
       this.#isPongMissing = true;
       this.#socket.ping();
@@ -113,7 +113,10 @@ export class OpenWebSocket implements WebSocketClient {
     this.#handler?.drained?.();
   }
 
-  /** A client that reads nothing never answers the close frame. */
+  /**
+   * Terminates the connection after `closeMs`: a client that reads nothing never answers the close
+   * frame.
+   */
   #terminateLater(): void {
     setTimeout(() => this.#socket.terminate(), this.#limits.closeMs).unref();
   }

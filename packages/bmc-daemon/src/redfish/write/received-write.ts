@@ -11,9 +11,9 @@ import type { Params } from '../resource.js';
 export type Received = () => JsonObject | undefined;
 
 /**
- * A write whose turn has come. The body arrives before it loads the entity, because the entity would
- * be outdated when a slow body has arrived. The write throws the faults of the body with `received`,
- * because a failed condition comes first.
+ * A write whose turn has come. The service receives the body before the write loads the entity,
+ * because the entity could change while a slow body arrives. The write checks the conditions first,
+ * and then calls `received`, which throws the faults of the body.
  */
 type ReceivedWrite = (exchange: Exchange, params: Params, received: Received) => Promise<Answer>;
 
@@ -32,7 +32,7 @@ export function inTurn(options: Options, write: ReceivedWrite): Operation {
     const client = `${requester.user ?? ''} ${requester.address}`;
     const run = async (waited: boolean): Promise<Answer> =>
       write(isLate || waited ? await incoming.reauthorize() : incoming, params, received);
-    // The signal of the requester would cost an error object for each write.
+    // Does not use `requester.signal`, because its abort creates an error object for each write.
     const isGone = (): boolean => incoming.request.socket.destroyed;
     const answer = await writeTurns.run(client, isGone, run);
     if (answer === undefined) throw clientGone();
