@@ -1,7 +1,7 @@
 /** The tabs Telemetry, Events, Console log and JSON of a machine in Chromium. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { logIn, startBmc, type Bmc, type User } from './harness/bmc.js';
 import { accessibilityFaults, browserFixture, takePictures, type OpenedPage } from './harness/browser.js';
 
@@ -98,6 +98,27 @@ it('the JSON follows links, and shows hostile texts as text', async () => {
   await page.getByRole('button', { name: 'Back' }).click();
   await page.getByText('#ComputerSystem.v1').waitFor();
   await takePictures(page, 'json');
+  await close(opened);
+});
+
+it('the JSON does not show a late answer for a resource that the user has left', async () => {
+  const opened = await openTab('rick', 'json');
+  const { page } = opened;
+  await page.getByText('#ComputerSystem.v1').waitFor();
+  await page.getByText('Live').waitFor();
+  let hold: (route: Route) => void = () => undefined;
+  const held = new Promise<Route>((resolve) => (hold = resolve));
+  await page.route(`**${machine}`, (route) => hold(route), { times: 1 });
+  await bmc.ask('PATCH', machine, { AssetTag: 'late' });
+  const late = await held;
+  await page.getByRole('button', { name: `${machine}/Bios` }).click();
+  await page.getByText('#Bios.v1').waitFor();
+  const answered = page.waitForResponse(`${bmc.address}${machine}`);
+  await late.continue();
+  await (await answered).finished();
+  await page.evaluate('new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted)))');
+  expect(await page.getByText('#ComputerSystem.v1').count()).toBe(0);
+  expect(await page.getByText('#Bios.v1').count()).toBe(1);
   await close(opened);
 });
 
