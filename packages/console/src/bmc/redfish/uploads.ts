@@ -32,7 +32,10 @@ interface Job extends StoredUpload {
 /** The uploads by the URI of their drive. */
 export const uploads = signal<ReadonlyMap<string, UploadState>>(new Map());
 
-/** Bytes of a request. A lost connection costs nothing, but the service limits the time of a request. */
+/**
+ * Bytes of a request. The service keeps what arrived before a connection was lost, but it limits
+ * the time of a request.
+ */
 const PART_BYTES = 8 * 1_048_576;
 const PART_DEADLINE_MS = 280_000;
 const FIRST_PAUSE_MS = 1000;
@@ -92,7 +95,13 @@ export async function cancelUpload(drive: string): Promise<void> {
 export async function findUpload(drive: string): Promise<void> {
   const stored = storedUpload(drive);
   if (stored === null || uploads.value.has(drive)) return;
-  const sentBytes = await received(stored.path).catch(() => null);
+  let sentBytes: number | null = null;
+  try {
+    sentBytes = await received(stored.path);
+  } catch (error) {
+    // Keeps the upload for the next visit of the tab.
+    if (isTemporary(error)) return;
+  }
   if (uploads.value.has(drive)) return;
   if (sentBytes === null || sentBytes === stored.sizeBytes) localStorage.removeItem(keyOf(drive));
   else show(drive, { ...stored, sentBytes, phase: 'interrupted', error: null });
