@@ -67,7 +67,7 @@ describe('Boot', () => {
   });
 
   it.each(['Usb', 'BiosSetup', 'cd', 'toString'])(
-    'rejects the target %s with the valid targets, and reports all other errors',
+    'rejects the target %s, lists the valid targets, and reports other errors too',
     (target) => {
       const body = { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: 'Twice' };
       const faults = bodyFaults(bootBody(machine).safeParse(body).error?.issues ?? [], body, {
@@ -158,7 +158,7 @@ describe('Boot', () => {
     expect(bootBody(machine).safeParse({ HttpBootUri: 'ftp://images.test/x.iso' }).success).toBe(false);
   });
 
-  it('rejects other properties', () => {
+  it('rejects unknown properties and unknown values', () => {
     expect(bootBody(machine).safeParse({ UefiTargetBootSourceOverride: 'x' }).success).toBe(false);
     expect(bootBody(machine).safeParse({ TrustedModuleRequiredToBoot: 'Required' }).success).toBe(false);
     expect(bootBody(machine).safeParse({ BootSourceOverrideEnabled: 'Twice' }).success).toBe(false);

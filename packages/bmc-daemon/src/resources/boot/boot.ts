@@ -96,7 +96,7 @@ const bootShape = ({ boot, architecture }: Bootable) =>
       .optional(),
   });
 
-/** Properties of `Boot` that select more than a kind of device. */
+/** Properties of `Boot` that clients cannot set if `boot.fixed` contains a reason. */
 const fixedProperties = [
   ...(['BootSourceOverrideMode', 'UefiTargetBootSourceOverride', 'BootNext', 'HttpBootUri', 'BootOrder'] as const),
 ];

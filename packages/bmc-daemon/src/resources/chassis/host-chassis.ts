@@ -30,7 +30,7 @@ export function hostReferences({ hosts }: Services['driver']): readonly JsonObje
 
 /**
  * Returns the chassis of a machine, and that of its host if the configuration has a list of hosts.
- * With one host, clients of sushy-tools find one chassis, as always.
+ * With one host, a machine has one chassis, as clients of sushy-tools expect.
  */
 export function systemChassis({ uuid, host }: SystemRef, { driver, settings }: Pick<Services, 'driver' | 'settings'>) {
   const isHostShown = host !== undefined && driver.hosts?.isList === true;

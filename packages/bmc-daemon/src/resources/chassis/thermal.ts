@@ -1,4 +1,4 @@
-/** Temperatures and fans of a chassis: the sensors of a server without readings, and no fans. */
+/** Temperatures and fans of a chassis: temperature sensors without readings, and no fans. */
 import { defineResource } from '../services.js';
 import { absent, enabled } from '../status.js';
 import { loadChassis } from './chassis-place.js';

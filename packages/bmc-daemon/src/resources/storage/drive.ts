@@ -29,7 +29,10 @@ const body = z.strictObject(indicatorBody);
 /** For the disks of a driver that stores no indicators. */
 const emptyBody = z.strictObject({});
 
-/** Returns whether a PATCH has the indicator. A configured drive rejects it with the reason. */
+/**
+ * Returns whether the schema of a PATCH has the indicator. `applyIndicator` rejects it for a
+ * configured drive.
+ */
 const hasIndicator = ({ drive }: DriveEntity, { driver }: Services): boolean =>
   driver.volumes !== undefined || drive.disk === null;
 

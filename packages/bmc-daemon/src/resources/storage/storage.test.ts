@@ -28,8 +28,7 @@ async function serve(parts: TestServices = {}, machines = sampleMachines(2)): Pr
   return served;
 }
 
-/** Returns the error of the task if the response is a task, else the response. */
-const detailOf = ({ body }: ServedAnswer) => JSON.stringify(body);
+const bodyText = ({ body }: ServedAnswer) => JSON.stringify(body);
 
 describe('a volume', () => {
   it('is created, shown with its drive, and deleted', async () => {
@@ -113,7 +112,7 @@ describe('a volume', () => {
     const { send, messages } = await serve({}, [{ ...machine, disks }]);
     const answer = await send('DELETE', `${volumes}/vda`);
     expect([answer.status, ...messages(answer)]).toEqual([409, 'ResourceCannotBeDeleted']);
-    expect(detailOf(answer)).toContain('no storage pool of the host has /home/me/precious.img');
+    expect(bodyText(answer)).toContain('no storage pool of the host has /home/me/precious.img');
     expect((await driver.getSystem(off.uuid)).disks[0]?.source).toBe('/home/me/precious.img');
   });
 
@@ -205,8 +204,8 @@ describe('the drives in a chassis', () => {
       LocationIndicatorActive: true,
     });
     expect((await get(`${bus}/Drives/vda`))['LocationIndicatorActive']).toBe(true);
-    for (const nobodys of ['vda', 'virtio-vdz', `${off.uuid}-virtio-vda`]) {
-      expect((await send('GET', `${chassis(off.uuid)}/Drives/${nobodys}`)).status).toBe(404);
+    for (const unknownId of ['vda', 'virtio-vdz', `${off.uuid}-virtio-vda`]) {
+      expect((await send('GET', `${chassis(off.uuid)}/Drives/${unknownId}`)).status).toBe(404);
     }
   });
 

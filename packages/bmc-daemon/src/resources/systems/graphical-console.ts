@@ -31,7 +31,10 @@ export function renderGraphicalConsole(
   };
 }
 
-/** Schema of GraphicalConsole in a PATCH. A display is part of the definition, so no client removes it. */
+/**
+ * Schema of GraphicalConsole in a PATCH. A display is part of the definition, so clients cannot
+ * remove it.
+ */
 export const graphicalConsoleBody = {
   GraphicalConsole: z.strictObject({ ServiceEnabled: z.literal(true).optional() }).optional(),
 };
