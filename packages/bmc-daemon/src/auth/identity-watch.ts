@@ -1,4 +1,7 @@
-/** Checks again and again who the client of an open connection is: WebSockets, event streams and consoles. */
+/**
+ * Checks whether the client of an open connection may still use it: a WebSocket, event stream or
+ * console.
+ */
 import { openClient, type WatchIdentity } from '../redfish/authenticate.js';
 import type { Accounts } from './accounts.js';
 import type { Sessions } from './sessions.js';

@@ -22,7 +22,7 @@ beforeEach(() => {
 
 function open(user: string | null) {
   const opened = sessions.create({ user, address: '192.0.2.1' });
-  if (opened === undefined) throw new Error(`${String(user)} may not come in`);
+  if (opened === undefined) throw new Error(`${String(user)} cannot open a session`);
   return opened;
 }
 
@@ -59,7 +59,7 @@ describe('sessions', () => {
     ]);
   });
 
-  it('end for a user who is locked out, even if the account is enabled again', () => {
+  it('end for one user with endAll, and continue for other users', () => {
     const [one, two, other] = [open('admin'), open('admin'), open('eve')];
     sessions.endAll('admin');
     expect([sessions.use(one.token), sessions.use(two.token)]).toEqual([undefined, undefined]);
@@ -101,7 +101,7 @@ describe('sessions', () => {
     const eve = sessions.create({ user: 'eve', address: '', type: 'HostConsole' });
     time = 1_000_000;
     const [first, ...others] = consoles.map(({ session }) => session);
-    if (first === undefined || eve === undefined) throw new Error('both may come in');
+    if (first === undefined || eve === undefined) throw new Error('both users can open sessions');
     expect(sessions.end(first.id)).toBe(true);
     expect(sessions.list()).toEqual([...others, eve.session]);
     hashes.delete('eve');

@@ -355,8 +355,8 @@ describe('a certificate file', () => {
   });
 });
 
-describe('unwritable files', () => {
-  it('change nothing, and the error names them', async () => {
+describe('the files of the certificate and of its keys', () => {
+  it('stay unchanged if one of them is not writable, and the error names it', async () => {
     const before = [textOf('server.pem'), textOf('server.key')];
     // Root cannot create a file there either.
     const pinned = { sslCert: '/proc/self/server.pem', sslKey: at('server.key') };

@@ -56,9 +56,9 @@ export interface ServerCertificate {
    */
   readonly chain: readonly X509Certificate[];
   /**
-   * Generates a key, and stores it until a client sends its certificate, or until newer requests
-   * replace it. Generates one key at a time, because an RSA key occupies one of the few threads
-   * that also verify passwords.
+   * Generates a key, and stores it until a client sends the certificate for it, or until newer
+   * requests replace it. Generates one key at a time, because an RSA key occupies one of the few
+   * threads that also verify passwords.
    * @returns the signing request as PEM.
    * @throws {ServerCertificateError} `busy`.
    * @throws {StateFileError}
@@ -68,7 +68,7 @@ export interface ServerCertificate {
    * Replaces the certificate for new connections, and writes it with its key to the configured
    * files.
    * @param pem the certificate, its issuers up to a root, and its key if it is neither the current
-   *   key nor that of a request.
+   *   key nor the key of a signing request.
    * @throws {ServerCertificateError}, {TlsFileWriteError}
    */
   replace(pem: string, options?: { readonly passphrase?: string | undefined }): Promise<void>;
