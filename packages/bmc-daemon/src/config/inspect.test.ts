@@ -105,23 +105,26 @@ describe('the inspection of settings', () => {
       "EMULATOR_VMEDIA_CA_FILE = 'text'",
       'bmc.conf:2: EMULATOR_VMEDIA_CA_FILE cannot be used: text: it is not a PEM file',
     ],
-  ])('%s is a fault with its line', (text, fault) => {
+  ])('reports a fault with its line: %s', (text, fault) => {
     expect(inspect(text)).toEqual({ faults: [fault], warnings: [] });
   });
 
   it.each([
     ['x', 'a libvirt URI looks like qemu:///system'],
     ['qemu+ssh://h/system?no_verify=yes', 'parameter "no_verify" must be a number, not "yes"'],
-  ])('the libvirt URI %s gives the same fault as a start of the daemon, except with the fake driver', (uri, why) => {
-    const setting = `EMULATOR_LIBVIRT_URI = '${uri}'\n`;
-    expect(inspect(setting)).toEqual({
-      faults: [`bmc.conf:2: EMULATOR_LIBVIRT_URI cannot be used: reading the connection URI "${uri}": ${why}`],
-      warnings: [],
-    });
-    expect(inspect(`${setting}EMULATOR_FAKE_DRIVER = True\n`)).toEqual({ faults: [], warnings: [] });
-  });
+  ])(
+    'reports the same fault of the libvirt URI %s as a start of the daemon, except with the fake driver',
+    (uri, why) => {
+      const setting = `EMULATOR_LIBVIRT_URI = '${uri}'\n`;
+      expect(inspect(setting)).toEqual({
+        faults: [`bmc.conf:2: EMULATOR_LIBVIRT_URI cannot be used: reading the connection URI "${uri}": ${why}`],
+        warnings: [],
+      });
+      expect(inspect(`${setting}EMULATOR_FAKE_DRIVER = True\n`)).toEqual({ faults: [], warnings: [] });
+    },
+  );
 
-  it('each wrong libvirt host of a mapping is a fault that names it', () => {
+  it('reports each wrong libvirt host of a mapping, with its name', () => {
     expect(inspect("EMULATOR_LIBVIRT_URI = {'a': 'x', 'b': 'qemu:///system', 'c d': 'qemu+tcp://h/system'}\n")).toEqual(
       {
         faults: [
@@ -136,7 +139,7 @@ describe('the inspection of settings', () => {
     expect(inspect('EMULATOR_LIBVIRT_URI = []\n').faults).toEqual(['bmc.conf:2: EMULATOR_LIBVIRT_URI names no host']);
   });
 
-  it('is accepted if it is valid; a key of another certificate is a fault of the key', () => {
+  it('accepts a valid certificate, and reports the key of another certificate as a fault of the key', () => {
     makePair('one');
     makePair('two');
     const authorities = "EMULATOR_VMEDIA_CA_FILE = 'one.pem'\n";

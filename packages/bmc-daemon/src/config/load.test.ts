@@ -281,13 +281,15 @@ describe('faults', () => {
   ])('%j is one line with file and line number', (text, fault) => {
     expect(load(text).faults).toEqual([fault]);
   });
+});
 
-  it('takes a port in quotes, as shell scripts write it', () => {
+describe('the values of a file', () => {
+  it('may have a port in quotes, as shell scripts write it', () => {
     const { settings, faults } = load("SUSHY_EMULATOR_LISTEN_PORT = '8001'");
     expect({ faults, port: settings.listenPort }).toEqual({ faults: [], port: 8001 });
   });
 
-  it('reads the notification settings of sushy-tools, which have no prefix', () => {
+  it('include the notification settings of sushy-tools, which have no prefix', () => {
     const { settings, faults, warnings } = load(
       "EXTERNAL_NOTIFICATION_URL = 'http://192.0.2.1:9999'\nEXTERNAL_NOTIFICATION_CAFILE = '/ca.pem'",
     );
@@ -295,7 +297,7 @@ describe('faults', () => {
     expect([settings.notificationUrl, settings.notificationCaFile]).toEqual(['http://192.0.2.1:9999', '/ca.pem']);
   });
 
-  it('computes paths as Python does, relative to the file', () => {
+  it('include paths that are computed as in Python, relative to the file', () => {
     const { settings, faults, warnings } = load(
       'import os\nHERE = os.path.dirname(os.path.abspath(__file__))\n' +
         "SUSHY_EMULATOR_AUTH_FILE = os.path.join(HERE, 'htpasswd')",
@@ -303,8 +305,10 @@ describe('faults', () => {
     expect({ faults, warnings }).toEqual({ faults: [], warnings: [] });
     expect(settings.authFile).toBe(path.join(folder, 'htpasswd'));
   });
+});
 
-  it('are all reported together, in the file and outside it', () => {
+describe('all faults', () => {
+  it('are reported together, in the file and outside it', () => {
     const { faults } = load("EMULATOR_LISTEN_PORT = 'x'\ndel os\nEMULATOR_DMTF_STRICT = 1\n", {
       flags: { listenPort: 'abc', featureSet: 'most' },
       environment: { EMULATOR_ALLOWED_INSTANCES: 'a', EMULATOR_IGNORE_BOOT_DEVICE: 'maybe' },

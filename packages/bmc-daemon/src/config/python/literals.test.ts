@@ -280,7 +280,7 @@ describe('names, imports and functions on paths', () => {
       2,
       "'.read_text(…)' is Python code, which is not run",
     ],
-  ])('shows the line that the user must write instead: %j', (text, line, message) => {
+  ])('names the setting whose value the user must write out: %j', (text, line, message) => {
     expect(parseAssignments(text, context).faults).toEqual([{ line, message, settingToRewrite: 'EMULATOR_X' }]);
   });
 
