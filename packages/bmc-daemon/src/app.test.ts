@@ -347,7 +347,7 @@ describe('a health check that fails again and again', () => {
 });
 
 describe('the web console', () => {
-  it('is where / redirects to', async () => {
+  it('is the target of the redirect from /', async () => {
     const { status, headers } = await client.get('/');
     expect([status, headers.location]).toEqual([302, '/ui/']);
   });

@@ -59,7 +59,7 @@ function load(given: GivenFlags): LoadedSettings {
 function toSeconds(text: string): number {
   const seconds = Number(text);
   if (!(seconds > 0 && seconds <= MAX_TIMEOUT_SECONDS))
-    throw new InvalidArgumentError(`It must be a number above 0, up to ${MAX_TIMEOUT_SECONDS}.`);
+    throw new InvalidArgumentError(`It must be a number above 0, and at most ${MAX_TIMEOUT_SECONDS}.`);
   return seconds;
 }
 

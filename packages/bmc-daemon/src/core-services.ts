@@ -64,7 +64,7 @@ export function createCoreServices(options: CoreServicesOptions): Omit<Services,
 function createController(state: ControllerState): ManagementController {
   // A client may reset the managers of all machines at once. This causes one or two reloads.
   const reset = coalesce(async () => {
-    // Sends the reply before the reload.
+    // The client gets its answer before the reload.
     await setImmediate();
     state.reload();
   }, RELOAD_PAUSE_MS);

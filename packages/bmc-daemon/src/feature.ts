@@ -91,7 +91,7 @@ export interface OpenFeature<Own extends object> {
 }
 
 /**
- * A feature: its resources, and how to open it. Its folder is imported by `features.ts` only.
+ * A feature: its resources, and how to open it. Only `features.ts` imports its folder.
  * @typeParam Own the services that the feature adds.
  */
 export interface Feature<Own extends object> {

@@ -29,7 +29,7 @@ export function registerHostMetrics(hosts: HostsControl, register: Registry): ()
   const gauge = (name: string, help: string) => new Gauge({ name, help, labelNames: ['host'], registers });
   const cpus = gauge('bmc_host_cpus', 'Logical CPUs of the host.');
   const memory = gauge('bmc_host_memory_bytes', 'Memory of the host.');
-  const freeMemory = gauge('bmc_host_memory_free_bytes', 'Memory of the host without use, or used only for caches.');
+  const freeMemory = gauge('bmc_host_memory_free_bytes', 'Memory of the host that is unused, or used only for caches.');
   const machines = new Gauge({
     name: 'bmc_host_machines',
     help: 'Machines of the host.',

@@ -14,7 +14,7 @@ export interface OpenedFeatures {
   readonly onWrite: ChangeListener;
   /**
    * Starts the features, one after the other.
-   * @param redfish listens at another address with Redfish.
+   * @param redfish the addresses of Redfish. Its `addAddress` adds an address for Redfish only.
    */
   start(redfish: Listening): Promise<void>;
   reload(tls: TlsOptions | undefined): void;
