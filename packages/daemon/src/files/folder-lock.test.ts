@@ -60,7 +60,7 @@ describe('the lock of a state folder', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('is waited for while another daemon stops', async () => {
+  it('is acquired as soon as another daemon, which is stopping, has stopped', async () => {
     const holder = await startHolder();
     const waiting = lock(folder, 60_000);
     while (logged.length === 0) await new Promise((resolve) => setImmediate(resolve));

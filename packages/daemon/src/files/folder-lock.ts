@@ -140,8 +140,8 @@ async function listen(file: string): Promise<Server> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.write(`${process.pid}\n`);
-    // Uses `destroy`, because `end` waits until the client closes. The release of the lock would
-    // then wait for a client that is stopped.
+    // Uses `destroySoon`, because `end` waits until the client closes. The release of the lock
+    // would then wait for a client that is stopped.
     socket.destroySoon();
   });
   server.maxConnections = 8;

@@ -103,11 +103,11 @@ describe('preparing the replacement of a file', () => {
 });
 
 describe('removing leftovers of a killed process', () => {
-  const long = new Date(1000);
+  const longAgo = new Date(1000);
   const leave = (name: string): string => {
     const leftover = path.join(folder, name);
     writeFileSync(leftover, 'half');
-    utimesSync(leftover, long, long);
+    utimesSync(leftover, longAgo, longAgo);
     return leftover;
   };
 

@@ -46,7 +46,7 @@ export function readTextFile(path: string, pipeDeadlineMs = PIPE_DEADLINE_MS): s
   }
 }
 
-/** No text in UTF-8 begins with one of these byte order marks. */
+/** Returns the encoding by the byte order mark. No text in UTF-8 begins with a mark of UTF-16. */
 function encodingOf([first, second]: Buffer): 'utf-8' | 'utf-16le' | 'utf-16be' {
   if (first === 0xff && second === 0xfe) return 'utf-16le';
   return first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';

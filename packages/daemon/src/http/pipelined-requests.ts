@@ -11,8 +11,8 @@ const MAX_WAITING = 100;
 
 /**
  * Runs the requests of each connection one at a time. When more than {@link MAX_WAITING} requests
- * wait, it closes the connection, which also ends the running request. Pausing the socket would be
- * no alternative: a server that does not read does not notice that the client has disconnected.
+ * wait, it closes the connection, which also ends the running request. Pausing the socket instead
+ * does not help: a server that does not read does not notice that the client has disconnected.
  * @returns a function that wraps the listeners for `request`, `checkContinue` and
  *   `checkExpectation`. All of them share the limit.
  */

@@ -43,7 +43,7 @@ export function handleSignals({ running, notify, log }: SignalOptions): Promise<
       log.info(`${signal}: stopping`);
       // Notifies systemd and stops at the same time, because the stop must not wait for systemd.
       void Promise.allSettled([notify('STOPPING=1'), running.close()]).then(([, closed]) => {
-        if (closed.status === 'rejected') log.error('stopping', { error: closed.reason });
+        if (closed.status === 'rejected') log.error('stopping failed', { error: closed.reason });
         resolve();
       });
     };

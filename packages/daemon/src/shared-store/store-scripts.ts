@@ -15,8 +15,8 @@ export const keyNames = ['entries', 'changed', 'revision', 'epoch', 'floor'] as 
  * Returns what changed after a revision.
  * ARGV: the revision, its epoch, a name for a new epoch. A revision that Redis has not reached
  * means that Redis returned to an older state: a lagging copy took over, or a backup was restored.
- * Answer: epoch, revision, time in ms, whether the answer has all entries (1) or only the changes (0), then key, revision and value of
- * each entry. The value of a deleted entry is null.
+ * Answer: epoch, revision, time in ms, whether the answer has all entries (1) or only the changes
+ * (0), then key, revision and value of each entry. The value of a deleted entry is null.
  */
 export const readScript = `
 local epoch = redis.call('GET', KEYS[4])
@@ -42,7 +42,8 @@ return answer`;
 /**
  * Changes entries, if none of them has changed meanwhile.
  * ARGV: the channel, then for each entry: key, expected revision (0: there must be none; empty:
- * any), 1 and its value or 0 and nothing. Answer: 1, or 0 if another replica was faster.
+ * any), then `1` and the new value, or `0` and an empty text, which deletes the entry. Answer: 1,
+ * or 0 if another replica was faster.
  */
 export const writeScript = `
 for i = 2, #ARGV, 4 do

@@ -56,7 +56,7 @@ function exportsOf(source: ts.SourceFile): Exported[] {
   });
 }
 
-/** Returns whether only tests use what a file imports. */
+/** Returns whether a file is a test or a helper of tests. */
 const isTest = (file: string): boolean => /\.test\.tsx?$/.test(file) || /^packages\/[\w-]+\/test\//.test(file);
 
 /** Names that files import, as `file#name`; `file#*`: all names. */

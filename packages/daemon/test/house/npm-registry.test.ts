@@ -82,7 +82,7 @@ describe('the download of Node and npm', () => {
     expect(registry.requests).toEqual([{ url: '/npm/package/-/package-1.0.0.tgz', authorization: undefined }]);
   });
 
-  it('comes from the registry of the environment before that of a file', async () => {
+  it('comes from the registry in the environment, even if a file names another one', async () => {
     const [registry, other] = [await start(tarball), await start(tarball)];
     await download(`registry=http:${other.address}\n`, { NPM_CONFIG_REGISTRY: `http:${registry.address}` });
     expect([registry.requests.length, other.requests.length]).toEqual([1, 0]);

@@ -29,7 +29,7 @@ describe.each(['bmc-daemon', 'model-proxy'])('%s.service', (name) => {
   });
 
   it('has a lower exposure level than MEDIUM', async () => {
-    // Exits 1 if the exposure is above the threshold (in tenths).
+    // The command exits with 1 if the exposure is above the threshold (in tenths).
     const { stdout } = await run('systemd-analyze', ['security', '--offline=true', '--threshold=30', unitOf(name)]);
     expect(stdout).toContain(`Overall exposure level for ${name}.service`);
   });
