@@ -7,7 +7,7 @@ import { commands } from './commands/index.js';
 import { CommandFailure, exitCode } from './failure.js';
 import { Terminal } from './output/terminal.js';
 
-/** Ctrl-C, the end of the process, and the end of its terminal. */
+/** The signals of Ctrl-C, of a stop of the process, and of the end of its terminal. */
 const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**

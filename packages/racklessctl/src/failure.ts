@@ -4,7 +4,7 @@ import { exitCode as daemonCodes } from '@rackless/daemon/process/exit-code.js';
 /** Exit codes. The numbers are those of sysexits.h, as in the daemons. */
 export const exitCode = {
   ...daemonCodes,
-  /** EX_NOINPUT: no machine has this name. */
+  /** EX_NOINPUT: no machine, context or log matches, or a name matches several machines. */
   noMatch: 66,
   /** EX_UNAVAILABLE: the service cannot be reached, or does not speak Redfish. */
   unavailable: 69,
@@ -21,10 +21,10 @@ export const exitCodeTexts: readonly (readonly [code: number, meaning: string])[
   [exitCode.done, 'the command succeeded for all machines and services'],
   [
     exitCode.failed,
-    'a service rejected or failed a request, or several machines or services failed for different reasons',
+    'a service rejected a request or could not execute it, or machines or services failed for different reasons',
   ],
   [exitCode.usage, 'a command, an option or an argument is wrong'],
-  [exitCode.noMatch, 'no machine or no context matches, or a name matches several machines'],
+  [exitCode.noMatch, 'no machine, context or log matches, or a name matches several machines'],
   [exitCode.unavailable, 'the service cannot be reached, or does not answer with Redfish'],
   [exitCode.timeout, 'a time limit has passed; the operation may still succeed'],
   [exitCode.denied, 'the service rejects the credentials, or the account lacks a privilege'],

@@ -5,7 +5,7 @@ import { exitCodeTexts } from '../failure.js';
 import { version } from '../version.js';
 import { environmentTexts, flagsOf, optionText, runnableCommands, usageOf, type RunnableCommand } from './options.js';
 
-/** Escapes a text for roff. A point or a quote at the beginning of a line would be a request. */
+/** Escapes a text for roff. A period or a quote at the beginning of a line would be a request. */
 const roff = (text: string): string =>
   text
     .replaceAll('\\', '\\e')

@@ -28,7 +28,7 @@ export interface OptionDefinition {
   readonly value?: string;
   readonly summary: string;
   readonly completes?: Completion;
-  /** The value without the option, for the documentation. */
+  /** The value that applies without the option. Only the documentation uses this text. */
   readonly default?: string;
 }
 
@@ -54,7 +54,7 @@ export interface CommandDefinition {
   readonly run?: (call: Call) => Promise<void> | void;
 }
 
-/** Checks a definition at compile time. */
+/** Returns the definition unchanged. The compiler checks its type. */
 export const defineCommand = (definition: CommandDefinition): CommandDefinition => definition;
 
 /** Longer times exceed 2^31 ms, and a timer would then fire at once. */
@@ -92,8 +92,9 @@ export class Call {
   }
 
   /**
-   * Ends the command. @throws {CommandFailure} without a message, if the command has reported
-   * failures.
+   * Ends the command with the exit code of the failures that it has reported. Returns if there are
+   * none.
+   * @throws {CommandFailure} without a message.
    */
   end(): void {
     if (this.#reported.length > 0) throw new CommandFailure(commonCode(this.#reported), '');
@@ -120,7 +121,7 @@ export class Call {
     return typeof value === 'string' ? value : undefined;
   }
 
-  /** Returns a number that is above 0. @throws {CommandFailure} */
+  /** Returns the value of an option as a number above 0. @throws {CommandFailure} */
   number(name: string): number | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
@@ -130,7 +131,7 @@ export class Call {
     return value;
   }
 
-  /** Returns the milliseconds of an option in seconds. @throws {CommandFailure} */
+  /** Returns the milliseconds of an option whose value is in seconds. @throws {CommandFailure} */
   milliseconds(name: string): number | undefined {
     const seconds = this.number(name);
     if (seconds !== undefined && seconds > MAX_SECONDS)
@@ -138,7 +139,7 @@ export class Call {
     return seconds === undefined ? undefined : seconds * 1000;
   }
 
-  /** Returns one of the allowed values. @throws {CommandFailure} */
+  /** Returns the value of an option that allows only some values. @throws {CommandFailure} */
   choice<T extends string>(name: string, choices: readonly T[]): T | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;

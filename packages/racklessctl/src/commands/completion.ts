@@ -24,7 +24,7 @@ export const completionCommand = defineCommand({
     { command: 'racklessctl completion bash >/etc/bash_completion.d/racklessctl', effect: 'bash' },
     {
       command: 'racklessctl completion zsh >~/.zfunc/_racklessctl',
-      effect: 'zsh, with fpath+=(~/.zfunc) before compinit',
+      effect: 'zsh; ~/.zshrc needs fpath+=(~/.zfunc) before compinit',
     },
     { command: 'racklessctl completion fish >~/.config/fish/completions/racklessctl.fish', effect: 'fish' },
   ],

@@ -123,9 +123,9 @@ function changedContext(call: Call, old: Context): Context {
   });
   const given = Object.fromEntries([...texts, ...files]) as Context; // the keys above are keys of a context
   const rest = withoutPassword(old);
-  const keeps = given['password-file'] === undefined && given['password-command'] === undefined;
+  const keepsPassword = given['password-file'] === undefined && given['password-command'] === undefined;
   return {
-    ...(keeps ? old : rest),
+    ...(keepsPassword ? old : rest),
     ...given,
     ...(auth === undefined ? {} : { auth }),
     ...(call.flag('insecure') ? { insecure: true } : {}),
@@ -159,7 +159,8 @@ export const contextGroup = defineCommand({
   summary: 'Store the services that you work with, and select one',
   description: [
     'A context is a service with its user and the place of its password. The file of the contexts is YAML. ' +
-      'Its keys are those of the options, and password. A file with passwords must have mode 0600.',
+      'Each context may have the keys url, user, password, password-file, password-command, ca, insecure and auth. ' +
+      'A file with passwords must have mode 0600.',
   ],
   commands: [listContexts, useContext, setContext, removeContext],
 });

@@ -104,7 +104,7 @@ function jsonOf({ machine, result, failure }: Outcome<MachineResult>): Resource 
 function throwFailures(outcomes: readonly Outcome<MachineResult>[]): void {
   const failures = outcomes.flatMap(({ failure }) => failure ?? []);
   if (failures.length === 0) return;
-  // The lines above have the reasons.
+  // The printed lines already contain the reasons.
   const summary = outcomes.length === 1 ? '' : `${failures.length} of ${outcomes.length} machines failed`;
   throw new CommandFailure(commonCode(failures), summary);
 }

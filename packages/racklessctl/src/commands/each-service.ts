@@ -18,24 +18,24 @@ export async function eachService<Item extends { readonly connection: Connection
   limit: number,
   run: (item: Item) => Promise<Result>,
 ): Promise<readonly Result[]> {
-  const ends: unknown[] = [];
+  const fatal: unknown[] = [];
   const results = await mapConcurrently(items, limit, async (item): Promise<readonly Result[]> => {
-    if (ends.length > 0) return [];
+    if (fatal.length > 0) return [];
     try {
       return [await run(item)];
     } catch (error) {
       const isReported =
         items.length > 1 &&
         error instanceof CommandFailure &&
-        // The user has pressed Ctrl-C at the prompt for a password.
+        // This code means that the user has pressed Ctrl-C at the prompt for a password.
         error.code !== exitCode.interrupted &&
         !call.signal.aborted;
       if (isReported) call.report(`racklessctl: context ${item.connection.name ?? ''}`, error);
-      else ends.push(error);
+      else fatal.push(error);
       return [];
     }
   });
-  if (ends.length > 0) throw ends[0];
+  if (fatal.length > 0) throw fatal[0];
   if (results.every((each) => each.length === 0)) call.end();
   return results.flat();
 }

@@ -29,7 +29,10 @@ async function readInventory(call: Call, opened: readonly OpenedService[]): Prom
   return outcomes.flatMap(({ result }) => result ?? []);
 }
 
-/** A text of a service must not contain line breaks, because it could add lines to the file. */
+/**
+ * Returns the facts with each text in one line. Otherwise, a text of a service could add lines to
+ * the file.
+ */
 function plainFacts(facts: MachineFacts): MachineFacts {
   const texts = Object.entries(facts).map(([key, value]: [string, unknown]) => [
     key,
@@ -105,7 +108,7 @@ export const inventoryCommand = defineCommand({
     `The formats are: ${Object.entries(enrollmentFormats)
       .map(([name, { summary }]) => `${name}: ${summary}`)
       .join('; ')}.`,
-    'No file contains a password. Comments at its beginning say how to add it.',
+    'The file contains no password. Comments at its beginning say how to add one.',
   ],
   arguments: [machinesArgument],
   options: [

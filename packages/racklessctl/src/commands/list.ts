@@ -22,7 +22,7 @@ const wideColumns: readonly Column<MachineSummary>[] = [
   { title: 'HOST NAME', value: ({ hostName }) => hostName, canShrink: true },
 ];
 
-/** The model often begins with the manufacturer. */
+/** Returns the manufacturer and the model. The model often begins with the manufacturer. */
 function modelOf(manufacturer: string | undefined, model: string | undefined): string | undefined {
   if (manufacturer === undefined || model?.startsWith(manufacturer) === true) return model;
   return model === undefined ? manufacturer : `${manufacturer} ${model}`;
@@ -34,7 +34,7 @@ export const listCommand = defineCommand({
   summary: 'List machines with their power state, health and size',
   arguments: [machinesArgument],
   options: [
-    { name: 'wide', letter: 'w', summary: 'all columns, uncut: also id, UUID, serial number, BIOS, host name' },
+    { name: 'wide', letter: 'w', summary: 'all columns, not cut: also id, UUID, serial number, BIOS, host name' },
   ],
   isRemote: true,
   examples: [

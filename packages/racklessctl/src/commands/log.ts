@@ -45,9 +45,9 @@ function printEntries(call: Call, entries: readonly LogEntry[]): void {
     else call.terminal.print(lineOf(entry));
 }
 
-async function follow(call: Call, machine: Machine, log: Log, shown: readonly LogEntry[]): Promise<void> {
+async function follow(call: Call, machine: Machine, log: Log, existing: readonly LogEntry[]): Promise<void> {
   const interval = call.milliseconds('interval') ?? DEFAULT_INTERVAL_SECONDS * 1000;
-  let known = new Set(shown.map(({ id }) => id));
+  let known = new Set(existing.map(({ id }) => id));
   for (;;) {
     await wait(interval, call.signal);
     const entries = await readEntries(machine, log);

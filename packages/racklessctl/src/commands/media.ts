@@ -79,7 +79,7 @@ const insertCommand = defineCommand({
     {
       name: 'image-password-file',
       value: 'file',
-      summary: 'file with the password of that user; asks if it is missing',
+      summary: 'file with the password of that user; without it, racklessctl asks',
       completes: 'files',
     },
     taskTimeoutOption,

@@ -10,7 +10,7 @@ import { taskTimeoutOption } from './task-options.js';
 const waitOption: OptionDefinition = {
   name: 'wait',
   value: 'seconds',
-  summary: 'wait until the machine has the power state, so many seconds at most',
+  summary: 'wait until the machine has the power state, at most this number of seconds',
 };
 
 const powerCommand = (name: string, command: PowerCommand): CommandDefinition => {
@@ -60,8 +60,8 @@ export const powerGroup = defineCommand({
   name: 'power',
   summary: 'Switch machines on and off, restart and interrupt them',
   description: [
-    'A machine that already has the power state gets no request. The service lists the reset types ' +
-      'that a machine supports; racklessctl sends no other one.',
+    'A machine that already has the power state gets no request. If the service lists the reset types ' +
+      'that a machine supports, racklessctl sends no other type.',
   ],
   commands: [statusCommand, ...Object.entries(powerCommands).map(([name, command]) => powerCommand(name, command))],
   examples: [

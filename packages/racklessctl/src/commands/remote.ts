@@ -116,7 +116,7 @@ export async function withServices<T>(
 ): Promise<T> {
   const timeoutMs = call.milliseconds('timeout') ?? DEFAULT_TIMEOUT_SECONDS * 1000;
   const connections = connectionsOf(call).map((connection) => ({ connection }));
-  // Opens the services one after the other, because each may ask for a password.
+  // Gets the credentials one after the other, because each may need a prompt for a password.
   const logIns = await eachService(call, connections, 1, ({ connection }) => findLogIn(call, connection));
   const opened: OpenedService[] = [];
   try {

@@ -52,14 +52,19 @@ class EventPrinter {
 }
 
 /** Prints the events of one service. */
-async function watchService(call: Call, opened: OpenedService, printer: EventPrinter, label: boolean): Promise<void> {
+async function watchService(
+  call: Call,
+  opened: OpenedService,
+  printer: EventPrinter,
+  showsContext: boolean,
+): Promise<void> {
   const { service, connection } = opened;
-  const context = label ? connection.name : undefined;
+  const context = showsContext ? connection.name : undefined;
   const watched = await WatchedMachines.read({ service, context: connection.name, patterns: call.list('machines') });
   const show = (event: MachineEvent): void => {
     if (watched.shows(event)) printer.print(event, context);
   };
-  const stream = call.flag('poll') ? undefined : await streamOf(opened);
+  const stream = call.flag('poll') ? undefined : await streamUriOf(opened);
   if (stream !== undefined) {
     try {
       const onInterruption = (reason: string): void => printer.complain(`${reason}; connecting again`);
@@ -74,7 +79,7 @@ async function watchService(call: Call, opened: OpenedService, printer: EventPri
   await poll(call, watched, printer, show);
 }
 
-async function streamOf({ service }: OpenedService): Promise<string | undefined> {
+async function streamUriOf({ service }: OpenedService): Promise<string | undefined> {
   const uri = linkAt(service.root, 'EventService');
   const events = uri === undefined ? undefined : await service.find(uri);
   return textAt(events, 'ServerSentEventUri');
@@ -116,7 +121,7 @@ export const watchCommand = defineCommand({
   ],
   arguments: [machinesArgument],
   options: [
-    { name: 'count', letter: 'n', value: 'number', summary: 'end after so many events' },
+    { name: 'count', letter: 'n', value: 'number', summary: 'end after this number of events' },
     { name: 'poll', summary: 'compare the machines, even if the service has a stream of events' },
     {
       name: 'interval',

@@ -20,7 +20,7 @@ interface ConnectionOptions {
   readonly auth: string | undefined;
 }
 
-/** A service to connect to. Texts of files are not read yet. */
+/** A service to connect to. The files of the password and of the authorities are not read yet. */
 export interface Connection {
   /** The name of the context; undefined if options or variables name the service. */
   readonly name: string | undefined;
@@ -73,7 +73,7 @@ export function findConnections(
   });
 }
 
-/** An empty variable counts as missing. */
+/** Returns an environment variable. An empty one counts as missing. */
 function variableOf(environment: NodeJS.ProcessEnv, name: string): string | undefined {
   const text = environment[name];
   return text === '' ? undefined : text;
@@ -131,7 +131,10 @@ function passwordSource(
 const resolved = (folder: string, file: string | undefined): string | undefined =>
   file === undefined ? undefined : path.resolve(folder, file.replace(/^~(?=\/)/, homedir()));
 
-/** Checks the URL of a service. @param at the beginning of an error text. */
+/**
+ * Returns the URL of a service without its path. A text without a scheme means https.
+ * @param at the beginning of an error text.
+ */
 export function checkUrl(text: string | undefined, at: string): URL {
   if (text === undefined) throw new CommandFailure(exitCode.configuration, `${at}url is missing`);
   const shown = maskUrl(text);

@@ -115,8 +115,8 @@ function checkMode(file: string): void {
 }
 
 /**
- * Longer than the lock of a killed command is valid (10 s). A command holds the lock for
- * microseconds.
+ * The attempts take 14 s. This is longer than the lock of a killed command is valid (10 s). A
+ * command holds the lock for microseconds.
  */
 const MAX_ATTEMPTS = 700;
 const PAUSE_MS = 20;

@@ -7,12 +7,12 @@ import { readTextFile, fileReason } from '@rackless/daemon/files/text-file.js';
 import { CommandFailure, exitCode } from '../failure.js';
 import type { PasswordSource } from './connection.js';
 
-/** A password manager may ask the user. */
+/** Time limit of a command. It is long, because a password manager may ask the user. */
 const COMMAND_MS = 120_000;
 /** Maximum number of characters of a command's output. The first line of the output is the password. */
 const MAX_OUTPUT = 1024 * 1024;
 
-/** A terminal that can ask. */
+/** A terminal that can ask the user. */
 interface Prompt {
   readonly input: NodeJS.ReadStream;
   /** A stream other than standard output, which a script may read. */

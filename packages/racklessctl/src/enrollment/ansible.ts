@@ -22,7 +22,7 @@ function variablesOf({ facts, user }: EnrollmentNode): object {
   });
 }
 
-/** A group may have letters, digits and underscores. */
+/** Returns the name of a group. It may contain only letters, digits and underscores. */
 const groupName = (context: string): string => `context_${context.toLowerCase().replace(/\W/g, '_')}`;
 
 /**

@@ -22,7 +22,7 @@ export interface EnrollmentFormat {
 
 const MAX_NAME = 63;
 
-const label = (text: string): string =>
+const dnsLabel = (text: string): string =>
   text
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
@@ -32,7 +32,8 @@ const label = (text: string): string =>
 
 /**
  * Returns a unique name for each machine: the first of name, host name, context, serial number, id
- * and UUID that no other machine has. BMCs of real servers often call their machine `System`.
+ * and UUID that no other machine has. If there is none, appends a number to the name. BMCs of real
+ * servers often call their machine `System`.
  */
 export function enrollmentNames(machines: readonly MachineFacts[]): readonly string[] {
   const candidates = (facts: MachineFacts): readonly (string | undefined)[] => [
@@ -45,13 +46,13 @@ export function enrollmentNames(machines: readonly MachineFacts[]): readonly str
   ];
   const machinesWithName = new Map<string, number>();
   for (const facts of machines)
-    for (const name of new Set(candidates(facts).map((text) => label(text ?? ''))))
+    for (const name of new Set(candidates(facts).map((text) => dnsLabel(text ?? ''))))
       machinesWithName.set(name, (machinesWithName.get(name) ?? 0) + 1);
   const taken = new Set<string>();
   return machines.map((facts) => {
-    const names = candidates(facts).map((text) => label(text ?? ''));
+    const names = candidates(facts).map((text) => dnsLabel(text ?? ''));
     const found = names.find((name) => name !== '' && machinesWithName.get(name) === 1 && !taken.has(name));
-    const base = found ?? (label(facts.name) || 'machine');
+    const base = found ?? (dnsLabel(facts.name) || 'machine');
     let name = base;
     for (let number = 2; taken.has(name); number += 1) name = `${base.slice(0, MAX_NAME - 8)}-${number}`;
     taken.add(name);

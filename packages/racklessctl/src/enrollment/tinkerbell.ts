@@ -6,7 +6,7 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:':
 
 function machineOf({ name, facts, insecure, auth }: EnrollmentNode): object {
   const { hostname, port, protocol } = new URL(facts.bmc);
-  const number = port === '' ? (DEFAULT_PORTS[protocol] ?? 443) : Number(port);
+  const portNumber = port === '' ? (DEFAULT_PORTS[protocol] ?? 443) : Number(port);
   return {
     apiVersion: 'bmc.tinkerbell.org/v1alpha1',
     kind: 'Machine',
@@ -18,7 +18,7 @@ function machineOf({ name, facts, insecure, auth }: EnrollmentNode): object {
         authSecretRef: { name: `${name}-bmc`, namespace: 'tinkerbell' },
         providerOptions: {
           preferredOrder: ['gofish'],
-          redfish: { port: number, systemName: facts.name, ...(auth === 'basic' ? { useBasicAuth: true } : {}) },
+          redfish: { port: portNumber, systemName: facts.name, ...(auth === 'basic' ? { useBasicAuth: true } : {}) },
         },
       },
     },

@@ -11,7 +11,7 @@ interface SshConsole {
   readonly user: string | undefined;
   /** Command that selects the console after the login; undefined if the service names none. */
   readonly entryCommand: string | undefined;
-  /** How a user leaves the console. */
+  /** The keys with which a user leaves the console. */
   readonly escape: string | undefined;
 }
 

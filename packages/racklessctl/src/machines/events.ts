@@ -38,7 +38,10 @@ export function eventsIn(body: Resource, machines: MachinesByLink): readonly Mac
 /** Machines by the URIs of themselves, their managers and their chassis. */
 export type MachinesByLink = ReadonlyMap<string, Machine>;
 
-/** Prepares machines for {@link eventsIn}: a service may have 10,000 of them, and hundreds of events a second. */
+/**
+ * Returns an index of machines for {@link eventsIn}. A service may have 10,000 machines and
+ * hundreds of events a second.
+ */
 export function machinesByLink(machines: readonly Machine[]): MachinesByLink {
   const byLink = new Map<string, Machine>();
   // Several machines may share a chassis. Its events belong to the first machine.

@@ -1,4 +1,4 @@
-/** Logs of a machine and of its managers. */
+/** Logs of a machine, of its managers and of its chassis. */
 import { CommandFailure, exitCode } from '../failure.js';
 import { readMembers } from '../redfish/collection.js';
 import { linkAt, linksAt, objectAt, textAt, textsAt, type Resource } from '../redfish/resource.js';
@@ -60,10 +60,14 @@ function logOf(resource: Resource, owner: string): Log[] {
   ];
 }
 
-/** Logs of events have these names at most services. */
+/** The ids of event logs at most services. */
 const EVENT_LOG = /^(event ?log|sel|log1?|iml|events?)$/i;
 
-/** Returns the log with an id. Without an id, returns the log of events, or the first log if no name fits. @throws {CommandFailure} */
+/**
+ * Returns the log with an id. Without an id, returns the log of events, or the first log if no id
+ * matches.
+ * @throws {CommandFailure}
+ */
 export async function findLog(machine: Machine, id: string | undefined): Promise<Log> {
   const logs = await readLogs(machine);
   const [first] = logs;

@@ -18,7 +18,7 @@ export interface Machine {
   readonly resource: Resource;
 }
 
-/** `node-2` before `node-10`. */
+/** Sorts `node-2` before `node-10`. */
 const names = new Intl.Collator('en', { numeric: true });
 
 /** Reads the machines of a service, in the order of their names. @throws {CommandFailure} */
@@ -30,7 +30,7 @@ export async function readMachines(service: Service, context: string | undefined
   const machines = members.flatMap((resource): Machine[] => {
     const link = linkAt(resource);
     if (link === undefined) return [];
-    // Enrollment files append it to the address of the service.
+    // Without its host, because enrollment files append the URI to the address of the service.
     const uri = service.pathOf(link);
     const id = textAt(resource, 'Id') ?? uri.replace(/\/+$/, '').replace(/^.*\//, '');
     const name = textAt(resource, 'Name') ?? id;
@@ -102,7 +102,9 @@ const namesOf = ({ name, id, uuid, resource }: Machine): readonly string[] =>
   [name, id, uuid, textAt(resource, 'HostName'), textAt(resource, 'SerialNumber')].filter((text) => text !== undefined);
 
 /**
- * Returns the machines that a pattern selects: a name, an id, a UUID, a unique prefix, or a glob.
+ * Returns the machines that one of the patterns selects. A pattern is a name, an id, a UUID, a host
+ * name, a serial number, a unique beginning of one of these, or a glob.
+ * @throws {CommandFailure} if a pattern selects none, or if a beginning is not unique.
  */
 export function selectMachines(machines: readonly Machine[], patterns: readonly string[]): readonly Machine[] {
   const selected = new Set(patterns.flatMap((pattern) => matching(machines, pattern)));
@@ -147,7 +149,7 @@ function list(machines: readonly Machine[]): string {
   return names.join(', ') + (machines.length > MAX_LISTED ? `, and ${machines.length - MAX_LISTED} more` : '');
 }
 
-/** Returns the expression of a glob with `*`, `?` and `[a-z]`. It ignores case. */
+/** Returns the regular expression of a glob with `*`, `?` and `[a-z]`. It ignores case. */
 export function globExpression(glob: string): RegExp {
   const source = glob.replace(/\[!?[^\]]+\]|[^]/gu, (part) => {
     if (part === '*') return '.*';

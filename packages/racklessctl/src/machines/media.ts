@@ -76,7 +76,8 @@ function drivesNamed(drives: readonly MediaDrive[], name: string): readonly Medi
 }
 
 /**
- * Inserts an image into the first empty drive with the given name or type.
+ * Inserts an image into a drive with the given name or type: the first empty one, or the first one
+ * if none is empty.
  * @returns the id of the drive.
  * @throws {CommandFailure}
  */

@@ -1,11 +1,11 @@
-/** The machines of a service whose events a command shows. */
+/** The machines for which a command shows events. */
 import { CommandFailure } from '../failure.js';
 import { linkAt, type Resource } from '../redfish/resource.js';
 import type { Service } from '../redfish/service.js';
 import { eventsIn, machinesByLink, type MachineEvent, type MachinesByLink } from './events.js';
 import { readMachines, selectMachines, type Machine } from './machine.js';
 
-/** Minimum time between two reads because of events of unknown machines. */
+/** Minimum time between two reads that events of unknown machines cause. */
 const REFRESH_MS = 5000;
 
 /** Options of {@link WatchedMachines.read}. */
@@ -48,7 +48,8 @@ export class WatchedMachines {
     const { service, context, patterns } = this.#options;
     const machines = await readMachines(service, context);
     if (patterns.length > 0) {
-      // A machine that was selected, and is gone or has another name, still has events.
+      // Keeps the machines that were selected. One that is now gone or has another name may still
+      // have events.
       const known = this.#selected ?? new Set();
       this.#selected = new Set([...known, ...selectedOf(machines, patterns, known.size > 0)]);
     }
@@ -57,7 +58,10 @@ export class WatchedMachines {
     return machines;
   }
 
-  /** Returns the events in an object of a stream. Reads the machines again if an event is of an unknown one. */
+  /**
+   * Returns the events in an object of a stream. Reads the machines again if an event is about an
+   * unknown machine.
+   */
   async eventsIn(body: Resource): Promise<readonly MachineEvent[]> {
     const events = eventsIn(body, this.#byLink);
     const isDue = performance.now() - this.#refreshedAt >= REFRESH_MS;
@@ -66,7 +70,7 @@ export class WatchedMachines {
     try {
       await this.readAgain();
     } catch (error) {
-      // The event is shown with the URI of the machine.
+      // Without the name of the machine, the command shows its URI.
       if (!(error instanceof CommandFailure)) throw error;
     }
     return eventsIn(body, this.#byLink);

@@ -9,7 +9,7 @@ const columns: readonly Column<readonly (string | number | null)[]>[] = [
 ];
 
 describe('a table', () => {
-  it('aligns columns, also of texts that take two columns for a character', () => {
+  it('aligns texts, even if their characters are two columns wide', () => {
     const rows = [
       ['web-1', 4, 'x'],
       ['节点', 16, null],

@@ -42,7 +42,7 @@ function renderLine(cells: readonly string[], widths: readonly number[]): string
     .trimEnd();
 }
 
-/** Takes columns away from the widest column that may shrink, until the table fits. */
+/** Makes the widest column that may shrink narrower by one character, until the table fits. */
 function fit(widths: readonly number[], columns: readonly Column<never>[], maxColumns: number): readonly number[] {
   const fitted = [...widths];
   let excess = fitted.reduce((sum, width) => sum + width, 0) + GAP.length * (fitted.length - 1) - maxColumns;

@@ -59,7 +59,10 @@ export class Terminal {
     return this.streams.stderr.isTTY;
   }
 
-  /** Shows a line that the next line replaces, for example a progress bar. Needs a terminal. */
+  /**
+   * Shows a line that the next line replaces, for example a progress bar. Has no effect without a
+   * terminal.
+   */
   showStatus(line: string): void {
     if (!this.showsStatus) return;
     this.streams.stderr.write(`\r\x1b[K${plainText(line).replaceAll('\n', ' ')}`);

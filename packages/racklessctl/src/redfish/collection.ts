@@ -29,8 +29,8 @@ export async function readMembers(service: Service, path: string): Promise<reado
 }
 
 /**
- * Reads the first page. With `$expand` if the service offers it, in smaller pages if the answer would be too large,
- * and without `$expand` if the service then still refuses.
+ * Reads the first page: with `$expand` if the service offers it, with fewer members if the service
+ * refuses that, and without `$expand` if it still refuses.
  */
 async function expanded(service: Service, path: string): Promise<Resource> {
   const offered = objectAt(service.root, 'ProtocolFeaturesSupported', 'ExpandQuery');

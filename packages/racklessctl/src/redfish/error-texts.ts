@@ -57,8 +57,8 @@ export function messageText({ property, text }: ServiceMessage): string {
 }
 
 /**
- * Returns the reason of a failed answer: the service's messages, or the status and the title of a
- * page.
+ * Returns the reason of a failed answer: the service's messages, or the status with a general text,
+ * such as the title of a page.
  */
 export function reasonOf(status: number, text: string): string {
   const body = asResource(parseJson(text));

@@ -29,7 +29,7 @@ const FIRST_PAUSE_MS = 500;
 const LAST_PAUSE_MS = 5000;
 const MAX_ASKED_PAUSE_MS = 60_000;
 
-/** Final states of a task. `Cancelled` and `Suspended` may also be spelled in other ways. */
+/** Final states of a task that has failed. Some services spell `Cancelled` as `Canceled`. */
 const FAILED = /^(exception|killed|cancell?ed|interrupted|failed|completedwitherrors)$/i;
 const COMPLETED = /^completed$/i;
 

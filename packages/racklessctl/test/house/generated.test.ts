@@ -53,7 +53,7 @@ describe('the man pages', () => {
 });
 
 describe('a summary of a command or an option', () => {
-  it('is one line without a point at its end', () => {
+  it('is one line without a period at its end', () => {
     const runnable = commands.flatMap((command) => runnableCommands(command)).map(({ definition }) => definition);
     const texts = [...commands, ...runnable].flatMap((each) => [
       each.summary,

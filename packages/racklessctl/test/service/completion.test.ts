@@ -85,7 +85,7 @@ describe('racklessctl completion', () => {
     });
   });
 
-  it('never offers a name of a service that a shell would interpret', async () => {
+  it('never offers the name of a machine if a shell would interpret it', async () => {
     const service = await StrangeService.start(oneMachine({ Name: '$(touch${IFS}x)', Id: 'a;b' }));
     services.push(service);
     const { stdout } = await run(['__complete', '--', 'power', 'on', ''], { RACKLESSCTL_URL: service.url });

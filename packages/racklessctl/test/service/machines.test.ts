@@ -115,7 +115,7 @@ describe('a session', () => {
     expect(await sessions()).toBe(0);
   });
 
-  it('is not opened with --auth basic', async () => {
+  it('is not needed with --auth basic', async () => {
     expect(await run(['list', '--auth', 'basic'], bmc.env)).toMatchObject({ code: 0 });
   });
 
@@ -210,7 +210,7 @@ describe('a context', () => {
     expect({ code, stderr }).toEqual({ code: 78, stderr: expect.stringContaining(reason) });
   });
 
-  it('needs a password if there is no terminal: the command fails at once', async () => {
+  it('without a password makes the command fail at once if there is no terminal', async () => {
     const { code, stderr } = await run(['list', '--url', bmc.url, '--user', 'admin']);
     expect({ code, stderr }).toEqual({
       code: 78,

@@ -38,7 +38,7 @@ describe('a service with an unknown certificate', () => {
     });
   });
 
-  it('is accepted with --ca, with --insecure, and with both in a context', async () => {
+  it('is accepted with --ca, with --insecure, and with one of them in a context', async () => {
     expect(await run(['list', '--ca', join(folder, 'cert.pem')], bmc.env)).toMatchObject({ code: 0, stderr: '' });
     expect(await run(['list', '--insecure'], bmc.env)).toMatchObject({ code: 0, stderr: '' });
     const { RACKLESSCTL_USER = '', RACKLESSCTL_PASSWORD = '' } = bmc.env;
@@ -67,7 +67,7 @@ describe('a service with an unknown certificate', () => {
     expect({ code, stderr }).toEqual({ code: 78, stderr: expect.stringContaining(text) });
   });
 
-  it('ends with a hint if the client uses http', async () => {
+  it('is reported with a hint if the client uses http', async () => {
     const { code, stderr } = await run(['list', '--url', bmc.url.replace('https:', 'http:')], bmc.env);
     expect([1, 69]).toContain(code);
     expect(stderr).toMatch(/racklessctl: .*http/i);

@@ -47,7 +47,7 @@ describe('media', () => {
     [`GET ${drive}`]: { '@odata.id': drive, Id: 'CD', MediaTypes: ['CD', 'DVD'], Inserted: false, ...member },
   });
 
-  it('is below the manager; a task shows its progress', async () => {
+  it('is found below the manager, and the command waits for the task of the service', async () => {
     const target = `${drive}/Insert`;
     const states = [{ TaskState: 'Running', PercentComplete: 40 }, { TaskState: 'Completed' }];
     const service = await serve({
@@ -99,7 +99,7 @@ describe('media', () => {
     expect(late).toMatchObject({ code: 75, stderr: expect.stringContaining(`${service.url}/task/9`) });
   });
 
-  it('with a task continues the task after Ctrl-C, and says so', async () => {
+  it('with a running task can be interrupted: exit code 130', async () => {
     const target = `${drive}/Insert`;
     const service = await serve({
       ...withDrive({ Actions: { '#VirtualMedia.InsertMedia': { target } } }),
@@ -114,7 +114,7 @@ describe('media', () => {
 });
 
 describe('log', () => {
-  it('is sorted whatever the order of the service, and follows new entries', async () => {
+  it('is sorted by time, even if the service sends it in another order, and follows new entries', async () => {
     const entries = [
       { '@odata.id': '/e/2', Created: '2026-01-02T00:00:00Z', Severity: 'Warning', Message: 'second\u001b[2J' },
       { '@odata.id': '/e/1', Created: '2026-01-01T00:00:00Z', MessageId: 'SYS1', MessageArgs: ['a'] },

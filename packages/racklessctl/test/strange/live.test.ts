@@ -123,7 +123,7 @@ describe('watch', () => {
     expect({ code, tokens }).toEqual({ code: 0, tokens: ['t1', 't1', undefined, 't3'] });
   });
 
-  it('has the events of machines that are new, with their names', async () => {
+  it('shows the events of new machines with their names', async () => {
     const old = '/redfish/v1/Systems/System.Embedded.1';
     const added = '/redfish/v1/Systems/added';
     let lists = 0;
@@ -205,7 +205,7 @@ describe('watch', () => {
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: expect.stringMatching(/a late event\n$/), stderr: '' });
   });
 
-  it('ends an event that is too large', async () => {
+  it('connects again if an event is too large', async () => {
     const service = await serve(
       withEvents((_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });

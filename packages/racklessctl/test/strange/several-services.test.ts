@@ -84,7 +84,7 @@ describe('if one of several services fails', () => {
     expect(stderr).toContain('racklessctl: context unreachable: ');
   });
 
-  it('a machine of another service can have its console', async () => {
+  it('console works for a machine of another service', async () => {
     const service = await serve(oneMachine({ SerialConsole: { SSH: { ServiceEnabled: true } } }));
     const { code, stdout } = await run(['console', 'sys', '--print', ...contexts({ good: service.url, unreachable })]);
     expect({ code, stdout }).toEqual({ code: 69, stdout: 'ssh -t -p 22 -- 127.0.0.1\n' });
