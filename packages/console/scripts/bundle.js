@@ -46,7 +46,7 @@ function page({ title, script, style, icon, plain }) {
 `;
 }
 
-/** Writes the license texts of all packages that the bundle contains. */
+/** Returns the license texts of all packages that the bundle contains. */
 function licenses(inputs) {
   const packages = new Set(
     Object.keys(inputs).flatMap((input) => /node_modules\/(@[^/]+\/[^/]+|[^/]+)\//.exec(input)?.[1] ?? []),

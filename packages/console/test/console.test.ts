@@ -61,7 +61,7 @@ describe('the log-in', () => {
     await page.context().close();
   });
 
-  it('is asked again over the page when the session ends, and the page continues', async () => {
+  it('appears over the page when the session ends, and the page continues after it', async () => {
     const { page } = await open(`${bmc.address}/ui/`);
     await logIn(page, 'admin');
     await row(page, 'node-1').getByRole('link').click();

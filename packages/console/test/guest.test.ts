@@ -1,4 +1,7 @@
-/** Guests in Chromium: an operator starts Linux, watches it boot, and keeps a screen while libvirt is away. */
+/**
+ * Guests in Chromium: an operator starts Linux, watches it boot, and keeps a screen while libvirt
+ * is stopped.
+ */
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
@@ -82,7 +85,7 @@ describeEndToEnd('a guest', () => {
     await page.context().close();
   });
 
-  it('keeps its screen while libvirt is away, and its state is live again when libvirt returns', async () => {
+  it('keeps its screen while libvirt is stopped, and its state is live again when libvirt has started', async () => {
     await host.virsh('start', guest.name);
     await untilText(guest, 'Booting from Hard Disk');
     const { page, faults } = await open(`${bmc.address}/ui/systems/${guest.uuid}/screen`);
@@ -91,9 +94,9 @@ describeEndToEnd('a guest', () => {
     await host.libvirtd.end('SIGKILL');
     // QEMU and the picture do not need libvirt.
     await screenCanvas(page).focus();
-    await page.keyboard.type('typed-while-away');
+    await page.keyboard.type('typed-without-libvirt');
     await host.libvirtd.start();
-    await untilText(guest, 'typed-while-away');
+    await untilText(guest, 'typed-without-libvirt');
     await untilSame(page, host, guest);
 
     await host.virsh('destroy', guest.name);

@@ -29,7 +29,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-it('shows its progress again after a visit of another page, and is cancelled there', async () => {
+it('an insert shows its progress again after a visit to another page, and can then be cancelled', async () => {
   const url = `http://127.0.0.1:${(images.address() as AddressInfo).port}/<b>slow.iso`; // a TCP server
   const { page, faults } = await open(`${bmc.address}/ui/`);
   await logIn(page, 'admin');

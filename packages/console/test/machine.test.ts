@@ -145,7 +145,7 @@ describe('a role that may only read', () => {
 });
 
 describe('the boot override', () => {
-  it('boots once from an HTTP URI, then from the own order again', async () => {
+  it('is set to an HTTP URI for one start, and is removed again', async () => {
     const images = createServer((_request, response) => response.end('an image')).listen(0, '127.0.0.1');
     await once(images, 'listening');
     const uri = `http://127.0.0.1:${(images.address() as AddressInfo).port}/boot.iso`; // the address of a TCP server
@@ -347,7 +347,7 @@ describe('a changed form', () => {
     await page.context().close();
   });
 
-  it('keeps the input over a change that arrives together with the request', async () => {
+  it('keeps the input despite a change that arrives at the same time as the request', async () => {
     await change('node-3', { AssetTag: 'old' });
     const page = await openTab('node-3');
     await tag(page).fill('mine');

@@ -7,7 +7,10 @@ import type { Locator, Page } from 'playwright-core';
 import { logIn, machineRow as row, startBmc, type Bmc, type User } from './harness/bmc.js';
 import { accessibilityFaults, browserFixture, takePictures, type OpenedPage } from './harness/browser.js';
 
-/** Names that are no text for a careless page: markup, an address, and a change of the direction of writing. */
+/**
+ * Names that a careless page would not show as text: markup, an address, and a change of the
+ * direction of writing.
+ */
 const HOSTILE = [
   '<img src=x onerror=alert(1)>',
   `"><svg onload=alert(2)>-7`,
@@ -130,7 +133,7 @@ describe('an action on many machines', () => {
     await bar(page).getByText('1 more hidden by the filters').waitFor();
     await bar(page).getByRole('button', { name: 'Boot override' }).click();
     await dialog(page).getByLabel('Boot from').selectOption('Cd');
-    await dialog(page).getByText('The present boot override of 2 machines').waitFor();
+    await dialog(page).getByText('The current boot override of 2 machines').waitFor();
     await dialog(page).getByRole('button', { name: 'Apply' }).click();
     await dialog(page).getByText('Finished: 2 done').waitFor();
     await dialog(page).getByRole('button', { name: 'Close' }).last().click();

@@ -1,4 +1,6 @@
-/** The session of the web console in Chromium: what keeps it alive, and what its end loses. */
+/**
+ * The session of the web console in Chromium: what keeps it alive, and what is lost when it ends.
+ */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { logIn, machineRow as row, startBmc, USERS, type Bmc } from './harness/bmc.js';

@@ -23,16 +23,22 @@ interface MembersView<Row> {
   readonly reload: () => Promise<void>;
 }
 
-/** Events arrive in groups. The collection is read once for the events of this time. */
+/**
+ * Events arrive in groups. The collection is read once for all events within this time, in
+ * milliseconds.
+ */
 const COLLECT_MS = 300;
 
 /** Options of {@link useMembers}. */
 interface MembersOptions {
-  /** Also reads again after each such time in milliseconds, for resources without events. */
+  /** Also reads again at this interval, in milliseconds, for resources without events. */
   readonly pollMs?: number;
   /** A `$filter` of Redfish. */
   readonly filter?: string;
-  /** Also reads again after events of this resource or below it: the machine of a log. */
+  /**
+   * Reads again after events of this resource or of one below it: the machine of a log. Default:
+   * the collection.
+   */
   readonly origin?: string;
 }
 
@@ -81,7 +87,10 @@ export function useMembers<Row extends Member>(
   return { ...state.value, reload };
 }
 
-/** Returns whether the service expanded a member. It sends a link and a message if the role may not read the member. */
+/**
+ * Returns whether the service expanded a member. If the role may not read a member, the service
+ * sends only a link and a message.
+ */
 const isReadable = (member: Member): boolean => '@odata.type' in member;
 
 /** Properties of `CollectionPage`. */
@@ -91,12 +100,12 @@ interface CollectionPageProps<Row> {
   /** Buttons in the header. */
   readonly actions?: ComponentChildren;
   readonly columns: readonly Column<Row>[];
-  /** The first order of the rows. */
+  /** The order of the rows at first. */
   readonly sorting: Sorting;
   readonly view: MembersView<Row>;
   /** Selects the rows. Default: all. */
   readonly isShown?: (row: Row) => boolean;
-  /** The text without rows. */
+  /** The text that appears if there are no rows. */
   readonly empty: string;
   readonly emptyHint?: string;
   /** Notes above the table, and dialogs. */

@@ -29,7 +29,7 @@ describe('the curl command of an action', () => {
     ]);
   });
 
-  it('contains no password, also not of a URL', () => {
+  it('contains no password, even if it is part of a URL', () => {
     const key = '-----BEGIN EC PRIVATE KEY-----\nMHcCAQ';
     const body = {
       Password: "old's",

@@ -53,7 +53,7 @@ interface DraftOptions<Body> {
   readonly write: (edits: FieldValues, values: FieldValues) => object;
 }
 
-/** An empty field is no value. */
+/** Returns the same text for equal values. An empty field equals a missing value. */
 const textOf = (value: FieldValue | undefined): string => JSON.stringify(value === '' ? null : (value ?? null));
 const isSame = (a: FieldValue | undefined, b: FieldValue | undefined): boolean => textOf(a) === textOf(b);
 
@@ -92,7 +92,7 @@ export function useDraft<Body>({ resource, path, read, write }: DraftOptions<Bod
     isBusy.value = true;
     error.value = null;
     try {
-      // A change that needs an image is a task.
+      // A change for which the service downloads an image is a task.
       await completeTask(await patch(path, write(edits, { ...current, ...edits }), etag), () => undefined);
       await reload();
       discard();

@@ -58,7 +58,10 @@ export function FormDialog({ title, action, properties, isWide, onSend, onClose,
   );
 }
 
-/** Distributes the messages of a failure over the fields. `rest`: those of no field; null: none. */
+/**
+ * Distributes the messages of a failure over the fields. `rest`: the messages without a field;
+ * null: none.
+ */
 function distribute(
   failure: unknown,
   properties: readonly string[],

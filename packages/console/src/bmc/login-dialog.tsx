@@ -8,7 +8,10 @@ import { changePassword, logIn } from './redfish/session.js';
 import { RedfishFailure } from './redfish/wire.js';
 import { consoleTexts as texts } from './texts/en/console.js';
 
-/** Asks for user and password. `expired`: over the page of a user, which continues afterwards. */
+/**
+ * Asks for user and password. `expired`: the session of a user has ended, and the page of this user
+ * continues afterwards.
+ */
 export function LoginDialog({ expired }: { readonly expired: { readonly user: string | null } | null }) {
   const known = expired?.user ?? '';
   const user = useSignal(known);

@@ -15,7 +15,7 @@ interface ConfirmDialogProps {
   readonly lost: readonly string[];
   /** The verb of the action, for its button: `Turn off`. */
   readonly action: string;
-  /** A name that the user types before the button works. */
+  /** A name that the user must type before the button works. */
   readonly typed?: string;
   /** Further text above the buttons. */
   readonly children?: ComponentChildren;

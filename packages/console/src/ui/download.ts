@@ -1,4 +1,4 @@
-/** Saves data that needs a log-in, which a link cannot send. */
+/** Saves data that the service sends only after a log-in. A link cannot send the log-in. */
 
 /** Offers a file to the user. */
 export function saveFile(name: string, content: Blob): void {

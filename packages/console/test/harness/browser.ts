@@ -56,7 +56,8 @@ export function browserFixture(): BrowserFixture {
 
 /** Returns the accessibility faults that axe finds: the rule and the elements. */
 export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
-  // axe reads colors. A changed theme has them after the next frame, or later on a busy host: a fault must stay.
+  // axe reads colors. After a change of the theme, a page on a busy host gets them only after some
+  // frames. So only a fault that stays counts.
   for (let repeats = 3; ; repeats -= 1) {
     await page.evaluate('new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted)))');
     await page.evaluate(axeSource);

@@ -2,7 +2,10 @@
 import { exchange } from './wire.js';
 import { sessionUri, token } from './session.js';
 
-/** The session needs no use more often, in milliseconds. The smallest SessionTimeout is 30 s. */
+/**
+ * Minimum time between two uses of the session, in milliseconds. It is much shorter than the
+ * smallest SessionTimeout (30 s).
+ */
 const PAUSE_MS = 10_000;
 const inputs = ['keydown', 'pointerdown', 'wheel'] as const;
 
@@ -19,7 +22,7 @@ export function keepSessionAlive(): () => void {
     // After a failure, the next request of the page asks for a log-in.
     exchange({ method: 'HEAD', path, token: token() }).catch(() => undefined);
   };
-  // Before the screen and the terminal, which stop these events.
+  // Listens before the screen and the terminal, which stop these events.
   for (const input of inputs) addEventListener(input, use, { capture: true, passive: true });
   return () => {
     for (const input of inputs) removeEventListener(input, use, { capture: true });

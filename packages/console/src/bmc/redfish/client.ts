@@ -7,14 +7,17 @@ import { exchange, open, RedfishFailure, type Reply, type WireRequest } from './
 /** Options of a request. */
 type SendOptions = Pick<WireRequest, 'headers' | 'body' | 'signal' | 'deadlineMs'>;
 
-/** A request that changed something, and is no part of a file, for the `curl` line that the pages show. */
+/**
+ * A request that changes something, for the `curl` line that the pages show. Parts of a file do not
+ * count.
+ */
 interface LastAction {
   readonly method: string;
   readonly path: string;
   readonly body: unknown;
 }
 
-/** The last request other than GET; null: none yet. */
+/** The last request that changes something; null: none yet. */
 export const lastAction = signal<LastAction | null>(null);
 
 /**

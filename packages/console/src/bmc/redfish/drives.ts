@@ -9,7 +9,7 @@ import { completeTask } from './tasks.js';
 export const drives = signal<ReadonlyMap<string, readonly Drive[]>>(new Map());
 
 const READS_AT_ONCE = 4;
-/** Answers of this time are one update, in milliseconds. */
+/** Answers within this time are one update, in milliseconds. */
 const UPDATE_MS = 100;
 
 /** Machines to read, in order. */
@@ -69,7 +69,8 @@ function pump(): void {
     wanted.delete(id);
     pending.add(id);
     readDrives(id)
-      // A machine without drives, or one that is gone, has none. The next event of its drives reads them again.
+      // A failure counts as no drives: most such machines have none, or are gone. The next event of
+      // its drives reads them again.
       .catch(() => answers.set(id, []))
       .finally(() => {
         pending.delete(id);

@@ -27,7 +27,7 @@ const MAX_PAUSE_MS = 15_000;
 /** The service sends a comment each 15 s. A stream without any byte for this time is dead. */
 const SILENCE_MS = 40_000;
 
-/** Calls the listener for each event. Returns a function that ends this. */
+/** Calls the listener with events when they arrive. Returns a function that ends this. */
 export function onEvents(listener: Listener): () => void {
   eventListeners.add(listener);
   return () => eventListeners.delete(listener);
@@ -71,7 +71,7 @@ async function* connect(lastId: string | null, until: AbortSignal): AsyncGenerat
   yield* readEvents(response, silence);
 }
 
-/** Waits. A computer that gets its network back continues at once. */
+/** Waits, at most until the computer has its network back or the signal aborts. */
 function pause(ms: number, until: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

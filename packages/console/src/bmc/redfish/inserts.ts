@@ -27,7 +27,7 @@ interface Choice {
 /** The inserts by the URI of their drive. */
 export const inserts = signal<ReadonlyMap<string, Insert>>(new Map());
 
-/** Inserts an image. Resolves after a success with true, after a failure with false. */
+/** Inserts an image. Resolves with true after a success, and with false after a failure. */
 export async function insertImage(drive: Drive, choice: Choice): Promise<boolean> {
   const { url, method, isProtected, isVerified, login } = choice;
   const uri = drive['@odata.id'];
@@ -46,7 +46,7 @@ export async function insertImage(drive: Drive, choice: Choice): Promise<boolean
   }
 }
 
-/** Cancels an insert. @throws {RedfishFailure} */
+/** Cancels a running insert. @throws {RedfishFailure} */
 export async function cancelInsert({ progress }: Insert): Promise<void> {
   if (progress !== null) await remove(progress.task);
 }

@@ -62,21 +62,27 @@ const PAGE_SIZE = 200;
 const READS_AT_ONCE = 4;
 /** If more machines changed, reading the list is cheaper than reading each of them. */
 const MANY_CHANGES = 60;
-/** An action has several events. The machine is read once for the events of this time, in milliseconds. */
+/**
+ * An action causes several events. The machine is read once for all events within this time, in
+ * milliseconds.
+ */
 const COLLECT_MS = 200;
-/** Pause after a reading of the list, in times of its duration: in a storm of events, the service has other work. */
+/**
+ * Pause after a reading of the list, as a multiple of the duration of the reading. Otherwise, many
+ * events would cause too much work for the service.
+ */
 const PAUSE_FACTOR = 4;
-/** No request takes longer than this time, in milliseconds. */
+/** How long the power states of events are kept, in milliseconds. No request takes longer. */
 const KEPT_MS = 60_000;
-/** Changes of this time are one update of the store, in milliseconds. */
+/** Changes within this time are one update of the store, in milliseconds. */
 const UPDATE_MS = 50;
 
 const changed = new Set<string>();
-/** Power states of events. Answers to earlier requests do not have them yet. */
+/** The last power states in events. Answers to earlier requests do not have them yet. */
 const powered = new Map<string, { readonly state: 'On' | 'Off'; readonly atMs: number }>();
 let pumpTimer: ReturnType<typeof setTimeout> | null = null;
 let listTimer: ReturnType<typeof setTimeout> | null = null;
-/** The list may be read again at this time because of events. */
+/** Events cause the next reading of the list at this time at the earliest. */
 let listMs = 0;
 const updates = new Map<string, Machine | null>();
 let updateTimer: ReturnType<typeof setTimeout> | null = null;
@@ -108,7 +114,7 @@ export function forgetMachines(): void {
   machinesState.value = { isComplete: false, error: null };
 }
 
-/** Reads all machines, the first page first. Concurrent calls share one reading and at most one more. */
+/** Reads all machines, the first page first. Calls during a reading cause one further reading. */
 export function readMachines(): Promise<void> {
   if (reading !== null) {
     isReadAgain = true;

@@ -111,7 +111,10 @@ function between<T>(valueOf: (older: Sample, newer: Sample, seconds: number) => 
   });
 }
 
-/** The numbers start again at 0 when the proxy restarts, so a difference is never below 0. */
+/**
+ * Returns the number of requests. It starts again at 0 when the proxy restarts, so a difference may
+ * be below 0.
+ */
 function requestsIn({ byId }: Sample, id: string | undefined): number {
   if (id !== undefined) return byId.get(id)?.requests ?? 0;
   return [...byId.values()].reduce((sum, { requests }) => sum + requests, 0);

@@ -2,5 +2,5 @@
 export const apiTexts = {
   unreachable: 'The proxy does not answer. Check that it runs and that this computer reaches it.',
   status: (status: number, text: string) => `The proxy answered ${status} ${text}`.trim(),
-  brokenStream: 'The answer broke off.',
+  brokenStream: 'The answer is not complete.',
 };

@@ -25,7 +25,7 @@ interface BarChartProps {
   readonly categories: readonly Category[];
   /** The heading of the categories in the table: `Day`. */
   readonly categoryTitle: string;
-  /** From the bottom to the top. There are colors for {@link MAX_SERIES}. */
+  /** From the bottom to the top. There are colors for {@link MAX_SERIES} of them. */
   readonly series: readonly BarSeries[];
   readonly format: (value: number) => string;
 }
@@ -157,7 +157,10 @@ function barTitle(
   return [`${name}: ${format(totals[index] ?? 0)}`, ...parts].join('\n');
 }
 
-/** Returns the next larger of 1, 2, 5, 10, 20, … for the end of an axis. */
+/**
+ * Returns the first of …, 1, 2, 5, 10, 20, … that is not smaller than a value, for the end of an
+ * axis.
+ */
 function roundUp(value: number): number {
   if (value <= 0) return 0;
   const power = 10 ** Math.floor(Math.log10(value));

@@ -22,7 +22,7 @@ interface LineChartProps {
   readonly rangeMs: number;
   /** There are colors for six lines. */
   readonly series: readonly LineSeries[];
-  /** The top of the axis. Default: above the largest value. */
+  /** The top of the axis. Default: a round number that is not below the largest value. */
   readonly max?: number;
   readonly format: (value: number) => string;
 }
@@ -121,7 +121,7 @@ function pathOf(points: readonly (readonly [number, number | null])[], top: numb
     .join('');
 }
 
-/** Returns 1, 2 or 5 times a power of ten that is not smaller. */
+/** Returns the smallest round number (1, 2 or 5 times a power of ten) that is not below a value. */
 function roundUp(value: number): number {
   if (value <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(value));

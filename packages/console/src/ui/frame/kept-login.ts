@@ -1,6 +1,7 @@
 /**
- * Keeps a log-in in memory only, and still over a reload and for further tabs of the same origin. Its secret is
- * in the browser's session storage only between two pages of a tab.
+ * Keeps a log-in in memory. After a reload, and in further tabs of the same origin, the log-in is
+ * still there. Its secret is in the browser's session storage only while a tab changes from one
+ * page to the next.
  */
 
 /** A log-in of this tab. */

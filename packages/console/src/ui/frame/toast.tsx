@@ -9,7 +9,7 @@ interface Toast {
   readonly text: string;
 }
 
-/** How long a message without an error stays, in milliseconds. */
+/** How long a message that is not an error stays, in milliseconds. */
 const SHOWN_MS = 6000;
 /** Older messages disappear when there are more. */
 const MAX_TOASTS = 4;
@@ -17,7 +17,10 @@ const MAX_TOASTS = 4;
 const toasts = signal<readonly Toast[]>([]);
 let nextId = 0;
 
-/** Shows a message. An error stays until the user dismisses it. */
+/**
+ * Shows a message. An error stays until the user dismisses it, or until enough newer messages
+ * replace it.
+ */
 export function showToast(kind: Toast['kind'], text: string): void {
   const id = (nextId += 1);
   toasts.value = [...toasts.value, { id, kind, text }].slice(-MAX_TOASTS);

@@ -3,7 +3,10 @@ import type { ComponentChildren } from 'preact';
 import { ErrorState, Loading, messageOf } from '../../../ui/states.js';
 import type { ResourceView } from '../../resource.js';
 
-/** Renders the content as soon as the resource is read. An error above a resource keeps the last version of it. */
+/**
+ * Renders the content as soon as the resource is read. After an error, the last version stays below
+ * the error.
+ */
 export function Loaded<Body>({
   resource: { body, error, reload },
   children,

@@ -70,7 +70,7 @@ it('orders names by their numbers', () => {
   expect([...ranks.keys()]).toEqual(['jump', 'node-2', 'node-10', 'web-1']);
 });
 
-it('takes no shared chassis for a host', () => {
+it('does not take a shared chassis for a host', () => {
   expect(hostOf(machine('a', { Links: { Chassis: [link('/redfish/v1/Chassis/shared')] } }))).toBe('');
 });
 

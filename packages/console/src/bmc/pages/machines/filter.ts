@@ -5,7 +5,7 @@ import type { Machine } from '../../redfish/machines.js';
 
 /** The filters. An empty text: no filter. */
 export interface Filters {
-  /** Words that the name, the UUID, the host or an image contains. */
+  /** Words that the name, the UUID, the host or an image must contain. */
   readonly search: string;
   readonly power: string;
   /** A health, or `unknown`. */
@@ -28,7 +28,7 @@ export interface View {
 /** The names of the filters. They are also the names in the address. */
 export const filterNames = ['search', 'power', 'health', 'boot', 'media', 'host', 'group'] as const;
 
-/** The view without any choice of the user. */
+/** The filters before the user chooses one. */
 export const noFilters: Filters = { search: '', power: '', health: '', boot: '', media: '', host: '', group: '' };
 const DEFAULT_SORTING: Sorting = { column: 'name', isAscending: true };
 
@@ -43,7 +43,7 @@ export function viewOf(query: URLSearchParams): View {
   };
 }
 
-/** Returns the query of a view; empty for the view without any choice. */
+/** Returns the query of a view; empty if the user has chosen nothing. */
 export function queryOf({ filters, sorting, isGrouped }: View): string {
   const query = new URLSearchParams();
   for (const name of filterNames) if (filters[name] !== '') query.set(name, filters[name]);
@@ -81,7 +81,7 @@ export const healthOf = ({ Status }: Machine): string => Status?.Health ?? 'unkn
 /** Returns the power state; `unknown` without one. */
 export const powerOf = ({ PowerState }: Machine): string => PowerState ?? 'unknown';
 
-/** The text that the search reads. A machine that changes is a new object. */
+/** The texts that the search reads. A machine that changes is a new object, and gets a new text. */
 const searched = new WeakMap<Machine, string>();
 
 function searchText(machine: Machine): string {

@@ -84,12 +84,16 @@ export function Toolbar({ machines, hosts, view, onView }: ToolbarProps) {
 type ChoiceName = Exclude<keyof Filters, 'search'>;
 type Choice = readonly [value: string, label: string];
 
-/** Returns the filters with their options. Filters without a choice, such as the host of a single host, are left out. */
+/**
+ * Returns the filters with their options. Filters without values are left out, such as the host if
+ * the service names no hosts.
+ */
 function useChoices(
   machines: ReadonlyMap<string, Machine>,
   hosts: readonly string[],
 ): readonly { readonly name: ChoiceName; readonly options: readonly Choice[] }[] {
-  // The values as texts: most updates of the machines change none of them.
+  // `useMemo` compares the values as texts, because most updates of the machines change none of
+  // them.
   const [states, healths, targets, groups] = useMemo(
     () => VALUES.map((valueOf) => valuesOf(machines.values(), valueOf).join('\n')),
     [machines],

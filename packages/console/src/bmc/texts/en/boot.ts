@@ -1,7 +1,7 @@
 /** The English texts of the tab Boot. */
 export const bootTexts = {
   override: 'Boot override',
-  overrideHint: 'An override for one start ends with it. The boot order applies after that.',
+  overrideHint: 'An override for one start ends after that start. Then the boot order applies.',
   target: 'Boot from',
   enabled: 'Applies',
   mode: 'Firmware mode',

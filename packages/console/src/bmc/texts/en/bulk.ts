@@ -39,7 +39,7 @@ export const bulkTexts = {
     ],
     eject: ['The images in the drives. A guest that boots from or reads an image fails.'],
   },
-  replaced: (machines: number) => `The present boot override of ${count(machines)}`,
+  replaced: (machines: number) => `The current boot override of ${count(machines)}`,
   machines: 'Machines',
   more: (machines: number) => `and ${machines.toLocaleString('en')} more`,
   skipped: (machines: number) => `${count(machines)} skipped:`,

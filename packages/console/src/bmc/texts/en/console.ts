@@ -4,7 +4,7 @@ export const consoleTexts = {
   logIn: 'Log in',
   logInAgain: 'Your session has ended. Log in again',
   keptHint: 'The page behind this dialog keeps everything that you typed, and continues after the log-in.',
-  otherUser: (user: string) => `The input of ${user} is lost: the page begins anew for another user.`,
+  otherUser: (user: string) => `The input of ${user} is lost, because the page starts again for another user.`,
   user: 'User',
   password: 'Password',
   wrongPassword: 'The user name or the password is wrong.',

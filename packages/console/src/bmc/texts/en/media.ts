@@ -9,7 +9,7 @@ export const mediaTexts = {
   local: 'local file',
   eject: 'Eject',
   ejectTitle: (image: string, drive: string) => `Eject ${image} from ${drive}?`,
-  ejectLost: 'The guest loses the image at once, also while it reads from it.',
+  ejectLost: 'The guest loses the image at once, even while the guest reads it.',
   uploadLost: 'The pool deletes the uploaded image.',
   source: 'Image',
   fromServer: 'From a server',

@@ -8,7 +8,8 @@ export const screenTexts = {
   unsupported: 'The service has no screens for this machine.',
   unsupportedHint: 'Its hypervisor offers no VNC displays.',
   absent: 'This machine has no VNC display',
-  absentHint: 'The console can add one to the definition of the machine, which has the display from its next start on.',
+  absentHint:
+    'The console can add one to the definition of the machine. The machine then has it from its next start on.',
   absentForbidden: 'An operator can add one. Your role may not: it needs the privilege ConfigureComponents.',
   add: 'Add a display',
   added: 'The machine has a display from its next start on.',

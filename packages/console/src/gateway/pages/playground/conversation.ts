@@ -41,7 +41,7 @@ export const settings = signal<Settings>({ model: '', system: '', temperature: '
 /** The turns, oldest first. */
 export const turns = signal<readonly Turn[]>([]);
 
-/** Whether an answer arrives. */
+/** Whether an answer is arriving. */
 export const isRunning = computed(() => turns.value.at(-1)?.state === 'running');
 
 let stopping: AbortController | null = null;
@@ -88,7 +88,7 @@ export async function ask(question: string): Promise<void> {
   }
 }
 
-/** Ends the answer that arrives. */
+/** Stops the answer that is arriving. */
 export function stopAnswer(): void {
   stopping?.abort();
 }

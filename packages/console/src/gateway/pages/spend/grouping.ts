@@ -17,7 +17,10 @@ export interface Totals {
   readonly spend: number;
 }
 
-/** Returns the rows that count for a grouping. A request is in one row of a key, and in one of each of its tags. */
+/**
+ * Returns the rows that count for a grouping. A request is in one row for its key, and in one row
+ * for each of its tags.
+ */
 const rowsOf = (rows: readonly UsageRow[], grouping: Grouping): readonly UsageRow[] =>
   rows.filter(({ subject }) => subject === (grouping === 'tag' ? 'tag' : 'key'));
 

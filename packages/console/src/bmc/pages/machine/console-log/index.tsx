@@ -16,7 +16,7 @@ import { plainLines } from './plain-text.js';
 
 const { console: texts } = logsTexts;
 
-/** A LogEntry of Redfish. Those of boots have a text, and each line has an entry too. */
+/** A LogEntry of Redfish. The entry of a boot has a text. Each line of a boot has an entry, too. */
 interface Entry extends Member {
   readonly Id: string;
   readonly Name: string;
@@ -25,7 +25,7 @@ interface Entry extends Member {
   readonly AdditionalDataSizeBytes?: number;
 }
 
-/** Output causes no event. */
+/** Output causes no event, so the tab asks for it. */
 const POLL_MS = 5000;
 /** Deadline for the text of a boot. */
 const READ_MS = 60_000;

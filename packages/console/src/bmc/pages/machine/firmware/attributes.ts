@@ -26,7 +26,10 @@ export function attributesOf(values: FieldValues, registry: readonly Attribute[]
   );
 }
 
-/** Returns the input of a field as the type of its attribute. Text that is no number stays a text, for the service. */
+/**
+ * Returns the input of a field with the type of its attribute. A wrong number stays a text, which
+ * the service rejects.
+ */
 export function parseInput(text: string, { Type }: Attribute): FieldValue {
   if (Type === 'Boolean') return text === 'true';
   if (Type !== 'Integer') return text;

@@ -37,7 +37,10 @@ interface BiosFormProps {
   readonly mayChange: boolean;
 }
 
-/** The form. It shows the settings after the next start, and beside each the current value if that differs. */
+/**
+ * The form. It shows the value of each setting after the next start and, if that is different, the
+ * current value.
+ */
 export function BiosForm({ name, bios, settings, pending, registry, mayChange }: BiosFormProps) {
   const draft = useDraft<Bios>({
     resource: settings,
@@ -153,7 +156,7 @@ function AttributeField({
   );
 }
 
-/** Returns the values of an attribute that has only some; null: any value. */
+/** Returns the values that an attribute can have; null: it can have any value. */
 function choicesOf({ Type, Value = [] }: Attribute): readonly (readonly [value: string, label: string])[] | null {
   if (Type === 'Boolean') {
     return [

@@ -13,7 +13,7 @@ import type { DriveProps } from './drive.js';
 export function UrlForm({ drive, onChange }: DriveProps) {
   const action = drive.Actions?.['#VirtualMedia.InsertMedia'];
   const methods = action?.['TransferMethod@Redfish.AllowableValues'] ?? [];
-  // After another page, the form has the image again.
+  // When the user returns from another page, the form shows the image of the running insert.
   const [url, setUrl] = useState(inserts.value.get(drive['@odata.id'])?.url ?? '');
   const [method, setMethod] = useState('Upload');
   const [user, setUser] = useState('');

@@ -138,5 +138,5 @@ export const layoutData = {
   },
 } as const satisfies Readonly<Record<string, LayoutData>>;
 
-/** The layouts with the same members. */
+/** Returns a layout. All layouts have the members of this type. */
 export const layoutOf = (name: keyof typeof layoutData): LayoutData => layoutData[name];

@@ -34,7 +34,7 @@ describe('the keys of a text', () => {
     expect(codes('\r\n\n\r\t', 'us')).toBe('Enter Enter Enter Tab');
   });
 
-  it('name each character without a key once', () => {
+  it('leave out characters without a key, which the result names once', () => {
     expect(chordsOf('aéééü', 'us')).toMatchObject({ untypable: ['é', 'ü'], chords: [[[{ keysym: 0x61 }]]] });
     expect(chordsOf('€', 'de').chords).toEqual([
       [

@@ -38,7 +38,7 @@ export class VncScreen {
       onSocket: (socket) => this.#show(socket),
       onClose: () => (this.#rfb = null),
     });
-    // Before noVNC, which sends all keys to the machine.
+    // Listens before noVNC, which sends all keys to the machine.
     parent.addEventListener(
       'keydown',
       (event) => {

@@ -20,7 +20,7 @@ describe('the samples of metric reports', () => {
     expect(extend(samples, report(4, {}))).toBe(samples);
   });
 
-  it('are those of 2 hours', () => {
+  it('are at most those of the last 2 hours', () => {
     let samples: readonly Sample[] = [];
     for (let second = 5; second <= 10_000; second += 5) samples = extend(samples, report(second, {}));
     expect([samples.length, samples[0]?.time]).toEqual([1440, 2_805_000]);

@@ -6,7 +6,7 @@ export interface MetricReport {
   readonly MetricValues: readonly { readonly MetricId: string; readonly MetricValue: string | null }[];
 }
 
-/** Values of one moment; null: unknown. */
+/** The values at one time; null: unknown. */
 export interface Sample {
   /** Milliseconds since 1970. */
   readonly time: number;
@@ -21,7 +21,7 @@ export interface Sample {
   readonly sent: number | null;
 }
 
-/** Samples of 2 hours, one each 5 s. */
+/** Samples of 2 hours, if there is one every 5 s. */
 const MAX_SAMPLES = 1440;
 
 /** Returns the samples, oldest first, with those of a further report. A repeated report changes nothing. */

@@ -13,7 +13,7 @@ import { overrideOf } from '../filter.js';
 import { startJob } from './job.js';
 import { bootTargets, type BulkAction, type Plan, type Skipped } from './plan.js';
 
-/** Machines that the dialog names. The others are a number. */
+/** Maximum number of machines that the dialog names. It shows only the number of the others. */
 const NAMED = 6;
 
 /** Properties of `BulkDialog`. */
@@ -59,8 +59,8 @@ function BootDialog({ plan, onClose }: Omit<BulkDialogProps, 'action'>) {
   const targets = [...new Set(plan.changed.flatMap(bootTargets))];
   const target = useSignal(targets[0] ?? '');
   const enabled = useSignal<'Once' | 'Continuous'>('Once');
-  const isOwn = target.value === '';
-  const changed = plan.changed.filter((machine) => isOwn || bootTargets(machine).includes(target.value));
+  const isOwnOrder = target.value === '';
+  const changed = plan.changed.filter((machine) => isOwnOrder || bootTargets(machine).includes(target.value));
   const skipped = [
     ...plan.skipped,
     ...plan.changed
@@ -68,7 +68,7 @@ function BootDialog({ plan, onClose }: Omit<BulkDialogProps, 'action'>) {
       .map((machine) => ({ machine, reason: texts.reasons.notOffered })),
   ];
   const replaced = changed.filter((machine) => overrideOf(machine) !== '').length;
-  const wanted: BootOverride = isOwn ? { enabled: 'Disabled' } : { enabled: enabled.value, target: target.value };
+  const wanted: BootOverride = isOwnOrder ? { enabled: 'Disabled' } : { enabled: enabled.value, target: target.value };
   return (
     <ConfirmDialog
       title={texts.titles.boot(changed.length)}
@@ -89,7 +89,7 @@ function BootDialog({ plan, onClose }: Omit<BulkDialogProps, 'action'>) {
         <SelectField
           label={texts.bootEnabled}
           value={enabled.value}
-          disabled={isOwn}
+          disabled={isOwnOrder}
           onValue={(value) => {
             enabled.value = value as 'Once' | 'Continuous'; // the values of the options
           }}

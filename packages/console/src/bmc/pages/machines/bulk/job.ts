@@ -37,7 +37,7 @@ export const isJobShown = signal(false);
 
 /** The service runs at most eight changes at the same time. Some slots are left to other clients. */
 const AT_ONCE = 6;
-/** Results of this time are one update, in milliseconds. */
+/** Results within this time are one update, in milliseconds. */
 const UPDATE_MS = 100;
 
 // The next user must not see or continue the action of the last one.
