@@ -225,11 +225,7 @@ export class Service {
     return this.#exchange.open(this.#request('GET', path, { headers, signal }));
   }
 
-  /**
-   * Executes an action or creates a member.
-   * @param doing the beginning of an error text.
-   * @throws {CommandFailure} if the service rejects it.
-   */
+  /** Executes an action or creates a member. @throws {CommandFailure} `doing` begins its text. */
   async post(path: string, body: Resource, doing: string): Promise<WriteAnswer> {
     return this.#accepted(await this.#send('POST', path, { body }), doing, path);
   }
