@@ -107,8 +107,8 @@ export function emptied({ device, verifyCertificate, certificates }: MediaSnapsh
 }
 
 /**
- * Adds or removes a drive. As with libvirt, a floppy drive appears with its first disk, and is
- * never removed. A USB stick exists only with its image.
+ * Returns the boot settings with or without a drive. As with libvirt, a floppy drive appears with
+ * its first disk, and is never removed. A USB stick exists only with its image.
  */
 function withDrive(boot: BootSnapshot, { device, inserted }: MediaSnapshot): BootSnapshot {
   const [kind, name] = device === 'floppy' ? (['fd', 'fda'] as const) : (['usb', 'sdu'] as const);

@@ -22,8 +22,8 @@ type StoredHosts = z.infer<typeof schema>['hosts'];
 /** The stored machines. */
 export interface HostStore {
   /**
-   * Returns the last known machines of the host with this name, or else with this URI, so that an
-   * operator can change one of them; undefined if the machines of such a host were never listed.
+   * Returns the last known machines of the host with this name, or else with this URI: an operator
+   * can change the name or the URI. Undefined if the machines of such a host were never listed.
    */
   machinesOf(host: HostRef): readonly StoredMachine[] | undefined;
   /** Stores the machines of a host until `isServed` returns false. */

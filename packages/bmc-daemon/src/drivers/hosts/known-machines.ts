@@ -57,7 +57,10 @@ export class KnownMachines {
     return this.#isListed;
   }
 
-  /** Grows with each change of the machines or their names, to a new maximum of all hosts. */
+  /**
+   * Grows with each change of the machines or their names. The new value is higher than those of
+   * all other hosts.
+   */
   get version(): number {
     return this.#version;
   }

@@ -43,9 +43,10 @@ export function driverError(doing: string, error: unknown): DriverError {
     const full = /No space left on device|not enough free space|file too large|image size is too large/i.test(
       error.message,
     );
-    // libvirt has no error code for a machine without a free bus address either.
+    // libvirt has no error code for a machine without a free bus address.
     const noPlace = /No more available PCI (slots|addresses)/i.test(error.message);
-    // Nor for a machine that another client renames, removes or stops at the same time.
+    // libvirt has no error code for a machine that another client renames, removes or stops at the
+    // same time.
     const changed = /already defined with uuid|already being removed|terminating on signal \d+ from pid/.test(
       error.message,
     );

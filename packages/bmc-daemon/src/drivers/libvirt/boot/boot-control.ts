@@ -136,7 +136,7 @@ export class BootControl {
     });
   }
 
-  /** Completes the boot override of a running machine, if the daemon or the connection ended before that. */
+  /** Completes a boot override that was in progress when the daemon or the connection ended. */
   async reconcile(machine: Machine, known: Definition): Promise<void> {
     const { xml, instance } = known;
     if (instance !== null && (readMetadata(xml).boot !== null || readProcess(instance) !== null)) {

@@ -12,7 +12,7 @@ import { examinePoolAccess } from './pool-access.js';
 
 const SUBJECT = 'pool';
 const GIB = 2 ** 30;
-/** An image of an installer often has more than 1 GiB. */
+/** Below this free space, the pool is full: an image of an installer often has more than 1 GiB. */
 const FULL_BYTES = GIB;
 const LOW_BYTES = 10 * GIB;
 /** Types of pools in which libvirt cannot create volumes with a name of the client. */

@@ -9,7 +9,7 @@ import type { DiskVolume } from './machine-xml.js';
 
 /** The pool that virt-install and virt-manager use, and create. */
 const USUAL_POOL = 'default';
-/** A refresh of a pool with many volumes is slow. */
+/** Timeout of a refresh, which is slow for a pool with many volumes. */
 const REFRESH_TIMEOUT_MS = 60_000;
 
 /** A pool with the names of its volumes. */

@@ -51,7 +51,7 @@ export interface Naming {
   readonly count: number | null;
   /** Addresses of the interfaces of a single machine; null: derived. */
   readonly macs: readonly string[] | null;
-  /** The first bytes of all addresses, `52:54:00:aa`; the others count up. Null: derived. */
+  /** The first bytes of all addresses, `52:54:00:aa`; the other bytes count up. Null: derived. */
   readonly macPrefix: string | null;
 }
 

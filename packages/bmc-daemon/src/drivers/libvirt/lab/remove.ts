@@ -19,9 +19,9 @@ const { MANAGED_SAVE, SNAPSHOTS_METADATA, CHECKPOINTS_METADATA, NVRAM } = Domain
  */
 export const UNDEFINE_FLAGS = MANAGED_SAVE | SNAPSHOTS_METADATA | CHECKPOINTS_METADATA | NVRAM;
 
-/** A new qcow2 volume has 200 KiB. More is data of a guest. */
+/** Maximum size of a volume without data of a guest. A new qcow2 volume has 200 KiB. */
 const EMPTY_BYTES = 1024 ** 2;
-/** A refresh of a pool with many volumes is slow. */
+/** Timeout of a refresh, which is slow for a pool with many volumes. */
 const REFRESH_TIMEOUT_MS = 60_000;
 
 /** The existing volumes of a machine. */

@@ -113,7 +113,7 @@ it('reports a stop during a loss of the connection if the machine starts again b
   expect(changes).toEqual(['web started', 'web stopped', 'web started']);
 });
 
-it('reports such a stop also if the start comes before the comparison begins', async () => {
+it('reports a stop during a loss of the connection also if the start comes before the comparison begins', async () => {
   const { feed, changes, send, lose } = startFeed({ state: () => 'running' });
   await feed.catchUp();
   lose();

@@ -4,9 +4,14 @@ import { RevalidatingCache } from './revalidating-cache.js';
 import { parseXml } from '../xml/parse.js';
 import { child, textOf } from '../xml/tree.js';
 
-/** The first call makes libvirtd probe every QEMU binary, so it runs in the background. */
+/**
+ * Maximum time that a reader waits. The first call makes libvirtd probe every QEMU binary, and then
+ * continues in the background.
+ */
 const WAIT_MS = 250;
-/** A running host does not change its CPU. */
+/**
+ * Time until the name is read again. It is long, because a running host does not change its CPU.
+ */
 const KEEP_MS = 3_600_000;
 
 /** Reads the name of the host's CPU. */

@@ -103,8 +103,8 @@ export class DiskAttachment {
   }
 
   /**
-   * Restores the disk after libvirt has not deleted its volume. Restores it in the guest only if
-   * the guest had the disk. Never rejects.
+   * Restores the disk of a volume that libvirt did not delete. Plugs it into the guest only if the
+   * guest had the disk. Never rejects.
    */
   async restore(
     machine: Machine,

@@ -104,7 +104,7 @@ export async function volumeOf(hypervisor: Hypervisor, { source }: Disk, timeout
   throw none();
 }
 
-/** A refresh of a pool with many volumes is slow. */
+/** Timeout of a refresh, which is slow for a pool with many volumes. */
 const REFRESH_TIMEOUT_MS = 60_000;
 
 /**

@@ -56,10 +56,10 @@ interface OpenElement extends Omit<Writable<ParsedElement>, 'nodes'> {
 const NAME = /[^\s<>/=&'"]+/y;
 const SPACE = /\s*/y;
 
-/** The latest documents, newest first, because an operation reads the same text several times. */
+/** Cache of the latest documents, newest first: an operation reads the same text several times. */
 const recent: XmlDocument[] = [];
 /**
- * Number of documents. It is enough for machines that are read at the same time, each with a
+ * Size of the cache. It is enough for machines that are read at the same time, each with a
  * definition and a running instance.
  */
 const MAX_RECENT = 16;

@@ -35,7 +35,10 @@ export class XmlEdit {
     return this.#root;
   }
 
-  /** The number of edits so far. Values that were read at another number may be outdated. */
+  /**
+   * Grows with each edit except {@link setMarkup}. Values that were read at another version may be
+   * outdated.
+   */
   get version(): number {
     return this.#version;
   }

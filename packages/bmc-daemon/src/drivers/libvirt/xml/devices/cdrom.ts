@@ -36,8 +36,8 @@ export function firstCdrom(domain: Domain): Disk | null {
 }
 
 /**
- * Returns whether a drive of the running machine was hot-plugged, because its definition has no
- * such drive. Its medium cannot be removed: libvirt 9 does not see that such a drive has a tray
+ * Returns whether a drive of the running machine was hot-plugged: the definition has no such drive.
+ * Its medium cannot be removed, because libvirt 9 does not see that a hot-plugged drive has a tray
  * ("Tray of device … is not open"). So an eject unplugs the drive.
  */
 export function isHotplugged(drive: Disk, defined: Domain): boolean {

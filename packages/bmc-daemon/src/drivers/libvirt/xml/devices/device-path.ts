@@ -60,7 +60,8 @@ function controllerPath(type: string, index: number, devices: Devices): string |
 }
 
 /**
- * Returns the chain of bridges from the root down. `bus` is the index of the controller above each.
+ * Returns the path from the PCI root through all bridges to the device. The bus of an address is
+ * the index of the controller above it.
  */
 function pciPath(address: DeviceAddress & { type: 'pci' }, devices: Devices): string | null {
   const nodes: string[] = [];
