@@ -98,7 +98,8 @@ export function readParameters(query: string): ReadParameters {
     tlsVersions: tlsVersions(textOf('tls_priority')),
     authfile: textOf('authfile'),
   };
-  // This client never asks for a password, so the values have no effect.
+  // The values have no effect: this client neither asks for a password, nor examines the validity
+  // of its own certificate files.
   flag('no_tty', valueOf('no_tty'));
   flag('no_sanity', valueOf('no_sanity'));
   if (parameters.proxy === 'native' && parameters.netcat !== null) {

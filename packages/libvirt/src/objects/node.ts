@@ -11,7 +11,10 @@ export interface NodeInfo {
   readonly cpus: number;
   /** Frequency; 0 if it is unknown. */
   readonly mhz: number;
-  /** NUMA cells; 1 also for an unusual topology, which `sockets` then counts as a whole. */
+  /**
+   * NUMA cells. For an unusual topology, `nodes`, `sockets` and `threads` are 1, and `cores` is the
+   * number of all CPUs.
+   */
   readonly nodes: number;
   /** Sockets in each cell. */
   readonly sockets: number;
