@@ -51,8 +51,10 @@ local first = redis.call('ZRANGE', KEYS[1], 0, 0)[1]
 if first then redis.call('PUBLISH', KEYS[5], first) end`;
 
 /**
- * Removes waiting tickets. ARGV: their label; another label, after whose first ticket no ticket is
- * removed; the reason.
+ * Removes waiting tickets.
+ * - ARGV[1]: the label of the removed tickets.
+ * - ARGV[2]: another label. Its first ticket and all later tickets remain.
+ * - ARGV[3]: the reason.
  */
 export const cancelScript = `
 for i, ticket in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do

@@ -328,7 +328,7 @@ describe('files', () => {
     expect(about(await look(), 'password')).toEqual([expect.objectContaining({ severity: 'problem' })]);
   });
 
-  it('keep their permissions if they are devices, which other programs need', async () => {
+  it('may be devices that all accounts can read', async () => {
     const report = await doctor(['--fake'], { env: { EMULATOR_AUTH_FILE: '/dev/null' } });
     expect(about(report, 'password')).toEqual([]);
   });

@@ -509,7 +509,7 @@ describe('the arguments of machine create', () => {
 });
 
 describe('machine --host', () => {
-  it('selects one of several hosts, which the error lists', async () => {
+  it('is required to create on one of several hosts, and errors list the hosts', async () => {
     const file = join(lab.libvirtd.dir, 'tmp', 'hosts.conf');
     const other = 'qemu+unix:///system?socket=/nowhere';
     await writeFile(file, `EMULATOR_LIBVIRT_URI = {'here': '${lab.libvirtd.uri}', 'there': '${other}'}\n`);

@@ -43,7 +43,7 @@ describeNetwork("a manager's own address", () => {
     ]);
   };
 
-  it('is set on the host and shows only that machine, and so does its name', async () => {
+  it('is set on the host. The address and the host name of a manager show only its machine', async () => {
     const url = await serve();
     const [first = '', second = ''] = await managers(url);
     await lab.ip('host', 'route', 'add', '198.51.100.0/24', 'via', CLIENT, 'dev', DEVICE, 'metric', '100');
@@ -176,7 +176,7 @@ describeNetwork("a manager's own address", () => {
     await expect(lab.addresses()).resolves.toEqual([`${HOST}/24`, `${OWN}/32`]);
   });
 
-  it('is rejected with the reason without CAP_NET_ADMIN, but a name is accepted', async () => {
+  it('is rejected if the daemon lacks CAP_NET_ADMIN; the error has the reason, and a name is accepted', async () => {
     const url = await serve([], ['setpriv', '--bounding-set=-net_admin']);
     const [first = ''] = await managers(url);
     const answer = await patch(url, first, {

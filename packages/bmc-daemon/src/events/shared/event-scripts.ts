@@ -30,7 +30,7 @@ const SKIPPED_NUMBERS = 1000;
  * - ARGV[3]: the replica.
  * - ARGV[4]: the time in ms for which other replicas do not report the same state.
  * - ARGV[5]: the maximum number of entries of a log.
- * - Five more arguments for each event, of which the last four can be empty:
+ * - Five more arguments for each event; all except the first can be empty:
  *   1. the event
  *   2. the reported state
  *   3. 1 if the replica has only observed the state

@@ -140,7 +140,8 @@ export class SharedEventWriter {
 }
 
 /**
- * Returns the state that an event reports, and of which part of a machine; empty for other events.
+ * Returns the reported state and the part of the machine that has it. Both are empty for events that
+ * report no state.
  * All replicas observe the states of machines, and one of them reports each change.
  */
 function reportOf({ system, messageId, origin }: ServiceEvent): { readonly subject: string; readonly state: string } {
