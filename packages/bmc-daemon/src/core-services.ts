@@ -2,7 +2,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { coalesce } from '@rackless/daemon/process/signals.js';
-import type { Settings } from './config/settings.js';
+import { listEffectiveSettings } from './config/effective.js';
+import type { SettingKey, Settings } from './config/settings.js';
 import type { HypervisorDriver } from './drivers/driver.js';
 import { createSharedTasks } from './redfish/tasks/shared-tasks.js';
 import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
@@ -26,6 +27,8 @@ interface ControllerState {
 interface CoreServicesOptions {
   /** The active settings; a reload changes this object. */
   readonly settings: Settings;
+  /** The source of each setting; a reload changes this object. */
+  readonly origins: Readonly<Record<SettingKey, string>>;
   readonly stateDir: string;
   readonly serviceUuid: string;
   readonly store: SharedStore | null;
@@ -40,7 +43,7 @@ interface CoreServicesOptions {
  * @throws {StateFileError} if a file in the state folder is unusable.
  */
 export function createCoreServices(options: CoreServicesOptions): Omit<Services, keyof Offers> {
-  const { settings, stateDir, serviceUuid, store, driver, log } = options;
+  const { settings, origins, stateDir, serviceUuid, store, driver, log } = options;
   const now = () => new Date();
   const tasks = createTaskStore({ limit: MAX_TASKS, now });
   return {
@@ -58,6 +61,7 @@ export function createCoreServices(options: CoreServicesOptions): Omit<Services,
     },
     indicators: openIndicatorStore(stateDir, log),
     settings,
+    effectiveSettings: () => listEffectiveSettings({ settings, origins }),
   };
 }
 

@@ -98,8 +98,9 @@ interface Service {
 /** @throws {StartError} */
 async function startIn(stateDir: string, options: DaemonOptions): Promise<Daemon> {
   const { log } = options;
-  // Copies the settings, because a reload changes them.
-  const settings = { ...options.settings };
+  // Copies the settings and their sources, because a reload changes them.
+  const live = { settings: { ...options.settings }, origins: { ...options.origins } };
+  const { settings } = live;
   const present: ListeningState = {
     addresses: [],
     lastReset: new Date(),
@@ -112,7 +113,7 @@ async function startIn(stateDir: string, options: DaemonOptions): Promise<Daemon
   const store = await openStore(options).catch((error: unknown) => {
     throw toStartError(error);
   });
-  const service = await openService({ stateDir, store, tls }, { ...options, settings }, present).catch(
+  const service = await openService({ stateDir, store, tls }, { ...options, ...live }, present).catch(
     async (error: unknown) => {
       await store?.close();
       throw toStartError(error);
@@ -125,7 +126,7 @@ async function startIn(stateDir: string, options: DaemonOptions): Promise<Daemon
     present.setTls = (next) => listener.setTls(next);
     present.reload = () => {
       const { setTls } = present;
-      features.reload(reloadSettings({ live: settings, reread: options.reread, setTls, setHosts, log }));
+      features.reload(reloadSettings({ live, reread: options.reread, setTls, setHosts, log }));
       present.lastReset = new Date();
     };
     // Starts the driver only after the port is open. The open port proves that no other daemon with
@@ -194,7 +195,16 @@ async function openService(
   let features: OpenedFeatures | undefined;
   try {
     const serviceUuid = await uuidOf({ stateDir, store }, { settings, log });
-    const core = createCoreServices({ settings, stateDir, serviceUuid, store, driver, controller: present, log });
+    const core = createCoreServices({
+      settings,
+      origins,
+      stateDir,
+      serviceUuid,
+      store,
+      driver,
+      controller: present,
+      log,
+    });
     const setTls = (next: TlsOptions): void => present.setTls(next);
     const shared = { settings, origins, stateDir, store, log, nameServers, tls, setTls, resources: served };
     features = await openFeatures(shared, core);

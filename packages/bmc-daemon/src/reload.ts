@@ -6,16 +6,20 @@ import type { OpenedDriver } from './hypervisors/driver-context.js';
 import { reloadableKeys } from './config/reloadable.js';
 import { settingKeys, settingsTable, type SettingKey, type Settings } from './config/settings.js';
 
+type Origins = Readonly<Record<SettingKey, string>>;
+
 /** The current configuration. Do not use its settings if it has faults. */
 export interface CheckedSettings {
   readonly settings: Settings;
+  /** The source of each setting. */
+  readonly origins: Origins;
   readonly faults: readonly string[];
   readonly warnings: readonly string[];
 }
 
 interface ReloadOptions {
-  /** The active settings; a reload changes this object. */
-  readonly live: Settings;
+  /** The active settings and their sources; a reload changes both objects. */
+  readonly live: { readonly settings: Settings; readonly origins: Origins };
   /** Loads the configuration; undefined: a reload reads only the certificate and key. */
   readonly reread: (() => CheckedSettings) | undefined;
   readonly setTls: (tls: TlsOptions) => void;
@@ -32,7 +36,7 @@ export function reloadSettings(options: ReloadOptions): TlsOptions | undefined {
   const { live, reread, setTls, log } = options;
   const next = readAgain(reread, log);
   if (next !== undefined) applyReloadable(next, options);
-  const tlsFiles = tlsFilesOf(live);
+  const tlsFiles = tlsFilesOf(live.settings);
   if (tlsFiles === undefined) return undefined;
   try {
     const tls = loadTls(tlsFiles);
@@ -50,13 +54,14 @@ export function tlsFilesOf({ sslCert, sslKey }: Pick<Settings, 'sslCert' | 'sslK
   return sslCert === null || sslKey === null ? undefined : { sslCert, sslKey };
 }
 
-function readAgain(reread: ReloadOptions['reread'], log: Log): Settings | undefined {
+function readAgain(reread: ReloadOptions['reread'], log: Log): CheckedSettings | undefined {
   if (reread === undefined) return undefined;
   try {
-    const { settings, faults, warnings } = reread();
+    const checked = reread();
+    const { faults, warnings } = checked;
     for (const warning of warnings) log.warn(warning);
     for (const fault of faults) log.error(fault);
-    if (faults.length === 0) return settings;
+    if (faults.length === 0) return checked;
     log.error('reloading the configuration failed: the old one stays in use');
   } catch (error) {
     log.error('reloading the configuration failed: the old one stays in use', { error });
@@ -64,7 +69,9 @@ function readAgain(reread: ReloadOptions['reread'], log: Log): Settings | undefi
   return undefined;
 }
 
-function applyReloadable(next: Settings, { live, setHosts, log }: ReloadOptions): void {
+function applyReloadable(checked: CheckedSettings, { live: active, setHosts, log }: ReloadOptions): void {
+  const { settings: live } = active;
+  const { settings: next } = checked;
   const changed = settingKeys.filter((key) => !isDeepStrictEqual(live[key], next[key]));
   // A change between HTTP and HTTPS needs another listener.
   const sameScheme = (tlsFilesOf(live) === undefined) === (tlsFilesOf(next) === undefined);
@@ -79,6 +86,9 @@ function applyReloadable(next: Settings, { live, setHosts, log }: ReloadOptions)
   Object.assign(live, Object.fromEntries(taken.map((key) => [key, next[key]])));
   const names = (keys: readonly SettingKey[]): string => keys.map((key) => settingsTable[key].name).join(', ');
   const waiting = changed.filter((key) => !taken.includes(key));
+  // The line of a setting may change without its value.
+  const current = settingKeys.filter((key) => !waiting.includes(key));
+  Object.assign(active.origins, Object.fromEntries(current.map((key) => [key, checked.origins[key]])));
   if (taken.includes('libvirtUri')) {
     setHosts?.(next.libvirtUri).catch((error: unknown) => log.error('changing the hosts failed', { error }));
   }

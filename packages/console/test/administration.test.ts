@@ -1,6 +1,6 @@
 /** The administration pages in Chromium: accounts, sessions, subscriptions, certificates, tasks, hosts. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -205,6 +205,77 @@ describe('the settings', () => {
     await part.getByText('900').waitFor();
     await takePictures(page, 'settings');
     expect([await accessibilityFaults(page), faults]).toEqual([[], []]);
+    await page.context().close();
+  });
+});
+
+describe('the configuration', () => {
+  it('shows value, default and source of each setting, also of hostile and long values', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'rackless-configuration-'));
+    const file = join(folder, 'bmc.conf');
+    const files = Array.from({ length: 10_000 }, (_, index) => `'x-${index}': '/${HOSTILE}'`).join(', ');
+    writeFileSync(
+      file,
+      [
+        'EMULATOR_FAKE_DRIVER = True',
+        'EMULATOR_TASK_AFTER_SECONDS = 2',
+        `EMULATOR_OS_IPXE_IMAGE = '${HOSTILE}'`,
+        "EMULATOR_EXTERNAL_NOTIFICATION_URL = 'https://hush-1@h.example/?token=hush-2'",
+        `EMULATOR_BOOT_LOADER_MAP = {'UEFI': {${files}}}`,
+        '',
+      ].join('\n'),
+    );
+    const served = await startBmc({ args: ['--config', file] });
+    const { page, faults } = await open(`${served.address}/ui/configuration`);
+    await page.getByText(/^\d+ settings$/).waitFor();
+    await row(page, 'EMULATOR_TASK_AFTER_SECONDS')
+      .getByRole('cell', { name: `${file}:2`, exact: true })
+      .waitFor();
+    expect(await row(page, 'EMULATOR_TASK_AFTER_SECONDS').getByRole('cell').allInnerTexts()).toEqual([
+      ...['2', '8', `${file}:2`, 'a reload'],
+    ]);
+    await row(page, 'EMULATOR_OS_IPXE_IMAGE').getByText(HOSTILE, { exact: true }).waitFor();
+    expect(await page.content()).not.toContain('hush');
+
+    const long = row(page, 'EMULATOR_BOOT_LOADER_MAP');
+    await long.getByRole('group').locator('summary').first().click();
+    await long.getByText('more characters. Copy has the whole value.').waitFor();
+    expect((await long.getByRole('textbox').inputValue()).length).toBe(10_000);
+    await takePictures(page, 'configuration-long');
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await long.locator('summary').first().click();
+
+    await page.getByLabel('Search settings').fill('task seconds');
+    await page.getByText(/^1 of \d+ settings$/).waitFor();
+    await page.getByLabel('Search settings').fill('');
+    await page.getByLabel('Only settings that are not the default').check();
+    await row(page, 'EMULATOR_FAKE_DRIVER').waitFor();
+    expect(await row(page, 'EMULATOR_SSDP').count()).toBe(0);
+    await takePictures(page, 'configuration');
+
+    // The source changes while the page is open.
+    writeFileSync(file, 'EMULATOR_FAKE_DRIVER = True\n\n\nEMULATOR_TASK_AFTER_SECONDS = 3\n');
+    const { Members } = (await (await served.ask('GET', '/redfish/v1/Managers')).json()) as {
+      readonly Members: readonly { readonly '@odata.id': string }[]; // a collection
+    };
+    await served.ask('POST', `${Members[0]?.['@odata.id'] ?? ''}/Actions/Manager.Reset`, {});
+    const found = row(page, 'EMULATOR_TASK_AFTER_SECONDS');
+    while ((await found.getByRole('cell', { name: `${file}:4`, exact: true }).count()) === 0) {
+      await page.getByRole('button', { name: 'Read again' }).click();
+    }
+    expect(faults).toEqual([]);
+    await page.context().close();
+    await served.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('is neither offered nor readable without the privilege ConfigureManager', async () => {
+    const { page } = await openPage('rick', 'configuration');
+    await page.getByText('privilege').waitFor();
+    const menu = page.getByRole('navigation', { name: 'Pages' });
+    await menu.getByRole('link', { name: 'Accounts' }).waitFor();
+    expect(await menu.getByRole('link', { name: 'Configuration' }).count()).toBe(0);
+    expect(await page.content()).not.toContain('EMULATOR_LISTEN');
     await page.context().close();
   });
 });

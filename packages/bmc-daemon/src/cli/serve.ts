@@ -67,6 +67,7 @@ function inspected(loaded: LoadedSettings): CheckedSettings & Pick<Inspection, '
   const inspection = inspectSettings(loaded, process.env);
   return {
     settings: loaded.settings,
+    origins: loaded.origins,
     machineFile: inspection.machineFile,
     faults: [...loaded.faults, ...inspection.faults],
     warnings: [...loaded.warnings, ...inspection.warnings],

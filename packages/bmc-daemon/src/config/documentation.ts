@@ -4,53 +4,25 @@
  */
 import { formatLiteral } from './python/format.js';
 import { reloadableKeys } from './reloadable.js';
-import { contractSettings } from './rows/contract.js';
-import { inventorySettings } from './rows/inventory.js';
-import { logSettings } from './rows/log.js';
-import { machineSettings } from './rows/machines.js';
-import { openstackSettings } from './rows/openstack.js';
 import type { SettingDefinition } from './rows/row.js';
-import { serviceSettings } from './rows/service.js';
-import { virtualMediaSettings } from './rows/virtual-media.js';
 import { settingDetails } from './setting-details.js';
+import { settingGroups, type SettingGroup } from './setting-groups.js';
 import { recognizedNames } from './setting-names.js';
-import { settingKeys, settingsTable, type SettingKey } from './settings.js';
+import { settingsTable, type SettingKey } from './settings.js';
 
-/** A table of settings with its heading. */
-interface Group {
-  readonly title: string;
-  /** Paragraphs above the table. */
-  readonly text?: string;
-  readonly rows: Readonly<Record<string, unknown>>;
-}
-
-const groups: readonly Group[] = [
-  {
-    title: 'Contract settings',
-    text: `The rows RF-1 to RF-9 of the [contract](contract.md#configuration) describe the effect of these settings
+/** Paragraphs above the table of a group. */
+const groupTexts: Readonly<Partial<Record<SettingGroup, string>>> = {
+  'Contract settings': `The rows RF-1 to RF-9 of the [contract](contract.md#configuration) describe the effect of these settings
 for clients.`,
-    rows: contractSettings,
-  },
-  { title: 'The service', rows: serviceSettings },
-  { title: 'The machines', rows: machineSettings },
-  {
-    title: 'OpenStack',
-    text: 'These settings have an effect only if `EMULATOR_OS_CLOUD` is set. See [OpenStack](../guides/openstack.md).',
-    rows: openstackSettings,
-  },
-  {
-    title: 'Chassis and storage',
-    text: `Without these settings, each machine has its own chassis, and its storage follows from its disks.
+  OpenStack:
+    'These settings have an effect only if `EMULATOR_OS_CLOUD` is set. See [OpenStack](../guides/openstack.md).',
+  'Chassis and storage': `Without these settings, each machine has its own chassis, and its storage follows from its disks.
 
 A \`POST\` to Volumes creates a volume in the pool **and a disk of the machine**; sushy-emulator creates
 only the volume. [Libvirt hosts](../guides/libvirt-hosts.md) describes this, and what \`DELETE\` removes.
 The daemon ignores a member of a chassis, a storage, a drive or a volume that sushy-tools does not
 document.`,
-    rows: inventorySettings,
-  },
-  { title: 'Virtual media', rows: virtualMediaSettings },
-  { title: 'The log', rows: logSettings },
-];
+};
 
 /**
  * Maximum length, in characters, of a value or default in the table. Longer ones are in a section
@@ -91,8 +63,8 @@ const describe = (key: SettingKey): { readonly row: string; readonly section: re
   };
 };
 
-function settingsOf(rows: Group['rows']): readonly string[] {
-  const settings = settingKeys.filter((key) => key in rows).map(describe);
+function settingsOf(keys: readonly SettingKey[]): readonly string[] {
+  const settings = keys.map(describe);
   return [
     [
       '| Name | Value | Default | Flag | Meaning |',
@@ -109,9 +81,10 @@ export function renderConfigurationPage(): string {
     introduction,
     fileSection,
     sushyEmulatorSection,
-    ...groups.map(({ title, text, rows }) =>
-      [`## ${title}`, ...(text === undefined ? [] : [text]), ...settingsOf(rows)].join('\n\n'),
-    ),
+    ...settingGroups.map(({ title, keys }) => {
+      const text = groupTexts[title];
+      return [`## ${title}`, ...(text === undefined ? [] : [text]), ...settingsOf(keys)].join('\n\n');
+    }),
     unusedNamesSection(),
     passwordFileSection,
     signalsSection,

@@ -71,6 +71,11 @@ const logs: Row = {
   // Console output may contain a password, so reading it needs the privilege to use the console.
   secret: { uriPattern: /^\/redfish\/v1\/Systems\/[^/]+\/LogServices\/ConsoleLog\/Entries(?:\/|$)/, read: components },
 };
+/** The registry of the service's settings contains their values: addresses, paths of files. */
+const registries: Row = {
+  ...byManager,
+  secret: { uriPattern: /^\/redfish\/v1\/Registries\/RacklessServiceAttributeRegistry\.[^/]+\/./, read: manager },
+};
 const interfaces: Row = { ...byComponents, below: { Managers: { write: manager } } };
 const metrics: Row = { ...byManager, below: { Systems: { write: components } } };
 
@@ -108,14 +113,7 @@ const table: ReadonlyMap<string, Row> = new Map<string, Row>([
       'License',
       'Manager',
     ),
-    ...withCollections(
-      'MessageRegistryFile',
-      'MetricDefinition',
-      'MetricReport',
-      'MetricReportDefinition',
-      'PowerSupply',
-      'Role',
-    ),
+    ...withCollections('MetricDefinition', 'MetricReport', 'MetricReportDefinition', 'PowerSupply', 'Role'),
     ...withCollections('SerialInterface', 'Task', 'Triggers', 'VLanNetworkInterface', 'VirtualMedia'),
     ...['ActionInfo', 'AttributeRegistry', 'CertificateService', 'EventService', 'JobService', 'LicenseService'],
     ...['ManagerDiagnosticData', 'ManagerNetworkProtocol', 'MessageRegistry', 'Power', 'PowerSubsystem'],
@@ -125,6 +123,7 @@ const table: ReadonlyMap<string, Row> = new Map<string, Row>([
   ...rows(byUsers, ['AccountService', 'ManagerAccountCollection']),
   ...rows(certificates, withCollections('Certificate')),
   ...rows({ read: manager, write: manager }, ['CertificateLocations']),
+  ...rows(registries, withCollections('MessageRegistryFile')),
   ...rows(logs, withCollections('LogService', 'LogEntry')),
   ...rows(interfaces, withCollections('EthernetInterface')),
   ...rows(metrics, ['EnvironmentMetrics']),

@@ -12,6 +12,7 @@ import { sensorResources } from './chassis/sensor.js';
 import { thermalResources } from './chassis/thermal.js';
 import { managerResources } from './managers/manager.js';
 import { messageRegistries, registryResources } from './service/message-registry.js';
+import { settingRegistry } from './service/setting-registry.js';
 import { serviceRoot } from './service/service-root.js';
 import { taskResources } from './service/task.js';
 import type { Services } from './services.js';
@@ -58,7 +59,7 @@ export const coreResources: readonly Resource<Services>[] = [
   ...updateServiceResources,
   ...firmwareInventoryResources,
   ...softwareInventoryResources,
-  ...registryResources([...messageRegistries, biosRegistry]),
+  ...registryResources([...messageRegistries, biosRegistry, settingRegistry]),
 ];
 
 /**

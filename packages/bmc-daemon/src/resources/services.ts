@@ -11,6 +11,7 @@ import { resourceDefiner } from '../redfish/resource.js';
 import type { LongOperationOptions } from '../redfish/tasks/long-operation.js';
 import type { InventorySettings } from './chassis/configured-inventory.js';
 import type { IndicatorStore } from './chassis/indicator-store.js';
+import type { EffectiveSetting } from './service/setting-registry.js';
 import type { ManagementController } from './managers/management-controller.js';
 import type { ConfiguredVirtualMediaDrives } from './virtual-media/configured-drive.js';
 
@@ -64,6 +65,8 @@ export interface Services extends Offers {
   /** Indicators of the chassis of EMULATOR_CHASSIS. */
   readonly indicators: IndicatorStore;
   readonly settings: ResourceSettings;
+  /** Returns all settings of the configuration, as clients see them. */
+  readonly effectiveSettings: () => readonly EffectiveSetting[];
 }
 
 /** {@link Services}, in which a feature replaces its own part. */

@@ -39,6 +39,21 @@ describe('privileges', () => {
     expect(outcome(await fixture.client.send('DELETE', fixture.machine))).toBe('401 AccessUnauthorized');
   });
 
+  it('let only ConfigureManager read the settings of the service, and their registry is visible to all', async () => {
+    const member = `${root}/Registries/RacklessServiceAttributeRegistry.v1_0_0`;
+    const file = `${member}/RacklessServiceAttributeRegistry.v1_0_0.json`;
+    const get = async (uri: string, user: User) => outcome(await fixture.client.get(uri, as(user)));
+    for (const user of ['rick', 'olga'] as const) {
+      expect(await get(member, user)).toBe('200');
+      expect(await get(file, user)).toBe('403 InsufficientPrivilege');
+      expect((await fixture.client.send('HEAD', file, { headers: as(user) })).status).toBe(403);
+      const expanded = await fixture.client.get(`${root}/Registries?$expand=.($levels=2)`, as(user));
+      expect([expanded.status, expanded.text.includes('CurrentValue')]).toEqual([200, false]);
+    }
+    expect(await get(file, 'admin')).toBe('200');
+    expect(outcome(await fixture.client.get(file))).toBe('401 AccessUnauthorized');
+  });
+
   it('let each user read their own account and change only its password', async () => {
     const [mine, other] = [`${accounts}/rick`, `${accounts}/olga`];
     expect((await fixture.client.get(mine, as('rick'))).status).toBe(200);

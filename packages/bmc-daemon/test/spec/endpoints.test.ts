@@ -153,6 +153,20 @@ describeSpec('endpoints', (spec) => {
     expect((await spec().call('POST', `${drivePath()}Actions/VirtualMedia.EjectMedia`)).status).toBe(204);
   });
 
+  it('RF-98 registry of the settings: value, default and origin of each setting', async () => {
+    const member = await spec().get('/redfish/v1/Registries/RacklessServiceAttributeRegistry.v1_0_0');
+    const [location] = member['Location'] as readonly { readonly Uri: string }[]; // DMTF's form
+    const { RegistryEntries: entries } = await spec().get(location?.Uri ?? '');
+    expect((entries as { Attributes: readonly object[] }).Attributes).toContainEqual(
+      expect.objectContaining({
+        AttributeName: 'EMULATOR_LISTEN_IP',
+        CurrentValue: '192.0.2.1',
+        DefaultValue: '0.0.0.0',
+        Oem: { Rackless: { Origin: 'environment EMULATOR_LISTEN_IP' } },
+      }),
+    );
+  });
+
   it('RF-69 POST VirtualMedia.EjectMedia: 204 for a request with no body, with {}, or with an empty JSON body', async () => {
     const path = `${drivePath()}Actions/VirtualMedia.EjectMedia`;
     const json = { 'Content-Type': 'application/json' };

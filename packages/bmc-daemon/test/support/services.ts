@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { openAccess, type Access } from '../../src/auth/access.js';
 import { initialAccessState } from '../../src/auth/access-state.js';
 import { attemptLimits } from '../../src/auth/attempt-queue.js';
+import { listEffectiveSettings } from '../../src/config/effective.js';
 import { loadSettings } from '../../src/config/load.js';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import type { IndicatorState } from '../../src/drivers/snapshot/hardware-snapshot.js';
@@ -124,6 +125,8 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
     }),
     discovery: discoveryInMemory(),
     managerNetwork: managerNetworkInMemory(),
+    // One setting is not the default, so that the tests also see its origin.
+    effectiveSettings: () => listEffectiveSettings(loadSettings({ environment: { EMULATOR_LISTEN_IP: '192.0.2.1' } })),
     ...parts,
     settings: { ...loadSettings({}).settings, ...settings },
   };

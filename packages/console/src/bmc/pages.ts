@@ -32,5 +32,10 @@ export const pages: readonly Page[] = [
     isOffered: () => may('ConfigureManager') && may('ConfigureUsers'),
     load: () => import('./pages/settings/index.js'),
   },
+  {
+    ...{ pattern: 'configuration', label: labels.configuration, icon: 'logs', group: administration },
+    isOffered: () => may('ConfigureManager'),
+    load: () => import('./pages/configuration/index.js'),
+  },
   { pattern: 'systems/:id/*', load: () => import('./pages/machine/index.js') },
 ];

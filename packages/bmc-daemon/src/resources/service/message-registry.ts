@@ -22,8 +22,11 @@ export interface RegistryFile {
   readonly odataType: string;
   /** URI of the original at its publisher; null for a registry of this service. */
   readonly publicationUri: string | null;
-  /** The file without `@odata.type`, Id, Name and Description, which the resource adds. */
-  readonly body: JsonObject;
+  /**
+   * The file without `@odata.type`, Id, Name and Description, which the resource adds; a function if
+   * its content can change.
+   */
+  readonly body: JsonObject | ((services: Services) => JsonObject);
 }
 
 const collectionUri = '/redfish/v1/Registries';
@@ -124,15 +127,20 @@ export function registryResources(files: readonly RegistryFile[]): readonly Reso
     }),
   });
 
-  const bodies = files.map((file) =>
-    defineResource({
-      entity: 'MessageRegistryFile',
-      odataType: file.odataType,
-      uri: fileUri(file),
-      isFile: true,
-      load: () => file,
-      render: ({ id, name, description, body }) => ({ Id: id, Name: name, Description: description, ...body }),
-    }),
-  );
-  return [collection, member, ...bodies];
+  return [collection, member, ...files.map(fileResource)];
+}
+
+function fileResource(file: RegistryFile): Resource<Services> {
+  const { id, name, description, odataType, body } = file;
+  const head = { Id: id, Name: name, Description: description };
+  const fixed = typeof body === 'function' ? undefined : { ...head, ...body };
+  return defineResource({
+    entity: 'MessageRegistryFile',
+    odataType,
+    uri: fileUri(file),
+    isFile: true,
+    // A constant file is one object, so that the pipeline renders it once.
+    load: ({ services }) => (typeof body === 'function' ? { ...head, ...body(services) } : (fixed ?? head)),
+    render: (content) => content,
+  });
 }

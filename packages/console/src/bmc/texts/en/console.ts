@@ -31,6 +31,7 @@ export const consoleTexts = {
     certificates: 'Certificates',
     subscriptions: 'Subscriptions',
     settings: 'Settings',
+    configuration: 'Configuration',
   },
   administration: 'Administration',
 };

@@ -1,7 +1,7 @@
 /** The English texts of the settings. */
 export const settingsTexts = {
   title: 'Settings',
-  hint: 'Settings that Redfish can change while the service runs. The file bmc-daemon.conf has all others.',
+  hint: 'Settings that Redfish can change while the service runs. The page Configuration has all others.',
   edit: 'Edit',
   editOf: (part: string) => `Edit: ${part}`,
   save: 'Save',

@@ -1,0 +1,73 @@
+/**
+ * The effective settings of the service, as a registry of attributes (decision 031). DMTF has no
+ * other resource for settings of a service without an own schema.
+ */
+import type { JsonObject } from '../../redfish/resource.js';
+import { vendor } from '../../version.js';
+import type { RegistryFile } from './message-registry.js';
+
+/** Value of a setting in Redfish. Lists and mappings are Python literals, as in the configuration file. */
+type SettingValue = string | number | boolean | null;
+
+/** A setting of the configuration file as clients see it. It contains no secrets. */
+export interface EffectiveSetting {
+  /** Name in the file and in the environment: `EMULATOR_LISTEN_PORT`. */
+  readonly name: string;
+  readonly value: SettingValue;
+  readonly default: SettingValue;
+  /** `/etc/bmc.conf:3`, `--port` or `environment EMULATOR_LISTEN_PORT`; null: the default applies. */
+  readonly origin: string | null;
+  /** One or two sentences. */
+  readonly help: string;
+  /** A change of the setting needs a restart of the daemon. Other changes need a reload. */
+  readonly needsRestart: boolean;
+  /** Title of the group in the documentation. */
+  readonly group: string;
+}
+
+/** Id of the registry. Its name and version are also a part of the URI. */
+const settingRegistryId = 'RacklessServiceAttributeRegistry.v1_0_0';
+
+/**
+ * The registry file.
+ * @see DSP2046, AttributeRegistry
+ */
+export const settingRegistry: RegistryFile = {
+  registry: settingRegistryId,
+  id: settingRegistryId,
+  name: 'Service Attribute Registry',
+  description: 'The effective settings of the configuration of this service',
+  odataType: '#AttributeRegistry.v1_4_0.AttributeRegistry',
+  publicationUri: null,
+  body: ({ effectiveSettings }) => ({
+    Language: 'en',
+    OwningEntity: vendor,
+    RegistryVersion: '1.0.0',
+    RegistryEntries: { Attributes: effectiveSettings().map(renderSetting) },
+  }),
+};
+
+function renderSetting(setting: EffectiveSetting, index: number): JsonObject {
+  const { name, value, default: defaultValue, origin, help, needsRestart, group } = setting;
+  const type = typeOf(value, defaultValue);
+  // DMTF has no type for numbers that are not integers.
+  const shown = (some: SettingValue): SettingValue =>
+    type === 'String' && typeof some === 'number' ? String(some) : some;
+  return {
+    AttributeName: name,
+    HelpText: help,
+    Type: type,
+    CurrentValue: shown(value),
+    DefaultValue: shown(defaultValue),
+    ReadOnly: true,
+    ResetRequired: needsRestart,
+    MenuPath: `./${group}`,
+    DisplayOrder: index,
+    ...(origin === null ? {} : { Oem: { Rackless: { Origin: origin } } }),
+  };
+}
+
+function typeOf(...values: readonly SettingValue[]): 'Boolean' | 'Integer' | 'String' {
+  if (values.every((value) => typeof value === 'boolean')) return 'Boolean';
+  return values.every((value) => Number.isInteger(value)) ? 'Integer' : 'String';
+}
