@@ -36,15 +36,16 @@ tests() { run_jest tests "${jest_arguments[@]}"; }
 # Tests that run the sources in jest's own processes, and need no host.
 fast=('packages/[^/]+/src/' 'packages/libvirt/test/fake-libvirtd/')
 fast_tests() { run_jest fast "${fast[@]}" --maxWorkers=2; }
-# Its servers are rescued and restarted some thirty times, which takes up to 20 minutes. The nightly job
-# of OpenStack runs it.
+# The servers of this test are rescued and restarted about thirty times, which takes up to 20 minutes.
+# The nightly job of OpenStack runs it.
 nightly=('packages/bmc-daemon/test/nova/media\.test')
 other_tests() { run_jest other --testPathIgnorePatterns "${fast[@]}" "${nightly[@]}"; }
 attacks() { scripts/attack "${node_option[@]}"; }
 clients() { scripts/clients --quick "${node_option[@]}"; }
 pages() { scripts/docs-commands "${node_option[@]}"; }
 
-# Has the output of each step, the results of jest, and `times`: seconds, exit status and title.
+# The folder has the output of each step, the results of jest, and `times`: seconds, exit status and
+# title.
 step_folder=$(mktemp -d)
 check_began=$EPOCHSECONDS
 lanes=() lane_steps=()

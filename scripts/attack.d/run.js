@@ -1,4 +1,4 @@
-/** Runs attacks; see scripts/attack --help. Ends with status 1 if something does not hold. */
+/** Runs attacks; see scripts/attack --help. Ends with status 1 if a promise does not hold. */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -27,8 +27,8 @@ import { upstreams } from './proxy/upstreams.js';
 
 /**
  * The attacks by daemon. `name` states what an attack tries, and `expected` what the daemon must
- * do. `run(arena)` throws if it does not hold. `seconds` is the limit of a short run on a busy
- * host; a long run has ten times as much.
+ * do. `run(arena)` throws if the daemon does something else. `seconds` is the limit of a short run
+ * on a busy host; a long run has ten times as much.
  */
 const attacks = {
   bmc: [
@@ -208,6 +208,6 @@ if (flags.list) {
   console.log(`seed ${seed}, ${chosen.length} attacks`);
   // Both daemons in parallel, because most attacks wait.
   const failed = (await Promise.all(targets.map(runAll))).reduce((sum, count) => sum + count, 0);
-  console.log(failed === 0 ? 'All promises hold.' : `${failed} do not hold.`);
+  console.log(failed === 0 ? 'All promises hold.' : `${failed} promises do not hold.`);
   process.exit(failed === 0 ? 0 : 1);
 }

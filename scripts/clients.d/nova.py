@@ -1,4 +1,4 @@
-"""The steps of the clients that a daemon before OpenStack's Nova does not offer, with the reasons.
+"""The steps of the clients that a daemon in front of OpenStack's Nova does not offer, with the reasons.
 
 docs/guides/openstack.md lists the same differences for users.
 """
@@ -41,7 +41,7 @@ NOT_OFFERED = {
     'ironic.*-BIOS-setting*': FIRMWARE,
 }
 
-# A failure of these would change the machine for later steps, or takes minutes.
+# Steps that are not tried: a failure would change the machine for later steps, or would take minutes.
 NOT_TRIED = ('ironic.set-a-BIOS-setting', 'ironic.reset-the-BIOS-settings', 'ironic.*config-drive', 'sushy.*-while-on', 'sushy.push-the-power-button')
 
 

@@ -169,7 +169,7 @@ class Machine(Deployments):
         for part in ('Power', 'Thermal'):
             self.machine.bmc.get(f'{chassis}/{part}')
 
-    def step_power_behind_its_back(self):
+    def step_power_changed_without_Ironic(self):
         self.machine.reset('On')
         wait_for("Ironic's idea of the power", lambda: self.node.read()['power_state'], 'power on', 90)
 

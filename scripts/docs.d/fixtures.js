@@ -22,7 +22,7 @@ function sh(lines, folder) {
   execFileSync('bash', ['-euo', 'pipefail', '-c', lines], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/** Starts a bmc-daemon and waits until it answers at \`address\`. */
+/** Starts a bmc-daemon and waits until it answers at `address`. */
 async function startDaemon({ repository, environment, log }, options, address) {
   const file = openSync(join(log, 'daemon'), 'w');
   const daemon = spawn(join(repository, 'bin/bmc-daemon'), options, {

@@ -27,7 +27,7 @@ done
 `;
 
 /**
- * Polls until \`test\` returns a value. Returns undefined after TIMEOUT_MS, or after \`ended\`
+ * Polls until `test` returns a value. Returns undefined after TIMEOUT_MS, or after `ended`
  * returns true.
  */
 async function until(test, ended) {
@@ -167,7 +167,7 @@ export function linesToPaste(output) {
 
 /**
  * Pastes lines into an interactive shell on a terminal.
- * @returns the first missing line of \`shown\`, or undefined.
+ * @returns the first missing line of `shown`, or undefined.
  */
 export async function paste(lines, shown, folder, environment) {
   const terminal = spawn('script', ['--quiet', '--flush', '--command', 'bash --norc -i', '/dev/null'], {

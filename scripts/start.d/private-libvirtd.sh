@@ -22,8 +22,8 @@ lock_state() {
 # Uses another pid file than a libvirtd of the host.
 #
 # The shell lives as long as its stdin, a pipe from the script. When the script ends, even by a
-# kill, the shell ends libvirtd and all guests. Its parent is tini, which reaps dead guests at once;
-# with a slow init, libvirt waits seconds for each of them.
+# kill, the shell ends libvirtd and all guests. The shell's parent is tini, which reaps dead guests at
+# once; with a slow init, libvirt waits seconds for each of them.
 # shellcheck disable=SC2016 # expanded by the inner shell
 holder='
   (exec libvirtd --pid-file "$2/libvirtd.pid" </dev/null >>"$1" 2>&1 &)
@@ -94,7 +94,7 @@ that it printed"
     kill -0 "$libvirtd_pid" 2>/dev/null || break
     sleep 0.1
   done
-  die "The private libvirtd did not come up; the end of $log:
+  die "The private libvirtd did not start; the end of $log:
 $(tail -n 5 "$log" 2>/dev/null)"
 }
 

@@ -117,7 +117,7 @@ const handshakeAttack = {
     const client = async () => {
       while (!isOver) {
         const { status } = await askSecurely(daemon.port, { path: `${root}/Systems` });
-        if (status !== 200) throw new Error(`GET beside it: ${status}`);
+        if (status !== 200) throw new Error(`GET meanwhile: ${status}`);
       }
     };
     const clients = Promise.all(Array.from({ length: 4 }, client));

@@ -38,7 +38,7 @@ async function settle(daemon, before) {
  */
 const storm = (name, count, bytes, seconds) => ({
   name,
-  expected: `a GET meanwhile takes less than ${BYSTANDER_SECONDS} s, and then memory is at most ${KEPT_MIB} MiB above that before`,
+  expected: `a GET meanwhile takes less than ${BYSTANDER_SECONDS} s, and afterwards memory is at most ${KEPT_MIB} MiB above its value before`,
   seconds: 90,
   run: async (arena) => {
     const daemon = await withMachines(arena);

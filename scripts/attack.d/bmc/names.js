@@ -31,11 +31,9 @@ const names = [
 ];
 const uuidOf = (index) => `5ac4fa6e-0000-4000-9000-${String(index).padStart(12, '0')}`;
 
-/**
- * Finds C0 and C1 controls, which terminals execute. A line feed ends a log line, and JSON and
- * markup may contain C1 controls.
- */
+/** Returns whether a text has C0 or C1 controls, which terminals execute. */
 const isControl = (text) => /\p{Cc}/u.test(text);
+/** As isControl, for JSON and markup, which may contain line feeds, tabs and C1 controls. */
 const isEscape = (text) => /[^\P{Cc}\n\t\u0080-\u009f]/u.test(text);
 
 /** Checks an answer: its body must escape the controls that all terminals execute. */

@@ -99,7 +99,7 @@ const atomicAttack = {
 const get = `GET ${root} HTTP/1.1\r\nHost: x\r\n`;
 const offer = 'Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n';
 const upgradeAttack = {
-  name: 'malformed bytes behind Connection: Upgrade',
+  name: 'malformed bytes after Connection: Upgrade',
   expected: 'an error and a close; pipelined requests get their answers',
   seconds: 60,
   run: async (arena) => {

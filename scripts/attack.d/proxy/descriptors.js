@@ -8,7 +8,7 @@ import { listen, openMany, PATIENCE } from '../wire.js';
 
 const answer = '{"object":"chat.completion","model":"m","choices":[]}';
 const LIMIT = 256;
-/** Pages and raw requests, which no request used before the attack. */
+/** Paths of pages and of one raw request. No request has used them before the attack. */
 const paths = ['/metrics', '/routes', '/health', '/', '/openai/v1/x'];
 
 /** Waits until the proxy is idle, because it loads modules after its start. */

@@ -1,6 +1,6 @@
-"""A substitute for ironic-python-agent in cleaning: it calls in, has no steps, and obeys at once.
+"""A substitute for ironic-python-agent in cleaning: it sends heartbeats, has no steps, and obeys at once.
 
-The real agent runs in the boot image for cleaning. Our image is GRUB, so this process calls in instead.
+The real agent runs in the boot image for cleaning. Our image is GRUB, so this process sends the heartbeats instead.
 """
 import json
 import threading
@@ -41,7 +41,7 @@ class Agent:
         self._url = f'http://127.0.0.1:{self._server.server_port}'
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
-    def _call_in(self, uuid):
+    def _heartbeat(self, uuid):
         # Ironic sends the token once per boot, and stars afterwards.
         token = self.node.ironic.get(f'/v1/lookup?node_uuid={uuid}')['config']['agent_token']
         if token.strip('*'):
@@ -58,13 +58,13 @@ class Agent:
     def wait_for_state(self, wanted, seconds):
         wait_for(f'the state of node {self.node.name}', lambda: self._state()[0], wanted, seconds)
 
-    def call_in_until(self, wanted, seconds=600):
-        """Calls in whenever Ironic waits for the agent, until the node has this state."""
+    def heartbeat_until(self, wanted, seconds=600):
+        """Sends heartbeats while Ironic waits for the agent, until the node has this state."""
         def state():
             found, uuid = self._state()
             if found == 'clean wait':
                 try:
-                    self._call_in(uuid)
+                    self._heartbeat(uuid)
                 except Unexpected as refusal:
                     # The node continued meanwhile.
                     if 'Ironic answers 4' not in str(refusal):

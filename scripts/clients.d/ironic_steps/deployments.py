@@ -19,7 +19,7 @@ class Deployments:
             self.node.ask('PUT', '/states/provision', {'target': 'clean', 'clean_steps': list(steps)})
             agent.wait_for_state('clean wait', 120)
             self.console.expect_boot('ISO')
-            agent.call_in_until('manageable')
+            agent.heartbeat_until('manageable')
             expect('power', self.machine.power, 'Off')
             expect('inserted', self.machine.drive()['Inserted'], False)
         finally:
