@@ -20,7 +20,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     'The name is that of an entry in `clouds.yaml`, or `envvars` for a cloud of `OS_*` variables.',
     'Wrong credentials prevent the start, with the file and the line.',
     'If the cloud is down, the daemon waits for it, and clients get 503.',
-    '`EMULATOR_LIBVIRT_URI` beside it prevents the start.',
+    'If `EMULATOR_LIBVIRT_URI` is also set, the daemon does not start.',
     '[OpenStack](../guides/openstack.md) has the details.',
   ],
   osFilter: [
@@ -103,7 +103,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
   consoleLog: [
     'True: the daemon records the serial ports of running machines. ' +
       'Clients can read the output of the last boots as a log ([consoles](../guides/consoles.md)).',
-    'False: the daemon connects to a serial port only while a client uses it over SSH.',
+    'False: the daemon connects to a serial port only while a client uses its console.',
     '**A serial port has only one connection.** While the daemon records, `virsh console NAME` fails. ' +
       '`virsh console --force NAME` takes the port over, and the daemon continues when it is free again.',
   ],

@@ -64,19 +64,19 @@ const notificationUrl = {
 const notificationCaFile = optionalPath({
   name: 'EMULATOR_EXTERNAL_NOTIFICATION_CAFILE',
   default: null,
-  doc: 'PEM file with the CA certificates for that URL.',
+  doc: 'PEM file with the CA certificates for `EMULATOR_EXTERNAL_NOTIFICATION_URL`.',
 });
 
 const notificationCertFile = optionalPath({
   name: 'EMULATOR_EXTERNAL_NOTIFICATION_CERTFILE',
   default: null,
-  doc: 'PEM file with a client certificate for that URL. It needs the key.',
+  doc: 'PEM file with a client certificate for `EMULATOR_EXTERNAL_NOTIFICATION_URL`. It needs the key.',
 });
 
 const notificationKeyFile = optionalPath({
   name: 'EMULATOR_EXTERNAL_NOTIFICATION_KEYFILE',
   default: null,
-  doc: 'PEM file with the key of that certificate.',
+  doc: 'PEM file with the key of `EMULATOR_EXTERNAL_NOTIFICATION_CERTFILE`.',
 });
 
 /** The rows, in the order of the documentation. */
