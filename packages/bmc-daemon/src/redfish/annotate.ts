@@ -2,8 +2,8 @@
  * Adds or removes the properties that depend on EMULATOR_DMTF_STRICT. Resources render the DMTF
  * form; no other module reads the switch.
  * - Strict: the body that DMTF's validators accept.
- * - Not strict (default): the body plus the properties that rows RF-23, RF-46 and RF-49 of
- *   docs/reference/contract.md require.
+ * - Not strict (default): the body with the properties that rows RF-15, RF-23, RF-46 and RF-49 of
+ *   docs/reference/contract.md require, and with `Severity` for sushy 4.
  */
 import { isArray, isObject, type Json, type JsonObject } from './json.js';
 
@@ -82,8 +82,8 @@ function without(resource: JsonObject, path: string): JsonObject {
 
 /**
  * Returns the properties of a manager that rows RF-46 and RF-49 of the contract require: an empty
- * list of chassis, and a null UUID. Strict mode omits the null UUID, because DMTF's protocol
- * validator accepts only the service root's UUID.
+ * list of chassis, and a null UUID. In strict mode, the UUID stays that of the service root,
+ * because DMTF's protocol validator accepts no other value.
  */
 function managerByContract({ Links: links }: JsonObject): JsonObject {
   return {

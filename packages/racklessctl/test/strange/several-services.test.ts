@@ -90,7 +90,7 @@ describe('if one of several services fails', () => {
     expect({ code, stdout }).toEqual({ code: 69, stdout: 'ssh -t -p 22 -- 127.0.0.1\n' });
   });
 
-  it('inventory writes the others', async () => {
+  it('inventory writes the machines of the others', async () => {
     const services = [
       await serve(oneMachine({ Name: 'one' })),
       await serve({ ...oneMachine({ Name: 'two', Processors: { '@odata.id': '/cpus' } }), 'GET /cpus': fails }),

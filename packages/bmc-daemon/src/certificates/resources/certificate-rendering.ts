@@ -20,7 +20,7 @@ export async function viewCertificate([first, ...others]: readonly X509Certifica
   return { chain: [first, ...others], extensions: await readExtensions(first) };
 }
 
-/** Renders all properties except Id and Name. They describe the leaf certificate of the chain. */
+/** Renders a chain and the facts of its leaf certificate: all properties except Id and Name. */
 export function renderCertificate({ chain, extensions }: CertificateView): JsonObject {
   const [first, ...others] = chain;
   const { keyUsage, alternativeNames, signatureAlgorithm } = extensions;

@@ -23,7 +23,10 @@ function formatString(value: string): string {
   return value.includes("'") && !value.includes('"') ? `"${body}"` : `'${body.replaceAll("'", "\\'")}'`;
 }
 
-/** Returns a Python literal of a key or an index, for messages. A connection URI may be at the wrong place. */
+/**
+ * Returns a Python literal of a key or an index, for messages. Masks passwords: a misplaced
+ * connection URI may be a key.
+ */
 export const formatKey = (key: unknown): string => formatLiteral(typeof key === 'string' ? maskPassword(key) : key);
 
 /** Describes a value for "must be …, not …": `the string '8000'`, `a list`. */

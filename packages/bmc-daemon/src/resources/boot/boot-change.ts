@@ -104,7 +104,7 @@ function wantedImage(
   if (wanted === undefined || (isFrom(drive?.image, wanted) && !stale)) {
     return stale ? { image: null, replaces } : undefined;
   }
-  // The sent URI may contain credentials. The service neither stores nor shows them.
+  // The sent URI may contain credentials, which the stored URI lacks.
   const sent = typeof body.HttpBootUri === 'string' && body.HttpBootUri !== '' ? body.HttpBootUri : wanted;
   return { image: imageRequest({ Image: sent }, trustOf(drive, settings.vmediaVerifySsl)), replaces };
 }

@@ -21,7 +21,10 @@ interface SortableListProps {
 export function SortableList({ ids, nameOf, render, isReadOnly, onMove, onRemove }: SortableListProps) {
   const list = useRef<HTMLOListElement>(null);
   const dragged = useSignal<number | null>(null);
-  /** The button that moved a row. The browser takes the focus from a row that moves. */
+  /**
+   * The last move, until its button has the focus again: the browser takes the focus from a row
+   * that moves.
+   */
   const used = useRef<{ readonly id: string; readonly step: number } | null>(null);
   useLayoutEffect(() => {
     const { current } = used;
