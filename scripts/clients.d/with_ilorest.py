@@ -9,7 +9,7 @@ NEEDS_HTTPS = True
 def run(lab):
     for machine in lab.machines:
         machine.reset_machine()
-        # It stores sessions and cached resources in the home folder.
+        # ilorest stores sessions and cached resources in the home folder.
         home = lab.new_folder('ilorest')
         run_block(lab.steps, NAME, 'ilorest', {**lab.environment(machine), 'HOME': str(home)}, {
             'types': lambda said: expect_in('the types', said, 'ComputerSystem'),

@@ -32,7 +32,7 @@ def run(lab):
     sushy, python_path = import_sushy(lab.folder)
     import urllib3
     urllib3.disable_warnings()
-    # It also logs each failure.
+    # sushy also logs each failure, which the step reports.
     logging.disable()
     for machine in lab.machines:
         machine.reset_machine()

@@ -13,7 +13,8 @@ export async function startIronic({ repository, log, script }) {
     cwd: join(repository, 'scripts/clients.d'),
     stdio: ['pipe', 'pipe', errors],
   });
-  // It prints a line when Ironic answers, and ends with the page, which holds its input.
+  // The server prints a line when Ironic answers. It ends when the process of the page closes its
+  // input.
   const ended = once(server, 'exit').then(() => true);
   if (await Promise.race([once(server.stdout, 'data').then(() => false), ended]))
     throw new Error(`Ironic: ${readFileSync(join(folder, 'errors'), 'utf8')}`);

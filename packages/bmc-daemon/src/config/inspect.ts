@@ -146,7 +146,7 @@ function inspectMachineFile(
 ): MachineFile | null {
   if (fakeMachines === null) return null;
   if (fakeSystems !== null) {
-    const sentence = 'is set beside EMULATOR_FAKE_SYSTEMS: only one of them can name the machines';
+    const sentence = 'and EMULATOR_FAKE_SYSTEMS are both set: only one of them can name the machines';
     faults.push(messageFor('fakeMachines', sentence));
     return null;
   }

@@ -5,7 +5,7 @@ import { consoleTexts } from './texts/en/console.js';
 
 const { pages: labels, administration } = consoleTexts;
 
-/** All pages, in the order of the menu. The first pattern that matches wins. */
+/** All pages, in the order of the menu. The first pattern that matches applies. */
 export const pages: readonly Page[] = [
   { pattern: '', label: labels.machines, icon: 'machines', load: () => import('./pages/machines/index.js') },
   { pattern: 'tasks', label: labels.tasks, icon: 'tasks', load: () => import('./pages/tasks/index.js') },

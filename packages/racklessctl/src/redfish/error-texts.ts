@@ -36,7 +36,7 @@ function messageOf(entry: unknown, property?: string): ServiceMessage | undefine
   };
 }
 
-/** Returns the messages of an error body, and those beside properties of a partial success. */
+/** Returns the messages of an error body, and those for single properties of a partial success. */
 export function messagesOf(body: Resource): readonly ServiceMessage[] {
   const annotation = '@Message.ExtendedInfo';
   const members = [body, objectAt(body, 'error')].flatMap((part) => [

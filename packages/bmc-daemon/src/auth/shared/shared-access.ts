@@ -71,7 +71,7 @@ export async function openSharedAccess(
     store,
     state: stateWith(update),
     lockState: stateWith((change) => {
-      // This is not a part of the running change, because the lock must stay if that change fails.
+      // The lock is a change of its own, because it must stay if the running change fails.
       record
         .change(() => update(change))
         .catch((error: unknown) => log.error('changing an account in the shared store failed', { error }));

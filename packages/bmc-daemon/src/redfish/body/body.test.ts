@@ -142,7 +142,7 @@ describe('readBody', () => {
     const shared = createBodyReader();
     const send = () => {
       const stream = Object.assign(new PassThrough(), { headers: {} });
-      // This is a request as in `request` above.
+      // The body reader uses only the stream and the headers of a request.
       const incoming = stream as unknown as IncomingMessage;
       stream.write(' '.repeat(maximumBodyBytes));
       return { stream, reading: shared(incoming).catch((error: unknown) => error) };

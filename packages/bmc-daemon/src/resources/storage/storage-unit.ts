@@ -111,7 +111,7 @@ function configuredUnit(
   { drives, volumes }: InventorySettings,
 ): StorageUnit {
   const key = storageKey(uuid, storage.Id);
-  // These are disks that a client has created as volumes of this storage.
+  // The disks that clients have created as volumes of this storage.
   const createdDisks = disks.filter((disk) => disk.storage === storage.Id);
   const shownDrives = (drives[key] ?? []).filter(({ Id }) => storage.Drives?.includes(Id) ?? true);
   const configuredVolumes = volumes[key] ?? [];

@@ -34,7 +34,7 @@ interface Memory extends Member {
 
 /** The load changes without an event. */
 const POLL_MS = 15_000;
-/** Each machine has a chassis too. */
+/** Leaves out the chassis of machines. */
 const filter = "ChassisType eq 'Enclosure'";
 
 /** Returns whether a chassis is a host. The chassis of EMULATOR_CHASSIS also are enclosures. */

@@ -51,7 +51,8 @@ export function offeredActions(
 
 /**
  * Returns the plan of an action.
- * @param drives the drives that have been read. A machine whose drives have not been read is not skipped.
+ * @param drives the drives of each machine. A machine without an entry, whose drives are not known
+ *   yet, is not skipped.
  */
 export function planOf(
   action: BulkAction,
