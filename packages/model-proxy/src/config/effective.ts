@@ -1,7 +1,7 @@
 /** Renders the effective configuration as equivalent YAML. Secrets are masked. */
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
-import type { TokenSettings } from '../providers/token.js';
+import type { AwsToken, TokenSettings } from '../providers/token.js';
 import { secretHeader } from '../secret-names.js';
 import type {
   CooldownSettings,
@@ -108,14 +108,33 @@ function tokenLines(token: TokenSettings): readonly string[] {
     if (credentials === null) return [`# access tokens of ${token.issuer}: Application Default Credentials`];
     return [`vertex_credentials: ${inline(credentials.trimStart().startsWith('{') ? MASK : credentials)}`];
   }
-  if (token.kind === 'aws') {
-    const { region, profile, keys } = token;
-    const own = [`aws_access_key_id: ${inline(MASK)}`, `aws_secret_access_key: ${inline(MASK)}`];
-    return [`aws_region_name: ${inline(region)}`, ...(keys === null ? [`aws_profile_name: ${inline(profile)}`] : own)];
-  }
-  const file = token.fileMember === undefined ? {} : { [token.fileMember[0]]: token.fileMember[1] };
-  const form = { ...masked(token.form), ...file };
+  if (token.kind === 'aws') return awsLines(token);
+  const { identityMember } = token;
+  const identity =
+    identityMember === undefined || !('file' in identityMember[1])
+      ? {}
+      : { [identityMember[0]]: identityMember[1].file };
+  const form = { ...masked(token.form), ...identity };
   return [`# access tokens of ${token.issuer}: POST ${maskUrl(token.url)} ${inline(form)}`];
+}
+
+/** Renders the credentials of AWS. Those of the host are a comment, because they are not settings. */
+function awsLines({ region, source, role, stsEndpoint }: AwsToken): readonly string[] {
+  const { keys, profile, webIdentity, places } = source;
+  const assumed = role ?? webIdentity?.role ?? null;
+  const token = webIdentity === undefined ? undefined : 'file' in webIdentity.token ? webIdentity.token.file : MASK;
+  return [
+    `aws_region_name: ${inline(region)}`,
+    ...(keys === undefined ? [] : [`aws_access_key_id: ${inline(MASK)}`, `aws_secret_access_key: ${inline(MASK)}`]),
+    ...(profile === undefined ? [] : [`aws_profile_name: ${inline(profile)}`]),
+    ...(places === undefined ? [] : ['# access keys of AWS: those of the host']),
+    ...(token === undefined ? [] : [`aws_web_identity_token: ${inline(token)}`]),
+    ...(assumed === null
+      ? []
+      : [`aws_role_name: ${inline(assumed.arn)}`, `aws_session_name: ${inline(assumed.sessionName)}`]),
+    ...((assumed?.externalId ?? null) === null ? [] : [`aws_external_id: ${inline(MASK)}`]),
+    ...(stsEndpoint === null ? [] : [`aws_sts_endpoint: ${inline(maskUrl(stsEndpoint))}`]),
+  ];
 }
 
 function storeLines(store: ListenSettings['store']): readonly string[] {

@@ -2,6 +2,7 @@
  * Renders docs/reference/providers.md from the table of providers. `npm run generate` writes the
  * page, and a test compares it.
  */
+import { awsSections } from './documentation/aws.js';
 import { findProvider, knownProviders } from '../providers/index.js';
 
 const introduction = `<!-- Made by \`npm run generate\` from packages/model-proxy/src/config/providers-page.ts: change that, not this. -->
@@ -69,79 +70,7 @@ model_list:
   \`multimodalembedding@001\` are texts, \`gs://…\` and data URLs. \`gemma/…\` has no streams.
 - Models with other APIs are not served: Veo, speech, OCR, the Live API, Agent Engine.
 
-## Amazon Bedrock
-
-\`\`\`yaml
-model_list:
-  - model_name: claude
-    litellm_params:
-      model: bedrock/eu.anthropic.claude-sonnet-4-5-20250929-v1:0
-      aws_region_name: eu-west-1
-      aws_access_key_id: os.environ/AWS_ACCESS_KEY_ID
-      aws_secret_access_key: os.environ/AWS_SECRET_ACCESS_KEY
-\`\`\`
-
-The proxy translates requests to \`/v1/chat/completions\` and \`/v1/messages\` into Bedrock's Converse API,
-and translates answers, event streams and errors back.
-
-- The name may be that of a model, of an inference profile, or an ARN. \`bedrock/converse/…\` and
-  \`bedrock_converse/…\` mean the same. A region in the name, or in the ARN, applies if
-  \`aws_region_name\` and the variables for the region are not set.
-- The proxy signs requests with the access key of the entry, of the environment, or of a profile in
-  \`~/.aws/credentials\` and \`~/.aws/config\`. \`AWS_PROFILE\`, \`AWS_SHARED_CREDENTIALS_FILE\` and
-  \`AWS_CONFIG_FILE\` work. The proxy reads the files again every four minutes. With an API key of Bedrock
-  (\`AWS_BEARER_TOKEN_BEDROCK\`), requests are not signed.
-- Roles, SSO, web identities, \`credential_process\` and the metadata server of virtual machines do not
-  work.
-- System messages, tools, their results, images, files, \`stop\`, \`response_format\` and
-  \`cache_control\` work. Images and files need a data URL.
-- Parameters that Converse does not have, such as \`top_k\`, become \`additionalModelRequestFields\`.
-  \`guardrailConfig\`, \`performanceConfig\`, \`requestMetadata\` and \`serviceTier\` stay unchanged.
-- Models of Anthropic get \`thinking\` and \`reasoning_effort\` as at \`anthropic/\`. Others get
-  \`reasoning_effort\` unchanged.
-- \`bedrock/openai.gpt-oss-120b-1:0\` and \`bedrock_mantle/…\` use Bedrock's endpoints with OpenAI's API if
-  there is an API key of Bedrock.
-- \`model_id\` is the ARN that requests use. The name in \`model\` then only selects the API.
-- AgentCore, videos, speech, edits of pictures and the embeddings of TwelveLabs are not served.
-
-### Models of Bedrock with other APIs
-
-| \`model\` | requests |
-| --- | --- |
-| \`bedrock/invoke/…claude…\` | InvokeModel with Anthropic's form |
-| \`bedrock/invoke/…\` of other vendors | Converse |
-| \`bedrock/llama/ARN\`, \`deepseek_r1/ARN\`, \`nova/ARN\` | imported models, with Converse |
-| \`bedrock/openai/ARN\`, \`qwen2/ARN\`, \`qwen3/ARN\` | imported models, with OpenAI's form in InvokeModel |
-| \`amazon.titan-embed-…\`, \`cohere.embed-…\`, \`amazon.nova-2-multimodal-…\` | \`/v1/embeddings\` |
-| \`amazon.nova-canvas…\`, \`amazon.titan-image…\`, \`stability.…\` | \`/v1/images/generations\` |
-| \`…rerank…\` | \`/v1/rerank\` |
-| \`bedrock/agent/AGENT/ALIAS\` | an agent, as chat |
-
-- OpenAI's form of imported models needs a model that was imported after November 11, 2025.
-- Amazon's models for embeddings accept one text in each request, Cohere's accept several. \`input_type\`,
-  \`truncate\` and \`normalize\` go to the model. A data URL of a picture works for models that embed
-  pictures.
-- Stability's models (\`sd3\`, \`stable-image-core\`, \`stable-image-ultra\`) choose the pixels for the
-  proportions of \`size\`.
-- An agent gets all messages as one text, in a new session. With \`sessionID\` in the request, it gets the
-  last message in that session.
-
-## Amazon SageMaker
-
-\`\`\`yaml
-model_list:
-  - model_name: my-model
-    litellm_params:
-      model: sagemaker_chat/my-endpoint
-      aws_region_name: eu-west-1
-\`\`\`
-
-The name of the model is that of the endpoint. The access keys are those of [Bedrock](#amazon-bedrock).
-
-- \`sagemaker_chat/…\` is for containers with OpenAI's API for chat, which know the model's template.
-- \`sagemaker/…\` is for containers with Hugging Face's API for text. The texts of all messages form one
-  prompt. Text completions, and the embeddings of JumpStart's models, work too.
-- A \`temperature\` of 0 becomes \`do_sample: false\`, because these containers reject 0.
+${awsSections}
 
 ## Other vendors with their own APIs
 
@@ -164,8 +93,8 @@ The name of the model is that of the endpoint. The access keys are those of [Bed
 
 ## Amazon Polly
 
-\`aws_polly/neural\` and the other engines of Polly serve \`/v1/audio/speech\`, with the keys of
-[Bedrock](#amazon-bedrock). OpenAI's voices become LiteLLM's voices for them, and other names are voices
+\`aws_polly/neural\` and the other engines of Polly serve \`/v1/audio/speech\`, with
+[credentials of AWS](#credentials-of-aws). OpenAI's voices become LiteLLM's voices for them, and other names are voices
 of Polly. Formats are \`mp3\`, \`opus\` and \`pcm\`.
 
 ## Anthropic

@@ -9,10 +9,8 @@ export interface OauthToken {
   readonly url: string;
   /** The members of the form. Some are secrets. */
   readonly form: Readonly<Record<string, string>>;
-  /** A member of the form with the content of a file, which is read for each request. */
-  readonly fileMember?: readonly [name: string, file: string];
-  /** A member of the form with the token of another identity provider, which is asked for each request. */
-  readonly issuedMember?: readonly [name: string, issuer: IdentityIssuer];
+  /** A member of the form with a token of another identity provider, which is read or asked for each request. */
+  readonly identityMember?: readonly [name: string, token: IdentityToken];
   /** Other headers; names in lower case. Some are secrets. */
   readonly headers?: Readonly<Record<string, string>>;
   /** A header for the id of the request. */
@@ -43,17 +41,63 @@ export interface AwsKeys {
   readonly sessionToken: string | null;
 }
 
+/** A role of AWS that the proxy assumes. */
+export interface AwsRole {
+  readonly arn: string;
+  readonly sessionName: string;
+  /** null: the role needs none. */
+  readonly externalId: string | null;
+}
+
+/** A token of an identity provider: the text itself, its file, or the server that is asked for it. */
+export type IdentityToken = { readonly text: string } | { readonly file: string } | { readonly issuer: IdentityIssuer };
+
+/** A role for clients that have a token of an identity provider. */
+interface AwsWebIdentity {
+  readonly role: AwsRole;
+  readonly token: IdentityToken;
+}
+
+/** The address of a container's credentials, from ECS or from EKS. */
+interface AwsContainer {
+  readonly relativeUri?: string;
+  readonly fullUri?: string;
+  readonly token?: string;
+  readonly tokenFile?: string;
+}
+
+/** The places where AWS's tools look for credentials, in their order. */
+export interface AwsPlaces {
+  /** Profile in AWS's files. */
+  readonly profile: string;
+  /** null: the environment has none. */
+  readonly webIdentity: AwsWebIdentity | null;
+  readonly container: AwsContainer | null;
+  /** Whether the metadata server of the virtual machine is asked. */
+  readonly asksMetadata: boolean;
+}
+
+/** Where the keys come from. Only a single member is set. */
+export interface AwsSource {
+  readonly keys?: AwsKeys;
+  readonly profile?: string;
+  readonly webIdentity?: AwsWebIdentity;
+  readonly places?: AwsPlaces;
+}
+
 /** Keys of AWS, which sign each request. */
 export interface AwsToken {
   readonly kind: 'aws';
   readonly issuer: string;
-  /** Such as `us-east-1`. */
+  /** Such as `us-east-1`. Also the region of AWS's token service. */
   readonly region: string;
   /** Such as `bedrock`. */
   readonly service: string;
-  /** null: the profile has the keys. */
-  readonly keys: AwsKeys | null;
-  readonly profile: string;
+  readonly source: AwsSource;
+  /** Assumed with the keys of the source; null: the source is enough. */
+  readonly role: AwsRole | null;
+  /** Address of AWS's token service; null: that of the region. */
+  readonly stsEndpoint: string | null;
   /** Paths of AWS's files; null: those in `~/.aws`. */
   readonly files: { readonly credentials: string | null; readonly config: string | null };
 }

@@ -88,7 +88,12 @@ describe('the example configurations', () => {
       upstream.apiBase,
     );
     const proxy = await startTestProxy(yaml, {
-      environment: { AZURE_API_KEY_EU: 'a', AZURE_API_KEY_CA: 'b', AWS_SHARED_CREDENTIALS_FILE: '/dev/null' },
+      environment: {
+        AZURE_API_KEY_EU: 'a',
+        AZURE_API_KEY_CA: 'b',
+        AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
+        AWS_EC2_METADATA_DISABLED: 'true',
+      },
     });
     const ask = (model: string, headers = { authorization: 'Bearer sk-1234' }) =>
       call(`${proxy.url}/chat/completions`, { headers, body: { model, messages: [{ role: 'user', content: 'hi' }] } });

@@ -14,8 +14,9 @@ it("MP-105 Models of Bedrock: chat requests are signed, and translated from and 
     issuer: 'AWS',
     service: 'bedrock',
     region: 'us-east-1',
-    keys,
-    profile: '',
+    source: { keys },
+    role: null,
+    stsEndpoint: null,
     files,
   } as const;
   const deployment = {

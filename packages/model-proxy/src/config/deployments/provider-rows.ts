@@ -101,8 +101,34 @@ export const providerRows = {
   }),
   awsProfileName: text({
     name: 'aws_profile_name',
-    default: '`AWS_PROFILE`, then default',
-    doc: 'Profile in the files of AWS with the access key. Has priority over keys of the environment.',
+    default: '`AWS_PROFILE_NAME`, then the access key',
+    doc: 'Profile in the files of AWS. It may have an access key, a role, SSO or `credential_process`. Has priority over access keys.',
+  }),
+  awsRoleName: text({
+    name: 'aws_role_name',
+    default: '`AWS_ROLE_NAME`',
+    doc: "ARN of a role. The proxy assumes it with the access key, the profile, or [the host's credentials](providers.md#credentials-of-aws).",
+  }),
+  awsSessionName: text({
+    name: 'aws_session_name',
+    default: '`AWS_SESSION_NAME`, `AWS_ROLE_SESSION_NAME`, then model-proxy',
+    doc: "Name of the role's session in the logs of AWS.",
+  }),
+  awsExternalId: text({
+    name: 'aws_external_id',
+    default: '`AWS_EXTERNAL_ID`',
+    doc: "Identifier that the role's owner requires.",
+  }),
+  awsWebIdentityToken: key({
+    name: 'aws_web_identity_token',
+    default: '`AWS_WEB_IDENTITY_TOKEN`',
+    secret: true,
+    doc: 'Token of an identity provider for `aws_role_name`: `oidc/file/PATH`, [another form](providers.md#credentials-of-aws), the absolute path of a file, or the token.',
+  }),
+  awsStsEndpoint: text({
+    name: 'aws_sts_endpoint',
+    default: "`AWS_STS_ENDPOINT`, `AWS_ENDPOINT_URL_STS`, then the region's address",
+    doc: "Address of AWS's token service.",
   }),
   modelId: text({
     name: 'model_id',

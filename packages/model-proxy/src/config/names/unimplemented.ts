@@ -55,10 +55,6 @@ const params: readonly SettingGroup[] = [
   refused(GUARDS, 'guardrails'),
   ignored(RETRIES, 'max_retries fallbacks retry_policy allowed_fails_policy'),
   ignored(
-    "needs AWS's token service, so give the model's own access keys",
-    'aws_session_name aws_role_name aws_web_identity_token aws_sts_endpoint aws_external_id',
-  ),
-  ignored(
     'is for a provider that is not implemented',
     `azure_username
     azure_password watsonx_region_name s3_bucket_name gcs_bucket_name hf_model_name`,

@@ -69,7 +69,7 @@ const target: TargetOf = (settings) => {
   const region = configuredRegion(settings) ?? DEFAULT_REGION;
   const apiBase = settings.apiBase ?? `https://polly.${region}.amazonaws.com`;
   const signed = signedTarget({ apiBase, api }, { service: 'polly', region }, settings);
-  return signed ?? 'aws_polly needs an access key of AWS, or a profile';
+  return signed ?? 'aws_polly needs an access key, a profile or a role of AWS';
 };
 
 /** Amazon Polly. */

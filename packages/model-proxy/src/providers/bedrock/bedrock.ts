@@ -82,7 +82,8 @@ const bedrockTarget: TargetOf = (settings) => {
   if (hasApiKey) return target;
   // Many configurations have `model: "*"`, but no account at AWS.
   return (
-    signedTarget(target, { service: 'bedrock', region }, settings) ?? 'bedrock needs an access key of AWS, or a profile'
+    signedTarget(target, { service: 'bedrock', region }, settings) ??
+    'bedrock needs an access key, a profile or a role of AWS'
   );
 };
 

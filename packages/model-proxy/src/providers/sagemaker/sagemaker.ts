@@ -56,7 +56,7 @@ const targetWith =
     const region = configuredRegion(settings) ?? DEFAULT_REGION;
     const apiBase = settings.apiBase ?? `https://runtime.sagemaker.${region}.amazonaws.com`;
     const signed = signedTarget({ apiBase, api }, { service: 'sagemaker', region }, settings);
-    return signed ?? 'sagemaker needs an access key of AWS, or a profile';
+    return signed ?? 'sagemaker needs an access key, a profile or a role of AWS';
   };
 
 const sagemakerProvider = (name: string, endpoints: Dialect['endpoints']): Provider =>

@@ -1,9 +1,9 @@
 /** Gets tokens of OAuth 2.0 servers. @see RFC 6749 §4.4, §5 */
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { parseJson } from '@rackless/daemon/text/json.js';
-import type { IdentityIssuer, OauthToken } from '../../providers/token.js';
+import type { OauthToken } from '../../providers/token.js';
+import { readIdentity } from './identity.js';
 import { sendSmall, type SmallPeer } from './small-request.js';
 import { firstLine, TokenFault, type FetchedToken } from './token-source.js';
 
@@ -15,7 +15,6 @@ const granted = z.object({
   // Milliseconds since 1970, as GigaChat sends it.
   expires_at: z.number().optional(),
 });
-const issued = z.object({ value: z.string() });
 const rejected = z.object({ error: z.string(), error_description: z.string().optional() });
 
 /** Lifetime of a token if the server does not tell it. */
@@ -26,10 +25,9 @@ const UNKNOWN_LIFETIME_SECONDS = 300;
  * @throws {TokenFault} the server rejects the credentials, or its answer has no usable token.
  */
 export async function fetchOauthToken(settings: OauthToken, peer: SmallPeer): Promise<FetchedToken> {
-  const { url, form, fileMember, issuedMember, idHeader, headers = {} } = settings;
+  const { url, form, identityMember, idHeader, headers = {} } = settings;
   const members = new URLSearchParams(form);
-  if (fileMember !== undefined) members.set(fileMember[0], (await readFile(fileMember[1], 'utf8')).trim());
-  if (issuedMember !== undefined) members.set(issuedMember[0], await issuedToken(issuedMember[1], peer));
+  if (identityMember !== undefined) members.set(identityMember[0], await readIdentity(identityMember[1], peer));
   const { status, body } = await sendSmall(peer, {
     method: 'POST',
     url,
@@ -55,15 +53,6 @@ export async function fetchOauthToken(settings: OauthToken, peer: SmallPeer): Pr
   const seconds = given ?? (end === undefined ? UNKNOWN_LIFETIME_SECONDS : (end - Date.now()) / 1000);
   if (!(seconds > 0)) throw new TokenFault('answered with an expired token', { isRejection: false });
   return { token, lifetimeMs: seconds * 1000 };
-}
-
-/** Asks another identity provider. @throws {TokenFault} it gives no token. */
-async function issuedToken({ url, headers }: IdentityIssuer, peer: SmallPeer): Promise<string> {
-  const { status, body } = await sendSmall(peer, { method: 'GET', url, headers, body: '' });
-  const token = issued.safeParse(parseJson(body)).data?.value ?? body.trim();
-  if (status !== 200 || !/^[\w.~+/=-]{1,32768}$/.test(token))
-    throw new TokenFault(`needs a token of ${new URL(url).host}, which answered ${status}`, { isRejection: false });
-  return token;
 }
 
 /** Returns a server's reason for a message. A server may repeat the form in it. */

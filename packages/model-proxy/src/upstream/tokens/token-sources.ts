@@ -115,7 +115,7 @@ async function fetchToken(
 ): Promise<FetchedToken> {
   if (settings.kind === 'oauth') return fetchOauthToken(settings, peer);
   // These libraries are loaded only for deployments that need them.
-  if (settings.kind === 'aws') return (await import('./aws-signature.js')).readAwsKeys(settings);
+  if (settings.kind === 'aws') return (await import('./aws-credentials.js')).fetchAwsKeys(settings, peer);
   const { fetchGoogleToken } = await import('./google-token.js');
   return fetchGoogleToken(settings, peer);
 }

@@ -1,0 +1,60 @@
+/** Sends the requests of AWS's credential packages over the connections of the proxy. */
+import { Readable } from 'node:stream';
+import { HttpResponse, type HttpRequest } from '@smithy/core/protocols';
+import { sendSmall, type SmallPeer } from './small-request.js';
+
+/** The handler that AWS's packages expect, and what happened to its requests. */
+export class AwsRequests {
+  readonly metadata = { handlerProtocol: 'http/1.1' };
+  readonly #peer: SmallPeer;
+  #lastStatus: number | null = null;
+
+  constructor(peer: SmallPeer) {
+    this.#peer = peer;
+  }
+
+  /** Status of the last request's answer; null: there was no request, or it got no answer. */
+  get lastStatus(): number | null {
+    return this.#lastStatus;
+  }
+
+  /** @throws {ProxyError} there is no answer. */
+  async handle(request: HttpRequest): Promise<{ response: HttpResponse }> {
+    this.#lastStatus = null;
+    const { status, headers, body } = await sendSmall(this.#peer, {
+      method: request.method,
+      url: urlOf(request),
+      // The connections set these two.
+      headers: Object.fromEntries(
+        Object.entries(request.headers).filter(([name]) => !/^(?:host|content-length)$/i.test(name)),
+      ),
+      body: textOf(request.body),
+    });
+    this.#lastStatus = status;
+    const received: Record<string, string> = {};
+    for (let at = 0; at + 1 < headers.length; at += 2)
+      received[(headers[at] ?? '').toLowerCase()] = headers[at + 1] ?? '';
+    return {
+      response: new HttpResponse({ statusCode: status, headers: received, body: Readable.from([Buffer.from(body)]) }),
+    };
+  }
+
+  // AWS's clients pass their settings on with these two. The settings are for connections of their own.
+  readonly updateHttpClientConfig = (): undefined => undefined;
+  httpHandlerConfigs(): object {
+    return {};
+  }
+}
+
+function urlOf({ protocol, hostname, port, path, query }: HttpRequest): string {
+  const url = new URL(`${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${path}`);
+  for (const [name, values] of Object.entries(query))
+    for (const value of Array.isArray(values) ? values : [values ?? '']) url.searchParams.append(name, value);
+  return url.href;
+}
+
+/** The requests are forms, JSON texts, or have no body. */
+function textOf(body: unknown): string {
+  if (typeof body === 'string') return body;
+  return body instanceof Uint8Array ? Buffer.from(body).toString() : '';
+}
