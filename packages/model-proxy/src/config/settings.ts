@@ -6,6 +6,7 @@
  */
 import { defaults } from './defaults.js';
 import { healthRows } from './health-rows.js';
+import { priceRows } from './deployments/price-rows.js';
 import { overloadRows } from './routing/overload-rows.js';
 import { storeRows } from './store-rows.js';
 import { providerRows } from './deployments/provider-rows.js';
@@ -20,7 +21,6 @@ import {
   key,
   optionalKey,
   paths,
-  price,
   plainRoutes,
   routes,
   seconds,
@@ -152,14 +152,7 @@ export const paramsTable = {
     default: `${defaults.weight}`,
     doc: 'Share of the requests that this deployment gets in its group. If no deployment of a group has a weight, the shares follow `rpm` or `tpm`.',
   }),
-  inputCostPerToken: price({
-    name: 'input_cost_per_token',
-    doc: 'Price of a token of the request. `model_info` overrides it.',
-  }),
-  outputCostPerToken: price({
-    name: 'output_cost_per_token',
-    doc: 'Price of a token of the answer. `model_info` overrides it.',
-  }),
+  ...priceRows,
   useInPassThrough: boolean({
     name: 'use_in_pass_through',
     default: 'false',

@@ -4,11 +4,48 @@
  */
 import type { Deployment } from './deployment.js';
 
-/** Prices in dollars, or in the unit of the configuration; null: not set. */
-interface Prices {
-  readonly inputToken: number | null;
-  readonly outputToken: number | null;
+/** Prices of a token, in dollars or in the unit of the configuration. */
+export interface TokenPrices {
+  readonly input: number;
+  readonly output: number;
+  /** Input that the upstream read from its cache. */
+  readonly cacheRead: number;
+  /** Input that the upstream wrote to its cache, for five minutes. */
+  readonly cacheWrite: number;
+  /** Input that the upstream wrote to its cache, for an hour. */
+  readonly longCacheWrite: number;
+  readonly inputAudio: number;
+  readonly outputAudio: number;
+  readonly reasoning: number;
 }
+
+/** The prices of a deployment. */
+interface Prices {
+  /** null: not set. */
+  readonly inputToken: number | null;
+  /** null: not set. */
+  readonly outputToken: number | null;
+  readonly tokens: TokenPrices;
+  /** Prices of requests with more input tokens, the largest number first. */
+  readonly tiers: readonly { readonly above: number; readonly tokens: TokenPrices }[];
+  /** Whether some kinds of tokens have a price of their own. */
+  readonly hasKinds: boolean;
+}
+
+/** The names in `model_info`. */
+const names: Readonly<Record<keyof TokenPrices, string>> = {
+  input: 'input_cost_per_token',
+  output: 'output_cost_per_token',
+  cacheRead: 'cache_read_input_token_cost',
+  cacheWrite: 'cache_creation_input_token_cost',
+  longCacheWrite: 'cache_creation_input_token_cost_above_1hr',
+  inputAudio: 'input_cost_per_audio_token',
+  outputAudio: 'output_cost_per_audio_token',
+  reasoning: 'output_cost_per_reasoning_token',
+};
+
+/** Numbers of input tokens with prices of their own, such as `input_cost_per_token_above_200k_tokens`. */
+const TIERS = [512, 272, 256, 200, 128] as const;
 
 const cachedPrices = new WeakMap<Deployment, Prices>();
 
@@ -16,11 +53,50 @@ const cachedPrices = new WeakMap<Deployment, Prices>();
 export function pricesOf(deployment: Deployment): Prices {
   let prices = cachedPrices.get(deployment);
   if (prices === undefined) {
-    const { input_cost_per_token: input, output_cost_per_token: output } = deployment.modelInfo;
-    prices = { inputToken: priceOf(input), outputToken: priceOf(output) };
+    prices = readPrices(deployment.modelInfo);
     cachedPrices.set(deployment, prices);
   }
   return prices;
+}
+
+function readPrices(info: Deployment['modelInfo']): Prices {
+  const priceAt = (kind: keyof TokenPrices, suffix = '') => priceOf(info[`${names[kind]}${suffix}`]);
+  const tokens = completed((kind) => priceAt(kind));
+  const tiers = TIERS.map((thousands) => {
+    const suffix = `_above_${thousands}k_tokens`;
+    const isSet = Object.values(names).some((name) => priceOf(info[`${name}${suffix}`]) !== null);
+    return { above: thousands * 1000, isSet, tokens: completed((kind) => priceAt(kind, suffix) ?? priceAt(kind)) };
+  }).filter(({ isSet }) => isSet);
+  const kinds = [tokens, ...tiers.map((tier) => tier.tokens)];
+  return {
+    inputToken: priceAt('input'),
+    outputToken: priceAt('output'),
+    tokens,
+    tiers,
+    hasKinds: kinds.some(hasKinds),
+  };
+}
+
+/** A kind without a price has that of the other tokens of the request, or of the answer. */
+function completed(priceAt: (kind: keyof TokenPrices) => number | null): TokenPrices {
+  const input = priceAt('input') ?? 0;
+  const output = priceAt('output') ?? 0;
+  const cacheWrite = priceAt('cacheWrite') ?? input;
+  return {
+    input,
+    output,
+    cacheRead: priceAt('cacheRead') ?? input,
+    cacheWrite,
+    longCacheWrite: priceAt('longCacheWrite') ?? cacheWrite,
+    inputAudio: priceAt('inputAudio') ?? input,
+    outputAudio: priceAt('outputAudio') ?? output,
+    reasoning: priceAt('reasoning') ?? output,
+  };
+}
+
+function hasKinds({ input, output, ...kinds }: TokenPrices): boolean {
+  const { outputAudio, reasoning, ...ofInput } = kinds;
+  return Object.values(ofInput).some((price) => price !== input) || outputAudio !== output || reasoning !== output;
 }
 
 /**

@@ -8,6 +8,7 @@ import { targetsByProvider } from './any-provider.js';
 import type { FoundBlock } from '../blocks.js';
 import { readExtraHeaders } from './extra-headers.js';
 import { readBlock, type Block } from '../faults.js';
+import { priceRows } from './price-rows.js';
 import { upstreamParameters } from '../names/known-names.js';
 import type { limitRows } from '../routing/router-table.js';
 import { paramsTable, type generalTable } from '../settings.js';
@@ -129,11 +130,12 @@ function tokenOf(token: TokenSettings | undefined, { tls, settings }: Inherited)
 
 /** Returns the prices under the names of `model_info`. */
 function pricesOf(values: Block<typeof paramsTable>['values']): Record<string, number> {
-  const { inputCostPerToken: input, outputCostPerToken: output } = values;
-  return {
-    ...(input === undefined ? {} : { input_cost_per_token: input }),
-    ...(output === undefined ? {} : { output_cost_per_token: output }),
-  };
+  const given: Record<string, number> = {};
+  for (const [key, row] of Object.entries(priceRows)) {
+    const price = values[key as keyof typeof priceRows]; // its own keys
+    if (price !== undefined) given[row.name] = price;
+  }
+  return given;
 }
 
 /**

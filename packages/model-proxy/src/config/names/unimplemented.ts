@@ -62,7 +62,7 @@ const params: readonly SettingGroup[] = [
   ignored(
     'sets prices',
     `input_cost_per_second output_cost_per_second input_cost_per_character
-    output_cost_per_character cache_read_input_token_cost cache_creation_input_token_cost`,
+    output_cost_per_character`,
   ),
   ignored(
     'adds a feature',

@@ -1,14 +1,29 @@
 /** Calculates the cost of answers with the prices of their deployments. */
 import type { Deployment } from '../../providers/deployment.js';
 import { pricesOf } from '../../providers/prices.js';
+import { tokenKinds } from './token-kinds.js';
 import type { Usage } from './usage.js';
 
 /**
- * Returns the cost of an answer. If only a single price is set, the other is 0.
+ * Returns the cost of an answer. If only a single price is set, the other is 0. Looks for cached tokens and
+ * other kinds only if they have prices of their own.
  * @returns null if the deployment has no prices.
  */
-export function costOf(deployment: Deployment, { inputTokens, outputTokens }: Usage): number | null {
-  const { inputToken, outputToken } = pricesOf(deployment);
-  if (inputToken === null && outputToken === null) return null;
-  return inputTokens * (inputToken ?? 0) + outputTokens * (outputToken ?? 0);
+export function costOf(deployment: Deployment, usage: Usage): number | null {
+  const { inputToken, outputToken, tokens, tiers, hasKinds } = pricesOf(deployment);
+  if (inputToken === null && outputToken === null && !hasKinds) return null;
+  const { inputTokens, outputTokens, sources = [] } = usage;
+  const prices = tiers.find(({ above }) => inputTokens > above)?.tokens ?? tokens;
+  if (!hasKinds || sources.length === 0) return inputTokens * prices.input + outputTokens * prices.output;
+  const kinds = tokenKinds(usage);
+  return (
+    kinds.input * prices.input +
+    kinds.cacheRead * prices.cacheRead +
+    kinds.cacheWrite * prices.cacheWrite +
+    kinds.longCacheWrite * prices.longCacheWrite +
+    kinds.inputAudio * prices.inputAudio +
+    kinds.output * prices.output +
+    kinds.outputAudio * prices.outputAudio +
+    kinds.reasoning * prices.reasoning
+  );
 }

@@ -11,7 +11,7 @@ describe('findUsage', () => {
     ['data: {"response":{"usage":{"input_tokens":3,"output_tokens":4,"total_tokens":7}}}\n\ndata: [DONE]\n\n', 3, 4, 7],
     ['{"content":"{\\"usage\\":{\\"prompt_tokens\\":1}}","usage":{"prompt_tokens":2}}', 2, 0, 2],
   ])('counts the tokens of %s', (text, inputTokens, outputTokens, totalTokens) => {
-    expect(found(text)).toEqual({ inputTokens, outputTokens, totalTokens });
+    expect(found(text)).toMatchObject({ inputTokens, outputTokens, totalTokens });
   });
 
   it.each([

@@ -7,6 +7,8 @@ export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly totalTokens: number;
+  /** The upstream's usage objects, as JSON with a tail. Absent: the tokens are an estimate or a sum. */
+  readonly sources?: readonly string[];
 }
 
 const usageKey = Buffer.from('"usage"');
@@ -44,14 +46,16 @@ export function takeFirstUsage(events: Buffer): { readonly usage: Usage; readonl
 export function joinUsage(first: Usage, last: Usage | null, eventCount: number): Usage {
   const inputTokens = Math.max(first.inputTokens, last?.inputTokens ?? 0);
   const outputTokens = Math.max(first.outputTokens, last?.outputTokens ?? eventCount);
-  return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
+  const sources = [...(first.sources ?? []), ...(last?.sources ?? [])];
+  return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, sources };
 }
 
 /** Reads the usage whose name is at an offset; -1: there is none. */
 function usageAt(bytes: Buffer, at: number): Usage | null {
   if (at === -1) return null;
   const text = bytes.toString('latin1', at + usageKey.length, at + MAX_USAGE_BYTES);
-  if (!/^\s*:\s*\{/.test(text)) return null;
+  const [prefix] = /^\s*:\s*(?=\{)/.exec(text) ?? [];
+  if (prefix === undefined) return null;
   // OpenAI's older names, and the names in `responses` and in Anthropic's `messages`.
   const input = numberOf(/"(?:prompt|input)_tokens"\s*:\s*(\d{1,15})/.exec(text));
   const output = numberOf(/"(?:completion|output)_tokens"\s*:\s*(\d{1,15})/.exec(text));
@@ -60,7 +64,12 @@ function usageAt(bytes: Buffer, at: number): Usage | null {
   // Only Anthropic's form has no total. Its `input_tokens` do not contain those of the cache.
   const inputTokens = (input ?? 0) + (total === null ? cachedTokens(text) : 0);
   const outputTokens = output ?? 0;
-  return { inputTokens, outputTokens, totalTokens: total ?? inputTokens + outputTokens };
+  return {
+    inputTokens,
+    outputTokens,
+    totalTokens: total ?? inputTokens + outputTokens,
+    sources: [text.slice(prefix.length)],
+  };
 }
 
 function cachedTokens(usage: string): number {

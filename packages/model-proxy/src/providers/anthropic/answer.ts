@@ -18,6 +18,7 @@ export const usageSchema = z.object({
   output_tokens: tokens,
   cache_creation_input_tokens: tokens,
   cache_read_input_tokens: tokens,
+  cache_creation: z.object({ ephemeral_5m_input_tokens: tokens, ephemeral_1h_input_tokens: tokens }).nullish(),
 });
 
 /** A parsed {@link usageSchema}. */
@@ -122,5 +123,7 @@ export function openaiUsage(usage: Partial<AnthropicUsage>): object {
     prompt_tokens_details: { cached_tokens: read },
     cache_creation_input_tokens: written,
     cache_read_input_tokens: read,
+    // Writes for an hour have another price.
+    ...(usage.cache_creation?.ephemeral_1h_input_tokens ? { cache_creation: usage.cache_creation } : {}),
   };
 }

@@ -1,0 +1,44 @@
+/** The rows of `litellm_params` with prices. `model_info` may have the same names. */
+import { price } from '../setting-types.js';
+
+/** Names that end in `_above_200k_tokens` are for requests with more input tokens. */
+export const priceRows = {
+  inputCostPerToken: price({
+    name: 'input_cost_per_token',
+    doc: 'Price of a token of the request. `model_info` overrides it.',
+  }),
+  outputCostPerToken: price({
+    name: 'output_cost_per_token',
+    doc: 'Price of a token of the answer. `model_info` overrides it.',
+  }),
+  cacheReadCost: price({
+    name: 'cache_read_input_token_cost',
+    default: '`input_cost_per_token`',
+    doc: 'Price of a token of the request that the upstream read from its cache.',
+  }),
+  cacheWriteCost: price({
+    name: 'cache_creation_input_token_cost',
+    default: '`input_cost_per_token`',
+    doc: 'Price of a token of the request that the upstream wrote to its cache.',
+  }),
+  longCacheWriteCost: price({
+    name: 'cache_creation_input_token_cost_above_1hr',
+    default: '`cache_creation_input_token_cost`',
+    doc: 'The same for a cache that lives an hour.',
+  }),
+  inputAudioCost: price({
+    name: 'input_cost_per_audio_token',
+    default: '`input_cost_per_token`',
+    doc: 'Price of a token of sound in the request.',
+  }),
+  outputAudioCost: price({
+    name: 'output_cost_per_audio_token',
+    default: '`output_cost_per_token`',
+    doc: 'Price of a token of sound in the answer.',
+  }),
+  reasoningCost: price({
+    name: 'output_cost_per_reasoning_token',
+    default: '`output_cost_per_token`',
+    doc: 'Price of a token that the model used to think.',
+  }),
+};
