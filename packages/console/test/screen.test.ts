@@ -91,6 +91,53 @@ describe('the screen of a machine', () => {
     await page.context().close();
   });
 
+  it('takes keys from a phone: its soft keyboard, special keys and modifiers', async () => {
+    const guest = await typingGuest();
+    await host.virsh('start', guest.name);
+    const phone = { hasTouch: true, isMobile: true, viewport: { width: 375, height: 800 } };
+    const { page, faults } = await open(`${bmc.address}/ui/systems/${guest.uuid}/screen`, phone);
+    await logIn(page, 'olga');
+    const touchKeys = page.getByRole('group', { name: 'Touch keys' });
+    const tap = (name: string) => touchKeys.getByRole('button', { name, exact: true }).tap();
+    await untilText(guest, 'Booting from Hard Disk');
+    await untilSame(page, guest);
+
+    await touchKeys.getByRole('textbox', { name: 'Type here' }).tap();
+    // A soft keyboard composes words, and then changes them.
+    const keyboard = await page.context().newCDPSession(page);
+    for (const text of ['r', 'ro', 'rop', 'root']) {
+      await keyboard.send('Input.imeSetComposition', { text, selectionStart: text.length, selectionEnd: text.length });
+    }
+    await keyboard.send('Input.insertText', { text: 'root' });
+    await page.keyboard.insertText('-1');
+    await tap('Shift');
+    expect(await touchKeys.getByRole('button', { name: 'Shift' }).getAttribute('aria-pressed')).toBe('true');
+    await page.keyboard.insertText('ab');
+    await page.keyboard.press('Backspace');
+    await page.keyboard.insertText('c');
+    await untilText(guest, 'root-1Ac');
+    expect(await touchKeys.getByRole('button', { name: 'Shift' }).getAttribute('aria-pressed')).toBe('false');
+    // The keys do not take the focus, so the soft keyboard stays open.
+    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('TEXTAREA');
+    await page.keyboard.insertText('ü');
+    await page.getByText('This keyboard layout has no keys for: ü').waitFor();
+    await touchKeys.getByLabel('Keyboard layout of the guest').selectOption('de');
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
+    await takePictures(page, 'screen-touch');
+    expect(await accessibilityFaults(page)).toEqual([]);
+
+    await tap('Ctrl');
+    await tap('Alt');
+    await tap('Del');
+    while ((await screenText(host, guest)).includes('root-1')) await untilText(guest, 'SeaBIOS');
+    await untilText(guest, 'Booting from Hard Disk');
+    await touchKeys.getByRole('textbox').tap();
+    await page.keyboard.insertText('again');
+    await untilText(guest, 'again');
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+
   it('shows two users the same, and only one of them may type', async () => {
     const guest = await typingGuest();
     await host.virsh('start', guest.name);

@@ -28,6 +28,17 @@ export const screenTexts = {
   fitHint: 'Shrinks or enlarges the picture to the size of the window.',
   leave: 'Ctrl+F6 leaves the screen. All other keys go to the machine while the screen has the focus.',
   noFullScreen: 'The browser did not allow full screen.',
+  touchKeys: 'Touch keys',
+  touchKeysHint: 'Shows keys below the screen, for devices without a keyboard.',
+  softKeyboard: 'Type here',
+  softKeyboardHint: 'Opens the keyboard of this device. What you type goes to the machine at once.',
+  modifierHint: 'Applies to the next key.',
+  /** Texts on keys; default: the name of the key. */
+  keySymbols: { Left: '←', Up: '↑', Right: '→', Down: '↓' } as Readonly<Record<string, string>>,
+  /** Names of keys for screen readers; default: the text on the key. */
+  keyNames: { Left: 'Arrow left', Up: 'Arrow up', Right: 'Arrow right', Down: 'Arrow down' } as Readonly<
+    Record<string, string>
+  >,
   pasteTitle: 'Type a text into the machine',
   pasteHint: 'The console presses the keys of each character. Choose the keyboard layout of the guest.',
   text: 'Text',

@@ -20,6 +20,15 @@ export const keys = {
   Space: { keysym: 0x20, code: 'Space' },
   Backspace: { keysym: 0xff08, code: 'Backspace' },
   Del: { keysym: 0xffff, code: 'Delete' },
+  Left: { keysym: 0xff51, code: 'ArrowLeft' },
+  Up: { keysym: 0xff52, code: 'ArrowUp' },
+  Right: { keysym: 0xff53, code: 'ArrowRight' },
+  Down: { keysym: 0xff54, code: 'ArrowDown' },
+  Home: { keysym: 0xff50, code: 'Home' },
+  End: { keysym: 0xff57, code: 'End' },
+  PageUp: { keysym: 0xff55, code: 'PageUp' },
+  PageDown: { keysym: 0xff56, code: 'PageDown' },
+  Insert: { keysym: 0xff63, code: 'Insert' },
   Print: { keysym: 0xff61, code: 'PrintScreen' },
 } as const satisfies Readonly<Record<string, Key>>;
 
@@ -28,6 +37,19 @@ const functionKeys = Array.from({ length: 12 }, (_none, index) => index + 1);
 
 /** Ctrl+Alt+Del. */
 export const ctrlAltDelete: readonly Key[] = [keys.Ctrl, keys.Alt, keys.Del];
+
+/** Keys that change the next key. */
+export const modifierNames = ['Ctrl', 'Alt', 'Shift', 'Win'] as const satisfies readonly (keyof typeof keys)[];
+/** One of {@link modifierNames}. */
+export type ModifierName = (typeof modifierNames)[number];
+
+const { Esc, Tab, Enter, Backspace, Del, Left, Up, Right, Down, Home, End, PageUp, PageDown, Insert } = keys;
+/** Keys that soft keyboards do not have, by their names. Firmware needs them. */
+export const specialKeys: ReadonlyMap<string, Key> = new Map<string, Key>([
+  ...Object.entries({ Esc, Tab, Left, Up, Down, Right, Enter, Backspace, Del }),
+  ...functionKeys.map((number) => [`F${number}`, functionKey(number)] as const),
+  ...Object.entries({ Home, End, PgUp: PageUp, PgDn: PageDown, Ins: Insert }),
+]);
 
 /** Combinations by their names. */
 export const combinations: ReadonlyMap<string, readonly Key[]> = new Map<string, readonly Key[]>([

@@ -1,16 +1,14 @@
 /** The dialog that types a text into a machine. */
-import { signal, useComputed, useSignal } from '@preact/signals';
+import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { Button } from '../../../../ui/button.js';
 import { Dialog } from '../../../../ui/dialog.js';
 import { SelectField, TextAreaField } from '../../../../ui/field.js';
 import { Progress } from '../../../../ui/progress.js';
 import { screenTexts as texts } from '../../../texts/en/screen.js';
+import { guestLayout as layout } from './guest-layout.js';
 import { chordsOf, layoutNames, type LayoutName } from './layouts.js';
 import type { VncScreen } from './vnc-screen.js';
-
-/** The layout of the last paste. Most guests of a user have the same. */
-const layout = signal<LayoutName>('us');
 
 /** The dialog. Its end also ends the typing. */
 export function PasteDialog({ screen, onClose }: { readonly screen: VncScreen; readonly onClose: () => void }) {

@@ -1,5 +1,5 @@
 /** The tools of a screen: keys, paste, screenshot, size. */
-import { useSignal } from '@preact/signals';
+import { useSignal, type Signal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { Button } from '../../../../ui/button.js';
 import { saveFile } from '../../../../ui/download.js';
@@ -23,10 +23,12 @@ interface ToolsProps {
   readonly mayType: boolean;
   /** The element with the picture. */
   readonly picture: RefObject<HTMLElement | null>;
+  /** Whether the keys for touch screens are below the picture. */
+  readonly hasKeys: Signal<boolean>;
 }
 
 /** The tools. */
-export function ScreenTools({ name, screen, mayType, picture }: ToolsProps) {
+export function ScreenTools({ name, screen, mayType, picture, hasKeys }: ToolsProps) {
   const isOpen = screen.link.state.value.kind === 'open';
   const saveScreenshot = async (): Promise<void> => {
     const file = await screen.screenshot();
@@ -34,7 +36,8 @@ export function ScreenTools({ name, screen, mayType, picture }: ToolsProps) {
   };
   const showFullScreen = async (): Promise<void> => {
     try {
-      await picture.current?.requestFullscreen();
+      const shown = hasKeys.value ? picture.current?.parentElement : picture.current;
+      await shown?.requestFullscreen();
       screen.focus();
       // Also sends Esc, Alt+Tab and the like to the machine. Only some browsers can, and only with HTTPS.
       await (navigator as NavigatorWithKeyboard).keyboard?.lock();
@@ -44,7 +47,7 @@ export function ScreenTools({ name, screen, mayType, picture }: ToolsProps) {
   };
   return (
     <>
-      {mayType ? <KeyTools screen={screen} /> : <Badge>{texts.viewOnly}</Badge>}
+      {mayType ? <KeyTools screen={screen} hasKeys={hasKeys} /> : <Badge>{texts.viewOnly}</Badge>}
       <Button disabled={!isOpen} onClick={() => void saveScreenshot()}>
         {texts.screenshot}
       </Button>
@@ -62,7 +65,7 @@ export function ScreenTools({ name, screen, mayType, picture }: ToolsProps) {
   );
 }
 
-function KeyTools({ screen }: { readonly screen: VncScreen }) {
+function KeyTools({ screen, hasKeys }: Pick<ToolsProps, 'screen' | 'hasKeys'>) {
   const chosen = useSignal('Esc');
   const isPasting = useSignal(false);
   const isWatching = screen.isViewOnly.value;
@@ -83,6 +86,9 @@ function KeyTools({ screen }: { readonly screen: VncScreen }) {
       </Button>
       <Button disabled={!canType} onClick={() => (isPasting.value = true)}>
         {texts.paste}
+      </Button>
+      <Button title={texts.touchKeysHint} aria-pressed={hasKeys.value} onClick={() => (hasKeys.value = !hasKeys.value)}>
+        {texts.touchKeys}
       </Button>
       <Button title={texts.watchHint} aria-pressed={isWatching} onClick={() => screen.setViewOnly(!isWatching)}>
         {texts.watch}

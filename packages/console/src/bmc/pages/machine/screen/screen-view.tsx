@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { LinkNotice } from '../../../link-notice.js';
 import { screenTexts as texts } from '../../../texts/en/screen.js';
 import { ScreenTools } from './screen-tools.js';
+import { TouchKeys } from './touch-keys.js';
 import { VncScreen } from './vnc-screen.js';
 
 /** Properties of {@link ScreenView}. */
@@ -20,6 +21,7 @@ export function ScreenView({ machine, name, isViewOnly }: ScreenViewProps) {
   const host = useRef<HTMLDivElement>(null);
   const tools = useRef<HTMLDivElement>(null);
   const opened = useSignal<VncScreen | null>(null);
+  const hasKeys = useSignal(!isViewOnly && matchMedia('(pointer: coarse)').matches);
   useEffect(() => {
     if (host.current === null) return;
     const screen = new VncScreen({
@@ -43,11 +45,12 @@ export function ScreenView({ machine, name, isViewOnly }: ScreenViewProps) {
     <div class="screen">
       <div class="tools" role="toolbar" aria-label={texts.tools} ref={tools}>
         {opened.value === null ? null : (
-          <ScreenTools name={name} screen={opened.value} mayType={!isViewOnly} picture={host} />
+          <ScreenTools name={name} screen={opened.value} mayType={!isViewOnly} picture={host} hasKeys={hasKeys} />
         )}
       </div>
       <div role="status">{opened.value === null ? null : <LinkNotice link={opened.value.link} />}</div>
       <div class="screen-picture" ref={host} />
+      {opened.value !== null && hasKeys.value ? <TouchKeys screen={opened.value} /> : null}
       <small class="quiet">{isViewOnly ? texts.viewOnlyHint : texts.leave}</small>
     </div>
   );
