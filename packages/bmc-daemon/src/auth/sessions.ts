@@ -101,8 +101,8 @@ export function createSessions({ now, idleMs, hashOf, perUser, total }: Sessions
     [...byId.values()].filter((stored) => dropIfEnded(stored) !== undefined);
   const makeRoom = (sessions: readonly StoredSession[], limit: number): void => {
     if (sessions.length < limit) return;
-    const oldest = sessions.reduce((left, right) => (right.usedAt < left.usedAt ? right : left));
-    drop(oldest);
+    const leastRecentlyUsed = sessions.reduce((left, right) => (right.usedAt < left.usedAt ? right : left));
+    drop(leastRecentlyUsed);
   };
 
   return {

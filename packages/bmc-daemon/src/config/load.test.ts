@@ -164,7 +164,7 @@ describe('the effective settings', () => {
     expect(renderEffectiveSettings(escaped)).not.toContain('secret');
   });
 
-  it('have several libvirt hosts in the file, in a flag and in the environment', () => {
+  it('read several libvirt hosts from the file, from a flag and from the environment', () => {
     const hosts = { 'rack-1': 'qemu+ssh://a/system', 'rack-2': 'qemu+ssh://b/system' };
     expect(load(`EMULATOR_LIBVIRT_URI = ${JSON.stringify(hosts)}`).settings.libvirtUri).toEqual(hosts);
     expect(load("EMULATOR_LIBVIRT_URI = ('qemu+ssh://a/system', 'qemu:///system')").settings.libvirtUri).toEqual([

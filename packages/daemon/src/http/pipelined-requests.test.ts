@@ -64,7 +64,7 @@ describe('pipelined requests', () => {
     expect([pathsOf(await answers), max]).toEqual([expected, 1]);
   });
 
-  it('beyond a hundred that wait close the connection, and none of them runs', async () => {
+  it('close the connection if more than a hundred wait, and none of those that wait runs', async () => {
     let ran = 0;
     const { port } = await listen((incoming, response) => {
       ran += 1;
@@ -76,7 +76,7 @@ describe('pipelined requests', () => {
     expect(ran).toBe(1 + 5);
   });
 
-  it('up to a hundred wait, however slowly the rest arrives', async () => {
+  it('keep the connection if at most a hundred wait, however slowly the last one arrives', async () => {
     const { port } = await listen((incoming, response) => {
       incoming.resume().once('end', () => setImmediate(() => response.end(incoming.url)));
     });

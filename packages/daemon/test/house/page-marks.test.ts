@@ -1,4 +1,7 @@
-/** `scripts/docs-commands` must not run a block because the mark above it is misspelled. */
+/**
+ * A misspelled mark above a block is a fault. Otherwise `scripts/docs-commands` would run the
+ * block.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -195,7 +195,7 @@ describe('texts of a hostile service', () => {
     expect(words).toContain('<--from-literal=password=secret>\n');
   });
 
-  it('are no templates in the inventory for Ansible', async () => {
+  it('are not executed as templates in the inventory for Ansible', async () => {
     const [inventory] = documentsOf(await render('ansible', await serve(nics)));
     const variables = expect.objectContaining({
       model: { unsafe: "{{ lookup('pipe', 'touch pwned') }}" },

@@ -119,15 +119,18 @@ describe('a session', () => {
     expect(await run(['list', '--auth', 'basic'], bmc.env)).toMatchObject({ code: 0 });
   });
 
-  it.each(['session', 'basic'])('needs the right password (%s): exit code 77, without the password', async (auth) => {
-    const { code, stdout, stderr } = await run(['list', '--auth', auth], {
-      ...bmc.env,
-      RACKLESSCTL_PASSWORD: 'wrong one',
-    });
-    expect({ code, stdout }).toEqual({ code: 77, stdout: '' });
-    expect(stderr).toContain('rejects');
-    expect(stderr).not.toContain('wrong one');
-  });
+  it.each(['session', 'basic'])(
+    'needs the right password (%s); a wrong one gives exit code 77 and is not printed',
+    async (auth) => {
+      const { code, stdout, stderr } = await run(['list', '--auth', auth], {
+        ...bmc.env,
+        RACKLESSCTL_PASSWORD: 'wrong one',
+      });
+      expect({ code, stdout }).toEqual({ code: 77, stdout: '' });
+      expect(stderr).toContain('rejects');
+      expect(stderr).not.toContain('wrong one');
+    },
+  );
 });
 
 describe('a context', () => {
@@ -157,7 +160,7 @@ describe('a context', () => {
     expect(await run(['list', '-c', 'other'])).toMatchObject({ code: 66 });
   });
 
-  it('asks a command for its password', async () => {
+  it('gets its password from a command', async () => {
     const password = write('password', `${bmc.env['RACKLESSCTL_PASSWORD'] ?? ''}\n`);
     const file = write(
       'contexts.yaml',
@@ -205,7 +208,7 @@ describe('a context', () => {
     // YAML would read 0123 as 83, and the login would fail.
     ['contexts:\n  lab: {url: "https://h", password: 0123}', 0o600, 'contexts.yaml:2: password is a number for YAML'],
     ['contexts:\n  lab: {user: admin}', 0o600, 'context lab: url is missing'],
-  ])('with the fault %j is reported with exit code 78', async (text, mode, reason) => {
+  ])('with the fault %j makes the command fail with exit code 78', async (text, mode, reason) => {
     const { code, stderr } = await run(['list', '--config', write('contexts.yaml', text, mode)]);
     expect({ code, stderr }).toEqual({ code: 78, stderr: expect.stringContaining(reason) });
   });

@@ -227,7 +227,7 @@ describe('console', () => {
   const bmc = '/redfish/v1/Managers/1';
   const managed = { Links: { ManagedBy: [{ '@odata.id': bmc }] } };
 
-  it('goes to the manager if only that has SSH', async () => {
+  it('uses the console of the manager if the system has no SSH console', async () => {
     const service = await serve({
       ...oneMachine(managed),
       [`GET ${bmc}`]: {

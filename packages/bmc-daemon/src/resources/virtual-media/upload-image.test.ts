@@ -219,7 +219,7 @@ describe('uploads of images', () => {
     expect(stored.map(String)).toEqual(['0123']);
   });
 
-  it('are one for each drive, and free the drive when a client cancels', async () => {
+  it('are limited to one for each drive, and free the drive when a client cancels', async () => {
     await start();
     const path = await begin(10);
     expect((await announce(10)).status).toBe(409);
