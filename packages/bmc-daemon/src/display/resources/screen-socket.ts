@@ -9,7 +9,8 @@ import { openScreen } from '../screen.js';
 export const screenSocket = webSocketDefiner<Services>()({
   entity: 'ComputerSystem',
   uri: '/redfish/v1/Systems/{systemId}/GraphicalConsole',
-  // Everyone who can log in may watch. The handler rejects input without ConfigureComponents.
+  // Everyone who can log in may watch. The handler drops the input of clients without
+  // ConfigureComponents.
   privilegesOf: 'GET',
   maxPerMachine: maxScreens,
   open: async ({ params: { systemId }, services: { driver } }) => {
