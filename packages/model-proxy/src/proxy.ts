@@ -12,10 +12,12 @@ import type { Telemetry } from './request-span.js';
 import type { ListenSettings } from './settings.js';
 import { checkConfig, logServing, replaceConfig, type CheckedConfig } from './reload.js';
 import type { Siblings } from './routing/siblings.js';
+import type { OnBudgetEvent } from './store/budget-events.js';
 import { openOwned, openShared } from './store/open-store.js';
 import { StoreError, type SharedKeyStore, type Store, type WorkerKeyStore } from './store/store.js';
 import { createUpstream } from './upstream/send.js';
 import { version } from './version.js';
+import { loadBudgetAlerts } from './webhooks/load-budget-alerts.js';
 
 /** Options of {@link startProxy}. */
 interface ProxyOptions {
@@ -76,7 +78,8 @@ export class StartError extends Error {
  */
 export async function startProxy({ config, load, log, watchIntervalMs, group }: ProxyOptions): Promise<Proxy> {
   const { listen, proxy: settings, environment } = config;
-  const store = group?.store ?? (await openStore(listen, log));
+  const alerts = group?.store === undefined ? await loadBudgetAlerts(listen, log) : null;
+  const store = group?.store ?? (await openStore(listen, log, alerts?.send));
   const upstream = createUpstream({ deployments: settings.deployments, environment, log });
   const running = { config };
   const passThrough = createPassThrough({ upstream });
@@ -94,6 +97,7 @@ export async function startProxy({ config, load, log, watchIntervalMs, group }: 
     await telemetry?.close();
     await reports?.close();
     await store?.close();
+    await alerts?.close();
     throw error;
   }
   const modules = app.loadModules().catch((error: unknown) => log.error('loading modules', { error }));
@@ -148,6 +152,7 @@ export async function startProxy({ config, load, log, watchIntervalMs, group }: 
     await telemetry?.close();
     await reports?.close();
     await store?.close();
+    await alerts?.close();
   }
 }
 
@@ -166,11 +171,17 @@ async function loadWebhooks({ webhooks }: ListenSettings, log: Log): Promise<Req
 }
 
 /** @throws {StartError} the store cannot be used. */
-async function openStore({ store }: ListenSettings, log: Log): Promise<Store | SharedKeyStore | undefined> {
+async function openStore(
+  { store }: ListenSettings,
+  log: Log,
+  onBudgetEvent?: OnBudgetEvent,
+): Promise<Store | SharedKeyStore | undefined> {
   if (store === null) return undefined;
   const { place } = store;
   try {
-    return await ('url' in place ? openShared(place.url, store, log) : openOwned(place.folder, store, log));
+    return await ('url' in place
+      ? openShared(place.url, store, log, onBudgetEvent)
+      : openOwned(place.folder, store, log, onBudgetEvent));
   } catch (error) {
     if (error instanceof StoreError) throw new StartError(error.message, { cause: error.cause });
     throw error;

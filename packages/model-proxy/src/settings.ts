@@ -236,6 +236,8 @@ export interface WebhookSettings {
 
 /** Settings that only a restart can change. */
 export interface ListenSettings {
+  /** Receiver of alerts about budgets; null: none. */
+  readonly budgetAlerts: WebhookSettings | null;
   /** null: no OpenTelemetry. */
   readonly telemetry: TelemetrySettings | null;
   readonly webhooks: readonly WebhookSettings[];

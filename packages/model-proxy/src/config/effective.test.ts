@@ -29,6 +29,7 @@ const general: Readonly<Record<string, unknown>> = {
   use_x_forwarded_for: true,
   allowed_routes: ['/v1/models'],
   store: 'rediss://user:secret-0123@redis.test:6379/0',
+  alerting: ['webhook'],
   reject_clientside_metadata_tags: true,
   maximum_spend_logs_retention_period: '30d',
   admin_only_routes: ['/health'],
@@ -43,6 +44,7 @@ const general: Readonly<Record<string, unknown>> = {
 };
 /** Settings that the rendered text shows in another setting, or not at all. */
 const others: ReadonlySet<string> = new Set([
+  'alert_types', // in `alerting`
   ...Object.values(healthRows).map(({ name }) => name),
   'max_parallel_requests', // of each deployment
   'require_auth_for_metrics_endpoint', // a page of admin_only_routes
@@ -56,6 +58,7 @@ describe('the effective configuration', () => {
     const text = render({
       model_list: [{ model_name: 'chat', litellm_params: { model: 'openai/m', api_key: 'sk-1' } }],
       general_settings: general,
+      environment_variables: { WEBHOOK_URL: 'https://hooks.test/x?key=secret-0123' },
     });
     for (const name of Object.keys(general)) expect(text).toContain(`\n  ${name}: `);
     expect(text).not.toMatch(/secret-0123|sk-master/);

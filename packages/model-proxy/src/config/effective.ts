@@ -266,6 +266,7 @@ export function renderEffectiveConfig({ listen, proxy }: Pick<LoadedConfig, 'lis
     ...(proxy.allowedRoutes === null ? [] : [`  allowed_routes: ${inline(proxy.allowedRoutes)}`]),
     ...(proxy.closedPages.size === 0 ? [] : [`  admin_only_routes: ${inline([...proxy.closedPages])}`]),
     ...storeLines(listen.store),
+    ...(listen.budgetAlerts === null ? [] : [`  alerting: ["webhook"] # to ${maskUrl(listen.budgetAlerts.url)}`]),
     ...(proxy.rejectClientTags === true ? ['  reject_clientside_metadata_tags: true'] : []),
     ...(proxy.enforceUserParam ? ['  enforce_user_param: true'] : []),
     ...(proxy.forwardedPaths.size === 0 ? [] : [`  forwarded_paths: ${inline([...proxy.forwardedPaths])}`]),

@@ -29,6 +29,7 @@ describe('flags and environment', () => {
       port: 0,
       numWorkers: 1,
       webhooks: [],
+      budgetAlerts: null,
       telemetry: null,
       tls: null,
       store: null,

@@ -10,6 +10,8 @@ import { fromEnvironment, readNumber, readSeconds, type GivenText } from './give
 import { COMMAND_LINE, ENVIRONMENT, type Block, type Findings } from './faults.js';
 import { booleanWord } from './setting-types.js';
 import type { generalTable, settingsTable } from './settings.js';
+import { readAlerts } from './callbacks/alert-settings.js';
+import type { IgnoredSettings } from './names/unknown-keys.js';
 import { readTelemetry } from './callbacks/telemetry-settings.js';
 
 /** The flags by name: strings as given, switches as true. */
@@ -41,6 +43,7 @@ interface ListenInput {
   readonly settings: Block<typeof settingsTable>;
   readonly general: Block<typeof generalTable>;
   readonly webhooks: readonly WebhookSettings[];
+  readonly ignoredSettings: IgnoredSettings;
   readonly workingDirectory: string;
   readonly findings: Findings;
 }
@@ -61,6 +64,7 @@ export function readListenSettings(input: ListenInput): ListenSettings {
   const { store, keepUsageDays } = input.general.values;
   return {
     webhooks: input.webhooks,
+    budgetAlerts: readAlerts(input),
     telemetry: readTelemetry(settings.rest, input.variables, findings),
     store:
       store === undefined

@@ -87,6 +87,7 @@ describe('a configuration', () => {
       port: 4000,
       numWorkers: 1,
       webhooks: [],
+      budgetAlerts: null,
       telemetry: null,
       tls: null,
       store: null,

@@ -125,7 +125,7 @@ export function* loadSteps(options: LoadOptions): Steps<LoadedConfig> {
   if (entries.length === 0) noteMissingModels(roots, file, isKnownTopKey, findings);
   const { deployments, unserved } = yield* readModelList(entries, inherited);
   const aliases = readAliases(router.block, deployments, findings);
-  const block = { general: general.block, webhooks };
+  const block = { general: general.block, webhooks, ignoredSettings };
   const listen = readListenSettings({ flags, environment, variables, settings, workingDirectory, findings, ...block });
   const masterKey = readMasterKey(general.block, variables, findings);
   const access = readAccess({ ...block, settings, hasMasterKey: masterKey !== null, findings });

@@ -8,6 +8,7 @@ import { defaults } from './defaults.js';
 import { healthRows } from './health-rows.js';
 import { priceRows } from './deployments/price-rows.js';
 import { overloadRows } from './routing/overload-rows.js';
+import { alertRows } from './callbacks/alert-rows.js';
 import { storeRows } from './store-rows.js';
 import { providerRows } from './deployments/provider-rows.js';
 import { cooldownRows, failureRows, limitRows, orderRows, retryRows } from './routing/router-table.js';
@@ -239,6 +240,7 @@ export const generalTable = {
     doc: 'The only paths to serve, as clients spell them. Example: `[/v1/chat/completions, /vllm/*]`. Other paths answer 403. The setting does not restrict the health probes.',
   }),
   ...storeRows,
+  ...alertRows,
   ...healthRows,
   adminOnlyRoutes: plainRoutes({
     name: 'admin_only_routes',

@@ -36,6 +36,7 @@ const schema = z.object({
   tpm_limit: limit.nullish(),
   max_parallel_requests: limit.nullish(),
   max_budget: z.union([money, z.literal('')]).nullish(),
+  soft_budget: z.union([money, z.literal('')]).nullish(),
   budget_duration: z.string().nullish(),
   metadata: z.record(z.string(), z.unknown()).nullish(),
   tags: names.nullish(),
@@ -52,7 +53,7 @@ type KeyInput = Readonly<z.infer<typeof schema>>;
 
 /** LiteLLM's members that add nothing here. */
 const ignored: ReadonlySet<string> = new Set(
-  `key config permissions send_invite_email soft_budget allowed_cache_controls auto_rotate rotation_interval organization_id project_id
+  `key config permissions send_invite_email allowed_cache_controls auto_rotate rotation_interval organization_id project_id
   agent_id rpm_limit_type tpm_limit_type key_name duration_seconds enable_prompt_caching`.split(/\s+/),
 );
 /** LiteLLM's members that restrict a key. A key without the restriction could do more than its owner says. */
@@ -110,6 +111,7 @@ export function newKey(secretName: string, now: number): StoredKey {
     tpmLimit: null,
     maxParallelRequests: null,
     maxBudget: null,
+    softBudget: null,
     budgetDuration: null,
     expiresAt: null,
     allowedRoutes: [],
@@ -128,7 +130,7 @@ export function newKey(secretName: string, now: number): StoredKey {
  * @throws {ProxyError} 400: a duration is invalid, or the key would be too long for the store.
  */
 export function changedKey(key: StoredKey, input: KeyInput, now: number): StoredKey {
-  const { max_budget: maxBudget, key_type: keyType } = input;
+  const { max_budget: maxBudget, soft_budget: softBudget, key_type: keyType } = input;
   const changed = {
     ...key,
     alias: chosen(input.key_alias, key.alias, null),
@@ -138,6 +140,7 @@ export function changedKey(key: StoredKey, input: KeyInput, now: number): Stored
     tpmLimit: chosen(input.tpm_limit, key.tpmLimit, null),
     maxParallelRequests: chosen(input.max_parallel_requests, key.maxParallelRequests, null),
     maxBudget: chosen(maxBudget === '' ? null : maxBudget, key.maxBudget, null),
+    softBudget: chosen(softBudget === '' ? null : softBudget, key.softBudget, null),
     budgetDuration: chosen(checkedPeriod(input.budget_duration, now), key.budgetDuration, null),
     expiresAt: chosen(endOf(input.duration, now), key.expiresAt, null),
     allowedRoutes: chosen(input.allowed_routes ?? typeRoutes(keyType), key.allowedRoutes, []),

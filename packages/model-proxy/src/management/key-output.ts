@@ -27,6 +27,7 @@ export function shownKey(key: StoredKey, { spend, resetAt }: ReturnType<typeof p
     key_alias: key.alias,
     spend,
     max_budget: key.maxBudget,
+    soft_budget: key.softBudget,
     budget_duration: key.budgetDuration,
     budget_reset_at: time(resetAt),
     expires: time(key.expiresAt),

@@ -21,6 +21,8 @@ export const storedKey = z.object({
   tpmLimit: limit,
   maxParallelRequests: limit,
   maxBudget: limit,
+  /** Crossing it sends an alert, and rejects no request. */
+  softBudget: limit.default(null),
   /** LiteLLM's form: `30d`. null: the budget is for the whole life of the key. */
   budgetDuration: z.string().nullable(),
   expiresAt: z.number().nullable(),

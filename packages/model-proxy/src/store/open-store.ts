@@ -1,16 +1,27 @@
 /** Opens the store that a configuration names. */
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { StoreSettings } from '../settings.js';
+import type { OnBudgetEvent } from './budget-events.js';
 import type { OwnedStore, SharedKeyStore } from './store.js';
 
 /** Opens a store in Redis. @throws {StoreError} */
-export async function openShared(url: string, { keepDays }: StoreSettings, log: Log): Promise<SharedKeyStore> {
+export async function openShared(
+  url: string,
+  { keepDays }: StoreSettings,
+  log: Log,
+  onBudgetEvent?: OnBudgetEvent,
+): Promise<SharedKeyStore> {
   const { openRedisStore } = await import('./redis/redis-store.js');
-  return openRedisStore({ url, keepDays, log });
+  return openRedisStore({ url, keepDays, log, ...(onBudgetEvent === undefined ? {} : { onBudgetEvent }) });
 }
 
 /** Opens a store in files, which this process owns. @throws {StoreError} */
-export async function openOwned(folder: string, { keepDays }: StoreSettings, log: Log): Promise<OwnedStore> {
+export async function openOwned(
+  folder: string,
+  { keepDays }: StoreSettings,
+  log: Log,
+  onBudgetEvent?: OnBudgetEvent,
+): Promise<OwnedStore> {
   const { openEmbeddedStore } = await import('./embedded/embedded-store.js');
-  return openEmbeddedStore({ folder, keepDays, log });
+  return openEmbeddedStore({ folder, keepDays, log, ...(onBudgetEvent === undefined ? {} : { onBudgetEvent }) });
 }

@@ -8,8 +8,10 @@ import { printStartReport } from '@rackless/daemon/process/start-report.js';
 import { createNotify, startWatchdog } from '@rackless/daemon/process/systemd-notify.js';
 import { loadSteps, type Flags } from '../config/load.js';
 import type { Environment, ListenSettings } from '../settings.js';
+import type { OnBudgetEvent } from '../store/budget-events.js';
 import { openOwned } from '../store/open-store.js';
 import { StoreError, type OwnedStore } from '../store/store.js';
+import { loadBudgetAlerts } from '../webhooks/load-budget-alerts.js';
 import { GroupStartError, startGroup, type Group, type ReadConfig } from './group.js';
 import { recordingReader } from './recording-reader.js';
 
@@ -29,8 +31,11 @@ export async function serveGroup({ options, read, log }: ServeOptions): Promise<
     return { config, texts: [...texts] };
   };
   let group: Group;
+  const { listen } = read.config;
+  // The workers send alerts themselves if they use Redis.
+  const alerts = isOwned(listen) ? await loadBudgetAlerts(listen, log) : null;
   try {
-    const store = await openStore(read.config.listen, log);
+    const store = await openStore(listen, log, alerts?.send);
     group = await startGroup({ read, file: options.file, flags: options.flags, load, store, log });
   } catch (error) {
     log.flush();
@@ -45,11 +50,19 @@ export async function serveGroup({ options, read, log }: ServeOptions): Promise<
   log.flush();
   await notify('READY=1', `STATUS=serving at ${group.addresses.join(' ')}`);
   await stopped;
+  await alerts?.close();
   log.flush();
   return exitCode.done;
 }
 
+const isOwned = ({ store }: ListenSettings) => store !== null && !('url' in store.place);
+
 /** Opens a store in files. Each worker connects to Redis itself. @throws {StoreError} */
-async function openStore({ store }: ListenSettings, log: Log): Promise<OwnedStore | undefined> {
-  return store === null || 'url' in store.place ? undefined : openOwned(store.place.folder, store, log);
+async function openStore(
+  { store }: ListenSettings,
+  log: Log,
+  onBudgetEvent?: OnBudgetEvent,
+): Promise<OwnedStore | undefined> {
+  if (store === null || 'url' in store.place) return undefined;
+  return openOwned(store.place.folder, store, log, onBudgetEvent);
 }

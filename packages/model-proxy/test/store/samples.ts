@@ -3,7 +3,14 @@ import type { StoredKey } from '../../src/store/keys.js';
 import type { Store } from '../../src/store/store.js';
 import type { RequestUsage } from '../../src/store/usage.js';
 
-const limits = { rpmLimit: null, tpmLimit: null, maxParallelRequests: null, maxBudget: null, budgetDuration: null };
+const limits = {
+  rpmLimit: null,
+  tpmLimit: null,
+  maxParallelRequests: null,
+  maxBudget: null,
+  softBudget: null,
+  budgetDuration: null,
+};
 const lists = { models: [], aliases: {}, allowedRoutes: [], tags: [], metadata: {} };
 const ids = { name: 'sk-...last', alias: null, userId: null, teamId: null };
 const times = { expiresAt: null, createdAt: 1, updatedAt: 1 };

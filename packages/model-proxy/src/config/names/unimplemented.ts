@@ -149,7 +149,7 @@ const general: readonly SettingGroup[] = [
     'reads keys from a secret store',
     'key_management_system key_management_settings use_google_kms use_azure_key_vault',
   ),
-  ignored('sends notifications', 'alerting alerting_threshold alert_types alert_to_webhook_url alerting_args otel'),
+  ignored('sends notifications', 'alerting_threshold alert_to_webhook_url alerting_args otel'),
   ignored('shares the results of checks among proxies', 'use_shared_health_check'),
   ignored(
     'opens paths or other access, which stays closed',

@@ -12,6 +12,7 @@ import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailabl
 import { StoreError, type OwnedStore, type Store, type UsageBatch } from '../store.js';
 import { dayOf, type RequestUsage, type UsageRow } from '../usage.js';
 import { UsageFlusher } from '../usage-flusher.js';
+import { budgetEvents, type OnBudgetEvent } from '../budget-events.js';
 import type { Entry } from './journal-lines.js';
 import { Journal, JournalError } from './journal.js';
 import { readJournal } from './journal-reader.js';
@@ -27,6 +28,8 @@ export interface EmbeddedStoreOptions {
   readonly keepDays: number | null;
   /** Returns milliseconds since 1970. */
   readonly now?: () => number;
+  /** Gets the keys that cross a threshold of their budget. */
+  readonly onBudgetEvent?: OnBudgetEvent;
   /** Time between two writes of usage, in milliseconds. */
   readonly flushMs?: number;
   /** How long to wait for a proxy that uses the folder and is stopping, in milliseconds. */
@@ -157,7 +160,11 @@ class EmbeddedStore implements OwnedStore {
 
   #addCost(digest: string, cost: number): void {
     const period = this.spendOf(digest);
-    this.#table.setSpend(digest, { ...period, spend: period.spend + cost });
+    const after = { ...period, spend: period.spend + cost };
+    this.#table.setSpend(digest, after);
+    const { onBudgetEvent } = this.#options;
+    const key = onBudgetEvent === undefined ? undefined : this.keys.get(digest);
+    if (key !== undefined) for (const event of budgetEvents(digest, key, period, after)) onBudgetEvent?.(event);
   }
 
   usageDays(from: string, to: string): Promise<readonly string[]> {

@@ -7,6 +7,7 @@ import { fileReason } from '@rackless/daemon/files/text-file.js';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { openSharedStore, type SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
+import { budgetEvents, type BudgetEvent, type OnBudgetEvent } from '../budget-events.js';
 import { storedKey, type StoredKey } from '../keys.js';
 import { StoreError, type KeyChanges, type KeysInChange, type SharedKeyStore } from '../store.js';
 import type { RequestUsage, UsageRow } from '../usage.js';
@@ -22,6 +23,8 @@ interface RedisStoreOptions {
   readonly keepDays: number | null;
   /** Returns milliseconds since 1970. Default: the clock of Redis. */
   readonly now?: () => number;
+  /** Gets the keys that cross a threshold of their budget, in one of the proxies. */
+  readonly onBudgetEvent?: OnBudgetEvent;
 }
 
 const KEY = 'key';
@@ -35,14 +38,47 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Shared
   try {
     const shared = await openSharedStore(url, 'model-proxy', log);
     opened = shared;
-    const usage = new RedisUsage(shared, { keepDays, now: options.now ?? (() => shared.now()) });
+    const now = options.now ?? (() => shared.now());
+    const { onBudgetEvent } = options;
+    const holder: { keys?: ReadonlyMap<string, StoredKey> } = {};
+    const usage = new RedisUsage(shared, {
+      keepDays,
+      now,
+      ...(onBudgetEvent === undefined
+        ? {}
+        : {
+            onSpend: (digest, before, after) => {
+              const key = holder.keys?.get(digest);
+              const events = key === undefined ? [] : budgetEvents(digest, key, before, after);
+              for (const event of events) claim(shared, event, onBudgetEvent, log);
+            },
+          }),
+    });
     await usage.open();
-    return new SharedKeys(shared, usage, log);
+    const store = new SharedKeys(shared, usage, log);
+    holder.keys = store.keys;
+    return store;
   } catch (error) {
     await opened?.close();
     if (error instanceof StoreUnavailable) throw new StoreError(error.message, { cause: error });
     throw error;
   }
+}
+
+/** All proxies see a new spend within a second. The first one sends the alert. */
+const CLAIM_MS = 3_600_000;
+const claimScript = `return redis.call('SET', KEYS[1], '1', 'NX', 'PX', ARGV[1]) and 1 or 0`;
+
+/** Calls the function if no other proxy has sent the alert about the same spend. */
+function claim(shared: SharedStore, event: BudgetEvent, send: OnBudgetEvent, log: RedisStoreOptions['log']): void {
+  const { digest, message, key, period } = event;
+  const name = JSON.stringify([digest, message, key.maxBudget, key.softBudget, period.resetAt]);
+  shared.run(claimScript, [`alert:${name}`], [String(CLAIM_MS)]).then(
+    (answer) => {
+      if (answer === 1) send(event);
+    },
+    (error: unknown) => log.warn(`an alert about a budget is lost: ${fileReason(error)}`),
+  );
 }
 
 class SharedKeys implements SharedKeyStore {

@@ -15,6 +15,8 @@ interface RedisUsageOptions {
   readonly keepDays: number | null;
   /** Returns milliseconds since 1970. */
   readonly now: () => number;
+  /** Called when the spend of a key in Redis has changed. Not called for the spends of the first read. */
+  readonly onSpend?: (digest: string, before: Period, after: Period) => void;
 }
 
 /** Names of the numbers in their order in Redis. */
@@ -59,6 +61,9 @@ export class RedisUsage {
   readonly #shared: SharedStore;
   readonly #keepDays: number;
   readonly #now: () => number;
+  /** Whether the spends of all keys were read. */
+  #isOpen = false;
+  readonly #onSpend: RedisUsageOptions['onSpend'];
   /** The spends of all keys in Redis. Each answer updates them. */
   #stored = new Map<string, Period>();
   #revision = 0;
@@ -71,16 +76,18 @@ export class RedisUsage {
   #batch: Batch | null = null;
   #batches = 0;
 
-  constructor(shared: SharedStore, { keepDays, now }: RedisUsageOptions) {
+  constructor(shared: SharedStore, { keepDays, now, onSpend }: RedisUsageOptions) {
     this.#shared = shared;
     this.#keepDays = keepDays ?? MAX_DAYS;
     this.#now = now;
+    this.#onSpend = onSpend;
     shared.onReconnect(() => (this.#mustReadAll = true));
   }
 
   /** Reads all spends, and applies a changed retention. @throws an error if Redis does not answer. */
   async open(): Promise<void> {
     await this.flush();
+    this.#isOpen = true;
     const today = dayOf(this.#now());
     const days = daysBetween(Date.parse(today) - MAX_DAYS * DAY_MS, Date.parse(today));
     await this.#shared.run(
@@ -212,10 +219,13 @@ export class RedisUsage {
   }
 
   #apply([revision, isComplete, ...changes]: z.infer<typeof usageAnswer>): void {
+    const before = this.#stored;
     if (isComplete === 1) this.#stored = new Map();
     for (let index = 0; index + 2 < changes.length; index += 3) {
       const [digest = '', spend = '', end = ''] = changes.slice(index, index + 3);
-      this.#stored.set(digest, { spend: Number(spend), resetAt: end === '' ? null : Number(end) });
+      const after = { spend: Number(spend), resetAt: end === '' ? null : Number(end) };
+      if (this.#isOpen) this.#onSpend?.(digest, before.get(digest) ?? UNSPENT, after);
+      this.#stored.set(digest, after);
     }
     this.#revision = revision;
   }

@@ -1,0 +1,46 @@
+/**
+ * Reads which address gets alerts about budgets: LiteLLM's `alerting: ["webhook"]`.
+ * @see https://docs.litellm.ai/docs/proxy/alerting
+ */
+import type { Environment, WebhookSettings } from '../../settings.js';
+import { defaults } from '../defaults.js';
+import { ENVIRONMENT, type Block, type Findings } from '../faults.js';
+import type { IgnoredSettings } from '../names/unknown-keys.js';
+import type { generalTable } from '../settings.js';
+import { normalUrl, URL_FORM } from '../setting-types.js';
+
+/** Input of {@link readAlerts}. */
+interface AlertInput {
+  readonly general: Block<typeof generalTable>;
+  readonly variables: Environment;
+  readonly findings: Findings;
+  readonly ignoredSettings: IgnoredSettings;
+}
+
+/** @returns null: there are no alerts. */
+export function readAlerts({ general, variables, findings, ignoredSettings }: AlertInput): WebhookSettings | null {
+  const { alerting = [], alertTypes } = general.values;
+  const place = general.places.get('alerting');
+  if (place !== undefined && alerting.some((receiver) => receiver !== 'webhook'))
+    ignoredSettings.add(place.node, place.path);
+  if (!alerting.includes('webhook') || (alertTypes !== undefined && !alertTypes.includes('budget_alerts'))) return null;
+  const text = variables['WEBHOOK_URL'] ?? '';
+  const url = normalUrl(text);
+  if (url === undefined) {
+    const what = text === '' ? 'alerting: ["webhook"] needs WEBHOOK_URL: set it' : `WEBHOOK_URL must be ${URL_FORM}`;
+    findings.faultAt(ENVIRONMENT, `environment: ${what}`);
+    return null;
+  }
+  return {
+    name: 'alerting',
+    url,
+    headers: {},
+    outcomes: new Set(),
+    format: 'single',
+    batchSize: 1,
+    flushMs: 0,
+    maxRetries: defaults.callbackRetries,
+    retryDelayMs: defaults.callbackRetrySeconds * 1000,
+    timeoutMs: defaults.callbackTimeoutSeconds * 1000,
+  };
+}

@@ -1,0 +1,14 @@
+/** Loads the sender of alerts about budgets, if the configuration asks for it. */
+import type { Log } from '@rackless/daemon/log/log.js';
+import type { ListenSettings } from '../settings.js';
+import type { BudgetAlerts } from './budget-alerts.js';
+
+/** @returns null: there are no alerts, or no store with budgets. */
+export async function loadBudgetAlerts(
+  { budgetAlerts, store }: ListenSettings,
+  log: Pick<Log, 'warn'>,
+): Promise<BudgetAlerts | null> {
+  if (budgetAlerts === null || store === null) return null;
+  const { openBudgetAlerts } = await import('./budget-alerts.js');
+  return openBudgetAlerts(budgetAlerts, log);
+}
