@@ -96,7 +96,7 @@ describe('models of Azure', () => {
     if (status === 200) expect(vendors.take()[0]?.body).toContain('"reasoning_effort":"low"');
   });
 
-  it('get embeddings, pictures and responses at their own paths', async () => {
+  it('MP-145 get embeddings, pictures and responses at their own paths', async () => {
     vendors.answers.set(OPENAI_HOST, json({ object: 'list', data: [], model: 'ada' }));
     await client.embeddings.create({ model: 'dated', input: 'x' });
     await client.images.generate({ model: 'dated', prompt: 'x' });

@@ -59,7 +59,7 @@ describe('models of Bedrock without Converse', () => {
   });
   cleanUp(() => ({ vendors, proxy }));
 
-  it("asks Claude in Anthropic's form, with the version and without the model", async () => {
+  it("MP-148 asks Claude in Anthropic's form, with the version and without the model", async () => {
     vendors.answers.set(
       HOST,
       json({
@@ -264,7 +264,7 @@ describe('models of Bedrock without Converse', () => {
     await expect(rejected).rejects.toMatchObject({ status: 400, code: 'content_policy_violation' });
   });
 
-  it.each([false, true])('asks an agent, whose answer is always a stream (stream: %j)', async (isStream) => {
+  it.each([false, true])('MP-159 asks an agent, whose answer is always a stream (stream: %j)', async (isStream) => {
     const bytes = Buffer.from('Schnee 雪!');
     const part = (from: number, to?: number) => frame('chunk', { bytes: bytes.subarray(from, to).toString('base64') });
     // The second part begins inside of a character.

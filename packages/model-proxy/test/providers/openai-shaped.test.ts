@@ -86,7 +86,7 @@ describe('a vendor with the API of OpenAI', () => {
   });
   cleanUp(() => ({ vendors, proxy }));
 
-  it.each(targets)('gets requests for %s with %j at %s', async (model, _params, url) => {
+  it.each(targets)('MP-144 gets requests for %s with %j at %s', async (model, _params, url) => {
     vendors.answers.set(hostOf(url), json(completion));
     await client.chat.completions.create({ model, messages });
     const [request] = vendors.take();

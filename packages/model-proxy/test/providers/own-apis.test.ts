@@ -111,7 +111,7 @@ describe('vendors with APIs of their own', () => {
   const completion = { id: 'chat-1', object: 'chat.completion', created: 1, model_id: 'm', model: 'm' };
   const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi!' }, finish_reason: 'stop' }];
 
-  it('asks a model of watsonx with its project and a token for the key', async () => {
+  it('MP-151 asks a model of watsonx with its project and a token for the key', async () => {
     tokens();
     vendors.answers.set(WATSONX, json({ ...completion, choices, usage: { prompt_tokens: 1, completion_tokens: 2 } }));
     const answer = await client.chat.completions.create({ model: 'granite', messages, temperature: 0.1 });
@@ -195,7 +195,7 @@ describe('vendors with APIs of their own', () => {
     expect(request.body.match(/name="(?:model|project_id)"/g)).toHaveLength(2);
   });
 
-  it('asks a model of Replicate, and waits for its prediction', async () => {
+  it('MP-152 asks a model of Replicate, and waits for its prediction', async () => {
     const metrics = { input_token_count: 3, output_token_count: 2 };
     vendors.answers.set(REPLICATE, json({ id: 'p1', status: 'succeeded', output: ['Hi', '!'], metrics }, 201));
     const system = { role: 'system' as const, content: 'Be short.' };
@@ -235,7 +235,7 @@ describe('vendors with APIs of their own', () => {
     await expect(failed).rejects.toMatchObject({ status: 400, param: 'stream' });
   });
 
-  it('makes pictures with fal, with the size that the model accepts', async () => {
+  it('MP-153 makes pictures with fal, with the size that the model accepts', async () => {
     const images = [{ url: 'https://v3.fal.media/a.png', width: 1, height: 1, content_type: 'image/png' }];
     vendors.answers.set(FAL, json({ images, seed: 1 }));
     const answer = await client.images.generate({ model: 'flux', prompt: 'a cat', n: 1, size: '512x512' });
@@ -263,7 +263,7 @@ describe('vendors with APIs of their own', () => {
     await expect(failed).rejects.toMatchObject({ status: 422, param: 'prompt' });
   });
 
-  it('speaks with ElevenLabs, with the voice in the path', async () => {
+  it('MP-154 speaks with ElevenLabs, with the voice in the path', async () => {
     vendors.answers.set(ELEVENLABS, (_request, response) => {
       response.writeHead(200, { 'content-type': 'audio/mpeg' });
       response.end(SOUND);
@@ -295,7 +295,7 @@ describe('vendors with APIs of their own', () => {
     expect(vendors.take()).toEqual([]);
   });
 
-  it("speaks with Azure's speech, as SSML", async () => {
+  it("MP-155 speaks with Azure's speech, as SSML", async () => {
     vendors.answers.set(AZURE, (_request, response) => {
       response.writeHead(200, { 'content-type': 'audio/mpeg' });
       response.end(SOUND);
@@ -324,7 +324,7 @@ describe('vendors with APIs of their own', () => {
     expect(requestTo(AZURE).body).toBe(ssml);
   });
 
-  it('speaks with Gemini, whose sound becomes a WAV file', async () => {
+  it('MP-156 speaks with Gemini, whose sound becomes a WAV file', async () => {
     tokens();
     const data = Buffer.from([1, 0, 2, 0]).toString('base64');
     const inlineData = { mimeType: 'audio/L16;codec=pcm;rate=24000', data };
@@ -355,7 +355,7 @@ describe('vendors with APIs of their own', () => {
     await expect(mp3).rejects.toMatchObject({ status: 400, param: 'response_format' });
   });
 
-  it('asks GigaChat with a token for the credentials', async () => {
+  it('MP-157 asks GigaChat with a token for the credentials', async () => {
     tokens();
     vendors.answers.set(GIGACHAT, json({ ...completion, choices }));
     const answer = await client.chat.completions.create({ model: 'giga', messages, max_completion_tokens: 5 });
@@ -388,7 +388,7 @@ describe('vendors with APIs of their own', () => {
     });
   });
 
-  it('asks an agent of LangGraph, and returns its last message', async () => {
+  it('MP-158 asks an agent of LangGraph, and returns its last message', async () => {
     const state = {
       messages: [
         { type: 'human', content: 'hello' },

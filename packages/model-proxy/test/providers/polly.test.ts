@@ -25,7 +25,7 @@ describe('models of Amazon Polly', () => {
   });
   cleanUp(() => ({ vendors, proxy }));
 
-  it('answer with the sound of a signed request', async () => {
+  it('MP-150 answer with the sound of a signed request', async () => {
     vendors.answers.set(HOST, (_request, response) => {
       response.writeHead(200, { 'content-type': 'audio/mpeg' });
       response.end(SOUND);

@@ -40,7 +40,7 @@ describe('endpoints of SageMaker', () => {
   });
   cleanUp(() => ({ vendors, proxy }));
 
-  it('answers chats with a container for text', async () => {
+  it('MP-149 answers chats with a container for text', async () => {
     const details = { finish_reason: 'length', generated_tokens: 2, prefill: [{ id: 1 }] };
     vendors.answers.set(HOST, json([{ generated_text: 'Hi!', details }]));
     const answer = await client.chat.completions.create({

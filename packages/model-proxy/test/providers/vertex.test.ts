@@ -39,7 +39,7 @@ describe('models of Anthropic on Vertex AI', () => {
   };
   const claude = `${BASE}/publishers/anthropic/models/claude-opus-4-6%4020260205`;
 
-  it('answer chat, with the model in the path and the version in the body', async () => {
+  it('MP-146 answer chat, with the model in the path and the version in the body', async () => {
     answerWith(json(message([{ type: 'text', text: 'Hi!' }])));
     const { choices } = await client.chat.completions.create({ model: 'claude', messages, max_completion_tokens: 9 });
     expect(choices[0]?.message.content).toBe('Hi!');
@@ -236,7 +236,7 @@ describe("models of Vertex AI with Google's own API", () => {
     });
   });
 
-  it('make pictures, and reject unknown sizes', async () => {
+  it('MP-147 make pictures, and reject unknown sizes', async () => {
     const model = 'imagen-4.0-generate-001';
     answerWith({ predictions: [{ bytesBase64Encoded: 'iVBORw0KGgo=', mimeType: 'image/png' }] });
     const { data } = await client.images.generate({ model, prompt: 'a cat', n: 1, size: '1792x1024' });
