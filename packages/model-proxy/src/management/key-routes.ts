@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { invalidParameter } from '../errors/model.js';
 import { requestFault } from '../errors/proxy-error.js';
 import { digestOf, digestPattern, type StoredKey } from '../store/keys.js';
-import type { KeysInChange } from '../store/store.js';
+import type { KeysInChange, Store } from '../store/store.js';
 import { changedKey, newKey, parseKeyInput } from './key-input.js';
 import { fullKey, shownKey, statusOf } from './key-output.js';
 import { integerIn, type ManagementRequest } from './request.js';
@@ -23,19 +23,34 @@ export async function generateKey({ store, body, clientKeys, now }: ManagementRe
   if (clientKeys.has(secret)) throw invalidParameter('key', 'is the master key: choose another key');
   const digest = digestOf(secret);
   const key = changedKey(newKey(maskedName(secret), now), input, now);
+  const spend = input.spend ?? 0;
+  // Until the spend is stored, the key is blocked: a proxy that is killed leaves no key with a fresh budget.
+  const first = spend > 0 ? { ...key, blocked: true } : key;
   await store.changeKeys((keys) => {
     if (keys.get(digest) !== undefined) throw requestFault('This key already exists.', { param: 'key' });
     checkAlias(keys, digest, key);
-    return { changes: new Map([[digest, key]]), result: undefined };
+    return { changes: new Map([[digest, first]]), result: undefined };
   });
-  if (typeof input.spend === 'number' && input.spend > 0)
-    await store.setSpend(digest, input.spend).catch(async (error: unknown) => {
+  if (spend > 0)
+    await setFirstSpend(store, { digest, key, spend }).catch(async (error: unknown) => {
       // The client gets an error instead of the key, so no client could use the key.
       await store.changeKeys(() => ({ changes: new Map([[digest, null]]), result: undefined }));
       throw error;
     });
   const { status: _status, ...shown } = shownKey(key, store.spendOf(digest), now);
   return { ...shown, key: secret, token: digest, token_id: digest, duration: input.duration ?? null };
+}
+
+/** Stores the spend of a blocked key, and then the key as it must be. */
+async function setFirstSpend(
+  store: Store,
+  { digest, key, spend }: { readonly digest: string; readonly key: StoredKey; readonly spend: number },
+): Promise<void> {
+  await store.setSpend(digest, spend);
+  await store.changeKeys((keys) => {
+    if (keys.get(digest) === undefined) throw keyNotFound();
+    return { changes: new Map([[digest, key]]), result: undefined };
+  });
 }
 
 function secretOf(given: unknown): string {

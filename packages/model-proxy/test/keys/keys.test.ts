@@ -127,6 +127,24 @@ describe('POST /key/generate', () => {
     expect(answer.text).not.toContain('no room');
   });
 
+  it('leaves a blocked key, not one with a fresh budget, if the proxy is killed before it stores the spend', async () => {
+    const key = `sk-${'k'.repeat(20)}`;
+    const setSpend = app.store.setSpend.bind(app.store);
+    const seen: unknown[] = [];
+    Object.assign(app.store, {
+      setSpend: async (digest: string, spend: number) => {
+        seen.push(app.store.keys.get(digest)?.blocked, (await app.chat(key)).status);
+        await setSpend(digest, spend);
+      },
+    });
+    const made = await app.manage('POST', '/key/generate', { key, spend: 1, max_budget: 2 });
+    expect(made.json()).toMatchObject({ key, spend: 1, max_budget: 2, blocked: false });
+    expect(seen).toEqual([true, 401]);
+    expect((await app.chat(key)).status).toBe(200);
+    await app.manage('POST', '/key/generate', { key: `${key}-2`, spend: 1, blocked: true });
+    expect((await app.chat(`${key}-2`)).status).toBe(401);
+  });
+
   it('answers 503 if the spend of a key cannot be stored', async () => {
     const key = await app.create();
     Object.assign(app.store, { setSpend: () => Promise.reject(new StoreUnavailable('no room')) });
