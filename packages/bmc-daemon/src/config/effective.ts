@@ -1,6 +1,6 @@
 /** Renders the effective settings for clients, and as a configuration file with the origin of each line. */
 import { maskPassword, maskUrl } from '@rackless/daemon/text/mask-url.js';
-import type { EffectiveSetting } from '../resources/service/setting-registry.js';
+import type { EffectiveSetting } from '../resources/service/effective-setting.js';
 import type { LoadedSettings } from './load.js';
 import { formatLiteral } from './python/format.js';
 import { reloadableKeys } from './reloadable.js';

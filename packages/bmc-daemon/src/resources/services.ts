@@ -11,7 +11,7 @@ import { resourceDefiner } from '../redfish/resource.js';
 import type { LongOperationOptions } from '../redfish/tasks/long-operation.js';
 import type { InventorySettings } from './chassis/configured-inventory.js';
 import type { IndicatorStore } from './chassis/indicator-store.js';
-import type { EffectiveSetting } from './service/setting-registry.js';
+import type { EffectiveSetting } from './service/effective-setting.js';
 import type { ManagementController } from './managers/management-controller.js';
 import type { ConfiguredVirtualMediaDrives } from './virtual-media/configured-drive.js';
 

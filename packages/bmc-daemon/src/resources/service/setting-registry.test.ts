@@ -31,7 +31,7 @@ async function served(text: string, sources: Parameters<typeof loadSettings>[0] 
   const { get, close } = await serveResources(new FakeDriver(), {
     effectiveSettings: () => listEffectiveSettings(loaded),
   });
-  const body = (await get(`${uri}/${id}.json`)) as Readonly<Record<string, unknown>>;
+  const body = await get(`${uri}/${id}.json`);
   await close();
   const { RegistryEntries, ...head } = body;
   // The resource has this form.

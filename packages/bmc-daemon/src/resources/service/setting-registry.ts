@@ -4,26 +4,8 @@
  */
 import type { JsonObject } from '../../redfish/resource.js';
 import { vendor } from '../../version.js';
+import type { EffectiveSetting, SettingValue } from './effective-setting.js';
 import type { RegistryFile } from './message-registry.js';
-
-/** Value of a setting in Redfish. Lists and mappings are Python literals, as in the configuration file. */
-type SettingValue = string | number | boolean | null;
-
-/** A setting of the configuration file as clients see it. It contains no secrets. */
-export interface EffectiveSetting {
-  /** Name in the file and in the environment: `EMULATOR_LISTEN_PORT`. */
-  readonly name: string;
-  readonly value: SettingValue;
-  readonly default: SettingValue;
-  /** `/etc/bmc.conf:3`, `--port` or `environment EMULATOR_LISTEN_PORT`; null: the default applies. */
-  readonly origin: string | null;
-  /** One or two sentences. */
-  readonly help: string;
-  /** A change of the setting needs a restart of the daemon. Other changes need a reload. */
-  readonly needsRestart: boolean;
-  /** Title of the group in the documentation. */
-  readonly group: string;
-}
 
 /** Id of the registry. Its name and version are also a part of the URI. */
 const settingRegistryId = 'RacklessServiceAttributeRegistry.v1_0_0';

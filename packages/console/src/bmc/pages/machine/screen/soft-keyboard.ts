@@ -20,8 +20,8 @@ export function softKeyboard(): (change: Change) => Typed {
   let composed = '';
   return ({ inputType, data }) => {
     if (inputType === 'insertCompositionText') {
-      const before = [...composed];
-      const now = [...(data ?? '')];
+      const before = Array.from(composed);
+      const now = Array.from(data ?? '');
       let same = 0;
       while (same < before.length && before[same] === now[same]) same += 1;
       composed = data ?? '';
