@@ -217,6 +217,17 @@ describe('roles of AWS', () => {
   it.each([
     ['503 of AWS', (request, response) => json({}, 503)(request, response)],
     ['no answer', (_request, response) => response.destroy()],
+    [
+      'an answer without end',
+      (_request, response) => {
+        response.writeHead(200, { 'content-type': 'text/xml' });
+        response.end(`<AssumeRoleResponse>${'x'.repeat(200_000)}`);
+      },
+    ],
+    [
+      'a redirect, which is not followed,',
+      (_request, response) => response.writeHead(302, { location: `${host.url}/steal` }).end(),
+    ],
     ['a throttled request', rejection(400, 'Throttling', 'Rate exceeded')],
     ['an answer that is not XML', json({ nothing: true })],
     ['credentials that have expired', roles(-5)],
@@ -225,6 +236,7 @@ describe('roles of AWS', () => {
     await serve({ ...keys, aws_role_name: ROLE });
     const { status, text } = await ask();
     expect([status, text]).toEqual([503, expect.stringContaining('the access token: AWS ')]);
+    expect(host.requests).toEqual([]);
   });
 
   it('use the configured address of the token service', async () => {

@@ -216,8 +216,10 @@ class Lookup {
     const isThrottled = /throttl|rate exceeded|too ?many/i.test(
       `${error instanceof Error ? error.name : ''} ${reason}`,
     );
-    const isOfHost = this.#askedHost || (error instanceof Error && error.name === 'ProviderError');
-    const isRejection = !isThrottled && (status === null ? !isOfHost : status >= 400 && status < 500 && status !== 429);
+    const mayWorkLater =
+      this.#askedHost || this.#requests.isUnanswered || (error instanceof Error && error.name === 'ProviderError');
+    const isRejection =
+      !isThrottled && (status === null ? !mayWorkLater : status >= 400 && status < 500 && status !== 429);
     const answered = status === null || status < 400 ? 'has no usable credentials' : `answered ${status}`;
     // The text of the cause may repeat a secret.
     return new TokenFault(`${answered}: ${reason}`, { isRejection });

@@ -8,6 +8,7 @@ export class AwsRequests {
   readonly metadata = { handlerProtocol: 'http/1.1' };
   readonly #peer: SmallPeer;
   #lastStatus: number | null = null;
+  #isUnanswered = false;
 
   constructor(peer: SmallPeer) {
     this.#peer = peer;
@@ -18,9 +19,15 @@ export class AwsRequests {
     return this.#lastStatus;
   }
 
-  /** @throws {ProxyError} there is no answer. */
+  /** Whether the last request got no usable answer. */
+  get isUnanswered(): boolean {
+    return this.#isUnanswered;
+  }
+
+  /** @throws {ProxyError} there is no answer. @throws {Error} the answer is too large. */
   async handle(request: HttpRequest): Promise<{ response: HttpResponse }> {
     this.#lastStatus = null;
+    this.#isUnanswered = true;
     const { status, headers, body } = await sendSmall(this.#peer, {
       method: request.method,
       url: urlOf(request),
@@ -31,6 +38,7 @@ export class AwsRequests {
       body: textOf(request.body),
     });
     this.#lastStatus = status;
+    this.#isUnanswered = false;
     const received: Record<string, string> = {};
     for (let at = 0; at + 1 < headers.length; at += 2)
       received[(headers[at] ?? '').toLowerCase()] = headers[at + 1] ?? '';
