@@ -122,14 +122,17 @@ const unreadSocketAttack = {
     const client = await printMuch(port, arena.rounds(800, 8_000));
     const grown = Math.round(daemon.memoryMiB() - before);
     if (grown > 64) throw new Error(`memory grew by ${grown} MiB`);
+    const ends = [];
     await Promise.all(
       deaf.map(async (socket) => {
-        const told = new Promise((resolve) => {
+        const told = new Promise((resolve, reject) => {
           socket.on('message', (data, isBinary) => {
-            if (!isBinary && data.includes('bytes are missing here')) resolve();
+            if (!isBinary && data.includes('bytes are missing here')) resolve('told');
           });
           // On a slow machine, printing takes longer than a client may leave a ping unanswered.
-          socket.once('close', () => resolve(daemon.said(/did not answer a ping/)));
+          const onClose = () => daemon.said(/did not answer a ping/).then(resolve, reject);
+          socket.once('close', onClose);
+          ends.push(() => socket.off('close', onClose));
         });
         const late = new Promise((_resolve, reject) =>
           setTimeout(() => reject(new Error('a client learned nothing')), PATIENCE * 1000).unref(),
@@ -138,6 +141,7 @@ const unreadSocketAttack = {
         await Promise.race([told, late]);
       }),
     );
+    for (const end of ends) end();
     for (const socket of deaf) socket.terminate();
     client.destroy();
   },
