@@ -47,6 +47,21 @@ async function off(name: string): Promise<void> {
   }
 }
 
+/**
+ * Changes the media of a drive. Uses --force and retries, as the daemon does: libvirt gives a guest 5 s to
+ * open the tray, which is short on a busy host, and a guest that reads its drive closes the tray.
+ */
+async function changeMedia(...options: readonly string[]): Promise<void> {
+  for (;;) {
+    try {
+      await virsh(libvirtd, 'change-media', ...options, '--live', '--force');
+      return;
+    } catch (error) {
+      if (!/Tray of .*device.* is not open/.test(String(error))) throw error;
+    }
+  }
+}
+
 describe.each([
   ['bios', 'pc'],
   ['efi', 'q35'],
@@ -88,19 +103,9 @@ describe('the Linux guest', () => {
       await serial.waitFor(/RACKLESS-DISK label=DISK platform=\w+ linux\n/);
       await serial.waitFor(/RACKLESS-MEDIA sr0 empty/);
       const image = await guestImage({ kind: 'iso', system: 'grub', label: 'LIVE' });
-      // Uses --force and retries, as the daemon does. libvirt gives a guest 5 s to open the tray,
-      // which is short on a busy host, and a guest that reads its drive closes the tray.
-      for (let inserted = false; !inserted;) {
-        inserted = await virsh(libvirtd, 'change-media', name, target, image, '--insert', '--live', '--force').then(
-          () => true,
-          (error: unknown) => {
-            if (!/Tray of .*device.* is not open/.test(String(error))) throw error;
-            return false;
-          },
-        );
-      }
+      await changeMedia(name, target, image, '--insert');
       await serial.waitFor(/RACKLESS-MEDIA sr0 LIVE\n/);
-      await virsh(libvirtd, 'change-media', name, target, '--eject', '--live', '--force');
+      await changeMedia(name, target, '--eject');
       await serial.waitFor(/RACKLESS-MEDIA sr0 empty/);
 
       serial.type('reboot');
