@@ -10,7 +10,7 @@ from services import SERVICES
 
 HERE = pathlib.Path(__file__).parent
 CONFIGURATIONS = {service: f'{service}-api.conf' if service == 'glance' else f'{service}.conf' for service in SERVICES}
-# Services of a loaded machine need minutes to start.
+# On a busy host, services need minutes to start.
 DEADLINE_SECONDS = 900
 
 
@@ -19,7 +19,7 @@ class Failure(Exception):
 
 
 class Processes:
-    """The services of a lab, which has `dir`, `root`, `ports` and `bridge`."""
+    """Mixin that runs the services of a lab. The subclass sets `dir`, `root`, `ports` and `bridge`."""
 
     def environment(self):
         kept = {name: value for name, value in os.environ.items() if name in ('HOME', 'LANG', 'TMPDIR', 'TERM')}
@@ -96,7 +96,10 @@ class Processes:
         (self.dir / 'run' / f'{service}.pid').unlink(missing_ok=True)
 
     def wait(self, what, ready, service):
-        """Waits until `ready()` returns a value, and returns it. Stops if the service's process ended."""
+        """Waits until `ready()` returns a value, and returns it.
+
+        Raises Failure if the service's process ended, or if the deadline has passed.
+        """
         end = time.monotonic() + DEADLINE_SECONDS
         while True:
             value = ready()

@@ -2,9 +2,10 @@
  * Measures a lab whose machines change all the time and whose hosts fail: 20 hosts with 100 machines
  * each, 200 power changes a second by another client of libvirt, and one libvirtd after another is
  * killed and started again. Counts the events that are missing or extra, also those of machines that
- * ended with their libvirtd, and compares GETs of other hosts while a host is lost with all others.
- * The changes of a host continue as soon as the service shows that one of its machines is off. So they
- * happen while the service still compares the others with their last known states.
+ * ended with their libvirtd. Compares two sets of GETs to running hosts: those sent while a host is
+ * lost, and those sent while all hosts run. After a loss, the changes of that host resume when the
+ * service shows its first machine as off. At this time, the service still compares the other machines
+ * of that host with their last known states.
  *
  *     npm run bench:losses -w @rackless/bmc-daemon [-- --hosts N] [--machines N] [--rate N] [--losses N]
  *       [--every SECONDS]
@@ -48,7 +49,7 @@ const expected: PowerChanges = new Map();
 
 /** A libvirtd, and a client that switches its machines on and off. */
 class LabHost {
-  readonly first: number;
+  readonly firstMachine: number;
   readonly libvirtd: PrivateLibvirtd;
   readonly #on = new Set<string>();
   readonly #running = new Set<Promise<void>>();
@@ -57,14 +58,14 @@ class LabHost {
   #waiting: Domain[] = [];
   isUp = false;
 
-  constructor(first: number, libvirtd: PrivateLibvirtd) {
-    this.first = first;
+  constructor(firstMachine: number, libvirtd: PrivateLibvirtd) {
+    this.firstMachine = firstMachine;
     this.libvirtd = libvirtd;
   }
 
   async open(): Promise<void> {
     this.#machines = await Machines.open(this.libvirtd.uri);
-    await this.#machines.define(each, 'measured', this.first);
+    await this.#machines.define(each, 'measured', this.firstMachine);
     this.#hypervisor = Hypervisor.connect(this.libvirtd.uri, { callTimeoutMs: 60_000 });
     this.#waiting = [...(await this.#hypervisor.listAllDomains())];
     this.isUp = true;
@@ -116,14 +117,14 @@ class LabHost {
     await this.open();
     this.isUp = false;
     await until('the host', async () => {
-      const { body } = await fetchOnce(daemon.url + systemUri(this.first));
+      const { body } = await fetchOnce(daemon.url + systemUri(this.firstMachine));
       return body.includes('"PowerState":"Off"') && !body.includes('UnavailableOffline');
     });
     this.isUp = true;
   }
 }
 
-/** Runs a function at a rate until its end is called. */
+/** Runs a function at a rate. @returns a function that ends this. */
 function atRate(perSecond: number, run: (count: number) => void): () => void {
   const began = performance.now();
   let count = 0;
@@ -147,12 +148,15 @@ function differences(seen: PowerChanges): { readonly missing: number; readonly e
   return { missing, extra, other };
 }
 
-/** Waits until the stream has all changes of a host. An event that libvirtd has not sent yet ends with it. */
-async function untilReceived(stream: PowerChanges, { first }: LabHost): Promise<void> {
+/**
+ * Waits until the stream has all changes of a host. A killed libvirtd loses the events that it has
+ * not sent yet.
+ */
+async function untilReceived(stream: PowerChanges, { firstMachine }: LabHost): Promise<void> {
   const uuids = Array.from(
     { length: each },
     (_, index) =>
-      systemUri(first + index)
+      systemUri(firstMachine + index)
         .split('/')
         .at(-1) ?? '',
   );
@@ -177,15 +181,16 @@ async function measure(daemon: MeasuredDaemon, hosts: readonly LabHost[]): Promi
   };
   const endChanges = atRate(flags.rate, (number) => up(number)?.change());
   const endGets = atRate(20, (number) => {
-    const uri = systemUri((up(number)?.first ?? 1) + (number % each));
-    const present = timings[phase];
-    gets.push(timeGet(daemon, uri).then((timing) => present.push(timing)));
+    const uri = systemUri((up(number)?.firstMachine ?? 1) + (number % each));
+    const timingsOfPhase = timings[phase];
+    gets.push(timeGet(daemon, uri).then((timing) => timingsOfPhase.push(timing)));
   });
   for (let loss = 0; loss < flags.losses; loss += 1) {
     await sleep(flags.every * 1000 - awayMs);
     const host = hosts[(loss * 7) % hosts.length];
     if (host === undefined) throw new Error('--hosts must be positive');
-    // The client of the changes stays connected, because the machines of the test driver end with its last client.
+    // Pauses without disconnecting: the machines end with the last client of the test driver, and their
+    // events must arrive before. `lose` disconnects.
     await host.pause();
     await untilReceived(stream.changes, host);
     phase = 'lost';
@@ -207,7 +212,7 @@ async function measure(daemon: MeasuredDaemon, hosts: readonly LabHost[]): Promi
   console.log(`  GETs, all hosts     ${latencyText(whole)}`);
   console.log(`  GETs, one host lost ${latencyText(lost)}`);
   console.log(
-    `  p99 with a loss     ${(lost.ownP99Ms / whole.ownP99Ms).toFixed(2)} of that without, without waits for a CPU`,
+    `  p99 with a loss / p99 without a loss: ${(lost.ownP99Ms / whole.ownP99Ms).toFixed(2)} (CPU waits excluded)`,
   );
   console.log(`  memory              ${(await memoryOf(daemon.pid)).peak.toFixed(0)} MiB at most`);
   return missing + extra + other === 0;

@@ -1,6 +1,6 @@
 /**
- * The requests of hostile-bodies.ts: each kind of expensive request, as large as the service accepts.
- * A body has up to 1 MiB, a head up to 15 KiB.
+ * The requests of hostile-bodies.ts: each kind of expensive request. Some are as large as the
+ * service reads (a body of 1 MiB, a head of 15 KiB), others just below its limits for members and texts.
  */
 
 /** An expensive request. */
@@ -18,29 +18,29 @@ const headBytes = 15_000;
 /** Just below the limit for members of an object or array. */
 const maxMembers = 999;
 
-const times = (count: number, item: (index: number) => string): string =>
+const commaList = (count: number, item: (index: number) => string): string =>
   Array.from({ length: count }, (_, index) => item(index)).join(',');
-const names = (count: number): string => `{${times(count, (index) => `"n${index}":1`)}}`;
+const names = (count: number): string => `{${commaList(count, (index) => `"n${index}":1`)}}`;
 const filled = (text: string, size: number): string => text.repeat(Math.floor(size / text.length));
 
 /**
  * Returns the requests with bodies.
  * @param system URI of a machine.
- * @param port URI of a manager's interface.
+ * @param interfaceUri URI of a manager's interface.
  */
-export function bodies(system: string, port: string): readonly HostileRequest[] {
-  return [...patches(system, port), ...posts(system.slice(system.lastIndexOf('/') + 1))];
+export function bodies(system: string, interfaceUri: string): readonly HostileRequest[] {
+  return [...patches(system, interfaceUri), ...posts(system.slice(system.lastIndexOf('/') + 1))];
 }
 
-function patches(system: string, port: string): readonly HostileRequest[] {
+function patches(system: string, interfaceUri: string): readonly HostileRequest[] {
   const patch = (name: string, body: string | Buffer, path = system): HostileRequest => ({
     name,
     method: 'PATCH',
     path,
     body,
   });
-  const longNames = times(maxMembers, (index) => `"${String(index).padEnd(1_000, 'n')}":1`);
-  const nineObjects = times(9, (index) => `"n${index}":${names(maxMembers)}`);
+  const longNames = commaList(maxMembers, (index) => `"${String(index).padEnd(1_000, 'n')}":1`);
+  const nineObjects = commaList(9, (index) => `"n${index}":${names(maxMembers)}`);
   return [
     patch('78,000 unknown names', names(78_000)),
     patch(`${maxMembers} unknown names`, names(maxMembers)),
@@ -52,30 +52,30 @@ function patches(system: string, port: string): readonly HostileRequest[] {
     patch('an array of 500,000 numbers', `{"Boot":{"BootOrder":[${filled('1,', mebibyte - 40)}1]}}`),
     patch(
       `an array of ${maxMembers} unknown boot options`,
-      `{"Boot":{"BootOrder":[${times(maxMembers, (index) => `"b${index}"`)}]}}`,
+      `{"Boot":{"BootOrder":[${commaList(maxMembers, (index) => `"b${index}"`)}]}}`,
     ),
     patch(
       `an array of ${maxMembers} objects for strings`,
-      `{"Boot":{"BootOrder":[${times(maxMembers, () => '{"length":1}')}]}}`,
+      `{"Boot":{"BootOrder":[${commaList(maxMembers, () => '{"length":1}')}]}}`,
     ),
-    patch('one name 170,000 times', `{${filled('"AssetTag":1,', mebibyte - 20)}"AssetTag":1}`),
-    patch(`one name ${maxMembers} times`, `{${times(maxMembers, () => '"AssetTag":1')}}`),
+    patch('one name 80,000 times', `{${filled('"AssetTag":1,', mebibyte - 20)}"AssetTag":1}`),
+    patch(`one name ${maxMembers} times`, `{${commaList(maxMembers, () => '"AssetTag":1')}}`),
     patch(`${maxMembers} names in Boot`, `{"Boot":${names(maxMembers)}}`),
     patch(`${maxMembers} attributes of the firmware`, `{"Attributes":${names(maxMembers)}}`, `${system}/Bios/Settings`),
     patch('a string of 1 MiB', `{"AssetTag":"${filled('x', mebibyte - 20)}"}`),
-    patch('8 strings of 127 KiB', `{${times(8, (index) => `"n${index}":"${filled('x', 130_000)}"`)}}`),
+    patch('8 strings of 127 KiB', `{${commaList(8, (index) => `"n${index}":"${filled('x', 130_000)}"`)}}`),
     patch('a string of 128 KiB for AssetTag', `{"AssetTag":"${filled('x', 131_000)}"}`),
     patch('a URL of 128 KiB', `{"Boot":{"HttpBootUri":"http://x/${filled('a/../', 131_000)}"}}`),
     patch('a number of 1 MiB', `{"AssetTag":${filled('1', mebibyte - 20)}}`),
-    patch('escapes, 1 MiB', `{${times(8, (index) => `"n${index}":"${filled('\\u0041', 130_000)}"`)}}`),
+    patch('escapes, 1 MiB', `{${commaList(8, (index) => `"n${index}":"${filled('\\u0041', 130_000)}"`)}}`),
     patch('blanks, 1 MiB', `{"AssetTag":1${filled(' ', mebibyte - 20)}}`),
     patch('JSON without its last brace, 1 MiB', `{"AssetTag":"x"${filled(' ', mebibyte - 20)}`),
     patch('bytes that are not UTF-8, 1 MiB', Buffer.alloc(mebibyte, 0xff)),
     patch(
       `${maxMembers} addresses of a manager`,
-      `{"IPv4StaticAddresses":[${times(maxMembers, () => '{"Address":1,"x":2}')}],` +
-        `"StaticNameServers":[${times(maxMembers, () => '"x"')}]}`,
-      port,
+      `{"IPv4StaticAddresses":[${commaList(maxMembers, () => '{"Address":1,"x":2}')}],` +
+        `"StaticNameServers":[${commaList(maxMembers, () => '"x"')}]}`,
+      interfaceUri,
     ),
   ];
 }
@@ -91,7 +91,7 @@ function posts(id: string): readonly HostileRequest[] {
   const sessions = 'SessionService/Sessions';
   const submitReport = 'TelemetryService/Actions/TelemetryService.SubmitTestMetricReport';
   const report = (count: number, value: string): string =>
-    `{"MetricReportName":"x","GeneratedMetricReportValues":[${times(count, () => value)}]}`;
+    `{"MetricReportName":"x","GeneratedMetricReportValues":[${commaList(count, () => value)}]}`;
   const csr = 'CertificateService/Actions/CertificateService.GenerateCSR';
   const insert = `Managers/${id}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia`;
   return [
@@ -124,7 +124,7 @@ function posts(id: string): readonly HostileRequest[] {
     post(
       `9 times ${maxMembers} headers of a subscription`,
       'EventService/Subscriptions',
-      `{"HttpHeaders":[${times(9, () => names(maxMembers))}],"Destination":"http://x/","Protocol":"Redfish"}`,
+      `{"HttpHeaders":[${commaList(9, () => names(maxMembers))}],"Destination":"http://x/","Protocol":"Redfish"}`,
     ),
     post('an image of 128 KiB', insert, `{"Image":"http://127.0.0.1:9/${filled('x', 131_000)}"}`),
     post('an image with a user of 128 KiB', insert, `{"Image":"http://${filled('u:', 131_000)}@127.0.0.1:9/"}`),
@@ -137,7 +137,7 @@ function posts(id: string): readonly HostileRequest[] {
 }
 
 /**
- * Returns the requests without bodies.
+ * Returns the requests whose head is expensive.
  * @param system URI of a machine.
  */
 export function headersAndPaths(system: string): readonly HostileRequest[] {
@@ -155,11 +155,11 @@ export function headersAndPaths(system: string): readonly HostileRequest[] {
     get('$filter, 15 KiB of quotes', `${systems}?$filter=Id+eq+${filled("'", headBytes)}`),
     get('$filter, 15 KiB of digits', `${systems}?$filter=Id+eq+${filled('1', headBytes)}x`),
     get('$filter, 15 KiB of a path', `${systems}?$filter=${filled('a/', headBytes)}a+eq+1`),
-    get('$select, 15 KiB of properties', `${system}?$select=${times(3_000, (index) => `p${index % 999}`)}`),
-    get('$select, 15 KiB below one property', `${system}?$select=${times(2_400, (index) => `a/${index}`)}`),
+    get('$select, 15 KiB of properties', `${system}?$select=${commaList(3_000, (index) => `p${index % 999}`)}`),
+    get('$select, 15 KiB below one property', `${system}?$select=${commaList(2_400, (index) => `a/${index}`)}`),
     get(
       '$select, 400 properties at a depth of 15',
-      `${system}?$select=${times(400, (index) => `${filled('a/', 30)}${index}`)}`,
+      `${system}?$select=${commaList(400, (index) => `${filled('a/', 30)}${index}`)}`,
     ),
     get('$expand, 15 KiB of levels', `${systems}?$expand=.($levels=${filled('1', headBytes)})`),
     get('5,000 unsupported parameters', `${systems}?${filled('$a&', headBytes)}`),
@@ -167,7 +167,7 @@ export function headersAndPaths(system: string): readonly HostileRequest[] {
       '2,500 different unsupported parameters',
       `${systems}?${Array.from({ length: 2_500 }, (_, index) => `$${index}`).join('&')}`,
     ),
-    get('5,000 ignored parameters', `${systems}?${filled('a&', headBytes)}`),
+    get('7,500 ignored parameters', `${systems}?${filled('a&', headBytes)}`),
     get('a path of 7,500 segments', `/redfish/v1/${filled('a/', headBytes)}`),
     get('a path of 7,500 segments below a machine', `${system}/${filled('a/', headBytes)}`),
     get('a path of 15 KiB of %', `/redfish/v1/Systems/${filled('%25', headBytes)}`),
@@ -186,6 +186,6 @@ export function headersAndPaths(system: string): readonly HostileRequest[] {
       headers: { 'Content-Type': `application/json;charset=${' '.repeat(headBytes)}"x` },
     },
     get('a page, a query of 15 KiB', `/?${filled('a[b]=c&', headBytes)}`),
-    get('no page, a path of 9 KB', `/${encodeURIComponent(filled('%/', 3_000))}`),
+    get('a missing page, a path of 9 KB', `/${encodeURIComponent(filled('%/', 3_000))}`),
   ];
 }

@@ -1,6 +1,6 @@
 /**
  * Measures the limits of virtual keys: CPU time per request of a key with all limits, with the store in
- * files and in Redis, relative to the master key.
+ * Redis relative to the store in files. Requests with the master key are measured for comparison.
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,8 +28,8 @@ export async function benchKeys(bench: Bench): Promise<readonly Figure[]> {
     await listening(redisPort);
     const direct = `http://127.0.0.1:${upstream.ports[0]}`;
     const models = { [PUBLIC_MODEL]: { apiBase: `${direct}/v1` } };
-    const stores = { 'master key': undefined, files: join(folder, 'store'), Redis: `redis://127.0.0.1:${redisPort}` };
-    for (const [name, store] of Object.entries(stores)) {
+    const cases = { 'master key': undefined, files: join(folder, 'store'), Redis: `redis://127.0.0.1:${redisPort}` };
+    for (const [name, store] of Object.entries(cases)) {
       const own = join(folder, name);
       await mkdir(own);
       const target = await startModelProxy(own, models, store === undefined ? {} : { store });
@@ -66,14 +66,14 @@ function resultsTable(results: Results): string {
     median(of.map(({ perSecond }) => perSecond)).toFixed(0),
     short(median(of.map(({ p50Us }) => p50Us)) / 1000),
   ]);
-  const head = ['store', 'CPU, µs', 'of files', 'requests/s', 'p50, ms'];
-  return `1 KB with a limited key, ${CONNECTIONS} connections\n\n${table(head, rows)}`;
+  const head = ['key or store', 'CPU, µs', 'CPU / CPU with files', 'requests/s', 'p50, ms'];
+  return `1 KB with the master key and with a limited key, ${CONNECTIONS} connections\n\n${table(head, rows)}`;
 }
 
 function figures(results: Results): readonly Figure[] {
   return [
     {
-      what: 'limited key: CPU with Redis, of that with files',
+      what: 'limited key: CPU with Redis / CPU with files',
       value: medianRatio(cpu(results, 'Redis'), cpu(results, 'files')),
       unit: '',
       must: 1.15,

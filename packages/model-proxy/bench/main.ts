@@ -6,7 +6,7 @@
  *     npm run bench -w @rackless/model-proxy [-- PART… --rounds N --seconds N --soak-requests N]
  *
  * Needs two cores, nginx, wrk, taskset and openssl, and `npm run build` first. Default: all parts
- * except `soak` and `gateways`, which needs the executable of LiteLLM in RACKLESS_LITELLM. Prints Markdown. Exits 1 if a figure misses its minimum.
+ * except `soak` and `gateways`, which needs the executable of LiteLLM in RACKLESS_LITELLM. Prints Markdown. Exits 1 if a figure misses its limit.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
@@ -45,7 +45,7 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<readonly Figure[]
 };
 
 /** Parts that run only if they are named: one takes minutes, one needs LiteLLM. */
-const onRequest: ReadonlySet<string> = new Set(['soak', 'gateways']);
+const onlyIfNamed: ReadonlySet<string> = new Set(['soak', 'gateways']);
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
@@ -55,7 +55,7 @@ const { values: flags, positionals } = parseArgs({
     'soak-requests': { type: 'string', default: '1000000' },
   },
 });
-const wanted = positionals.length > 0 ? positionals : Object.keys(parts).filter((name) => !onRequest.has(name));
+const wanted = positionals.length > 0 ? positionals : Object.keys(parts).filter((name) => !onlyIfNamed.has(name));
 const unknown = wanted.find((name) => !(name in parts));
 if (unknown !== undefined) throw new Error(`bench: there is no part ${unknown}, only ${Object.keys(parts).join(', ')}`);
 if (cpus().length < 2) throw new Error('bench: it takes two cores');

@@ -128,8 +128,8 @@ export function createApp(options: AppOptions): App {
   const pages = pagesOnDemand(metrics);
   siblings?.onSnapshot(() => metrics.snapshot(scrapedState(proxy)));
 
-  const answer = (request: IncomingMessage, response: ServerResponse, isClientPaused: boolean): void => {
-    const exchange = begin(request, response, isClientPaused);
+  const answer = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {
+    const exchange = begin(request, response, awaitsContinue);
     try {
       const url = request.url ?? '/';
       const rejection = headFault(request) ?? exchange.proxy.gate?.(request, plainPath(url));
@@ -145,8 +145,8 @@ export function createApp(options: AppOptions): App {
     }
   };
 
-  const begin = (request: IncomingMessage, response: ServerResponse, isClientPaused: boolean): Exchange => {
-    const exchange = new Exchange(request, response, proxy, isClientPaused);
+  const begin = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): Exchange => {
+    const exchange = new Exchange(request, response, proxy, awaitsContinue);
     metrics.requestStarted();
     response.on('close', () => recordRequest(exchange, metrics, log));
     // Without a listener, an error of the response would end the process. The event `close` follows

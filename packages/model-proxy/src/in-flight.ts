@@ -8,9 +8,9 @@ export interface Tracked {
  * An unordered set of short-lived objects, for example the requests in flight: thousands are added
  * and deleted per second.
  *
- * A `Set` leaks short-lived memory here. When its hash table grows, the old table keeps a pointer
- * to the new one (for iterators). Once an old table is in V8's old space, it keeps the contents of
- * the next table from being collected in the young generation. With a `Set`, 6.7 KB of each request
+ * With a `Set`, short-lived memory moves to V8's old space. When the hash table of a `Set` grows, the
+ * replaced table keeps a pointer to the new one (for iterators). Once a replaced table is in the old
+ * space, collections of the young generation cannot free the contents of the new table. With a `Set`, 6.7 KB of each request
  * moved to the old space; with this class, 0.7 KB.
  */
 export class InFlight<T extends Tracked> {
@@ -25,7 +25,7 @@ export class InFlight<T extends Tracked> {
     thing.inFlightIndex = this.#things.push(thing) - 1;
   }
 
-  /** Deletes an object; does nothing if it is not in this set. */
+  /** Deletes an object of this set; does nothing if the object is in no set. */
   delete(thing: T): void {
     const index = thing.inFlightIndex;
     if (index === -1) return;

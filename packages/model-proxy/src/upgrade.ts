@@ -15,7 +15,7 @@ import { handshakeFault } from './pass-through/handshake.js';
 import { queryKey } from './pass-through/query-key.js';
 
 /** Begins the exchange of a request. */
-type Begin = (request: IncomingMessage, response: ServerResponse, isClientPaused: boolean) => Exchange;
+type Begin = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => Exchange;
 
 /**
  * Makes the function that answers a handshake. The client waits for the answer before it sends

@@ -64,18 +64,18 @@ const descriptorAttack = {
     });
     try {
       await idle(daemon);
-      const open = await Promise.all(paths.map((path) => request(daemon.port, '/health/liveliness', path)));
-      const free = openFiles(daemon);
+      const sendAgain = await Promise.all(paths.map((path) => request(daemon.port, '/health/liveliness', path)));
+      const openBefore = openFiles(daemon);
       const end = await openMany(daemon.port, LIMIT * 2);
       await until(
         () => openFiles(daemon) >= LIMIT - 1,
         () => `only ${openFiles(daemon)} files are open`,
       );
       // Uses connections that were open before, because the proxy accepts no new ones.
-      for (const again of open) await again();
+      for (const send of sendAgain) await send();
       end();
       await until(
-        () => openFiles(daemon) < free + 20,
+        () => openFiles(daemon) < openBefore + 20,
         () => `${openFiles(daemon)} files stay open`,
       );
       for (const path of paths) {

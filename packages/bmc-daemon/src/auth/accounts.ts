@@ -38,8 +38,8 @@ interface AccountChange {
 }
 
 /**
- * The error for an account or role that cannot be changed. Invalid names and passwords are a
- * CredentialsError; unwritable files have their own errors.
+ * The error for a request that conflicts with the accounts or roles. Names and passwords in a wrong
+ * form are a CredentialsError; unwritable files have their own errors.
  */
 export class AccountError extends Error {
   override readonly name = 'AccountError';
@@ -76,8 +76,8 @@ interface AccountsOptions {
   readonly passwordFile: PasswordFile;
   readonly state: StateFile<AccessState>;
   /**
-   * The same state. The lockout writes locks through it, outside of a running change, so that a
-   * failed change does not remove a new lock.
+   * Access to the stored state of `state`. The lockout writes locks through it, outside of a running
+   * change, so that a failed change does not remove a new lock.
    */
   readonly lockState: StateFile<AccessState>;
   readonly log: Pick<Log, 'info' | 'error'>;
@@ -88,7 +88,7 @@ interface AccountsOptions {
 /** `OperationQueue` has a queue for each key. All changes of accounts have this key. */
 const QUEUE_KEY = '';
 
-/** Creates the accounts of a password file. Needs no close. */
+/** Returns the accounts in a password file. The result needs no close. */
 export function createAccounts(options: AccountsOptions): Accounts {
   return new FileAccounts(options);
 }

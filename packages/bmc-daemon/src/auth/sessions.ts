@@ -1,7 +1,8 @@
 /**
  * Sessions in memory. A session ends when a client deletes it, when its idle time is over, when its
  * account is disabled, removed, renamed or gets another password, or when newer sessions exceed a
- * limit. A console session has no idle time and no limit here.
+ * limit. No idle time and
+ * no limit ends a console session; its creator ends it.
  */
 import { hash, randomBytes } from 'node:crypto';
 import type { Session, SessionType } from '../offers/logins.js';
@@ -34,7 +35,7 @@ export interface Sessions {
   /**
    * Creates a session. A console session never times out and never ends other sessions; its caller
    * limits and ends it.
-   * @param owner its default type is `Redfish`.
+   * @param owner user, address and type of the session. The default type is `Redfish`.
    * @returns undefined if the account does not exist or is disabled.
    */
   create(
@@ -80,7 +81,7 @@ interface StoredSession {
   usedAt: number;
 }
 
-/** Creates the sessions of a service. Needs no close. */
+/** Creates an empty store of sessions. It needs no close. */
 export function createSessions({ now, idleMs, hashOf, perUser, total }: SessionsOptions): LocalSessions {
   const byId = new Map<string, StoredSession>();
   // Only digests of tokens are stored, so a core dump reveals no token.
@@ -97,7 +98,7 @@ export function createSessions({ now, idleMs, hashOf, perUser, total }: Sessions
     drop(stored);
     return undefined;
   };
-  const openSessions = (): readonly StoredSession[] =>
+  const dropEndedAndList = (): readonly StoredSession[] =>
     [...byId.values()].filter((stored) => dropIfEnded(stored) !== undefined);
   const makeRoom = (sessions: readonly StoredSession[], limit: number): void => {
     if (sessions.length < limit) return;
@@ -110,7 +111,7 @@ export function createSessions({ now, idleMs, hashOf, perUser, total }: Sessions
       const passwordHash = hashOf(user);
       if (passwordHash === undefined) return undefined;
       if (type === 'Redfish') {
-        const others = () => openSessions().filter(({ session }) => session.type === type);
+        const others = () => dropEndedAndList().filter(({ session }) => session.type === type);
         makeRoom(
           others().filter(({ session }) => session.user === user),
           perUser,
@@ -132,7 +133,7 @@ export function createSessions({ now, idleMs, hashOf, perUser, total }: Sessions
       return stored.session;
     },
     find: (id) => dropIfEnded(byId.get(id))?.session,
-    list: () => openSessions().map(({ session }) => session),
+    list: () => dropEndedAndList().map(({ session }) => session),
     end(id) {
       const stored = dropIfEnded(byId.get(id));
       if (stored === undefined) return false;

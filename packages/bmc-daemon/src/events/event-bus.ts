@@ -1,6 +1,6 @@
 /**
- * Forwards events of the service and its machines to listeners: logs, subscriptions, streams. A
- * listener cannot delay or break a request.
+ * Forwards events of the service and its machines to listeners: logs, subscriptions, streams.
+ * An error of a listener cannot break a request. Listeners run in the request, so they must be fast.
  */
 import type { Severity } from '../redfish/messages/base-registry.js';
 
@@ -27,8 +27,7 @@ export interface ServiceEvent {
   readonly actor: Actor | null;
   readonly time: Date;
   /**
-   * A sentence after the message's own text, for people: `ComputerSystem.Reset ForceOff.` Never a
-   * secret.
+   * More text for people, after the text of the message: `ComputerSystem.Reset ForceOff`. Never a secret.
    */
   readonly detail?: string;
   /**

@@ -6,7 +6,7 @@ import { accessFixture, accounts, as, basic, outcome, roles, root, tokenOf, USER
 
 const fixture = accessFixture();
 
-describe('a body that arrives late', () => {
+describe('a request whose body arrives late', () => {
   const admin = as('admin');
   const change = (method: string, uri: string, body?: object) =>
     fixture.client.send(method, uri, { headers: admin, ...(body === undefined ? {} : { body }) });
@@ -14,38 +14,36 @@ describe('a body that arrives late', () => {
   it.each([
     ['is deleted', () => change('DELETE', `${accounts}/eva`), '401'],
     ['has another password', () => change('PATCH', `${accounts}/eva`, { Password: 'another password' }), '401'],
-    ['may only read', () => change('PATCH', `${accounts}/eva`, { RoleId: 'ReadOnly' }), '403'],
-    ['has not changed', () => change('PATCH', `${accounts}/olga`, { Enabled: false }), '200'],
-  ])(
-    'is checked again with its account if the account %s before the end of the body',
-    async (_what, interfere, status) => {
-      const created = { UserName: 'eva', Password: 'long enough', RoleId: 'Administrator' };
-      expect((await change('POST', accounts, created)).status).toBe(201);
-      const eva = basic('eva', 'long enough');
-      const body = '{"Enabled":false}';
-      const socket = connect(fixture.client.port, '127.0.0.1');
-      let answer = '';
-      socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
-      const closed = new Promise((resolve) => socket.once('close', resolve));
-      const head = [
-        `PATCH ${accounts}/rick HTTP/1.1`,
-        'Host: x',
-        `Authorization: ${eva.Authorization}`,
-        'Content-Type: application/json',
-        `Content-Length: ${body.length}`,
-        'Connection: close',
-      ].join('\r\n');
-      socket.write(`${head}\r\n\r\n${body.slice(0, 5)}`);
-      // Uses the same credentials again, verified after those of the first request.
-      expect((await fixture.client.get(fixture.machine, eva)).status).toBe(200);
-      expect((await interfere()).status).toBeLessThan(300);
-      socket.write(body.slice(5));
-      await closed;
-      expect(answer.slice('HTTP/1.1 '.length, 'HTTP/1.1 '.length + 3)).toBe(status);
-      const { json } = await fixture.client.get(`${accounts}/rick`, admin);
-      expect(json).toMatchObject({ Enabled: status !== '200' });
-    },
-  );
+    ['becomes read-only', () => change('PATCH', `${accounts}/eva`, { RoleId: 'ReadOnly' }), '403'],
+    ['does not change', () => change('PATCH', `${accounts}/olga`, { Enabled: false }), '200'],
+  ])('is authorized again if its account %s before the end of the body', async (_what, interfere, status) => {
+    const created = { UserName: 'eva', Password: 'long enough', RoleId: 'Administrator' };
+    expect((await change('POST', accounts, created)).status).toBe(201);
+    const eva = basic('eva', 'long enough');
+    const body = '{"Enabled":false}';
+    const socket = connect(fixture.client.port, '127.0.0.1');
+    let answer = '';
+    socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    const head = [
+      `PATCH ${accounts}/rick HTTP/1.1`,
+      'Host: x',
+      `Authorization: ${eva.Authorization}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+      'Connection: close',
+    ].join('\r\n');
+    socket.write(`${head}\r\n\r\n${body.slice(0, 5)}`);
+    // The service verifies the same credentials in order: this answer shows that it has verified those of
+    // the first request, too.
+    expect((await fixture.client.get(fixture.machine, eva)).status).toBe(200);
+    expect((await interfere()).status).toBeLessThan(300);
+    socket.write(body.slice(5));
+    await closed;
+    expect(answer.slice('HTTP/1.1 '.length, 'HTTP/1.1 '.length + 3)).toBe(status);
+    const { json } = await fixture.client.get(`${accounts}/rick`, admin);
+    expect(json).toMatchObject({ Enabled: status !== '200' });
+  });
 });
 
 describe('accounts', () => {
@@ -151,7 +149,7 @@ describe('accounts', () => {
     );
     expect(outcome(await patch('ron', { UserName: 'olga' }))).toBe('400 ResourceAlreadyExists');
     expect(outcome(await patch('ron', { UserName: 'a:b' }))).toBe('400 PropertyValueError');
-    // ConfigureSelf allows users to change their own password, but not of the name.
+    // ConfigureSelf allows users to change their own password, but not their name.
     const own = await fixture.client.send('PATCH', `${accounts}/olga`, {
       headers: as('olga'),
       body: { UserName: 'o' },

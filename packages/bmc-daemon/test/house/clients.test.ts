@@ -11,7 +11,7 @@ const clients = readdirSync(folder)
   .map((name) => readFileSync(join(folder, name), 'utf8'))
   .join('\n');
 
-/** Names of blocks, which follow their language. */
+/** Names of code blocks: the word after the language, as in "```sh NAME". */
 const named = [...page.matchAll(/^ *```\w+ (\S+)$/gm)].map((match) => match[1]);
 
 describe('docs/guides/clients.md', () => {

@@ -23,7 +23,10 @@ const code = (suffix: string): string => `/usr/share/OVMF/OVMF_CODE_4M${suffix}.
 const vars = (suffix: string): string => `/usr/share/OVMF/OVMF_VARS_4M${suffix}.fd`;
 const templates = { enabled: vars('.ms'), disabled: vars('') };
 
-/** Gives a guest `<os firmware='efi'>`. */
+/**
+ * Makes a guest boot by UEFI, without Secure Boot.
+ * @param change edits the XML after that.
+ */
 async function withUefi(guest: Guest, change: (xml: string) => string = (xml) => xml): Promise<void> {
   const xml = guest.xml.replace('<os>', `<os firmware='efi'>`).replace('</os>', `${noSecureBoot}</os>`);
   await writeFile(host.file(`${guest.name}.xml`), change(xml));
@@ -119,13 +122,13 @@ describe('Secure Boot', () => {
     expect(await refusal(driver.change(pc.uuid, { secureBoot: 'on' }))).toEqual([
       'unsupported',
       'secureBoot',
-      `switching Secure Boot on of machine ${pc.name}: it is a ${await machineTypeOf(pc)}, and Secure Boot needs a q35`,
+      `enabling Secure Boot of machine ${pc.name}: it is a ${await machineTypeOf(pc)}, and Secure Boot needs a q35`,
     ]);
     const bios = await host.guest();
     expect(await refusal(driver.change(bios.uuid, { settings: { secureBoot: true } }))).toEqual([
       'unsupported',
       'secureBoot',
-      `switching Secure Boot on of machine ${bios.name}: it boots by legacy BIOS, not by UEFI`,
+      `enabling Secure Boot of machine ${bios.name}: it boots by legacy BIOS, not by UEFI`,
     ]);
     const transient = await host.guest(uefi);
     await withUefi(transient);
@@ -141,12 +144,12 @@ describe('Secure Boot', () => {
     await writeFile(file, withVariable(await readFile(vars('')), 'Boot0042', 'debian'));
     const names = async () => variableNames(await readFile(file));
     await driver.change(guest.uuid, { secureBoot: 'on' });
-    // At once, so that the next start uses them.
+    // The driver changes the file immediately, so the next start uses the keys.
     expect(await names()).toEqual(expect.arrayContaining(['PK', 'KEK', 'db', 'Boot0042']));
     await driver.change(guest.uuid, { secureBoot: 'off' });
     expect(await names()).toContain('Boot0042');
     expect(await names()).not.toContain('PK');
-    // The running firmware's variables do not change until its next start.
+    // The variables of a running firmware do not change until its next start or reset.
     await driver.power(guest.uuid, 'create');
     await driver.change(guest.uuid, { secureBoot: 'on' });
     expect(await names()).not.toContain('PK');
@@ -172,7 +175,7 @@ describe('Secure Boot', () => {
 });
 
 describe('pending settings', () => {
-  it('do not prevent the start if libvirt rejects them, and the log has the reason', async () => {
+  it('do not prevent the start if libvirt rejects them, and the snapshot has the reason', async () => {
     const driver = await host.driver();
     const guest = await host.guest();
     await driver.change(guest.uuid, { settings: { memoryMiB: 15 } });

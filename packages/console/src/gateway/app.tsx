@@ -21,8 +21,8 @@ export function App() {
   };
   useEffect(start, []);
   const current = role.value;
-  const isUsable = current !== null;
-  useEffect(() => (isUsable ? startModels() : undefined), [isUsable]);
+  const hasRole = current !== null;
+  useEffect(() => (hasRole ? startModels() : undefined), [hasRole]);
 
   if (error.value !== null) return <ErrorState title={texts.startFailed} message={error.value} onRetry={start} />;
   const { kind } = loginState.value;
@@ -32,12 +32,12 @@ export function App() {
       {current === null ? null : (
         <Shell product={texts.product} pages={pages} bar={<Bar role={current} />} notices={noticeOf(current)} />
       )}
-      {kind === 'loggedOut' ? <LoginDialog isExpired={isUsable} /> : null}
+      {kind === 'loggedOut' ? <LoginDialog isExpired={hasRole} /> : null}
     </>
   );
 }
 
-/** Returns the hint about parts that the configuration turns off; null: there are none. */
+/** Returns the notice about a missing master key or a missing store; null: neither is missing for this role. */
 function noticeOf(current: Role) {
   if (current.kind === 'open') return <Notice kind="warn">{texts.open}</Notice>;
   return current.kind === 'admin' && !current.hasStore ? <Notice>{texts.noStore}</Notice> : null;

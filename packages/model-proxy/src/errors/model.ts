@@ -87,7 +87,7 @@ export function modelNotFound(model: string): ProxyError {
 }
 
 /** Reports tags in a request although `reject_clientside_metadata_tags` is on; LiteLLM's wording. */
-export function clientTags(): ProxyError {
+export function clientTagsForbidden(): ProxyError {
   return requestFault(
     "Client-side 'metadata.tags' not allowed in request. 'reject_clientside_metadata_tags'=True. Tags can only be set via API key metadata.",
     { type: 'bad_request_error', param: 'metadata.tags' },

@@ -60,11 +60,11 @@ function budgetFault(key: VirtualKey, store: Store): ProxyError | undefined {
  * @param requested the name that the client sent. @param group the model group; undefined: there is none.
  * @throws {ProxyError} 403: the key may not use it.
  */
-export function checkModel(key: VirtualKey | undefined, requested: string, group: string | undefined): void {
+export function requireModelAccess(key: VirtualKey | undefined, requested: string, group: string | undefined): void {
   if (!allowsModel(key, requested, group)) throw modelNotAllowed(requested);
 }
 
-/** Returns whether a key may use a model, as {@link checkModel}. */
+/** Returns whether a key may use a model, as {@link requireModelAccess}. */
 export function allowsModel(key: VirtualKey | undefined, requested: string, group: string | undefined): boolean {
   return key === undefined || key.allowsModel(requested) || (group !== undefined && key.allowsModel(group));
 }

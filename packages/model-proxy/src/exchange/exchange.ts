@@ -90,7 +90,7 @@ export class Exchange {
    * Whether the client sends nothing more until the proxy answers: it waits for `100 Continue`, or for
    * the answer to its WebSocket handshake.
    */
-  isClientPaused: boolean;
+  awaitsContinue: boolean;
   /**
    * Label for the metrics: the template of the path, not the path, because clients can send any
    * number of paths.
@@ -153,8 +153,8 @@ export class Exchange {
   /** The error of the request, also if the client did not get it. */
   error: ProxyError | null = null;
 
-  constructor(request: IncomingMessage, response: ServerResponse, proxy: ProxyState, isClientPaused: boolean) {
-    this.isClientPaused = isClientPaused;
+  constructor(request: IncomingMessage, response: ServerResponse, proxy: ProxyState, awaitsContinue: boolean) {
+    this.awaitsContinue = awaitsContinue;
     this.request = request;
     this.response = response;
     this.proxy = proxy;

@@ -44,8 +44,8 @@ export function forward(exchange: Exchange, target: Target): void {
   }
   enterProxy(exchange, () => {
     admitClient(exchange, () => {
-      if (exchange.isClientPaused) {
-        exchange.isClientPaused = false;
+      if (exchange.awaitsContinue) {
+        exchange.awaitsContinue = false;
         response.writeContinue();
       }
       receive(exchange, target, body);

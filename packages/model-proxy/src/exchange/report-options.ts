@@ -1,5 +1,5 @@
-/** Reads what the body of a request says about reports of usage. */
-import { clientTags } from '../errors/model.js';
+/** Stores the options for reports of usage that the body of a request has. */
+import { clientTagsForbidden } from '../errors/model.js';
 import type { Exchange } from './exchange.js';
 import type { RequestBody } from './request/request-body.js';
 
@@ -10,7 +10,7 @@ const MAX_USER_LENGTH = 256;
  * Stores the tags and the user of a request, and whether its answer omits the usage.
  * @throws {ProxyError} 400: the client has set tags, and the configuration forbids it.
  */
-export function readReportOptions(exchange: Exchange, body: RequestBody): void {
+export function storeReportOptions(exchange: Exchange, body: RequestBody): void {
   const { keys, reports, settings } = exchange.proxy;
   const { countsUsage = false, rejectClientTags = false, alwaysIncludeStreamUsage } = settings;
   if (reports !== null) {
@@ -19,7 +19,7 @@ export function readReportOptions(exchange: Exchange, body: RequestBody): void {
   }
   if (keys === null && reports === null && !rejectClientTags) return;
   const { tags } = body;
-  if (rejectClientTags && tags.length > 0) throw clientTags();
+  if (rejectClientTags && tags.length > 0) throw clientTagsForbidden();
   exchange.tags = tags;
   exchange.hidesUsage = countsUsage && !alwaysIncludeStreamUsage && !body.asksForUsage;
 }

@@ -7,25 +7,28 @@ import type { Deployment } from '../providers/deployment.js';
 import type { CheckRecord, CheckResult } from '../routing/check-record.js';
 import type { SiblingEvent } from '../routing/siblings.js';
 import type { BackgroundCheckSettings } from '../settings.js';
-import { checkList, checkModel, type SharedLists } from './check.js';
+import { checkList, checkModel, type SharedListChecks } from './check.js';
 import { mapWithLimit } from './map-with-limit.js';
 
 /** Checks in the background. */
 interface BackgroundChecks {
   /** Begins, if the settings ask for checks. */
   start(proxy: ProxyState): void;
-  /** Uses new settings, if the checks have been started. Running checks end without a result. */
+  /**
+   * Uses new settings. Running checks end without a result. Before {@link start}, only removes the
+   * results of removed deployments.
+   */
   apply(proxy: ProxyState): void;
   stop(): void;
 }
 
-/** Share by which the time between two rounds varies. */
+/** Share by which the interval between the starts of two rounds varies. */
 const JITTER = 0.1;
 /** Maximum time before the first round. */
 const MAX_FIRST_WAIT_MS = 5000;
 /** Time between the starts of two checks, so that many deployments do not slow down clients' requests. */
 const GAP_MS = 5;
-/** Minimum time between two rounds. */
+/** Minimum pause between the end of a round and the start of the next one. */
 const MIN_PAUSE_MS = 50;
 const transient: ReadonlySet<number | null> = new Set([408, 429]);
 
@@ -47,10 +50,10 @@ export function createBackgroundChecks(
     forgetOthers(proxy, checked);
     if (background === null || checked.length === 0) return;
     const { signal } = current;
-    // One listener for each check at the same time.
+    // No limit: each running check adds a listener.
     setMaxListeners(0, signal);
     repeat(proxy, checked, background, { log, publish }, signal).catch((error: unknown) => {
-      if (!signal.aborted) log.error('checking deployments in the background', { error });
+      if (!signal.aborted) log.error('checking deployments in the background failed', { error });
     });
   };
   return {
@@ -123,7 +126,7 @@ async function checkAll(
   signal: AbortSignal,
 ): Promise<void> {
   const { log } = reports;
-  const lists: SharedLists = new Map();
+  const lists: SharedListChecks = new Map();
   let nextAt = performance.now();
   await mapWithLimit(deployments, proxy.settings.healthChecks.concurrency, async (deployment) => {
     nextAt = Math.max(performance.now(), nextAt + GAP_MS);
@@ -138,17 +141,18 @@ async function checkAll(
   });
 }
 
-interface Storing extends Reports {
+/** Inputs of {@link store}, besides the result. */
+interface StoreContext extends Reports {
   readonly settings: BackgroundCheckSettings;
   readonly durationMs: number;
 }
 
-/** Stores a result, publishes it, and logs it if the one before was different. */
+/** Stores and publishes a result. Logs it if the deployment fails now, or no longer. */
 function store(
   proxy: ProxyState,
   { id }: Deployment,
   result: CheckResult,
-  { settings, log, publish, durationMs }: Storing,
+  { settings, log, publish, durationMs }: StoreContext,
 ): void {
   const errorBefore = proxy.checks.get(id)?.error ?? null;
   const check = { ...result, checkedAt: Date.now(), durationMs };
@@ -160,7 +164,10 @@ function store(
   publish(event);
 }
 
-/** @returns null: the check has not failed; undefined: its failure does not count, and earlier ones stay. */
+/**
+ * @returns null: healthy, or no request was sent; undefined: the failure does not count, and earlier
+ *   failures stay.
+ */
 function failedCheckOf(
   { error, status, isChecked, provesFailure, checkedAt }: CheckRecord,
   settings: BackgroundCheckSettings,

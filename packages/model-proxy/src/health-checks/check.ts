@@ -11,9 +11,9 @@ import { listRequest, modelRequest, type CheckRequest, type CheckState } from '.
 const HEALTHY: CheckResult = { error: null, status: null, isChecked: true, provesFailure: false };
 
 /** Statuses of upstreams that do not show their list of models, at all or with this key. */
-const withoutList: ReadonlySet<number | null> = new Set([403, 404, 405, 501]);
+const noListStatuses: ReadonlySet<number | null> = new Set([403, 404, 405, 501]);
 
-/** Requests to the model need the same key as the list. */
+/** The status for a wrong key. Requests to the model use the same key, so they would fail, too. */
 const WRONG_KEY = 401;
 
 /** Deployments of upstreams that do not show their list → rounds until the next try to read it. */
@@ -21,8 +21,11 @@ const unlisted = new WeakMap<Deployment, number>();
 /** Rounds without a try. The upstream, or the rights of the key, may change. */
 const UNLISTED_ROUNDS = 10;
 
-/** Lists that are being read, by the request. Deployments at one upstream with one key share a list. */
-export type SharedLists = Map<string, Promise<CheckResult>>;
+/**
+ * Results of reading lists in a round, also of those that are being read. The key has everything that
+ * determines the request and its limits: deployments with the same key share a result.
+ */
+export type SharedListChecks = Map<string, Promise<CheckResult>>;
 
 /** Checks a deployment by a short request to its model, which costs tokens. Never rejects. */
 export async function checkModel(
@@ -47,7 +50,7 @@ function unsent(thrown: unknown): CheckResult {
 
 /** The state that the checks of a round share. */
 interface Round {
-  readonly lists: SharedLists;
+  readonly lists: SharedListChecks;
   readonly log: Pick<Log, 'info'>;
   readonly signal: AbortSignal;
 }
@@ -67,7 +70,7 @@ export async function checkList(
     return checkModel(proxy, deployment, signal);
   }
   const result = await readList(proxy, deployment, lists, signal);
-  if (!withoutList.has(result.status)) return result;
+  if (!noListStatuses.has(result.status)) return result;
   if (!unlisted.has(deployment))
     log.info('an upstream does not show its list of models: health checks send requests that cost tokens', {
       deployment: deployment.id,
@@ -80,7 +83,7 @@ export async function checkList(
 function readList(
   proxy: CheckState,
   deployment: Deployment,
-  lists: SharedLists,
+  lists: SharedListChecks,
   signal: AbortSignal,
 ): Promise<CheckResult> {
   const { provider, apiBase, query, apiKey, extraHeaders, tls, token, timeouts, modelInfo } = deployment;
@@ -107,6 +110,7 @@ async function sendList(proxy: CheckState, deployment: Deployment, signal: Abort
 function send({ upstream }: CheckState, check: CheckRequest, signal?: AbortSignal): Promise<CheckResult> {
   const { request, selection, answersJson, maxAnswerMb, isForList } = check;
   return new Promise((resolve) => {
+    // 0 until the head has arrived.
     let status = 0;
     let head: readonly string[] = [];
     const received = new ChunkList();
@@ -150,7 +154,7 @@ function send({ upstream }: CheckState, check: CheckRequest, signal?: AbortSigna
         const body = Buffer.concat(received.chunks);
         if (status < 200 || status >= 300) {
           end(errorOfFailedAnswer(status, head, body, selection).message, status);
-        } else if (answersJson && !isJsonObject(body)) {
+        } else if (answersJson && !isJsonObjectOrArray(body)) {
           end(`the upstream answered ${status}, but its answer is not JSON: is api_base right?`, 502);
         } else end(null, null);
       }),
@@ -161,8 +165,8 @@ function send({ upstream }: CheckState, check: CheckRequest, signal?: AbortSigna
   });
 }
 
-/** Returns whether a body is an object or a list in JSON. */
-function isJsonObject(body: Buffer): boolean {
+/** Returns whether a body is a JSON object or array. */
+function isJsonObjectOrArray(body: Buffer): boolean {
   try {
     const value: unknown = JSON.parse(body.toString());
     return typeof value === 'object' && value !== null;

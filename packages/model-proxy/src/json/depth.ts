@@ -5,13 +5,13 @@
  */
 import { MAX_DEPTH } from './scanner.js';
 
-/** Returns whether at most `depth` objects and arrays are nested in a parsed value. */
+/** Returns whether a parsed value has at most `depth` levels of objects and arrays. */
 export function isWithinDepth(value: unknown, depth = MAX_DEPTH): boolean {
   if (typeof value !== 'object' || value === null) return true;
   return depth > 0 && Object.values(value).every((inner) => isWithinDepth(inner, depth - 1));
 }
 
 /** Returns a parsed value as JSON; undefined: the value is nested deeper than {@link MAX_DEPTH}. */
-export function shallowJson(value: unknown): string | undefined {
+export function jsonWithinDepth(value: unknown): string | undefined {
   return isWithinDepth(value) ? JSON.stringify(value) : undefined;
 }

@@ -2,12 +2,12 @@
 import type { Span } from './navigate.js';
 import { piecesBetween } from './text.js';
 
-/** Bytes that the caller sees of each match. */
+/** Bytes of each match that `accepts` gets. */
 const SEEN = 32;
 
 /**
- * Returns whether any of the texts occurs in a range. `Buffer.indexOf` finds needles of up to six
- * bytes by their first byte with `memchr`: 0.01 ns per byte if that byte is rare.
+ * Returns whether any of the texts occurs in a range. Texts of up to six bytes are found
+ * fastest, because `Buffer.indexOf` then searches for their first byte with `memchr`.
  * @param texts ASCII, at most {@link SEEN} bytes each.
  * @param accepts decides about a match by the 32 bytes from its start; fewer at the end of the
  * range.
@@ -16,7 +16,7 @@ export function containsText(
   chunks: readonly Buffer[],
   part: Span,
   texts: readonly Buffer[],
-  accepts: (following: string) => boolean = () => true,
+  accepts: (fromMatch: string) => boolean = () => true,
 ): boolean {
   const pieces = piecesBetween(chunks, part.start, part.end);
   return texts.some((needle) =>
@@ -41,7 +41,7 @@ export function containsText(
 
 /**
  * Subtracts ranges from a range.
- * @param others in order. The first {@link SEEN} bytes of each other range remain, because a match may
+ * @param others in order. The first {@link SEEN} bytes of each subtracted range remain, because a match may
  *   begin before that range and continue in it.
  * @returns the remaining ranges, in order.
  */
@@ -61,7 +61,7 @@ export function partsWithout(others: readonly Span[], part: Span): readonly Span
 
 const nothing = Buffer.alloc(0);
 
-/** Returns the first bytes from a piece on, at most {@link SEEN}. */
+/** Returns up to {@link SEEN} bytes from the start of a piece, also of the pieces after it. */
 function following(pieces: readonly Buffer[], from: number): Buffer {
   const found: Buffer[] = [];
   let length = 0;

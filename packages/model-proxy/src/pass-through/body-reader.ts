@@ -18,8 +18,8 @@ export function hasBody({ request }: Exchange): boolean {
 
 /** Sends `100 Continue` to a client that waits for it before it sends its body. */
 export function sendContinue(exchange: Exchange): void {
-  if (!exchange.isClientPaused) return;
-  exchange.isClientPaused = false;
+  if (!exchange.awaitsContinue) return;
+  exchange.awaitsContinue = false;
   exchange.response.writeContinue();
 }
 

@@ -1,5 +1,5 @@
 /** Selects the deployment of a raw request by names in its head, or in the body if necessary. */
-import { checkModel, uncheckedModelFault, visibleModels } from '../exchange/admission.js';
+import { requireModelAccess, uncheckedModelFault, visibleModels } from '../exchange/admission.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { mediaType } from '../exchange/request/request-head.js';
 import { noSuchPath } from '../errors/path.js';
@@ -43,8 +43,8 @@ export interface Decision {
 
 /**
  * Selects the deployment. Reads the body, or a part of it, only if it can contain the name of the
- * deployment. Sends errors to the client once it reads the body.
- * @throws {ProxyError} for an error before it reads the body.
+ * deployment. Sends an error to the client if it occurs after reading has begun.
+ * @throws {ProxyError} for an error before it begins to read the body.
  */
 export function decide(task: RawTask, done: (decision: Decision) => void): void {
   const { exchange, target } = task;
@@ -80,7 +80,7 @@ function decideFiles(task: RawTask, isJson: boolean, done: (decision: Decision) 
         provider: fields.get('custom_llm_provider') ?? null,
       });
       const isNamed = fields.size > 0 || namesInHead(task) !== undefined;
-      // No field has selected a deployment: reject one that comes later.
+      // If no name has selected one of several accounts, rejects a field that comes later.
       const check = isNamed || hasOneAccount(task.selectionContext) ? undefined : rejectLateFields(type, choiceNames);
       check?.(rest);
       const announced = lengthOf(exchange);
@@ -130,7 +130,11 @@ function byModel(
   return { selection, query: renames ? withValue(query, 'model', selection.upstreamModel) : query };
 }
 
-/** Selects the deployment of a WebSocket. @throws {ProxyError} 400: the choice is not clear; 404. */
+/**
+ * Selects the deployment of a WebSocket.
+ * @throws {ProxyError} 400: no model, or the choice is not clear; 403: the key may not use the model;
+ *   404: no such path or model.
+ */
 export function decideWebSocket(task: RawTask): Decision {
   const { exchange, target, path, query, selectionContext } = task;
   const { router } = exchange.proxy;
@@ -138,10 +142,11 @@ export function decideWebSocket(task: RawTask): Decision {
   const known = visibleModels(exchange);
   if (target.kind === 'files' || target.kind === 'response') throw noSuchPath('WebSocket', path);
   const model = valueIn(query, 'model');
-  // The events of `responses` also name models.
+  // The events of `responses` can name other models, which the proxy does not check. So keys that are
+  // limited to some models are rejected.
   const isUnchecked = target.kind === 'provider' || target.rest === 'responses' || model === undefined;
-  const unchecked = isUnchecked ? uncheckedModelFault(exchange) : undefined;
-  if (unchecked !== undefined) throw unchecked;
+  const restrictedKeyError = isUnchecked ? uncheckedModelFault(exchange) : undefined;
+  if (restrictedKeyError !== undefined) throw restrictedKeyError;
   if (target.kind === 'provider') return streamedDecision(exchange, byModel(task));
   if (model === undefined) {
     // OpenAI requires no model for a transcription session (`intent`), or to join an existing Realtime
@@ -153,12 +158,12 @@ export function decideWebSocket(task: RawTask): Decision {
     });
   }
   const selection = router.select(key?.modelOf(model) ?? model);
-  checkModel(key, model, selection?.modelGroup);
+  requireModelAccess(key, model, selection?.modelGroup);
   if (selection === undefined) throw noDeploymentFor(model, target.rest, exchange.proxy.settings, known);
   return streamedDecision(exchange, { selection, query: withValue(query, 'model', selection.upstreamModel) });
 }
 
-/** Makes the decision for a request whose body the proxy does not read. */
+/** Makes the decision for a request that has no body, or whose body is forwarded unread. */
 function streamedDecision(exchange: Exchange, { selection, query }: Pick<Decision, 'selection' | 'query'>): Decision {
   const streams = exchange.request.headers.accept?.includes('text/event-stream') === true;
   if (!hasBody(exchange)) return bufferedDecision(selection, query, [], streams);

@@ -6,7 +6,7 @@ const choiceOf = (...pieces: string[]) => jsonChoice(pieces.map((piece) => Buffe
 const text = (chunks: readonly Buffer[]) => Buffer.concat(chunks).toString();
 
 describe('the JSON of a raw request', () => {
-  it('has texts and lists of texts at its top', () => {
+  it('is read for texts and lists of texts in top-level members', () => {
     const json = choiceOf('{"model":"a","target_model_names":"x, y,","li', 'st":["p",1,"q"],"n":1,"in":{"model":"b"}}');
     expect([json.text('model'), json.text('n'), json.text('none')]).toEqual(['a', undefined, undefined]);
     expect(['target_model_names', 'list', 'n'].map((name) => json.texts(name))).toEqual([['x', 'y'], ['p', 'q'], []]);
@@ -20,7 +20,7 @@ describe('the JSON of a raw request', () => {
     expect(JSON.parse(text(json.without(new Set(['model']))))).toEqual({ n: 1, x: { model: 'a' } });
   });
 
-  it.each(['[1]', '{"model":"a"', 'no', ''])('may be %j, which the upstream checks', (body) => {
+  it.each(['[1]', '{"model":"a"', 'no', ''])('remains %j unchanged, so that the upstream rejects it', (body) => {
     const json = choiceOf(body);
     expect([json.text('model'), json.texts('model'), json.streams]).toEqual([undefined, [], false]);
     expect(text(json.without(new Set(['model'])))).toBe(body);

@@ -64,7 +64,7 @@ export function sendHead(exchange: Exchange, status: number, upstream: readonly 
   const { request, response } = exchange;
   const headers = answerHead(exchange, upstream);
   // RFC 9112 §9.6: the upstream may not want the rest of the request.
-  const closes = (exchange.isClientPaused || !request.complete) && !hasName(headers, 'connection');
+  const closes = (exchange.awaitsContinue || !request.complete) && !hasName(headers, 'connection');
   if (closes) headers.push('connection', 'close');
   writeHead(response, status, headers);
   response.flushHeaders();

@@ -6,7 +6,7 @@
 import { performance } from 'node:perf_hooks';
 import { responses } from '../endpoints/responses.js';
 import { methodNotAllowed, noSuchResponse } from '../errors/path.js';
-import { checkModel } from '../exchange/admission.js';
+import { requireModelAccess } from '../exchange/admission.js';
 import { refuse } from '../exchange/answer/refusal.js';
 import { renaming } from '../exchange/answer/renaming.js';
 import { Attempt } from '../exchange/attempts/attempt.js';
@@ -45,7 +45,7 @@ export function sendStored({ exchange, path, query }: RawTask, { id, rest }: Sto
   const { selection, upstreamId } = storedAt(exchange, id);
   exchange.responseId = upstreamId;
   const { deployment } = selection;
-  checkModel(exchange.client?.key, selection.modelGroup, undefined);
+  requireModelAccess(exchange.client?.key, selection.modelGroup, undefined);
   const { limits } = proxy;
   const limited = limits.admit(deployment);
   if (limited !== undefined) throw limited;

@@ -4,7 +4,7 @@
  */
 import { parseJson } from '@rackless/daemon/text/json.js';
 import { ProxyError } from '../errors/proxy-error.js';
-import { shallowJson } from '../json/depth.js';
+import { jsonWithinDepth } from '../json/depth.js';
 import type { Deployment } from '../providers/deployment.js';
 import type { UpstreamError } from '../providers/dialect.js';
 import { errorClassOf } from './error-class.js';
@@ -208,7 +208,7 @@ function withoutScripts(page: string): string {
 
 function messageOf(value: unknown, mask: SecretMask): string {
   if (value === null || value === undefined) return '';
-  return cut(mask(typeof value === 'string' ? value : (shallowJson(value) ?? '')), MAX_MESSAGE_LENGTH);
+  return cut(mask(typeof value === 'string' ? value : (jsonWithinDepth(value) ?? '')), MAX_MESSAGE_LENGTH);
 }
 
 function cut(text: string, length: number): string {

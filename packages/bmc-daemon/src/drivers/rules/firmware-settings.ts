@@ -43,10 +43,9 @@ export function checkSettings(
     reject('firmware', 'setting the boot mode', `${architecture} machines have no legacy firmware`);
   }
   if (change.secureBoot === true) {
-    if (nextFirmware !== 'efi')
-      reject('secureBoot', 'switching Secure Boot on', 'it boots by legacy BIOS, not by UEFI');
+    if (nextFirmware !== 'efi') reject('secureBoot', 'enabling Secure Boot', 'it boots by legacy BIOS, not by UEFI');
     if (x86 && !machineType.includes('q35')) {
-      reject('secureBoot', 'switching Secure Boot on', `it is a ${machineType}, and Secure Boot needs a q35`);
+      reject('secureBoot', 'enabling Secure Boot', `it is a ${machineType}, and Secure Boot needs a q35`);
     }
   }
   if (change.networkBoot !== undefined && firmware.settings.networkBoot === null) {

@@ -63,7 +63,7 @@ interface SystemState extends SystemRef {
   readonly hasConsole?: true;
   /** True if the machine has a graphical console that clients can open; otherwise absent. */
   readonly hasGraphicalConsole?: true;
-  /** True while the driver starts the machine and its guest is paused. */
+  /** True during a start by the driver, as long as the guest is paused. */
   readonly starting?: true;
   /**
    * Whether the machine starts with its host; absent if the hypervisor does not support it for this
@@ -76,7 +76,7 @@ interface SystemState extends SystemRef {
   readonly firmwareUpdate?: FirmwareUpdate;
 }
 
-/** Details of a machine, by subject. A driver may omit each of them. */
+/** Details of a machine, by subject. In a {@link SystemSnapshot}, any of them can be absent. */
 export interface SystemDetails {
   /** False: the machine has no definition and is lost with its process. */
   readonly persistent: boolean;
@@ -102,7 +102,7 @@ export interface SystemDetails {
   readonly indicator: IndicatorState | null;
 }
 
-/** One machine for resources, from one read. Resources show the details that it has. */
+/** The snapshot of a machine that resources render. They show the details that it has. */
 export interface SystemSnapshot extends SystemState, Partial<SystemDetails> {}
 
 /** A snapshot with all details. */

@@ -37,9 +37,7 @@ export function publishTasks(tasks: Pick<TaskStore, 'onChange'>, events: Pick<Ev
   tasks.onChange(listener);
 }
 
-/**
- * Returns the client that caused an event. Most events of progress and of the end have no client.
- */
+/** Returns the client that caused an event: of the start or a cancellation. Other events have none. */
 function actorOf(key: Key, { owner, cancelledBy }: Pick<TaskRecord, 'owner' | 'cancelledBy'>): Actor | null {
   if (key === 'TaskCancelled') return cancelledBy;
   return key === 'TaskStarted' ? owner : null;

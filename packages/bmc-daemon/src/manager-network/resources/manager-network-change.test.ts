@@ -41,11 +41,11 @@ const ask = (body: NetworkBody, own: readonly (typeof first)[] = [], servers: re
     return error.messages.map(({ key, related }) => [key, ...related].join(' '));
   }
 };
-const four = (...ipv4: readonly (typeof first)[]) => ({ addresses: { device: 'eth0', ipv4 } });
+const ipv4Change = (...ipv4: readonly (typeof first)[]) => ({ addresses: { device: 'eth0', ipv4 } });
 const mask = '255.255.255.0';
 
 describe("a PATCH of a manager's interface", () => {
-  it('rejects names that clients parse as an address or as localhost', () => {
+  it('rejects invalid names, and names that clients parse as an address or as localhost', () => {
     const isAccepted = (body: NetworkBody): boolean => networkBody.safeParse(body).success;
     const bad = ['12345', '0x7f', '0x', 'localhost', 'LOCALHOST', '-a'];
     const good = ['1a', '0xyz', 'localhost1', 'xn--bcher-kva'];
@@ -65,13 +65,13 @@ describe("a PATCH of a manager's interface", () => {
       'replaces the shared address by an own address',
       { IPv4Addresses: [{ Address: '192.0.2.9', SubnetMask: mask }] },
       [],
-      four(second),
+      ipv4Change(second),
     ],
     [
       'adds an own address after {} for the shared one',
       { IPv4Addresses: [{}, { Address: '192.0.2.9', SubnetMask: mask }] },
       [],
-      four(second),
+      ipv4Change(second),
     ],
     [
       'changes nothing if it repeats the shared address',
@@ -84,28 +84,33 @@ describe("a PATCH of a manager's interface", () => {
       'keeps an address with {}, and adds another',
       { IPv4StaticAddresses: [{}, { Address: '192.0.2.9', SubnetMask: mask }] },
       [first],
-      four(first, second),
+      ipv4Change(first, second),
     ],
-    ['removes an address with null', { IPv4StaticAddresses: [null, {}] }, [first, second], four(second)],
-    ['removes the addresses after the end of its list', { IPv4Addresses: [{}] }, [first, second], four(first)],
-    ['removes all addresses with an empty list', { IPv4Addresses: [] }, [first], four()],
+    ['removes an address with null', { IPv4StaticAddresses: [null, {}] }, [first, second], ipv4Change(second)],
+    [
+      'removes the addresses that its shorter list does not have',
+      { IPv4Addresses: [{}] },
+      [first, second],
+      ipv4Change(first),
+    ],
+    ['removes all addresses with an empty list', { IPv4Addresses: [] }, [first], ipv4Change()],
     [
       'ignores {} and null after the last present address',
       { IPv4StaticAddresses: [{}, {}, null] },
       [first],
-      four(first),
+      ipv4Change(first),
     ],
     [
       'changes only the mask',
       { IPv4Addresses: [{ SubnetMask: '255.255.0.0' }] },
       [first],
-      four({ ...first, prefix: 16 }),
+      ipv4Change({ ...first, prefix: 16 }),
     ],
     [
       'accepts the gateway of the host',
       { IPv4Addresses: [{ Address: '192.0.2.9', SubnetMask: mask, Gateway: '192.0.2.254', AddressOrigin: 'Static' }] },
       [],
-      four(second),
+      ipv4Change(second),
     ],
     [
       'accepts another spelling of an address',
@@ -155,7 +160,8 @@ describe("a PATCH of a manager's interface", () => {
 
   it.each<[NetworkBody, readonly string[], readonly string[]]>([
     [{ NameServers: ['2001:DB8::53'] }, [], ['2001:db8::53']],
-    // Name servers of the host that a client repeats do not become the manager's own.
+    // A client that repeats the host's name servers does not make them the manager's own, unless it
+    // changes the list.
     [{ NameServers: ['192.0.2.53', {}] }, [], []],
     [{ NameServers: [{}, null] }, [], ['192.0.2.53']],
     [{ NameServers: [{}, '192.0.2.55'] }, ['192.0.2.60'], ['192.0.2.60', '192.0.2.55']],

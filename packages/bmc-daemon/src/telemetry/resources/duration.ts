@@ -21,7 +21,7 @@ export function durationText(seconds: number): string {
     Math.floor((whole % 86_400) / 3_600),
     (whole % 3_600) / 60,
   ];
-  // Without rounding, 0.1 would be 0.09999999999999432.
+  // Without rounding, the rest of 120.1 would be 0.09999999999999432.
   const rest = Math.round((seconds - whole) * 1000) / 1000;
   const time = [hours > 0 ? `${hours}H` : '', minutes > 0 ? `${minutes}M` : '', rest > 0 ? `${rest}S` : ''].join('');
   if (days === 0 && time === '') return 'PT0S';

@@ -42,8 +42,8 @@ function answerWith(exchange: Exchange, error: ProxyError, upstream: readonly st
   headers.push('content-type', 'application/json', 'content-length', String(body.length));
   // The upstream's headers may already contain some of these names.
   for (const [name, value] of Object.entries(error.headers)) if (!headers.includes(name)) headers.push(name, value);
-  if (exchange.isClientPaused) headers.push('connection', 'close');
-  if (exchange.isClientPaused || isNearlyRead(request)) {
+  if (exchange.awaitsContinue) headers.push('connection', 'close');
+  if (exchange.awaitsContinue || isNearlyRead(request)) {
     writeHead(response, error.status, headers);
     response.end(request.method === 'HEAD' ? undefined : body);
     return;

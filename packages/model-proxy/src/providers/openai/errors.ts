@@ -1,5 +1,5 @@
 /** Errors that servers with OpenAI's API send as an answer with status 200, or as an event. */
-import { shallowJson } from '../../json/depth.js';
+import { jsonWithinDepth } from '../../json/depth.js';
 import type { UpstreamError } from '../dialect.js';
 
 /**
@@ -17,7 +17,7 @@ export function openaiErrorIn(value: object): (UpstreamError & { readonly status
   };
   return {
     status,
-    message: textOf('message') ?? shallowJson(error) ?? '',
+    message: textOf('message') ?? jsonWithinDepth(error) ?? '',
     type: textOf('type'),
     param: textOf('param'),
     code: textOf('code'),

@@ -19,7 +19,7 @@ describe('a host behind ssh', () => {
       severity: 'problem',
       subject: 'polkit',
       message:
-        'polkit on the host does not let the account of ssh use libvirt, so the daemon answers 503 for its machines.',
+        'polkit on the host does not let the account that ssh logs in to use libvirt, so the daemon answers 503 for its machines.',
       fix: "ssh bmc@kvm-1 'sudo usermod -aG libvirt bmc'",
     });
   });

@@ -5,7 +5,7 @@ import type { ExaminedHost } from './examined-host.js';
 
 const EFFECT = 'so the daemon answers 503 for its machines';
 
-/** A reason that the client or ssh reports, and the command that removes it. */
+/** A reason that the client or ssh reports, and a command that removes it or shows more. */
 interface Reason {
   readonly pattern: RegExp;
   readonly subject: string;
@@ -18,7 +18,7 @@ const hostAndPort = ({ parsed: { host, port } }: ExaminedHost): string =>
 
 const knownHosts = ({ parsed }: ExaminedHost): string => parsed.parameters.knownHosts ?? '~/.ssh/known_hosts';
 
-/** Returns a file as a word of a shell, which must expand `~`. */
+/** Quotes a path for a shell; leaves a leading `~/` unquoted, so that the shell expands it. */
 const fileWord = (file: string): string => (file.startsWith('~/') ? file : commandLine(file));
 
 const copyKey = (host: ExaminedHost): string => host.ssh().replace(/^ssh /, 'ssh-copy-id ');
@@ -29,7 +29,7 @@ const startLibvirt = (host: ExaminedHost): string => host.asRoot('systemctl enab
  * Returns the command that makes libvirtd listen at its port; with ssh, the command that tests the
  * network.
  */
-const openPort = (host: ExaminedHost): string => {
+const commandForPort = (host: ExaminedHost): string => {
   const { transport } = host.parsed;
   if (transport === 'ssh') return `ping -c 3 ${commandLine(host.parsed.host ?? 'localhost')}`;
   return host.asRoot(`systemctl enable --now libvirtd-${transport}.socket`);
@@ -95,13 +95,13 @@ const reasons: readonly Reason[] = [
   {
     pattern: /polkit|org\.libvirt\.unix/i,
     subject: 'polkit',
-    cause: 'polkit on the host does not let the account of ssh use libvirt',
+    cause: 'polkit on the host does not let the account that ssh logs in to use libvirt',
     fix: (host) => host.asRoot(commandLine('usermod', '-aG', 'libvirt', host.parsed.user ?? host.account.name)),
   },
   {
     pattern: /(?:libvirt|virt\w+d)-sock|unix connect failed/i,
     subject: 'socket',
-    cause: 'libvirt does not run on the host, or rejects the account of ssh',
+    cause: 'libvirt does not run on the host, or rejects the account that ssh logs in to',
     fix: startLibvirt,
   },
   {
@@ -144,7 +144,7 @@ const reasons: readonly Reason[] = [
     pattern: /ECONNREFUSED|Connection refused/i,
     subject: 'network',
     cause: 'No service listens at the port of the host',
-    fix: openPort,
+    fix: commandForPort,
   },
   {
     pattern: /kex_exchange|Connection (?:reset|closed)|ECONNRESET/i,
@@ -160,7 +160,10 @@ const reasons: readonly Reason[] = [
   },
 ];
 
-/** Returns the reason of a failed connection with the command that removes it; null for an unknown reason. */
+/**
+ * Returns the reason of a failed connection, with a command that removes it or shows more; null for an
+ * unknown reason.
+ */
 export function remoteConnectionFinding(text: string, host: ExaminedHost): Finding | null {
   const found = reasons.find(({ pattern }) => pattern.test(text));
   if (found === undefined) return null;

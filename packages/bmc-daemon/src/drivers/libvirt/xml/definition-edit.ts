@@ -59,7 +59,7 @@ export class DefinitionEdit implements DefinitionValues {
   }
 
   /**
-   * Writes a record. An empty record removes its element. Adds `<metadata>` if necessary.
+   * Replaces the record; {@link text} writes it. An empty record removes its element. Adds `<metadata>` if necessary.
    * @throws {DriverError} conflict, if a newer version of the daemon has written the record in a
    *   newer format.
    */
@@ -75,7 +75,7 @@ export class DefinitionEdit implements DefinitionValues {
   }
 
   /**
-   * Changes the record. Writes nothing if the change returns the same object.
+   * Changes the record. Does nothing if the change returns the same object.
    * @throws as {@link setRecord}.
    */
   editRecord(change: (record: MachineRecord) => MachineRecord): void {
@@ -122,11 +122,11 @@ export class DefinitionEdit implements DefinitionValues {
 }
 
 /**
- * Returns a definition with an edit; the same text if nothing changes.
- * @throws what the edit throws.
+ * Returns a changed definition; the same text if nothing changes.
+ * @throws what `change` throws.
  */
-export function edited(definition: string, edit: (definition: DefinitionEdit) => void): string {
-  const change = new DefinitionEdit(definition);
-  edit(change);
-  return change.text();
+export function edited(definition: string, change: (edit: DefinitionEdit) => void): string {
+  const edit = new DefinitionEdit(definition);
+  change(edit);
+  return edit.text();
 }

@@ -7,7 +7,7 @@ import { isMarked, storedState } from './state-store.js';
 /** Dependencies of {@link createCompletion}. */
 interface CompletionOptions {
   readonly list: Pick<ServerList, 'servers'>;
-  /** Runs at the first call, and again at each further call until it succeeds. */
+  /** Preparation: runs at the first call of the returned function, and at each further call until it succeeds. */
   readonly begin: () => Promise<void>;
   /**
    * Completes an unfinished boot or power-off of a server. It does not wait for the guest.
@@ -19,8 +19,9 @@ interface CompletionOptions {
   readonly log: Pick<Log, 'debug'>;
 }
 
-/** The mark of a server. See {@link ServerState.bootedAfter}. */
+/** The trace of an unfinished boot or power-off of a server, as this daemon has seen it. */
 interface Mark {
+  /** `bootedAfter` of the stored state; empty if only a power-off is unfinished. */
   readonly text: string;
   /**
    * Time of {@link performance.now} when this daemon first saw the mark, or last saw a task or a
@@ -38,7 +39,7 @@ interface Mark {
 const ABANDONED_MS = 60_000;
 
 /**
- * Returns the function to call after each listing. The function never throws. While an earlier call
+ * Returns the function to call after each listing of the servers. The function never throws. While an earlier call
  * runs, it returns the promise of that call, which may wait for Glance, or for an operation of
  * another replica.
  */
@@ -70,7 +71,7 @@ export function createCompletion({ list, begin, complete, sweep, log }: Completi
     for (const id of marks.keys()) if (!ids.has(id)) marks.delete(id);
     for (const server of marked) await completeServer(server).catch(failed);
   };
-  const failed = (error: unknown): void => log.debug('completing interrupted work on virtual media failed', { error });
+  const failed = (error: unknown): void => log.debug('completing unfinished boots and power-offs failed', { error });
   let running: Promise<void> | undefined;
   return () => {
     running ??= completeAll()
