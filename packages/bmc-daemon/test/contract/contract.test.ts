@@ -2,6 +2,7 @@
  * Tests the behavior of the request pipeline on every resource, including new ones without a change
  * of these tests.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
@@ -118,8 +119,18 @@ describeSpec(
 
     it('is the same with a trailing slash', async () => {
       for (const path of paths) {
-        const [plain, slashed] = [await spec().call('GET', path), await spec().call('GET', `${path}/`)];
-        expect([slashed.status, withoutTime(slashed.body)]).toEqual([200, withoutTime(plain.body)]);
+        // Figures of the host, such as its used memory, may change between two reads. So only a difference that stays
+        // counts.
+        for (let repeats = 10; ; repeats -= 1) {
+          const [plain, slashed] = [await spec().call('GET', path), await spec().call('GET', `${path}/`)];
+          const [found, wanted] = [
+            [slashed.status, withoutTime(slashed.body)],
+            [200, withoutTime(plain.body)],
+          ];
+          if (repeats > 0 && !isDeepStrictEqual(found, wanted)) continue;
+          expect(found).toEqual(wanted);
+          break;
+        }
       }
     });
 
