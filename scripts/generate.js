@@ -1,6 +1,7 @@
 /**
  * Writes all generated pages: in docs/, the API page of packages/libvirt, and the man pages of
- * racklessctl. `npm run generate` builds first. Tests fail if a page differs from its generated text.
+ * racklessctl. `npm run generate` builds first. Tests fail if a page differs from its generated
+ * text.
  */
 import { writeFileSync } from 'node:fs';
 import { renderApiPage } from '../packages/libvirt/scripts/api-page.js';

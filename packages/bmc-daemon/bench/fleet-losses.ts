@@ -4,8 +4,8 @@
  * killed and started again. Counts the events that are missing or extra, also those of machines that
  * ended with their libvirtd. Compares two sets of GETs to running hosts: those sent while a host is
  * lost, and those sent while all hosts run. After a loss, the changes of that host resume when the
- * service shows its first machine as off. At this time, the service still compares the other machines
- * of that host with their last known states.
+ * service shows its first machine as off. At this time, the service still compares the other
+ * machines of that host with their last known states.
  *
  *     npm run bench:losses -w @rackless/bmc-daemon [-- --hosts N] [--machines N] [--rate N] [--losses N]
  *       [--every SECONDS]
@@ -189,8 +189,8 @@ async function measure(daemon: MeasuredDaemon, hosts: readonly LabHost[]): Promi
     await sleep(flags.every * 1000 - awayMs);
     const host = hosts[(loss * 7) % hosts.length];
     if (host === undefined) throw new Error('--hosts must be positive');
-    // Pauses without disconnecting: the machines end with the last client of the test driver, and their
-    // events must arrive before. `lose` disconnects.
+    // Pauses without disconnecting: the machines end with the last client of the test driver, and
+    // their events must arrive before. `lose` disconnects.
     await host.pause();
     await untilReceived(stream.changes, host);
     phase = 'lost';

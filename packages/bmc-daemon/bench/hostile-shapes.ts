@@ -1,6 +1,7 @@
 /**
  * The requests of hostile-bodies.ts: each kind of expensive request. Some are as large as the
- * service reads (a body of 1 MiB, a head of 15 KiB), others just below its limits for members and texts.
+ * service reads (a body of 1 MiB, a head of 15 KiB), others just below its limits for members and
+ * strings.
  */
 
 /** An expensive request. */

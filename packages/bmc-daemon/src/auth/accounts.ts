@@ -76,8 +76,8 @@ interface AccountsOptions {
   readonly passwordFile: PasswordFile;
   readonly state: StateFile<AccessState>;
   /**
-   * Access to the stored state of `state`. The lockout writes locks through it, outside of a running
-   * change, so that a failed change does not remove a new lock.
+   * Another access to the same stored data as `state`. The lockout writes locks through it, outside
+   * of a running change, so that a failed change does not remove a new lock.
    */
   readonly lockState: StateFile<AccessState>;
   readonly log: Pick<Log, 'info' | 'error'>;

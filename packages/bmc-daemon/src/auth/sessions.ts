@@ -1,8 +1,7 @@
 /**
  * Sessions in memory. A session ends when a client deletes it, when its idle time is over, when its
  * account is disabled, removed, renamed or gets another password, or when newer sessions exceed a
- * limit. No idle time and
- * no limit ends a console session; its creator ends it.
+ * limit. Idle time and limits do not apply to a console session; its creator ends it.
  */
 import { hash, randomBytes } from 'node:crypto';
 import type { Session, SessionType } from '../offers/logins.js';

@@ -1,6 +1,7 @@
 /**
  * Forwards events of the service and its machines to listeners: logs, subscriptions, streams.
- * An error of a listener cannot break a request. Listeners run in the request, so they must be fast.
+ * An error of a listener cannot break a request. Listeners run in the request, so they must return
+ * fast.
  */
 import type { Severity } from '../redfish/messages/base-registry.js';
 
@@ -27,7 +28,8 @@ export interface ServiceEvent {
   readonly actor: Actor | null;
   readonly time: Date;
   /**
-   * More text for people, after the text of the message: `ComputerSystem.Reset ForceOff`. Never a secret.
+   * More text for people, with its period, after the text of the message:
+   * `ComputerSystem.Reset ForceOff.` Never a secret.
    */
   readonly detail?: string;
   /**

@@ -34,8 +34,8 @@ describe('a request whose body arrives late', () => {
       'Connection: close',
     ].join('\r\n');
     socket.write(`${head}\r\n\r\n${body.slice(0, 5)}`);
-    // The service verifies the same credentials in order: this answer shows that it has verified those of
-    // the first request, too.
+    // The service verifies these credentials after those of the first request, so this answer shows
+    // that it has verified both.
     expect((await fixture.client.get(fixture.machine, eva)).status).toBe(200);
     expect((await interfere()).status).toBeLessThan(300);
     socket.write(body.slice(5));

@@ -1,6 +1,6 @@
 /**
  * Tests Secure Boot with real definitions: what libvirt makes of them, which machines support it,
- * and what happens to UEFI variables.
+ * and what happens to UEFI variables. Also tests pending settings that libvirt rejects.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

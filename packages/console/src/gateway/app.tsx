@@ -37,7 +37,7 @@ export function App() {
   );
 }
 
-/** Returns the notice about a missing master key or a missing store; null: neither is missing for this role. */
+/** Returns the notice for a console without a master key or a store; null: this role needs none. */
 function noticeOf(current: Role) {
   if (current.kind === 'open') return <Notice kind="warn">{texts.open}</Notice>;
   return current.kind === 'admin' && !current.hasStore ? <Notice>{texts.noStore}</Notice> : null;

@@ -141,13 +141,13 @@ async function checkAll(
   });
 }
 
-/** Inputs of {@link store}, besides the result. */
+/** Inputs of {@link store}, besides the deployment and its result. */
 interface StoreContext extends Reports {
   readonly settings: BackgroundCheckSettings;
   readonly durationMs: number;
 }
 
-/** Stores and publishes a result. Logs it if the deployment fails now, or no longer. */
+/** Stores and publishes a result. Logs when the deployment begins to fail, and when it recovers. */
 function store(
   proxy: ProxyState,
   { id }: Deployment,
@@ -165,8 +165,8 @@ function store(
 }
 
 /**
- * @returns null: healthy, or no request was sent; undefined: the failure does not count, and earlier
- *   failures stay.
+ * @returns null: healthy, or no request was sent; undefined: the failure does not count, and
+ *   earlier failures stay.
  */
 function failedCheckOf(
   { error, status, isChecked, provesFailure, checkedAt }: CheckRecord,

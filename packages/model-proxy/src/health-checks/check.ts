@@ -22,8 +22,8 @@ const unlisted = new WeakMap<Deployment, number>();
 const UNLISTED_ROUNDS = 10;
 
 /**
- * Results of reading lists in a round, also of those that are being read. The key has everything that
- * determines the request and its limits: deployments with the same key share a result.
+ * Results of reading lists in a round, also of those that are being read. The key has everything
+ * that determines the request and its timeouts: deployments with the same key share a result.
  */
 export type SharedListChecks = Map<string, Promise<CheckResult>>;
 

@@ -41,8 +41,8 @@ export function containsText(
 
 /**
  * Subtracts ranges from a range.
- * @param others in order. The first {@link SEEN} bytes of each subtracted range remain, because a match may
- *   begin before that range and continue in it.
+ * @param others in order. The first {@link SEEN} bytes of each subtracted range remain, because a
+ *   match may begin before that range and continue in it.
  * @returns the remaining ranges, in order.
  */
 export function partsWithout(others: readonly Span[], part: Span): readonly Span[] {

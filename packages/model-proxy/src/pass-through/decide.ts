@@ -132,8 +132,8 @@ function byModel(
 
 /**
  * Selects the deployment of a WebSocket.
- * @throws {ProxyError} 400: no model, or the choice is not clear; 403: the key may not use the model;
- *   404: no such path or model.
+ * @throws {ProxyError} 400: no model, or the choice is not clear; 403: the key may not use the
+ *   model; 404: no such path or model.
  */
 export function decideWebSocket(task: RawTask): Decision {
   const { exchange, target, path, query, selectionContext } = task;
@@ -142,8 +142,8 @@ export function decideWebSocket(task: RawTask): Decision {
   const known = visibleModels(exchange);
   if (target.kind === 'files' || target.kind === 'response') throw noSuchPath('WebSocket', path);
   const model = valueIn(query, 'model');
-  // The events of `responses` can name other models, which the proxy does not check. So keys that are
-  // limited to some models are rejected.
+  // The events of `responses` can name other models, which the proxy does not check. So it rejects
+  // keys that are limited to some models.
   const isUnchecked = target.kind === 'provider' || target.rest === 'responses' || model === undefined;
   const restrictedKeyError = isUnchecked ? uncheckedModelFault(exchange) : undefined;
   if (restrictedKeyError !== undefined) throw restrictedKeyError;

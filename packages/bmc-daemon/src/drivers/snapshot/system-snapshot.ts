@@ -46,18 +46,19 @@ interface SystemState extends SystemRef {
   /** The hypervisor's report of the failure; absent if it reports none. */
   readonly fault?: MachineFault;
   /**
-   * The time when the hypervisor stopped answering. The snapshot is then old. Absent if the
-   * hypervisor answers.
+   * The time since when the service has no answer about the machine, although its host is not
+   * reported as lost: the hypervisor hangs, or the check of the host still runs. The snapshot is then
+   * old. Absent if the hypervisor answers.
    */
   readonly unansweredSince?: Date;
   /**
-   * The reason in one line, if the host does not answer, and since when. The snapshot is then the last
-   * known one. Absent if the host answers.
+   * The reason in one line why a check of the host failed, and since when the host is lost. The
+   * snapshot is then the last known one. Absent if the host answers.
    */
   readonly unreachable?: { readonly reason: string; readonly since: Date };
   /** Names of all hosts with a machine of this UUID, if there are several. Absent during a migration. */
   readonly duplicates?: readonly string[];
-  /** True while the machine waits for the end of a migration; otherwise absent. */
+  /** True while a migration from or to this host pauses the machine; otherwise absent. */
   readonly migrating?: true;
   /** True if the machine has a serial port with a console; otherwise absent. */
   readonly hasConsole?: true;

@@ -37,7 +37,7 @@ export function publishTasks(tasks: Pick<TaskStore, 'onChange'>, events: Pick<Ev
   tasks.onChange(listener);
 }
 
-/** Returns the client that caused an event: of the start or a cancellation. Other events have none. */
+/** Returns the client that caused a start or a cancellation. Other events have no client. */
 function actorOf(key: Key, { owner, cancelledBy }: Pick<TaskRecord, 'owner' | 'cancelledBy'>): Actor | null {
   if (key === 'TaskCancelled') return cancelledBy;
   return key === 'TaskStarted' ? owner : null;

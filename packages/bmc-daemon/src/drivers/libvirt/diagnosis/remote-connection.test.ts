@@ -18,8 +18,7 @@ describe('a host behind ssh', () => {
     expect(remoteConnectionFinding(polkit, person)).toEqual({
       severity: 'problem',
       subject: 'polkit',
-      message:
-        'polkit on the host does not let the account that ssh logs in to use libvirt, so the daemon answers 503 for its machines.',
+      message: 'polkit on the host does not let the ssh user use libvirt, so the daemon answers 503 for its machines.',
       fix: "ssh bmc@kvm-1 'sudo usermod -aG libvirt bmc'",
     });
   });

@@ -95,13 +95,13 @@ const reasons: readonly Reason[] = [
   {
     pattern: /polkit|org\.libvirt\.unix/i,
     subject: 'polkit',
-    cause: 'polkit on the host does not let the account that ssh logs in to use libvirt',
+    cause: 'polkit on the host does not let the ssh user use libvirt',
     fix: (host) => host.asRoot(commandLine('usermod', '-aG', 'libvirt', host.parsed.user ?? host.account.name)),
   },
   {
     pattern: /(?:libvirt|virt\w+d)-sock|unix connect failed/i,
     subject: 'socket',
-    cause: 'libvirt does not run on the host, or rejects the account that ssh logs in to',
+    cause: 'libvirt does not run on the host, or rejects the ssh user',
     fix: startLibvirt,
   },
   {
@@ -161,8 +161,8 @@ const reasons: readonly Reason[] = [
 ];
 
 /**
- * Returns the reason of a failed connection, with a command that removes it or shows more; null for an
- * unknown reason.
+ * Returns the reason of a failed connection, with a command that removes it or shows more; null for
+ * an unknown reason.
  */
 export function remoteConnectionFinding(text: string, host: ExaminedHost): Finding | null {
   const found = reasons.find(({ pattern }) => pattern.test(text));

@@ -59,7 +59,8 @@ export class DefinitionEdit implements DefinitionValues {
   }
 
   /**
-   * Replaces the record; {@link text} writes it. An empty record removes its element. Adds `<metadata>` if necessary.
+   * Replaces the record; {@link text} writes it. An empty record removes its element. Adds
+   * `<metadata>` if necessary.
    * @throws {DriverError} conflict, if a newer version of the daemon has written the record in a
    *   newer format.
    */

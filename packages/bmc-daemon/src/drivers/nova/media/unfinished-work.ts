@@ -7,7 +7,10 @@ import { isMarked, storedState } from './state-store.js';
 /** Dependencies of {@link createCompletion}. */
 interface CompletionOptions {
   readonly list: Pick<ServerList, 'servers'>;
-  /** Preparation: runs at the first call of the returned function, and at each further call until it succeeds. */
+  /**
+   * Prepares the work. Runs at the first call of the returned function, and again at each further
+   * call until it succeeds.
+   */
   readonly begin: () => Promise<void>;
   /**
    * Completes an unfinished boot or power-off of a server. It does not wait for the guest.
@@ -39,9 +42,9 @@ interface Mark {
 const ABANDONED_MS = 60_000;
 
 /**
- * Returns the function to call after each listing of the servers. The function never throws. While an earlier call
- * runs, it returns the promise of that call, which may wait for Glance, or for an operation of
- * another replica.
+ * Returns the function to call after each listing of the servers. The function never throws. While
+ * an earlier call runs, it returns the promise of that call, which may wait for Glance, or for an
+ * operation of another replica.
  */
 export function createCompletion({ list, begin, complete, sweep, log }: CompletionOptions): () => Promise<void> {
   let hasBegun = false;
