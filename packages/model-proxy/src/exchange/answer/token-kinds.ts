@@ -4,6 +4,8 @@
  * @see https://platform.claude.com/docs/en/build-with-claude/prompt-caching
  */
 import { parseJson } from '@rackless/daemon/text/json.js';
+import { skipValue } from '../../json/navigate.js';
+import { recordOf } from '../../providers/anthropic/values.js';
 import type { TokenPrices } from '../../providers/prices.js';
 import type { Usage } from './usage.js';
 
@@ -18,24 +20,14 @@ const none: Reported = { cacheRead: 0, cacheWrite: 0, longCacheWrite: 0, inputAu
 /** Returns the kinds. The sum of the kinds never exceeds the totals, whatever the upstream reports. */
 export function tokenKinds({ inputTokens, outputTokens, sources = [] }: Usage): TokenKinds {
   const found = sources.map(reported).reduce(largest, none);
-  let inputLeft = inputTokens;
-  const ofInput = (count: number) => {
-    const taken = Math.min(count, inputLeft);
-    inputLeft -= taken;
-    return taken;
-  };
-  let outputLeft = outputTokens;
-  const ofOutput = (count: number) => {
-    const taken = Math.min(count, outputLeft);
-    outputLeft -= taken;
-    return taken;
-  };
-  const longCacheWrite = ofInput(found.longCacheWrite);
-  const cacheWrite = ofInput(Math.max(0, found.cacheWrite - longCacheWrite));
-  const cacheRead = ofInput(found.cacheRead);
-  const inputAudio = ofInput(found.inputAudio);
-  const outputAudio = ofOutput(found.outputAudio);
-  const reasoning = ofOutput(found.reasoning);
+  const input = divisible(inputTokens);
+  const output = divisible(outputTokens);
+  const longCacheWrite = input.take(found.longCacheWrite);
+  const cacheWrite = input.take(Math.max(0, found.cacheWrite - longCacheWrite));
+  const cacheRead = input.take(found.cacheRead);
+  const inputAudio = input.take(found.inputAudio);
+  const outputAudio = output.take(found.outputAudio);
+  const reasoning = output.take(found.reasoning);
   return {
     longCacheWrite,
     cacheWrite,
@@ -43,21 +35,36 @@ export function tokenKinds({ inputTokens, outputTokens, sources = [] }: Usage): 
     inputAudio,
     outputAudio,
     reasoning,
-    input: inputLeft,
-    output: outputLeft,
+    input: input.left(),
+    output: output.left(),
+  };
+}
+
+/** A number of tokens, from which kinds take their tokens until none is left. */
+function divisible(total: number) {
+  let left = total;
+  return {
+    take: (wanted: number): number => {
+      const taken = Math.min(wanted, left);
+      left -= taken;
+      return taken;
+    },
+    left: () => left,
   };
 }
 
 /** Reads the kinds of a usage object; none: it is not complete JSON. */
 function reported(source: string): Reported {
-  const usage = recordOf(parseJson(objectText(source)));
-  const ofInput = recordOf(
-    usage['prompt_tokens_details'] ?? usage['input_tokens_details'] ?? usage['input_token_details'],
-  );
-  const ofOutput = recordOf(
-    usage['completion_tokens_details'] ?? usage['output_tokens_details'] ?? usage['output_token_details'],
-  );
-  const lifetimes = recordOf(usage['cache_creation'] ?? ofInput['cache_creation_token_details']);
+  // The text has one character for each byte.
+  const bytes = Buffer.from(source, 'latin1');
+  const end = skipValue(bytes, 0, bytes.length);
+  const usage = recordOf(end === -1 ? undefined : parseJson(bytes.toString('latin1', 0, end))) ?? {};
+  const ofInput =
+    recordOf(usage['prompt_tokens_details'] ?? usage['input_tokens_details'] ?? usage['input_token_details']) ?? {};
+  const ofOutput =
+    recordOf(usage['completion_tokens_details'] ?? usage['output_tokens_details'] ?? usage['output_token_details']) ??
+    {};
+  const lifetimes = recordOf(usage['cache_creation'] ?? ofInput['cache_creation_token_details']) ?? {};
   return {
     // DeepSeek has its own name.
     cacheRead: count(usage['cache_read_input_tokens'], ofInput['cached_tokens'], usage['prompt_cache_hit_tokens']),
@@ -88,22 +95,4 @@ function largest(one: Reported, other: Reported): Reported {
 function count(...values: readonly unknown[]): number {
   for (const value of values) if (typeof value === 'number' && value > 0) return value;
   return 0;
-}
-
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? { ...value } : {};
-}
-
-/** Returns the text up to the end of the object at its beginning. Texts in it have no brackets that matter. */
-function objectText(text: string): string {
-  let depth = 0;
-  let inText = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text[at];
-    if (inText && character === '\\') at += 1;
-    else if (character === '"') inText = !inText;
-    else if (!inText && character === '{') depth += 1;
-    else if (!inText && character === '}' && (depth -= 1) === 0) return text.slice(0, at + 1);
-  }
-  return text;
 }
