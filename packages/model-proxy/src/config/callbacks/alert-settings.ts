@@ -3,11 +3,11 @@
  * @see https://docs.litellm.ai/docs/proxy/alerting
  */
 import type { Environment, WebhookSettings } from '../../settings.js';
-import { defaults } from '../defaults.js';
 import { ENVIRONMENT, type Block, type Findings } from '../faults.js';
 import type { IgnoredSettings } from '../names/unknown-keys.js';
 import type { generalTable } from '../settings.js';
 import { normalUrl, URL_FORM } from '../setting-types.js';
+import { webhookOf } from './webhook-settings.js';
 
 /** Input of {@link readAlerts}. */
 interface AlertInput {
@@ -31,16 +31,7 @@ export function readAlerts({ general, variables, findings, ignoredSettings }: Al
     findings.faultAt(ENVIRONMENT, `environment: ${what}`);
     return null;
   }
-  return {
-    name: 'alerting',
-    url,
-    headers: {},
-    outcomes: new Set(),
-    format: 'single',
-    batchSize: 1,
-    flushMs: 0,
-    maxRetries: defaults.callbackRetries,
-    retryDelayMs: defaults.callbackRetrySeconds * 1000,
-    timeoutMs: defaults.callbackTimeoutSeconds * 1000,
-  };
+  const webhook = webhookOf('alerting', new Set(), { url, headers: {} }, undefined);
+  // An alert does not wait for others.
+  return { ...webhook, format: 'single', batchSize: 1, flushMs: 0 };
 }

@@ -124,7 +124,8 @@ function entriesIn(json: string): readonly (readonly [string, string])[] | undef
   }
 }
 
-function webhookOf(
+/** Returns the settings of a webhook. @param block the callback's own settings; undefined: the defaults apply. */
+export function webhookOf(
   name: string,
   outcomes: ReadonlySet<'success' | 'failure'>,
   place: Place,
