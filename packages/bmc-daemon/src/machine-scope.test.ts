@@ -1,34 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
-import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import { testServices } from '../test/support/services.js';
+import { silentStore } from '../test/support/silent-store.js';
 import { FakeDriver } from './drivers/fake/fake-driver.js';
 import { machineScoping } from './machine-scope.js';
 import { createSharedTasks } from './redfish/tasks/shared-tasks.js';
 import { createTaskStore } from './redfish/tasks/task-store.js';
 
 /** A store without other replicas, which accepts each change and stores nothing. */
-const store: SharedStore = {
-  replica: 'this',
-  sync: () => Promise.resolve(),
-  get: () => undefined,
-  list: () => [],
-  commit: () => Promise.resolve(true),
-  onChange: () => undefined,
-  onHeartbeat: () => undefined,
-  onReconnect: () => undefined,
-  living: (replicas) => Promise.resolve(new Set(replicas)),
-  run: () => Promise.reject(new Error('no scripts')),
-  listen: () => Promise.resolve(),
-  now: () => 0,
-  close: () => Promise.resolve(),
-};
-
 describe('the tasks of a machine with its own address', () => {
   const local = () => createTaskStore({ limit: 10, now: () => new Date(0) });
 
   it.each([
     ['one service', local()],
-    ['replicas', createSharedTasks(local(), store, { warn: () => undefined })],
+    ['replicas', createSharedTasks(local(), silentStore, { warn: () => undefined })],
   ])('are created, ended and removed with %s, and the tasks of other machines are not shown', async (_, tasks) => {
     const operations = { tasks, waitMs: 8000, onTaskFailed: () => undefined };
     const services = testServices(new FakeDriver(), { operations });

@@ -1,23 +1,12 @@
 /** Keys and requests for the tests of stores. */
+import { newKey } from '../../src/management/key-input.js';
 import type { StoredKey } from '../../src/store/keys.js';
 import type { Store } from '../../src/store/store.js';
 import type { RequestUsage } from '../../src/store/usage.js';
 
-const limits = {
-  rpmLimit: null,
-  tpmLimit: null,
-  maxParallelRequests: null,
-  maxBudget: null,
-  softBudget: null,
-  budgetDuration: null,
-};
-const lists = { models: [], aliases: {}, allowedRoutes: [], tags: [], metadata: {} };
-const ids = { name: 'sk-...last', alias: null, userId: null, teamId: null };
-const times = { expiresAt: null, createdAt: 1, updatedAt: 1 };
-
 /** Returns a key without limits. @param more replaces members. */
 export function keyOf(more: Partial<StoredKey> = {}): StoredKey {
-  return { ...ids, ...lists, ...limits, ...times, blocked: false, ...more };
+  return { ...newKey('sk-...last', 1), ...more };
 }
 
 /** Stores a key. @param key null deletes it. */

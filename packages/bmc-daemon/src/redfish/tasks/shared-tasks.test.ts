@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { StoredEntry } from '@rackless/daemon/shared-store/entries.js';
 import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
+import { silentStore } from '../../../test/support/silent-store.js';
 import { redfishError } from '../messages/errors.js';
 import { createSharedTasks } from './shared-tasks.js';
 import { parseTask, storedTask, TASK_KIND } from './stored-task.js';
@@ -23,22 +24,13 @@ function entryOf(local = newLocal(), replica = 'other'): StoredEntry {
 function losingStore(entries: readonly StoredEntry[]) {
   let commits = 0;
   const store: SharedStore = {
-    replica: 'this',
-    sync: () => Promise.resolve(),
+    ...silentStore,
     get: (kind, id) => (kind === TASK_KIND ? entries.find((entry) => entry.id === id) : undefined),
     list: (kind) => (kind === TASK_KIND ? entries : []),
     commit: () => {
       commits += 1;
       return commits < 1000 ? Promise.resolve(false) : Promise.reject(new Error('the loop has no bound'));
     },
-    onChange: () => undefined,
-    onHeartbeat: () => undefined,
-    onReconnect: () => undefined,
-    living: (replicas) => Promise.resolve(new Set(replicas)),
-    run: () => Promise.reject(new Error('no scripts')),
-    listen: () => Promise.resolve(),
-    now: () => 0,
-    close: () => Promise.resolve(),
   };
   return { store, commits: () => commits };
 }
