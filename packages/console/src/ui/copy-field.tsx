@@ -9,7 +9,7 @@ export function CopyField({ label, value }: { readonly label: string; readonly v
   return (
     <Field label={label}>
       {(control) => (
-        <div class="row nowrap">
+        <div class="row">
           <input {...control} class="input mono grow" readOnly value={value} />
           <Button onClick={() => void copyText(value)}>{texts.copy}</Button>
         </div>

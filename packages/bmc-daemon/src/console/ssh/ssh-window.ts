@@ -5,7 +5,7 @@ import type { ServerChannel } from 'ssh2';
 type Done = (error?: Error | null) => void;
 type Write = Writable['_write'];
 
-/** What a channel of the library has not sent yet. Its types do not declare these fields. */
+/** Output that a channel of the library still has to send. The library's types do not declare these fields. */
 interface Waiting {
   /** Standard output that waits for the window, and its callback. */
   _chunk: Buffer | undefined;

@@ -3,7 +3,7 @@
  * the text of a field, and correct what they have already typed.
  */
 
-/** What a soft keyboard did: the characters to remove before the cursor, then the text to type. */
+/** A change of the text by a soft keyboard. `removed` characters before the cursor go first, then `text` is typed. */
 export interface Typed {
   readonly removed: number;
   readonly text: string;

@@ -41,7 +41,7 @@ export function TouchKeys({ screen }: { readonly screen: VncScreen }) {
   };
   return (
     <div class="touch-keys" role="group" aria-label={texts.touchKeys}>
-      <div class="row nowrap">
+      <div class="row">
         <SoftKeyboard field={field} isDisabled={!canType} onTyped={type} />
         <Select
           aria-label={texts.layout}
@@ -50,7 +50,7 @@ export function TouchKeys({ screen }: { readonly screen: VncScreen }) {
           onValue={(name) => (guestLayout.value = name as LayoutName)} // one of the options
         />
       </div>
-      <div class="row nowrap">
+      <div class="row">
         {modifierNames.map((name) => (
           <KeyButton
             key={name}
