@@ -43,7 +43,7 @@ describe('arriving writes', () => {
     const writes = [arrive(arrivals)];
     for (let turn = 0; turn < 5; turn += 1) {
       await nextTurn();
-      now += 10;
+      now += 50;
       writes.push(arrive(arrivals));
     }
     expect(writes[1]?.isReleased()).toBe(true);
