@@ -241,7 +241,11 @@ function compileTemplate(template: string): (params: Params) => string {
   return (params) => parts.map((part, index) => (index % 2 === 0 ? part : encodeSegment(params[part] ?? ''))).join('');
 }
 
+/** Segments that need no encoding, such as a UUID. */
+const plainSegment = /^[\w.~-]*$/;
+
 /** Percent-encodes a path segment. A MAC address keeps its colons (RFC 3986 §3.3, pchar). */
 export function encodeSegment(value: string): string {
+  if (plainSegment.test(value)) return value;
   return encodeURIComponent(value).replace(/%(3A|40|24|26|2B|2C|3B|3D)/g, decodeURIComponent);
 }
