@@ -20,10 +20,11 @@ import { benchGateways } from './gateways.js';
 import { benchKeys } from './keys.js';
 import { benchIsolation } from './faults/isolation.js';
 import { benchMemory } from './memory.js';
+import { benchReload } from './lifecycle/reload.js';
 import { benchRequests } from './requests.js';
 import { figuresTable, isReached, type Figure } from './report.js';
 import { benchSoak } from './soak.js';
-import { benchStart } from './start.js';
+import { benchStart } from './lifecycle/start.js';
 import { benchStreams } from './streams.js';
 import { benchTls } from './tls.js';
 import { benchWorkers } from './workers.js';
@@ -41,6 +42,7 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<readonly Figure[]
   isolation: benchIsolation,
   memory: benchMemory,
   start: benchStart,
+  reload: benchReload,
   soak: benchSoak,
   gateways: benchGateways,
 };

@@ -17,14 +17,14 @@ import type { YamlMapping, YamlNode } from './yaml-node.js';
 import { scalarValues } from './yaml-scalars.js';
 
 /** A fault of a file's text. The message does not contain the place. */
-interface YamlFault {
+export interface YamlFault {
   /** Line number from 1; undefined for the file as a whole. */
   readonly line?: number;
   readonly message: string;
 }
 
 /** The result of parsing a file. */
-interface YamlDocument {
+export interface YamlDocument {
   /** The mapping at the top; undefined if there are faults. */
   readonly root?: YamlMapping;
   readonly faults: readonly YamlFault[];

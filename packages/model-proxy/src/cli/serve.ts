@@ -5,9 +5,8 @@ import { handleSignals } from '@rackless/daemon/process/signals.js';
 import { exitCodeOfStart } from '@rackless/daemon/process/start-failure.js';
 import { printStartReport } from '@rackless/daemon/process/start-report.js';
 import { createNotify, startWatchdog } from '@rackless/daemon/process/systemd-notify.js';
-import { ConfigError, loadConfig, loadSteps, type LoadedConfig } from '../config/load.js';
+import { ConfigError, loadConfig, loadConfigBeside, type LoadedConfig } from '../config/load.js';
 import { recordingReader } from '../workers/recording-reader.js';
-import { runInSlices } from '@rackless/daemon/process/slices.js';
 import type { Proxy } from '../proxy.js';
 import type { StartOptions } from './start-options.js';
 
@@ -38,7 +37,7 @@ export async function serve({ warnings, ...options }: StartOptions): Promise<num
   const { startProxy, StartError } = await import('../proxy.js');
   let proxy: Proxy;
   try {
-    proxy = await startProxy({ config, load: () => runInSlices(loadSteps(options)), log });
+    proxy = await startProxy({ config, load: () => loadConfigBeside(options), log });
   } catch (error) {
     log.flush();
     if (!(error instanceof StartError)) throw error;

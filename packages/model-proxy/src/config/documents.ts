@@ -1,9 +1,11 @@
-/** Reads the files of a configuration: the named file and the files that it includes. */
+/** Reads the documents of a configuration: flags, the named file, and the files that it includes. */
 import path from 'node:path';
 import { fileReason, readTextFile } from '@rackless/daemon/files/text-file.js';
-import type { Findings } from './faults.js';
-import { parseYaml } from '@rackless/daemon/yaml/yaml-document.js';
+import { parseYaml, type YamlDocument } from '@rackless/daemon/yaml/yaml-document.js';
 import type { YamlMapping, YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
+import { singleModelDocument } from './deployments/single-model.js';
+import { COMMAND_LINE, type Findings } from './faults.js';
+import type { Flags } from './listen-settings.js';
 
 /**
  * The setting with further files. Their paths are relative to the file that contains the setting.
@@ -11,8 +13,8 @@ import type { YamlMapping, YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 const INCLUDE = 'include';
 
 /**
- * Maximum length of one file: reading a longer file would block the process for several seconds. A
- * file with 10,000 models has about a million characters.
+ * Maximum length of one file: a longer file would need several seconds and much memory. A file with
+ * 10,000 models has about a million characters.
  */
 const MAX_LENGTH = 16_000_000;
 /** Maximum number of lines of one file. Empty lines and comments also take time. */
@@ -23,21 +25,69 @@ const CR = 0x0d;
 /** Reads a file. @throws an error whose message is the reason. */
 export type ReadText = (absolutePath: string) => string;
 
+/** Options of {@link readDocuments}. */
+interface DocumentOptions {
+  /** Path of the file as the user named it; messages use this name. undefined: the flags name the only model. */
+  readonly file?: string | undefined;
+  readonly flags: Flags;
+  /** Base of relative paths. */
+  readonly workingDirectory: string;
+  /** Default: from the disk. */
+  readonly readText?: ReadText | undefined;
+}
+
+/** A text that must be parsed, and the name of its file. */
+type Source = readonly [text: string, file: string];
+/** Asks for each document that it reads. */
+type Reading<Result> = Generator<Source, Result, YamlDocument>;
+
 /**
- * Reads a file and, recursively, the files that it includes.
- * @param file as the user named it; messages use this name.
- * @returns the top-level mapping of each readable file, the named file first.
+ * Reads the model that the flags name, a file and, recursively, the files that it includes.
+ * @returns the top-level mapping of each readable document. An earlier one has precedence.
  */
-export function readDocuments(
-  file: string,
-  directory: string,
+export function readDocuments(options: DocumentOptions, findings: Findings): readonly YamlMapping[] {
+  const reading = readAll(options, findings);
+  let step = reading.next();
+  while (step.done !== true) step = reading.next(parseYaml(...step.value));
+  return step.value;
+}
+
+/** Reads the documents as {@link readDocuments} does, with another parser. */
+export async function readDocumentsWith(
+  parse: (text: string, file: string) => Promise<YamlDocument>,
+  options: DocumentOptions,
   findings: Findings,
-  readText: ReadText = readTextFile,
-): readonly YamlMapping[] {
+): Promise<readonly YamlMapping[]> {
+  const reading = readAll(options, findings);
+  let step = reading.next();
+  while (step.done !== true) step = reading.next(await parse(...step.value));
+  return step.value;
+}
+
+function* readAll({ file, flags, ...options }: DocumentOptions, findings: Findings): Reading<readonly YamlMapping[]> {
+  if (file === '') {
+    findings.faultAt(COMMAND_LINE, 'command line: --config must be the path of a YAML file');
+    return [];
+  }
+  const documents = file === undefined ? [] : yield* readFiles(file, options, findings);
+  const single = singleModelDocument(flags, findings);
+  // The earlier document has precedence, so a flag overrides the file.
+  if (single !== undefined) return [single, ...documents];
+  if (file === undefined)
+    findings.faultAt(COMMAND_LINE, 'command line: --config FILE is required, or --model for a single model');
+  return documents;
+}
+
+/** Reads the named file first, and each file once. */
+function* readFiles(
+  file: string,
+  { workingDirectory, readText = readTextFile }: Pick<DocumentOptions, 'workingDirectory' | 'readText'>,
+  findings: Findings,
+): Reading<readonly YamlMapping[]> {
   const roots: YamlMapping[] = [];
   const seen = new Set<string>();
-  const read = (name: string, includedBy: YamlNode | undefined): void => {
-    const absolute = path.resolve(directory, name);
+  function* read(name: string, includedBy: YamlNode | undefined): Reading<void> {
+    const absolute = path.resolve(workingDirectory, name);
     // Reading a file twice would duplicate its models.
     if (seen.has(absolute)) return;
     seen.add(absolute);
@@ -53,14 +103,14 @@ export function readDocuments(
       else findings.fault(includedBy, [INCLUDE], what);
       return;
     }
-    const { root, faults } = parseYaml(text, name);
+    const { root, faults } = yield [text, name];
     for (const { line, message } of faults)
       findings.faultAt({ file: name, line: line ?? 0 }, `${name}${line === undefined ? '' : `:${line}`}: ${message}`);
     if (root === undefined) return;
     roots.push(root);
-    for (const item of includesOf(root, findings)) read(path.join(path.dirname(name), String(item.value)), item);
-  };
-  read(file, undefined);
+    for (const item of includesOf(root, findings)) yield* read(path.join(path.dirname(name), String(item.value)), item);
+  }
+  yield* read(file, undefined);
   return roots;
 }
 

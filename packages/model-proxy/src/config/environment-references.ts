@@ -2,6 +2,7 @@
  * Resolves `os.environ/NAME`: a reference to an environment variable, at any place of a
  * configuration.
  */
+import type { Steps } from '@rackless/daemon/process/slices.js';
 import type { Environment } from '../settings.js';
 import type { Findings } from './faults.js';
 import type { KeyPath, YamlMapping, YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
@@ -10,21 +11,33 @@ const PREFIX = 'os.environ/';
 
 /**
  * Replaces references by the values of the variables. A reference to a variable that is not set is
- * a fault.
+ * a fault. Can pause before each item of a list at the top.
  */
-export function resolveReferences(
-  node: YamlMapping,
-  environment: Environment,
-  findings: Findings,
-  path: KeyPath = [],
-): YamlMapping {
+export function* resolveInSteps(root: YamlMapping, environment: Environment, findings: Findings): Steps<YamlMapping> {
+  const members = new Map<string, YamlNode>();
+  for (const [key, member] of root.members) {
+    if (member.kind !== 'sequence') {
+      members.set(key, resolve(member, environment, findings, [key]));
+      continue;
+    }
+    const items: YamlNode[] = [];
+    for (const item of member.items) {
+      yield;
+      items.push(resolve(item, environment, findings, [key, items.length]));
+    }
+    members.set(key, { ...member, items });
+  }
+  return { ...root, members };
+}
+
+function resolveMapping(node: YamlMapping, environment: Environment, findings: Findings, path: KeyPath): YamlMapping {
   const members = new Map<string, YamlNode>();
   for (const [key, member] of node.members) members.set(key, resolve(member, environment, findings, [...path, key]));
   return { ...node, members };
 }
 
 function resolve(node: YamlNode, environment: Environment, findings: Findings, path: KeyPath): YamlNode {
-  if (node.kind === 'mapping') return resolveReferences(node, environment, findings, path);
+  if (node.kind === 'mapping') return resolveMapping(node, environment, findings, path);
   if (node.kind === 'sequence') {
     const items = node.items.map((item, index) => resolve(item, environment, findings, [...path, index]));
     return { ...node, items };
@@ -58,7 +71,7 @@ export function withVariables(
 ): Environment {
   if (block === undefined) return environment;
   const blockVariables: Record<string, string> = {};
-  for (const [name, member] of resolveReferences(block, environment, findings, path).members) {
+  for (const [name, member] of resolveMapping(block, environment, findings, path).members) {
     if (member.kind !== 'scalar') findings.fault(member, [...path, name], 'must be a string, a number or a boolean');
     else if (member.value !== null) blockVariables[name] = String(member.value);
   }

@@ -7,10 +7,10 @@ import { findBlock, hasValues, mergeBlocks, type FoundBlock } from './blocks.js'
 import { readAccess } from './access.js';
 import { readBodySettings } from './body-settings.js';
 import { defaults } from './defaults.js';
-import { readDocuments, type ReadText } from './documents.js';
+import { readDocuments, readDocumentsWith, type ReadText } from './documents.js';
 import { readEnvironmentDeployment } from './deployments/environment-deployment.js';
 import { noteEnvironment, readStartWithout } from './names/environment-names.js';
-import { resolveReferences, withVariables } from './environment-references.js';
+import { resolveInSteps, withVariables } from './environment-references.js';
 import { COMMAND_LINE, ConfigError, ENVIRONMENT, Findings, readBlock, type Block } from './faults.js';
 import { fromEnvironment, readSeconds } from './given-text.js';
 import { readListenSettings, type Flags } from './listen-settings.js';
@@ -19,9 +19,8 @@ import { noteMissingModels } from './deployments/missing-models.js';
 import { readAliases } from './deployments/model-group-alias.js';
 import { readRoutingSettings } from './routing/routing-settings.js';
 import { routerTable } from './routing/router-table.js';
-import { runAtOnce, type Steps } from '@rackless/daemon/process/slices.js';
+import { runAtOnce, runInSlices, type Steps } from '@rackless/daemon/process/slices.js';
 import { credentialTable, generalTable, settingsTable } from './settings.js';
-import { singleModelDocument } from './deployments/single-model.js';
 import { TlsResolver } from './tls-settings.js';
 import { readWebhooks } from './callbacks/webhook-settings.js';
 import {
@@ -34,6 +33,7 @@ import {
   type Notes,
 } from './names/unknown-keys.js';
 import { isLoopback } from '@rackless/daemon/network/loopback.js';
+import { parseYamlBeside } from '@rackless/daemon/yaml/parse-beside.js';
 import type { YamlMapping, YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 
 export type { Flags } from './listen-settings.js';
@@ -67,20 +67,36 @@ export interface LoadedConfig {
 
 const noVariables: Environment = {};
 
-/**
- * Loads a configuration.
- * @throws {ConfigError} with all faults.
- */
+/** Loads a configuration. @throws {ConfigError} with all faults. */
 export function loadConfig(options: LoadOptions): LoadedConfig {
-  return runAtOnce(loadSteps(options));
+  const findings = new Findings();
+  const documents = readDocuments(withDefaults(options), findings);
+  return runAtOnce(readSettings(options, documents, findings));
 }
 
-/** The steps of {@link loadConfig}, for a reload while clients send requests. */
-export function* loadSteps(options: LoadOptions): Steps<LoadedConfig> {
-  const { flags = {}, environment = noVariables, workingDirectory = process.cwd(), file } = options;
+/**
+ * Loads a configuration while the process serves clients: another thread parses the files, and this one checks
+ * their values in slices.
+ * @throws {ConfigError} with all faults.
+ */
+export async function loadConfigBeside(options: LoadOptions, parse = parseYamlBeside): Promise<LoadedConfig> {
   const findings = new Findings();
+  const documents = await readDocumentsWith(parse, withDefaults(options), findings);
+  return runInSlices(readSettings(options, documents, findings));
+}
+
+function withDefaults<T extends LoadOptions>(options: T) {
+  const { flags = {}, environment = noVariables, workingDirectory = process.cwd() } = options;
+  return { ...options, flags, environment, workingDirectory };
+}
+
+function* readSettings(
+  options: LoadOptions,
+  documents: readonly YamlMapping[],
+  findings: Findings,
+): Steps<LoadedConfig> {
+  const { flags, environment, workingDirectory, file } = withDefaults(options);
   const ignoredSettings = new IgnoredSettings();
-  const documents = readAll({ ...options, flags, workingDirectory }, findings);
   // Without a readable file, further faults would be misleading.
   if (documents.length === 0 || findings.faultCount > 0) throw failed(findings, ignoredSettings);
 
@@ -90,8 +106,8 @@ export function* loadSteps(options: LoadOptions): Steps<LoadedConfig> {
     ['environment_variables'],
     findings,
   );
-  yield;
-  const roots = documents.map((root) => resolveReferences(withoutEnvironment(root), variables, findings));
+  const roots: YamlMapping[] = [];
+  for (const root of documents) roots.push(yield* resolveInSteps(withoutEnvironment(root), variables, findings));
 
   const settingsBlock = settingsOf(roots, findings);
   const settings = readBlock(settingsTable, settingsBlock?.node, settingsBlock?.path ?? [], findings);
@@ -174,23 +190,6 @@ function failed(findings: Findings, ignoredSettings: IgnoredSettings): ConfigErr
     [...findings.warnings, ...ignoredSettings.warnings],
     [...findings.watchedFiles],
   );
-}
-
-function readAll(
-  { file, flags, workingDirectory, readText }: LoadOptions & Required<Pick<LoadOptions, 'flags' | 'workingDirectory'>>,
-  findings: Findings,
-): readonly YamlMapping[] {
-  if (file === '') {
-    findings.faultAt(COMMAND_LINE, 'command line: --config must be the path of a YAML file');
-    return [];
-  }
-  const documents = file === undefined ? [] : readDocuments(file, workingDirectory, findings, readText);
-  const single = singleModelDocument(flags, findings);
-  // The earlier document has precedence, so a flag overrides the file.
-  if (single !== undefined) return [single, ...documents];
-  if (file === undefined)
-    findings.faultAt(COMMAND_LINE, 'command line: --config FILE is required, or --model for a single model');
-  return documents;
 }
 
 const ENVIRONMENT_BLOCK = 'environment_variables';

@@ -2,11 +2,10 @@
 import type { Log } from '@rackless/daemon/log/log.js';
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import { handleSignals } from '@rackless/daemon/process/signals.js';
-import { runInSlices } from '@rackless/daemon/process/slices.js';
 import { exitCodeOfStart } from '@rackless/daemon/process/start-failure.js';
 import { printStartReport } from '@rackless/daemon/process/start-report.js';
 import { createNotify, startWatchdog } from '@rackless/daemon/process/systemd-notify.js';
-import { loadSteps, type Flags } from '../config/load.js';
+import { loadConfigBeside, type Flags } from '../config/load.js';
 import type { Environment, ListenSettings } from '../settings.js';
 import type { OnBudgetEvent } from '../store/budget-events.js';
 import { openOwned } from '../store/open-store.js';
@@ -27,7 +26,7 @@ interface ServeOptions {
 export async function serveGroup({ options, read, log }: ServeOptions): Promise<number> {
   const load = async (): Promise<ReadConfig> => {
     const texts = new Map<string, string>();
-    const config = await runInSlices(loadSteps({ ...options, readText: recordingReader(texts) }));
+    const config = await loadConfigBeside({ ...options, readText: recordingReader(texts) });
     return { config, texts: [...texts] };
   };
   let group: Group;

@@ -5,9 +5,8 @@
 import { createLog, outputFormat, type Log } from '@rackless/daemon/log/log.js';
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import { exitOnUnexpectedErrors } from '@rackless/daemon/process/signals.js';
-import { runInSlices } from '@rackless/daemon/process/slices.js';
 import { exitCodeOfStart } from '@rackless/daemon/process/start-failure.js';
-import { ConfigError, loadSteps, type LoadedConfig } from '../config/load.js';
+import { ConfigError, loadConfigBeside, type LoadedConfig } from '../config/load.js';
 import type { MetricsSnapshot } from '../metrics-snapshot.js';
 import { startProxy, StartError, type Proxy } from '../proxy.js';
 import type { CheckedConfig } from '../reload.js';
@@ -156,7 +155,7 @@ class Worker {
       if (text === undefined) throw new Error('there is no such file');
       return text;
     };
-    return runInSlices(loadSteps({ file: file ?? undefined, flags, environment: process.env, readText }));
+    return loadConfigBeside({ file: file ?? undefined, flags, environment: process.env, readText });
   }
 }
 

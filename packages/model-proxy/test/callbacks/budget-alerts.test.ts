@@ -4,8 +4,7 @@ import { startRedis, type PrivateRedis } from '../../../daemon/test/support/redi
 import type { BudgetEvent } from '../../src/store/budget-events.js';
 import { openRedisStore } from '../../src/store/redis/redis-store.js';
 import type { SharedKeyStore } from '../../src/store/store.js';
-import { loadSteps } from '../../src/config/load.js';
-import { runInSlices } from '@rackless/daemon/process/slices.js';
+import { loadConfig } from '../../src/config/load.js';
 import { waitFor } from '../harness/wait.js';
 import { keyOf, put, requestOf } from '../store/samples.js';
 import { groupFixture } from '../workers/fixture.js';
@@ -135,21 +134,21 @@ describe('the setting alerting', () => {
   const load = (general: object, environment: Readonly<Record<string, string>> = {}) => {
     const model_list = [{ model_name: 'm', litellm_params: { model: 'hosted_vllm/m', api_base: 'http://x/v1' } }];
     const text = JSON.stringify({ model_list, general_settings: { master_key: 'sk-0123456789', ...general } });
-    return runInSlices(loadSteps({ file: 'config.yaml', flags: {}, environment, readText: () => text }));
+    return loadConfig({ file: 'config.yaml', flags: {}, environment, readText: () => text });
   };
 
-  it('needs the address', async () => {
-    await expect(load({ alerting: ['webhook'] })).rejects.toThrow(/alerting: \["webhook"\] needs WEBHOOK_URL/);
-    await expect(load({ alerting: ['webhook'] }, { WEBHOOK_URL: 'ftp://x' })).rejects.toThrow(/WEBHOOK_URL must be/);
+  it('needs the address', () => {
+    expect(() => load({ alerting: ['webhook'] })).toThrow(/alerting: \["webhook"\] needs WEBHOOK_URL/);
+    expect(() => load({ alerting: ['webhook'] }, { WEBHOOK_URL: 'ftp://x' })).toThrow(/WEBHOOK_URL must be/);
   });
 
-  it('ignores other receivers with a warning, and other alerts', async () => {
-    const { listen, warnings } = await load({ alerting: ['slack'] });
+  it('ignores other receivers with a warning, and other alerts', () => {
+    const { listen, warnings } = load({ alerting: ['slack'] });
     expect(listen.budgetAlerts).toBeNull();
     expect(warnings.join('\n')).toContain('general_settings.alerting');
     const other = { alerting: ['webhook'], alert_types: ['llm_exceptions'] };
-    expect((await load(other, { WEBHOOK_URL: 'http://x/' })).listen.budgetAlerts).toBeNull();
+    expect(load(other, { WEBHOOK_URL: 'http://x/' }).listen.budgetAlerts).toBeNull();
     const ours = { alerting: ['webhook'], alert_types: ['budget_alerts'] };
-    expect((await load(ours, { WEBHOOK_URL: 'http://x/' })).listen.budgetAlerts?.url).toBe('http://x');
+    expect(load(ours, { WEBHOOK_URL: 'http://x/' }).listen.budgetAlerts?.url).toBe('http://x');
   });
 });

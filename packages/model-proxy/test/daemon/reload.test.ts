@@ -123,6 +123,39 @@ describe('a broken configuration', () => {
   });
 });
 
+describe('a long file', () => {
+  /** Needs seconds: each of the first thousand lines is corrected, and each correction needs another pass over the text. */
+  const slow = `a: {\n${Array.from({ length: 30_000 }, (_, index) => `k${index}: 1,\n`).join('')}}\n`;
+
+  it('delays no request while it is parsed, and its fault is reported', async () => {
+    const file = write('config.yaml', named('good'));
+    const proxy = start(['--config', file, ...LOCAL]);
+    const url = await proxy.address();
+    writeFileSync(file, slow);
+    while (!proxy.output.includes('the old one stays')) expect(await models(url)).toEqual(['good']);
+    const lines = proxy.output.split('\n');
+    const begin = lines.findIndex((line) => line.includes('a file of the configuration has changed'));
+    const end = lines.findIndex((line) => line.includes('config.yaml:1002: this is not valid YAML'));
+    expect(begin).toBeGreaterThan(0);
+    // Parsing on the event loop would let no request in between.
+    expect(lines.slice(begin, end).filter((line) => line.includes('/v1/models')).length).toBeGreaterThan(0);
+  });
+
+  it('gives all of its 2,000 models', async () => {
+    const file = write('config.yaml', named('good'));
+    const proxy = start(['--config', file, ...LOCAL]);
+    const url = await proxy.address();
+    const entry = (index: number) =>
+      `  - {model_name: m${index}, litellm_params: {model: hosted_vllm/oss, api_base: http://127.0.0.1:9/v1}}\n`;
+    writeFileSync(file, `model_list:\n${Array.from({ length: 2000 }, (_, index) => entry(index)).join('')}`);
+    await waitFor(
+      async () => ((await models(url)).length === 2000 ? true : undefined),
+      () => proxy.output.slice(-500),
+    );
+    expect((await models(url)).at(-1)).toBe('m1999');
+  });
+});
+
 describe('a configuration that would remove every model', () => {
   it.each([
     ['model_lits', 'model_lits: is ignored, and there is no model_list: rename it to model_list'],

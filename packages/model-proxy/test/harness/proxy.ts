@@ -6,8 +6,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTestLog } from '../../../daemon/test/support/log.js';
-import { loadSteps } from '../../src/config/load.js';
-import { runInSlices } from '@rackless/daemon/process/slices.js';
+import { parseYaml } from '@rackless/daemon/yaml/yaml-document.js';
+import { loadConfigBeside } from '../../src/config/load.js';
 import { startProxy } from '../../src/proxy.js';
 import { SAMPLE_MODEL } from '../../sample-upstream/server.js';
 import { API_KEY, type TestUpstream } from './upstream.js';
@@ -79,6 +79,9 @@ export function sampleConfig(
   ].join('\n');
 }
 
+/** Parses in this thread, because jest cannot start a thread with TypeScript. Tests of the built command start one. */
+const parseHere = (text: string, file: string) => Promise.resolve(parseYaml(text, file));
+
 /**
  * Starts a proxy on a free port of the loopback address.
  * @throws {Error} if the proxy does not start.
@@ -90,7 +93,7 @@ export async function startTestProxy(yaml: string, options: TestProxyOptions = {
   configure(yaml);
   const { environment = {}, detailedDebug = false, watchIntervalMs = NEVER_MS } = options;
   const flags = { host: '127.0.0.1', port: '0', ...(detailedDebug ? { detailed_debug: true } : {}) };
-  const load = () => runInSlices(loadSteps({ file, flags, environment }));
+  const load = () => loadConfigBeside({ file, flags, environment }, parseHere);
   let logged = '';
   const log = createTestLog({ level: 'debug', format: 'text', write: (lines) => (logged += lines) });
   try {

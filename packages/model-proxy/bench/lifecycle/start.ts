@@ -1,9 +1,9 @@
 /** Measures the time from the start of the command to the first accepted connection. */
-import { freePorts, listening, startPinned, stop, TARGET_CORE } from './processes.js';
-import { median, short, table, type Figure } from './report.js';
-import type { Bench } from './rounds.js';
-import { PUBLIC_MODEL } from './bodies.js';
-import { bin, flagsOf, writeConfiguration } from './targets.js';
+import { freePorts, listening, startPinned, stop, TARGET_CORE } from '../processes.js';
+import { median, short, table, type Figure } from '../report.js';
+import type { Bench } from '../rounds.js';
+import { PUBLIC_MODEL } from '../bodies.js';
+import { bin, flagsOf, writeConfiguration } from '../targets.js';
 
 /** Starts are short and vary. */
 const STARTS_A_ROUND = 5;

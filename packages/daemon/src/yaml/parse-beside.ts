@@ -1,0 +1,30 @@
+/** Parses YAML in another thread, so that a daemon serves its clients meanwhile. */
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import type { YamlDocument, YamlFault } from './yaml-document.js';
+import { YamlBuilder, type YamlPart } from './yaml-parts.js';
+
+/**
+ * Parses a file as `parseYaml` does.
+ * @param file name for messages.
+ * @throws {Error} if the thread cannot start, or needs too much memory.
+ */
+export async function parseYamlBeside(text: string, file: string): Promise<YamlDocument> {
+  const thread = new Worker(new URL('yaml-thread.js', import.meta.url), { workerData: { text, file } });
+  // A thread that still parses must not delay the end of the process.
+  thread.unref();
+  try {
+    // yaml-thread.ts sends the faults, and then a part for each request.
+    const [faults] = (await once(thread, 'message')) as [readonly YamlFault[]];
+    if (faults.length > 0) return { faults };
+    const builder = new YamlBuilder(file);
+    for (;;) {
+      thread.postMessage('next');
+      const [part] = (await once(thread, 'message')) as [YamlPart];
+      const root = builder.add(part);
+      if (root?.kind === 'mapping') return { root, faults };
+    }
+  } finally {
+    await thread.terminate();
+  }
+}
