@@ -30,7 +30,7 @@ export function settle(exchange: Exchange): void {
 export function tagsOf({ request, proxy, tags, client }: Exchange): readonly string[] {
   const header = proxy.settings.rejectClientTags === true ? undefined : request.headers['x-litellm-tags'];
   const ofKey = client?.key?.stored.tags ?? [];
-  if (header === undefined && tags.length === 0) return ofKey;
+  if (header === undefined && tags.length === 0) return ofKey.slice(0, MAX_TAGS);
   const inHeader = typeof header === 'string' ? header.split(',').map((tag) => tag.trim()) : [];
   const all = [...ofKey, ...inHeader, ...tags].filter((tag) => tag !== '').map(safe);
   return [...new Set(all)].slice(0, MAX_TAGS);

@@ -200,6 +200,12 @@ describe('usage', () => {
     expect(app.asked[0]?.body.toString()).not.toContain('of-key');
   });
 
+  it('is counted for the first ten tags of a key with more tags', async () => {
+    const tags = Array.from({ length: 12 }, (_, n) => `t${n}`);
+    await app.chat(await app.create({ tags }));
+    expect((await rowsOf('tag')).map(({ name }) => name)).toEqual(tags.slice(0, 10));
+  });
+
   it('has only the tags of keys if the configuration says so', async () => {
     await app.close();
     app = await serveKeys({ settings: { rejectClientTags: true } });
