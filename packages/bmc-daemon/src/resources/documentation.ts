@@ -91,8 +91,9 @@ export function renderResourcesPage<Services>(
 
 # Resources of bmc-daemon
 
-This page lists all URIs of the service with their methods. For a GET, it shows the type of the answer;
-for other methods, the effect. The column "Privilege" shows which privilege an account needs. If it names
+This page lists all URIs below \`/redfish\` with their methods, except the WebSockets of
+[serial consoles](serial-console-websocket.md) and [screens](graphical-console-websocket.md). For a GET,
+it shows the type of the answer; for other methods, the effect. The column "Privilege" shows which privilege an account needs. If it names
 several privileges, one of them is enough.
 
 - \`{systemId}\`, \`{managerId}\` and \`{ownerId}\` are the UUID or the name of a machine.
