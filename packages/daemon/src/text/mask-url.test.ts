@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { maskPassword, maskUrl } from './mask-url.js';
+import { maskPassword, maskPath, maskUrl } from './mask-url.js';
 
 describe('maskUrl', () => {
   it.each([
@@ -31,6 +31,21 @@ describe('maskUrl', () => {
 
   it('accepts a URL object', () => {
     expect(maskUrl(new URL('https://u:p@images/a.iso?t=1'))).toBe('https://images/a.iso?******');
+  });
+});
+
+describe('maskPath', () => {
+  it.each([
+    ['https://hooks.test/services/T0/B0/secret', 'https://hooks.test/******'],
+    ['https://hooks.test:8443/secret?key=secret#secret', 'https://hooks.test:8443/******'],
+    ['https://hooks.test?key=secret', 'https://hooks.test/******'],
+    ['https://u:secret@hooks.test/', 'https://hooks.test/'],
+    ['https://u:se/cret@hooks.test/x', 'https://******'],
+    ['http://[::1]:8080/secret', 'http://[::1]:8080/******'],
+    ['https://hooks.test', 'https://hooks.test'],
+    ['http:\\\\hooks.test\\secret', 'http:\\\\hooks.test/******'],
+  ])('shows %s as %s', (url, shown) => {
+    expect(maskPath(url)).toBe(shown);
   });
 });
 

@@ -28,6 +28,16 @@ export function maskUrl(url: string | URL): string {
 }
 
 /**
+ * Returns only scheme, host and port of a URL, and `/******` for the rest. For receivers of webhooks, whose path is
+ * often the only secret, as in `https://hooks.example/services/T0/B0/secret`.
+ */
+export function maskPath(url: string): string {
+  const masked = maskUrl(url);
+  const [visible = masked] = /^\s*[a-z][a-z0-9+.-]*:[\\/]*[^\\/?#]*/i.exec(masked) ?? [];
+  return /^[\\/]?$/.test(masked.slice(visible.length)) ? masked : `${visible}/******`;
+}
+
+/**
  * Replaces the password of a URL by `******`. For addresses whose user and query must stay
  * readable, such as `qemu+ssh://root@host/system?keyfile=/key`. The password may have an unescaped
  * `/`, `?`, `#` or `@`: it ends at the last `@`.

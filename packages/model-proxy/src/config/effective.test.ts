@@ -64,6 +64,38 @@ describe('the effective configuration', () => {
     expect(text).not.toMatch(/secret-0123|sk-master/);
   });
 
+  it('has no secret of a deployment in any place, and of a receiver only the host', () => {
+    const secret = 'hidden-0123456789';
+    const url = `https://user:${secret}@tools.test/mcp?token=${secret}`;
+    const params = {
+      model: 'openai/m',
+      api_base: `https://user.test/v1?key=${secret}`,
+      api_key: secret,
+      extra_headers: { 'X-Api-Key': secret },
+      extra_body: {
+        tools: [{ type: 'mcp', server_url: url, authorization: secret, headers: { 'X-Key': secret } }],
+        credentials: { user: secret },
+      },
+      max_tokens: 5,
+      web_search_options: { search_url: url, keys: [secret] },
+    };
+    const text = render({
+      model_list: [{ model_name: 'chat', litellm_params: params, model_info: { docs: url, api_key: secret } }],
+      litellm_settings: { callbacks: ['reports'] },
+      callback_settings: {
+        reports: { callback_type: 'generic_api', endpoint: `https://hooks.test:8443/services/T0/${secret}` },
+      },
+      general_settings: { alerting: ['webhook'] },
+      environment_variables: { WEBHOOK_URL: `https://alerts.test/${secret}` },
+    });
+    expect(text).not.toContain(secret);
+    expect(text).toContain('"server_url":"https://tools.test/mcp?******"');
+    expect(text).toContain('"credentials":"******"');
+    expect(text).toContain('max_tokens: 5\n');
+    expect(text).toContain('"endpoint":"https://hooks.test:8443/******"');
+    expect(text).toContain('alerting: ["webhook"] # to https://alerts.test/******');
+  });
+
   it('has the query and the token source of a deployment, without secrets', () => {
     const application = { tenant_id: 'tenant-1', client_id: 'client-1', client_secret: 'hidden-0123456789' };
     const azure = { model: 'azure/gpt-4o', api_base: 'https://res.test', api_version: '2024-10-21', ...application };

@@ -1,8 +1,8 @@
 /** Renders the effective configuration as equivalent YAML. Secrets are masked. */
-import { maskUrl } from '@rackless/daemon/text/mask-url.js';
+import { maskPath, maskUrl } from '@rackless/daemon/text/mask-url.js';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
 import type { AwsToken, TokenSettings } from '../providers/token.js';
-import { secretHeader } from '../secret-names.js';
+import { MASK, maskSecrets, secretHeader, secretParameter } from '../secret-names.js';
 import type {
   CooldownSettings,
   FallbackSettings,
@@ -19,20 +19,8 @@ import { defaults } from './defaults.js';
 import { allowedFailsPolicyOf, retryPolicyOf } from './routing/routing-types.js';
 import { checksOf } from './routing/strategy-types.js';
 
-const MASK = '******';
-
 /** Renders a value as YAML in one line. JSON is valid YAML. */
 const inline = (value: unknown) => JSON.stringify(value);
-
-function masked(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, maskedMember(name, member)]));
-}
-
-function maskedMember(name: string, member: unknown): unknown {
-  if (secretHeader.test(name) && typeof member === 'string') return MASK;
-  if (typeof member !== 'object' || member === null || Array.isArray(member)) return member;
-  return masked(Object.fromEntries(Object.entries(member)));
-}
 
 const seconds = (ms: number | null) => (ms === null ? 0 : ms / 1000);
 
@@ -72,21 +60,25 @@ function deploymentLines(deployment: Deployment): readonly string[] {
     `drop_params: ${deployment.dropParams}`,
     ...(additionalDropParams.length === 0 ? [] : [`additional_drop_params: ${inline(additionalDropParams)}`]),
     ...(allowedOpenaiParams.length === 0 ? [] : [`allowed_openai_params: ${inline(allowedOpenaiParams)}`]),
-    ...(Object.keys(extraHeaders).length === 0 ? [] : [`extra_headers: ${inline(masked(extraHeaders))}`]),
-    ...(Object.keys(extraBody).length === 0 ? [] : [`extra_body: ${inline(masked(extraBody))}`]),
+    ...(Object.keys(extraHeaders).length === 0
+      ? []
+      : [`extra_headers: ${inline(maskSecrets(extraHeaders, secretHeader))}`]),
+    ...(Object.keys(extraBody).length === 0 ? [] : [`extra_body: ${inline(maskSecrets(extraBody, secretHeader))}`]),
     ...limitLines(deployment),
     ...(deployment.retries === null ? [] : [`num_retries: ${deployment.retries}`]),
     ...(deployment.cooldownMs === null ? [] : [`cooldown_time: ${deployment.cooldownMs / 1000}`]),
     `weight: ${deployment.weight ?? defaults.weight}`,
     ...(deployment.order === null ? [] : [`order: ${deployment.order}`]),
     ...(deployment.useInPassThrough ? ['use_in_pass_through: true'] : []),
-    ...Object.entries(deployment.defaults).map(([name, value]) => `${name}: ${inline(value)}`),
+    ...Object.entries(maskSecrets(deployment.defaults, secretParameter)).map(
+      ([name, value]) => `${name}: ${inline(value)}`,
+    ),
   ];
   return [
     `  - model_name: ${inline(deployment.modelName)}`,
     '    litellm_params:',
     ...params.map((line) => `      ${line}`),
-    `    model_info: ${inline({ ...modelInfo, id: deployment.id })}`,
+    `    model_info: ${inline({ ...maskSecrets(modelInfo, secretParameter), id: deployment.id })}`,
   ];
 }
 
@@ -114,7 +106,7 @@ function tokenLines(token: TokenSettings): readonly string[] {
     identityMember === undefined || !('file' in identityMember[1])
       ? {}
       : { [identityMember[0]]: identityMember[1].file };
-  const form = { ...masked(token.form), ...identity };
+  const form = { ...maskSecrets(token.form, secretHeader), ...identity };
   return [`# access tokens of ${token.issuer}: POST ${maskUrl(token.url)} ${inline(form)}`];
 }
 
@@ -223,7 +215,7 @@ function webhookLines(webhooks: readonly WebhookSettings[]): readonly string[] {
   const lines = webhooks.map(({ name, url, headers, outcomes, format, batchSize, flushMs, ...rest }) => {
     const settings = {
       callback_type: 'generic_api',
-      endpoint: maskUrl(url),
+      endpoint: maskPath(url),
       headers: Object.fromEntries(Object.keys(headers).map((header) => [header, MASK])),
       event_types: [...outcomes].map((outcome) => `llm_api_${outcome}`),
       log_format: format,
@@ -266,7 +258,7 @@ export function renderEffectiveConfig({ listen, proxy }: Pick<LoadedConfig, 'lis
     ...(proxy.allowedRoutes === null ? [] : [`  allowed_routes: ${inline(proxy.allowedRoutes)}`]),
     ...(proxy.closedPages.size === 0 ? [] : [`  admin_only_routes: ${inline([...proxy.closedPages])}`]),
     ...storeLines(listen.store),
-    ...(listen.budgetAlerts === null ? [] : [`  alerting: ["webhook"] # to ${maskUrl(listen.budgetAlerts.url)}`]),
+    ...(listen.budgetAlerts === null ? [] : [`  alerting: ["webhook"] # to ${maskPath(listen.budgetAlerts.url)}`]),
     ...(proxy.rejectClientTags === true ? ['  reject_clientside_metadata_tags: true'] : []),
     ...(proxy.enforceUserParam ? ['  enforce_user_param: true'] : []),
     ...(proxy.forwardedPaths.size === 0 ? [] : [`  forwarded_paths: ${inline([...proxy.forwardedPaths])}`]),

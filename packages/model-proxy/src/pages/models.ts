@@ -4,7 +4,7 @@ import { defaults as standard } from '../config/defaults.js';
 import type { Deployment } from '../providers/deployment.js';
 import type { VirtualKey } from '../auth/virtual-key.js';
 import type { Router } from '../routing/router.js';
-import { secretParameter } from '../secret-names.js';
+import { maskIfUrl, secretParameter } from '../secret-names.js';
 
 /** An entry of `/v1/models`. As in LiteLLM, all entries have the same `created` and `owned_by`. */
 interface Model {
@@ -67,7 +67,7 @@ function describeDeployment(deployment: Deployment): object {
   };
 }
 
-/** Removes parameters whose names suggest a secret, at any depth. */
+/** Removes parameters whose names suggest a secret, at any depth, and the secrets of URLs. */
 function withoutSecrets(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(values)
@@ -77,6 +77,7 @@ function withoutSecrets(values: Readonly<Record<string, unknown>>): Record<strin
 }
 
 function shown(value: unknown): unknown {
+  if (typeof value === 'string') return maskIfUrl(value);
   if (Array.isArray(value)) return value.map(shown);
   return typeof value === 'object' && value !== null ? withoutSecrets({ ...value }) : value;
 }
