@@ -1,4 +1,5 @@
-/** Reads the settings that restrict access, except the key itself. */
+/** Reads the settings that restrict access, except the key itself, and judges the key. */
+import { isLoopback } from '@rackless/daemon/network/loopback.js';
 import { nearestName } from '@rackless/daemon/text/nearest-name.js';
 import { endpoints } from '../endpoints/index.js';
 import { litellmRoutePage } from '../endpoints/litellm-routes.js';
@@ -6,8 +7,8 @@ import { createPaths, plainPath } from '../endpoints/paths.js';
 import { pagePaths } from '../pages/paths.js';
 import { polledPage, polledPaths } from '../pages/polled.js';
 import { acceptsPath } from '../pass-through/paths.js';
-import type { ProxySettings } from '../settings.js';
-import type { Block, Findings } from './faults.js';
+import type { ListenSettings, ProxySettings } from '../settings.js';
+import { COMMAND_LINE, type Block, type Findings } from './faults.js';
 import type { generalTable, settingsTable } from './settings.js';
 import { nodeAt } from '@rackless/daemon/yaml/yaml-node.js';
 
@@ -79,4 +80,27 @@ function routeFault(path: string): string | undefined {
   // LiteLLM's routes that this proxy does not serve are always closed, so such an entry is not a
   // fault.
   return litellmRoutePage(path) === undefined ? `there is no ${path}` : undefined;
+}
+
+/** The key after LiteLLM's prefix has at least this length. 16 random hexadecimal digits already resist guessing. */
+const MIN_KEY_LENGTH = 16;
+const MIN_DIFFERENT_CHARACTERS = 6;
+
+/**
+ * Warns of a master key that guesses can find. Nothing else limits guesses (decision 033).
+ * @param host the address to listen at.
+ */
+export function warnOfMasterKey(masterKey: string | null, { host, port }: ListenSettings, findings: Findings): void {
+  if (isLoopback(host)) return;
+  const random = masterKey?.replace(/^sk-/, '');
+  if (random === undefined)
+    findings.warnAt(
+      COMMAND_LINE,
+      `no general_settings.master_key: every client that reaches ${host} port ${port} may use all models`,
+    );
+  else if (random.length < MIN_KEY_LENGTH || new Set(random).size < MIN_DIFFERENT_CHARACTERS)
+    findings.warnAt(
+      COMMAND_LINE,
+      `general_settings.master_key is easy to guess: use at least ${MIN_KEY_LENGTH} random characters, for example of "openssl rand -hex 16"`,
+    );
 }

@@ -102,8 +102,24 @@ describe('a proxy on a public address', () => {
     const flags = { host: '0.0.0.0' };
     expect(warnings(oneModel(), { flags })).toEqual([open]);
     expect(warnings(oneModel(), { flags: { host: 'localhost' } })).toEqual([]);
-    expect(warnings(oneModel([], 'general_settings: {master_key: k}\n'), { flags })).toEqual([]);
-    expect(warnings(oneModel(), { flags, environment: { LITELLM_MASTER_KEY: 'k' } })).toEqual([]);
+    const key = 'sk-3f7a90c2d45b816e';
+    expect(warnings(oneModel([], `general_settings: {master_key: ${key}}\n`), { flags })).toEqual([]);
+    expect(warnings(oneModel(), { flags, environment: { LITELLM_MASTER_KEY: key } })).toEqual([]);
+  });
+
+  const weak =
+    'general_settings.master_key is easy to guess: use at least 16 random characters, for example of "openssl rand -hex 16"';
+
+  it.each([
+    ['sk-1234', [weak]],
+    ['sk-123456789abcdef', [weak]],
+    ['3f7a90c2d45b816e', []],
+    ['sk-3f7a90c2d45b816e', []],
+    ['sk-12341234123412341234', [weak]],
+  ])('warns of a key that guesses can find, without showing it: %s', (key, expected) => {
+    const environment = { LITELLM_MASTER_KEY: key };
+    expect(warnings(oneModel(), { flags: { host: '0.0.0.0' }, environment })).toEqual(expected);
+    expect(warnings(oneModel(), { flags: { host: '127.0.0.1' }, environment })).toEqual([]);
   });
 
   it('uses the key of the file, then of the environment; an empty key is a fault', () => {

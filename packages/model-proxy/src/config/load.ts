@@ -4,7 +4,7 @@
  */
 import type { Environment, ListenSettings, ProxySettings } from '../settings.js';
 import { findBlock, hasValues, mergeBlocks, type FoundBlock } from './blocks.js';
-import { readAccess } from './access.js';
+import { readAccess, warnOfMasterKey } from './access.js';
 import { readBodySettings } from './body-settings.js';
 import { defaults } from './defaults.js';
 import { readDocuments, readDocumentsWith, type ReadText } from './documents.js';
@@ -32,7 +32,6 @@ import {
   topNames,
   type Notes,
 } from './names/unknown-keys.js';
-import { isLoopback } from '@rackless/daemon/network/loopback.js';
 import { parseYamlBeside } from '@rackless/daemon/yaml/parse-beside.js';
 import type { YamlMapping, YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 
@@ -148,7 +147,7 @@ function* readSettings(
   if (findings.faultCount > 0) throw failed(findings, ignoredSettings);
 
   if (deployments.length === 0) warnOfNoModel(file, findings);
-  if (masterKey === null) warnOfNoKey(listen, findings);
+  warnOfMasterKey(masterKey, listen, findings);
   return {
     listen,
     proxy: {
@@ -174,14 +173,6 @@ function* readSettings(
 function warnOfNoModel(file: string | undefined, findings: Findings): void {
   const place = file ?? 'command line';
   findings.warnAt(COMMAND_LINE, `${place}: no entry of model_list can be served: /health/readiness answers 503`);
-}
-
-function warnOfNoKey({ host, port }: ListenSettings, findings: Findings): void {
-  if (isLoopback(host)) return;
-  findings.warnAt(
-    COMMAND_LINE,
-    `no general_settings.master_key: every client that reaches ${host} port ${port} may use all models`,
-  );
 }
 
 function failed(findings: Findings, ignoredSettings: IgnoredSettings): ConfigError {

@@ -208,16 +208,17 @@ describe('access', () => {
 
   it('needs the master key if there is one, in the file or in the environment', async () => {
     const file = write('config.yaml', `${NOWHERE}general_settings: {master_key: os.environ/KEY}\n`);
+    const key = 'sk-3f7a90c2d45b816e';
     const plain = write('plain.yaml', NOWHERE);
     for (const [args, env] of [
-      [['--config', file], { KEY: 'sk-1' }],
-      [['--config', plain], { LITELLM_MASTER_KEY: 'sk-1' }],
+      [['--config', file], { KEY: key }],
+      [['--config', plain], { LITELLM_MASTER_KEY: key }],
     ] as const) {
       const proxy = start([...args, '--host', '0.0.0.0', '--port', '0'], { env });
       const url = await proxy.address();
       expect((await models(url)).status).toBe(401);
       expect((await models(url, { authorization: 'Bearer sk-2' })).status).toBe(401);
-      expect((await models(url, { authorization: 'Bearer sk-1' })).status).toBe(200);
+      expect((await models(url, { authorization: `Bearer ${key}` })).status).toBe(200);
       expect(messages(proxy.output, 'warn')).toEqual([]);
       expect(proxy.output).not.toContain('sk-');
     }
