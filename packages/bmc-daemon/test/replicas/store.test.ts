@@ -62,14 +62,14 @@ it('reads from a Redis that has no memory left, and logs once that Redis accepts
   const memory = link.command(['CONFIG', 'SET', 'maxmemory', '1']);
   redis.resume();
   await memory;
-  const rejected = () => logged.filter((line) => line.includes('OOM'));
+  const rejected = () => logged.filter((line) => line.startsWith('the shared store accepts no changes: OOM '));
   await waitFor(
     () => rejected()[0],
     () => `no line about memory: ${logged.join('\n')}`,
   );
   await store.sync();
   expect(ids()).toEqual(['a']);
-  await expect(put('b')).rejects.toThrow('OOM');
+  await expect(put('b')).rejects.toThrow(/^the shared store rejects the command: OOM /);
   await link.command(['CONFIG', 'SET', 'maxmemory', '0']);
   await waitFor(
     () => logged.find((line) => line === 'the shared store accepts changes again'),

@@ -10,11 +10,13 @@ import { StoreUnavailable } from './store-unavailable.js';
 export interface RedisLink {
   /**
    * Runs a command.
-   * @throws {StoreUnavailable} at once without a connection, and after the deadline.
+   * @throws {StoreUnavailable} if Redis rejects the command; at once without a connection, and
+   *   after the deadline.
    */
   command(args: readonly string[]): Promise<unknown>;
   /**
    * Calls the listener for each message of a channel. Messages may get lost without a connection.
+   * @throws {StoreUnavailable} as {@link RedisLink.command}.
    */
   subscribe(channel: string, listener: (message: string) => void): Promise<void>;
   /** Calls the listener after each reconnection of the connection for commands. */
@@ -35,7 +37,11 @@ const MAX_RECONNECT_PAUSE_MS = 1000;
 export async function connectRedis(url: string): Promise<RedisLink> {
   // A daemon without replicas never loads this client. Loading it takes a sixth of the CPU time of
   // a start.
-  const { createClient } = await import('@redis/client');
+  const { createClient, ErrorReply } = await import('@redis/client');
+  const unavailable = (error: unknown): StoreUnavailable => {
+    const fault = error instanceof ErrorReply ? 'rejects the command' : 'does not answer';
+    return new StoreUnavailable(`the shared store ${fault}: ${reasonOf(error)}`, { cause: error });
+  };
   const open = () =>
     createClient({
       url,
@@ -69,14 +75,14 @@ export async function connectRedis(url: string): Promise<RedisLink> {
         if (!commands.isReady) throw new Error(`there is no connection (${reasonOf(lastError)})`);
         return await answerOf(commands.sendCommand([...args]), COMMAND_MS);
       } catch (error) {
-        throw new StoreUnavailable(`the shared store does not answer: ${reasonOf(error)}`, { cause: error });
+        throw unavailable(error);
       }
     },
     subscribe: async (channel, listener) => {
       try {
         await answerOf(messages.subscribe(channel, listener), COMMAND_MS);
       } catch (error) {
-        throw new StoreUnavailable(`the shared store does not answer: ${reasonOf(error)}`, { cause: error });
+        throw unavailable(error);
       }
     },
   };

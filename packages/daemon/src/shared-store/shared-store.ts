@@ -30,13 +30,14 @@ export interface SharedStore {
   commit(changes: readonly EntryChange[]): Promise<boolean>;
   /** Calls the listener, which must not throw, after each change of the copy. */
   onChange(listener: () => void): void;
-  /** Calls the listener, which must not throw, at each heartbeat: after each regular read of the store, about once a second. */
+  /** Calls the listener, which must not throw, at each heartbeat: after each successful regular read of the store, about once a second. */
   onHeartbeat(listener: () => void): void;
   /** Calls the listener, which must not throw, after each reconnection: Redis may have lost changes. */
   onReconnect(listener: () => void): void;
   /**
-   * Returns which of these replicas are alive: they have written to the store in the last seconds.
-   * After a failure of the store, returns all of them for a while, because they could not write.
+   * Returns which of these replicas are alive: they have written to the store in the last 15 s.
+   * For 15 s after a failure of the store, returns all of them, because they could not write.
+   * @throws {StoreUnavailable}
    */
   living(replicas: readonly string[]): Promise<ReadonlySet<string>>;
   /**
@@ -265,7 +266,7 @@ class RedisStore implements SharedStore {
   async #heartbeat(): Promise<void> {
     const lease = ['SET', this.#keyOf(`replica:${this.replica}`), '1', 'PX', String(LEASE_MS)];
     // If Redis has no memory left, or is a copy, it rejects changes but can be read.
-    const rejection = await this.#command(lease).then(() => undefined, String);
+    const rejection = await this.#command(lease).then(() => undefined, rejectionOf);
     try {
       await this.#readOnce();
       this.#reportRejection(rejection);
@@ -283,6 +284,11 @@ class RedisStore implements SharedStore {
     if (accepts) this.#log.info('the shared store accepts changes again');
     else this.#log.error(`the shared store accepts no changes: ${rejection}`);
   }
+}
+
+/** Returns the answer of Redis to a command that it rejected, or the reason why there is none. */
+function rejectionOf(error: unknown): string {
+  return error instanceof StoreUnavailable && error.cause instanceof Error ? error.cause.message : String(error);
 }
 
 const ignored = (): void => undefined;
