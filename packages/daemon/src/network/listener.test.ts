@@ -15,7 +15,7 @@ import { once } from 'node:events';
 import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { ListenError, openListener, type Listener, type ListenOptions } from './listener.js';
+import { ListenError, listen as listenOn, openListener, type Listener, type ListenOptions } from './listener.js';
 import type { TlsOptions } from './tls.js';
 
 const open: Listener[] = [];
@@ -113,6 +113,17 @@ describe('the listening socket', () => {
     ]);
     other.close();
     await once(other, 'close');
+  });
+
+  it('reports a name server that does not answer, not a wrong host name', async () => {
+    const server = createServer();
+    server.listen = () => {
+      queueMicrotask(() => server.emit('error', Object.assign(new Error('EAI_AGAIN'), { code: 'EAI_AGAIN' })));
+      return server;
+    };
+    await expect(listenOn(server, 'bmc.example', 8000)).rejects.toThrow(
+      'listening at bmc.example port 8000: the name server does not answer',
+    );
   });
 });
 
@@ -536,7 +547,7 @@ describe('plain HTTP on a TLS port', () => {
     }
   });
 
-  it('does not delay the close of the listener', async () => {
+  it('ends at the deadline when the listener closes', async () => {
     const { listener, port } = await secured();
     const [mute, half] = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
     for (const socket of [mute, half]) socket.on('error', () => undefined);
@@ -560,7 +571,7 @@ describe('plain HTTP on a TLS port', () => {
 });
 
 describe('a busy event loop', () => {
-  it('loses no connection of 1,000 clients', async () => {
+  it('loses none of 1,000 new connections', async () => {
     const { port } = new URL((await listen((_request, response) => response.end())).addresses[0] ?? '');
     const client = `
       let left = 1000;

@@ -238,8 +238,9 @@ function listenFault(error: NodeJS.ErrnoException): readonly [string, 'ip' | 'po
     case 'EADDRNOTAVAIL':
       return ['this machine has no such address', 'ip'];
     case 'ENOTFOUND':
-    case 'EAI_AGAIN':
       return ['there is no such host name', 'ip'];
+    case 'EAI_AGAIN':
+      return ['the name server does not answer', 'ip'];
     default:
       return [error.message, 'ip'];
   }
