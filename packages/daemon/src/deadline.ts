@@ -3,6 +3,7 @@
 /**
  * Waits for a result until a deadline. The work continues after the deadline, and its error is ignored then.
  * @param late makes the result at the deadline, or throws.
+ * @throws the error of the work before the deadline, or the error of `late`.
  */
 export async function withDeadline<Result, Late>(
   work: Promise<Result>,

@@ -69,7 +69,7 @@ describe('the lock of a state folder', () => {
     await (await waiting).release();
   });
 
-  it('stays while its process is stopped and does not answer', async () => {
+  it('stays while its process is suspended (SIGSTOP) and does not answer', async () => {
     const holder = await startHolder();
     holder.kill('SIGSTOP');
     await expect(lock()).rejects.toThrow(`${folder} is in use by another process`);
@@ -103,7 +103,7 @@ describe('the lock of a state folder', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('prevents the start if it cannot be created, except for a missing permission', async () => {
+  it('prevents the start if the path of its folder is not usable', async () => {
     const tooLong = path.join(folder, 'x'.repeat(300));
     await expect(lock(tooLong)).rejects.toThrow(
       expect.objectContaining({
@@ -123,7 +123,7 @@ describe('the lock of a state folder', () => {
     await (await lock(long)).release();
   });
 
-  it('is omitted with a warning if the folder cannot store files', async () => {
+  it('is omitted with a warning if a file is in the way of the folder, or a folder in the way of the lock', async () => {
     writeFileSync(path.join(folder, 'file'), '');
     await (await lock(path.join(folder, 'file', 'state'))).release();
     mkdirSync(path.join(folder, 'lock'));

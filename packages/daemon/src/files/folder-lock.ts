@@ -46,11 +46,14 @@ const NAME = 'lock';
  */
 const WAIT_MS = 10_000;
 const PAUSE_MS = 100;
-/** Time for the other process to send its id. A stopped process never does. */
+/** Time for the other process to send its id. A process that got SIGSTOP never does. */
 const REPLY_MS = 1_000;
 /** Maximum length of the address of a unix socket, unix(7), without the terminating zero byte. */
 const MAX_ADDRESS_LENGTH = 107;
-/** Errors of a folder that cannot be written, or of a file system without sockets. */
+/**
+ * Errors of a folder that cannot be written, of a path that is no folder, of a lock file that is no
+ * socket, and of a file system without sockets.
+ */
 const unlockable: ReadonlySet<string> = new Set([
   ...['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOTDIR', 'EEXIST', 'ENOTSOCK'],
   ...['EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'],
@@ -58,8 +61,9 @@ const unlockable: ReadonlySet<string> = new Set([
 
 /**
  * Locks a folder, and creates it if it is missing. If the folder is not writable, there is no lock,
- * because this daemon cannot overwrite anything in it. On a file system without sockets, there is
- * no lock either. Logs a warning in both cases.
+ * because this daemon cannot overwrite anything in it. There is no lock either on a file system
+ * without sockets, and if a file is in the way of the folder or of its lock. Logs a warning in all
+ * these cases.
  * @throws {FolderInUseError} another daemon uses it for longer than the wait, or the lock belongs
  *   to another user.
  * @throws {Error} if the host lacks room or handles, or the path is unusable. The cause is the error
@@ -141,7 +145,7 @@ async function listen(file: string): Promise<Server> {
     socket.on('error', () => undefined);
     socket.write(`${process.pid}\n`);
     // Uses `destroySoon`, because `end` waits until the client closes. The release of the lock
-    // would then wait for a client that is stopped.
+    // would then wait for a client that got SIGSTOP.
     socket.destroySoon();
   });
   server.maxConnections = 8;

@@ -43,7 +43,8 @@ export interface PreparedFile {
    * @throws {FileChangedError} if the text of the file differs from `basedOn`, or if another
    *   process replaces the file with this function. `htpasswd` and editors use no lock, so a change
    *   by them within the same microseconds is lost.
-   * @throws the error of node:fs; the file is then unchanged.
+   * @throws the error of node:fs, or of the function that reads the old text; the file is then
+   *   unchanged.
    */
   commit(): void;
   /** Removes the new text. */
@@ -68,7 +69,7 @@ export function prepareFile(file: string, text: string, { basedOn }: ReplaceOpti
   const discard = (): void => rmSync(temporary, { force: true });
   try {
     writeNew(temporary, text);
-    const owner = oldStatus ?? ownerOfFolder(target);
+    const owner = oldStatus ?? ownerForNewFile(target);
     if (owner !== undefined) {
       // Only root may change the owner, so skip this if the owner is right.
       const current = statSync(temporary);
@@ -116,7 +117,7 @@ export function removeLeftovers(file: string): readonly string[] {
     const prefix = `.${path.basename(target)}.`;
     const isTemporary = (name: string): boolean =>
       name.startsWith(prefix) && /^(?:[0-9a-f]{12}|lock)$/.test(name.slice(prefix.length));
-    return removeFrom(path.dirname(target), isTemporary, (oldStatus ?? ownerOfFolder(target))?.uid);
+    return removeFrom(path.dirname(target), isTemporary, (oldStatus ?? ownerForNewFile(target))?.uid);
   } catch {
     // The folder does not exist, or this user may not read it.
     return [];
@@ -191,7 +192,7 @@ function syncFolder(folder: string): void {
 }
 
 /** Returns the owner for a new file. undefined: this process is not root and cannot choose. */
-function ownerOfFolder(file: string): { readonly uid: number; readonly gid: number } | undefined {
+function ownerForNewFile(file: string): { readonly uid: number; readonly gid: number } | undefined {
   return process.getuid?.() === 0 ? statSync(path.dirname(file)) : undefined;
 }
 

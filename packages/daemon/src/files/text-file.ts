@@ -27,14 +27,14 @@ export function fileReason(error: unknown): string {
 const MAX_MIB = 64;
 const MAX_BYTES = MAX_MIB * 1024 * 1024;
 const READ_BYTES = 65_536;
-/** Maximum time to read a pipe, because the read blocks the process. */
+/** Maximum time to read a pipe or a device, because the read blocks the process. */
 const PIPE_DEADLINE_MS = 5000;
 const PIPE_STEP_MS = 10;
 
 /**
  * Reads a file in UTF-8, or in UTF-16 with a byte order mark. The result has no such mark. Also
  * reads a pipe (`--config <(command)`); a pipe without a writer is an error.
- * @param pipeDeadlineMs how long the writer of a pipe may take in total, in milliseconds.
+ * @param pipeDeadlineMs how long a pipe or a device may take in total, in milliseconds.
  * @throws {Error} whose message is only the reason, as {@link fileReason} returns it.
  */
 export function readTextFile(path: string, pipeDeadlineMs = PIPE_DEADLINE_MS): string {

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 /**
  * Returns the delay in milliseconds that the service asks for, 0 or more; undefined without a valid
  * header.
+ * @param now the current time in milliseconds since 1970.
  */
 export function retryAfterMs(headers: IncomingHttpHeaders, now: number): number | undefined {
   const value = headers['retry-after'];

@@ -31,7 +31,10 @@ export function upgradeResponse(request: IncomingMessage, socket: Duplex): Serve
   return response;
 }
 
-/** Returns whether a request asks for a WebSocket (RFC 6455 §4.2.1). */
+/**
+ * Returns whether a request asks for a WebSocket. Checks only the header `Upgrade`, not the other
+ * requirements of RFC 6455 §4.2.1.
+ */
 export function isWebSocketRequest({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket';
 }

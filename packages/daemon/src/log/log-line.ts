@@ -13,8 +13,8 @@ export interface RequestLine {
   /** Time from the request header to the last byte of the response, in milliseconds. */
   readonly ms: number;
   /**
-   * The reason why the service rejected the credentials (with the user name), or could not read the
-   * request.
+   * The reason why the service rejected the credentials (with the user name), the address of the
+   * client or the path, or could not read the request.
    */
   readonly refused?: string;
   /**

@@ -22,8 +22,9 @@ interface RedactOptions {
 }
 
 /**
- * Returns a copy of the fields that is safe to log: secrets become `******`, errors become texts.
- * Objects that are nested more than five levels deep become `[nested]`.
+ * Returns a copy of the fields for the log: values with the name of a secret become `******`,
+ * errors become texts. Does not find a secret inside a text or a message of an error. Objects that
+ * are nested more than five levels deep become `[nested]`.
  */
 export function redact(fields: LogFields, options: RedactOptions): LogFields {
   return Object.fromEntries(

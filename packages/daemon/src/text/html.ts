@@ -30,8 +30,8 @@ export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): 
 }
 
 /**
- * Escapes a text. Replaces control characters: HTML forbids them, and a terminal (curl) would
- * execute them.
+ * Escapes a text. Replaces control characters except line feeds and tabs: HTML forbids them, and a
+ * terminal (curl) would execute them.
  */
 function escapeText(text: string): string {
   return text

@@ -41,7 +41,11 @@ const MAX_CORRECTIONS = 1000;
  */
 const MAX_CORRECTED_LENGTH = 32 * 1024 * 1024;
 
-/** Parses a text. @throws {YAMLException} if PyYAML would not accept it either. */
+/**
+ * Parses a text.
+ * @throws {YAMLException} if PyYAML would not accept it either, or if the text needs too many
+ *   corrections.
+ */
 export function readEvents(text: string, file: string): YamlEvents {
   const lines = text.split(/(?<=\r\n|\n|\r(?!\n))/);
   // More indentation than any line has is always enough.

@@ -86,8 +86,8 @@ export function formatPath(path: readonly PropertyKey[]): string {
 const SHOWN_CHARACTERS = 60;
 
 /**
- * Describes a value for messages: `the number 5`, `a list`. Hides values that are secret or come
- * from the environment.
+ * Describes a value for messages: `the number 5`, `a list`. Hides strings and numbers that are
+ * secret, and all values that come from the environment.
  */
 export function describeNode(node: YamlNode, options: { readonly secret?: boolean } = {}): string {
   if (node.kind === 'sequence') return 'a list';
