@@ -168,14 +168,20 @@ upstream with the upstream's key:
 
 ${servedPaths()}
 
-A POST to any other path, except a raw request (below), gets 404, or 501 if LiteLLM serves the path. The
-reason is that model servers also have paths for administration, such as vLLM's
-\`/v1/load_lora_adapter\` and \`/sleep\`. To serve another path of an upstream, name it:
+A POST to any other path gets 404, or 501 if LiteLLM serves the path. Exceptions are raw requests (below)
+and the paths for [keys](../guides/keys.md). The reason is that model servers also have paths for
+administration, such as vLLM's \`/v1/load_lora_adapter\` and \`/sleep\`. To serve another path of an upstream,
+name it:
 
 \`\`\`yaml
 general_settings:
   forwarded_paths: [fim/completions]
 \`\`\`
+
+**Several models.** \`model\` of a chat request may be a list: \`"model": "gpt-4o,claude"\`. Each model gets
+the request, and the answer is a JSON list with their answers or errors, in the same order. At most 20
+models are possible, and no streams. The request counts once for the limits of its key. Each
+model has its own line in the log, and counts for the metrics and the usage.
 
 **Raw requests.** The proxy forwards some requests without parsing them:
 
@@ -185,10 +191,6 @@ general_settings:
 - The id of a response contains the deployment. So \`GET\`, \`DELETE\`, \`cancel\` and \`input_items\` below
   \`/v1/responses/{id}\`, and requests with \`previous_response_id\`, reach the upstream that made the
   response. Ids of the upstream itself work if all deployments have the same address and key.
-- \`model\` of a chat request may be a list: \`"model": "gpt-4o,claude"\`. Each model gets the request,
-  and the answer is a JSON list with their answers or errors, in the same order. At most 20 models are
-  possible, and no streams. The request counts once for the limits, the log and the metrics, and each
-  model counts for the usage.
 - A WebSocket at \`/v1/responses?model=…\` needs the public name in its URL. Its events pass unchanged, so
   they must contain the upstream's name of the model, and its ids are those of the upstream.
 
@@ -230,7 +232,8 @@ Some settings prevent the start only with certain values:
 ## Settings that are ignored
 
 These settings of LiteLLM add features that the proxy does not implement. It logs one warning for each
-file, which names them.
+file, which names them. \`success_callback\` and \`failure_callback\` are ignored only for callbacks that
+[the proxy does not have](#opentelemetry).
 
 ${settingsThatAre('ignored')}
 

@@ -17,7 +17,7 @@ export const healthRoutingRows = {
   healthCheckIgnoreTransient: boolean({
     name: 'health_check_ignore_transient_errors',
     default: 'false',
-    doc: 'Whether a timeout and a 429 in a check count neither for the choice of deployments nor for the readiness.',
+    doc: '`true`: a timeout or a 429 in a check has no effect on the choice of deployments and on the readiness.',
   }),
 };
 
@@ -56,7 +56,7 @@ export const healthRows = {
   healthCheckSkipDisabled: boolean({
     name: 'health_check_skip_disabled_background_models',
     default: 'false',
-    doc: 'Whether `/health` without checks in the background leaves out deployments with `disable_background_health_check`, too.',
+    doc: 'Whether `/health` leaves out deployments with `disable_background_health_check`. With checks in the background, it always does.',
   }),
   ...healthRoutingRows,
 };

@@ -42,8 +42,11 @@ model_list:
 - A client's own \`api-version\` has no effect.
 - The key is sent as \`api-key\`. Without an \`api_key\`, the proxy uses \`azure_ad_token\`, or gets access
   tokens from Microsoft Entra ID for the application in \`client_id\`. On Kubernetes,
-  \`AZURE_FEDERATED_TOKEN_FILE\` replaces the secret. The proxy supports no other kinds of credentials, such
-  as managed identities of virtual machines.
+  \`AZURE_FEDERATED_TOKEN_FILE\` replaces the secret.
+- With \`azure_ad_token: oidc/…\`, the proxy exchanges the token of another identity provider for one of
+  Microsoft Entra ID: \`oidc/google/AUDIENCE\`, \`oidc/github/AUDIENCE\`, \`oidc/circleci/\`,
+  \`oidc/circleci_v2/\`, \`oidc/file/PATH\`, \`oidc/env/VARIABLE\` or \`oidc/env_path/VARIABLE\`.
+- The proxy supports no other kinds of credentials, such as managed identities of virtual machines.
 - \`azure_ai/\` serves models of other vendors at Foundry and at serverless addresses.
 - \`azure_ai/claude-…\` uses Anthropic's API at Foundry, below \`/anthropic\`.
 
@@ -88,8 +91,6 @@ ${awsSections}
 - watsonx gets an access token for the key. \`watsonx/deployment/ID\` is a model in a deployment space.
 - The proxy gets GigaChat's access tokens with \`GIGACHAT_SCOPE\`. Set \`ssl_verify\` to the file with the
   authority of GigaChat's certificate.
-- \`azure_ad_token: oidc/google/AUDIENCE\`, \`oidc/github/AUDIENCE\`, \`oidc/file/PATH\` and
-  \`oidc/env_path/VARIABLE\` exchange the token of another identity provider for one of Microsoft Entra ID.
 
 ## Amazon Polly
 

@@ -70,7 +70,7 @@ const tlsRows = {
 export const entryTable = {
   modelName: text({
     name: 'model_name',
-    doc: 'Public name, which clients send as `model`. Entries with the same name form one [group](#groups). A name with `*`, for example `openai/*`, is a [wildcard](#wildcards). It matches requested names of up to 256 characters.',
+    doc: 'Public name, which clients send as `model`. Entries with the same name form one [group](#groups). A name with `*`, for example `openai/*`, is a [wildcard](#wildcards). A wildcard matches requested names of up to 256 characters.',
   }),
   modelInfo: mapping({
     name: 'model_info',
@@ -151,7 +151,7 @@ export const paramsTable = {
   weight: number(0, 1_000_000, {
     name: 'weight',
     default: `${defaults.weight}`,
-    doc: 'Share of the requests that this deployment gets in its group. If no deployment of a group has a weight, the shares follow `rpm` or `tpm`.',
+    doc: 'How often the deployment is chosen in its group: its weight divided by the sum of the weights. If no deployment of a group has a weight, the shares follow `rpm` or `tpm`.',
   }),
   ...priceRows,
   useInPassThrough: boolean({

@@ -22,7 +22,7 @@ export const providerRows = {
     name: 'azure_ad_token',
     default: '`AZURE_AD_TOKEN`',
     secret: true,
-    doc: 'Access token for Azure, instead of `api_key`. The proxy does not refresh it.',
+    doc: 'Access token for Azure, instead of `api_key`. The proxy does not refresh it. With `oidc/…`, the proxy gets and refreshes [access tokens](providers.md#azure).',
   }),
   clientId: text({
     name: 'client_id',

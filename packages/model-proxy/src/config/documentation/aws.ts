@@ -49,8 +49,8 @@ and translates answers, event streams and errors back.
 - Amazon's models for embeddings accept one text in each request, Cohere's accept several. \`input_type\`,
   \`truncate\` and \`normalize\` go to the model. A data URL of a picture works for models that embed
   pictures.
-- Stability's models (\`sd3\`, \`stable-image-core\`, \`stable-image-ultra\`) choose the pixels for the
-  proportions of \`size\`.
+- Stability's models (\`sd3\`, \`stable-image-core\`, \`stable-image-ultra\`) use only the aspect ratio of
+  \`size\`.
 - An agent gets all messages as one text, in a new session. With \`sessionID\` in the request, it gets the
   last message in that session.
 

@@ -49,8 +49,8 @@ These members of \`model_info\` are for the checks of one deployment:
 
 - \`draining\`: the proxy shuts down.
 - \`no models\`: the configuration has none that can be served.
-- \`all deployments cool down or fail their health checks\`. A list of models that fails counts only if the
-  upstream does not answer or answers 401, because the models may work.
+- \`all deployments cool down or fail their health checks\`. A failed check by the list of models counts
+  only if the upstream does not answer, or answers 401. With another answer, the models may work.
 
 \`db\` is \`disconnected\` while the [store](../guides/keys.md) does not answer. The status stays 200, because
 the proxy continues to serve requests with the keys in memory. \`/metrics\` shows
@@ -132,7 +132,9 @@ callback_settings:
 - The reports are POST requests with LiteLLM's standard logging payload: tokens, cost, model, key, tags,
   \`user\`, times and errors.
 - \`messages\` and \`response\` are always \`redacted-by-litellm\`. The proxy does not send prompts and answers.
-- \`callbacks\` means all requests, \`success_callback\` and \`failure_callback\` only some.
+  Exception: the message of an error may quote a part of the upstream's answer.
+- \`callbacks\` reports all requests, \`success_callback\` only the successful ones, \`failure_callback\` only
+  the failed ones.
 - Without \`callback_settings\`, the callback \`generic_api\` has the address in \`GENERIC_LOGGER_ENDPOINT\` and
   the headers in \`GENERIC_LOGGER_HEADERS\`. The callback \`webhook\` has the address in \`WEBHOOK_URL\`.
 - The proxy repeats failed requests, so a report can arrive twice. Its \`id\` is the same then. A report that

@@ -97,7 +97,8 @@ is not the lowest. Then \`routing_strategy\` chooses:
 | \`latency-based-routing\` | the lowest average of the last ten requests |
 | \`cost-based-routing\` | the lowest sum of the two token prices in \`model_info\` |
 
-A latency is the time to the first byte of a stream, or the time for each token of another answer.
+The latency of a stream is the time to its first byte. The latency of another answer is its time divided
+by the number of its tokens.
 
 ### Affinity
 
@@ -129,9 +130,12 @@ If an attempt fails before the client has got a byte, the proxy retries:
 | the connection ends before the whole answer | yes | no |
 
 - \`num_retries\` limits the retries of a request. Attempts at other deployments may exceed it, except
-  after a timeout or an ended connection. With 0, there are none at all. The number for a failure is that
-  of \`retry_policy\`, of the header \`x-litellm-num-retries\`, of the failed deployment, or of
-  \`router_settings\`: the first that exists.
+  after a timeout or an ended connection. With 0, there are none at all.
+- The proxy uses the first of these numbers that exists:
+  1. the number in \`retry_policy\` for the failure,
+  2. the header \`x-litellm-num-retries\` of the request,
+  3. \`num_retries\` of the failed deployment,
+  4. \`num_retries\` of \`router_settings\`.
 - The wait is random, up to 0.5 s, then 1 s, 2 s, 4 s, and 8 s at most. If the upstream sends
   \`Retry-After\`, the proxy waits so long. If that is more than a minute, the client gets the error.
 - The proxy does not repeat a request at a server that may have crashed because of it.
@@ -144,15 +148,16 @@ If an attempt fails before the client has got a byte, the proxy retries:
 A deployment that fails gets no requests for \`cooldown_time\`, if its group has another deployment:
 
 - After 429, 401 or 402, at once. After 403 or 404, only if another deployment served the same request.
-- After other failures, if at least five requests in a minute went to it, and more than half failed, or
-  five in a row.
+- After other failures, in two cases: five requests in a row failed; or it got at least five requests in
+  a minute, and more than half of them failed.
 - With \`allowed_fails\`: after more failures in a minute, even without another deployment.
 - 400 and 422 do not count, nor a timeout that the client asked for.
 - A stream counts at its end. It has failed if it breaks off or ends with an error event.
 
-If the upstream sent \`Retry-After\`, the cooldown takes so long, but at most five minutes. After a
-cooldown, a single request tries the deployment. If it fails, the next cooldown begins. If all
-deployments of a group cool down, clients get 429 with \`Retry-After\`. A reload does not end cooldowns.
+If the upstream sent \`Retry-After\`, the cooldown takes so long, but at most five minutes. A
+\`cooldown_time\` of the deployment itself has priority over both. After a cooldown, a single request tries
+the deployment. If it fails, the next cooldown begins. If all deployments of a group cool down, clients get
+429 with \`Retry-After\`. A reload does not end cooldowns.
 
 \`/metrics\` shows \`litellm_deployment_state\` (0 is healthy, 1 has failed its last request, 2 cools down),
 \`litellm_deployment_cooled_down_total\`, and all failed attempts in

@@ -72,7 +72,7 @@ const params: readonly SettingGroup[] = [
     text_completion disable_add_transform_inline_image_block`,
   ),
   fulfilled(
-    'no content of requests is logged',
+    'only `--detailed_debug` logs content of requests',
     'litellm_call_id litellm_logging_obj no-log no_log metadata_redaction acompletion',
   ),
 ];
@@ -113,11 +113,11 @@ const settings: readonly SettingGroup[] = [
     key_alias_pattern`,
   ),
   fulfilled(
-    'there are no users, teams and admin pages',
+    'there are no users and teams, and a login to the console creates no key',
     'default_internal_user_params default_team_params max_ui_session_budget',
   ),
   fulfilled(
-    'no content of requests is logged or reported',
+    'only `--detailed_debug` logs content of requests, and reports have none',
     `telemetry redact_user_api_key_info redact_messages_in_exceptions disable_streaming_logging
     suppress_debug_info log_raw_request_response store_audit_logs disable_end_user_cost_tracking 
     disable_add_user_agent_to_request_tags global_disable_no_log_param standard_logging_payload_excluded_fields`,
@@ -163,7 +163,10 @@ const general: readonly SettingGroup[] = [
     custom_ui_sso_sign_in_handler control_plane_url search_api service_account_settings token_rate_limit_type UI_USERNAME
     UI_PASSWORD fail_closed_rate_limit_enforcement cancel_on_disconnect`,
   ),
-  fulfilled('there are no teams and no admin pages', 'ui_access_mode default_team_disabled mcp_internal_ip_ranges'),
+  fulfilled(
+    'there are no teams, and the console has no other modes',
+    'ui_access_mode default_team_disabled mcp_internal_ip_ranges',
+  ),
   fulfilled(
     'there is nothing to switch off',
     `disable_error_logs disable_master_key_return disable_reset_budget

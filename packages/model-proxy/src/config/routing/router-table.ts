@@ -15,13 +15,13 @@ export const limitRows = {
   tpm: number(1, 1_000_000_000_000, {
     name: 'tpm',
     protects: true,
-    doc: 'Limit of tokens per minute, as `rpm`. The proxy counts the tokens that the upstream reports when an answer ends. Streams of this deployment always report their usage.',
+    doc: 'Limit of tokens per minute, counted by this process. It has the same effect as `rpm`. The proxy counts the tokens that the upstream reports when an answer ends. Streams of this deployment always report their usage.',
   }),
   maxParallelRequests: wholeNumber(1, 1_000_000, {
     name: 'max_parallel_requests',
     protects: true,
     default: '`default_max_parallel_requests`',
-    doc: 'Limit of requests that run at the same time, as `rpm`.',
+    doc: 'Limit of requests that run at the same time, counted by this process. It has the same effect as `rpm`.',
   }),
 };
 
@@ -110,7 +110,7 @@ export const routerTable = {
   }),
   routingStrategyArgs: strategyArgs({
     name: 'routing_strategy_args',
-    doc: 'For `latency-based-routing`: `ttl`, the seconds after which old latencies do not count (3600), and `lowest_latency_buffer`, the share above the lowest latency that is as good (0).',
+    doc: 'Settings of `latency-based-routing`. `ttl`: latencies of a deployment count until its last request is older than this number of seconds (3600). `lowest_latency_buffer`: a deployment counts as equally fast if its latency is above the lowest one by at most this share (0).',
   }),
   optionalPreCallChecks: affinityChecks({
     name: 'optional_pre_call_checks',
