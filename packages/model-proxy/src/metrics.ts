@@ -23,7 +23,7 @@ export interface Metrics {
   requestStarted(): void;
   /** Ends what {@link requestStarted} has counted. */
   requestEnded(): void;
-  /** Counts a request to a model, or one that reached none. */
+  /** Counts a finished request and its failed attempts. */
   add(record: RequestRecord): void;
   /** Returns the numbers of a deployment since the start. @param others the other workers of the group. */
   totalsOf(modelId: string, others: readonly MetricsSnapshot[]): DeploymentTotals;
@@ -147,7 +147,11 @@ async function createExposition(): Promise<Exposition> {
   prometheus.collectDefaultMetrics({ register: ofProcess });
   const counter = (name: string, help: string, ...more: string[]) =>
     new prometheus.Counter({ name, help, labelNames: [...labelNames, ...more], registers: [register] });
-  const requests = counter('litellm_proxy_total_requests_metric_total', 'Requests answered.', 'status_code');
+  const requests = counter(
+    'litellm_proxy_total_requests_metric_total',
+    'Requests that ended. 499: the client disconnected before the answer.',
+    'status_code',
+  );
   const failed = counter(
     'litellm_proxy_failed_requests_metric_total',
     'Requests that failed, by the kind of failure.',

@@ -13,7 +13,7 @@ export const ignoredFlags: Readonly<Record<string, string>> = {
   add_key: 'send POST /key/generate to a running proxy to create a key',
   save: 'flags are not written to the configuration file',
   telemetry: 'the proxy sends nothing to its authors',
-  use_queue: 'there is no queue',
+  use_queue: 'general_settings configure the queue',
   local: 'a local start does not differ from other starts',
   log_config: 'LITELLM_LOG and JSON_LOGS configure the log',
   health: 'send GET /health to a running proxy',

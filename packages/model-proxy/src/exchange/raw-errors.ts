@@ -23,7 +23,7 @@ const faults: Readonly<Record<string, RawFault>> = {
   },
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, reason: 'Request Timeout', message: 'The request did not arrive in time.' },
 };
-const badRequest: RawFault = { status: 400, reason: 'Bad Request', message: 'The request is not HTTP.' };
+const badRequest: RawFault = { status: 400, reason: 'Bad Request', message: 'The request is not valid HTTP.' };
 
 /**
  * Answers and closes the connection, because the proxy cannot read the bytes after the fault.

@@ -76,7 +76,7 @@ describe('the command line', () => {
       'command line: --temperature does nothing here: set it in litellm_params of a model',
       'command line: --max_tokens does nothing here: set it in litellm_params of a model',
       'command line: --telemetry does nothing here: the proxy sends nothing to its authors',
-      'command line: --use_queue does nothing here: there is no queue',
+      'command line: --use_queue does nothing here: general_settings configure the queue',
       'command line: --run_gunicorn does nothing here: Node has its own HTTP server',
       'command line: --keepalive_timeout does nothing here: idle client connections stay open for 65 seconds',
     ]);
