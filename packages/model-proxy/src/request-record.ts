@@ -1,6 +1,6 @@
 /**
- * Records a finished request: writes a log line, updates the metrics and ends the upstream's
- * request.
+ * Records a finished request: writes a log line and updates the metrics, spans, reports and usage. If
+ * the client has disconnected, also ends the upstream's request.
  */
 import { performance } from 'node:perf_hooks';
 import type { Log } from '@rackless/daemon/log/log.js';
@@ -81,7 +81,7 @@ function record(exchange: Exchange, metrics: Metrics, log: Log): void {
   if (error !== null) logError(log, exchange.id, error, selection?.deployment);
 }
 
-/** Ends the spans of a request. Requests that never reached an upstream get a span now, except pages. */
+/** Ends the spans of a request. A POST that never reached an upstream gets a span now. */
 function endSpan(exchange: Exchange, telemetry: Telemetry, record: RequestRecord): void {
   const { span, request, answeredAt, client } = exchange;
   if (span === null && request.method !== 'POST') return;

@@ -1,6 +1,6 @@
 /**
- * Patterns for names that suggest a secret value. All pages and logs use them, so that they mask
- * the same values.
+ * Patterns for names that suggest a secret value. The pages, the trace and the output of
+ * `--validate_config` use them, so that they mask the same values. The log has its own pattern.
  */
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 

@@ -40,7 +40,7 @@ export interface RequestRecord {
   readonly fallbacks: number;
   /** Number of upstream headers that the answer omits because its head would be too large. */
   readonly droppedHeaders: number;
-  /** Without attempts after the beginning of an answer. */
+  /** The failed attempts before an answer began. */
   readonly failedAttempts: readonly FailedAttempt[];
 }
 
@@ -49,7 +49,7 @@ const LATENCY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 /** Upper bounds in seconds, for the time that the proxy adds. */
 const OVERHEAD_BUCKETS = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
 
-/** The numbers of one deployment at one path. */
+/** The numbers of one deployment at one path, or of the requests that reached no deployment. */
 export class Series {
   readonly labels: Readonly<Record<string, string>>;
   /** Number of requests by status. */

@@ -27,7 +27,7 @@ export interface StrategySettings {
   readonly name: RoutingStrategy;
   /** How long latencies count. */
   readonly ttlMs: number;
-  /** Share above the lowest latency that is as good as it. */
+  /** Deployments whose latency is above the lowest one by at most this share count as equally fast. */
   readonly latencyBuffer: number;
   /** Empty: no affinity. */
   readonly affinity: ReadonlySet<AffinityKind>;
@@ -80,9 +80,9 @@ export interface OverloadSettings {
   readonly maxParallel: number | null;
   /** `max_in_flight_requests_per_worker`: more requests wait; null: no such limit. */
   readonly maxInFlight: number | null;
-  /** `max_queued_requests_per_worker`. */
+  /** `max_queued_requests_per_worker`: how many requests may wait. */
   readonly maxQueued: number;
-  /** `admission_queue_timeout_seconds`. */
+  /** `admission_queue_timeout_seconds`: how long a request waits. */
   readonly queueMs: number;
 }
 
@@ -108,7 +108,10 @@ export interface HealthCheckSettings {
   readonly showsDetails: boolean;
   /** `health_check_concurrency`: maximum number of checks at the same time. */
   readonly concurrency: number;
-  /** `health_check_skip_disabled_background_models`. */
+  /**
+   * `health_check_skip_disabled_background_models`: whether checks that a client requests also leave
+   * out deployments that are excluded from checks in the background.
+   */
   readonly skipsDisabled: boolean;
   /** null: no checks in the background. */
   readonly background: BackgroundCheckSettings | null;
@@ -181,7 +184,7 @@ export interface ProxySettings {
   readonly closedPages: ReadonlySet<string>;
   /** Whether model requests must contain `user` (`enforce_user_param`). */
   readonly enforceUserParam: boolean;
-  /** Keys that clients must present (`master_key`); null accepts every client. */
+  /** Keys with all rights (`master_key`), next to virtual keys; null accepts every client. */
   readonly clientKeys: ReadonlySet<string> | null;
 }
 

@@ -27,8 +27,8 @@ export interface TracedRequest {
   readonly headers: readonly string[];
   readonly body: readonly Buffer[];
   /**
-   * The key is masked wherever it occurs. Values of headers whose names suggest a secret are masked
-   * as well.
+   * The key is masked wherever it occurs, unless it is very short. Values of headers whose names
+   * suggest a secret are masked as well.
    */
   readonly deployment: { readonly apiKey: string | null };
 }

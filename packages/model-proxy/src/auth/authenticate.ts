@@ -5,7 +5,7 @@ import type { VirtualKey } from './virtual-key.js';
 
 /** An authenticated client. */
 export interface Client {
-  /** Name for logs and metrics, never the key; null if the client has no name. */
+  /** Name for logs, spans and reports, never the key; null if the client has no name. */
   readonly alias: string | null;
   /** Absent for the master key, and if the configuration has no keys. */
   readonly key?: VirtualKey;

@@ -15,8 +15,9 @@ export interface Remaining {
 /** The limits of all keys. */
 export interface KeyLimits {
   /**
-   * Counts a request. The caller calls {@link KeyLimits.release} at its end.
-   * @param done gets an error with status 429 if the key is at a limit. Do not send the request then.
+   * Admits and counts a request, or rejects it. The caller calls {@link KeyLimits.release} at the end of
+   * an admitted request.
+   * @param done gets an error with status 429 if the key is at a limit. The request is not counted then.
    */
   admit(key: VirtualKey, done: (refused: ProxyError | undefined) => void): void;
   /** Ends a request that was admitted. @param tokens its tokens. */

@@ -58,7 +58,7 @@ class SharedLimits implements KeyLimits {
   readonly #toReport = new Set<KeyInUse>();
   /** Whether a call with reports is scheduled or on its way. */
   #isReporting = false;
-  /** Whether Redis has not answered the last call. Then the proxy applies the whole limits of keys alone. */
+  /** Whether the authority has not answered the last call. Then the proxy applies the whole limits of keys alone. */
   #isAlone = false;
 
   constructor(authority: LimitAuthority, log: Pick<Log, 'info' | 'warn'>) {
@@ -84,7 +84,7 @@ class SharedLimits implements KeyLimits {
     return { requests: share.left('requests'), tokens: share.left('tokens') };
   }
 
-  /** Reports the shares in use, returns what was not used, and finds out whether Redis answers again. */
+  /** Reports the shares in use, returns what was not used, and finds out whether the authority answers again. */
   heartbeat(): void {
     const now = performance.now();
     for (const keyInUse of this.#keys.values()) {
@@ -148,7 +148,7 @@ class SharedLimits implements KeyLimits {
 
   #reportSoon(keyInUse: KeyInUse): void {
     this.#toReport.add(keyInUse);
-    // If Redis does not answer, the next heartbeat reports.
+    // If the authority does not answer, the next heartbeat reports.
     if (!this.#isAlone) this.#schedule();
   }
 
@@ -172,7 +172,7 @@ class SharedLimits implements KeyLimits {
       if (grant === undefined) share.isReporting = false;
       else share.grant(grant, now);
       for (const request of requests) this.#decide(keyInUse, request);
-      // Redis may have received a report that it did not answer. The next report replaces it.
+      // The authority may have received a report that it did not answer. The next report replaces it.
       if (grant === undefined || share.mustReport) this.#toReport.add(keyInUse);
     }
     for (const keyInUse of new Set([...keys, ...this.#toReport]))

@@ -8,7 +8,10 @@ import { renderEffectiveConfig } from '../config/effective.js';
 import { ConfigError, loadConfig } from '../config/load.js';
 import type { StartOptions } from './start-options.js';
 
-/** Validates the configuration. @returns the exit code: 1 if the proxy would not start. */
+/**
+ * Validates the configuration.
+ * @returns the exit code: 1 if the proxy would not start with it. Does not try the port or the store.
+ */
 export function validate({ warnings, ...options }: StartOptions): number {
   try {
     const config = loadConfig(options);

@@ -25,7 +25,7 @@ type Access = Pick<
   'rejectClientTags' | 'allowedRoutes' | 'allowedIps' | 'useXForwardedFor' | 'closedPages' | 'enforceUserParam'
 >;
 
-/** Reads the settings. Requiring the key for a page without configuring a key is a fault. */
+/** Reads the settings. A page that needs the key, or a store, is a fault if no key is configured. */
 export function readAccess({ general, settings, hasMasterKey, findings }: AccessInput): Access {
   const { allowedRoutes, allowedIps, useXForwardedFor, adminOnlyRoutes, enforceUserParam } = general.values;
   const closedPages = new Set((adminOnlyRoutes ?? []).flatMap(pathsOfPage));

@@ -66,7 +66,7 @@ export function findBlock(
   return { node, path: [...path, key] };
 }
 
-/** Returns whether a mapping has values for all keys. */
+/** Returns whether a mapping has values for all these keys. */
 export const hasValues = (node: YamlMapping, ...keys: readonly string[]) =>
   keys.every((key) => isSet(node.members.get(key)));
 

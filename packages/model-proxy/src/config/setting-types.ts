@@ -19,7 +19,7 @@ export interface SettingDefinition<T> {
   readonly expectedPart?: string;
   /** For the documentation only; the code takes its defaults from defaults.ts. */
   readonly default: string;
-  /** The meaning in one or two sentences, for the documentation. */
+  /** The meaning in a few sentences, for the documentation. */
   readonly doc: string;
   /** The value is never shown. */
   readonly secret?: true;
@@ -162,7 +162,7 @@ export const price = (given: Row) =>
     given,
   );
 
-/** A time such as `30d`, in days. LiteLLM also has shorter times; they are one day here. */
+/** A time such as `30d`, in days, rounded up: LiteLLM's shorter times are one day here. */
 export const period = (given: Row) =>
   row(
     z

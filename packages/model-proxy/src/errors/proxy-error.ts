@@ -40,15 +40,15 @@ interface ProxyErrorOptions {
 
 /** The kind of an error: its origin. Also a label value of the metrics. */
 export type ErrorKind =
-  | 'request' // the client's request is faulty
-  | 'authentication' // the client's key is missing or wrong, or its address or path is not allowed
+  | 'request' // the client's request is faulty, or over a limit or budget
+  | 'authentication' // the client's key is missing or wrong, or its address, path or model is not allowed
   | 'upstreamStatus' // the upstream answered 4xx or 5xx
   | 'connection' // refused, reset, host not found
   | 'tls'
   | 'timeout'
   | 'malformedAnswer' // not HTTP, not JSON, too large, or incomplete
   | 'unavailable' // this proxy shuts down or is overloaded, or all deployments cool down
-  | 'internal'; // a bug of this proxy
+  | 'internal'; // a bug of this proxy, or its store is unavailable
 
 /** An error that becomes an answer. */
 export class ProxyError extends Error {

@@ -78,7 +78,7 @@ export class Exchange {
   readonly startedAt = performance.now();
   /** The proxy has received the request with its body. */
   receivedAt = 0;
-  /** The proxy has sent the request to the upstream. */
+  /** When the proxy began the first attempt at an upstream; 0: it has not. */
   sentAt = 0;
   /** The last attempt has begun. */
   attemptAt = 0;
@@ -178,8 +178,8 @@ export class Exchange {
   }
 
   /**
-   * Returns the latency of the last attempt in milliseconds: of a stream until its first byte, of
-   * another answer for each token.
+   * Returns the latency of the last attempt in milliseconds: of a stream, the time to its first byte;
+   * of another answer, the time divided by its tokens.
    */
   get latencyMs(): number {
     if (this.streamed) return this.firstByteAt - this.attemptAt;

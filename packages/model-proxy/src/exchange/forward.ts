@@ -22,8 +22,8 @@ import { clientTimeoutsOf, requestTimeouts, shownTimeout } from './request-timeo
 import { watchUpload } from './stalled-uploads.js';
 
 /**
- * Forwards a model request (a POST), and sends the upstream's answer to the client. Never throws: the
- * result is in `exchange.error`. The exchange ends when its response closes.
+ * Forwards a model request (a POST), and sends the upstream's answer to the client. Never throws: an
+ * error is answered and stored in `exchange.error`. The exchange ends when its response closes.
  */
 export function forward(exchange: Exchange, target: Target): void {
   const { request, response, proxy } = exchange;

@@ -1,6 +1,6 @@
 /**
- * Makes the report of a finished request, in the form of LiteLLM's standard logging payload. It never has
- * prompts, answers and keys.
+ * Makes the report of a finished request, in the form of LiteLLM's standard logging payload. It has no
+ * prompts, answers and keys. Exception: the message of an error may quote a part of the upstream's answer.
  * @see https://docs.litellm.ai/docs/proxy/logging_spec
  */
 import { performance } from 'node:perf_hooks';

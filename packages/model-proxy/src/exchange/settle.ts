@@ -6,7 +6,7 @@ import type { Exchange } from './exchange.js';
 const MAX_TAGS = 10;
 const MAX_TAG_LENGTH = 100;
 
-/** Ends the request for its key: frees its place, and counts its usage. Call it once. */
+/** Frees the request's place at its key, and counts its usage, also without a virtual key. Call it once. */
 export function settle(exchange: Exchange): void {
   const { selection, admittedKey, proxy, error, response, client } = exchange;
   const { keys } = proxy;
@@ -26,7 +26,7 @@ export function settle(exchange: Exchange): void {
   });
 }
 
-/** Returns the tags of the header `x-litellm-tags`, of the body and of the key, without duplicates. */
+/** Returns the first tags of the key, of the header `x-litellm-tags` and of the body, without duplicates. */
 export function tagsOf({ request, proxy, tags, client }: Exchange): readonly string[] {
   const header = proxy.settings.rejectClientTags === true ? undefined : request.headers['x-litellm-tags'];
   const ofKey = client?.key?.stored.tags ?? [];

@@ -3,7 +3,7 @@
 /**
  * Calls a function for each item.
  * @param limit maximum number of calls at the same time.
- * @returns the results in the order of the items.
+ * @returns the results in the order of the items; the promise rejects with the first error of a call.
  */
 export async function mapWithLimit<Item, Result>(
   items: readonly Item[],

@@ -69,7 +69,8 @@ export function skipString(bytes: Buffer, at: number, end: number): number {
 /**
  * Skips a value of any type.
  * @param at position of its first byte.
- * @returns the position after the value; -1 if it does not end before `end`.
+ * @returns the position after the value; -1 if a string, object or list does not end before `end`. A
+ *   number or literal ends at `end`.
  */
 export function skipValue(bytes: Buffer, at: number, end: number): number {
   const first = bytes[at] ?? 0;

@@ -51,7 +51,7 @@ const schema = z.object({
 /** The members of a request that change a key. */
 type KeyInput = Readonly<z.infer<typeof schema>>;
 
-/** LiteLLM's members that add nothing here. */
+/** LiteLLM's members that add nothing here, and `key`, which other functions read. */
 const ignored: ReadonlySet<string> = new Set(
   `key config permissions send_invite_email allowed_cache_controls auto_rotate rotation_interval organization_id project_id
   agent_id rpm_limit_type tpm_limit_type key_name duration_seconds enable_prompt_caching`.split(/\s+/),

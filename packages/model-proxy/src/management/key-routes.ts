@@ -16,7 +16,7 @@ const SECRET_BYTES = 24;
 const MIN_CUSTOM_LENGTH = 16;
 const MAX_CUSTOM_LENGTH = 256;
 
-/** `POST /key/generate`. @returns the only answer that contains the key itself. */
+/** `POST /key/generate`. @returns the only answer that contains a key which the client does not have yet. */
 export async function generateKey({ store, body, clientKeys, now }: ManagementRequest): Promise<object> {
   const input = parseKeyInput(body);
   const secret = secretOf(body['key']);

@@ -24,7 +24,7 @@ import { modelStatus } from './model-status.js';
 import { pagePaths } from './paths.js';
 import { polledPaths } from './polled.js';
 
-/** Answers a GET or HEAD request of an authenticated client for one of {@link pagePaths}. */
+/** Answers a GET or HEAD request for one of {@link pagePaths}. The caller has authenticated the client if the page needs it. */
 export type Pages = (exchange: Exchange) => void;
 
 /** Express's response with the exchange attached. */

@@ -1,6 +1,6 @@
 /**
  * Filters the headers of raw requests and of their answers. Forwards all headers except those about
- * a single connection, and those that are only for this proxy.
+ * a single connection, those with keys, and those that are only for this proxy.
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import { KEY_SUBPROTOCOL, subprotocols } from '../auth/client-keys.js';

@@ -17,7 +17,7 @@ export interface Timeouts {
   readonly firstByteMs: number | null;
   /** Between two chunks of an answer. */
   readonly idleMs: number | null;
-  /** From the start of the upstream request to its last byte. */
+  /** From the start of the upstream request to the last byte of its answer. */
   readonly totalMs: number | null;
 }
 
@@ -66,7 +66,7 @@ export interface Deployment {
   readonly formFields?: Readonly<Record<string, string>>;
   /** Source of the access token of each request. Absent: the key is enough. */
   readonly token?: DeploymentToken;
-  /** null: requests have no Authorization header. */
+  /** null: there is no key; a token or other headers may authenticate the requests. */
   readonly apiKey: string | null;
   readonly tls: UpstreamTls;
   readonly timeouts: Timeouts;
@@ -84,7 +84,7 @@ export interface Deployment {
   readonly extraBody: Readonly<Record<string, unknown>>;
   /** Additional headers for the upstream; names in lower case. */
   readonly extraHeaders: Readonly<Record<string, string>>;
-  /** `model_info` as configured, for `/model/info` and `/v1/models/{id}`. */
+  /** `model_info` as configured, with the prices of the params, for `/model/info` and `/v1/models/{id}`. */
   readonly modelInfo: Readonly<Record<string, unknown>>;
   /** Maximum number of requests per minute; null: unlimited. */
   readonly rpm: number | null;
@@ -100,6 +100,6 @@ export interface Deployment {
   readonly cooldownMs: number | null;
   /** Whether raw pass-through (`/openai/…`) may use its key (`use_in_pass_through`). */
   readonly useInPassThrough: boolean;
-  /** Share of the requests of its model group; null: not configured. */
+  /** Weight in its model group: its share of the requests is this divided by the sum of the weights; null: not configured. */
   readonly weight: number | null;
 }

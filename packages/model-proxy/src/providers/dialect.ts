@@ -1,6 +1,7 @@
 /**
  * The interface of dialects: APIs whose requests, answers, events and errors differ from OpenAI's.
- * A provider without a dialect speaks OpenAI's API, and its bytes pass through unchanged.
+ * A provider without a dialect speaks OpenAI's API, and the proxy changes only single members of its
+ * requests and answers.
  *
  * A dialect has no state and does no I/O. It sees one request or one answer at a time.
  */

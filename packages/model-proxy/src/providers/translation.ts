@@ -24,7 +24,7 @@ const COUNT_TOKENS = 'messages/count_tokens';
  * @param path OpenAI's path below `/v1/`: `chat/completions`.
  * @param model the upstream's name.
  * @param streams whether the client asks for events.
- * @returns null if the bytes pass through unchanged.
+ * @returns null if the dialect does not translate this request.
  * @throws {ProxyError} 400: the dialect does not have the endpoint.
  */
 export function translationOf(

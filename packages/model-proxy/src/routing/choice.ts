@@ -30,9 +30,14 @@ export function choose(selections: readonly Selection[], input: ChoiceInput): Se
 }
 
 /**
- * Returns the selections that do not cool down, without those whose checks fail and those that
- * another request tries. If there is none, returns these, too, and then all. A failed request counts
- * more than a failed check, because it shows what clients get.
+ * Returns the best of these sets that is not empty. A failed request counts more than a failed check,
+ * because it shows what clients get.
+ *
+ * 1. The selections that do not cool down, whose checks succeed, and that no other request tries after a
+ *    cooldown.
+ * 2. Also those that another request tries.
+ * 3. The same two sets with the selections whose checks fail.
+ * 4. All selections.
  */
 function preferAvailable(selections: readonly Selection[], health: Availability): readonly Selection[] {
   const warm = selections.filter(({ deployment }) => health.coolingMs(deployment.id) === 0);

@@ -80,7 +80,10 @@ export function coolsDown(
   return requests >= MIN_REQUESTS && failures > requests * FAILED_SHARE;
 }
 
-/** Returns the length of a cooldown in milliseconds; 0: none. */
+/**
+ * Returns the length of a cooldown in milliseconds; 0: none. The deployment's own `cooldown_time` has
+ * priority over `Retry-After`, and this over the one of the router.
+ */
 export function cooldownMsOf({
   retryAfterMs,
   ownCooldownMs,

@@ -20,7 +20,7 @@ export interface FailedChecks {
   isDown(id: string): boolean;
   /** Returns whether requests prefer other deployments because of a failed check. */
   isAvoided(id: string): boolean;
-  /** Whether no check has failed. */
+  /** True if there is no deployment whose last check failed. */
   readonly isEmpty: boolean;
 }
 

@@ -7,7 +7,7 @@ export interface Latencies {
    * @param ms for a stream: the time to its first byte. For another answer: the time for each token.
    */
   add(id: string, streams: boolean, ms: number): void;
-  /** Returns the average of the last requests in milliseconds; 0: there are none. */
+  /** Returns the average of the last requests in milliseconds; 0: there are none, or the last is older than `ttlMs`. */
   averageMs(id: string, streams: boolean, ttlMs: number): number;
 }
 

@@ -32,7 +32,10 @@ export const wholeLimit: LimitPart = (limit) => limit;
 
 /** The other workers. */
 export interface Siblings {
-  /** Returns the part of a limit that this worker may use: all parts together are the limit, but none is 0. */
+  /**
+   * Returns the part of a limit that this worker may use. All parts together are the limit, or more if
+   * the limit is smaller than the number of workers, because no part is 0.
+   */
   readonly partOf: LimitPart;
   /** Tells all other workers about an event, also those that start later. */
   publish(event: SiblingEvent): void;

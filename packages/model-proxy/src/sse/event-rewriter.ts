@@ -1,6 +1,7 @@
 /**
- * Renames the model in streams of server-sent events, or replaces their ids. Each event is forwarded as
- * soon as it is complete. All other bytes stay unchanged: comments, unknown fields and line ends.
+ * Renames the model in streams of server-sent events, replaces their ids, or removes the event with the
+ * usage. Each event is forwarded as soon as it is complete. All other bytes stay unchanged: comments,
+ * unknown fields and line ends.
  */
 import { parseJson } from '@rackless/daemon/text/json.js';
 import { errorBody, type Api } from '../errors/error-body.js';

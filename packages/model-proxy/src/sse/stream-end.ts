@@ -6,7 +6,7 @@ import { dataRanges } from './event-lines.js';
 export type Interruption =
   /** The stream ended in the middle of an event. The client did not get that event. */
   | 'event'
-  /** The stream had `choices`, but neither `[DONE]` nor a `finish_reason`. */
+  /** The stream had `choices`, but neither `[DONE]` nor a `finish_reason`; or Anthropic's events without the last one. */
   | 'answer'
   /** The upstream sent an error as an event. The client has it. */
   | 'error';

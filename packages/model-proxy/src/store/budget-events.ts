@@ -24,8 +24,9 @@ const thresholds = [
 ] as const;
 
 /**
- * Returns the thresholds that lie between two spends of a key. A spend only grows within a period, so each
- * threshold is crossed once in a period. If several parts of the budget are crossed at once, returns the largest.
+ * Returns the thresholds that lie between two spends of a key. Within a period, a spend shrinks only if
+ * an administrator sets it, so otherwise each threshold is crossed once. If several parts of the budget are
+ * crossed at once, returns the largest.
  */
 export function budgetEvents(digest: string, key: StoredKey, before: Period, after: Period): readonly BudgetEvent[] {
   const { maxBudget, softBudget } = key;

@@ -28,8 +28,8 @@ export interface Store {
   /** Grows with each change of the keys. */
   readonly keysRevision: number;
   /**
-   * Changes keys. Changes run one after the other. A change is on the disk when the promise
-   * resolves, and requests see it from then on.
+   * Changes keys. Changes run one after the other. A change is on the disk, or in Redis, when the
+   * promise resolves, and requests see it from then on.
    * @param change makes the change from the present keys. It may run more than once.
    * @throws what `change` throws; StoreUnavailable: the change may not be stored.
    */
@@ -39,8 +39,8 @@ export interface Store {
   /** Returns what a key has spent in the current period of its budget. */
   spendOf(digest: string): Period;
   /**
-   * Sets what a key has spent, for a change by an administrator. The spend is on the disk when the promise
-   * resolves. The costs of later requests are added to it.
+   * Sets what a key has spent, for a change by an administrator. The spend is on the disk, or in Redis,
+   * when the promise resolves. The costs of later requests are added to it.
    * @throws {StoreUnavailable} the spend may not be stored.
    */
   setSpend(digest: string, spend: number): Promise<void>;

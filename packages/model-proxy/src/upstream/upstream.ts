@@ -79,8 +79,8 @@ export interface Upstream {
   /** Starts a request. Never throws, and never calls the handler synchronously. */
   send(request: UpstreamRequest, handler: UpstreamHandler): SentCall;
   /**
-   * Replaces the deployments after a reload. Connection pools with the same origin and TLS stay
-   * open. Other pools close after their last request. Reads CA and key files again.
+   * Replaces the deployments after a reload. Connection pools with the same origin, TLS and forward
+   * proxy stay open. Other pools close after their last request. Reads CA and key files again.
    */
   reload(deployments: readonly Deployment[]): void;
   /** Closes idle connections, and waits for the others. */

@@ -17,7 +17,7 @@ interface AlertInput {
   readonly ignoredSettings: IgnoredSettings;
 }
 
-/** @returns null: there are no alerts. */
+/** @returns null: there are no alerts, or a fault was added. */
 export function readAlerts({ general, variables, findings, ignoredSettings }: AlertInput): WebhookSettings | null {
   const { alerting = [], alertTypes } = general.values;
   const place = general.places.get('alerting');

@@ -13,7 +13,11 @@ const DEFAULT_ENDPOINT = 'http://localhost:4318';
 const LANGFUSE = 'https://us.cloud.langfuse.com';
 const DEFAULT_INTERVAL_MS = 60_000;
 
-/** Reads the settings. @param rest the keys of `litellm_settings` without a row. @returns null: no callback asks for it. */
+/**
+ * Reads the settings.
+ * @param rest the keys of `litellm_settings` without a row.
+ * @returns null: no callback asks for it, or `OTEL_SDK_DISABLED` is set.
+ */
 export function readTelemetry(
   rest: readonly (readonly [string, YamlNode])[],
   environment: Environment,

@@ -21,8 +21,8 @@ export function readExtraHeaders(block: Block<typeof paramsTable>, findings: Fin
 }
 
 /**
- * Headers that the proxy sets itself. Other values could corrupt the request or allow request
- * smuggling.
+ * Headers that the proxy sets itself. They are faults, because other values could corrupt the
+ * request or allow request smuggling.
  */
 const FRAMING = new Set([
   'host',

@@ -123,7 +123,7 @@ function deploymentAtTarget(
   return { ...deployment, ...target, provider, ...tokenOf(token, inherited), extraHeaders };
 }
 
-/** The settings of a deployment's own server do not apply to the token server, which is another one. */
+/** Returns the token. Settings of the deployment's own server do not apply to the token server. */
 function tokenOf(token: TokenSettings | undefined, { tls, settings }: Inherited): Pick<Deployment, 'token'> {
   return token === undefined ? {} : { token: { settings: token, tls: tls.resolve(undefined, settings) } };
 }

@@ -37,7 +37,7 @@ export interface TargetOptions {
  * Resolves the target from the params, then from the provider's environment variables, then from
  * the provider's defaults.
  * @returns a string: the reason why the model cannot be served, which is not a fault of the file.
- *   undefined: a fault was added.
+ *   undefined: the file has a fault.
  */
 export function readTarget(
   block: Block<typeof paramsTable>,

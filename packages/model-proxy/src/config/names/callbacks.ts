@@ -1,4 +1,7 @@
-/** LiteLLM's callbacks that this proxy implements. They only name receivers of metrics and traces, and run no code. */
+/**
+ * LiteLLM's callbacks that this proxy implements. They only name receivers of metrics, traces and
+ * reports, and run no code.
+ */
 import type { YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 
 /** The settings that list callbacks. */

@@ -1,6 +1,7 @@
 /**
  * Streams of events. Each event goes to the client as soon as it is complete. Only the name of the
- * model and the id of a response may change, and the proxy may omit an event with the usage.
+ * model, the id of a response and keys in an error may change, and the proxy may omit an event with
+ * the usage.
  */
 import type { Socket } from 'node:net';
 import type { ProxyError } from '../../errors/proxy-error.js';
@@ -81,8 +82,9 @@ export class EventAnswer implements Answer {
   }
 
   /**
-   * Sends the error as the next event. Drops an incomplete event, so that the client can read the
-   * error.
+   * Ends the stream. If no answer has begun, passes the error to the attempt. If the answer is
+   * complete, there is no error. Otherwise sends the error as the next event, and drops an incomplete
+   * event, so that the client can read the error.
    */
   fail(error: ProxyError): void {
     const { exchange, attempt } = this.#context;

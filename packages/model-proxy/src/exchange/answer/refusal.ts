@@ -18,8 +18,8 @@ const LINGER_IDLE_MS = 5000;
 const LINGER_MS = 30_000;
 
 /**
- * Answers with an error, unless an answer has begun. Never throws, because most callers are event
- * handlers, where an exception would end the process.
+ * Stores the error, and answers with it unless an answer has begun. Never throws, because most callers
+ * are event handlers, where an exception would end the process.
  * @param upstream headers of the upstream's answer if the error is the upstream's.
  */
 export function refuse(exchange: Exchange, error: ProxyError, upstream: readonly string[] | null = null): void {
@@ -71,7 +71,7 @@ export function breakOff(exchange: Exchange, error: ProxyError): void {
   if (isBegun) response.destroy();
 }
 
-/** Answers 408 to a client that stopped sending, and ends the request. */
+/** Ends the request of a client that stopped sending: answers 408, or breaks off an answer that has begun. */
 export function abandon(exchange: Exchange): void {
   const { response } = exchange;
   // The connection has closed already.

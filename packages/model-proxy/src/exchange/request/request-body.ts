@@ -34,9 +34,9 @@ export interface RequestBody {
   model(endpoint: Endpoint): string | undefined;
   /** Whether the client asks for events. False until `stream` has arrived. */
   readonly streams: boolean;
-  /** Whether the client asks for the usage in a stream (`stream_options.include_usage`). */
+  /** Whether the client asks for the usage in a stream (`stream_options.include_usage`). False for a form. */
   readonly asksForUsage: boolean;
-  /** LiteLLM's tags of the request (`metadata.tags`). */
+  /** LiteLLM's tags of the request (`metadata.tags`). Empty for a form. */
   readonly tags: readonly string[];
   /** Returns whether the body has a parameter. */
   has(parameter: string): boolean;

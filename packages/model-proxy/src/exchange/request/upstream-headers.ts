@@ -1,6 +1,6 @@
 /**
- * Makes the headers of requests to upstreams. They contain headers of the client only if the
- * configuration asks for that.
+ * Makes the headers of requests to upstreams. They contain some headers of the client: the request id,
+ * the content type of a form, `anthropic-*`, and others if the configuration asks for that.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Deployment } from '../../providers/deployment.js';

@@ -29,7 +29,7 @@ const reasoningParameters = ['reasoning_effort', 'verbosity', 'safety_identifier
 
 type Credentials = Pick<ProviderTarget, 'headers' | 'token' | 'apiKey'>;
 
-/** Returns how requests authenticate without a key; a string: the reason why they cannot. */
+/** Returns how requests authenticate without a key; empty: with the key, or not at all; a string: the reason why they cannot. */
 function credentialsOf(settings: TargetSettings): Credentials | string {
   const { apiKey, value } = settings;
   if (apiKey !== null) return {};

@@ -37,7 +37,8 @@ function applicationOf({ value }: Pick<TargetSettings, 'value'>): OauthToken | n
 }
 
 /**
- * Returns how to get the tokens; null: the configuration has no application.
+ * Returns how to get the tokens; null: the configuration has no application, or neither a secret nor a
+ * file for it.
  */
 export function entraToken(settings: Pick<TargetSettings, 'value'>): TokenSettings | null {
   const application = applicationOf(settings);

@@ -9,8 +9,7 @@ import { spliceChunks } from '../../json/splice.js';
 
 /**
  * Removes the keywords `strict` and `additionalProperties: false`, and converts custom tools to
- * functions. Arguments and examples with such names are not removed, although LiteLLM removes them,
- * too.
+ * functions. Keeps arguments and examples with such names, which LiteLLM removes.
  * @param tools the member's value as JSON.
  * @returns the same buffer if nothing changed.
  */

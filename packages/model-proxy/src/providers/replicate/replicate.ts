@@ -13,7 +13,7 @@ import type { Provider } from '../provider.js';
 import { jsonMembers, memberValue, type RequestMembers } from '../request-members.js';
 import { segmentOf } from '../target.js';
 
-/** Returns the path and the version. `owner/name` has a version, or Replicate chooses it. */
+/** Returns the path of a model (`owner/name`) or deployment, and the version if the name ends with one. */
 function placeOf(model: string): { readonly path: string; readonly version?: string } {
   const [name = '', version] = model.split(':', 2);
   if (version !== undefined) return { path: 'predictions', version };

@@ -24,7 +24,7 @@ function parametersOf(members: RequestMembers): Readonly<Record<string, unknown>
   const stop = memberValue(members, 'stop');
   const { temperature, ...others } = present;
   return {
-    // The container rejects 0, and calls it a choice without chance.
+    // The container rejects 0. `do_sample: false` means the same: it always takes the likeliest token.
     ...(temperature === 0 ? { ...others, do_sample: false } : present),
     ...optional('max_new_tokens', memberValue(members, 'max_completion_tokens') ?? memberValue(members, 'max_tokens')),
     ...optional('stop', typeof stop === 'string' ? [stop] : stop),

@@ -12,7 +12,7 @@ const UNKNOWN_LIFETIME_MS = 300_000;
 
 /**
  * Gets a token.
- * @throws {TokenFault} the credentials are rejected or not usable.
+ * @throws {TokenFault} the credentials are rejected or not usable, or Google does not answer.
  */
 export async function fetchGoogleToken({ credentials }: GoogleToken, peer: SmallPeer): Promise<FetchedToken> {
   const client = await clientOf(credentials, peer);
