@@ -157,7 +157,7 @@ describe('probes', () => {
     ]);
   });
 
-  it('readiness answers 503 during shutdown, and each answer closes its connection', async () => {
+  it('readiness answers 503 during shutdown, and its answer closes the connection', async () => {
     const leaving = await serveApp();
     leaving.app.drain();
     const answer = await call(`${leaving.url}/health/readiness`, {
@@ -272,7 +272,7 @@ describe('models', () => {
 });
 
 describe('/health', () => {
-  it('sends a short request to every model and reports which ones answered', () =>
+  it('sends a short request to every model that has one, and reports which models answered', () =>
     configured(
       {
         deployments: [
@@ -387,7 +387,7 @@ describe('keys', () => {
     }),
   );
 
-  it('are checked before the body is read, and never shown', () =>
+  it('are checked, and neither go upstream nor into the log', () =>
     configured({ settings }, async () => {
       served.lines();
       expect((await chat({ authorization: 'Bearer sk-12345' })).status).toBe(401);
@@ -402,8 +402,8 @@ describe('keys', () => {
     }));
 });
 
-describe('the home page', () => {
-  it('lists the models, escaped, and allows no scripts', () =>
+describe('a page', () => {
+  it('at / lists the models, escaped, and allows no scripts', () =>
     configured({ deployments: [{ modelName: '<script>alert(1)</script>' }] }, async () => {
       const { status, headers, text } = await get('/');
       expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
@@ -440,7 +440,7 @@ describe('settings that restrict access', () => {
     expect(await statuses({ authorization: 'Bearer sk-1' })).toEqual([200, 200, 200, 200]);
   });
 
-  it('can reject addresses and paths before the body is read', async () => {
+  it('can reject addresses and paths, except for probes', async () => {
     replace({ allowedIps: ['10.0.0.1'] });
     expect((await chat()).status).toBe(403);
     expect((await get('/v1/models')).status).toBe(403);

@@ -66,7 +66,7 @@ describe('limits of keys', () => {
     expect(admit(after)).toBeUndefined();
   });
 
-  it('keep no memory of keys whose minute has ended', () => {
+  it('still count a running request after the minutes of 25,000 other keys', () => {
     const { clock, admit, limits } = limitsAt();
     const running = keyOf({ maxParallelRequests: 1 }, 'running');
     admit(running);

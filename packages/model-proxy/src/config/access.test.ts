@@ -53,7 +53,7 @@ describe('settings that restrict access', () => {
     ['admin_only_routes: [/nowhere]', 'admin_only_routes[0]: there is no /nowhere'],
     ['allowed_routes: []', 'allowed_routes: must be a list of paths that is not empty'],
     ['enforce_user_param: perhaps', 'enforce_user_param: must be true or false'],
-  ])('are faults if they have no effect: %s', (line, message) => {
+  ])('are faults if they are not valid: %s', (line, message) => {
     expect(faults(general(line))).toEqual([expect.stringContaining(`general_settings.${message}`)]);
   });
 

@@ -34,7 +34,7 @@ describe("a client's timeout for a request", () => {
     ['a timeout longer than the configured one', { [TIMEOUT]: ' 1e5 ' }, '100000.0', '100000.0'],
     ['a timeout for streams', { [STREAM_TIMEOUT]: '.25' }, '90.0', '0.25'],
     ['both', { [TIMEOUT]: '7', [STREAM_TIMEOUT]: '0.0001' }, '7.0', '0.001'],
-  ])('%s: replaces the configured timeout, and is in the answer', async (_what, headers, plain, stream) => {
+  ])('%s: the answer names the timeout that applies', async (_what, headers, plain, stream) => {
     expect((await ask(headers)).headers[TIMEOUT]).toBe(plain);
     expect((await ask(headers, true)).headers[TIMEOUT]).toBe(stream);
     for (const { headers: sent } of served.asked) expect(Object.keys(sent).join(' ')).not.toContain('litellm');

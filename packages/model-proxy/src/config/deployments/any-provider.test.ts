@@ -31,7 +31,7 @@ describe('a model of "*"', () => {
     ['vertex_ai/gemini-2.5-pro', undefined],
     ['azure/gpt-4o', undefined],
     ['bedrock/openai.gpt-oss-120b-1:0', undefined],
-  ])('sends %s to the provider in its prefix, without the prefix', (name, expected) => {
+  ])('sends %s to the provider of its prefix or of its known name, or nowhere', (name, expected) => {
     expect(way('{model: "*"}', name)).toEqual(expected);
   });
 

@@ -19,7 +19,7 @@ describe('a configuration without models', () => {
       `litellm_settings:\n  model_list:\n${entry.replaceAll(/^/gm, '  ')}`,
       'config.yaml:2: litellm_settings.model_list: is ignored, and there is no model_list: move it to the top level of the file',
     ],
-  ])('is rejected with the key that was probably meant: %j', (text, fault) => {
+  ])('is rejected, with the key that was probably meant, if there is one: %j', (text, fault) => {
     expect(faults(text)).toEqual([fault]);
   });
 

@@ -67,7 +67,7 @@ describe('params', () => {
     ]);
   });
 
-  it('may be all settings of the table', () => {
+  it('may be settings with all types of values', () => {
     expect(
       members(
         [

@@ -1,7 +1,7 @@
 /** The rows of `litellm_params` with prices. `model_info` may have the same names. */
 import { price } from '../setting-types.js';
 
-/** Prices in US dollars. The table has none of LiteLLM's prices for long requests (`_above_200k_tokens`). */
+/** Prices in US dollars. `model_info` may also have prices of long requests (`…_above_200k_tokens`). */
 export const priceRows = {
   inputCostPerToken: price({
     name: 'input_cost_per_token',

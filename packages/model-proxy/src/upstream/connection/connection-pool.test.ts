@@ -28,7 +28,7 @@ describe('idle connections', () => {
     await pool.retire();
   });
 
-  it('are closed at the end of their lifetime, whatever their number', async () => {
+  it('are not reused after their lifetime, whatever their number', async () => {
     let now = 0;
     const destination = { hostname: '127.0.0.1', port: 1, tls: null, tunnel: null };
     const pool = new ConnectionPool(destination, () => now);

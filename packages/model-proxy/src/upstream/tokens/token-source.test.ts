@@ -67,7 +67,7 @@ describe('a token source', () => {
     source.close();
   });
 
-  it('gives requests the last fault for five seconds, and then asks again', async () => {
+  it('gives requests the last fault for five seconds, and then forgets it', async () => {
     const { source, pending } = controlled();
     const { seen } = results(source);
     pending[0]?.reject(new TokenFault('answered 401', { isRejection: true }));
