@@ -50,7 +50,7 @@ const MAX_BYTES = 128 * 1024 * 1024;
 const MAX_CONNECTIONS = 4;
 
 const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'the connection was refused: nothing listens at this address',
+  ECONNREFUSED: 'the host rejected the connection: nothing listens at this address',
   ECONNRESET: 'the connection ended before the answer was complete',
   EPIPE: 'the connection ended before the request was complete',
   EHOSTUNREACH: 'there is no route to the host',

@@ -67,7 +67,7 @@ describe('a service with a fault', () => {
     const service = await serve({});
     await service.close();
     const { code, stderr } = await run(['list', '--url', service.url]);
-    expect({ code, stderr }).toEqual({ code: 69, stderr: expect.stringContaining('the connection was refused') });
+    expect({ code, stderr }).toEqual({ code: 69, stderr: expect.stringContaining('the host rejected the connection') });
   });
 
   it('is reported if its pages form a loop', async () => {

@@ -32,7 +32,7 @@ describe('if one of several services fails', () => {
       names: [expect.stringMatching(/^a .*one$/), expect.stringMatching(/^c .*three$/)],
       stderr:
         `racklessctl: context b: GET ${unreachable}/redfish/v1/: ` +
-        'the connection was refused: nothing listens at this address\n',
+        'the host rejected the connection: nothing listens at this address\n',
     });
   });
 
