@@ -114,12 +114,12 @@ describe('the logs', () => {
     const records = await lab.services.logs.ofService.read();
     expect(records.map(({ message, severity, actor }) => [message, severity, actor])).toEqual([
       [
-        'The request needs a valid user name and password. A login as admin was refused: wrong password.',
+        'The request needs a valid user name and password. This service rejected a login as admin: wrong password.',
         'Warning',
         { user: null, address: '127.0.0.1' },
       ],
       [
-        'The request needs a valid user name and password. A login as an unknown user was refused: unknown user.',
+        'The request needs a valid user name and password. This service rejected a login as an unknown user: unknown user.',
         'Warning',
         { user: null, address: '127.0.0.1' },
       ],

@@ -39,7 +39,7 @@ export class SshAdmission {
       this.#sockets.size >= this.#limits.connections || this.#unauthenticated.size >= this.#limits.unauthenticated;
     const victim = isFull ? chooseVictim([...this.#unauthenticated.keys()], sameNetwork) : undefined;
     if (sameNetwork >= this.#limits.unauthenticatedPerNetwork || (isFull && victim === undefined)) {
-      this.#log.debug('an SSH connection was refused: there are too many', { address });
+      this.#log.debug('rejecting an SSH connection: there are too many', { address });
       socket.destroy();
       return false;
     }
@@ -47,7 +47,7 @@ export class SshAdmission {
     // One client port can connect to two addresses of this service. The library could not tell
     // these connections apart, but the service's address decides which machines the client sees.
     if (this.#sockets.has(peer)) {
-      this.#log.debug('an SSH connection was refused: the same port of the client has one already', { address });
+      this.#log.debug('rejecting an SSH connection: the same port of the client has one already', { address });
       socket.destroy();
       return false;
     }

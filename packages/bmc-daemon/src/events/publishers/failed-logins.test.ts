@@ -42,9 +42,9 @@ describe('a rejected login', () => {
         system: null,
         actor: { user: null, address: '192.0.2.1' },
         time: expect.any(Date),
-        detail: 'A login as admin was refused: wrong password.',
+        detail: 'This service rejected a login as admin: wrong password.',
       },
-      expect.objectContaining({ detail: 'A login as an unknown user was refused: unknown user.' }),
+      expect.objectContaining({ detail: 'This service rejected a login as an unknown user: unknown user.' }),
     ]);
   });
 
@@ -59,10 +59,10 @@ describe('a rejected login', () => {
     expect(published.length).toBeLessThanOrEqual(10 + 24 * 6);
     expect(published.at(-1)).toMatchObject({
       actor: null,
-      detail: '100 more logins for one account from 3 addresses were refused.',
+      detail: 'This service rejected 100 more logins for one account from 3 addresses.',
     });
     logins.close();
-    const counts = details().map((detail) => Number(/^\d+/.exec(detail ?? '')?.[0] ?? 1));
+    const counts = details().map((detail) => Number(/rejected (\d+)/.exec(detail ?? '')?.[1] ?? 1));
     expect(counts.reduce((sum, count) => sum + count)).toBe(24 * 600);
   });
 
@@ -72,14 +72,14 @@ describe('a rejected login', () => {
     pass(10 * minute);
     expect(published.at(-1)).toMatchObject({
       actor: { user: null, address: '192.0.2.1' },
-      detail: '2 more logins for one account from one address were refused.',
+      detail: 'This service rejected 2 more logins for one account from one address.',
     });
     guess();
     logins.close();
-    expect(details().slice(11)).toEqual(['One more login for one account from one address was refused.']);
+    expect(details().slice(11)).toEqual(['This service rejected one more login for one account from one address.']);
     expect(timers).toEqual([]);
     pass(100 * minute);
     guess('root');
-    expect(details().at(-1)).toBe('A login as root was refused: wrong password.');
+    expect(details().at(-1)).toBe('This service rejected a login as root: wrong password.');
   });
 });

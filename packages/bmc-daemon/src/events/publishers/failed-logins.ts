@@ -82,15 +82,18 @@ export function publishFailedLogins({
     // The event has an actor only if all logins came from one address.
     const actor = addresses.size === 1 && address !== undefined ? { user: null, address } : null;
     const forAccounts = accounts.size === 0 ? '' : ` for ${counted(accounts, 'account')}`;
-    const many = count === 1 ? ['One more login', 'was'] : [`${count} more logins`, 'were'];
-    publish(actor, `${many[0]}${forAccounts} from ${counted(addresses, 'address')} ${many[1]} refused.`);
+    const logins = count === 1 ? 'one more login' : `${count} more logins`;
+    publish(actor, `This service rejected ${logins}${forAccounts} from ${counted(addresses, 'address')}.`);
   };
 
   return {
     onRefused({ account, address, reason }) {
       refill();
       if (pending === undefined && left > 0) {
-        publish({ user: null, address }, `A login as ${account ?? 'an unknown user'} was refused: ${reason}.`);
+        publish(
+          { user: null, address },
+          `This service rejected a login as ${account ?? 'an unknown user'}: ${reason}.`,
+        );
         return;
       }
       if (pending === undefined) {
