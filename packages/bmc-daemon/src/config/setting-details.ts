@@ -141,7 +141,8 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     "None: the daemon uses the template that the host's firmware descriptors name. Without such a template, libvirt selects firmware and variables.",
   ],
   secureBootDisabledNvram: [
-    'The daemon uses this template when a client switches Secure Boot off or changes the boot mode to UEFI.',
+    'The daemon uses this template when a client switches Secure Boot off, deletes its keys, or changes the boot mode to UEFI.',
+    '`bmc-daemon machine` uses it for new machines without Secure Boot.',
   ],
   disablePowerOff: [
     'True: the daemon rejects ForceOff, GracefulShutdown and Suspend. For a running machine, it also rejects PushPowerButton.',

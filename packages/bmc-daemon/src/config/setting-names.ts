@@ -52,7 +52,7 @@ export function isOfFakeAgent(name: string): boolean {
  * @see https://docs.openstack.org/sushy-tools/latest/admin/index.html
  */
 export const recognizedNames: Readonly<Record<string, string>> = {
-  FAKE_IPA: 'a name that sushy-tools does not read either; a fake system has `external_notifier` for this purpose',
+  FAKE_IPA: 'a name that sushy-tools does not read either (use `external_notifier` of a fake system)',
   NO_MEMOIZE: "a switch for sushy-tools' caches",
   OS_RESCUE_PXE_BOOT: 'the OpenStack backend',
   OS_RESCUE_PXE_IMAGE_BIOS: 'the OpenStack backend',

@@ -48,7 +48,7 @@ export const serviceSettings = {
   sharedStore: optionalText({
     name: 'EMULATOR_SHARED_STORE',
     default: null,
-    doc: 'URL of a Redis in which several daemons share sessions and accounts.',
+    doc: 'URL of a Redis in which several daemons for one OpenStack cloud share their state.',
   }),
   stateDir: optionalPath({
     name: 'EMULATOR_STATE_DIR',

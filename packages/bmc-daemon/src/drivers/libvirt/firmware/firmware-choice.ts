@@ -128,7 +128,7 @@ export class FirmwareChooser {
     xml: string,
   ): Promise<void> {
     const { hypervisor, templates, timeoutMs } = this.#options;
-    const doing = `switching Secure Boot of machine ${name} on`;
+    const doing = `switching on Secure Boot of machine ${name}`;
     const refusal = (what: string): DriverError =>
       new DriverError('unsupported', `${doing}: its host has no ${what} for ${machineType}`, { field: 'secureBoot' });
     const catalog = await this.catalog();

@@ -116,7 +116,7 @@ describe('withSecureBoot', () => {
 
   it('rejects a BIOS machine', () => {
     expect(() => withSecureBoot(q35Xml, 'on', null)).toThrow(
-      'switching Secure Boot of node-1: it boots by legacy BIOS, not by UEFI',
+      'changing Secure Boot of node-1: it boots by legacy BIOS, not by UEFI',
     );
   });
 });

@@ -80,7 +80,7 @@ export function setSecureBoot(
   if (os === undefined || type === undefined || domain.firmware !== 'efi') {
     throw new DriverError(
       'unsupported',
-      `switching Secure Boot of ${domain.name}: it boots by legacy BIOS, not by UEFI`,
+      `changing Secure Boot of ${domain.name}: it boots by legacy BIOS, not by UEFI`,
       {
         field: 'secureBoot',
       },
