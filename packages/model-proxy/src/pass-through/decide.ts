@@ -132,7 +132,7 @@ function byModel(
 
 /**
  * Selects the deployment of a WebSocket.
- * @throws {ProxyError} 400: no model, or the choice is not clear; 403: the key may not use the
+ * @throws {ProxyError} 400: a model is missing, or the choice is not clear; 403: the key may not use the
  *   model; 404: no such path or model.
  */
 export function decideWebSocket(task: RawTask): Decision {
@@ -150,11 +150,13 @@ export function decideWebSocket(task: RawTask): Decision {
   if (target.kind === 'provider') return streamedDecision(exchange, byModel(task));
   if (model === undefined) {
     // OpenAI requires no model for a transcription session (`intent`), or to join an existing Realtime
-    // call (`call_id`).
-    if (valueIn(query, 'intent', 'call_id') === undefined) throw missingModel(target.rest, known);
+    // call (`call_id`). OpenAI's SDKs name the model of `responses` only in its events.
+    if (target.rest !== 'responses' && valueIn(query, 'intent', 'call_id') === undefined)
+      throw missingModel(target.rest, known);
+    const provider = valueIn(query, 'custom_llm_provider', 'provider') ?? null;
     return streamedDecision(exchange, {
-      selection: chooseForFiles({ models: [], provider: null }, path, selectionContext),
-      query,
+      selection: chooseForFiles({ models: [], provider }, path, selectionContext),
+      query: query.filter(({ name }) => !choiceInQuery.has(name)),
     });
   }
   const selection = router.select(key?.modelOf(model) ?? model);

@@ -106,7 +106,15 @@ describe('a WebSocket', () => {
     expect((await message(socket)).data.toString()).toBe('{"type":"response.create"}');
     expect(fixture().upstream.last.url).toBe('/v1/responses?model=gpt-upstream');
     socket.close();
-    expect((await refused('/v1/responses')).status).toBe(400);
+  });
+
+  it('reaches /v1/responses of the upstream for raw requests if the URL has no model', async () => {
+    const socket = await opened('/v1/responses?custom_llm_provider=openai');
+    socket.send('{"type":"response.create","model":"gpt-upstream"}');
+    expect((await message(socket)).data.toString()).toBe('{"type":"response.create","model":"gpt-upstream"}');
+    expect(fixture().upstream.last.url).toBe('/v1/responses');
+    socket.close();
+    expect((await refused('/v1/realtime')).status).toBe(400);
   });
 
   it('can be closed by the upstream with its code', async () => {
