@@ -1,5 +1,5 @@
 /** Targets at AWS whose requests have signatures. */
-import { identityTokenOf } from '../azure/identity-token.js';
+import { identityTokenOf } from '../identity/identity-token.js';
 import type { ProviderTarget, TargetSettings } from '../target.js';
 import type { AwsPlaces, AwsRole, AwsSource, AwsToken, IdentityToken } from '../token.js';
 

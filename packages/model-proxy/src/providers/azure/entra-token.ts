@@ -3,7 +3,7 @@
  * Kubernetes pod (workload identity).
  * @see https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow
  */
-import { identityTokenOf } from './identity-token.js';
+import { identityTokenOf } from '../identity/identity-token.js';
 import type { TargetSettings } from '../target.js';
 import type { OauthToken, TokenSettings } from '../token.js';
 
