@@ -40,7 +40,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Shared
     opened = shared;
     const now = options.now ?? (() => shared.now());
     const { onBudgetEvent } = options;
-    const holder: { keys?: ReadonlyMap<string, StoredKey> } = {};
+    const keys = new Map<string, StoredKey>();
     const usage = new RedisUsage(shared, {
       keepDays,
       now,
@@ -48,16 +48,14 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Shared
         ? {}
         : {
             onSpend: (digest, before, after) => {
-              const key = holder.keys?.get(digest);
+              const key = keys.get(digest);
               const events = key === undefined ? [] : budgetEvents(digest, key, before, after);
               for (const event of events) claim(shared, event, onBudgetEvent, log);
             },
           }),
     });
     await usage.open();
-    const store = new SharedKeys(shared, usage, log);
-    holder.keys = store.keys;
-    return store;
+    return new SharedKeys(shared, keys, usage, log);
   } catch (error) {
     await opened?.close();
     if (error instanceof StoreUnavailable) throw new StoreError(error.message, { cause: error });
@@ -83,7 +81,7 @@ function claim(shared: SharedStore, event: BudgetEvent, send: OnBudgetEvent, log
 
 class SharedKeys implements SharedKeyStore {
   readonly shared: SharedStore;
-  readonly keys = new Map<string, StoredKey>();
+  readonly keys: Map<string, StoredKey>;
   keysRevision = 0;
   /** Revisions of the copied keys. */
   readonly #revisions = new Map<string, number>();
@@ -91,8 +89,10 @@ class SharedKeys implements SharedKeyStore {
   readonly #usage: RedisUsage;
   readonly #flusher: UsageFlusher;
 
-  constructor(shared: SharedStore, usage: RedisUsage, log: RedisStoreOptions['log']) {
+  /** @param keys empty; this store fills it. */
+  constructor(shared: SharedStore, keys: Map<string, StoredKey>, usage: RedisUsage, log: RedisStoreOptions['log']) {
     this.shared = shared;
+    this.keys = keys;
     this.#log = log;
     this.#usage = usage;
     this.#load();
