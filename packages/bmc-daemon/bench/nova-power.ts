@@ -44,13 +44,14 @@ const { rate, seconds } = flags;
 const goals = { ratio: 0.9, requestsPerMinute: 10 };
 
 type Action = 'os-start' | 'os-stop';
-/** Executes one operation. @returns whether the operation succeeded. */
-type Operate = (id: string, action: Action) => Promise<boolean>;
+/** Executes one operation. @returns why it failed; undefined if it succeeded. */
+type Operate = (id: string, action: Action) => Promise<string | undefined>;
 
 /** Operations of one run, or of several runs together. */
 interface Run {
   readonly done: number;
-  readonly failed: number;
+  /** Reasons of the failed operations. */
+  readonly failures: readonly string[];
   /** Until the last operation has ended. */
   readonly seconds: number;
   /** Duration of each operation in milliseconds. */
@@ -60,7 +61,7 @@ interface Run {
 function together(first: Run, second: Run): Run {
   return {
     done: first.done + second.done,
-    failed: first.failed + second.failed,
+    failures: [...first.failures, ...second.failures],
     seconds: first.seconds + second.seconds,
     times: [...first.times, ...second.times],
   };
@@ -69,57 +70,74 @@ function together(first: Run, second: Run): Run {
 /** Returns the completed operations per second. */
 const rateOf = ({ done, seconds: took }: Run): number => done / took;
 
+/** The servers of the measurement. */
+interface Turns {
+  readonly ids: readonly string[];
+  /** Servers that run, or will run after the operations that have begun. */
+  readonly running: Set<string>;
+  /** The number of operations that have begun. */
+  next: number;
+}
+
 /** Begins operations at the rate, on one server after the other, and waits for all of them. */
-async function operateAtRate(ids: readonly string[], state: { next: number }, operate: Operate): Promise<Run> {
+async function operateAtRate(turns: Turns, operate: Operate): Promise<Run> {
+  const { ids, running } = turns;
   const total = rate * seconds;
   const times: number[] = [];
   const started = performance.now();
-  const operations: Promise<boolean>[] = [];
+  const operations: Promise<string | undefined>[] = [];
   for (let index = 0; index < total; index += 1) {
     const wait = started + (index * 1000) / rate - performance.now();
     if (wait > 0) await delay(wait);
-    const turn = state.next;
-    state.next += 1;
+    const id = ids[turns.next % ids.length] ?? '';
+    turns.next += 1;
     const begun = performance.now();
-    const operation = operate(ids[turn % ids.length] ?? '', isStart(turn, ids.length) ? 'os-start' : 'os-stop');
+    // Each operation on a server is the opposite of the one before.
+    const operation = operate(id, running.delete(id) ? 'os-stop' : (running.add(id), 'os-start'));
     // A failure of Nova is a result too.
-    const ended = operation.catch(() => false).finally(() => times.push(performance.now() - begun));
+    const ended = operation.catch(String).finally(() => times.push(performance.now() - begun));
     operations.push(ended);
   }
   const results = await Promise.all(operations);
   const took = (performance.now() - started) / 1000;
-  const done = results.filter(Boolean).length;
-  return { done, failed: total - done, seconds: took, times };
+  const failures = results.filter((result) => result !== undefined);
+  return { done: total - failures.length, failures, seconds: took, times };
 }
 
-/** All servers run at first. Each round over them uses the other action. */
-const isStart = (turn: number, count: number): boolean => Math.floor(turn / count) % 2 === 1;
-
-const agent = new Agent({ keepAlive: true, maxSockets: 1000 });
+/** Opens a connection for each request, because the daemon may close an idle one when a request is sent on it. */
+const agent = new Agent({ maxSockets: 1000 });
 
 /** Resets through the daemon, and waits for a task if the answer is one. */
 function throughDaemon(daemon: MeasuredDaemon): Operate {
   return async (id, action) => {
     const body = JSON.stringify({ ResetType: action === 'os-start' ? 'On' : 'ForceOff' });
     const answer = await post(`${daemon.url}/redfish/v1/Systems/${id}/Actions/ComputerSystem.Reset`, body);
-    if (answer.status === 204) return true;
-    if (answer.status !== 202) return false;
+    if (answer.status === 204) return undefined;
+    if (answer.status !== 202) return `${answer.status} ${answer.text}`;
     for (;;) {
       const monitor = await fetchOnce(`${daemon.url}${answer.location}`);
-      if (monitor.status !== 202) return monitor.status < 300;
+      if (monitor.status < 300 && monitor.status !== 202) return undefined;
+      if (monitor.status !== 202) return `${monitor.status} ${monitor.body}`;
       await delay(1000);
     }
   };
 }
 
-function post(url: string, body: string): Promise<{ readonly status: number; readonly location: string }> {
+/** An answer of the daemon. */
+interface Posted {
+  readonly status: number;
+  readonly location: string;
+  readonly text: string;
+}
+
+function post(url: string, body: string): Promise<Posted> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
     const sent = httpRequest(url, { method: 'POST', agent, headers }, (response) => {
-      response.resume().on('error', reject);
-      response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, location: response.headers.location ?? '' }),
-      );
+      const { statusCode: status = 0, headers: answered } = response;
+      let text = '';
+      response.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+      response.on('error', reject).on('end', () => resolve({ status, location: answered.location ?? '', text }));
     });
     sent.on('error', reject).end(body);
   });
@@ -134,13 +152,13 @@ function direct(cloud: CloudSettings): { readonly operate: Operate; readonly clo
     operate: async (id, action) => {
       const path = `/servers/${id}`;
       const body = { [action]: null };
-      const { status } = await session.request({ method: 'POST', path: `${path}/action`, body, headers });
-      if (status !== 202) return false;
+      const sent = await session.request({ method: 'POST', path: `${path}/action`, body, headers });
+      if (sent.status !== 202) return `${sent.status} ${sent.text}`;
       const wanted = action === 'os-start' ? '"active"' : '"stopped"';
       for (let pause = 100; ; pause = Math.min(2000, pause * 1.5)) {
         const { text } = await session.request({ method: 'GET', path, headers });
         if (text.includes(`"OS-EXT-STS:vm_state": ${wanted}`) || text.includes(`"OS-EXT-STS:vm_state":${wanted}`)) {
-          return true;
+          return undefined;
         }
         await delay(pause);
       }
@@ -149,10 +167,15 @@ function direct(cloud: CloudSettings): { readonly operate: Operate; readonly clo
 }
 
 function report(what: string, run: Run): void {
-  const { done, failed, times } = run;
+  const { done, failures, times } = run;
   const p99Ms = times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? NaN;
   const durations = `median ${median(times).toFixed(0)} ms, p99 ${p99Ms.toFixed(0)} ms`;
-  console.log(`  ${what.padEnd(12)} ${done} done, ${failed} failed, ${rateOf(run).toFixed(1)}/s, ${durations}`);
+  for (const failure of new Set(failures.map((text) => text.replaceAll(/[0-9a-f-]{36}/g, '…').slice(0, 600)))) {
+    console.log(`  ${what} failed: ${failure}`);
+  }
+  console.log(
+    `  ${what.padEnd(12)} ${done} done, ${failures.length} failed, ${rateOf(run).toFixed(1)}/s, ${durations}`,
+  );
 }
 
 /** Sends a GET, and returns its duration in milliseconds. */
@@ -189,8 +212,14 @@ function createReport({ pid }: MeasuredDaemon, relay: Relay, startedAt: number):
   };
 }
 
-/** Lists the servers without the daemon. @returns their ids. */
-async function listDirectly(cloud: CloudSettings): Promise<readonly string[]> {
+/** A server as Nova lists it. */
+interface ListedServer {
+  readonly id: string;
+  readonly 'OS-EXT-STS:vm_state': string;
+}
+
+/** Lists the servers without the daemon. */
+async function listDirectly(cloud: CloudSettings): Promise<Turns> {
   const session = createSession(cloud, { timeoutMs: 600_000 });
   const listing = performance.now();
   const { text } = await session.request({
@@ -199,14 +228,15 @@ async function listDirectly(cloud: CloudSettings): Promise<readonly string[]> {
     query: { limit: String(flags.servers) },
     headers: { 'openstack-api-version': 'compute 2.93' },
   });
-  const { servers } = JSON.parse(text) as { readonly servers: readonly { readonly id: string }[] }; // Nova sends this object.
+  const { servers } = JSON.parse(text) as { readonly servers: readonly ListedServer[] }; // Nova sends this object.
   session.close();
   console.log(`${servers.length} servers; Nova alone lists them in ${(performance.now() - listing).toFixed(0)} ms`);
-  return servers.map(({ id }) => id);
+  const running = servers.filter((server) => server['OS-EXT-STS:vm_state'] === 'active');
+  return { ids: servers.map(({ id }) => id), running: new Set(running.map(({ id }) => id)), next: 0 };
 }
 
 async function measure(folder: string, { file, cloud }: Target): Promise<boolean> {
-  const ids = await listDirectly(cloud);
+  const turns = await listDirectly(cloud);
   const endpoint = cloud.endpoints.compute ?? (await endpointOfNova(cloud));
   const relay = await startRelay(cloud, { nova: endpoint });
   const clouds = join(folder, 'clouds.json');
@@ -227,13 +257,12 @@ async function measure(folder: string, { file, cloud }: Target): Promise<boolean
     await delay(flags.idle * 1000);
     const perMinute = ((await reported(`idle for ${flags.idle} s`)) * 60) / flags.idle;
 
-    const state = { next: 0 };
     const nova = direct(cloud);
-    // The second half has the other order, and the other action on each server.
-    const run = (operate: Operate): Promise<Run> => operateAtRate(ids, state, operate);
+    // The daemon runs first and last.
+    const run = (operate: Operate): Promise<Run> => operateAtRate(turns, operate);
     await reported('before the operations');
     const firstThrough = await run(throughDaemon(daemon));
-    const requests = (await reported('operations')) / (firstThrough.done + firstThrough.failed);
+    const requests = (await reported('operations')) / firstThrough.times.length;
     const alone = together(await run(nova.operate), await run(nova.operate));
     await reported('while Nova works alone');
     const through = together(firstThrough, await run(throughDaemon(daemon)));
@@ -245,7 +274,7 @@ async function measure(folder: string, { file, cloud }: Target): Promise<boolean
     const ratio = rateOf(through) / rateOf(alone);
     console.log(`  ${requests.toFixed(1)} requests to Nova for each operation`);
     console.log(`  idle: ${perMinute.toFixed(1)} requests to Nova a minute, goal ${goals.requestsPerMinute}`);
-    const isMet = ratio >= goals.ratio && through.failed === 0 && perMinute < goals.requestsPerMinute;
+    const isMet = ratio >= goals.ratio && through.failures.length === 0 && perMinute < goals.requestsPerMinute;
     console.log(
       `  rate of the daemon: ${ratio.toFixed(2)} of Nova alone, goal ${goals.ratio}${isMet ? '' : '  MISSED'}`,
     );

@@ -5,7 +5,7 @@ import type { OperationOptions } from '../operation-options.js';
 import type { PowerAction } from '../power.js';
 import type { Accepted, ComputeApi } from './compute/compute-api.js';
 import { planAction, type PowerPlan } from './compute/power-plan.js';
-import type { StatePolls } from './compute/state-polls.js';
+import type { Polls, StatePolls } from './compute/state-polls.js';
 import type { ServerList } from './compute/server-list.js';
 import { isKnown, type Server } from './compute/server.js';
 import { rejection } from './failure.js';
@@ -24,12 +24,6 @@ const WAIT_MS = 600_000;
 const FIRST_POLL_MS = 100;
 const LAST_POLL_MS = 2000;
 const POLL_GROWTH = 1.5;
-/**
- * The pause between two polls is this many times the duration of the last answer. So the driver
- * polls a busy cloud less often.
- */
-const PAUSE_PER_ANSWER = 3;
-const MAX_PAUSE_MS = 10_000;
 /**
  * Maximum time without an answer. Nova continues an accepted action even while its API does not
  * answer.
@@ -61,17 +55,23 @@ export async function executeAction(
   await finish(id, await begin(id, action, control), options, control);
 }
 
-/**
- * Executes one action of Nova, as {@link executeAction} does.
- * @param doing describes it in errors.
- */
+/** Options of {@link executePlan}. */
+interface PlanOptions extends OperationOptions {
+  /** Describes the action in errors. */
+  readonly doing: string;
+  /** Called after Nova has accepted the action, while the server has the task. */
+  readonly onAccepted?: () => Promise<void>;
+}
+
+/** Executes one action of Nova, as {@link executeAction} does. */
 export async function executePlan(
   server: Server,
   plan: PowerPlan & { readonly body: NonNullable<PowerPlan['body']> },
-  { doing, ...options }: OperationOptions & { readonly doing: string },
+  { doing, onAccepted, ...options }: PlanOptions,
   control: PowerControlOptions,
 ): Promise<void> {
   const accepted = await send(server.id, plan.body, { doing, ...control });
+  await onAccepted?.();
   await finish(server.id, { server, doing, plan, accepted }, options, control);
 }
 
@@ -92,7 +92,7 @@ async function finish(
   const ends = signal === undefined ? closing : AbortSignal.any([signal, closing]);
   const settling = { doing, accepted, wasThere, api, list, signal: ends };
   const operation = { id, acceptedAt, readSingle: () => readServer(id, { api, list }) };
-  await polls.run(operation, (read) => settle(after, goal, { ...settling, read }));
+  await polls.run(operation, (own) => settle(after, goal, { ...settling, polls: own }));
 }
 
 /** An action that Nova has accepted, or that was not necessary. */
@@ -190,8 +190,8 @@ interface Settling extends Parts {
    */
   readonly wasThere: boolean;
   readonly signal: AbortSignal;
-  /** Reads the present state of the server. */
-  readonly read: () => Promise<Server>;
+  /** Reads the server. */
+  readonly polls: Polls;
 }
 
 /**
@@ -200,27 +200,23 @@ interface Settling extends Parts {
  * @throws {DriverError} if the server then does not have the expected state.
  */
 async function settle(first: Server | undefined, goal: Goal, options: Settling): Promise<void> {
-  const { doing, signal, read } = options;
+  const { doing, signal, polls } = options;
   const deadline = performance.now() + WAIT_MS;
   let answeredAt = performance.now();
   let pause = FIRST_POLL_MS;
   let known = first;
   while (performance.now() <= deadline) {
-    const askedAt = performance.now();
     try {
-      if (await isSettled(known ?? (await read()), goal, options)) return;
+      if (await isSettled(known ?? (await polls.read()), goal, options)) return;
       answeredAt = performance.now();
     } catch (error) {
       if (!(error instanceof CloudFailure) || performance.now() - answeredAt > SILENCE_MS) throw error;
     }
     known = undefined;
-    const took = performance.now() - askedAt;
-    await delay(Math.max(pause, Math.min(MAX_PAUSE_MS, took * PAUSE_PER_ANSWER)), undefined, { signal }).catch(
-      (error: unknown) => {
-        if (!signal.aborted) throw error;
-        throw signal.reason;
-      },
-    );
+    await delay(Math.max(pause, polls.restMs()), undefined, { signal }).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+      throw signal.reason;
+    });
     pause = Math.min(LAST_POLL_MS, pause * POLL_GROWTH);
   }
   throw new DriverError('unavailable', `${doing}: not complete after ${WAIT_MS / 1000} s`);

@@ -1,18 +1,17 @@
 /**
  * Reads the states of servers that operations wait for. A few operations read their own servers. Many
  * operations share one listing of changed servers, because a request for each of them would take so much
- * of Nova's time that the operations themselves become slower.
+ * of Nova's time that the operations themselves become slower. A listing of many servers takes long too.
+ * So after each answer, the driver does not ask again for a multiple of the duration of this answer.
  */
 import type { ServerList } from './server-list.js';
 import type { Server } from './server.js';
 
 /** Maximum number of simultaneous operations that read their own servers. */
 const MAX_SINGLE = 4;
-/** A listing of this age counts as current. The operations themselves pause between their polls. */
-const MAX_AGE_MS = 100;
-
-/** Reads the present state of the server that an operation waits for. */
-type Read = () => Promise<Server>;
+/** The rest after an answer is this many times its duration. */
+const REST_PER_ANSWER = 3;
+const MAX_REST_MS = 10_000;
 
 /** An operation that waits. */
 interface Waiting {
@@ -20,36 +19,73 @@ interface Waiting {
   /** Time of {@link performance.now} after Nova accepted the action. An older state does not count. */
   readonly acceptedAt: number;
   /** Reads the server by its own request. */
-  readonly readSingle: Read;
+  readonly readSingle: () => Promise<Server>;
+}
+
+/** The polls of one operation. */
+export interface Polls {
+  /** Reads the state of the server. */
+  readonly read: () => Promise<Server>;
+  /** Returns the time until Nova should be asked again. */
+  readonly restMs: () => number;
 }
 
 /** The operations of one cloud that wait. */
 export class StatePolls {
   readonly #list: Pick<ServerList, 'refresh' | 'find'>;
   #waiting = 0;
+  /** The rest after shared listings. */
+  readonly #rest = new Rest();
 
   constructor(list: Pick<ServerList, 'refresh' | 'find'>) {
     this.#list = list;
   }
 
-  /** Runs an operation. @param wait calls its argument for each poll. */
-  async run(operation: Waiting, wait: (read: Read) => Promise<void>): Promise<void> {
+  /** Runs an operation, and counts it as waiting until it ends. */
+  async run(operation: Waiting, wait: (polls: Polls) => Promise<void>): Promise<void> {
+    const own = new Rest();
+    const areMany = (): boolean => this.#waiting > MAX_SINGLE;
     this.#waiting += 1;
     try {
-      await wait(async () => {
-        const known = this.#waiting > MAX_SINGLE ? await this.#readTogether(operation) : undefined;
-        return known ?? (await operation.readSingle());
+      await wait({
+        read: async () => {
+          const known = areMany() ? await this.#readTogether(operation) : undefined;
+          return known ?? (await own.after(() => operation.readSingle()));
+        },
+        restMs: () => (areMany() ? this.#rest : own).ms,
       });
     } finally {
       this.#waiting -= 1;
     }
   }
 
-  /** Returns the state in a current listing; undefined if the listing does not know it. */
+  /** Returns the last state in the list; undefined if the list does not know it. */
   async #readTogether({ id, acceptedAt }: Waiting): Promise<Server | undefined> {
-    await this.#list.refresh(MAX_AGE_MS);
+    if (this.#rest.ms <= 0) await this.#rest.after(() => this.#list.refresh(0));
     const entry = this.#list.find(id);
     if (entry === undefined || entry.readAt < acceptedAt) return undefined;
     return entry.snapshot.unansweredSince === undefined ? entry.server : undefined;
+  }
+}
+
+/** The time after an answer in which Nova should not be asked again. */
+class Rest {
+  #until = -Infinity;
+
+  get ms(): number {
+    return this.#until - performance.now();
+  }
+
+  /** Makes a request. The rest begins when it ends, also without an answer. */
+  async after<T>(request: () => Promise<T>): Promise<T> {
+    const begunAt = performance.now();
+    try {
+      return await request();
+    } finally {
+      const endedAt = performance.now();
+      const rest = Math.min(MAX_REST_MS, (endedAt - begunAt) * REST_PER_ANSWER);
+      // A caller that has joined a running request measures a part of its duration.
+      this.#until = Math.max(this.#until, endedAt + rest);
+    }
   }
 }
