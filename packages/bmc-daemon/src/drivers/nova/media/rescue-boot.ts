@@ -206,8 +206,11 @@ export class RescueBoot {
     }
     await this.#endRescue(server, options);
     // Nova stores no metadata for a server in the state ERROR. A restart ends this state.
-    if (server.vmState === 'error') await executeAction(id, 'reset', options, this.#options);
-    await this.#rescue(await read(id), { state, image }, options);
+    if (server.vmState === 'error') {
+      await executeAction(id, 'reset', options, this.#options);
+      await states.settle(await read(id));
+    }
+    await this.#rescue(id, image, options);
   }
 
   /**
@@ -227,25 +230,47 @@ export class RescueBoot {
     }
   }
 
-  /** Boots an image. A failed boot does not change the override. */
-  async #rescue(
-    server: Server,
-    { state, image }: { readonly state: ServerState; readonly image: BootImage },
-    options: OperationOptions,
-  ): Promise<void> {
+  /**
+   * Boots an image. A failed boot does not change the override. Without a shared store, another daemon
+   * may change the server between any two steps.
+   * @throws {DriverError} unavailable, if another daemon has changed what the server boots.
+   */
+  async #rescue(id: string, image: BootImage, options: OperationOptions): Promise<void> {
     const { states, read } = this.#options;
-    const { id } = server;
     const { doing } = image;
-    await states.write(server, { ...state, bootedAfter: await states.mark(id) });
+    // This read follows the mark. So the mark is older than a boot of another daemon that the read misses.
+    const mark = await states.mark(id);
+    const server = await read(id);
+    const { state } = await states.read(server);
+    const isChanged = (await this.#imageOf(server, state))?.id !== image.id;
+    if (isChanged || isMarked(server) || server.task !== null || server.vmState === 'rescued') {
+      throw new DriverError('unavailable', `${doing}: another client has changed it meanwhile`);
+    }
+    const booting = { ...state, bootedAfter: mark };
+    await states.write(server, booting);
     const body = { rescue: { rescue_image_ref: image.id } };
+    const onAccepted = (): Promise<void> => this.#quietly(id, () => states.keepMark(id, booting));
     try {
-      await executePlan(await read(id), { body, goal: isRescued }, { doing, ...options }, this.#options);
+      await executePlan(await read(id), { body, goal: isRescued }, { doing, onAccepted, ...options }, this.#options);
+      await this.#checkMark(id, { doing, ...options });
     } catch (error) {
       // If this fails too, the mark stays in the metadata. A later operation or another daemon
       // removes it.
       await this.#quietly(id, async () => void (await states.settle(await read(id))));
       throw error;
     }
+  }
+
+  /**
+   * Ends a boot whose mark another daemon has removed. No daemon could switch this server off, because it
+   * looks like a rescue of its owner.
+   */
+  async #checkMark(id: string, options: OperationOptions & { readonly doing: string }): Promise<void> {
+    // The poll that has seen the end of the boot has read the metadata.
+    const server = this.#options.list.find(id)?.server;
+    if (server === undefined || server.vmState !== 'rescued' || isMarked(server)) return;
+    await this.#unrescue(server, options);
+    throw new DriverError('unavailable', `${options.doing}: another client has changed it meanwhile`);
   }
 
   /** Changes the stored state of a server. A failure of this change does not fail the operation. */

@@ -169,6 +169,22 @@ export class StateStore {
     return kept;
   }
 
+  /**
+   * Restores the mark of a boot that has begun, if another daemon has removed it meanwhile. Settings that
+   * this daemon has stored apply after the boot.
+   * @param booting the state with the mark.
+   */
+  async keepMark(id: string, booting: ServerState): Promise<void> {
+    const { api, items } = this.#options;
+    const present = await api.getServer(id);
+    if (present === undefined || !isKnown(present) || isMarked(present)) return;
+    const changed = storedState(present);
+    const text = formatState(booting);
+    if (!(await items.setMetadata(id, STATE_KEY, text))) return;
+    if (formatState(changed) === formatState(beforeItsBoot(booting))) return;
+    await this.#writeProperty({ ...present, metadata: { ...present.metadata, [STATE_KEY]: text } }, changed);
+  }
+
   /** Stores that this daemon begins to switch off a server that runs an image. */
   async beginStop(server: Server, by: string): Promise<void> {
     const { state } = await this.read(server);
