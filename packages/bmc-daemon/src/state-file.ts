@@ -98,7 +98,10 @@ function fingerprint(file: string): string {
   return found === undefined ? '' : [found.dev, found.ino, found.size, found.mtimeNs].join(':');
 }
 
-/** Returns undefined if there is no file, or if the damaged file was renamed. */
+/**
+ * Returns the state; undefined if there is no file, or if the damaged file was renamed.
+ * @throws {StateFileError} the file cannot be read, or is damaged and must not be renamed.
+ */
 function read<State>(file: string, { schema, log, broken }: StateFileOptions<State>): State | undefined {
   const found = attempt(`reading ${file}`, () => statSync(file, { throwIfNoEntry: false }));
   if (found === undefined) return undefined;

@@ -140,7 +140,10 @@ function choice<const T extends string>(name: string, value: string | null, allo
   return found;
 }
 
-/** Returns the value of a parameter. As in libvirt, any number other than 0 is true. */
+/**
+ * Returns the value of a parameter; false if it is absent. As in libvirt, any number other than 0 is true.
+ * @throws {Error} for another text.
+ */
 function flag(name: string, value: string | null): boolean {
   if (value === null) return false;
   if (!/^\s*[+-]?\d{1,9}$/.test(value)) throw new Error(`parameter "${name}" must be a number, not "${value}"`);
@@ -157,6 +160,7 @@ function text(name: string, value: string | null): string | null {
 /**
  * Reads the versions of a GnuTLS priority string, such as `NORMAL:-VERS-TLS1.2`. Node's TLS library
  * cannot apply any other part.
+ * @throws {Error} for a string with another part.
  */
 function tlsVersions(priority: string | null): TlsVersions | null {
   if (priority === null) return null;

@@ -97,7 +97,7 @@ function readTransport(text: string): TransportName {
   throw new Error(`transport "${text}" is not supported: ${hint}`);
 }
 
-/** Reads `[user@][host][:port]`. The host may be an IPv6 address in brackets. */
+/** Reads `[user@][host][:port]`. The host may be an IPv6 address in brackets. @throws {Error} for another text. */
 function readAuthority(authority: string): Pick<LibvirtUri, 'user' | 'host' | 'port'> {
   const at = authority.lastIndexOf('@');
   const user = at < 0 ? null : decoded('user name', authority.slice(0, at));

@@ -191,14 +191,14 @@ export class XdrReader {
     return this.buffer.subarray(at, at + length);
   }
 
-  /** Returns a view, which is valid only as long as the message. */
+  /** Returns a view, which is valid only as long as the message. @throws {XdrError} it is too long or incomplete. */
   variable(maxBytes = MAX_MESSAGE_BYTES): Buffer {
     const length = this.uint32();
     if (length > maxBytes) throw new XdrError(`${length} bytes exceed the limit of ${maxBytes}`);
     return this.fixed(length);
   }
 
-  /** Reads the length in bytes and the UTF-8 text. */
+  /** Reads the length in bytes and the UTF-8 text. @throws {XdrError} it is too long or incomplete. */
   text(): string {
     const length = this.uint32();
     if (length > MAX_MESSAGE_BYTES) throw new XdrError(`text of ${length} bytes`);

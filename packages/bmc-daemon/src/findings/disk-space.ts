@@ -10,7 +10,10 @@ interface FreeSpace {
   readonly files: number | null;
 }
 
-/** Returns the free space of the file system of a folder, or of its nearest parent that exists. */
+/**
+ * Returns the free space of the file system of a folder, or of its nearest parent that exists.
+ * @throws the other errors of node:fs.
+ */
 export async function freeSpace(folder: string): Promise<FreeSpace> {
   for (let place = path.resolve(folder); ; place = path.dirname(place)) {
     try {

@@ -170,7 +170,10 @@ export class ManagerAddresses {
     this.#log.warn(text, { error });
   }
 
-  /** Waits until the kernel has found no duplicate of an IPv6 address. */
+  /**
+   * Waits, for a limited time, until the kernel has found no duplicate of an IPv6 address.
+   * @throws {DuplicateAddressError} another host has it; {HostAddressError} it disappeared.
+   */
   async #untilUsable({ address }: DeviceAddress): Promise<void> {
     if (isIPv4(address)) return;
     for (let waited = 0; waited < TENTATIVE_MS; waited += TENTATIVE_STEP_MS) {

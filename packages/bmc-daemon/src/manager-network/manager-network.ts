@@ -206,7 +206,10 @@ class StoredManagerNetwork implements ManagerNetwork {
     return { ...named.planned, addresses: [...addressed.planned] };
   }
 
-  /** Returns the addresses and routes of the host, without the addresses of managers. */
+  /**
+   * Returns the addresses and routes of the host, without the addresses of managers.
+   * @throws {NetworkChangeError} the host cannot list them.
+   */
   async #surroundings(change: AddressChange): Promise<Surroundings> {
     const { host, hostNetwork } = this.#options;
     const managers = new Set(managerAddresses(this.#state).map(({ address }) => address));

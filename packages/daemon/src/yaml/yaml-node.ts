@@ -43,7 +43,7 @@ export type YamlNode = YamlScalar | YamlSequence | YamlMapping;
 /** Steps from the top of a document to a value: keys of mappings and indexes of lists. */
 export type KeyPath = readonly (string | number)[];
 
-/** Converts a node to the value that `JSON.parse` would return. */
+/** Converts a node to a plain value: strings, numbers, booleans, null, arrays and objects. */
 export function toPlain(node: YamlNode): unknown {
   switch (node.kind) {
     case 'scalar':

@@ -172,7 +172,7 @@ class OpenLink implements Link {
     return () => ({ ...options, procedure, timeoutMs: Math.max(0, deadline - clock.now()) });
   }
 
-  /** Opens one connection and makes the handshake. */
+  /** Opens one connection and makes the handshake. @throws {LibvirtError} */
   async #connect(options: {
     readonly events: boolean;
     readonly serverPings: boolean;

@@ -50,7 +50,11 @@ export function shownTimeout({ firstByteMs, totalMs }: Timeouts, streams: boolea
   return streams ? firstByteMs : totalMs;
 }
 
-/** Parses seconds in decimal notation, with or without an exponent. null: the header is missing. */
+/**
+ * Parses seconds in decimal notation, with or without an exponent.
+ * @returns milliseconds; null: the header is missing.
+ * @throws {ProxyError} 400.
+ */
 function milliseconds(name: string, value: string | string[] | undefined): number | null {
   if (value === undefined) return null;
   const text = String(value).trim();

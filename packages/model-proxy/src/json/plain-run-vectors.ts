@@ -52,7 +52,8 @@ const is = (byte: number) => (bytes: V128) => i8x16.eq(bytes, i8x16.splat(byte))
 const shortEscapes = Array.from({ length: 16 }, () => 0xff);
 for (const character of Buffer.from('"/\\fnt')) shortEscapes[character & 0x0f] = character;
 
-function isShortEscape(bytes: V128): V128 {
+/** Compares each of 16 bytes with the letters of short escapes. */
+function shortEscapesIn(bytes: V128): V128 {
   const inTable = i8x16.eq(i8x16.swizzle(v128.const(shortEscapes), v128.and(bytes, i8x16.splat(0x0f))), bytes);
   // b and r differ in one bit.
   return v128.or(inTable, i8x16.eq(v128.or(bytes, i8x16.splat(0x10)), i8x16.splat(0x72)));
@@ -174,7 +175,7 @@ function assemble(): Uint8Array {
       stops.set(and(stops.value, not(escaped.value))),
       findUpToStop,
       when(isAny(and(escaped.value, upToStop.value)), [passedBackslash.set(i32.const(-0x80000000))]),
-      wrong.set(and(escaped.value, not(and(valid.value, bitsOf(isShortEscape))))),
+      wrong.set(and(escaped.value, not(and(valid.value, bitsOf(shortEscapesIn))))),
       when(isAny(or(wrong.value, digitsFirst.value)), checkUnicode),
     ]),
     when(isAny(stops.value), [

@@ -164,7 +164,10 @@ function typeRoutes(type: KeyInput['key_type']): string[] | undefined {
   return type === undefined || type === null ? undefined : [...routesOfType[type]];
 }
 
-/** Returns the end of a key's life. As in LiteLLM, `-1` means no end. */
+/**
+ * Returns the end of a key's life; null: no end, as `-1` means in LiteLLM; undefined: not given.
+ * @throws {ProxyError} 400.
+ */
 function endOf(duration: string | null | undefined, now: number): number | null | undefined {
   if (duration === undefined) return undefined;
   if (duration === null || duration === '' || duration === '-1') return null;

@@ -119,6 +119,7 @@ export function hasOneAccount({ settings, environmentDeployment }: SelectionCont
 /**
  * Selects the deployment of a name: always the same one, also for a wildcard, because later requests
  * must find the file again.
+ * @throws {ProxyError} 400: no deployment has the name.
  */
 function selectNamed(model: string, path: string, { settings, router }: SelectionContext): Selection {
   const candidates = router.candidates(model);

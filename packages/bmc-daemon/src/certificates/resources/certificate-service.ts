@@ -120,7 +120,7 @@ function unescaped(segment: string): string {
   }
 }
 
-/** Returns undefined for a machine that does not exist. */
+/** Returns the machine; undefined if it does not exist. @throws the other errors of the driver. */
 async function ifExists(machine: Promise<SystemSnapshot>): Promise<SystemSnapshot | undefined> {
   try {
     return await machine;

@@ -7,7 +7,11 @@ const UNITS: Readonly<Record<string, number>> = { M: 1024 ** 2, G: 1024 ** 3, T:
 /** libvirt reads numbers of bytes with 63 bits, and JavaScript with 53. */
 const MAX_BYTES = 2 ** 53 - 1;
 
-/** Parses a size such as `512M`, `16G`, `16GiB` or `1.5T`. @returns bytes. */
+/**
+ * Parses a size such as `512M`, `16G`, `16GiB` or `1.5T`.
+ * @returns bytes, rounded up to whole KiB.
+ * @throws {InvalidArgumentError}
+ */
 export function parseSize(text: string): number {
   const [, number, unit] = /^(\d+(?:\.\d+)?)([MGT])(?:iB)?$/i.exec(text) ?? [];
   const bytes = Number(number) * (UNITS[unit?.toUpperCase() ?? ''] ?? Number.NaN);
@@ -17,7 +21,7 @@ export function parseSize(text: string): number {
   return Math.ceil(bytes / 1024) * 1024;
 }
 
-/** Parses a number of at least 1. */
+/** Parses a number from 1 to 10,000. @throws {InvalidArgumentError} */
 export function parseCount(text: string): number {
   const number = Number(text);
   if (!/^\d+$/.test(text) || number < 1 || number > 10_000)
@@ -25,7 +29,7 @@ export function parseCount(text: string): number {
   return number;
 }
 
-/** Parses the name of a machine, which is a part of file names and URIs. */
+/** Parses the name of a machine, which is a part of file names and URIs. @throws {InvalidArgumentError} */
 export function parseName(text: string): string {
   if (/^[a-z0-9][a-z0-9._-]{0,59}$/i.test(text)) return text;
   throw new InvalidArgumentError(
@@ -33,19 +37,19 @@ export function parseName(text: string): string {
   );
 }
 
-/** Parses a name that libvirt knows. */
+/** Parses a name that libvirt knows. @throws {InvalidArgumentError} if it is empty. */
 export function parseText(text: string): string {
   if (text.trim() !== '') return text;
   throw new InvalidArgumentError('It is empty.');
 }
 
-/** Parses the name of a bridge, with the limits of the kernel. */
+/** Parses the name of a bridge, with the limits of the kernel. @throws {InvalidArgumentError} */
 export function parseBridge(text: string): string {
   if (/^[^\s/:'"<>&]{1,15}$/.test(text) && text !== '.' && text !== '..') return text;
   throw new InvalidArgumentError('Use the name of an interface, which has up to 15 characters.');
 }
 
-/** Parses a MAC address of one network card. @returns lower case, with colons. */
+/** Parses a MAC address of one network card. @returns lower case, with colons. @throws {InvalidArgumentError} */
 export function parseMac(text: string): string {
   const mac = text.toLowerCase().replaceAll('-', ':');
   if (!/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/.test(mac))
@@ -54,7 +58,7 @@ export function parseMac(text: string): string {
   return checkUnicast(mac);
 }
 
-/** Parses the first one to five bytes of MAC addresses. */
+/** Parses the first one to five bytes of MAC addresses. @throws {InvalidArgumentError} */
 export function parseMacPrefix(text: string): string {
   const prefix = text.toLowerCase().replaceAll('-', ':').replace(/:$/, '');
   if (!/^[0-9a-f]{2}(:[0-9a-f]{2}){0,4}$/.test(prefix))
@@ -62,7 +66,7 @@ export function parseMacPrefix(text: string): string {
   return checkUnicast(prefix);
 }
 
-/** Parses a boot order, `network,disk`. */
+/** Parses a boot order, `network,disk`. @throws {InvalidArgumentError} */
 export function parseSteps(text: string): readonly BootStep[] {
   const steps = text.split(',').flatMap((name) => BOOT_STEPS.find((step) => step === name.trim()) ?? []);
   if (steps.length === text.split(',').length && new Set(steps).size === steps.length) return steps;

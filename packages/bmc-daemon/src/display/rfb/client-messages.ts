@@ -115,7 +115,10 @@ export class ClientMessages {
     this.#length -= start;
   }
 
-  /** Returns the length of the next message; undefined if its beginning has not arrived. */
+  /**
+   * Returns the length of the next message; undefined if its beginning has not arrived.
+   * @throws {RfbError} the message is unknown or too long.
+   */
   #nextLength(rest: Buffer): number | undefined {
     if (this.#stage === 'version') return rfbVersion.length;
     if (this.#stage !== 'messages') return 1;

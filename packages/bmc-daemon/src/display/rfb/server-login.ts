@@ -100,7 +100,7 @@ function encrypt(stream: Duplex, options: ConnectionOptions): Promise<Duplex> {
   });
 }
 
-/** Sends the password, if the type needs it, and reads the result. */
+/** Sends the password, if the type needs it, and reads the result. @throws {RfbError} */
 async function finish(stream: Duplex, type: number, { password }: ServerLogin): Promise<void> {
   if (type === PASSWORD) stream.write(answerChallenge(await read(stream, 16), password ?? ''));
   const result = await read(stream, 4);

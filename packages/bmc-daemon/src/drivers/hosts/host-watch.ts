@@ -76,7 +76,7 @@ export class HostWatch {
 
   /**
    * Runs a read. Rejects as soon as the host is silent, long before the time limit of the read.
-   * @throws {DriverError} unavailable
+   * @throws the error of the read; {DriverError} unavailable, if the host is silent.
    */
   async whileReachable<Result>(read: () => Promise<Result>): Promise<Result> {
     if (this.silence !== null) throw this.#unavailable(this.silence);

@@ -61,7 +61,10 @@ export class LibvirtConsole implements ConsoleControl {
     return `${files.areLocal ? bootId() : ''} ${domainId}`;
   }
 
-  /** Returns the alias of the serial port of the running machine. */
+  /**
+   * Returns the alias of the serial port of the running machine.
+   * @throws {DriverError} conflict, if it is off; unsupported, if it has no such port; the errors of libvirt.
+   */
   async #portAlias({ domain }: Machine, doing: string): Promise<string> {
     const { timeoutMs } = this.#options.host;
     const xml = await attempt(doing, () => domain.getXmlDesc(0, { timeoutMs }));

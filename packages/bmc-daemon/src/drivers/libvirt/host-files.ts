@@ -47,7 +47,10 @@ export function remoteFiles(hypervisor: Hypervisor, timeoutMs: number): HostFile
   };
 }
 
-/** Returns the contents of a file in a pool of type directory. */
+/**
+ * Returns the contents of a file in a pool of type directory.
+ * @throws {Error} if it is too large; {LibvirtError} if libvirt cannot read it.
+ */
 export async function readVolume(pool: StoragePool, name: string, timeoutMs: number): Promise<Buffer> {
   const volume = await pool.storageVolLookupByName(name, { timeoutMs });
   const { capacityBytes } = await volume.getInfo({ timeoutMs });

@@ -254,7 +254,7 @@ export class PushListeners {
     this.#options.onChange();
   }
 
-  /** Stores a change. If this fails, nothing changes. */
+  /** Stores a change. @throws the error of the store; then nothing changes. */
   #update(push: Push, change: Partial<PushRecord>): void {
     const before = push.subscription;
     this.#set(push, { ...before, record: { ...before.record, ...change } });

@@ -37,7 +37,7 @@ export function checkQuery({ load, isCollection }: Endpoint, query: Query, metho
   if (load === undefined || (concernsMembers && !isCollection)) throw redfishError('QueryNotSupportedOnResource');
 }
 
-/** Answers a GET with a query that has passed {@link checkQuery}. */
+/** Answers a GET with a query that has passed {@link checkQuery}. @throws {RedfishError} */
 export async function answerQuery(
   { load, pageSize }: Endpoint,
   params: Params,

@@ -71,7 +71,7 @@ export function byteCount(headers: IncomingHttpHeaders, name: 'Upload-Length' | 
   return Number(value);
 }
 
-/** Returns the pairs of Upload-Metadata: keys, and values that the header has in Base64. */
+/** Returns the pairs of Upload-Metadata: keys, and values that the header has in Base64. @throws {RedfishError} 400. */
 function metadataOf(header: string | string[] | undefined): ReadonlyMap<string, string> {
   const text = String(header ?? '');
   if (text.length > MAX_METADATA_LENGTH) throw invalid('Upload-Metadata', 'It is too long.');

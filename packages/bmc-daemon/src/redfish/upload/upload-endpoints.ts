@@ -144,6 +144,7 @@ function operationsOf<Services>(
 /**
  * Appends the body of a PATCH. The last PATCH waits until the image is in the drive, but not longer
  * than `waitMs`.
+ * @throws {RedfishError} 400, 409, 413 or 415 for the request; the error of an upload that has failed.
  */
 async function appendTo(upload: Upload, { request }: Exchange): Promise<Answer> {
   const { content, ended, waitMs, outcome } = upload;

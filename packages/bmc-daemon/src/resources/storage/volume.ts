@@ -124,7 +124,7 @@ const volume = defineResource({
   delete: (entity, request) => deleteVolume(entity, request),
 });
 
-/** Creates a volume. Returns its location, or a task if the host is slow. */
+/** Creates a volume. Returns its location, or a task if the host is slow. @throws {RedfishError} */
 async function createVolume(
   { system, storage }: StorageEntity,
   wanted: NewVolume,

@@ -167,7 +167,7 @@ export class MultipartScanner {
     return true;
   }
 
-  /** Stores the first bytes of the window as part of the value. */
+  /** Stores the first bytes of the window as part of the value. @throws {MultipartError} it is too long. */
   #storeValue(count: number): void {
     if (this.#value === null) return;
     if (this.#value.length + count > MAX_VALUE_BYTES)

@@ -201,6 +201,7 @@ export class BootControl {
   /**
    * Sets the order of a definition in the running QEMU. Ignores a machine that stops meanwhile,
    * because its next start uses the definition. The caller has begun an edit in the queue.
+   * @throws {DriverError} if the machine still runs.
    */
   async applyOrderIfRunning(machine: Machine, instance: Instance, defined: DefinitionValues): Promise<void> {
     try {

@@ -135,6 +135,7 @@ export async function sendBreak(domain: Domain, alias: string, timeoutMs: number
  * Runs a QMP command.
  * @returns the result; undefined for an error of an optional command, because not every device has
  *   a boot number.
+ * @throws {DriverError} failed, for an error of another command; also for an error of libvirt.
  */
 async function execute(
   domain: Domain,

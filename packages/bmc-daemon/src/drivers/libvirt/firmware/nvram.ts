@@ -117,6 +117,7 @@ export class Variables {
 /**
  * Returns libvirt's folder for variable files whose path is not in the definition
  * (qemuDomainNVRAMPathFormat).
+ * @throws {Error} for the session of a user on another host.
  */
 function variablesDirectory(uri: string): string {
   if (!isSession(uri)) return '/var/lib/libvirt/qemu/nvram';

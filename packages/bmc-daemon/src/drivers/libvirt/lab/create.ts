@@ -75,7 +75,10 @@ export async function build(host: LabHost, { blueprint, report }: Planned): Prom
   }
 }
 
-/** Checks everything that can be checked, and plans the missing machines. */
+/**
+ * Checks everything that can be checked, and plans the missing machines.
+ * @throws {LabError} what prevents the creation; {DriverError} of libvirt.
+ */
 async function prepare(
   host: LabHost,
   { naming, spec, onAdvice }: CreateRequest,

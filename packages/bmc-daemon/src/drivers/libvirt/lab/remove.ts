@@ -31,7 +31,10 @@ interface OwnVolumes {
   readonly left: readonly string[];
 }
 
-/** Looks up the volumes of a machine: those of this command, and those that Redfish clients have created. */
+/**
+ * Looks up the volumes of a machine: those of this command, and those that Redfish clients have created.
+ * @throws {DriverError} if it is not clear whether a volume exists.
+ */
 export async function volumesOf(host: LabHost, { created, record, domain, uuid }: OwnMachine): Promise<OwnVolumes> {
   const { hypervisor, timeoutMs } = host;
   const volumes: StorageVolume[] = [];

@@ -12,7 +12,7 @@ interface EarlyCheckOptions {
 
 /**
  * Runs a check with the last reading of the machine, which this request has usually just made. If
- * the check fails, it runs again with a new reading, because the last one may be outdated. The
+ * the check fails or returns false, it runs again with a new reading, because the last one may be outdated. The
  * change itself reads the machine again in any case.
  * @param check returns false if there is nothing to download; throws if the change is impossible.
  * @returns what the check returns.

@@ -113,10 +113,11 @@ export class LibvirtMedia {
   }
 
   /**
-   * Fetches an image. A guest that can write to the image gets a private copy, which the eject
-   * removes. Floppy images are always private, because a drive of a running guest cannot become
-   * read-only.
+   * Fetches an image, or opens it as a stream. A guest that can write to the image gets a private copy,
+   * which the eject removes. Floppy images are always private, because a drive of a running guest cannot
+   * become read-only.
    * @returns the image; the caller releases it.
+   * @throws {DriverError} unsupported, if the guest could write to a stream; what the fetch throws.
    */
   async acquire(
     device: MediaDevice,
@@ -270,8 +271,9 @@ export class LibvirtMedia {
 }
 
 /**
- * Repeats a change if the machine stops, starts or is reset after its definition was read. A reset
- * closes the tray that libvirt has just opened.
+ * Repeats a change, a few times, if the machine stops, starts or is reset after its definition was read.
+ * A reset closes the tray that libvirt has just opened.
+ * @throws the error of the last attempt.
  */
 async function retryOnConflict(change: () => Promise<void>): Promise<void> {
   for (let attempts = 1; ; attempts += 1) {

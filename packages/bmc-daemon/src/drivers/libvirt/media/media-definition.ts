@@ -63,7 +63,8 @@ export function ejectMedia(
 
 /**
  * Inserts the image into the drive in the definition. A transient machine has no definition, so
- * this only selects the drive of its guest.
+ * this only selects the drive of its guest, or the target of a drive to plug in.
+ * @throws {DriverError} unsupported, if the machine cannot have the drive.
  */
 function insertIntoDrive(
   { name, persistent }: Pick<Machine, 'name' | 'persistent'>,

@@ -179,7 +179,8 @@ function directoryOf(root: XmlElement): string | null {
 /**
  * Returns whether a file that this process writes is a volume of the pool. If libvirtd runs in a
  * container or in a mount namespace, or its socket is forwarded, the same path may be another
- * directory.
+ * directory. Returns false if this cannot be found out.
+ * @throws {LibvirtError} libvirt does not answer.
  */
 async function isSameDirectory(pool: StoragePool, directory: string, timeoutMs: number): Promise<boolean> {
   const validator = { etag: randomBytes(16).toString('hex'), lastModified: null, sizeBytes: null };

@@ -122,7 +122,7 @@ export class StoredImages {
     }
   }
 
-  /** Returns an image that is not removed until its release. */
+  /** Returns an image that is not removed until its release. @throws {DriverError} internal, if it is gone. */
   async lease(name: string, images: ImageVolumes): Promise<ImageLease> {
     this.#contents.leases.set(name, (this.#contents.leases.get(name) ?? 0) + 1);
     let released = false;

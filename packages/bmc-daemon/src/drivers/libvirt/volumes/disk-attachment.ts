@@ -28,6 +28,7 @@ export class DiskAttachment {
    * Adds the disk to the definition, and plugs it into the guest if possible.
    * @param disk `unattached` is the record that names the volume until the disk is attached.
    * @returns the target of the disk.
+   * @throws {DriverError} the disk is then not attached.
    */
   async attach(
     machine: Machine,
@@ -76,6 +77,7 @@ export class DiskAttachment {
   /**
    * Removes the disk from the definition, then from the guest. The record names the volume until it is deleted.
    * @returns the definition without the disk.
+   * @throws {DriverError} if the guest keeps the disk; it is then in the definition again.
    */
   async detach(
     machine: Machine,

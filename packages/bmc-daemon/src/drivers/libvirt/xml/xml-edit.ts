@@ -250,7 +250,11 @@ function prepend(parent: EditedElement, place: number, text: string): void {
   else next.before = text + next.before;
 }
 
-/** Returns the place after a node; null: the first place; undefined: the last place. */
+/**
+ * Returns the place after a node.
+ * @param after null: the first place; undefined: the last place.
+ * @throws {RangeError} the node is not in the parent.
+ */
 function placeAfter(parent: EditedElement, after: XmlElement | XmlOther | null | undefined): number {
   if (after === undefined) return parent.nodes.length;
   if (after === null) return 0;

@@ -78,8 +78,8 @@ export function setDriveMedia(
  * Returns the markup of a new drive for virDomainAttachDeviceFlags or {@link addCdrom}. The bus
  * depends on the machine type: SATA on q35, IDE on i440fx, SCSI elsewhere. Of these, only SCSI
  * supports hot-plug. So a hot-plugged drive is on USB, or on SCSI if the machine has no USB.
- * @param target the target of the drive. A hot-plugged drive gets the target of the drive that the
- *   definition adds for the next start.
+ * @param wantedTarget the target of the drive. A hot-plugged drive gets the target of the drive that the
+ *   definition adds for the next start. Absent: a free one.
  * @throws {DriverError} unsupported, if the machine has no bus for it.
  */
 export function newCdromMarkup(

@@ -103,7 +103,7 @@ export function removeImage(edit: DefinitionEdit, device: MediaDevice, record: M
 /**
  * Returns a drive to plug into a running machine: a CD drive, or a USB stick. The USB stick also
  * replaces a floppy drive, which does not support hot-plug.
- * @param target target of the drive in the definition.
+ * @param options `target`: of the drive in the definition.
  * @throws {DriverError} unsupported, if the machine has no bus for it.
  */
 export function hotplugMarkup(
