@@ -142,15 +142,15 @@ describe('providers and their parameters', () => {
   });
 
   it('have the addresses and variables of LiteLLM', () => {
-    const { name, displayName, apiKeyEnvironment, apiBaseEnvironment, defaultApiBase } = findProvider('hosted_vllm');
-    expect({ name, displayName, apiKeyEnvironment, apiBaseEnvironment, defaultApiBase }).toEqual({
+    const { name, exceptionName, apiKeyEnvironment, apiBaseEnvironment, defaultApiBase } = findProvider('hosted_vllm');
+    expect({ name, exceptionName, apiKeyEnvironment, apiBaseEnvironment, defaultApiBase }).toEqual({
       name: 'hosted_vllm',
-      displayName: 'Hosted_vllmException',
+      exceptionName: 'Hosted_vllmException',
       apiKeyEnvironment: ['HOSTED_VLLM_API_KEY'],
       apiBaseEnvironment: ['HOSTED_VLLM_API_BASE'],
       defaultApiBase: null,
     });
-    expect(findProvider('openai').displayName).toBe('OpenAIException');
+    expect(findProvider('openai').exceptionName).toBe('OpenAIException');
     expect(findProvider('openai').headers('k')).toEqual({ authorization: 'Bearer k' });
     expect(findProvider('openai').headers(null)).toEqual({});
     expect(isKnownProvider('somebody')).toBe(false);

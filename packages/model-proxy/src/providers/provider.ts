@@ -18,7 +18,7 @@ export interface Provider {
   /** The prefix of `model`: `openai`, `hosted_vllm`. */
   readonly name: string;
   /** The name in LiteLLM's error messages: `Hosted_vllmException`. */
-  readonly displayName: string;
+  readonly exceptionName: string;
   /** Environment variables for the key if the configuration has none. The first has priority. */
   readonly apiKeyEnvironment: readonly string[];
   /** Environment variables for the address, as {@link apiKeyEnvironment}. */

@@ -80,7 +80,7 @@ function makeError(
   const { head, status: clientStatus, failure } = errorClassOf(status, error.code, message);
   return new ProxyError({
     status: clientStatus,
-    message: inModelGroup(`${head.replace('%', deployment.provider.displayName)}${message}`, modelGroup),
+    message: inModelGroup(`${head.replace('%', deployment.provider.exceptionName)}${message}`, modelGroup),
     param: error.param,
     kind: 'upstreamStatus',
     failure,
@@ -100,7 +100,7 @@ const interruptions = {
 /** Makes the error for an incomplete stream or answer whose connection ended without an error. */
 export function interruptionFault(what: keyof typeof interruptions, selection: ErrorSelection): ProxyError {
   const why = interruptions[what];
-  const head = `litellm.InternalServerError: InternalServerError: ${selection.deployment.provider.displayName} - `;
+  const head = `litellm.InternalServerError: InternalServerError: ${selection.deployment.provider.exceptionName} - `;
   return new ProxyError({
     status: 500,
     message: inModelGroup(`${head}${why}`, selection.modelGroup),
@@ -117,7 +117,7 @@ export function interruptionFault(what: keyof typeof interruptions, selection: E
 export function notJsonFault(status: number, body: Buffer, { deployment, modelGroup }: ErrorSelection): ProxyError {
   const bodyText = plainText(body.toString('utf8', 0, MAX_BODY_BYTES), secretMask(deployment));
   const what = body.length === 0 ? 'an empty body' : `a body that is not JSON${bodyText === '' ? '' : `: ${bodyText}`}`;
-  const head = `litellm.BadGatewayError: BadGatewayError: ${deployment.provider.displayName} - `;
+  const head = `litellm.BadGatewayError: BadGatewayError: ${deployment.provider.exceptionName} - `;
   return new ProxyError({
     status: 502,
     message: inModelGroup(`${head}the upstream answered ${status} with ${what}`, modelGroup),
@@ -128,7 +128,7 @@ export function notJsonFault(status: number, body: Buffer, { deployment, modelGr
 
 /** Makes the error for a successful answer that the provider's dialect cannot translate. */
 export function untranslatableFault(cause: unknown, { deployment, modelGroup }: ErrorSelection): ProxyError {
-  const head = `litellm.BadGatewayError: BadGatewayError: ${deployment.provider.displayName} - `;
+  const head = `litellm.BadGatewayError: BadGatewayError: ${deployment.provider.exceptionName} - `;
   const why = 'the answer of the upstream does not have the form of its API';
   return new ProxyError({
     status: 502,

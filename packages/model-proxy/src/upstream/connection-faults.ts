@@ -47,7 +47,7 @@ export function connectionFault(error: Error, progress: Progress, peer: Peer): P
   const { kind, cause } = describe(error, progress, peer);
   const isUnsent = error instanceof ConnectError || error instanceof UnsendableError;
   const failure = isUnsent ? 'unreachable' : 'interrupted';
-  const head = internalHead(peer.deployment.provider.displayName);
+  const head = internalHead(peer.deployment.provider.exceptionName);
   const message = inModelGroup(`${head} Connection error. ${cause}`, peer.deployment.modelName);
   return new ProxyError({ status: 500, message, kind, failure, cause: error });
 }
@@ -57,7 +57,7 @@ export function connectionFault(error: Error, progress: Progress, peer: Peer): P
  * @param why names the file or the variable.
  */
 export function unusableDeployment({ provider, modelName }: Deployment, why: string, cause: unknown): ProxyError {
-  const message = inModelGroup(`${internalHead(provider.displayName)} Connection error. ${why}`, modelName);
+  const message = inModelGroup(`${internalHead(provider.exceptionName)} Connection error. ${why}`, modelName);
   return new ProxyError({ status: 500, message, kind: 'tls', failure: 'unreachable', cause });
 }
 
@@ -68,7 +68,7 @@ export function unusableDeployment({ provider, modelName }: Deployment, why: str
 export function unknownCodingFault(coding: string, peer: Peer): ProxyError {
   const name = authorityOf(peer);
   const why = `${name} answers with Content-Encoding ${JSON.stringify(coding.slice(0, 100))}, which it was not asked for`;
-  const head = internalHead(peer.deployment.provider.displayName);
+  const head = internalHead(peer.deployment.provider.exceptionName);
   return new ProxyError({
     status: 500,
     message: inModelGroup(`${head} ${why}`, peer.deployment.modelName),

@@ -27,7 +27,7 @@ export function translatedAnswer(context: AnswerContext, translated: TranslatedC
 }
 
 /** Answers that are not OpenAI's JSON. */
-type UntextualAnswer = Exclude<DialectAnswer, { readonly value: object }>;
+type NonJsonAnswer = Exclude<DialectAnswer, { readonly value: object }>;
 type Sound = Extract<DialectAnswer, { readonly bytes: Buffer }>;
 
 /** A JSON answer. The proxy translates it when it is complete. */
@@ -60,7 +60,7 @@ class TranslatedJson implements Answer {
       this.fail(notJsonFault(status, body, selection));
       return;
     }
-    let translation: string | UntextualAnswer;
+    let translation: string | NonJsonAnswer;
     try {
       translation = this.#translate(parsed);
     } catch (error) {
@@ -80,7 +80,7 @@ class TranslatedJson implements Answer {
    * Returns the answer as JSON, its sound, or the upstream's error.
    * @throws {Error} if the dialect does not expect the answer, or the answer is nested too deep for JSON.
    */
-  #translate(parsed: unknown): string | UntextualAnswer {
+  #translate(parsed: unknown): string | NonJsonAnswer {
     const answer = this.#translated.endpoint.answer(parsed, this.#translated.call);
     if (!('value' in answer)) return answer;
     const { encodesEmbeddings } = this.#context.exchange;

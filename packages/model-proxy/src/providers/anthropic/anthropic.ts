@@ -52,7 +52,7 @@ export const anthropicApi = {
 /** Anthropic. */
 export const anthropic: Provider = {
   name: 'anthropic',
-  displayName: 'AnthropicException',
+  exceptionName: 'AnthropicException',
   apiKeyEnvironment: ['ANTHROPIC_API_KEY'],
   apiBaseEnvironment: ['ANTHROPIC_API_BASE', 'ANTHROPIC_BASE_URL'],
   defaultApiBase: 'https://api.anthropic.com/v1',

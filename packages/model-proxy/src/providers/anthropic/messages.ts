@@ -35,8 +35,9 @@ export function conversationOf(messages: unknown): Conversation {
     const message = recordOf(element);
     if (message === undefined) throw invalidParameter('messages', 'has an element that is not an object');
     const { role } = message;
-    if (role === 'system' || role === 'developer') system.push(...cached(message, blocksOf(message['content'])));
-    else if (role === 'user') add(turns, 'user', cached(message, blocksOf(message['content'])));
+    if (role === 'system' || role === 'developer')
+      system.push(...withCacheControl(message, blocksOf(message['content'])));
+    else if (role === 'user') add(turns, 'user', withCacheControl(message, blocksOf(message['content'])));
     else if (role === 'assistant') add(turns, 'assistant', assistantBlocks(message));
     else if (role === 'tool') add(turns, 'user', [toolResult(message)]);
     else throw invalidParameter('messages', `has a role that Anthropic's API does not have: ${JSON.stringify(role)}`);
@@ -53,7 +54,7 @@ function add(turns: Turn[], role: Turn['role'], content: readonly Block[]): void
 }
 
 /** Moves the `cache_control` of a message to its last block, where Anthropic expects it. */
-function cached(message: Block, blocks: readonly Block[]): readonly Block[] {
+function withCacheControl(message: Block, blocks: readonly Block[]): readonly Block[] {
   const control = cacheControlOf(message);
   const last = blocks.at(-1);
   return last === undefined || control['cache_control'] === undefined
@@ -68,7 +69,7 @@ function assistantBlocks(message: Block): readonly Block[] {
     ({ type, signature }) => type === 'redacted_thinking' || (type === 'thinking' && typeof signature === 'string'),
   );
   const content = blocksOf(message['content'] ?? message['refusal']);
-  return cached(message, [...thinking, ...content, ...calls]);
+  return withCacheControl(message, [...thinking, ...content, ...calls]);
 }
 
 function toolUse(call: Block): Block {

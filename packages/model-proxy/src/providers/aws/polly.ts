@@ -75,6 +75,6 @@ const target: TargetOf = (settings) => {
 /** Amazon Polly. */
 export const polly: Provider = openaiApiProvider({
   name: 'aws_polly',
-  displayName: 'AWSPollyException',
+  exceptionName: 'AWSPollyException',
   targetOf: target,
 });

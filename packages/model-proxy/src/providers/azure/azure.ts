@@ -75,7 +75,7 @@ function queryVersion(query: string | null): string | undefined {
 /** Azure OpenAI, without the parameters of models that OpenAI names. The upstream selects the model by the path, so the proxy leaves `model` in the body. */
 const listedAzure = openaiApiProvider({
   name: 'azure',
-  displayName: 'AzureException',
+  exceptionName: 'AzureException',
   apiKeyEnvironment: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
   apiBaseEnvironment: ['AZURE_API_BASE'],
   keyHeader: 'api-key',
@@ -141,7 +141,7 @@ const azureAiTarget: TargetOf = (settings) => {
 /** Azure AI: models of other vendors. */
 const azureAi = openaiApiProvider({
   name: 'azure_ai',
-  displayName: 'Azure_aiException',
+  exceptionName: 'Azure_aiException',
   apiKeyEnvironment: ['AZURE_AI_API_KEY'],
   apiBaseEnvironment: ['AZURE_AI_API_BASE'],
   keyHeader: 'api-key',

@@ -99,7 +99,7 @@ const mantleTarget: TargetOf = (settings) => {
 const bedrockProvider = (name: string): Provider =>
   openaiApiProvider({
     name,
-    displayName: 'BedrockException',
+    exceptionName: 'BedrockException',
     apiKeyEnvironment: ['AWS_BEARER_TOKEN_BEDROCK'],
     apiBaseEnvironment: ['AWS_BEDROCK_RUNTIME_ENDPOINT'],
     targetOf: bedrockTarget,

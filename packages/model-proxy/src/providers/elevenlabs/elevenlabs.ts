@@ -56,7 +56,7 @@ const none: ReadonlySet<string> = new Set();
 /** ElevenLabs. */
 export const elevenlabs: Provider = {
   name: 'elevenlabs',
-  displayName: 'ElevenlabsException',
+  exceptionName: 'ElevenlabsException',
   apiKeyEnvironment: ['ELEVENLABS_API_KEY'],
   apiBaseEnvironment: ['ELEVENLABS_API_BASE'],
   defaultApiBase: 'https://api.elevenlabs.io/v1',

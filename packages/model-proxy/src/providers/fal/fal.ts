@@ -77,7 +77,7 @@ const none: ReadonlySet<string> = new Set();
 /** The provider fal. */
 export const fal: Provider = {
   name: 'fal_ai',
-  displayName: 'Fal_aiException',
+  exceptionName: 'Fal_aiException',
   apiKeyEnvironment: ['FAL_AI_API_KEY', 'FAL_KEY'],
   apiBaseEnvironment: ['FAL_AI_API_BASE'],
   defaultApiBase: 'https://fal.run',

@@ -40,7 +40,7 @@ const COHERE_RERANK = 'https://api.cohere.com/v2';
 const cohereProvider = (name: string) =>
   openaiApiProvider({
     name,
-    displayName: 'CohereException',
+    exceptionName: 'CohereException',
     apiKeyEnvironment: ['COHERE_API_KEY', 'CO_API_KEY'],
     apiBaseEnvironment: ['COHERE_API_BASE'],
     defaultApiBase: COHERE,

@@ -10,7 +10,7 @@ import { openai, openaiApiProvider } from './openai.js';
 export const compatible: readonly Provider[] = [
   openaiApiProvider({
     name: 'text-completion-openai',
-    displayName: 'OpenAIException',
+    exceptionName: 'OpenAIException',
     apiKeyEnvironment: openai.apiKeyEnvironment,
     apiBaseEnvironment: openai.apiBaseEnvironment,
     defaultApiBase: 'https://api.openai.com/v1',

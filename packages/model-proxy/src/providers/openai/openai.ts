@@ -14,7 +14,7 @@ const none: ReadonlySet<string> = new Set();
 /** The differences between providers with OpenAI's API. */
 interface OpenaiApiOptions {
   readonly name: string;
-  readonly displayName?: string;
+  readonly exceptionName?: string;
   readonly apiKeyEnvironment?: readonly string[];
   readonly apiBaseEnvironment?: readonly string[];
   readonly defaultApiBase?: string;
@@ -34,7 +34,7 @@ export function openaiApiProvider(options: OpenaiApiOptions): Provider {
   const supported = new Map(checkedEndpoints.map((endpoint) => [endpoint, supportedParameters(name, endpoint)]));
   return {
     name,
-    displayName: options.displayName ?? `${name.charAt(0).toUpperCase()}${name.slice(1)}Exception`,
+    exceptionName: options.exceptionName ?? `${name.charAt(0).toUpperCase()}${name.slice(1)}Exception`,
     apiKeyEnvironment: options.apiKeyEnvironment ?? [],
     apiBaseEnvironment: options.apiBaseEnvironment ?? [],
     defaultApiBase: options.defaultApiBase ?? null,
@@ -52,7 +52,7 @@ export function openaiApiProvider(options: OpenaiApiOptions): Provider {
 
 const listedOpenai = openaiApiProvider({
   name: 'openai',
-  displayName: 'OpenAIException',
+  exceptionName: 'OpenAIException',
   apiKeyEnvironment: ['OPENAI_API_KEY'],
   apiBaseEnvironment: ['OPENAI_BASE_URL', 'OPENAI_API_BASE'],
   defaultApiBase: 'https://api.openai.com/v1',

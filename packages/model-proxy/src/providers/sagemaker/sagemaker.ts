@@ -60,7 +60,7 @@ const targetWith =
   };
 
 const sagemakerProvider = (name: string, endpoints: Dialect['endpoints']): Provider =>
-  openaiApiProvider({ name, displayName: 'SagemakerException', targetOf: targetWith(apiOf(name, endpoints)) });
+  openaiApiProvider({ name, exceptionName: 'SagemakerException', targetOf: targetWith(apiOf(name, endpoints)) });
 
 /** The providers of SageMaker. */
 export const sagemakerProviders: readonly Provider[] = [

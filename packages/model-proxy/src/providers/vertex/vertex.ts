@@ -78,7 +78,7 @@ const qualified = (model: string) => (model.includes('/') ? model : `google/${mo
 const vertexProvider = (name: string) =>
   openaiApiProvider({
     name,
-    displayName: 'VertexAIException',
+    exceptionName: 'VertexAIException',
     apiBaseEnvironment: ['VERTEXAI_API_BASE'],
     targetOf: vertexTarget,
     translation: thinkingTranslation,

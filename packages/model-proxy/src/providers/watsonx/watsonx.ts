@@ -191,7 +191,7 @@ const target: TargetOf = (settings) => {
 /** IBM watsonx.ai. */
 export const watsonx: Provider = openaiApiProvider({
   name: 'watsonx',
-  displayName: 'WatsonxException',
+  exceptionName: 'WatsonxException',
   apiKeyEnvironment: KEYS,
   apiBaseEnvironment: ['WATSONX_API_BASE', 'WATSONX_URL', 'WX_URL'],
   targetOf: target,

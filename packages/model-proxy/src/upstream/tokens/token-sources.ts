@@ -174,7 +174,7 @@ const textOf = ({ settings }: DeploymentToken, { message }: TokenFault) => `${se
 function tokenError({ provider, modelName }: Deployment, token: DeploymentToken, fault: TokenFault): ProxyError {
   const text = textOf(token, fault);
   if (fault.isRejection) {
-    const message = `litellm.AuthenticationError: AuthenticationError: ${provider.displayName} - the access token: ${text}`;
+    const message = `litellm.AuthenticationError: AuthenticationError: ${provider.exceptionName} - the access token: ${text}`;
     return new ProxyError({
       status: 401,
       kind: 'upstreamStatus',
@@ -183,7 +183,7 @@ function tokenError({ provider, modelName }: Deployment, token: DeploymentToken,
       cause: fault,
     });
   }
-  const message = `litellm.ServiceUnavailableError: ServiceUnavailableError: ${provider.displayName} - the access token: ${text}`;
+  const message = `litellm.ServiceUnavailableError: ServiceUnavailableError: ${provider.exceptionName} - the access token: ${text}`;
   const headers = { 'retry-after': '5' };
   return new ProxyError({
     status: 503,

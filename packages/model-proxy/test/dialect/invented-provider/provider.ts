@@ -87,7 +87,7 @@ const dialect: Dialect = {
 
 export const inventedProvider: Provider = {
   name: 'parley',
-  displayName: 'ParleyException',
+  exceptionName: 'ParleyException',
   apiKeyEnvironment: ['PARLEY_API_KEY'],
   apiBaseEnvironment: ['PARLEY_API_BASE'],
   defaultApiBase: null,
