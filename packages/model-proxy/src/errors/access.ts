@@ -1,5 +1,5 @@
 /** Errors of keys, permissions and limits. */
-import { ProxyError, quote, requestFault } from './proxy-error.js';
+import { ProxyError, requestFault, shortened } from './proxy-error.js';
 
 /** RFC 9110 §11.6.1: a 401 must name a scheme. */
 const challenge = { 'www-authenticate': 'Bearer' };
@@ -59,7 +59,7 @@ export function adminOnly(path: string): ProxyError {
     type: 'auth_error',
     message:
       'Authentication Error, Only proxy admin can be used to generate, delete, update info for new keys/users/teams. ' +
-      `Route=${quote(path)}. Your role=unknown. Your user_id=unknown`,
+      `Route=${shortened(path)}. Your role=unknown. Your user_id=unknown`,
     headers: challenge,
   });
 }
@@ -68,7 +68,7 @@ export function adminOnly(path: string): ProxyError {
 export function pathNotAllowed(path: string, allowed: readonly string[]): ProxyError {
   const list = `[${allowed.map((route) => `'${route}'`).join(', ')}]`;
   return forbidden(
-    `Virtual key is not allowed to call this route. Only allowed to call routes: ${quote(list)}. Tried to call route: ${quote(path)}`,
+    `Virtual key is not allowed to call this route. Only allowed to call routes: ${shortened(list)}. Tried to call route: ${shortened(path)}`,
   );
 }
 
@@ -80,7 +80,7 @@ export function modelNotAllowed(model: string): ProxyError {
     type: 'key_model_access_denied',
     param: 'model',
     message:
-      `The requested model '${quote(model)}' is not available for this API key, or the model name is invalid. ` +
+      `The requested model '${shortened(model)}' is not available for this API key, or the model name is invalid. ` +
       'Check the models available to you and try again.',
   });
 }
@@ -88,7 +88,7 @@ export function modelNotAllowed(model: string): ProxyError {
 /** The model of a request is not known, so it cannot be compared with the models of the key. */
 export function modelUnchecked(path: string): ProxyError {
   return forbidden(
-    `This API key can only use some models, and the model of a request to ${quote(path)} is not known. ` +
+    `This API key can only use some models, and the model of a request to ${shortened(path)} is not known. ` +
       'Use a key without a list of models.',
   );
 }
@@ -140,12 +140,12 @@ export function keyLimited(
 
 /** Reports that `general_settings.allowed_ips` excludes the client; LiteLLM's wording. */
 export function addressNotAllowed(address: string): ProxyError {
-  return forbidden(`Access forbidden: IP address ${quote(address)} not allowed.`);
+  return forbidden(`Access forbidden: IP address ${shortened(address)} not allowed.`);
 }
 
 /** Reports that `general_settings.allowed_routes` excludes the path; LiteLLM's wording. */
 export function routeNotAllowed(path: string): ProxyError {
-  return forbidden(`Access forbidden: Route ${quote(path)} not allowed`);
+  return forbidden(`Access forbidden: Route ${shortened(path)} not allowed`);
 }
 
 function forbidden(message: string): ProxyError {
@@ -157,7 +157,7 @@ function forbidden(message: string): ProxyError {
  * requests and WebSockets.
  */
 export function userParamUncheckable(path: string): ProxyError {
-  return requestFault(`${quote(path)} is not served: 'enforce_user_param' cannot be checked there.`, { status: 403 });
+  return requestFault(`${shortened(path)} is not served: 'enforce_user_param' cannot be checked there.`, { status: 403 });
 }
 
 /** Reports that `general_settings.global_max_parallel_requests` is reached; LiteLLM's wording. */

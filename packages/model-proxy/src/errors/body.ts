@@ -1,5 +1,5 @@
 /** Errors of bodies: of requests that cannot be read, and of answers that are too large. */
-import { ProxyError, quote, requestFault } from './proxy-error.js';
+import { ProxyError, requestFault, shortened } from './proxy-error.js';
 
 function megabytes(bytes: number): string {
   return String(Number((bytes / 1_048_576).toFixed(3)));
@@ -44,7 +44,7 @@ export function modelIsFile(): ProxyError {
 
 /** Reports that the path does not accept this type of body. @param got the content type as sent. */
 export function unsupportedContentType(got: string, wanted: string): ProxyError {
-  return requestFault(`Unsupported content type '${quote(got)}': send ${wanted}.`, { status: 415 });
+  return requestFault(`Unsupported content type '${shortened(got)}': send ${wanted}.`, { status: 415 });
 }
 
 /**
@@ -52,7 +52,7 @@ export function unsupportedContentType(got: string, wanted: string): ProxyError 
  * §12.5.3 requires `accept-encoding`.
  */
 export function unsupportedContentEncoding(got: string): ProxyError {
-  return requestFault(`Unsupported content encoding '${quote(got)}': send the body uncompressed.`, {
+  return requestFault(`Unsupported content encoding '${shortened(got)}': send the body uncompressed.`, {
     status: 415,
     headers: { 'accept-encoding': 'identity' },
   });
@@ -60,7 +60,7 @@ export function unsupportedContentEncoding(got: string): ProxyError {
 
 /** Reports that the body has a transfer coding that Node does not undo (RFC 9112 §6.1). */
 export function unsupportedTransferCoding(got: string): ProxyError {
-  return requestFault(`Unsupported transfer coding '${quote(got)}': send the body in chunks, or with its length.`, {
+  return requestFault(`Unsupported transfer coding '${shortened(got)}': send the body in chunks, or with its length.`, {
     status: 501,
   });
 }

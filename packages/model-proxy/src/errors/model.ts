@@ -1,5 +1,5 @@
 /** Errors of models and parameters. */
-import { ProxyError, quote, requestFault } from './proxy-error.js';
+import { ProxyError, requestFault, shortened } from './proxy-error.js';
 
 /** Number of model names that an error lists. `/v1/models` lists all. */
 const MAX_LISTED = 50;
@@ -11,7 +11,7 @@ export function missingModel(path: string, known: readonly string[]): ProxyError
 
 /** Reports that there is no such model. @param model the requested name. */
 export function unknownModel(path: string, model: string, known: readonly string[]): ProxyError {
-  return invalidModel(path, quote(model), known);
+  return invalidModel(path, shortened(model), known);
 }
 
 /**
@@ -20,7 +20,7 @@ export function unknownModel(path: string, model: string, known: readonly string
  */
 export function unservedModel(path: string, model: string, reason: string): ProxyError {
   return requestFault(
-    `/${path}: Invalid model name passed in model=${quote(model)}. It is configured, but ${reason}.`,
+    `/${path}: Invalid model name passed in model=${shortened(model)}. It is configured, but ${reason}.`,
     {
       param: 'model',
     },
@@ -79,7 +79,7 @@ export function unsupportedEndpoint(path: string, provider: string): ProxyError 
 
 /** Reports that `/v1/models/{id}` has no such model; OpenAI's wording. */
 export function modelNotFound(model: string): ProxyError {
-  return requestFault(`The model '${quote(model)}' does not exist.`, {
+  return requestFault(`The model '${shortened(model)}' does not exist.`, {
     status: 404,
     param: 'model',
     code: 'model_not_found',
@@ -132,7 +132,7 @@ export function allCoolingDown(model: string, ids: readonly string[], retryAfter
     message:
       `No deployments available for selected model, Try again in ${retryAfterSeconds} seconds. ` +
       'All deployments for selected model are in cooldown. ' +
-      `Passed model=${quote(model)}. pre-call-checks=False, cooldown_list=[${list.join(', ')}]`,
+      `Passed model=${shortened(model)}. pre-call-checks=False, cooldown_list=[${list.join(', ')}]`,
     headers: { 'retry-after': String(retryAfterSeconds) },
   });
 }

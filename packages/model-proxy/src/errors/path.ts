@@ -1,5 +1,5 @@
 /** Errors of heads, paths and raw requests. */
-import { type ProxyError, quote, requestFault, typeOfStatus } from './proxy-error.js';
+import { type ProxyError, requestFault, shortened, typeOfStatus } from './proxy-error.js';
 
 /**
  * Reports that a header has an invalid value.
@@ -12,7 +12,7 @@ export function invalidHeader(name: string, expected: string): ProxyError {
 
 /** Reports that there is no such path. */
 export function noSuchPath(method: string, path: string): ProxyError {
-  return requestFault(`There is no ${quote(method)} ${quote(path)} here.`, { status: 404 });
+  return requestFault(`There is no ${shortened(method)} ${shortened(path)} here.`, { status: 404 });
 }
 
 /**
@@ -21,7 +21,7 @@ export function noSuchPath(method: string, path: string): ProxyError {
  */
 export function notImplemented(method: string, path: string, page: string): ProxyError {
   return requestFault(
-    `${quote(method)} ${quote(path)} is not implemented here. It is a route of LiteLLM's proxy: ${page}. GET /routes lists the routes ` +
+    `${shortened(method)} ${shortened(path)} is not implemented here. It is a route of LiteLLM's proxy: ${page}. GET /routes lists the routes ` +
       'that this proxy serves.',
     { status: 501, type: 'not_implemented_error' },
   );
@@ -32,7 +32,7 @@ export function notImplemented(method: string, path: string, page: string): Prox
  * @param allow the methods that it supports: `GET, HEAD`.
  */
 export function methodNotAllowed(method: string, path: string, allow: string): ProxyError {
-  return requestFault(`${quote(path)} does not support ${quote(method)}. It supports ${allow}.`, {
+  return requestFault(`${shortened(path)} does not support ${shortened(method)}. It supports ${allow}.`, {
     status: 405,
     headers: { allow },
   });
@@ -42,7 +42,7 @@ export function methodNotAllowed(method: string, path: string, allow: string): P
  * Reports that the path only accepts WebSockets. RFC 9110 §15.5.22 requires the header `upgrade`.
  */
 export function webSocketOnly(path: string): ProxyError {
-  return requestFault(`${quote(path)} only accepts WebSockets: send 'Upgrade: websocket'.`, {
+  return requestFault(`${shortened(path)} only accepts WebSockets: send 'Upgrade: websocket'.`, {
     status: 426,
     headers: { upgrade: 'websocket' },
   });
@@ -69,7 +69,7 @@ export function badHandshake(required: string): ProxyError {
  * @param remedy how to configure one.
  */
 export function noDeployment(path: string, remedy: string): ProxyError {
-  return requestFault(`${quote(path)}: no configured deployment can serve it: ${remedy}.`);
+  return requestFault(`${shortened(path)}: no configured deployment can serve it: ${remedy}.`);
 }
 
 /**
@@ -77,7 +77,7 @@ export function noDeployment(path: string, remedy: string): ProxyError {
  * @param remedy how the client or the configuration selects one.
  */
 export function unclearDeployment(path: string, remedy: string): ProxyError {
-  return requestFault(`${quote(path)}: it is not clear which deployment is meant: ${remedy}.`);
+  return requestFault(`${shortened(path)}: it is not clear which deployment is meant: ${remedy}.`);
 }
 
 /**
@@ -86,7 +86,7 @@ export function unclearDeployment(path: string, remedy: string): ProxyError {
  */
 export function lateChoice(name: string): ProxyError {
   return requestFault(
-    `The field '${quote(name)}' follows the form's file, which the proxy is already forwarding: put it before the file, or name the ` +
+    `The field '${shortened(name)}' follows the form's file, which the proxy is already forwarding: put it before the file, or name the ` +
       'deployment by ?model=<public name> or ?custom_llm_provider=<provider>.',
     { param: name },
   );
@@ -107,5 +107,5 @@ export function wrongHost(): ProxyError {
 
 /** Reports that no deployment has a response; OpenAI's wording. */
 export function noSuchResponse(id: string): ProxyError {
-  return requestFault(`Response with id '${quote(id)}' not found.`, { status: 404, param: 'response_id' });
+  return requestFault(`Response with id '${shortened(id)}' not found.`, { status: 404, param: 'response_id' });
 }

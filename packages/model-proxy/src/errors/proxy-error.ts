@@ -115,11 +115,11 @@ export function requestFault(message: string, more: Partial<ProxyErrorOptions> =
 }
 
 /** Maximum length of a client's text in an error, in characters. */
-const MAX_QUOTED = 200;
+const MAX_SHOWN = 200;
 
 /** Cuts a text of the client, which an error repeats. */
-export function quote(text: string): string {
-  return text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
+export function shortened(text: string): string {
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }
 
 /** Reports that the proxy is shutting down and accepts no requests. */
