@@ -92,7 +92,7 @@ describeSpec(
       }
     });
 
-    it('has files at the listed URIs, with the same headers and without an id', async () => {
+    it('has files at the listed URIs, with Allow and without @odata.id', async () => {
       expect(files.length).toBeGreaterThan(2);
       for (const path of files) {
         const { status, headers, body = {} } = await spec().call('GET', path);

@@ -267,7 +267,7 @@ describe('a stream of events', () => {
 });
 
 describe('an unknown method', () => {
-  it('is rejected with 501 and a Redfish error, although the parser of Node rejects it', async () => {
+  it("gets 501 with a Redfish error, although Node's parser rejects it before our code", async () => {
     const answer = await service.raw(
       'FAKEMETHODFORTEST /redfish/v1/ HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n',
     );
