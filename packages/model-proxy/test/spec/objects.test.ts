@@ -104,7 +104,7 @@ describe('the objects of the contract', () => {
     expect(chat.streamed.headers['content-type']).toMatch(/^text\/event-stream/);
   });
 
-  it('MP-14 id: begins with cmpl-. The proxy does not change it', () => {
+  it('MP-14 id: that of the upstream, unchanged, which begins with cmpl-', () => {
     inText('id');
     expect(at(text, 'id')).toMatch(/^cmpl-./);
   });
@@ -164,7 +164,7 @@ describe('the objects of the contract', () => {
     expect(at(text, 'choices', 0, 'prompt_logprobs')).toBeNull();
   });
 
-  it('MP-26 id: begins with chatcmpl-. The proxy does not change it', () => {
+  it('MP-26 id: that of the upstream, unchanged, which begins with chatcmpl-', () => {
     inChat('id');
     expect(at(chat, 'id')).toMatch(/^chatcmpl-./);
   });
