@@ -20,9 +20,9 @@ const MAX_DELAY_MS = 60_000;
 export class Webhook {
   readonly #settings: WebhookSettings;
   readonly #log: Pick<Log, 'warn'>;
-  /** No report is accepted or sent twice any more. */
+  /** Aborted by `close`: from then on, reports are neither accepted nor sent a further time. */
   readonly #closing = new AbortController();
-  /** The last request ends. */
+  /** Aborted when the time of `close` is over: ends the request that runs. */
   readonly #ended = new AbortController();
   #queue: object[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -86,7 +86,10 @@ export class Webhook {
     }
   }
 
-  /** Sends a body until the receiver accepts it. @returns the reason why it did not; null: it did. */
+  /**
+   * Sends a body, with further attempts after a failure that may end.
+   * @returns the reason why the receiver did not accept it; null: it did.
+   */
   async #deliver(body: string): Promise<string | null> {
     const { maxRetries, retryDelayMs } = this.#settings;
     for (let attempt = 0; ; attempt += 1) {

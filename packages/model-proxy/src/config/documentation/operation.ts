@@ -137,8 +137,8 @@ callback_settings:
   the failed ones.
 - Without \`callback_settings\`, the callback \`generic_api\` has the address in \`GENERIC_LOGGER_ENDPOINT\` and
   the headers in \`GENERIC_LOGGER_HEADERS\`. The callback \`webhook\` has the address in \`WEBHOOK_URL\`.
-- The proxy repeats failed requests, so a report can arrive twice. Its \`id\` is the same then. A report that
-  the server rejects with 400 is not repeated.
+- The proxy repeats failed requests, so a report can arrive twice. Its \`id\` is the same then. A report is not
+  repeated after a status below 500, except 408 and 429.
 - At most 10,000 reports wait. While the server is away, more reports are lost, and SIGKILL loses all that
   wait. The log has a warning at most once a minute. For exact sums, use [the store](../guides/keys.md).
 - The proxy follows no redirects. It verifies certificates with Node's authorities, and those of

@@ -7,7 +7,7 @@ import type { Answer, AnswerContext } from './answer.js';
 /** The proxy reads only the first bytes of an error's body, because a hostile body may never end. */
 const MAX_ERROR_BYTES = 1_048_576;
 
-/** An answer with a status outside of 2xx, collected until it is complete. */
+/** An answer with a status outside of 2xx, collected until it is complete or has 1 MiB. */
 export class ErrorAnswer implements Answer {
   readonly #context: AnswerContext;
   readonly #received = new ChunkList();

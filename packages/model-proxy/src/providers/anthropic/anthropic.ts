@@ -25,11 +25,15 @@ const dialect: Dialect = {
     ['messages', 'unchanged'],
     ['messages/count_tokens', 'unchanged'],
   ]),
-  // The proxy gives 500 for an event with an error. Anthropic's 500 has the type of this status.
+  // An error event has no status, so the proxy passes 500. The type of the error then tells the status.
+  // A real 500 of Anthropic has the type `api_error`, which means 500 too.
   error: (status, body) => (status === 500 ? errorWithStatus(body) : errorIn(body)),
 };
 
-/** As in LiteLLM, an address has `/v1` or not, and may be the complete URL of the messages. */
+/**
+ * Returns an address without `/v1` and `/messages`. As in LiteLLM, an address has `/v1` or not, and may be
+ * the complete URL of the messages.
+ */
 export const withoutMessages = (apiBase: string): string => apiBase.replace(/(?:\/v1)?(?:\/messages)?$/, '');
 
 const target: TargetOf = ({ apiBase, query }) =>

@@ -1,4 +1,4 @@
-/** Reads the file of a journal at the start of the proxy. */
+/** Reads the file of a journal: at the start of the proxy, and for a report of usage. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { entryOf, MAX_LINE_BYTES, type Entry } from './journal-lines.js';
 

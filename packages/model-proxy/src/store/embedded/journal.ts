@@ -125,7 +125,7 @@ export class Journal {
   /**
    * Appends entries. Either all of them or none are in the file afterwards.
    * @param options `sync`: returns only when they are on the disk.
-   * @throws the error of node:fs.
+   * @throws the error of node:fs; an Error, if an entry is too long.
    */
   append(entries: readonly Entry[], options: { readonly sync: boolean }): Promise<void> {
     let text = '';
