@@ -154,5 +154,5 @@ async function passwordFolder(file: string, { account }: Examined): Promise<read
   }
 }
 
-/** Returns null if there is no such file, or this account may not see it. */
+/** Returns null if the file cannot be examined: usually there is none, or this account may not see it. */
 const statOf = (file: string) => stat(file).catch(() => null);

@@ -148,7 +148,7 @@ function listeningInodes(table: string, port: number): readonly string[] {
 
 const listOf = (folder: string): readonly string[] => attempt(() => readdirSync(folder)) ?? [];
 
-/** Returns undefined if a process has ended, or belongs to another account. */
+/** Returns undefined after an error: usually the process has ended, or belongs to another account. */
 function attempt<Result>(read: () => Result): Result | undefined {
   try {
     return read();

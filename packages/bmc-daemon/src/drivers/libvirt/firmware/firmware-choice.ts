@@ -62,8 +62,8 @@ export async function chooseFirmware(
 
 /**
  * Returns the template of the variables that is next to a UEFI image. Distributions give both files
- * similar names (`OVMF_CODE_4M.fd`, `OVMF_VARS_4M.fd`). Returns null if no such file exists: libvirt
- * then finds the template in its firmware descriptors.
+ * similar names (`OVMF_CODE_4M.fd`, `OVMF_VARS_4M.fd`). Returns null if no such file exists, and on
+ * another host, whose files are not known: libvirt then finds the template in its firmware descriptors.
  */
 async function templateNextTo(loaderPath: string, files: Pick<HostFiles, 'exists'>): Promise<string | null> {
   const name = basename(loaderPath);
