@@ -4,6 +4,7 @@
  */
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 
+/** The text that replaces a secret. */
 export const MASK = '******';
 
 /**

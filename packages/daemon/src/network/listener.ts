@@ -195,10 +195,7 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
   };
 }
 
-/**
- * Returns true if a socket that listens on `ip` accepts connections to every IPv4 address. In Node,
- * a socket that listens on `::` accepts them too.
- */
+/** Returns whether a socket at `ip` accepts connections to all IPv4 addresses. In Node, one at `::` does too. */
 export function isWildcardAddress(ip: string): boolean {
   return ip === '' || ip === '0.0.0.0' || ip === '::';
 }
