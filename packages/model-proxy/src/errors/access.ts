@@ -157,7 +157,9 @@ function forbidden(message: string): ProxyError {
  * requests and WebSockets.
  */
 export function userParamUncheckable(path: string): ProxyError {
-  return requestFault(`${shortened(path)} is not served: 'enforce_user_param' cannot be checked there.`, { status: 403 });
+  return requestFault(`${shortened(path)} is not served: 'enforce_user_param' cannot be checked there.`, {
+    status: 403,
+  });
 }
 
 /** Reports that `general_settings.global_max_parallel_requests` is reached; LiteLLM's wording. */
