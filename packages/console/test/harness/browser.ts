@@ -54,16 +54,22 @@ export function browserFixture(): BrowserFixture {
   };
 }
 
-/** Returns the accessibility faults that axe finds: the rule and the elements. */
-export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
+/** All of the page but the canvas on which noVNC draws the pointer of a machine, beside the page. */
+const TESTED = "{ include: document, exclude: ['body > canvas'] }";
+
+/**
+ * Returns the accessibility faults that axe finds: the rule and the elements.
+ * @param rules only these rules run. Default: all.
+ */
+export async function accessibilityFaults(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
+  // axe stays in the page until the page loads again.
+  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axeSource);
+  const options = { resultTypes: ['violations'], ...(rules === undefined ? {} : { runOnly: rules }) };
   // axe reads colors. After a change of the theme, a page on a busy host gets them only after some
   // frames. So only a fault that stays counts.
   for (let repeats = 3; ; repeats -= 1) {
     await page.evaluate('new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted)))');
-    await page.evaluate(axeSource);
-    // noVNC draws the pointer of a machine on a canvas beside the page.
-    const tested = "{ include: document, exclude: ['body > canvas'] }";
-    const result = await page.evaluate(`axe.run(${tested}, { resultTypes: ['violations'] }).then(({ violations }) =>
+    const result = await page.evaluate(`axe.run(${TESTED}, ${JSON.stringify(options)}).then(({ violations }) =>
       violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' | ')))`);
     const faults = result as readonly string[]; // the script above makes texts
     if (faults.length === 0 || repeats === 0) return faults;
