@@ -40,10 +40,19 @@ describeEndToEnd('a guest', () => {
   const untilText = async (of: Guest, wanted: string): Promise<void> => {
     while (!(await screenText(host, of)).includes(wanted)) await new Promise((resolve) => setTimeout(resolve, 100));
   };
+  /** Types a line after a prompt. The keyboard of a guest loses keys that arrive faster than the guest reads them. */
+  const typeLine = async (page: Page, of: Guest, { after, text }: { after: string; text: string }): Promise<void> => {
+    await untilText(of, after);
+    for (let typed = 1; typed <= text.length; typed += 1) {
+      await page.keyboard.type(text.charAt(typed - 1));
+      await untilText(of, after + text.slice(0, typed));
+    }
+    await page.keyboard.press('Enter');
+  };
   const state = (page: Page, text: string): Promise<void> =>
     page.locator('.page-header').getByText(text, { exact: true }).waitFor();
 
-  it('is started on its page, and its screen shows the firmware and Linux as QEMU does', async () => {
+  it('is started on its page, and its screen shows the firmware and the login prompt of Linux as QEMU does', async () => {
     const { page, faults } = await open(`${bmc.address}/ui/systems/${linux.uuid}/screen`);
     await logIn(page, 'olga');
     await page.getByText('The machine is off').waitFor();
@@ -56,6 +65,12 @@ describeEndToEnd('a guest', () => {
     await host.virsh('resume', linux.name);
 
     await untilText(linux, 'RACKLESS-DISK label=WATCHED platform=pc linux');
+    await untilText(linux, 'guest login:');
+    await untilSame(page, host, linux);
+    await screenCanvas(page).focus();
+    await typeLine(page, linux, { after: 'guest login: ', text: 'root' });
+    await typeLine(page, linux, { after: '/ # ', text: 'uname' });
+    await untilText(linux, 'Linux');
     await untilSame(page, host, linux);
     await takePictures(page, 'screen-linux');
     await host.virsh('destroy', linux.name);
