@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect } from 'preact/hooks';
 import { PageHeader } from '../ui/frame/shell.js';
+import { useNewest } from '../ui/newest.js';
 import { EmptyState, ErrorState, Loading, messageOf } from '../ui/states.js';
 import { compareNames, type Column, type Sorting } from '../ui/table/columns.js';
 import { Table } from '../ui/table/table.js';
@@ -48,9 +49,9 @@ export function useMembers<Row extends Member>(
   { pollMs, filter, origin = path }: MembersOptions = {},
 ): MembersView<Row> {
   const state = useSignal<Omit<MembersView<Row>, 'reload'>>({ rows: null, error: null });
-  const wanted = useSignal(0);
+  const newest = useNewest();
   const reload = useCallback(async () => {
-    const number = (wanted.value += 1);
+    const isNewest = newest.begin();
     let next: Omit<MembersView<Row>, 'reload'>;
     try {
       const rows: Row[] = [];
@@ -59,10 +60,11 @@ export function useMembers<Row extends Member>(
     } catch (error) {
       next = { ...state.peek(), error };
     }
-    // A later request may have been answered first.
-    if (number === wanted.peek()) state.value = next;
+    if (isNewest()) state.value = next;
   }, [path, filter]);
   useEffect(() => {
+    // Answers for an earlier path do not count.
+    newest.forget();
     void reload();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const soon = (): void => {

@@ -1,6 +1,7 @@
 /** Reads a resource for a component, and reads it again when an event names it. */
 import { useSignal, type ReadonlySignal } from '@preact/signals';
-import { useCallback, useEffect, useRef } from 'preact/hooks';
+import { useCallback, useEffect } from 'preact/hooks';
+import { useNewest } from '../ui/newest.js';
 import { getWithEtag } from './redfish/client.js';
 import { onConnect, onEvents } from './redfish/event-stream.js';
 
@@ -20,23 +21,19 @@ export interface ResourceView<Body> {
  */
 export function useResource<Body>(path: string | null): ResourceView<Body> {
   const state = useSignal<Omit<ResourceView<Body>, 'reload'>>({ body: null, etag: null, error: null });
-  /** The numbers of the last request, and of the last one whose answer counts. */
-  const requests = useRef({ sent: 0, answered: 0 }).current;
+  const newest = useNewest();
   const reload = useCallback(async () => {
     if (path === null) return;
-    const number = (requests.sent += 1);
+    const isNewest = newest.begin();
     const next = await getWithEtag<Body>(path).then(
       (reply) => ({ ...reply, error: null }),
       (error: unknown) => ({ ...state.peek(), error }),
     );
-    // A later request may have been answered first.
-    if (number <= requests.answered) return;
-    requests.answered = number;
-    state.value = next;
+    if (isNewest()) state.value = next;
   }, [path]);
   useEffect(() => {
     // Answers for an earlier path do not count.
-    requests.answered = requests.sent;
+    newest.forget();
     state.value = { body: null, etag: null, error: null };
     if (path === null) return;
     void reload();

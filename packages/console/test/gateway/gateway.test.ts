@@ -69,6 +69,39 @@ describe('the console of model-proxy', () => {
     await takePictures(page, 'spend');
   });
 
+  it('shows the spend of the chosen period, also if an earlier answer arrives later', async () => {
+    await openFromMenu(page, 'Spend');
+    const days = (url: URL): number => {
+      const [start, end] = ['start_date', 'end_date'].map((name) => Date.parse(url.searchParams.get(name) ?? ''));
+      return ((end ?? NaN) - (start ?? NaN)) / 86_400_000 + 1;
+    };
+    const waiting: (() => Promise<void>)[] = [];
+    await page.route(
+      (url) => url.pathname === '/usage/export',
+      async (route) => {
+        const count = days(new URL(route.request().url()));
+        const used = { requests: 1, failed_requests: 0, prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+        const name = { subject: 'key', name: 'digest', key_alias: `period of ${count}`, model: 'sample-large' };
+        const day = new Date().toISOString().slice(0, 10);
+        const answer = (): Promise<void> => route.fulfill({ json: [{ day, ...name, ...used, spend: 1 }] });
+        if (count === 90) waiting.push(answer);
+        else await answer();
+      },
+    );
+    const shown = page.getByRole('table', { name: 'Totals' }).getByRole('rowheader');
+    await page.getByLabel('Period').selectOption('90');
+    while (waiting.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    await page.getByLabel('Period').selectOption('7');
+    await shown.getByText('period of 7', { exact: true }).waitFor();
+    const late = page.waitForResponse((response) => days(new URL(response.url())) === 90);
+    for (const answer of waiting) await answer();
+    await (await late).finished();
+    // The page has handled an answer before the next frame after the next one.
+    await page.evaluate('new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted)))');
+    expect(await shown.allTextContents()).toEqual(['period of 7']);
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+  });
+
   it('edits, blocks, unblocks and revokes a key, and its requests get 401', async () => {
     const key = await createKey(page, 'team-b');
     const ask = async (): Promise<unknown> => clientOf(gateway.proxy, key).models.list();

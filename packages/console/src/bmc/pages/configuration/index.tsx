@@ -4,6 +4,7 @@ import { useCallback, useEffect } from 'preact/hooks';
 import { Button } from '../../../ui/button.js';
 import { Checkbox, TextField } from '../../../ui/field.js';
 import { PageHeader } from '../../../ui/frame/shell.js';
+import { useNewest } from '../../../ui/newest.js';
 import { EmptyState, ErrorState, Loading, messageOf } from '../../../ui/states.js';
 import type { Column, Sorting } from '../../../ui/table/columns.js';
 import { Table } from '../../../ui/table/table.js';
@@ -17,12 +18,16 @@ import { SettingValue, textOf } from './setting-value.js';
 export default function ConfigurationPage() {
   const settings = useSignal<readonly Setting[] | null>(null);
   const error = useSignal<unknown>(null);
+  const newest = useNewest();
   const read = useCallback(async () => {
+    const isNewest = newest.begin();
     try {
-      settings.value = await readSettings();
+      const all = await readSettings();
+      if (!isNewest()) return;
+      settings.value = all;
       error.value = null;
     } catch (thrown) {
-      error.value = thrown;
+      if (isNewest()) error.value = thrown;
     }
   }, []);
   useEffect(() => void read(), [read]);

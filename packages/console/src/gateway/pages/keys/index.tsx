@@ -7,6 +7,7 @@ import { ConfirmDialog } from '../../../ui/confirm-dialog.js';
 import { TextField } from '../../../ui/field.js';
 import { formatDate } from '../../../ui/format.js';
 import { PageHeader } from '../../../ui/frame/shell.js';
+import { useNewest } from '../../../ui/newest.js';
 import { EmptyState, ErrorState, Loading, messageOf } from '../../../ui/states.js';
 import { Table } from '../../../ui/table/table.js';
 import { showToast } from '../../../ui/frame/toast.js';
@@ -93,17 +94,20 @@ function useKeys(page: number, search: string) {
     found: null,
     error: null,
   });
-  const wanted = useSignal(0);
+  const newest = useNewest();
   const read = useCallback(async () => {
-    const number = (wanted.value += 1);
+    const isNewest = newest.begin();
     const result = await listKeys(page, search).then(
       (found) => ({ found, error: null }),
       (thrown: unknown) => ({ ...state.peek(), error: messageOf(thrown) }),
     );
-    // A later request may have been answered first.
-    if (number === wanted.peek()) state.value = result;
+    if (isNewest()) state.value = result;
   }, [page, search]);
-  useEffect(() => void read(), [read]);
+  useEffect(() => {
+    // Answers for an earlier page or search do not count.
+    newest.forget();
+    void read();
+  }, [read]);
   return { ...state.value, read };
 }
 

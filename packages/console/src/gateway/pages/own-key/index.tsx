@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { formatTime } from '../../../ui/format.js';
 import { PageHeader } from '../../../ui/frame/shell.js';
+import { useNewest } from '../../../ui/newest.js';
 import { ErrorState, Loading, messageOf } from '../../../ui/states.js';
 import { nameOf, readOwnKey, type Key } from '../../api/keys.js';
 import { KeyBudget, KeyStatus, limitsOf, modelsOf } from '../../key-view.js';
@@ -12,14 +13,16 @@ import { keysTexts as texts } from '../../texts/keys.js';
 export default function OwnKeyPage() {
   const key = useSignal<Key | null>(null);
   const error = useSignal<string | null>(null);
+  const newest = useNewest();
   const read = (): void => {
+    const isNewest = newest.begin();
     error.value = null;
     readOwnKey().then(
       (found) => {
-        key.value = found;
+        if (isNewest()) key.value = found;
       },
       (thrown: unknown) => {
-        error.value = messageOf(thrown);
+        if (isNewest()) error.value = messageOf(thrown);
       },
     );
   };

@@ -8,6 +8,7 @@ import { saveFile } from '../../../ui/download.js';
 import { SelectField } from '../../../ui/field.js';
 import { formatCompact, formatCount, formatUsd } from '../../../ui/format.js';
 import { PageHeader } from '../../../ui/frame/shell.js';
+import { useNewest } from '../../../ui/newest.js';
 import { EmptyState, ErrorState, Loading, messageOf } from '../../../ui/states.js';
 import { Table } from '../../../ui/table/table.js';
 import { showToast } from '../../../ui/frame/toast.js';
@@ -121,21 +122,31 @@ function Report({ rows, days, grouping, measure, sorting, onSort }: ReportProps)
   );
 }
 
+/** The usage that the page shows. */
+interface Usage {
+  /** null: not read yet. */
+  readonly rows: readonly UsageRow[] | null;
+  /** The days of the rows, oldest first. */
+  readonly days: readonly string[];
+  readonly error: string | null;
+}
+
 /** Reads the usage, and again every five seconds while the page is visible. */
 function useUsage(count: number) {
-  const state = useSignal<{ readonly rows: readonly UsageRow[] | null; readonly error: string | null }>({
-    rows: null,
-    error: null,
-  });
-  const days = lastDays(count);
+  const state = useSignal<Usage>({ rows: null, days: lastDays(count), error: null });
+  const newest = useNewest();
   const read = useCallback(async () => {
-    try {
-      state.value = { rows: await readUsage(lastDays(count)), error: null };
-    } catch (thrown) {
-      state.value = { ...state.value, error: messageOf(thrown) };
-    }
+    const isNewest = newest.begin();
+    const days = lastDays(count);
+    const next = await readUsage(days).then(
+      (rows) => ({ rows, days, error: null }),
+      (thrown: unknown) => ({ ...state.peek(), error: messageOf(thrown) }),
+    );
+    if (isNewest()) state.value = next;
   }, [count]);
   useEffect(() => {
+    // Answers for an earlier period do not count.
+    newest.forget();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isStopped = false;
     const poll = async (): Promise<void> => {
@@ -148,7 +159,7 @@ function useUsage(count: number) {
       clearTimeout(timer);
     };
   }, [read]);
-  return { ...state.value, days, read };
+  return { ...state.value, read };
 }
 
 function columnsOf(grouping: Grouping): readonly Column<Totals>[] {

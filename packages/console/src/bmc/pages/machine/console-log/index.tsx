@@ -75,7 +75,7 @@ function useText({ AdditionalDataURI: uri = '', AdditionalDataSizeBytes: size }:
       .then((response) => response.text())
       .then(
         (text) => {
-          state.value = { text, error: null };
+          if (!abort.signal.aborted) state.value = { text, error: null };
         },
         (error: unknown) => {
           if (!abort.signal.aborted) state.value = { ...state.value, error };
