@@ -26,7 +26,9 @@ function styles(name) {
 }
 
 /** Returns the page. It has no inline script and no inline style. */
-function page({ title, script, style, icon, plain }) {
+function page({ title, script, imports, style, icon, plain }) {
+  // Without these links, the browser finds the imports only after it has loaded the script.
+  const preloads = imports.map((file) => `\n    <link rel="modulepreload" href="/ui/assets/${file}" />`).join('');
   return `<!doctype html>
 <html lang="en">
   <head>
@@ -35,7 +37,7 @@ function page({ title, script, style, icon, plain }) {
     <meta name="color-scheme" content="light dark" />
     <title>${title}</title>
     <link rel="icon" href="/ui/assets/${icon}" type="image/svg+xml" />
-    <link rel="stylesheet" href="/ui/assets/${style}" />
+    <link rel="stylesheet" href="/ui/assets/${style}" />${preloads}
     <script type="module" src="/ui/assets/${script}"></script>
   </head>
   <body>
@@ -44,6 +46,20 @@ function page({ title, script, style, icon, plain }) {
   </body>
 </html>
 `;
+}
+
+/** Returns the scripts that a script imports before it runs, also indirectly. */
+function importsOf(script, outputs) {
+  const found = new Set();
+  const add = (path) => {
+    for (const { path: next, kind } of outputs[path].imports) {
+      if (kind !== 'import-statement' || found.has(next)) continue;
+      found.add(next);
+      add(next);
+    }
+  };
+  add(Object.keys(outputs).find((path) => basename(path) === script));
+  return [...found].map((path) => basename(path)).sort();
 }
 
 /** Returns the license texts of all packages that the bundle contains. */
@@ -96,9 +112,11 @@ async function bundle(name) {
   const named = (pattern) => [...files.keys()].find((file) => pattern.test(file)) ?? '';
   const { daemon, plain } = consoles[name];
   const title = `Rackless ${daemon}`;
+  const script = named(/^main-/);
+  const imports = importsOf(script, code.metafile.outputs);
   files.set(
     'index.html',
-    Buffer.from(page({ title, script: named(/^main-/), style: named(/^style-/), icon: named(/^icon-/), plain })),
+    Buffer.from(page({ title, script, imports, style: named(/^style-/), icon: named(/^icon-/), plain })),
   );
   files.set('licenses.txt', Buffer.from(licenses(code.metafile.inputs).join('\n\n')));
   write(folder, files);

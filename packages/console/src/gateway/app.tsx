@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { Button } from '../ui/button.js';
+import { preloadPage } from '../ui/frame/pages.js';
 import { Shell } from '../ui/frame/shell.js';
 import { Badge, ErrorState, Loading, messageOf, Notice } from '../ui/states.js';
 import { deployments, modelsError, startModels } from './api/models.js';
@@ -19,6 +20,7 @@ export function App() {
       error.value = messageOf(thrown);
     });
   };
+  useEffect(() => preloadPage(pages), []);
   useEffect(start, []);
   const current = role.value;
   const hasRole = current !== null;

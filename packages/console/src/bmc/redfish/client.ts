@@ -89,22 +89,28 @@ interface MembersOptions {
   readonly filter?: string | undefined;
   /** Members of each page. Default: 100. */
   readonly pageSize?: number;
+  /** Members of the first page, which is shown first. Default: `pageSize`. */
+  readonly firstSize?: number;
   readonly signal?: AbortSignal;
 }
 
 /** Reads the members of a collection with their properties, page by page. */
 export async function* members<Member>(
   path: string,
-  { select, filter, pageSize = 100, signal }: MembersOptions = {},
+  { select, filter, pageSize = 100, firstSize = pageSize, signal }: MembersOptions = {},
 ): AsyncGenerator<readonly Member[]> {
   const selected = select?.map((property) => `Members/${property}`).join(',');
   const filtered = filter === undefined ? '' : `&$filter=${encodeURIComponent(filter)}`;
-  const first = `${path}?$expand=.($levels=1)&$top=${pageSize}${filtered}`;
-  let next: string | undefined = selected === undefined ? first : `${first}&$select=${selected}`;
-  while (next !== undefined) {
+  const query = `$expand=.($levels=1)${filtered}${selected === undefined ? '' : `&$select=${selected}`}`;
+  let next: string | undefined = `${path}?${query}&$top=${firstSize}`;
+  for (let isFirst = true; next !== undefined; isFirst = false) {
     const page: Collection<Member> = await get(next, signal);
     yield page.Members;
     next = page['Members@odata.nextLink'];
+    // The link continues with pages of the first size.
+    if (next !== undefined && isFirst && firstSize !== pageSize) {
+      next = `${path}?${query}&$skip=${firstSize}&$top=${pageSize}`;
+    }
   }
 }
 

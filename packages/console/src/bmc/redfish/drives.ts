@@ -12,10 +12,14 @@ const READS_AT_ONCE = 4;
 /** Answers within this time are one update, in milliseconds. */
 const UPDATE_MS = 100;
 
+/** How long machines must be visible before their drives are read, in milliseconds. */
+const VISIBLE_MS = 150;
+
 /** Machines to read, in order. */
 let wanted = new Set<string>();
 const pending = new Set<string>();
 const answers = new Map<string, readonly Drive[]>();
+let visibleTimer: ReturnType<typeof setTimeout> | undefined;
 let timer: ReturnType<typeof setTimeout> | null = null;
 
 /** Follows changes of the drives that have been read. Returns a function that ends this, and forgets all drives. */
@@ -33,6 +37,7 @@ export function startDrives(): () => void {
   ];
   return () => {
     for (const stop of stops) stop();
+    clearTimeout(visibleTimer);
     wanted = new Set();
     drives.value = new Map();
   };
@@ -45,6 +50,12 @@ export function startDrives(): () => void {
 export function wantDrives(ids: Iterable<string>, { isAgain = false }: { readonly isAgain?: boolean } = {}): void {
   for (const id of ids) if (isAgain || !(drives.value.has(id) || answers.has(id) || pending.has(id))) wanted.add(id);
   pump();
+}
+
+/** Reads the drives of machines that stay visible: of the last call only, after the user has stopped to scroll or type. */
+export function wantVisibleDrives(ids: readonly string[]): void {
+  clearTimeout(visibleTimer);
+  visibleTimer = setTimeout(() => wantDrives(ids), VISIBLE_MS);
 }
 
 /** Reads the drives of a machine now. @throws {RedfishFailure} */

@@ -58,6 +58,8 @@ const PROPERTIES = [
   'Actions',
 ];
 const PAGE_SIZE = 200;
+/** The first page fills a window, and needs a quarter of the time. */
+const FIRST_SIZE = 50;
 /** Machines that are read again at the same time. */
 const READS_AT_ONCE = 4;
 /** If more machines changed, reading the list is cheaper than reading each of them. */
@@ -142,7 +144,11 @@ async function readAll(): Promise<void> {
   for (const [id, { atMs }] of powered) if (atMs < beginMs - KEPT_MS) powered.delete(id);
   let askedMs = beginMs;
   try {
-    for await (const page of members<Machine>(SYSTEMS, { select: PROPERTIES, pageSize: PAGE_SIZE })) {
+    for await (const page of members<Machine>(SYSTEMS, {
+      select: PROPERTIES,
+      pageSize: PAGE_SIZE,
+      firstSize: FIRST_SIZE,
+    })) {
       for (const machine of page) {
         seen.add(machine.Id);
         accept(machine, askedMs);

@@ -71,10 +71,20 @@ export async function startSession(): Promise<void> {
   addEventListener('pageshow', (event) => {
     if (event.persisted) takeStored();
   });
-  const found = takeStored() ?? (await askTabs());
+  let found = takeStored();
+  if (found === null) {
+    // The other tabs and the service answer at the same time. A service that needs no log-in decides alone.
+    const asked = askTabs();
+    if (await isOpen()) {
+      tabs.addEventListener('message', answerTabs);
+      loginState.value = { kind: 'open' };
+      return;
+    }
+    found = await asked;
+  }
   tabs.addEventListener('message', answerTabs);
   if (found === null) {
-    loginState.value = (await isOpen()) ? { kind: 'open' } : { kind: 'loggedOut', expired: null };
+    loginState.value = { kind: 'loggedOut', expired: null };
     return;
   }
   try {

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { Component, type ComponentChildren, type ComponentType } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
-import { matchPath, place, type RouteParameters } from './router.js';
+import { currentPath, matchPath, type RouteParameters } from './router.js';
 import { EmptyState, ErrorState, Loading, messageOf } from '../states.js';
 import { texts } from '../texts/en.js';
 
@@ -27,9 +27,17 @@ export interface Page {
   readonly load: () => Promise<{ readonly default: ComponentType<PageProps> }>;
 }
 
+/** Starts to load the page of the current address, for example while the log-in is checked. */
+export function preloadPage(pages: readonly Page[]): void {
+  const path = currentPath.value;
+  const page = pages.find(({ pattern }) => matchPath(pattern, path) !== null);
+  // The page itself reports a failure when it is shown.
+  page?.load().catch(() => undefined);
+}
+
 /** Shows the page of the current address. */
 export function CurrentPage({ pages }: { readonly pages: readonly Page[] }) {
-  const { path } = place.value;
+  const path = currentPath.value;
   for (const page of pages) {
     const parameters = matchPath(page.pattern, path);
     if (parameters === null) continue;

@@ -1,5 +1,5 @@
 /** The router: addresses below `/ui/`, the browser's history, and links. */
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 
 const BASE = '/ui/';
 
@@ -12,6 +12,9 @@ interface Place {
 
 /** The current place. */
 export const place = signal<Place>(readPlace());
+
+/** The current path. A change of the query alone, such as a filter, renders only components that read the query. */
+export const currentPath = computed(() => place.value.path);
 
 /** Starts to follow the history, and to open links below `/ui/` without loading the page again. */
 export function startRouter(): void {

@@ -6,7 +6,7 @@ import { Button } from '../button.js';
 import { Select } from '../field.js';
 import { Icon } from '../icon.js';
 import { CurrentPage, type Page } from './pages.js';
-import { hrefOf, matchPath, place } from './router.js';
+import { currentPath, hrefOf, matchPath } from './router.js';
 import { texts } from '../texts/en.js';
 import { theme, type Theme } from './theme.js';
 import { Toasts } from './toast.js';
@@ -26,7 +26,7 @@ const isMenuOpen = signal(false);
 
 /** The frame with the current page. */
 export function Shell({ product, pages, bar, notices }: ShellProps) {
-  const { path } = place.value;
+  const path = currentPath.value;
   useEffect(() => {
     isMenuOpen.value = false;
   }, [path]);

@@ -1,7 +1,7 @@
 /** A table for thousands of rows. Only the visible rows are in the page. */
 import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { Cells, Head, sortRows, type TableProps } from './columns.js';
+import { Cells, Head, sortRows, type Selection, type TableProps } from './columns.js';
 import { GroupRow, tableLines, type Grouping, type Line } from './groups.js';
 import { neighborControl, withRange } from './keys.js';
 
@@ -16,7 +16,7 @@ interface VirtualTableProps<Row> extends TableProps<Row> {
 }
 
 /** Lines above and below the window that are rendered too. */
-const OVERSCAN = 8;
+const OVERSCAN = 5;
 
 /**
  * The table. It fills the height of its parent, a flex column, and scrolls by itself. The arrow keys lead from a
@@ -52,6 +52,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
       selection.onSelect(selected);
     },
   };
+  const latest = useLatest(observed, select);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === 'a' && (event.ctrlKey || event.metaKey) && selection !== undefined) {
       event.preventDefault();
@@ -86,8 +87,9 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
               key={`${line.kind} ${line.key}`}
               line={line}
               rowIndex={start + index + 2}
-              {...{ columns, keyOf, rowHeight, grouping, span, onRange: select }}
-              selection={observed}
+              isSelected={selection?.selected.has(line.key) === true}
+              {...{ columns, keyOf, rowHeight, grouping, span, onRange: latest.onRange }}
+              selection={observed && latest.selection}
             />
           ))}
           <Spacer height={(lines.length - start - visible.length) * rowHeight} span={span} />
@@ -110,10 +112,36 @@ function useHeight(ref: RefObject<HTMLElement | null>): number {
   return height;
 }
 
+/**
+ * Returns a selection and a function that stay the same objects, and lead to those of the last rendering. So rows
+ * that have not changed need no new rendering.
+ */
+function useLatest<Row>(
+  selection: TableProps<Row>['selection'],
+  onRange: (key: string) => void,
+): { readonly selection: Selection<Row>; readonly onRange: (key: string) => void } {
+  const last = useRef({ selection, onRange });
+  last.current = { selection, onRange };
+  return useMemo(
+    () => ({
+      selection: {
+        get selected() {
+          return last.current.selection?.selected ?? new Set<string>();
+        },
+        onSelect: (selected) => last.current.selection?.onSelect(selected),
+        nameOf: (row) => last.current.selection?.nameOf(row) ?? '',
+      },
+      onRange: (key) => last.current.onRange(key),
+    }),
+    [],
+  );
+}
+
 /** A row, or the heading of a group. */
 function TableLine<Row>({
   line,
   rowIndex,
+  isSelected,
   columns,
   keyOf,
   selection,
@@ -124,25 +152,30 @@ function TableLine<Row>({
 }: Pick<VirtualTableProps<Row>, 'columns' | 'keyOf' | 'selection' | 'rowHeight' | 'grouping'> & {
   readonly line: Line<Row>;
   readonly rowIndex: number;
+  readonly isSelected: boolean;
   readonly span: number;
   readonly onRange: (key: string) => void;
 }) {
   const style = { height: `${rowHeight}px` };
-  if (line.kind === 'group') {
-    return <GroupRow {...{ line, rowIndex, style, keyOf, selection, grouping, span }} />;
-  }
-  const isSelected = selection?.selected.has(line.key) === true;
-  return (
-    <tr aria-rowindex={rowIndex} data-key={line.key} style={style} class={isSelected ? 'selected' : undefined}>
-      <Cells
-        row={line.row}
-        columns={columns}
-        keyOf={keyOf}
-        selection={selection}
-        onRange={(row) => onRange(keyOf(row))}
-      />
-    </tr>
+  const row = line.kind === 'row' ? line.row : null;
+  // Preact skips an element that is the same object as before.
+  const cells = useMemo(
+    () =>
+      row === null ? null : (
+        <tr aria-rowindex={rowIndex} data-key={line.key} style={style} class={isSelected ? 'selected' : undefined}>
+          <Cells
+            row={row}
+            columns={columns}
+            keyOf={keyOf}
+            selection={selection}
+            onRange={(clicked) => onRange(keyOf(clicked))}
+          />
+        </tr>
+      ),
+    [row, rowIndex, isSelected, columns, selection, rowHeight],
   );
+  if (line.kind === 'row') return cells;
+  return <GroupRow {...{ line, rowIndex, style, keyOf, selection, grouping, span }} />;
 }
 
 /** The place of lines that are not in the page. */

@@ -6,8 +6,9 @@ import { navigate, place } from '../../../ui/frame/router.js';
 import { PageHeader } from '../../../ui/frame/shell.js';
 import { EmptyState, ErrorState, Loading } from '../../../ui/states.js';
 import type { Grouping } from '../../../ui/table/groups.js';
+import { sortRows } from '../../../ui/table/columns.js';
 import { VirtualTable } from '../../../ui/table/virtual-table.js';
-import { drives, startDrives, wantDrives } from '../../redfish/drives.js';
+import { drives, startDrives, wantDrives, wantVisibleDrives } from '../../redfish/drives.js';
 import { machines, machinesState, readMachines, type Machine } from '../../redfish/machines.js';
 import { may } from '../../redfish/session.js';
 import { bulkTexts } from '../../texts/en/bulk.js';
@@ -41,16 +42,22 @@ export default function MachinesPage() {
   const ranks = useMemo(() => ranksOf(all), [names]);
   const hostList = useMemo(() => valuesOf(all.values(), hostOf), [all]).join('\n');
   const hosts = useMemo(() => hostList.split('\n').filter((host) => host !== ''), [hostList]);
-  const rows = useShown(all, view);
+  const columns = useMemo(
+    () => machineColumns(ranks, { hasHosts: hosts.length > 0, hidden: hiddenColumns.value }),
+    [ranks, hosts.length, hiddenColumns.value],
+  );
+  // A filter keeps the order. The table finds rows in order, and needs no time to sort them.
+  const { column, isAscending } = view.sorting;
+  const sorted = useMemo(
+    () => sortRows([...all.values()], columns, { column, isAscending }),
+    [all, columns, column, isAscending],
+  );
+  const rows = useShown(all, sorted, view);
 
   const selected = useSignal<ReadonlySet<string>>(new Set());
   const chosen = useMemo(() => rows.filter(({ Id }) => selected.value.has(Id)), [rows, selected.value]);
   const known = [...selected.value].filter((id) => all.has(id)).length;
   const mayAct = may('ConfigureComponents') || may('ConfigureManager');
-  const columns = useMemo(
-    () => machineColumns(ranks, { hasHosts: hosts.length > 0, hidden: hiddenColumns.value }),
-    [ranks, hosts.length, hiddenColumns.value],
-  );
   return (
     <div class="fill machines">
       <PageHeader
@@ -94,17 +101,18 @@ export default function MachinesPage() {
 }
 
 /** Returns the machines that pass the filters. A filter for media reads the drives of all machines. */
-function useShown(all: ReadonlyMap<string, Machine>, { filters }: View): readonly Machine[] {
+function useShown(
+  all: ReadonlyMap<string, Machine>,
+  sorted: readonly Machine[],
+  { filters }: View,
+): readonly Machine[] {
   useEffect(startDrives, []);
   useEffect(() => {
     if (filters.media !== '') wantDrives(all.keys());
   }, [filters.media, all]);
   const readsDrives = filters.media !== '' || filters.search !== '';
   const known = readsDrives ? drives.value : null;
-  return useMemo(
-    () => filterMachines(all.values(), filters, known ?? new Map()),
-    [all, JSON.stringify(filters), known],
-  );
+  return useMemo(() => filterMachines(sorted, filters, known ?? new Map()), [sorted, JSON.stringify(filters), known]);
 }
 
 interface ListProps {
@@ -147,7 +155,7 @@ function List({ all, rows, columns, view, isComplete, onView, selection }: ListP
         onSort={(sorting) => onView({ ...view, sorting })}
         grouping={view.isGrouped ? grouping : undefined}
         onVisible={(visible) => {
-          if (columns.some(({ id }) => id === 'media')) wantDrives(visible.map(({ Id }) => Id));
+          if (columns.some(({ id }) => id === 'media')) wantVisibleDrives(visible.map(({ Id }) => Id));
         }}
         selection={selection}
       />
@@ -164,12 +172,15 @@ function List({ all, rows, columns, view, isComplete, onView, selection }: ListP
 
 /** The numbers below the heading. Screen readers announce them when a filter changes them. */
 function Summary({ all, shown }: { readonly all: ReadonlyMap<string, Machine>; readonly shown: number }) {
-  let on = 0;
-  let unhealthy = 0;
-  for (const { PowerState, Status } of all.values()) {
-    if (PowerState === 'On') on += 1;
-    if (Status?.Health === 'Warning' || Status?.Health === 'Critical') unhealthy += 1;
-  }
+  const [on, unhealthy] = useMemo(() => {
+    let poweredOn = 0;
+    let bad = 0;
+    for (const { PowerState, Status } of all.values()) {
+      if (PowerState === 'On') poweredOn += 1;
+      if (Status?.Health === 'Warning' || Status?.Health === 'Critical') bad += 1;
+    }
+    return [poweredOn, bad];
+  }, [all]);
   return (
     <span class="summary">
       <span role="status">{shown === all.size ? texts.count(shown) : texts.shown(shown, all.size)}</span>
