@@ -40,9 +40,8 @@ const layers = {
     ['bmc/pages/', 'gateway/pages/'],
     ['bmc/', 'gateway/'],
     ['bmc/redfish/', 'gateway/api/'],
-    ['bmc/texts/', 'gateway/texts/'],
     ['ui/'],
-    ['ui/texts/'],
+    ['texts/'],
   ],
   'bmc-daemon': [
     ['cli.ts', 'cli/'],

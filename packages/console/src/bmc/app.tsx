@@ -11,7 +11,7 @@ import { keepSessionAlive } from './redfish/activity.js';
 import { isLive, runEventStream } from './redfish/event-stream.js';
 import { forgetMachines, startMachines } from './redfish/machines.js';
 import { isUsable, loginState, logOut, startSession } from './redfish/session.js';
-import { consoleTexts as texts } from './texts/en/console.js';
+import { consoleTexts as texts } from '../texts/index.js';
 
 /** The whole console. */
 export function App() {

@@ -2,7 +2,7 @@
 import { Button } from '../ui/button.js';
 import { ErrorState, Notice } from '../ui/states.js';
 import type { Draft, FieldValue } from './draft.js';
-import { draftTexts as texts } from './texts/en/draft.js';
+import { draftTexts as texts } from '../texts/index.js';
 
 /** Properties of `DraftBar`. */
 interface DraftBarProps {

@@ -6,7 +6,7 @@ import { patch } from './redfish/client.js';
 import { completeTask } from './redfish/tasks.js';
 import { RedfishFailure } from './redfish/wire.js';
 import type { ResourceView } from './resource.js';
-import { draftTexts as texts } from './texts/en/draft.js';
+import { draftTexts as texts } from '../texts/index.js';
 
 /** The value of a field. */
 export type FieldValue = string | number | boolean | null | readonly string[];

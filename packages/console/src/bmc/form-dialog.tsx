@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
 import { ErrorState, messageOf } from '../ui/states.js';
-import { texts } from '../ui/texts/en.js';
+import { uiTexts as texts } from '../texts/index.js';
 import { RedfishFailure } from './redfish/wire.js';
 
 /** Returns the fault of a property: `Password`, `Boot/BootOrder`; undefined: none. */

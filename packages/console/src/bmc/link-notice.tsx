@@ -2,7 +2,7 @@
 import { Button } from '../ui/button.js';
 import { Notice } from '../ui/states.js';
 import type { WebSocketLink } from './redfish/web-socket-link.js';
-import { linkTexts as texts } from './texts/en/link.js';
+import { linkTexts as texts } from '../texts/index.js';
 
 /** The notice; nothing while the connection is open. */
 export function LinkNotice({ link }: { readonly link: Pick<WebSocketLink, 'state' | 'connect'> }) {

@@ -6,7 +6,7 @@ import { TextField } from '../ui/field.js';
 import { ErrorState, messageOf } from '../ui/states.js';
 import { changePassword, logIn } from './redfish/session.js';
 import { RedfishFailure } from './redfish/wire.js';
-import { consoleTexts as texts } from './texts/en/console.js';
+import { consoleTexts as texts } from '../texts/index.js';
 
 /**
  * Asks for user and password. `expired`: the session of a user has ended, and the page of this user

@@ -1,7 +1,7 @@
 /** Marks of a machine that several pages show. */
 import { Badge } from '../ui/states.js';
 import type { Machine } from './redfish/machines.js';
-import { machinesTexts } from './texts/en/machines.js';
+import { machinesTexts } from '../texts/index.js';
 
 /** The power state as a mark. */
 export function PowerBadge({ state }: { readonly state: Machine['PowerState'] | undefined }) {

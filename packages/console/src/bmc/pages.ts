@@ -1,7 +1,7 @@
 /** The pages of the console. Each page is one folder in `pages/`, and one line here. */
 import type { Page } from '../ui/frame/pages.js';
 import { may } from './redfish/session.js';
-import { consoleTexts } from './texts/en/console.js';
+import { consoleTexts } from '../texts/index.js';
 
 const { pages: labels, administration } = consoleTexts;
 

@@ -9,7 +9,7 @@ import { deployments, modelsError, startModels } from './api/models.js';
 import { loginState, logOut, role, startSession, type Role } from './api/session.js';
 import { LoginDialog } from './login-dialog.js';
 import { pages } from './pages.js';
-import { frameTexts as texts } from './texts/frame.js';
+import { frameTexts as texts } from '../texts/index.js';
 
 /** The whole console. */
 export function App() {

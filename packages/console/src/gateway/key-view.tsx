@@ -3,7 +3,7 @@ import { formatCount, formatDate, formatUsd } from '../ui/format.js';
 import { Meter } from '../ui/charts/meter.js';
 import { Badge } from '../ui/states.js';
 import { nameOf, type Key } from './api/keys.js';
-import { keysTexts as texts } from './texts/keys.js';
+import { keysTexts as texts } from '../texts/index.js';
 
 /** The status as a mark. */
 export function KeyStatus({ status }: { readonly status: Key['status'] }) {

@@ -6,7 +6,7 @@ import { TextField } from '../ui/field.js';
 import { ErrorState, messageOf } from '../ui/states.js';
 import { useSubmit } from '../ui/submit.js';
 import { isRefused, logIn } from './api/session.js';
-import { frameTexts as texts } from './texts/frame.js';
+import { frameTexts as texts } from '../texts/index.js';
 
 /** Asks for a key. `isExpired`: over a page that continues afterwards. */
 export function LoginDialog({ isExpired }: { readonly isExpired: boolean }) {

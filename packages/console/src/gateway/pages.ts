@@ -1,7 +1,7 @@
 /** The pages of the console. Each page is one folder in `pages/`, and one entry here. */
 import type { Page } from '../ui/frame/pages.js';
 import { mayManage, role } from './api/session.js';
-import { frameTexts } from './texts/frame.js';
+import { frameTexts } from '../texts/index.js';
 
 const { pages: labels } = frameTexts;
 

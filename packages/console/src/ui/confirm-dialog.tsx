@@ -5,7 +5,7 @@ import { Button } from './button.js';
 import { Dialog } from './dialog.js';
 import { TextField } from './field.js';
 import { ErrorState, messageOf } from './states.js';
-import { texts } from './texts/en.js';
+import { uiTexts as texts } from '../texts/index.js';
 
 /** Properties of `ConfirmDialog`. */
 interface ConfirmDialogProps {

@@ -2,7 +2,7 @@
 import { Button } from './button.js';
 import { copyText } from './copy.js';
 import { Field } from './field.js';
-import { texts } from './texts/en.js';
+import { uiTexts as texts } from '../texts/index.js';
 
 /** A field with a button that copies its text. */
 export function CopyField({ label, value }: { readonly label: string; readonly value: string }) {

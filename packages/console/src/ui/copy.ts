@@ -1,6 +1,6 @@
 /** The clipboard. */
 import { showToast } from './frame/toast.js';
-import { texts } from './texts/en.js';
+import { uiTexts as texts } from '../texts/index.js';
 
 /** Copies a text, and says so. */
 export async function copyText(text: string): Promise<void> {

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { Button } from './button.js';
-import { texts } from './texts/en.js';
+import { uiTexts as texts } from '../texts/index.js';
 
 /** Properties of `Dialog`. */
 interface DialogProps {

@@ -1,7 +1,7 @@
 /** Fields of a form: a label, a control, a hint and an error, connected for screen readers. */
 import type { AllHTMLAttributes, ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
-import { texts } from './texts/en.js';
+import { uiTexts as texts } from '../texts/index.js';
 
 /** The attributes that connect a control with its label, hint and error. */
 interface ControlProps {

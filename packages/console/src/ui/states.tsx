@@ -1,7 +1,7 @@
 /** States of a view: loading, empty, failed; and small marks in texts. */
 import type { ComponentChildren } from 'preact';
 import { Button } from './button.js';
-import { texts } from './texts/en.js';
+import { uiTexts as texts } from '../texts/index.js';
 
 /** Shows that a view is loading. */
 export function Loading({ label = texts.loading }: { readonly label?: string }) {

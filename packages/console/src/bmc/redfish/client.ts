@@ -1,7 +1,7 @@
 /** Requests of the pages. This folder is the only place that sends requests to the service. */
 import { signal } from '@preact/signals';
 import { loginState, renewLogin, token } from './session.js';
-import { redfishTexts } from '../texts/en/redfish.js';
+import { redfishTexts } from '../../texts/index.js';
 import { exchange, open, RedfishFailure, type Reply, type WireRequest } from './wire.js';
 
 /** Options of a request. */

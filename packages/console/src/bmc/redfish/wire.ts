@@ -1,5 +1,5 @@
 /** Sends one HTTP request to the service, and reads its answer or its error. */
-import { redfishTexts } from '../texts/en/redfish.js';
+import { redfishTexts } from '../../texts/index.js';
 
 /** A message of a Redfish error. */
 interface ErrorMessage {

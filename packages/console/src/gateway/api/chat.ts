@@ -1,5 +1,5 @@
 /** Streamed chat requests of the playground. */
-import { apiTexts } from '../texts/api.js';
+import { apiTexts } from '../../texts/index.js';
 import { postForStream } from './client.js';
 import { ApiFailure } from './wire.js';
 

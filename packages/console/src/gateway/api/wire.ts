@@ -1,5 +1,5 @@
 /** Sends one HTTP request to model-proxy, and reads its answer or its error. */
-import { apiTexts } from '../texts/api.js';
+import { apiTexts } from '../../texts/index.js';
 
 /** An error answer of the proxy, or a failed connection (status 0). */
 export class ApiFailure extends Error {

@@ -1,7 +1,7 @@
 /** Stacked bars over categories such as days, with the same numbers as a table. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Table } from '../table/table.js';
-import { texts } from '../texts/en.js';
+import { uiTexts as texts } from '../../texts/index.js';
 
 /** One part of each bar. */
 export interface BarSeries {

@@ -1,7 +1,7 @@
 /** Lines over time, with the last values as a table. */
 import { useId } from 'preact/hooks';
 import { Table } from '../table/table.js';
-import { texts } from '../texts/en.js';
+import { uiTexts as texts } from '../../texts/index.js';
 
 /** One line. */
 export interface LineSeries {

@@ -4,7 +4,7 @@ import { Component, type ComponentChildren, type ComponentType } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import { currentPath, matchPath, type RouteParameters } from './router.js';
 import { EmptyState, ErrorState, Loading, messageOf } from '../states.js';
-import { texts } from '../texts/en.js';
+import { uiTexts as texts } from '../../texts/index.js';
 
 /** Properties that each page gets. */
 export interface PageProps {

@@ -7,7 +7,7 @@ import { Select } from '../field.js';
 import { Icon } from '../icon.js';
 import { CurrentPage, type Page } from './pages.js';
 import { currentPath, hrefOf, matchPath } from './router.js';
-import { texts } from '../texts/en.js';
+import { uiTexts as texts } from '../../texts/index.js';
 import { theme, type Theme } from './theme.js';
 import { Toasts } from './toast.js';
 

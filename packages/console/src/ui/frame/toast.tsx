@@ -1,7 +1,7 @@
 /** Short messages about results, at the edge of the window. */
 import { signal } from '@preact/signals';
 import { Button } from '../button.js';
-import { texts } from '../texts/en.js';
+import { uiTexts as texts } from '../../texts/index.js';
 
 interface Toast {
   readonly id: number;

@@ -1,6 +1,6 @@
 /** Columns, sorting and selection of tables. `Table` and `VirtualTable` share them. */
 import type { ComponentChildren } from 'preact';
-import { texts } from '../texts/en.js';
+import { uiTexts as texts } from '../../texts/index.js';
 
 /** A column of a table. */
 export interface Column<Row> {

@@ -1,7 +1,7 @@
 /** Groups of rows in a table: each has a heading that opens and closes it, and that selects its rows. */
 import type { ComponentChildren } from 'preact';
 import { compareNames, type Selection } from './columns.js';
-import { texts } from '../texts/en.js';
+import { uiTexts as texts } from '../../texts/index.js';
 
 /** The groups of a table. */
 export interface Grouping<Row> {

@@ -6,7 +6,7 @@ import { FormDialog, type FaultOf } from '../../form-dialog.js';
 import { patch, post } from '../../redfish/client.js';
 import { may } from '../../redfish/session.js';
 import { useResource } from '../../resource.js';
-import { accountsTexts as texts } from '../../texts/en/administration/accounts.js';
+import { accountsTexts as texts } from '../../../texts/index.js';
 import { ACCOUNTS, type Account, type Role } from './account.js';
 
 /** The part of the AccountService that limits passwords. */

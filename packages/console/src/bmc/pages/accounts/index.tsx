@@ -9,7 +9,7 @@ import { Table } from '../../../ui/table/table.js';
 import { byText, CollectionPage, useMembers } from '../../collection.js';
 import { remove } from '../../redfish/client.js';
 import { loginState, may } from '../../redfish/session.js';
-import { accountsTexts as texts } from '../../texts/en/administration/accounts.js';
+import { accountsTexts as texts } from '../../../texts/index.js';
 import { AccountDialog } from './account-dialog.js';
 import { ACCOUNTS, type Account, type Role } from './account.js';
 

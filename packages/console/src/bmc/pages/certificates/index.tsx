@@ -6,7 +6,7 @@ import { PageHeader } from '../../../ui/frame/shell.js';
 import { Badge, EmptyState, ErrorState, Loading, messageOf } from '../../../ui/states.js';
 import { may } from '../../redfish/session.js';
 import { useResource } from '../../resource.js';
-import { certificatesTexts as texts } from '../../texts/en/administration/certificates.js';
+import { certificatesTexts as texts } from '../../../texts/index.js';
 import { ReplaceDialog, RequestDialog } from './request-dialog.js';
 
 /** A CertificateLocations of Redfish. */

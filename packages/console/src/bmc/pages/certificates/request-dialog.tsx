@@ -7,7 +7,7 @@ import { SelectField, TextAreaField, TextField } from '../../../ui/field.js';
 import { showToast } from '../../../ui/frame/toast.js';
 import { FormDialog, type FaultOf } from '../../form-dialog.js';
 import { post } from '../../redfish/client.js';
-import { certificatesTexts as texts } from '../../texts/en/administration/certificates.js';
+import { certificatesTexts as texts } from '../../../texts/index.js';
 
 const ACTIONS = '/redfish/v1/CertificateService/Actions/CertificateService';
 

@@ -10,7 +10,7 @@ import type { Column, Sorting } from '../../../ui/table/columns.js';
 import { Table } from '../../../ui/table/table.js';
 import { byText } from '../../collection.js';
 import { RedfishFailure } from '../../redfish/wire.js';
-import { configurationTexts as texts } from '../../texts/en/administration/configuration.js';
+import { configurationTexts as texts } from '../../../texts/index.js';
 import { readSettings, searchSettings, type Setting } from './settings.js';
 import { SettingValue, textOf } from './setting-value.js';
 

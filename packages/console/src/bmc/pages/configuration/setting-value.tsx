@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { Button } from '../../../ui/button.js';
 import { copyText } from '../../../ui/copy.js';
-import { configurationTexts as texts } from '../../texts/en/administration/configuration.js';
+import { configurationTexts as texts } from '../../../texts/index.js';
 import type { Setting } from './settings.js';
 
 /** Characters of a value that are always in the page. */

@@ -4,7 +4,7 @@ import { Meter } from '../../../ui/charts/meter.js';
 import type { Column } from '../../../ui/table/columns.js';
 import { byText, CollectionPage, useMembers, type Member } from '../../collection.js';
 import { HealthBadge } from '../../machine-view.js';
-import { hostsTexts as texts } from '../../texts/en/administration/hosts.js';
+import { hostsTexts as texts } from '../../../texts/index.js';
 
 /** A Chassis of Redfish. */
 interface Chassis extends Member {

@@ -1,6 +1,6 @@
 /** Properties with their values. */
 import type { ComponentChildren } from 'preact';
-import { machineTexts } from '../../texts/en/machine.js';
+import { machineTexts } from '../../../texts/index.js';
 
 /** A name and its value. Without a value, the list shows a dash. A long value gets its own line. */
 type Fact = readonly [name: string, value: ComponentChildren, options?: { readonly isLong: boolean }];

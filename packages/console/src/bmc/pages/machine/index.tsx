@@ -6,7 +6,7 @@ import { EmptyState, ErrorState, Loading } from '../../../ui/states.js';
 import { Tabs } from '../../../ui/frame/tabs.js';
 import { HealthBadge, PowerBadge } from '../../machine-view.js';
 import { machines, machinesState } from '../../redfish/machines.js';
-import { machineTexts } from '../../texts/en/machine.js';
+import { machineTexts } from '../../../texts/index.js';
 import { LastCommand } from './last-command.js';
 import { PowerActions } from './power-actions.js';
 import { tabs } from './tabs.js';

@@ -1,11 +1,10 @@
 /** The last action of the user as a `curl` command. */
 import { Button } from '../../../ui/button.js';
 import { copyText } from '../../../ui/copy.js';
-import { texts } from '../../../ui/texts/en.js';
+import { machineTexts, uiTexts as texts } from '../../../texts/index.js';
 import { curlCommand } from '../../curl.js';
 import { lastAction } from '../../redfish/client.js';
 import { token } from '../../redfish/session.js';
-import { machineTexts } from '../../texts/en/machine.js';
 
 /** Shows the command, if the last action concerned this machine. */
 export function LastCommand({ id }: { readonly id: string }) {

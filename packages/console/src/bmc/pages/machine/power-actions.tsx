@@ -9,7 +9,7 @@ import { post } from '../../redfish/client.js';
 import { readMachineAgain, type Machine } from '../../redfish/machines.js';
 import { may } from '../../redfish/session.js';
 import { completeTask } from '../../redfish/tasks.js';
-import { powerTexts, resets } from '../../texts/en/power.js';
+import { powerTexts, resets } from '../../../texts/index.js';
 
 /** The actions that get a button of their own, by power state. */
 const usual: Readonly<Record<string, readonly string[]>> = {

@@ -1,10 +1,6 @@
 /** The tabs of a machine's page. Each tab is one folder here, and one line in this list. */
 import { may } from '../../redfish/session.js';
-import { logsTexts } from '../../texts/en/logs.js';
-import { machineTexts } from '../../texts/en/machine.js';
-import { screenTexts } from '../../texts/en/screen.js';
-import { mediaTexts } from '../../texts/en/media.js';
-import { telemetryTexts } from '../../texts/en/telemetry.js';
+import { logsTexts, machineTexts, mediaTexts, screenTexts, telemetryTexts } from '../../../texts/index.js';
 import type { MachineTab } from './tab.js';
 
 const { tab: labels } = machineTexts;

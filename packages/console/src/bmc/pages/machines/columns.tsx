@@ -6,7 +6,7 @@ import { bootText, HealthBadge, PowerBadge } from '../../machine-view.js';
 import { drives } from '../../redfish/drives.js';
 import { imageNames } from '../../redfish/machine-facts.js';
 import type { Machine } from '../../redfish/machines.js';
-import { machinesTexts } from '../../texts/en/machines.js';
+import { machinesTexts } from '../../../texts/index.js';
 import { healthOf, hostOf, overrideOf, powerOf } from './filter.js';
 
 const { columns: titles } = machinesTexts;

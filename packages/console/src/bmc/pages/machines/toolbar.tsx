@@ -5,7 +5,7 @@ import { Button } from '../../../ui/button.js';
 import { Checkbox, Select } from '../../../ui/field.js';
 import { Icon } from '../../../ui/icon.js';
 import type { Machine } from '../../redfish/machines.js';
-import { machinesTexts } from '../../texts/en/machines.js';
+import { machinesTexts } from '../../../texts/index.js';
 import { hiddenColumns, optionalColumns, showColumn } from './columns.js';
 import {
   filterNames,

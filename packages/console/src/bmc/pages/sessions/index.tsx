@@ -9,7 +9,7 @@ import { byText, CollectionPage, useMembers, type Member } from '../../collectio
 import { remove } from '../../redfish/client.js';
 import { may, sessionUri } from '../../redfish/session.js';
 import { RedfishFailure } from '../../redfish/wire.js';
-import { sessionsTexts as texts } from '../../texts/en/administration/sessions.js';
+import { sessionsTexts as texts } from '../../../texts/index.js';
 
 /** A Session of Redfish. */
 interface Session extends Member {

@@ -8,7 +8,7 @@ import { ErrorState, Loading, messageOf } from '../../../ui/states.js';
 import { FormDialog } from '../../form-dialog.js';
 import { patch } from '../../redfish/client.js';
 import { useResource } from '../../resource.js';
-import { settingsTexts as texts } from '../../texts/en/administration/settings.js';
+import { settingsTexts as texts } from '../../../texts/index.js';
 
 type Value = number | boolean | string;
 /** A service of Redfish with its settings. */

@@ -8,7 +8,7 @@ import type { Column } from '../../../ui/table/columns.js';
 import { byText, CollectionPage, useMembers, type Member } from '../../collection.js';
 import { post, remove } from '../../redfish/client.js';
 import { may } from '../../redfish/session.js';
-import { subscriptionsTexts as texts } from '../../texts/en/administration/subscriptions.js';
+import { subscriptionsTexts as texts } from '../../../texts/index.js';
 import { SubscriptionDialog, SUBSCRIPTIONS } from './subscription-dialog.js';
 
 /** An EventDestination of Redfish. */

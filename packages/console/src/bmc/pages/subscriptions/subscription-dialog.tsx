@@ -4,7 +4,7 @@ import { Checkbox, SelectField, TextField } from '../../../ui/field.js';
 import { showToast } from '../../../ui/frame/toast.js';
 import { FormDialog } from '../../form-dialog.js';
 import { post } from '../../redfish/client.js';
-import { subscriptionsTexts as texts } from '../../texts/en/administration/subscriptions.js';
+import { subscriptionsTexts as texts } from '../../../texts/index.js';
 
 /** The URI of the subscriptions. */
 export const SUBSCRIPTIONS = '/redfish/v1/EventService/Subscriptions';

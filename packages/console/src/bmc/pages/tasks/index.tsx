@@ -12,7 +12,7 @@ import { byText, CollectionPage, useMembers, type Member } from '../../collectio
 import { remove } from '../../redfish/client.js';
 import { machines } from '../../redfish/machines.js';
 import { may } from '../../redfish/session.js';
-import { tasksTexts as texts } from '../../texts/en/administration/tasks.js';
+import { tasksTexts as texts } from '../../../texts/index.js';
 
 /** A Task of Redfish. */
 interface Task extends Member {

@@ -14,7 +14,7 @@ import { showToast } from '../../../ui/frame/toast.js';
 import { listKeys, nameOf, revokeKey, setBlocked, type KeyPage, type ListedKey } from '../../api/keys.js';
 import { deployments } from '../../api/models.js';
 import { KeyBudget, KeyStatus, limitsOf, modelsOf } from '../../key-view.js';
-import { keysTexts as texts } from '../../texts/keys.js';
+import { keysTexts as texts } from '../../../texts/index.js';
 import { KeyDialog, NewKeyDialog } from './key-dialog.js';
 
 /** The dialog that is open. */

@@ -7,7 +7,7 @@ import { Checkbox, SelectField, TextField } from '../../../ui/field.js';
 import { ErrorState, Notice } from '../../../ui/states.js';
 import { useSubmit } from '../../../ui/submit.js';
 import { createKey, nameOf, updateKey, type ListedKey } from '../../api/keys.js';
-import { keysTexts as texts } from '../../texts/keys.js';
+import { keysTexts as texts } from '../../../texts/index.js';
 import { fieldsOf, settingsOf, type KeyFields } from './key-form.js';
 
 const { form: labels } = texts;

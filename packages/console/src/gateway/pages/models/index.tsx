@@ -17,7 +17,7 @@ import {
   requestRates,
   type Deployment,
 } from '../../api/models.js';
-import { modelsTexts as texts } from '../../texts/models.js';
+import { modelsTexts as texts } from '../../../texts/index.js';
 
 const { columns: titles } = texts;
 

@@ -7,7 +7,7 @@ import { useNewest } from '../../../ui/newest.js';
 import { ErrorState, Loading, messageOf } from '../../../ui/states.js';
 import { nameOf, readOwnKey, type Key } from '../../api/keys.js';
 import { KeyBudget, KeyStatus, limitsOf, modelsOf } from '../../key-view.js';
-import { keysTexts as texts } from '../../texts/keys.js';
+import { keysTexts as texts } from '../../../texts/index.js';
 
 /** The page. */
 export default function OwnKeyPage() {

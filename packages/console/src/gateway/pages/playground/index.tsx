@@ -7,7 +7,7 @@ import { place } from '../../../ui/frame/router.js';
 import { PageHeader } from '../../../ui/frame/shell.js';
 import { EmptyState, ErrorState, Loading } from '../../../ui/states.js';
 import { deployments, modelsError, readModels } from '../../api/models.js';
-import { playgroundTexts as texts } from '../../texts/playground.js';
+import { playgroundTexts as texts } from '../../../texts/index.js';
 import { ask, clearConversation, isRunning, settings, stopAnswer, turns, type Settings } from './conversation.js';
 import { TurnView } from './turn-view.js';
 

@@ -1,7 +1,7 @@
 /** A question with its answer, as plain text. */
 import { formatCount, formatMs, formatUsd } from '../../../ui/format.js';
 import { Badge, ErrorState } from '../../../ui/states.js';
-import { playgroundTexts as texts } from '../../texts/playground.js';
+import { playgroundTexts as texts } from '../../../texts/index.js';
 import { costOf, type Turn } from './conversation.js';
 
 /** The turn. */

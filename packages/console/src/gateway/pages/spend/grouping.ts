@@ -1,7 +1,7 @@
 /** Adds up rows of usage by key, model or tag. */
 import { MAX_SERIES, type BarSeries } from '../../../ui/charts/bar-chart.js';
 import type { Measure, UsageRow } from '../../api/usage.js';
-import { spendTexts as texts } from '../../texts/spend.js';
+import { spendTexts as texts } from '../../../texts/index.js';
 
 /** The subject of a report. */
 export type Grouping = 'key' | 'model' | 'tag';

@@ -13,7 +13,7 @@ import { EmptyState, ErrorState, Loading, messageOf } from '../../../ui/states.j
 import { Table } from '../../../ui/table/table.js';
 import { showToast } from '../../../ui/frame/toast.js';
 import { lastDays, readUsage, readUsageAsCsv, type Measure, type UsageRow } from '../../api/usage.js';
-import { spendTexts as texts } from '../../texts/spend.js';
+import { spendTexts as texts } from '../../../texts/index.js';
 import { seriesOf, totalsOf, type Grouping, type Totals } from './grouping.js';
 
 const REFRESH_MS = 5000;

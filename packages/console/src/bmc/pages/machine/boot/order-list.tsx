@@ -4,7 +4,7 @@ import { Button } from '../../../../ui/button.js';
 import { Notice } from '../../../../ui/states.js';
 import { DraftBar } from '../../../draft-bar.js';
 import { useDraft } from '../../../draft.js';
-import { bootTexts as texts } from '../../../texts/en/boot.js';
+import { bootTexts as texts } from '../../../../texts/index.js';
 import type { BootFormProps, BootSystem } from './boot-system.js';
 import { SortableList } from './sortable-list.js';
 

@@ -2,7 +2,7 @@
 import { SelectField, TextField, type Option } from '../../../../ui/field.js';
 import { DraftBar, valueText } from '../../../draft-bar.js';
 import { useDraft, type FieldValues } from '../../../draft.js';
-import { bootTexts as texts } from '../../../texts/en/boot.js';
+import { bootTexts as texts } from '../../../../texts/index.js';
 import type { BootFormProps, BootOption, BootSystem } from './boot-system.js';
 
 const labels: Readonly<Record<string, string>> = {

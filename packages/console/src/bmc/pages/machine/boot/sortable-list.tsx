@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Button } from '../../../../ui/button.js';
-import { bootTexts as texts } from '../../../texts/en/boot.js';
+import { bootTexts as texts } from '../../../../texts/index.js';
 import { moveEntry } from './order.js';
 
 interface SortableListProps {

@@ -10,7 +10,7 @@ import { EmptyState, ErrorState, Loading, messageOf } from '../../../../ui/state
 import { useMembers, type Member } from '../../../collection.js';
 import { openStream } from '../../../redfish/client.js';
 import { anyOf, RedfishFailure } from '../../../redfish/wire.js';
-import { logsTexts } from '../../../texts/en/logs.js';
+import { logsTexts } from '../../../../texts/index.js';
 import type { TabProps } from '../tab.js';
 import { plainLines } from './plain-text.js';
 

@@ -11,7 +11,7 @@ import { VirtualTable } from '../../../../ui/table/virtual-table.js';
 import { byText, useMembers, type Member } from '../../../collection.js';
 import { post } from '../../../redfish/client.js';
 import { may } from '../../../redfish/session.js';
-import { logsTexts } from '../../../texts/en/logs.js';
+import { logsTexts } from '../../../../texts/index.js';
 import type { TabProps } from '../tab.js';
 
 const { events: texts } = logsTexts;

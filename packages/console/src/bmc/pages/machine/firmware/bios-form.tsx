@@ -9,7 +9,7 @@ import { DraftBar } from '../../../draft-bar.js';
 import { useDraft, type FieldValue, type FieldValues } from '../../../draft.js';
 import { post } from '../../../redfish/client.js';
 import type { ResourceView } from '../../../resource.js';
-import { firmwareTexts as texts } from '../../../texts/en/firmware.js';
+import { firmwareTexts as texts } from '../../../../texts/index.js';
 import { attributesOf, parseInput, type Attribute } from './attributes.js';
 
 /** The resource Bios, or its settings. */

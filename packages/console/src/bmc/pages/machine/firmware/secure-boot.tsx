@@ -5,7 +5,7 @@ import { ConfirmDialog } from '../../../../ui/confirm-dialog.js';
 import { patch, post } from '../../../redfish/client.js';
 import { completeTask } from '../../../redfish/tasks.js';
 import { useResource } from '../../../resource.js';
-import { firmwareTexts as texts } from '../../../texts/en/firmware.js';
+import { firmwareTexts as texts } from '../../../../texts/index.js';
 import { Facts } from '../facts.js';
 import { Loaded } from '../loaded.js';
 

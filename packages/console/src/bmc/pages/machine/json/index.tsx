@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { Button } from '../../../../ui/button.js';
 import { ErrorState, Loading, messageOf } from '../../../../ui/states.js';
 import { useResource } from '../../../resource.js';
-import { machineTexts } from '../../../texts/en/machine.js';
+import { machineTexts } from '../../../../texts/index.js';
 import type { TabProps } from '../tab.js';
 
 /** The tab. */

@@ -7,7 +7,7 @@ import { Badge } from '../../../../ui/states.js';
 import { ejectImage } from '../../../redfish/drives.js';
 import { may } from '../../../redfish/session.js';
 import { findUpload, uploads } from '../../../redfish/uploads.js';
-import { mediaTexts } from '../../../texts/en/media.js';
+import { mediaTexts } from '../../../../texts/index.js';
 import type { DriveProps } from './drive.js';
 import { FileForm } from './file-form.js';
 import { UploadView } from './upload-view.js';

@@ -4,7 +4,7 @@ import { Button } from '../../../../ui/button.js';
 import { Checkbox, Field } from '../../../../ui/field.js';
 import { ErrorState, messageOf } from '../../../../ui/states.js';
 import { startUpload } from '../../../redfish/uploads.js';
-import { mediaTexts } from '../../../texts/en/media.js';
+import { mediaTexts } from '../../../../texts/index.js';
 import type { DriveProps } from './drive.js';
 
 /** The form. */

@@ -2,7 +2,7 @@
 import { EmptyState, ErrorState, Loading, messageOf } from '../../../../ui/states.js';
 import type { Drive } from '../../../redfish/machine-facts.js';
 import { useResource } from '../../../resource.js';
-import { mediaTexts } from '../../../texts/en/media.js';
+import { mediaTexts } from '../../../../texts/index.js';
 import type { TabProps } from '../tab.js';
 import { DriveCard } from './drive-card.js';
 

@@ -8,7 +8,7 @@ import { formatBytes } from '../../../../ui/format.js';
 import { Progress } from '../../../../ui/progress.js';
 import { ErrorState } from '../../../../ui/states.js';
 import { cancelUpload, forget, pauseUpload, resumeUpload, type UploadState } from '../../../redfish/uploads.js';
-import { mediaTexts } from '../../../texts/en/media.js';
+import { mediaTexts } from '../../../../texts/index.js';
 import type { DriveProps } from './drive.js';
 
 interface UploadViewProps extends DriveProps {

@@ -6,7 +6,7 @@ import { showToast } from '../../../../ui/frame/toast.js';
 import { Progress } from '../../../../ui/progress.js';
 import { ErrorState, messageOf } from '../../../../ui/states.js';
 import { cancelInsert, inserts, insertImage } from '../../../redfish/inserts.js';
-import { mediaTexts } from '../../../texts/en/media.js';
+import { mediaTexts } from '../../../../texts/index.js';
 import type { DriveProps } from './drive.js';
 
 /** The form. It shows the progress of the insert, which the user can cancel. */

@@ -1,7 +1,7 @@
 /** The columns of network interfaces. */
 import { Badge } from '../../../../ui/states.js';
 import type { Column } from '../../../../ui/table/columns.js';
-import { networkTexts as texts } from '../../../texts/en/network.js';
+import { networkTexts as texts } from '../../../../texts/index.js';
 import { prefixOf } from './prefix.js';
 
 interface Address {

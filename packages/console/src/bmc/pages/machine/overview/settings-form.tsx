@@ -4,7 +4,7 @@ import { DraftBar } from '../../../draft-bar.js';
 import { useDraft } from '../../../draft.js';
 import { may } from '../../../redfish/session.js';
 import type { ResourceView } from '../../../resource.js';
-import { machineTexts as texts } from '../../../texts/en/machine.js';
+import { machineTexts as texts } from '../../../../texts/index.js';
 
 /** The settings. */
 export interface Settings {

@@ -5,7 +5,7 @@ import { EmptyState, ErrorState, Loading, messageOf, Notice } from '../../../../
 import { patch } from '../../../redfish/client.js';
 import { may } from '../../../redfish/session.js';
 import { useResource } from '../../../resource.js';
-import { screenTexts as texts } from '../../../texts/en/screen.js';
+import { screenTexts as texts } from '../../../../texts/index.js';
 import type { TabProps } from '../tab.js';
 import { ScreenView } from './screen-view.js';
 

@@ -6,7 +6,7 @@ import { saveFile } from '../../../../ui/download.js';
 import { Select } from '../../../../ui/field.js';
 import { showToast } from '../../../../ui/frame/toast.js';
 import { Badge } from '../../../../ui/states.js';
-import { screenTexts as texts } from '../../../texts/en/screen.js';
+import { screenTexts as texts } from '../../../../texts/index.js';
 import { combinations, ctrlAltDelete } from './keys.js';
 import { PasteDialog } from './paste-dialog.js';
 import type { VncScreen } from './vnc-screen.js';

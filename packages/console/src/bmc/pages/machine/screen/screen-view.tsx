@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { LinkNotice } from '../../../link-notice.js';
-import { screenTexts as texts } from '../../../texts/en/screen.js';
+import { screenTexts as texts } from '../../../../texts/index.js';
 import { ScreenTools } from './screen-tools.js';
 import { TouchKeys } from './touch-keys.js';
 import { VncScreen } from './vnc-screen.js';

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { Button } from '../../../../ui/button.js';
 import { Select } from '../../../../ui/field.js';
 import { showToast } from '../../../../ui/frame/toast.js';
-import { screenTexts as texts } from '../../../texts/en/screen.js';
+import { screenTexts as texts } from '../../../../texts/index.js';
 import { guestLayout } from './guest-layout.js';
 import { keys, modifierNames, specialKeys, type Key, type ModifierName } from './keys.js';
 import { chordsOf, layoutNames, type LayoutName } from './layouts.js';

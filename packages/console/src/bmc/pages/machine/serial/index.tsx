@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { ErrorState, Loading, messageOf } from '../../../../ui/states.js';
 import { useResource } from '../../../resource.js';
-import { serialTexts as texts } from '../../../texts/en/serial.js';
+import { serialTexts as texts } from '../../../../texts/index.js';
 import type { TabProps } from '../tab.js';
 import { SerialLink } from './serial-link.js';
 import { SerialStatus } from './serial-status.js';

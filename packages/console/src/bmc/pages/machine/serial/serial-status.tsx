@@ -2,7 +2,7 @@
 import { Button } from '../../../../ui/button.js';
 import { Badge, Notice } from '../../../../ui/states.js';
 import { LinkNotice } from '../../../link-notice.js';
-import { serialTexts as texts } from '../../../texts/en/serial.js';
+import { serialTexts as texts } from '../../../../texts/index.js';
 import type { KeyboardState, SerialLink } from './serial-link.js';
 
 /** The line above the terminal. `dropped` says that input did not reach the guest. */

@@ -6,7 +6,7 @@ import { saveFile } from '../../../../ui/download.js';
 import { messageOf } from '../../../../ui/states.js';
 import { showToast } from '../../../../ui/frame/toast.js';
 import { RedfishFailure } from '../../../redfish/wire.js';
-import { serialTexts as texts } from '../../../texts/en/serial.js';
+import { serialTexts as texts } from '../../../../texts/index.js';
 import type { SerialLink } from './serial-link.js';
 import { readBootLog } from './serial-log.js';
 import type { SerialTerminal } from './terminal.js';

@@ -4,7 +4,7 @@ import { formatBytes } from '../../../../ui/format.js';
 import type { Column } from '../../../../ui/table/columns.js';
 import { HealthBadge } from '../../../machine-view.js';
 import type { Machine } from '../../../redfish/machines.js';
-import { storageTexts as texts } from '../../../texts/en/storage.js';
+import { storageTexts as texts } from '../../../../texts/index.js';
 
 interface Unit {
   readonly '@odata.id': string;

@@ -5,11 +5,10 @@ import { Dialog } from '../../../../ui/dialog.js';
 import { SelectField, TextField } from '../../../../ui/field.js';
 import { ErrorState } from '../../../../ui/states.js';
 import { useSubmit } from '../../../../ui/submit.js';
-import { texts as common } from '../../../../ui/texts/en.js';
+import { storageTexts as texts, uiTexts as common } from '../../../../texts/index.js';
 import { showToast } from '../../../../ui/frame/toast.js';
 import { post } from '../../../redfish/client.js';
 import { completeTask } from '../../../redfish/tasks.js';
-import { storageTexts as texts } from '../../../texts/en/storage.js';
 
 const GIB = 2 ** 30;
 

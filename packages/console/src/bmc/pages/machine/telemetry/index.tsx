@@ -7,7 +7,7 @@ import { formatBytes } from '../../../../ui/format.js';
 import { EmptyState, ErrorState, Loading, messageOf } from '../../../../ui/states.js';
 import { get } from '../../../redfish/client.js';
 import { RedfishFailure } from '../../../redfish/wire.js';
-import { telemetryTexts as texts } from '../../../texts/en/telemetry.js';
+import { telemetryTexts as texts } from '../../../../texts/index.js';
 import type { TabProps } from '../tab.js';
 import { extend, type MetricReport, type Sample } from './history.js';
 import { Interval } from './interval.js';

@@ -5,7 +5,7 @@ import { messageOf } from '../../../../ui/states.js';
 import { patch } from '../../../redfish/client.js';
 import { may } from '../../../redfish/session.js';
 import { useResource } from '../../../resource.js';
-import { telemetryTexts as texts } from '../../../texts/en/telemetry.js';
+import { telemetryTexts as texts } from '../../../../texts/index.js';
 
 /** A MetricReportDefinition of Redfish. */
 interface Definition {

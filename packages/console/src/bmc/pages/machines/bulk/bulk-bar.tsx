@@ -4,7 +4,7 @@ import { Button } from '../../../../ui/button.js';
 import { drives } from '../../../redfish/drives.js';
 import type { Machine } from '../../../redfish/machines.js';
 import { may } from '../../../redfish/session.js';
-import { bulkTexts as texts } from '../../../texts/en/bulk.js';
+import { bulkTexts as texts } from '../../../../texts/index.js';
 import { BulkDialog } from './bulk-dialog.js';
 import { job } from './job.js';
 import { offeredActions, planOf, type BulkAction, type Plan } from './plan.js';

@@ -10,7 +10,7 @@ import { Badge, EmptyState } from '../../../../ui/states.js';
 import { VirtualTable } from '../../../../ui/table/virtual-table.js';
 import { PowerBadge } from '../../../machine-view.js';
 import { machines } from '../../../redfish/machines.js';
-import { bulkTexts } from '../../../texts/en/bulk.js';
+import { bulkTexts } from '../../../../texts/index.js';
 import { countOutcomes, isJobShown, job, startJob, stopJob, type Job, type Outcome } from './job.js';
 
 const { job: texts, verbs } = bulkTexts;

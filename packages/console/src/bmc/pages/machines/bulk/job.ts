@@ -6,7 +6,7 @@ import { readMachineAgain, type Machine } from '../../../redfish/machines.js';
 import { resetMachine, setBootOverride, type BootOverride } from '../../../redfish/operations.js';
 import { isUsable } from '../../../redfish/session.js';
 import { compareNames } from '../../../../ui/table/columns.js';
-import { bulkTexts } from '../../../texts/en/bulk.js';
+import { bulkTexts } from '../../../../texts/index.js';
 import type { BulkAction, Plan } from './plan.js';
 
 /** The result of one machine. */

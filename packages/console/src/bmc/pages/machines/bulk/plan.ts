@@ -1,7 +1,7 @@
 /** Decides which machines an action changes, and which it skips. */
 import { resetTypes, type Drive } from '../../../redfish/machine-facts.js';
 import type { Machine } from '../../../redfish/machines.js';
-import { bulkTexts } from '../../../texts/en/bulk.js';
+import { bulkTexts } from '../../../../texts/index.js';
 
 /** The actions, in the order of their buttons. */
 const bulkActions = ['On', 'GracefulShutdown', 'ForceRestart', 'ForceOff', 'boot', 'eject'] as const;

@@ -1,5 +1,5 @@
 /** The English texts of the shared components. */
-export const texts = {
+export const uiTexts = {
   loading: 'Loading …',
   tryAgain: 'Try again',
   close: 'Close',
