@@ -1,0 +1,141 @@
+/**
+ * Takes the pictures of docs/guides/console.md again, from machines in memory: `npm run build`, then
+ * `node packages/console/scripts/pictures.js`. The pictures of the serial console, the screen and the telemetry show
+ * real guests, so this script leaves them.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { chromium } from 'playwright-core';
+
+const root = join(import.meta.dirname, '../../..');
+const target = join(root, 'docs/guides/pictures');
+const PASSWORD = 'Secret-words-1';
+const MAX_BYTES = 40 * 1024;
+const MACHINES = `machines:
+- {name: "node-{n}", count: 40, boot_device: Hdd, overrides: {node-2: {power_state: "On"}, node-5: {power_state: "On"}}}
+- {name: "db-{n}", count: 3, power_state: "On", failures: [{effect: error, operation: power_off, calls: 1}]}
+- {name: "app-{n}", count: 6, power_state: "On", boot_device: Pxe}
+`;
+
+const row = (page, name) => page.getByRole('checkbox', { name: `Select ${name}`, exact: true });
+const heading = (page, name) => page.getByRole('heading', { name }).first().waitFor();
+
+/** The pictures: their names, and how to open what they show. */
+const pictures = {
+  machines: async (page) => {
+    await row(page, 'app-1').check();
+    await row(page, 'app-2').check();
+  },
+  bulk: async (page) => {
+    for (const name of ['db-1', 'db-2', 'db-3', 'node-1', 'node-2', 'app-1', 'app-2']) await row(page, name).check();
+    await page.getByRole('region', { name: 'Actions' }).getByRole('button', { name: 'Force off' }).click();
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Force off/ })
+      .click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).waitFor();
+  },
+  boot: async (page) => {
+    await page.getByRole('link', { name: 'app-3', exact: true }).click();
+    await page.getByRole('link', { name: 'Boot', exact: true }).click();
+    await heading(page, 'Boot order');
+  },
+  media: async (page) => {
+    await page.getByRole('link', { name: 'app-3', exact: true }).click();
+    await page.getByRole('link', { name: 'Media', exact: true }).click();
+    await page
+      .getByRole('button', { name: /Insert/ })
+      .first()
+      .waitFor();
+  },
+  accounts: async (page) => {
+    await page.getByRole('link', { name: 'Accounts', exact: true }).click();
+    await page.getByRole('row', { name: /olga/ }).waitFor();
+  },
+};
+
+/** Starts a daemon with machines and three users. @returns its address and its process. */
+async function startDaemon(folder) {
+  const users = ['admin', 'olga', 'rick'].map((user) => {
+    const { stdout, status } = spawnSync('htpasswd', ['-nbB', user, PASSWORD], { encoding: 'utf8' });
+    if (status !== 0) throw new Error('htpasswd failed: install the package apache2-utils');
+    return stdout.trim();
+  });
+  writeFileSync(join(folder, 'users'), `${users.join('\n')}\n`, { mode: 0o600 });
+  writeFileSync(join(folder, 'lab.yaml'), MACHINES);
+  writeFileSync(join(folder, 'bmc.conf'), `EMULATOR_AUTH_FILE = ${JSON.stringify(join(folder, 'users'))}\n`);
+  const daemon = spawn(
+    join(root, 'bin/bmc-daemon'),
+    [
+      '--fake',
+      '--fake-machines',
+      join(folder, 'lab.yaml'),
+      '--config',
+      join(folder, 'bmc.conf'),
+      '-i',
+      '127.0.0.1',
+    ].concat('-p', '0'),
+    {
+      env: { ...process.env, STATE_DIRECTORY: join(folder, 'state'), EMULATOR_CONSOLE_SSH_PORT: 'None' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  const address = new Promise((resolve) => {
+    for (const stream of [daemon.stdout, daemon.stderr]) {
+      createInterface({ input: stream }).on('line', (line) => {
+        const found = /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0];
+        if (found !== undefined) resolve(found);
+      });
+    }
+  });
+  return { daemon, address: await address };
+}
+
+/** Returns a picture as WebP, which needs a quarter of a PNG. Chromium converts it. */
+async function toWebp(page, png) {
+  const url = await page.evaluate(async (base64) => {
+    const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${base64}`)).blob());
+    const canvas = document.createElement('canvas');
+    [canvas.width, canvas.height] = [image.width, image.height];
+    canvas.getContext('2d').drawImage(image, 0, 0);
+    return canvas.toDataURL('image/webp', 0.8);
+  }, png.toString('base64'));
+  return Buffer.from(url.slice(url.indexOf(',') + 1), 'base64');
+}
+
+/** Opens the console, logs in, opens what a picture shows, and writes the picture. */
+async function take(browser, address, name, open) {
+  const page = await browser.newPage({ viewport: { width: 1000, height: 620 }, reducedMotion: 'reduce' });
+  await page.goto(`${address}/ui/`);
+  await page.getByLabel('User').fill('admin');
+  await page.getByLabel('Password').fill(PASSWORD);
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByText('49 machines').waitFor();
+  await open(page);
+  await page.getByText('Loading').first().waitFor({ state: 'detached' });
+  const png = await page.screenshot();
+  const blank = await browser.newPage();
+  const webp = await toWebp(blank, png);
+  if (webp.length > MAX_BYTES) throw new Error(`${name}.webp has ${webp.length} bytes, more than ${MAX_BYTES}`);
+  writeFileSync(join(target, `${name}.webp`), webp);
+  process.stdout.write(`${name}.webp ${webp.length}\n`);
+  await page.close();
+  await blank.close();
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'rackless-pictures-'));
+const { daemon, address } = await startDaemon(folder);
+// Chromium's sandbox refuses to run as root.
+const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+try {
+  for (const [name, open] of Object.entries(pictures)) await take(browser, address, name, open);
+} finally {
+  await browser.close();
+  daemon.kill();
+  await once(daemon, 'exit');
+  rmSync(folder, { recursive: true });
+}
