@@ -54,6 +54,9 @@ describe('the screen of a machine', () => {
     await untilSame(page, guest);
     await untilText(guest, 'Booting from Hard Disk');
     await canvas(page).focus();
+    // As a keyboard sends them: Shift is a key of its own.
+    for (const key of ['Shift+KeyA', 'Shift+Digit1', 'Shift+Slash', 'KeyB']) await page.keyboard.press(key);
+    await untilText(guest, 'A!?b');
     await page.keyboard.type('typed by-olga');
     await untilText(guest, 'typed by-olga');
     await untilSame(page, guest);
