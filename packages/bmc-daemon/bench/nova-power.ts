@@ -14,7 +14,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { Agent, request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readCloud, type CloudSettings } from '../src/drivers/nova/cloud/cloud-settings.js';
@@ -24,6 +23,7 @@ import { listServers } from '../test/support/listed-servers.js';
 import { PASSWORD, startCloudServer } from '../test/support/cloud-server.js';
 import { inFolder, readFlags } from './harness/benchmark.js';
 import { endpointOfNova } from './harness/nova-endpoint.js';
+import { direct, throughDaemon, type Operate } from './harness/nova-operations.js';
 import { cpuMs, fetchOnce, median, startMeasured, type MeasuredDaemon } from './measured-daemon.js';
 import { memoryOf } from './process-use.js';
 
@@ -42,10 +42,6 @@ const { rate, seconds } = flags;
  * `requestsPerMinute`: requests to Nova while no client sends any.
  */
 const goals = { ratio: 0.9, requestsPerMinute: 10 };
-
-type Action = 'os-start' | 'os-stop';
-/** Executes one operation. @returns why it failed; undefined if it succeeded. */
-type Operate = (id: string, action: Action) => Promise<string | undefined>;
 
 /** Operations of one run, or of several runs together. */
 interface Run {
@@ -102,68 +98,6 @@ async function operateAtRate(turns: Turns, operate: Operate): Promise<Run> {
   const took = (performance.now() - started) / 1000;
   const failures = results.filter((result) => result !== undefined);
   return { done: total - failures.length, failures, seconds: took, times };
-}
-
-/** Opens a connection for each request, because the daemon may close an idle one when a request is sent on it. */
-const agent = new Agent({ maxSockets: 1000 });
-
-/** Resets through the daemon, and waits for a task if the answer is one. */
-function throughDaemon(daemon: MeasuredDaemon): Operate {
-  return async (id, action) => {
-    const body = JSON.stringify({ ResetType: action === 'os-start' ? 'On' : 'ForceOff' });
-    const answer = await post(`${daemon.url}/redfish/v1/Systems/${id}/Actions/ComputerSystem.Reset`, body);
-    if (answer.status === 204) return undefined;
-    if (answer.status !== 202) return `${answer.status} ${answer.text}`;
-    for (;;) {
-      const monitor = await fetchOnce(`${daemon.url}${answer.location}`);
-      if (monitor.status < 300 && monitor.status !== 202) return undefined;
-      if (monitor.status !== 202) return `${monitor.status} ${monitor.body}`;
-      await delay(1000);
-    }
-  };
-}
-
-/** An answer of the daemon. */
-interface Posted {
-  readonly status: number;
-  readonly location: string;
-  readonly text: string;
-}
-
-function post(url: string, body: string): Promise<Posted> {
-  return new Promise((resolve, reject) => {
-    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-    const sent = httpRequest(url, { method: 'POST', agent, headers }, (response) => {
-      const { statusCode: status = 0, headers: answered } = response;
-      let text = '';
-      response.setEncoding('utf8').on('data', (piece: string) => (text += piece));
-      response.on('error', reject).on('end', () => resolve({ status, location: answered.location ?? '', text }));
-    });
-    sent.on('error', reject).end(body);
-  });
-}
-
-/** Calls Nova as a client of Nova does: the action, then the state until it is reached. */
-function direct(cloud: CloudSettings): { readonly operate: Operate; readonly close: () => void } {
-  const session = createSession(cloud, { timeoutMs: 600_000 });
-  const headers = { 'openstack-api-version': 'compute 2.93' };
-  return {
-    close: () => session.close(),
-    operate: async (id, action) => {
-      const path = `/servers/${id}`;
-      const body = { [action]: null };
-      const sent = await session.request({ method: 'POST', path: `${path}/action`, body, headers });
-      if (sent.status !== 202) return `${sent.status} ${sent.text}`;
-      const wanted = action === 'os-start' ? '"active"' : '"stopped"';
-      for (let pause = 100; ; pause = Math.min(2000, pause * 1.5)) {
-        const { text } = await session.request({ method: 'GET', path, headers });
-        if (text.includes(`"OS-EXT-STS:vm_state": ${wanted}`) || text.includes(`"OS-EXT-STS:vm_state":${wanted}`)) {
-          return undefined;
-        }
-        await delay(pause);
-      }
-    },
-  };
 }
 
 function report(what: string, run: Run): void {

@@ -98,8 +98,8 @@ async function startDaemon(folder) {
 /** Returns a picture as WebP, which needs a quarter of a PNG. Chromium converts it. */
 async function toWebp(page, png) {
   const url = await page.evaluate(async (base64) => {
-    const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${base64}`)).blob());
-    const canvas = document.createElement('canvas');
+    const image = await globalThis.createImageBitmap(await (await fetch(`data:image/png;base64,${base64}`)).blob());
+    const canvas = globalThis.document.createElement('canvas');
     [canvas.width, canvas.height] = [image.width, image.height];
     canvas.getContext('2d').drawImage(image, 0, 0);
     return canvas.toDataURL('image/webp', 0.8);

@@ -15,7 +15,7 @@ function missingTexts(model: object, language: object, path = ''): readonly stri
     const text = found.get(key);
     if (typeof text !== typeof wanted || text === null || (text === '' && wanted !== '')) return [here];
     if (typeof wanted !== 'object' || wanted === null || typeof text !== 'object') return [];
-    return missingTexts(wanted, text ?? {}, here);
+    return missingTexts(wanted, text, here);
   });
 }
 

@@ -16,6 +16,7 @@ import type { SystemChange } from '../../system-change.js';
 import type { Goal } from '../compute/power-plan.js';
 import type { Server } from '../compute/server.js';
 import { executeAction, executePlan, type PowerControlOptions } from '../power-control.js';
+import { boots, isBoot, stops } from './boot-actions.js';
 import type { EditParts } from './edit-parts.js';
 import { afterItsBoot, fitsItem, imageToBoot, MAX_ASSET_TAG, type ServerState } from './server-state.js';
 import { isMarked, runsImage } from './state-store.js';
@@ -45,27 +46,8 @@ interface BootImage {
   readonly doing: string;
 }
 
-/**
- * Actions that boot the server, and actions that switch it off. All other actions are independent
- * of virtual media.
- */
-const boots: ReadonlySet<PowerAction> = new Set(['create', 'reboot', 'reset', 'cycle']);
-const stops: ReadonlySet<PowerAction> = new Set(['destroy', 'shutdown']);
-
 const isRescued: Goal = ({ vmState }) => vmState === 'rescued';
 const isActive: Goal = ({ vmState }) => vmState === 'active';
-
-/**
- * Returns whether an action boots the server in its current state. Other actions are rejected by
- * Nova, or have nothing to do.
- */
-function isBoot(action: PowerAction, server: Server): boolean {
-  const { task, vmState } = server;
-  if (task !== null) return false;
-  if (vmState === 'rescued') return action !== 'create' && runsImage(server);
-  if (vmState === 'stopped') return action !== 'reboot';
-  return action !== 'create';
-}
 
 /** The power actions of one cloud. */
 export class RescueBoot {
@@ -268,7 +250,7 @@ export class RescueBoot {
   async #checkMark(id: string, options: OperationOptions & { readonly doing: string }): Promise<void> {
     // The poll that has seen the end of the boot has read the metadata.
     const server = this.#options.list.find(id)?.server;
-    if (server === undefined || server.vmState !== 'rescued' || isMarked(server)) return;
+    if (server?.vmState !== 'rescued' || isMarked(server)) return;
     await this.#unrescue(server, options);
     throw new DriverError('unavailable', `${options.doing}: another client has changed it meanwhile`);
   }

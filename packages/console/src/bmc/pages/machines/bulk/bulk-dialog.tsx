@@ -5,7 +5,7 @@ import { Dialog } from '../../../../ui/dialog.js';
 import { Button } from '../../../../ui/button.js';
 import { SelectField } from '../../../../ui/field.js';
 import { compareNames } from '../../../../ui/table/columns.js';
-import { bulkTexts as texts, uiTexts as uiTexts } from '../../../../texts/index.js';
+import { bulkTexts as texts, uiTexts } from '../../../../texts/index.js';
 import type { BootOverride } from '../../../redfish/operations.js';
 import type { Machine } from '../../../redfish/machines.js';
 import { overrideOf } from '../filter.js';

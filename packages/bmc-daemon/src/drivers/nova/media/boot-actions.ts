@@ -1,0 +1,21 @@
+/** Which power actions boot a server, and so need to know what it boots. */
+import type { PowerAction } from '../../power.js';
+import type { Server } from '../compute/server.js';
+import { runsImage } from './state-store.js';
+
+/** Actions that boot the server. */
+export const boots: ReadonlySet<PowerAction> = new Set(['create', 'reboot', 'reset', 'cycle']);
+/** Actions that switch it off. All other actions are independent of virtual media. */
+export const stops: ReadonlySet<PowerAction> = new Set(['destroy', 'shutdown']);
+
+/**
+ * Returns whether an action boots the server in its current state. Other actions are rejected by
+ * Nova, or have nothing to do.
+ */
+export function isBoot(action: PowerAction, server: Server): boolean {
+  const { task, vmState } = server;
+  if (task !== null) return false;
+  if (vmState === 'rescued') return action !== 'create' && runsImage(server);
+  if (vmState === 'stopped') return action !== 'reboot';
+  return action !== 'create';
+}
