@@ -69,8 +69,8 @@ const noVariables: Environment = {};
 /** Loads a configuration. @throws {ConfigError} with all faults. */
 export function loadConfig(options: LoadOptions): LoadedConfig {
   const findings = new Findings();
-  const documents = readDocuments(withDefaults(options), findings);
-  return runAtOnce(readSettings(options, documents, findings));
+  const complete = withDefaults(options);
+  return runAtOnce(readSettings(complete, readDocuments(complete, findings), findings));
 }
 
 /**
@@ -80,21 +80,22 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
  */
 export async function loadConfigBeside(options: LoadOptions, parse = parseYamlBeside): Promise<LoadedConfig> {
   const findings = new Findings();
-  const documents = await readDocumentsWith(parse, withDefaults(options), findings);
-  return runInSlices(readSettings(options, documents, findings));
+  const complete = withDefaults(options);
+  return runInSlices(readSettings(complete, await readDocumentsWith(parse, complete, findings), findings));
 }
 
-function withDefaults<T extends LoadOptions>(options: T) {
+type CompleteOptions = ReturnType<typeof withDefaults>;
+
+function withDefaults(options: LoadOptions) {
   const { flags = {}, environment = noVariables, workingDirectory = process.cwd() } = options;
   return { ...options, flags, environment, workingDirectory };
 }
 
 function* readSettings(
-  options: LoadOptions,
+  { flags, environment, workingDirectory, file }: CompleteOptions,
   documents: readonly YamlMapping[],
   findings: Findings,
 ): Steps<LoadedConfig> {
-  const { flags, environment, workingDirectory, file } = withDefaults(options);
   const ignoredSettings = new IgnoredSettings();
   // Without a readable file, further faults would be misleading.
   if (documents.length === 0 || findings.faultCount > 0) throw failed(findings, ignoredSettings);
