@@ -71,20 +71,10 @@ export async function startSession(): Promise<void> {
   addEventListener('pageshow', (event) => {
     if (event.persisted) takeStored();
   });
-  let found = takeStored();
-  if (found === null) {
-    // The other tabs and the service answer at the same time. A service that needs no log-in decides alone.
-    const asked = askTabs();
-    if (await isOpen()) {
-      tabs.addEventListener('message', answerTabs);
-      loginState.value = { kind: 'open' };
-      return;
-    }
-    found = await asked;
-  }
+  const found = takeStored() ?? (await askForSession());
   tabs.addEventListener('message', answerTabs);
-  if (found === null) {
-    loginState.value = { kind: 'loggedOut', expired: null };
+  if (found === 'open' || found === null) {
+    loginState.value = found === 'open' ? { kind: 'open' } : { kind: 'loggedOut', expired: null };
     return;
   }
   try {
@@ -94,6 +84,15 @@ export async function startSession(): Promise<void> {
     session = null;
     loginState.value = { kind: 'loggedOut', expired: null };
   }
+}
+
+/**
+ * Asks the other tabs and the service at the same time.
+ * @returns the session of another tab; `open` if the service needs no log-in; null: neither.
+ */
+async function askForSession(): Promise<Session | 'open' | null> {
+  const asked = askTabs();
+  return (await isOpen()) ? 'open' : await asked;
 }
 
 /**
