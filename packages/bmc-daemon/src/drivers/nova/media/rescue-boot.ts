@@ -49,6 +49,9 @@ interface BootImage {
 const isRescued: Goal = ({ vmState }) => vmState === 'rescued';
 const isActive: Goal = ({ vmState }) => vmState === 'active';
 
+const changedMeanwhile = (doing: string): DriverError =>
+  new DriverError('unavailable', `${doing}: another client has changed it meanwhile`);
+
 /** The power actions of one cloud. */
 export class RescueBoot {
   readonly #options: RescueBootOptions;
@@ -226,7 +229,7 @@ export class RescueBoot {
     const { state } = await states.read(server);
     const isChanged = (await this.#imageOf(server, state))?.id !== image.id;
     if (isChanged || isMarked(server) || server.task !== null || server.vmState === 'rescued') {
-      throw new DriverError('unavailable', `${doing}: another client has changed it meanwhile`);
+      throw changedMeanwhile(doing);
     }
     const booting = { ...state, bootedAfter: mark };
     await states.write(server, booting);
@@ -252,7 +255,7 @@ export class RescueBoot {
     const server = this.#options.list.find(id)?.server;
     if (server?.vmState !== 'rescued' || isMarked(server)) return;
     await this.#unrescue(server, options);
-    throw new DriverError('unavailable', `${options.doing}: another client has changed it meanwhile`);
+    throw changedMeanwhile(options.doing);
   }
 
   /** Changes the stored state of a server. A failure of this change does not fail the operation. */
