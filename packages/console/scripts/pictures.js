@@ -1,6 +1,6 @@
 /**
- * Takes the pictures of docs/guides/console.md again, from machines in memory: `npm run build`, then
- * `node packages/console/scripts/pictures.js`. The pictures of the serial console, the screen and the telemetry show
+ * Takes the pictures of docs/guides/console.md again, from machines in memory: `scripts/start setup`,
+ * then `node packages/console/scripts/pictures.js`. The pictures of the serial console, the screen and the telemetry show
  * real guests, so this script leaves them.
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -71,22 +71,20 @@ async function startDaemon(folder) {
   const daemon = spawn(
     join(root, 'bin/bmc-daemon'),
     [
-      '--fake',
-      '--fake-machines',
-      join(folder, 'lab.yaml'),
-      '--config',
-      join(folder, 'bmc.conf'),
-      '-i',
-      '127.0.0.1',
-    ].concat('-p', '0'),
+      ...['--fake', '--fake-machines', join(folder, 'lab.yaml'), '--config', join(folder, 'bmc.conf')],
+      ...['-i', '127.0.0.1', '-p', '0'],
+    ],
     {
       env: { ...process.env, STATE_DIRECTORY: join(folder, 'state'), EMULATOR_CONSOLE_SSH_PORT: 'None' },
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   );
-  const address = new Promise((resolve) => {
+  const address = new Promise((resolve, reject) => {
+    let last = '';
+    daemon.once('close', () => reject(new Error(`bmc-daemon did not start: ${last}`)));
     for (const stream of [daemon.stdout, daemon.stderr]) {
       createInterface({ input: stream }).on('line', (line) => {
+        last = line;
         const found = /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0];
         if (found !== undefined) resolve(found);
       });
