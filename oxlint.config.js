@@ -17,7 +17,7 @@ const layers = {
     ['network/'],
     ['shared-store/'],
     ['log/'],
-    ['files/', 'http/', 'text/', 'yaml/'],
+    ['files/', 'http/', 'metrics/', 'text/', 'yaml/'],
     ['deadline.ts', 'error-code.ts', 'version.ts'],
   ],
   libvirt: [
@@ -100,7 +100,6 @@ const layers = {
       'chunk-limit.ts',
       'deployment-metrics.ts',
       'errors/',
-      'histogram.ts',
       'in-flight.ts',
       'metrics-snapshot.ts',
       'metrics.ts',

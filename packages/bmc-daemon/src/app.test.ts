@@ -399,7 +399,11 @@ describe('metrics', () => {
     await client.get('/redfish/v1/guess/1');
     expect(await count('method="GET",route="/redfish/v1",status="401"')).toBe(before + 2);
     expect(await count('method="GET",route="unmatched",status="401"')).toBe(1);
-    expect(await value('bmc_http_request_duration_seconds_count{method="GET",route="unmatched"}')).toBeDefined();
+    const duration = (part: string) => value(`bmc_http_request_duration_seconds${part}`);
+    const answered = await duration('_count{method="GET",route="unmatched"}');
+    expect(Number(answered)).toBeGreaterThan(0);
+    expect(await duration('_bucket{method="GET",route="unmatched",le="+Inf"}')).toBe(answered);
+    expect(Number(await duration('_sum{method="GET",route="unmatched"}'))).toBeGreaterThan(0);
   });
 
   it('contain the requests in flight and values of the process', async () => {

@@ -90,11 +90,11 @@ export function createApp<Services>(options: AppOptions<Services>): App {
     const method = request.method ?? '';
     const id = acceptableId(request.headers['x-request-id'], MAX_ID_LENGTH) ?? nextId();
     const url = originForm(request);
-    const answered = metrics.requestStarted(method);
+    metrics.requestStarted();
 
     const finish = ({ route, status, user, refused, error }: Outcome): void => {
       const ms = performance.now() - started;
-      answered(route, status, ms / 1000);
+      metrics.requestAnswered({ method, route, status, seconds: ms / 1000 });
       const rounded = Math.round(ms * 1000) / 1000;
       log.request({
         id,

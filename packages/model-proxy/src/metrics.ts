@@ -4,10 +4,10 @@
  * numbers into it. Label values come from the configuration, never from clients.
  * @see https://docs.litellm.ai/docs/proxy/prometheus
  */
+import { distributionLines } from '@rackless/daemon/metrics/histogram.js';
 import type { Counter, Gauge, Registry } from 'prom-client';
 import { createDeploymentMetrics, deploymentLabelsOf, type DeploymentHealthRecord } from './deployment-metrics.js';
 import { mergeDeployments, mergeProcesses, type MetricsSnapshot, type ProcessMetrics } from './metrics-snapshot.js';
-import { distributionLines } from './histogram.js';
 import { mergeSeries, Series, totalsOf, type DeploymentTotals, type RequestRecord } from './series.js';
 
 /** State of the process that only a scrape reads. */

@@ -2,8 +2,8 @@
  * The numbers of requests that the metrics count: their sums over several processes, and the totals of each
  * deployment since the start of the process, for `/model/status`.
  */
+import { Distribution, quantile } from '@rackless/daemon/metrics/histogram.js';
 import type { ErrorKind } from './errors/proxy-error.js';
-import { Distribution, quantile } from './histogram.js';
 
 /** An attempt that failed before its answer began. */
 export interface FailedAttempt {
