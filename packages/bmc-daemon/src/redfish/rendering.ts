@@ -128,6 +128,7 @@ export function createRenderer<Services>(resource: Resource<Services>, options: 
 
 /** Returns whether two sets of values are equal. They have the same names. */
 function areEqual(values: Volatile, others: Volatile): boolean {
+  if (values === others) return true;
   for (const name in values) if (values[name] !== others[name]) return false;
   return true;
 }
@@ -237,8 +238,14 @@ function schemaOf(odataType: string): string {
 
 /** Returns a function that fills in the parameters of a template. */
 function compileTemplate(template: string): (params: Params) => string {
-  const parts = template.split(/\{(\w+)\}/);
-  return (params) => parts.map((part, index) => (index % 2 === 0 ? part : encodeSegment(params[part] ?? ''))).join('');
+  const [start = '', ...rest] = template.split(/\{(\w+)\}/);
+  return (params) => {
+    let uri = start;
+    for (let index = 0; index < rest.length; index += 2) {
+      uri += encodeSegment(params[rest[index] ?? ''] ?? '') + (rest[index + 1] ?? '');
+    }
+    return uri;
+  };
 }
 
 /** Segments that need no encoding, such as a UUID. */

@@ -200,7 +200,8 @@ interface ResourceHead<Services, Uri extends string, Params, Entity> {
   render(entity: Entity, context: RenderContext<Services, Params>): JsonObject;
   /**
    * Returns top-level properties that change although the entity does not: `DateTime`. They are
-   * computed for every request, and ETags ignore them. The names never change.
+   * computed for every request, and ETags ignore them. The names never change. A function that
+   * returns the same object as before saves the comparison of its values.
    */
   volatile?(services: Services): Readonly<Record<string, string>>;
   /**

@@ -10,7 +10,7 @@ import { redfishError } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { logServiceBase } from '../../resources/log-service-base.js';
 import { reference } from '../../resources/reference.js';
-import { serviceTime } from '../../resources/service-time.js';
+import { dateTime } from '../../resources/service-time.js';
 import { defineResource, type Services } from './services.js';
 
 const service = '/redfish/v1/Systems/{systemId}/LogServices/ConsoleLog' as const;
@@ -39,7 +39,7 @@ const consoleLog = defineResource({
   uri: service,
   load: ({ params, services }) => machineOf(services, params.systemId),
   canonicalParams: ({ uuid }) => ({ systemId: uuid }),
-  volatile: ({ now }) => ({ DateTime: serviceTime(now()) }),
+  volatile: ({ now }) => dateTime(now()),
   render: (_machine, { self, services }): JsonObject => ({
     ...logServiceBase(self),
     Id: consoleLogId,

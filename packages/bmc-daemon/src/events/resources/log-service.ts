@@ -9,7 +9,7 @@ import { redfishError } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { logServiceBase } from '../../resources/log-service-base.js';
 import { reference, renderCollection } from '../../resources/reference.js';
-import { serviceTime } from '../../resources/service-time.js';
+import { dateTime } from '../../resources/service-time.js';
 import { defineResource, type Services } from './services.js';
 
 /** A log service: its URI, id and name, and access to its entries. */
@@ -80,7 +80,7 @@ function logService(definition: LogDefinition) {
       return loadOwner(services, params.ownerId);
     },
     canonicalParams: ({ uuid }, params) => ({ ...params, ownerId: uuid }),
-    volatile: ({ now }) => ({ DateTime: serviceTime(now()) }),
+    volatile: ({ now }) => dateTime(now()),
     render: (_entity, { self, services }): JsonObject => ({
       ...logServiceBase(self),
       Id: id,

@@ -11,7 +11,7 @@ import { showsMedia } from '../details.js';
 import { inOrder } from '../members.js';
 import { linkIfServed, reference, renderCollection } from '../reference.js';
 import { renderManagerConsole } from '../serial-console.js';
-import { serviceTime } from '../service-time.js';
+import { valuesOfTimes } from '../service-time.js';
 import { defineResource } from '../services.js';
 import { enabled } from '../status.js';
 
@@ -29,16 +29,15 @@ const managerCollection = defineResource({
   }),
 });
 
+const managerTimes = valuesOfTimes((DateTime = '', LastResetTime = '') => ({ DateTime, LastResetTime }));
+
 const manager = defineResource({
   entity: 'Manager',
   odataType: '#Manager.v1_24_0.Manager',
   uri: '/redfish/v1/Managers/{managerId}',
   load: ({ params, services }) => services.driver.getSystem(params.managerId),
   canonicalParams: ({ uuid }) => ({ managerId: uuid }),
-  volatile: ({ now, controller }) => ({
-    DateTime: serviceTime(now()),
-    LastResetTime: serviceTime(controller.lastReset),
-  }),
+  volatile: ({ now, controller }) => managerTimes(now(), controller.lastReset),
   render: ({ uuid, name, sysinfo, ...system }, { self, services, isServed }): JsonObject => ({
     Id: uuid,
     UUID: uuid,

@@ -8,7 +8,7 @@ import { redfishError } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { logServiceBase } from '../log-service-base.js';
 import { reference } from '../reference.js';
-import { serviceTime } from '../service-time.js';
+import { dateTime } from '../service-time.js';
 import { defineResource, type Services } from '../services.js';
 
 const service = '/redfish/v1/Systems/{systemId}/LogServices/ActionLog' as const;
@@ -33,7 +33,7 @@ const actionLog = defineResource({
     return { uuid, maxRecords: logs.maxActions + 1 };
   },
   canonicalParams: ({ uuid }) => ({ systemId: uuid }),
-  volatile: ({ now }) => ({ DateTime: serviceTime(now()) }),
+  volatile: ({ now }) => dateTime(now()),
   render: ({ maxRecords }, { self }): JsonObject => ({
     ...logServiceBase(self),
     Id: actionLogId,
