@@ -146,8 +146,9 @@ sushy-emulator works without changes:
 
 If a fake system has \`external_notifier\`, the daemon sends each change of it to
 \`EXTERNAL_NOTIFICATION_URL\`, as sushy-tools does: a PUT with the system as JSON. For a power action, it
-sends two: first with \`pending_power\`, then with the new \`power_state\`. The daemon's fake machines change
-at once; those of sushy-tools take up to 11 seconds.`;
+sends two: first with \`pending_power\`, then with the new \`power_state\`. Without
+[delays](fake-machines.md#delays), the daemon's fake machines change at once; those of sushy-tools take up to
+11 seconds.`;
 
 function unusedNamesSection(): string {
   const unused = new Map<string, string[]>();

@@ -85,7 +85,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
       '`@Redfish.Copyright` in each resource, `HealthRollUp`, and in managers a null `ServiceEntryPointUUID` and ' +
       'an empty `ManagerForChassis`. For sushy 4, the messages of registries also have `Severity`.',
     'With True, the answers also lack deprecated properties that no client needs. ' +
-      'If a resource has an old and a new URI, they link to the new one. The old URI still answers.',
+      'If a resource has an old and a new URI, the answers link to the new one. The old URI still answers.',
   ],
   featureSet: [
     "`'full'`: all resources.",

@@ -53,7 +53,7 @@ export const known = [
     cases: /hosted_vllm|adds|support|drop_params/,
     at: /^upstream\.0\.body\.stream$/,
     topic: '`stream: false`',
-    reason: 'LiteLLM sends it to hosted_vllm. It is the default of the server.',
+    reason: 'LiteLLM adds it for hosted_vllm. The proxy adds nothing, because false is the default of the server.',
   },
   {
     cases: failed,
@@ -91,13 +91,15 @@ export const known = [
     cases: /a body that is not JSON/,
     at: /^body\.error\.(?:message|param)$/,
     topic: 'A request that is not JSON',
-    reason: 'Status 400 and the beginning of the message are the same.',
+    reason: 'Status 400 and the beginning of the message are the same. The rest of the message differs.',
   },
   {
     cases: /resets/,
     at: /^upstream\.1$/,
     topic: 'A connection that breaks before the answer',
-    reason: 'The proxy repeats the request once on a new connection, because a kept connection may have been stale.',
+    reason:
+      'If the proxy had used the connection before, it repeats the request once on a new one, because the upstream ' +
+      'may have closed an idle connection.',
   },
   {
     cases: /(?:no|wrong) key/,

@@ -183,7 +183,7 @@ the request, and the answer is a JSON list with their answers or errors, in the 
 models are possible, and no streams. The request counts once for the limits of its key. Each
 model has its own line in the log, and counts for the metrics and the usage.
 
-**Raw requests.** The proxy forwards some requests without parsing them:
+**Raw requests.** The proxy forwards some requests without translating them:
 
 - \`/openai/{path}\`, \`/vllm/{path}\` and \`/gemini/{path}\` reach every path of a server. The proxy uses
   only deployments with \`use_in_pass_through: true\`. For \`/openai/{path}\`, the variable \`OPENAI_API_KEY\` is enough.

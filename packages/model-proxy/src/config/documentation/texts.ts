@@ -130,14 +130,14 @@ If an attempt fails before the client has got a byte, the proxy retries:
 | the connection ends before the whole answer | yes | no |
 
 - \`num_retries\` limits the retries of a request. Attempts at other deployments may exceed it, except
-  after a timeout or an ended connection. With 0, there are none at all.
+  after a timeout or an ended connection. With \`num_retries: 0\`, there are no retries at all.
 - The proxy uses the first of these numbers that exists:
   1. the number in \`retry_policy\` for the failure,
   2. the header \`x-litellm-num-retries\` of the request,
   3. \`num_retries\` of the failed deployment,
   4. \`num_retries\` of \`router_settings\`.
 - The wait is random, up to 0.5 s, then 1 s, 2 s, 4 s, and 8 s at most. If the upstream sends
-  \`Retry-After\`, the proxy waits so long. If that is more than a minute, the client gets the error.
+  \`Retry-After\`, the proxy waits for that time. If it is more than a minute, the client gets the error.
 - The proxy does not repeat a request at a server that may have crashed because of it.
 - \`retry_budget\` limits the retries of the process if all deployments fail.
 - A form that goes upstream while it arrives is not stored, so the proxy cannot repeat it.
@@ -154,10 +154,14 @@ A deployment that fails gets no requests for \`cooldown_time\`, if its group has
 - 400 and 422 do not count, nor a timeout that the client asked for.
 - A stream counts at its end. It has failed if it breaks off or ends with an error event.
 
-If the upstream sent \`Retry-After\`, the cooldown takes so long, but at most five minutes. A
-\`cooldown_time\` of the deployment itself has priority over both. After a cooldown, a single request tries
-the deployment. If it fails, the next cooldown begins. If all deployments of a group cool down, clients get
-429 with \`Retry-After\`. A reload does not end cooldowns.
+A cooldown lasts for the first of these times that exists:
+
+1. \`cooldown_time\` in the params of the deployment
+2. \`Retry-After\` of the upstream, at most five minutes
+3. \`cooldown_time\` of \`router_settings\` or \`litellm_settings\`
+
+After a cooldown, a single request tries the deployment. If it fails, the next cooldown begins. If all
+deployments of a group cool down, clients get 429 with \`Retry-After\`. A reload does not end cooldowns.
 
 \`/metrics\` shows \`litellm_deployment_state\` (0 is healthy, 1 has failed its last request, 2 cools down),
 \`litellm_deployment_cooled_down_total\`, and all failed attempts in
