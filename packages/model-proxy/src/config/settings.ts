@@ -212,7 +212,7 @@ export const generalTable = {
     protects: true,
     default: '`LITELLM_MASTER_KEY`',
     secret: true,
-    doc: 'The key that clients must send. Without it, every client that can connect may use the proxy. This causes a warning, unless the proxy listens only at loopback. A key with fewer than 16 random characters causes one, too: [guesses are not limited](../decisions/033-guesses-of-keys.md).',
+    doc: 'The key that clients must send. Without it, every client that can connect may use the proxy. A missing key causes a warning, unless the proxy listens only at loopback. A key with fewer than 16 random characters also causes a warning: [guesses are not limited](../decisions/033-guesses-of-keys.md).',
   }),
   alwaysIncludeStreamUsage: boolean({
     name: 'always_include_stream_usage',

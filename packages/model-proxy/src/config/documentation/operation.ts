@@ -7,7 +7,7 @@ import { defaults } from '../defaults.js';
 /** Health checks and readiness. */
 export const healthSection = `### Health checks
 
-\`GET /health\` sends a short request to each model and shows which ones answer. This costs tokens.
+\`GET /health\` sends a short request to each model and shows which ones answer. These requests cost tokens.
 With checks in the background, the proxy checks all deployments regularly, and \`/health\` shows the
 last results:
 
