@@ -172,7 +172,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     'An item is a name, a domain (`*.lab.example.org`), an address or a network.',
     'A name is also allowed if its address is in an allowed network. Redirects must lead to allowed hosts too.',
     'With a list, the daemon accepts the transfer method `Upload` only.',
-    'The daemon always rejects link-local addresses, multicast addresses and the addresses where clouds serve credentials. ' +
+    'By default, the daemon rejects link-local addresses, multicast addresses and the addresses where clouds serve credentials. ' +
       "To allow such an address, list exactly it or its network. A wider network such as `'0.0.0.0/0'` does not allow it.",
   ],
   virtualMediaIpFamily: ["`'4'`: IPv4 only.", "`'6'`: IPv6 only.", 'None: both.'],
