@@ -10,7 +10,7 @@ type Action = 'os-start' | 'os-stop';
 /** Executes one operation. @returns why it failed; undefined if it succeeded. */
 export type Operate = (id: string, action: Action) => Promise<string | undefined>;
 
-/** Opens a connection for each request, because the daemon may close an idle one when a request is sent on it. */
+/** A new connection for each request: the daemon could close an idle connection just as the next request is sent. */
 const agent = new Agent({ maxSockets: 1000 });
 
 /** Resets through the daemon, and waits for a task if the answer is one. */

@@ -20,7 +20,7 @@ import { openViewer } from './screen-viewer.js';
 
 const flags = readFlags({ screens: 20, seconds: 20, rounds: 3 });
 
-/** CPU time relative to the bare bridge, and memory of each screen in MiB. */
+/** Maximum CPU time per KiB of picture relative to the bare bridge, and maximum memory per screen in MiB. */
 const goals = { ratio: 2, memoryMiB: 2 };
 
 /** Fills a line of the screen at each tick of the timer: sti; hlt; 80 times int 10h; the next character; again. */
@@ -56,24 +56,24 @@ async function startGuests({ uri, dir }: PrivateLibvirtd): Promise<readonly stri
   return sockets;
 }
 
-/** The use of one screen, per second. */
-interface Use {
+/** What the measured process spends and sends for one screen per second. */
+interface Cost {
   readonly cpuMs: number;
   readonly kib: number;
 }
 
 /** Watches all screens, and measures the process between them and the viewers. */
-async function watch(pid: number, urlOf: (index: number) => string): Promise<Use> {
+async function watch(pid: number, urlOf: (index: number) => string): Promise<Cost> {
   const viewers = await Promise.all(Array.from({ length: flags.screens }, (_, index) => openViewer(urlOf(index))));
   const bytes = (): number => viewers.reduce((sum, viewer) => sum + viewer.bytes(), 0);
-  // The first pictures are whole ones.
+  // The first pictures are complete, not changes. Waits until they have passed, so that they are not measured.
   await new Promise((resolve) => setTimeout(resolve, 2000));
   const before = { cpu: await cpuMs(pid), bytes: bytes() };
   await new Promise((resolve) => setTimeout(resolve, flags.seconds * 1000));
   const each = flags.screens * flags.seconds;
-  const use = { cpuMs: ((await cpuMs(pid)) - before.cpu) / each, kib: (bytes() - before.bytes) / 1024 / each };
+  const cost = { cpuMs: ((await cpuMs(pid)) - before.cpu) / each, kib: (bytes() - before.bytes) / 1024 / each };
   for (const viewer of viewers) viewer.close();
-  return use;
+  return cost;
 }
 
 process.exitCode = await inFolder(async (folder) => {
@@ -87,7 +87,7 @@ process.exitCode = await inFolder(async (folder) => {
       const [port] = (await once(bare.stdout.setEncoding('utf8'), 'data')) as [string]; // its only line
       await untilListed(daemon, flags.screens);
       const memory = (await memoryOf(daemon.pid)).now;
-      const found = { daemon: [] as Use[], bare: [] as Use[] };
+      const found = { daemon: [] as Cost[], bare: [] as Cost[] };
       const ws = daemon.url.replace('http', 'ws');
       for (let round = 0; round < flags.rounds; round += 1) {
         found.bare.push(await watch(bare.pid ?? NaN, (index) => `ws://127.0.0.1:${port.trim()}/${index}`));
@@ -99,10 +99,10 @@ process.exitCode = await inFolder(async (folder) => {
       console.log(`${flags.screens} screens, medians of ${flags.rounds} rounds`);
       report('pictures of a screen', median(found.daemon.map(({ kib }) => kib)), ' KiB/s');
       report('pictures of a screen through the bare bridge', median(found.bare.map(({ kib }) => kib)), ' KiB/s');
-      report('daemon, of a core for each screen', median(found.daemon.map((use) => use.cpuMs)) / 10, ' %');
-      report('bare bridge, of a core for each screen', median(found.bare.map((use) => use.cpuMs)) / 10, ' %');
-      // A round has its own load of the host.
-      const ratios = found.daemon.map((use, round) => use.cpuMs / use.kib / perKib(found.bare[round]));
+      report('CPU of the daemon for a screen', median(found.daemon.map((cost) => cost.cpuMs)) / 10, ' % of a core');
+      report('CPU of the bare bridge for a screen', median(found.bare.map((cost) => cost.cpuMs)) / 10, ' % of a core');
+      // The load of the host differs from round to round, so the ratio compares the two values of one round.
+      const ratios = found.daemon.map((cost, round) => perKib(cost) / perKib(found.bare[round]));
       const met = [
         report('CPU time of a KiB, relative to the bare bridge', median(ratios), '', goals.ratio),
         report('memory of a screen', grown / flags.screens, ' MiB', goals.memoryMiB),
@@ -117,6 +117,6 @@ process.exitCode = await inFolder(async (folder) => {
   }
 });
 
-function perKib(use: Use | undefined): number {
-  return use === undefined ? NaN : use.cpuMs / use.kib;
+function perKib(cost: Cost | undefined): number {
+  return cost === undefined ? NaN : cost.cpuMs / cost.kib;
 }

@@ -31,8 +31,8 @@ const settings = z.object({
   /** After this time without a wrong password, the count starts again. */
   lockoutResetSeconds: z.int().min(0),
   /**
-   * AccountLockoutCounterResetEnabled. False: new locks never end by themselves, and only a right
-   * password or an unlock resets the count.
+   * AccountLockoutCounterResetEnabled, under its name in the state file. False: new locks never end
+   * by themselves, and only a right password or an unlock resets the count.
    */
   lockoutResets: z.boolean(),
   minPasswordLength: z.int().min(1),

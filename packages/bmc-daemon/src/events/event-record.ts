@@ -13,14 +13,14 @@ export interface FeedEvent {
    * events repeats the number before the event that follows it.
    */
   readonly sequence: number;
-  /** Unique, even across restarts. It is `EventId`, and the `id` in a stream. */
+  /** Unique, even across restarts. It is the `id` in a stream, and `EventId` unless a test event has its own. */
   readonly id: string;
   readonly event: ServiceEvent;
-  /** `ResourceEvent`. */
+  /** The registry without its version, such as `ResourceEvent`. */
   readonly registryPrefix: string;
-  /** `ResourceEvent.ResourceChanged`: without the version, as subscriptions match it. */
+  /** The message id without its version, such as `ResourceEvent.ResourceChanged`. Subscriptions match it. */
   readonly versionlessId: string;
-  /** The type of the event's resource, `ComputerSystem`; empty if unknown. */
+  /** The type of the event's resource, such as `ComputerSystem`; empty if unknown. */
   readonly resourceType: string;
 }
 

@@ -8,7 +8,7 @@ import { CloudError } from '../drivers/nova/cloud/cloud-error.js';
 import { readCloud } from '../drivers/nova/cloud/cloud-settings.js';
 import { unusedProxy } from '../drivers/nova/cloud/unused-proxy.js';
 import { createNovaDriver } from '../drivers/nova/nova-driver.js';
-import type { StageQueues } from '../drivers/queue/machine-queue.js';
+import type { SharedQueues } from '../drivers/queue/machine-queue.js';
 import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import type { DriverContext } from './driver-context.js';
 
@@ -57,7 +57,7 @@ export async function nova(
 }
 
 /** A daemon without replicas never loads this code. */
-async function openQueues(store: SharedStore): Promise<StageQueues> {
+async function openQueues(store: SharedStore): Promise<SharedQueues> {
   const { openSharedQueues } = await import('../drivers/queue/shared-operations.js');
   return openSharedQueues(store);
 }

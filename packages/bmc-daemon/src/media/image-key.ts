@@ -12,9 +12,9 @@ const PART_SUFFIX = '.part';
  * contents of one URL can be found. The second half identifies the content.
  * @param url the URL without credentials.
  */
-export function imageVolumeName(url: string, validator: ImageValidator): string {
+export function storedImageName(url: string, validator: ImageValidator): string {
   const content = JSON.stringify([validator.etag, validator.lastModified, validator.sizeBytes]);
-  return `${imageVolumePrefix(url)}${digest(content)}${SUFFIX}`;
+  return `${storedImagePrefix(url)}${digest(content)}${SUFFIX}`;
 }
 
 /**
@@ -29,17 +29,17 @@ export function identifiesContent({ etag, lastModified }: ImageValidator): boole
  * Returns a unique name for a copy that is never shared: a private copy of a machine, or content
  * that the server does not identify.
  */
-export function privateVolumeName(url: string): string {
-  return `${imageVolumePrefix(url)}${randomBytes(8).toString('hex')}${SUFFIX}`;
+export function uniqueImageName(url: string): string {
+  return `${storedImagePrefix(url)}${randomBytes(8).toString('hex')}${SUFFIX}`;
 }
 
 /** Returns the common prefix of all contents of one URL. */
-export function imageVolumePrefix(url: string): string {
+export function storedImagePrefix(url: string): string {
   return `${PREFIX}${digest(url)}-`;
 }
 
 /** Returns the name of the file during a download. */
-export function partVolumeName(volumeName: string): string {
+export function partImageName(volumeName: string): string {
   return `${volumeName}${PART_SUFFIX}`;
 }
 
@@ -48,13 +48,13 @@ export function partVolumeName(volumeName: string): string {
  * partial download. The daemon never deletes volumes with other names, because they belong to the
  * user.
  */
-export function isImageVolume(name: string): boolean {
+export function isStoredImageName(name: string): boolean {
   return /^rackless-[0-9a-f]{16}-[0-9a-f]{16}\.iso(\.part)?$/.test(name);
 }
 
 /** Returns whether a volume is a partial download. */
-export function isPartVolume(name: string): boolean {
-  return isImageVolume(name) && name.endsWith(PART_SUFFIX);
+export function isPartImageName(name: string): boolean {
+  return isStoredImageName(name) && name.endsWith(PART_SUFFIX);
 }
 
 /** Returns a hash of 64 bits, which is unique on a host and short enough for users to compare. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { imageName, storedUrl } from './image.js';
-import { imageVolumeName, imageVolumePrefix, isImageVolume, isPartVolume, partVolumeName } from './image-key.js';
+import { storedImageName, storedImagePrefix, isStoredImageName, isPartImageName, partImageName } from './image-key.js';
 
 const secretive = new URL('https://user:pass@host:8443/a/b%20c.iso?token=secret#part');
 
@@ -23,17 +23,17 @@ describe('image volumes', () => {
   const validator = { etag: '"1"', lastModified: null, sizeBytes: 5 };
 
   it('have hexadecimal names from URL and content', () => {
-    const name = imageVolumeName('http://host/../../etc/passwd', validator);
+    const name = storedImageName('http://host/../../etc/passwd', validator);
     expect(name).toMatch(/^rackless-[0-9a-f]{16}-[0-9a-f]{16}\.iso$/);
-    expect(name.startsWith(imageVolumePrefix('http://host/../../etc/passwd'))).toBe(true);
-    expect(imageVolumeName('http://host/../../etc/passwd', { ...validator, etag: '"2"' })).not.toBe(name);
-    expect(imageVolumeName('http://host/other', validator)).not.toBe(name);
+    expect(name.startsWith(storedImagePrefix('http://host/../../etc/passwd'))).toBe(true);
+    expect(storedImageName('http://host/../../etc/passwd', { ...validator, etag: '"2"' })).not.toBe(name);
+    expect(storedImageName('http://host/other', validator)).not.toBe(name);
   });
 
   it('are distinguished from files of the user', () => {
-    const name = imageVolumeName('http://host/x.iso', validator);
-    expect([isImageVolume(name), isPartVolume(name)]).toEqual([true, false]);
-    expect([isImageVolume(partVolumeName(name)), isPartVolume(partVolumeName(name))]).toEqual([true, true]);
-    expect(['debian.iso', 'rackless-notes.iso', `my-${name}`, `${name}.bak`].filter(isImageVolume)).toEqual([]);
+    const name = storedImageName('http://host/x.iso', validator);
+    expect([isStoredImageName(name), isPartImageName(name)]).toEqual([true, false]);
+    expect([isStoredImageName(partImageName(name)), isPartImageName(partImageName(name))]).toEqual([true, true]);
+    expect(['debian.iso', 'rackless-notes.iso', `my-${name}`, `${name}.bak`].filter(isStoredImageName)).toEqual([]);
   });
 });

@@ -58,7 +58,7 @@ describe('renderMachines', () => {
 
   it("shows the machine's own order without an override, and an empty drive", () => {
     const boot = { ...sample.boot, enabled: 'disabled' as const, firmware: 'bios' as const };
-    expect(cells(render({ ...sample, boot, media: [] })).slice(4, 6)).toEqual(['own order BIOS', 'empty']);
+    expect(cells(render({ ...sample, boot, media: [] })).slice(4, 6)).toEqual(['usual order BIOS', 'empty']);
   });
 
   it('explains an empty list', () => {

@@ -17,7 +17,7 @@ export interface MachineRow {
 
 /** The contents of the page. */
 interface MachinesPage {
-  /** `libvirt qemu:///system`. */
+  /** The hypervisor and its address, such as `libvirt qemu:///system`. */
   readonly hypervisor: string;
   readonly version: string;
   readonly machines: readonly MachineRow[];
@@ -99,7 +99,7 @@ function row({ uuid, name, host, system }: MachineRow, showsHost: boolean): Html
   if (system === null) {
     return html`<tr>
       ${nameCell}
-      <td colspan="5" class="quiet">does not answer</td>
+      <td colspan="5" class="quiet">state could not be read</td>
       <td class="links">${links}</td>
     </tr>`;
   }
@@ -128,13 +128,13 @@ const targets: Readonly<Record<BootSnapshot['target'], string>> = {
   usb: 'USB',
   none: '–',
   http: 'HTTP',
-  path: 'one device',
-  next: 'one device',
+  path: 'a chosen device',
+  next: 'a chosen device',
 };
 
 function boot({ enabled, target, firmware }: BootSnapshot): Html {
   const times = { once: ', once', continuous: '', disabled: '' }[enabled];
-  const order = enabled === 'disabled' ? 'own order' : `${targets[target]}${times}`;
+  const order = enabled === 'disabled' ? 'usual order' : `${targets[target]}${times}`;
   return html`${order} <small>${firmware === 'efi' ? 'UEFI' : 'BIOS'}</small>`;
 }
 

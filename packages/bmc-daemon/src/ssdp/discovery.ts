@@ -42,13 +42,13 @@ interface DiscoveryOptions {
   /** Another multicast group and port, for tests. */
   readonly group?: string;
   readonly port?: number;
-  /** When answers are sent, as in {@link openResponder}. */
+  /** Replaces Math.random in tests. It chooses when an answer is sent, see {@link openResponder}. */
   readonly random?: () => number;
 }
 
 /**
  * Creates discovery. It opens no socket before `start`.
- * @throws {StateFileError} if the stored settings are unreadable.
+ * @throws {StateFileError} if the state file cannot be read. A damaged file is set aside.
  */
 export function openDiscovery(options: DiscoveryOptions): Discovery {
   return new SsdpDiscovery(options, openSettings(options));
@@ -65,14 +65,14 @@ class SsdpDiscovery implements Discovery {
   #service: ServiceAddresses | undefined;
   #responder: Responder | undefined;
   #isClosed = false;
-  /** The queue of changes. */
+  /** Resolves when all enqueued work has ended. */
   #queue: Promise<void> = Promise.resolve();
 
   constructor(options: DiscoveryOptions, stored: StateFile<StoredSettings>) {
     this.port = options.port ?? SSDP_PORT;
     this.#options = options;
     this.#stored = stored;
-    this.#wanted = this.#readWanted();
+    this.#wanted = this.#initialSettings();
     this.#active = settingsOf(this.#wanted, false);
   }
 
@@ -104,8 +104,8 @@ class SsdpDiscovery implements Discovery {
     });
   }
 
-  /** Returns the stored settings, in which a changed EMULATOR_SSDP replaces `enabled`. */
-  #readWanted(): DiscoverySettings {
+  /** Returns the stored settings. If EMULATOR_SSDP has changed, it replaces `enabled`, and they are stored again. */
+  #initialSettings(): DiscoverySettings {
     const { configured, log } = this.#options;
     const stored = this.#stored.state;
     if (stored.configured === configured) return settingsOf(stored, stored.enabled);
@@ -125,8 +125,8 @@ class SsdpDiscovery implements Discovery {
   async #change(change: Partial<DiscoverySettings>): Promise<void> {
     const before = this.#wanted;
     const next = settingsOf({ ...before, ...change }, change.enabled ?? before.enabled);
-    // Compares with the active and the requested settings: if the port was not available, a client
-    // may now disable discovery.
+    // There is nothing to do only if both are equal. If the port was not available, discovery is
+    // inactive although `#wanted` enables it. A client's request to disable it must then be stored.
     if (sameSettings(next, this.#active) && sameSettings(next, before)) return;
     this.#store(next);
     this.#wanted = next;
@@ -179,7 +179,7 @@ class SsdpDiscovery implements Discovery {
     this.#responder = undefined;
   }
 
-  /** Runs a change after those before it. */
+  /** Runs starts, changes and the close one after the other. */
   #enqueue(work: () => Promise<void>): Promise<void> {
     const done = this.#queue.then(work);
     this.#queue = done.catch(() => undefined);

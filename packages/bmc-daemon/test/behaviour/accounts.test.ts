@@ -2,7 +2,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
-import { accessFixture, accounts, as, basic, outcome, roles, root, tokenOf, USERS } from '../support/access.js';
+import {
+  accessFixture,
+  accounts,
+  as,
+  basic,
+  statusAndKeys,
+  roles,
+  root,
+  tokenHeader,
+  USERS,
+} from '../support/access.js';
 
 const fixture = accessFixture();
 
@@ -108,15 +118,15 @@ describe('accounts', () => {
   ])('are refused: %j', async (body, expected) => {
     const before = readFileSync(fixture.file, 'utf8');
     const answer = await post(body);
-    expect(outcome(answer)).toBe(expected);
+    expect(statusAndKeys(answer)).toBe(expected);
     expect(answer.text).not.toMatch(/long enough|short"|xxxx/);
     expect(readFileSync(fixture.file, 'utf8')).toBe(before);
   });
 
   it('always include an administrator who can log in', async () => {
     for (const body of [{ RoleId: 'Operator' }, { Enabled: false }])
-      expect(outcome(await patch('admin', body))).toBe('409 AccountNotModified');
-    expect(outcome(await fixture.client.send('DELETE', `${accounts}/admin`, { headers: as('admin') }))).toBe(
+      expect(statusAndKeys(await patch('admin', body))).toBe('409 AccountNotModified');
+    expect(statusAndKeys(await fixture.client.send('DELETE', `${accounts}/admin`, { headers: as('admin') }))).toBe(
       '409 AccountNotModified',
     );
     expect((await patch('rick', { RoleId: 'Administrator' })).status).toBe(200);
@@ -125,7 +135,7 @@ describe('accounts', () => {
   });
 
   it('lose their sessions when they are disabled, even if they are enabled again at once', async () => {
-    const token = tokenOf(await fixture.logIn('rick', USERS.rick));
+    const token = tokenHeader(await fixture.logIn('rick', USERS.rick));
     expect((await patch('rick', { Enabled: false })).status).toBe(200);
     expect((await patch('rick', { Enabled: true })).status).toBe(200);
     expect((await fixture.client.get(fixture.machine, token)).status).toBe(401);
@@ -133,7 +143,7 @@ describe('accounts', () => {
   });
 
   it('get another URI and lose their sessions when they are renamed', async () => {
-    const token = tokenOf(await fixture.logIn('rick', USERS.rick));
+    const token = tokenHeader(await fixture.logIn('rick', USERS.rick));
     const renamed = await patch('rick', { UserName: 'ron', RoleId: 'Operator' });
     const uri = `${accounts}/ron`;
     expect([renamed.status, renamed.headers.location, renamed.json]).toEqual([
@@ -147,24 +157,24 @@ describe('accounts', () => {
     expect([(await fixture.logIn('ron', USERS.rick)).status, (await fixture.logIn('rick', USERS.rick)).status]).toEqual(
       [201, 401],
     );
-    expect(outcome(await patch('ron', { UserName: 'olga' }))).toBe('400 ResourceAlreadyExists');
-    expect(outcome(await patch('ron', { UserName: 'a:b' }))).toBe('400 PropertyValueError');
+    expect(statusAndKeys(await patch('ron', { UserName: 'olga' }))).toBe('400 ResourceAlreadyExists');
+    expect(statusAndKeys(await patch('ron', { UserName: 'a:b' }))).toBe('400 PropertyValueError');
     // ConfigureSelf allows users to change their own password, but not their name.
     const own = await fixture.client.send('PATCH', `${accounts}/olga`, {
       headers: as('olga'),
       body: { UserName: 'o' },
     });
-    expect(outcome(own)).toBe('403 InsufficientPrivilege');
+    expect(statusAndKeys(own)).toBe('403 InsufficientPrivilege');
   });
 
   it('cannot be locked by a client', async () => {
-    expect(outcome(await patch('rick', { Locked: true }))).toBe('400 PropertyValueNotInList');
+    expect(statusAndKeys(await patch('rick', { Locked: true }))).toBe('400 PropertyValueNotInList');
   });
 
   it('report the file that cannot be written, with the reason in the log', async () => {
     rmSync(fixture.folder, { recursive: true });
     const answer = await post({ UserName: 'ada', Password: 'long enough', RoleId: 'ReadOnly' });
-    expect(outcome(answer)).toBe('500 OperationFailed');
+    expect(statusAndKeys(answer)).toBe('500 OperationFailed');
     expect(answer.text).toContain(`Writing ${fixture.file}: there is no such file.`);
     expect(fixture.outcomes.at(-1)?.error).toMatchObject({ name: 'PasswordFileWriteError' });
   });
@@ -173,7 +183,9 @@ describe('accounts', () => {
     const service = `${root}/AccountService`;
     const settings = { AccountLockoutThreshold: 2, AccountLockoutDuration: 60, AccountLockoutCounterResetAfter: 60 };
     const patchService = (body: object) => fixture.client.send('PATCH', service, { headers: as('admin'), body });
-    expect(outcome(await patchService({ AccountLockoutCounterResetAfter: 301 }))).toBe('400 PropertyValueConflict');
+    expect(statusAndKeys(await patchService({ AccountLockoutCounterResetAfter: 301 }))).toBe(
+      '400 PropertyValueConflict',
+    );
     expect((await patchService(settings)).json).toEqual({
       '@odata.id': service,
       '@odata.type': '#AccountService.v1_18_1.AccountService',
@@ -219,7 +231,7 @@ describe('accounts', () => {
     expect((await send('PATCH', { Enabled: false })).json).toMatchObject({ Enabled: false });
     const refused = await send('POST', { UserName: 'Members', Password: 'long enough', RoleId: 'ReadOnly' });
     expect(refused.status).toBe(400);
-    expect(outcome(await fixture.client.send('DELETE', uri, { headers: as('rick') }))).toBe(
+    expect(statusAndKeys(await fixture.client.send('DELETE', uri, { headers: as('rick') }))).toBe(
       '403 InsufficientPrivilege',
     );
     expect((await send('DELETE')).status).toBe(204);
@@ -231,18 +243,18 @@ describe('accounts', () => {
 
   it('log in only by session while HTTPBasicAuth is Disabled, without a Basic challenge', async () => {
     const service = `${root}/AccountService`;
-    const admin = tokenOf(await fixture.logIn('admin', USERS.admin));
+    const admin = tokenHeader(await fixture.logIn('admin', USERS.admin));
     const set = (HTTPBasicAuth: string) =>
       fixture.client.send('PATCH', service, { headers: admin, body: { HTTPBasicAuth } });
     expect((await set('Unadvertised')).status).toBe(200);
     expect((await fixture.client.get(fixture.machine, as('rick'))).status).toBe(200);
     expect((await fixture.client.get(fixture.machine)).headers['www-authenticate']).toBe('Session realm="Rackless"');
     expect((await set('Disabled')).status).toBe(200);
-    expect(outcome(await fixture.client.get(fixture.machine, as('rick')))).toBe('401 AccessUnauthorized');
+    expect(statusAndKeys(await fixture.client.get(fixture.machine, as('rick')))).toBe('401 AccessUnauthorized');
     expect((await fixture.logIn('rick', 'wrong')).headers['www-authenticate']).toBe('Session realm="Rackless"');
-    expect((await fixture.client.get(fixture.machine, tokenOf(await fixture.logIn('rick', USERS.rick)))).status).toBe(
-      200,
-    );
-    expect(outcome(await set('Sometimes'))).toBe('400 PropertyValueNotInList');
+    expect(
+      (await fixture.client.get(fixture.machine, tokenHeader(await fixture.logIn('rick', USERS.rick)))).status,
+    ).toBe(200);
+    expect(statusAndKeys(await set('Sometimes'))).toBe('400 PropertyValueNotInList');
   });
 });

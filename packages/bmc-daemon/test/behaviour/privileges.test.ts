@@ -5,10 +5,10 @@ import {
   accounts,
   as,
   basic,
-  outcome,
+  statusAndKeys,
   root,
   sessions,
-  tokenOf,
+  tokenHeader,
   USERS,
   type User,
 } from '../support/access.js';
@@ -22,27 +22,27 @@ describe('privileges', () => {
       body: { ResetType: 'ForceOff' },
     });
   const patch = async (user: User, uri: string, body: object) =>
-    outcome(await fixture.client.send('PATCH', uri, { headers: as(user), body }));
+    statusAndKeys(await fixture.client.send('PATCH', uri, { headers: as(user), body }));
 
   it('are those of the role: ReadOnly reads, Operator changes power, Administrator changes everything', async () => {
     expect((await fixture.client.get(fixture.machine, as('rick'))).status).toBe(200);
-    expect(outcome(await reset('rick'))).toBe('403 InsufficientPrivilege');
+    expect(statusAndKeys(await reset('rick'))).toBe('403 InsufficientPrivilege');
     expect((await reset('olga')).status).toBe(204);
     expect(await patch('rick', fixture.machine, {})).toBe('403 InsufficientPrivilege');
     expect(await patch('olga', `${root}/SessionService`, { SessionTimeout: 60 })).toBe('403 InsufficientPrivilege');
     expect(await patch('olga', `${root}/AccountService`, { MinPasswordLength: 9 })).toBe('403 InsufficientPrivilege');
     expect(await patch('admin', `${root}/AccountService`, { MinPasswordLength: 9 })).toBe('200');
     // 401 comes before 405, and 405 before 403, so without credentials a client learns nothing.
-    expect(outcome(await fixture.client.send('DELETE', fixture.machine, { headers: as('rick') }))).toBe(
+    expect(statusAndKeys(await fixture.client.send('DELETE', fixture.machine, { headers: as('rick') }))).toBe(
       '405 OperationNotAllowed',
     );
-    expect(outcome(await fixture.client.send('DELETE', fixture.machine))).toBe('401 AccessUnauthorized');
+    expect(statusAndKeys(await fixture.client.send('DELETE', fixture.machine))).toBe('401 AccessUnauthorized');
   });
 
   it('let only ConfigureManager read the settings of the service, and their registry is visible to all', async () => {
     const member = `${root}/Registries/RacklessServiceAttributeRegistry.v1_0_0`;
     const file = `${member}/RacklessServiceAttributeRegistry.v1_0_0.json`;
-    const get = async (uri: string, user: User) => outcome(await fixture.client.get(uri, as(user)));
+    const get = async (uri: string, user: User) => statusAndKeys(await fixture.client.get(uri, as(user)));
     for (const user of ['rick', 'olga'] as const) {
       expect(await get(member, user)).toBe('200');
       expect(await get(file, user)).toBe('403 InsufficientPrivilege');
@@ -51,13 +51,13 @@ describe('privileges', () => {
       expect([expanded.status, expanded.text.includes('CurrentValue')]).toEqual([200, false]);
     }
     expect(await get(file, 'admin')).toBe('200');
-    expect(outcome(await fixture.client.get(file))).toBe('401 AccessUnauthorized');
+    expect(statusAndKeys(await fixture.client.get(file))).toBe('401 AccessUnauthorized');
   });
 
   it('let each user read their own account and change only its password', async () => {
     const [mine, other] = [`${accounts}/rick`, `${accounts}/olga`];
     expect((await fixture.client.get(mine, as('rick'))).status).toBe(200);
-    expect(outcome(await fixture.client.get(other, as('rick')))).toBe('403 InsufficientPrivilege');
+    expect(statusAndKeys(await fixture.client.get(other, as('rick')))).toBe('403 InsufficientPrivilege');
     expect(await patch('rick', other, { Password: 'taken over' })).toBe('403 InsufficientPrivilege');
     expect(await patch('rick', mine, { RoleId: 'Administrator' })).toBe('403 InsufficientPrivilege');
     const both = { Password: 'reads even more', RoleId: 'Administrator' };
@@ -74,18 +74,18 @@ describe('privileges', () => {
     const opened = await fixture.logIn('olga', USERS.olga);
     const required = { MessageId: 'Base.1.22.PasswordChangeRequired', MessageArgs: [uri] };
     expect(opened.json).toMatchObject({ UserName: 'olga', '@Message.ExtendedInfo': [required] });
-    for (const headers of [tokenOf(opened), as('olga')]) {
+    for (const headers of [tokenHeader(opened), as('olga')]) {
       expect((await fixture.client.get(uri, headers)).json).toMatchObject({ PasswordChangeRequired: true });
       for (const closed of [sessions, fixture.machine, accounts])
-        expect(outcome(await fixture.client.get(closed, headers))).toBe('403 PasswordChangeRequired');
+        expect(statusAndKeys(await fixture.client.get(closed, headers))).toBe('403 PasswordChangeRequired');
     }
     expect(await patch('olga', uri, { PasswordChangeRequired: false })).toBe('403 PasswordChangeRequired');
     expect(await patch('olga', uri, { Password: USERS.olga })).toBe('400 PropertyValueError');
     const changed = await fixture.client.send('PATCH', uri, {
-      headers: tokenOf(opened),
+      headers: tokenHeader(opened),
       body: { Password: 'operates more' },
     });
     expect([changed.status, changed.json]).toMatchObject([200, { PasswordChangeRequired: false }]);
-    expect((await fixture.client.get(fixture.machine, tokenOf(opened))).status).toBe(200);
+    expect((await fixture.client.get(fixture.machine, tokenHeader(opened))).status).toBe(200);
   });
 });

@@ -1,6 +1,6 @@
 /** Roles over HTTP. */
 import { describe, expect, it } from '@jest/globals';
-import { accessFixture, accounts, as, outcome, roles } from '../support/access.js';
+import { accessFixture, accounts, as, statusAndKeys, roles } from '../support/access.js';
 
 const fixture = accessFixture();
 
@@ -27,8 +27,10 @@ describe('roles', () => {
         AssignedPrivileges,
         OemPrivileges: [],
       });
-      expect(outcome(await send('PATCH', uri, { AssignedPrivileges: ['Login'] }))).toBe('400 PropertyNotWritable');
-      expect(outcome(await send('DELETE', uri))).toBe('409 ResourceCannotBeDeleted');
+      expect(statusAndKeys(await send('PATCH', uri, { AssignedPrivileges: ['Login'] }))).toBe(
+        '400 PropertyNotWritable',
+      );
+      expect(statusAndKeys(await send('DELETE', uri))).toBe('409 ResourceCannotBeDeleted');
     }
     expect((await fixture.client.get(roles, as('rick'))).json).toMatchObject({ 'Members@odata.count': 3 });
   });
@@ -50,16 +52,16 @@ describe('roles', () => {
     expect((await off()).status).toBe(403);
     expect((await send('PATCH', uri, { AssignedPrivileges: ['Login', 'ConfigureComponents'] })).status).toBe(200);
     expect((await off()).status).toBe(204);
-    expect(outcome(await send('DELETE', uri))).toBe('409 ResourceInUse');
+    expect(statusAndKeys(await send('DELETE', uri))).toBe('409 ResourceInUse');
     expect((await send('PATCH', `${accounts}/rick`, { RoleId: 'ReadOnly' })).status).toBe(200);
-    expect(outcome(await send('DELETE', uri))).toBe('204');
-    expect(outcome(await fixture.client.get(uri, as('admin')))).toBe('404 ResourceNotFound');
+    expect(statusAndKeys(await send('DELETE', uri))).toBe('204');
+    expect(statusAndKeys(await fixture.client.get(uri, as('admin')))).toBe('404 ResourceNotFound');
   });
 
   it('are limited to 100, because each change writes the whole state file', async () => {
     const create = (index: number) => send('POST', roles, { RoleId: `Role${index}`, AssignedPrivileges: ['Login'] });
     for (let index = 0; index < 100; index += 1) await create(index);
-    expect(outcome(await create(100))).toBe('400 CreateLimitReachedForResource');
+    expect(statusAndKeys(await create(100))).toBe('400 CreateLimitReachedForResource');
     for (let index = 0; index < 100; index += 1)
       expect((await send('DELETE', `${roles}/Role${index}`)).status).toBe(204);
   });
@@ -73,9 +75,9 @@ describe('roles', () => {
       fixture.client.send(method, target, { headers: as('rick'), body });
     const all = [...deployer, 'ConfigureUsers'];
     const grown = await asDeployer('PATCH', uri, { AssignedPrivileges: all });
-    expect(outcome(grown)).toBe('403 InsufficientPrivilege');
+    expect(statusAndKeys(grown)).toBe('403 InsufficientPrivilege');
     const made = await asDeployer('POST', roles, { RoleId: 'Root', AssignedPrivileges: all });
-    expect(outcome(made)).toBe('403 InsufficientPrivilege');
+    expect(statusAndKeys(made)).toBe('403 InsufficientPrivilege');
     expect((await fixture.client.get(uri, as('admin'))).json).toMatchObject({ AssignedPrivileges: deployer });
     // A role keeps a privilege that the requester does not have.
     await send('POST', roles, { RoleId: 'Clerk', AssignedPrivileges: ['ConfigureUsers'] });
@@ -93,7 +95,7 @@ describe('roles', () => {
     [{ AssignedPrivileges: ['Login'] }, '400 PropertyMissing'],
   ])('are refused: %j', async (body, expected) => {
     expect(
-      outcome(await send('POST', roles, body))
+      statusAndKeys(await send('POST', roles, body))
         .split(' ')
         .sort(),
     ).toEqual(expected.split(' ').sort());

@@ -5,10 +5,10 @@ import {
   accounts,
   as,
   basic,
-  outcome,
+  statusAndKeys,
   root,
   sessions,
-  tokenOf,
+  tokenHeader,
   USERS,
   type User,
 } from '../support/access.js';
@@ -39,20 +39,20 @@ describe('a session', () => {
     ]);
     const other = await fixture.logIn('admin', USERS.admin, `${sessions}/Members`);
     expect([other.status, other.headers.location === location]).toEqual([201, false]);
-    const list = await fixture.client.get(sessions, tokenOf(created));
+    const list = await fixture.client.get(sessions, tokenHeader(created));
     expect(list.json).toMatchObject({ 'Members@odata.count': 2, Members: [{ '@odata.id': location }, {}] });
-    expect((await fixture.client.get(location, tokenOf(other))).json).toEqual(created.json);
+    expect((await fixture.client.get(location, tokenHeader(other))).json).toEqual(created.json);
   });
 
   it('gives the access of user and password; a wrong or ended token gives none and is not quoted', async () => {
     const created = await fixture.logIn('admin', USERS.admin);
-    const token = tokenOf(created);
+    const token = tokenHeader(created);
     expect((await fixture.client.get(fixture.machine, token)).status).toBe(200);
     // The token decides, even with other credentials.
     const wrong = { 'X-Auth-Token': `f${token['X-Auth-Token'].slice(1)}x`, ...as('admin') };
     for (const uri of [fixture.machine, `${root}/nothing`]) {
       const refused = await fixture.client.get(uri, wrong);
-      expect(outcome(refused)).toBe('401 AccessUnauthorized');
+      expect(statusAndKeys(refused)).toBe('401 AccessUnauthorized');
       expect(refused.headers['www-authenticate']).toBe('Basic realm="Rackless", charset="UTF-8"');
       expect(refused.text).not.toContain(wrong['X-Auth-Token'].slice(0, 8));
     }
@@ -60,7 +60,7 @@ describe('a session', () => {
     expect((await fixture.client.send('DELETE', String(created.headers.location), { headers: token })).status).toBe(
       204,
     );
-    expect(outcome(await fixture.client.get(fixture.machine, token))).toBe('401 AccessUnauthorized');
+    expect(statusAndKeys(await fixture.client.get(fixture.machine, token))).toBe('401 AccessUnauthorized');
   });
 
   it.each([
@@ -71,7 +71,7 @@ describe('a session', () => {
     ['nothing', undefined, undefined, '400 PropertyMissing PropertyMissing', undefined],
   ])('is refused for %s', async (_, user, password, expected, refused) => {
     const answer = await fixture.logIn(user, password);
-    expect(outcome(answer)).toBe(expected);
+    expect(statusAndKeys(answer)).toBe(expected);
     expect(answer.text).not.toContain('wrong"');
     expect(fixture.outcomes.at(-1)?.refused).toBe(refused);
     expect('www-authenticate' in answer.headers).toBe(answer.status === 401);
@@ -87,7 +87,7 @@ describe('a session', () => {
     const unverified = answers.filter(({ status }) => status === 503);
     expect(unverified.length).toBeGreaterThan(0);
     for (const answer of unverified) {
-      expect(outcome(answer)).toBe('503 ServiceTemporarilyUnavailable');
+      expect(statusAndKeys(answer)).toBe('503 ServiceTemporarilyUnavailable');
       expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
       expect('www-authenticate' in answer.headers).toBe(false);
     }
@@ -96,16 +96,16 @@ describe('a session', () => {
       new Set(['wrong password, user rick', 'no result yet, try again later, user rick']),
     );
     // A correct password is verified in the next turn.
-    expect(outcome(await fixture.logIn('rick', USERS.rick))).toBe('201');
+    expect(statusAndKeys(await fixture.logIn('rick', USERS.rick))).toBe('201');
   });
 
   it('ends after SessionTimeout without a request', async () => {
     const service = `${root}/SessionService`;
     const patch = (SessionTimeout: unknown) =>
       fixture.client.send('PATCH', service, { headers: as('admin'), body: { SessionTimeout } });
-    expect(outcome(await patch(29))).toBe('400 PropertyValueOutOfRange');
-    expect(outcome(await patch(86_401))).toBe('400 PropertyValueOutOfRange');
-    expect(outcome(await patch('60'))).toBe('400 PropertyValueTypeError');
+    expect(statusAndKeys(await patch(29))).toBe('400 PropertyValueOutOfRange');
+    expect(statusAndKeys(await patch(86_401))).toBe('400 PropertyValueOutOfRange');
+    expect(statusAndKeys(await patch('60'))).toBe('400 PropertyValueTypeError');
     expect((await patch(60)).json).toEqual({
       '@odata.id': service,
       '@odata.type': '#SessionService.v1_2_0.SessionService',
@@ -121,16 +121,16 @@ describe('a session', () => {
     });
     const created = await fixture.logIn('admin', USERS.admin);
     fixture.advance(60_000);
-    expect((await fixture.client.get(fixture.machine, tokenOf(created))).status).toBe(200);
+    expect((await fixture.client.get(fixture.machine, tokenHeader(created))).status).toBe(200);
     fixture.advance(60_001);
-    expect((await fixture.client.get(fixture.machine, tokenOf(created))).status).toBe(401);
+    expect((await fixture.client.get(fixture.machine, tokenHeader(created))).status).toBe(401);
   });
 
   it('replaces the longest unused session of a user at the limit', async () => {
     const opened = [];
     for (let index = 0; index < 5; index += 1) {
       fixture.advance(1);
-      opened.push(tokenOf(await fixture.logIn('admin', USERS.admin)));
+      opened.push(tokenHeader(await fixture.logIn('admin', USERS.admin)));
     }
     const statuses = [];
     for (const token of opened) statuses.push((await fixture.client.get(fixture.machine, token)).status);
@@ -141,17 +141,17 @@ describe('a session', () => {
     const ricks = String((await fixture.logIn('rick', USERS.rick)).headers.location);
     const olgas = String((await fixture.logIn('olga', USERS.olga)).headers.location);
     const end = async (uri: string, user: User) =>
-      outcome(await fixture.client.send('DELETE', uri, { headers: as(user) }));
+      statusAndKeys(await fixture.client.send('DELETE', uri, { headers: as(user) }));
     expect(await end(ricks, 'olga')).toBe('403 InsufficientPrivilege');
-    expect(outcome(await fixture.client.get(ricks, as('olga')))).toBe('403 InsufficientPrivilege');
+    expect(statusAndKeys(await fixture.client.get(ricks, as('olga')))).toBe('403 InsufficientPrivilege');
     expect([await end(ricks, 'rick'), await end(olgas, 'admin')]).toEqual(['204', '204']);
     expect(await end(ricks, 'admin')).toBe('404 ResourceNotFound');
   });
 
   it('ends when the account is removed or its password changes, in Redfish or in the file', async () => {
     const [one, two] = [
-      tokenOf(await fixture.logIn('rick', USERS.rick)),
-      tokenOf(await fixture.logIn('rick', USERS.rick)),
+      tokenHeader(await fixture.logIn('rick', USERS.rick)),
+      tokenHeader(await fixture.logIn('rick', USERS.rick)),
     ];
     const uri = `${accounts}/rick`;
     const patched = await fixture.client.send('PATCH', uri, { headers: one, body: { Password: 'reads even more' } });
@@ -163,7 +163,7 @@ describe('a session', () => {
     fixture.htpasswd('rick', 'from outside');
     fixture.advance(1000);
     expect((await fixture.client.get(fixture.machine, one)).status).toBe(401);
-    const three = tokenOf(await fixture.logIn('rick', 'from outside'));
+    const three = tokenHeader(await fixture.logIn('rick', 'from outside'));
     expect((await fixture.client.send('DELETE', uri, { headers: as('admin') })).status).toBe(204);
     expect((await fixture.client.get(fixture.machine, three)).status).toBe(401);
   });

@@ -10,7 +10,7 @@ import { answerClientError } from '../../src/redfish/messages/raw-errors.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { resourceDefiner } from '../../src/redfish/resource.js';
 import { streamDefiner } from '../../src/redfish/stream.js';
-import { accessFixture, accounts, as, outcome, root, sessions, USERS } from '../support/access.js';
+import { accessFixture, accounts, as, statusAndKeys, root, sessions, USERS } from '../support/access.js';
 import { serve, type Client, type Received, type Sent } from '../support/client.js';
 
 const page = readFileSync(join(import.meta.dirname, '../../../../docs/internals/lifecycle.md'), 'utf8');
@@ -163,7 +163,7 @@ describe('docs/internals/lifecycle.md', () => {
   });
 
   it.each(provoked)('%s', async (row, provoke) => {
-    expect(outcome(await provoke())).toBe(row.slice(row.indexOf(': ') + 2));
+    expect(statusAndKeys(await provoke())).toBe(row.slice(row.indexOf(': ') + 2));
   });
 
   it('has the stages in the order in which a request with every fault reports them', async () => {
@@ -171,7 +171,7 @@ describe('docs/internals/lifecycle.md', () => {
     let path = `${fixture.machine.replace(/[^/]+$/, 'nobody')}/Nowhere?$unheard=1`;
     let headers: Record<string, string> = { 'OData-Version': '4.1', 'If-Match': '"another"', ...json };
     const ask = async (body: string) =>
-      void said.push(outcome(await fixture.client.send('PATCH', path, { headers, body })));
+      void said.push(statusAndKeys(await fixture.client.send('PATCH', path, { headers, body })));
 
     await ask('{');
     headers = { 'If-Match': '"another"', ...json };

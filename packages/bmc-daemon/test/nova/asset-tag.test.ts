@@ -35,7 +35,7 @@ it('stores a tag for all daemons and the chassis, and removes it', async () => {
 it.each([
   ['x'.repeat(64), 200],
   ['x'.repeat(65), 400],
-  ['"'.repeat(33), 400],
+  ['"'.repeat(33), 400], // JSON needs two characters for a quote.
 ])('answers the tag %j with status %d', async (tag, status) => {
   const served = await test.serve();
   for (const path of [system, chassis]) {
@@ -62,7 +62,7 @@ it('changes tag and override together or not at all', async () => {
   });
 });
 
-it('reports the quota of metadata items as 507 with the reason of Nova', async () => {
+it('reports an exceeded quota of metadata items as 507 with the message of Nova', async () => {
   const served = await test.serve();
   const message = 'Maximum number of metadata items exceeds 128';
   test.answer((_request, response, path) => {
@@ -76,7 +76,7 @@ it('reports the quota of metadata items as 507 with the reason of Nova', async (
   expect(await tagOf(served)).toBeNull();
 });
 
-it('keeps a tag that is set while an image runs, and rejects a tag while the owner rescues the server', async () => {
+it('keeps a tag that is set while the server runs from a boot image, and rejects a tag while the owner rescues the server', async () => {
   const ipxe = glance.put({ name: 'ipxe', tags: [], hw_rescue_device: 'cdrom' });
   const served = await test.serve({ media: { networkImage: ipxe } });
   const reset = () => served.send('POST', `${system}/Actions/ComputerSystem.Reset`, { ResetType: 'ForceRestart' });

@@ -4,7 +4,7 @@ import type { Service } from './replicas.js';
 
 /** Calls to the servers of a cloud. */
 export interface SlowServers {
-  /** The accepted actions and the changed metadata, in their order. */
+  /** The accepted actions, and the new values of metadata (`removed` for a DELETE), in their order. */
   readonly writes: string[];
   /** The actions that Nova rejected, because another one ran. */
   readonly rejected: string[];
@@ -14,7 +14,7 @@ export interface SlowServers {
   finish(): void;
 }
 
-/** Lets the actions of a service's servers last for some reads, and lets their metadata change. */
+/** Makes each action of a server last until this server was read `reads` times, and lets clients change its metadata. */
 export function slowServers({ cloud, servers }: Service): SlowServers {
   const readsLeft = new Map<string, number>();
   const usual = cloud.nova;
@@ -52,8 +52,10 @@ export function slowServers({ cloud, servers }: Service): SlowServers {
       whenRead(request, (text) => {
         const { metadata } = servers.all.get(id)?.body ?? {};
         const parsed = text === '' ? undefined : (JSON.parse(text) as { meta: Record<string, string> }); // as the driver sends it
-        seen.writes.push(parsed?.meta[decodeURIComponent(key)] ?? 'no metadata');
-        change(id, { metadata: { ...(metadata as object), ...parsed?.meta } });
+        const name = decodeURIComponent(key);
+        seen.writes.push(parsed?.meta[name] ?? 'removed');
+        const others = Object.entries(metadata as object).filter(([other]) => other !== name);
+        change(id, { metadata: { ...Object.fromEntries(others), ...parsed?.meta } });
         response.writeHead(200, { 'content-type': 'application/json' }).end(text);
       });
       return;

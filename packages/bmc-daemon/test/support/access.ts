@@ -54,7 +54,7 @@ export interface AccessFixture {
 export function accessFixture({ open = false }: { readonly open?: boolean } = {}): AccessFixture {
   let running: Running | undefined;
   let time = 0;
-  const now = () => running ?? fail();
+  const current = () => running ?? fail();
 
   beforeEach(async () => {
     time = 0;
@@ -71,24 +71,24 @@ export function accessFixture({ open = false }: { readonly open?: boolean } = {}
 
   return {
     get client() {
-      return now().client;
+      return current().client;
     },
     get file() {
-      return now().file;
+      return current().file;
     },
     get folder() {
-      return now().folder;
+      return current().folder;
     },
     get machine() {
-      return now().machine;
+      return current().machine;
     },
     get outcomes() {
-      return now().outcomes;
+      return current().outcomes;
     },
     advance: (milliseconds) => void (time += milliseconds),
-    htpasswd: (user, password) => setPassword(now().file, user, password),
+    htpasswd: (user, password) => setPassword(current().file, user, password),
     logIn: (user, password, uri = sessions) =>
-      now().client.send('POST', uri, { body: { UserName: user, Password: password } }),
+      current().client.send('POST', uri, { body: { UserName: user, Password: password } }),
   };
 }
 
@@ -169,14 +169,14 @@ export const basic = (user: string, password: string) => ({
 /** Returns the headers of a test user. */
 export const as = (user: User) => basic(user, USERS[user]);
 /** Returns the header with the token of a created session. */
-export const tokenOf = ({ headers }: Received) => ({ 'X-Auth-Token': String(headers['x-auth-token']) });
+export const tokenHeader = ({ headers }: Received) => ({ 'X-Auth-Token': String(headers['x-auth-token']) });
 
 interface ErrorBody {
   readonly error: { readonly '@Message.ExtendedInfo': readonly { readonly MessageId: string }[] };
 }
 
 /** Returns status and message keys of a response: `403 InsufficientPrivilege`. */
-export const outcome = ({ status, json }: Received): string =>
+export const statusAndKeys = ({ status, json }: Received): string =>
   [
     status,
     // contract.test.ts checks that every error has this body.

@@ -140,7 +140,7 @@ describe('everything else is a fault with its line, and nothing is executed', ()
     ['A = 1 if True', `1: 'if' is Python code; ${ONLY}`],
     ['A = [x for x in y]', `1: 'x' is a name: put text in quotes; ${ONLY}`],
     ["A = f'{x}'", "1: a string with the prefix 'f' is an expression, which is not supported"],
-    ["A = rb'x'", "1: a bytes literal is not a setting: leave the prefix 'rb' out"],
+    ["A = rb'x'", "1: a setting cannot have bytes as its value: leave the prefix 'rb' out"],
     ["A = xy'x'", "1: 'xy' is not a prefix of a string"],
     ["A = 'open\nB = 1", "1: the string that begins here is not closed with '"],
     ["A = 1\nB = '''open\nC = 1", "2: the string that begins here is not closed with '''"],

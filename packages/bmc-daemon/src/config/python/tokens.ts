@@ -14,13 +14,13 @@ export interface Token {
   /** Counted from 0. */
   readonly column: number;
   /**
-   * Decoded value of a string or number. For a fault: {@link CODE} if the text is an expression,
-   * otherwise ''.
+   * Decoded value of a string or number. For a fault: {@link CODE} if the source text is a Python
+   * expression, otherwise ''.
    */
   readonly value: string | number;
 }
 
-/** The value of a fault token whose text is valid Python that the daemon does not run. */
+/** The `value` of a fault token for source text that is valid Python, but code that the daemon does not run. */
 export const CODE = 'code';
 
 const NAME = /[\p{L}_][\p{L}\p{N}_]*/uy;
@@ -53,7 +53,7 @@ const NUMERIC_ESCAPE = /x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([
 class StringFault extends Error {
   constructor(
     message: string,
-    readonly mark: typeof CODE | '' = '',
+    readonly value: typeof CODE | '' = '',
   ) {
     super(message);
   }
@@ -109,7 +109,8 @@ function decodeString(prefix: string, body: string): string {
   const flags = prefix.toLowerCase();
   if (flags.includes('f') || flags.includes('t'))
     throw new StringFault(`a string with the prefix '${prefix}' is an expression, which is not supported`, CODE);
-  if (flags.includes('b')) throw new StringFault(`a bytes literal is not a setting: leave the prefix '${prefix}' out`);
+  if (flags.includes('b'))
+    throw new StringFault(`a setting cannot have bytes as its value: leave the prefix '${prefix}' out`);
   if (!['', 'r', 'u'].includes(flags)) throw new StringFault(`'${prefix}' is not a prefix of a string`);
   return flags === 'r' ? body : decodeEscapes(body);
 }
@@ -179,7 +180,7 @@ class Tokenizer {
       this.take('string', length, decodeString(prefix, this.text.slice(start, end)));
     } catch (error) {
       if (!(error instanceof StringFault)) throw error;
-      this.fault(length, error.message, error.mark);
+      this.fault(length, error.message, error.value);
     }
     return true;
   }
@@ -228,8 +229,8 @@ class Tokenizer {
     this.skip(length);
   }
 
-  private fault(length: number, message: string, mark: StringFault['mark'] = ''): void {
-    this.add('fault', message, mark);
+  private fault(length: number, message: string, value: StringFault['value'] = ''): void {
+    this.add('fault', message, value);
     this.skip(length);
   }
 

@@ -48,7 +48,7 @@ export class FakePower {
   /** Runs an action. @throws {DriverError} of an impossible or failed action. */
   async run(machine: CompleteSnapshot, action: PowerAction, options: OperationOptions): Promise<void> {
     const { queue } = this.#options;
-    if (queue.mustWait(action)) {
+    if (queue.bootsGuest(action)) {
       await queue.power(machine, () => this.#runStarting(machine.uuid, action, options), options);
       return;
     }

@@ -23,7 +23,7 @@ import { LibvirtMedia } from './media/libvirt-media.js';
 import { Variables } from './firmware/nvram.js';
 import { PendingSettings } from './firmware/pending-settings.js';
 import { PowerControl } from './power/power-control.js';
-import { updateMedia } from './media/saved-state-media.js';
+import { applyAllDrives } from './media/guest-media.js';
 import { sourcesInUse } from './media/sources-in-use.js';
 import { SystemChanges } from './change/system-changes.js';
 import { SystemReader } from './read/system-reader.js';
@@ -108,7 +108,7 @@ function createPower({ host, firmware, templates, store }: Opened, options: Libv
     applySettings: (machine, xml) => pending.apply(machine, xml),
     recreateVariables: (machine, xml) => variables.recreate(machine, xml),
     catchUp: async (machine) => {
-      await updateMedia(host, machine);
+      await applyAllDrives(host, machine);
       // The images of the saved state may now be unused.
       void store.removeUnused();
       await boot.applyOrder(machine).catch((error: unknown) => {

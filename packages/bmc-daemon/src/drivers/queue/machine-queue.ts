@@ -1,9 +1,9 @@
 /**
  * The queues of each machine, the same for every driver. Inserts, ejects and actions that boot the
- * guest are *operations*. They wait for each other from their first step, such as a download. An
- * *edit* reads the machine and changes it. Each operation runs its change in an edit, and a change
- * of a property is only an edit. Edits have a separate queue, so that a change of a property does
- * not wait for a download.
+ * guest are *operations*. An operation begins only when the operation before it has ended, even if
+ * its first step is only a download. An *edit* reads the machine and changes it. Each operation
+ * runs its change in an edit, and a change of a property is only an edit. Edits have a separate
+ * queue, so that a change of a property does not wait for a download.
  *
  * Ironic and sushy do not wait for the task of a slow InsertMedia, so their next power-on waits
  * here. If the insert fails, the power-on fails too, so that the guest does not boot an empty
@@ -15,12 +15,13 @@ import type { PowerAction } from '../power.js';
 import type { MediaDevice } from '../snapshot/media-snapshot.js';
 import { OperationQueue, type Operations, type TurnCheck } from './operation-queue.js';
 
-/** Actions that boot a guest. They wait for an image that the guest may boot from. */
-const bootsGuest: ReadonlySet<PowerAction> = new Set(['create', 'reboot', 'reset', 'cycle', 'pressButton']);
+/** Actions that boot a guest, or may boot it. They wait for an image that the guest may boot from. */
+const bootActions: ReadonlySet<PowerAction> = new Set(['create', 'reboot', 'reset', 'cycle', 'pressButton']);
 
 /**
- * Labels of the operations. A `restart` is the second half of a restart. A client requested it
- * before the inserts that it waits for, so it continues if they fail.
+ * Labels of the operations. A `restart` is the second half of a restart. It enters the queue when
+ * the guest is off, possibly behind inserts that were requested after the restart. It continues
+ * even if these inserts fail.
  */
 type Label = 'power' | 'restart' | 'media';
 
@@ -35,11 +36,11 @@ interface Insertion extends Named {
   readonly cancelling: AbortController;
 }
 
-/** The queues of the two stages, which several replicas share. */
-export interface StageQueues {
+/** The queue of operations and the queue of edits, if several replicas share them. */
+export interface SharedQueues {
   readonly operations: Operations;
   readonly edits: Operations;
-  /** Announcements of ejects at other replicas. They cancel inserts of this replica. */
+  /** Announcements of ejects between the replicas. Each cancels the inserts of the other replicas. */
   readonly ejects: {
     /** Announces an eject to the other replicas. Does nothing while they are not reachable. */
     announce(uuid: string, device: MediaDevice): void;
@@ -49,24 +50,25 @@ export interface StageQueues {
 
 /** The queues of each machine. Close it with the driver. */
 export class MachineQueue {
-  readonly #queue: Operations;
+  readonly #operations: Operations;
   readonly #edits: Operations;
-  readonly #ejects: StageQueues['ejects'] | undefined;
+  readonly #ejects: SharedQueues['ejects'] | undefined;
   readonly #insertions = new Set<Insertion>();
   readonly #closing = new AbortController();
   readonly #editListeners: ((uuid: string) => void)[] = [];
 
   /** @param shared the queues of the replicas; absent: the daemon has its own. */
-  constructor(shared?: StageQueues) {
-    this.#queue = shared?.operations ?? new OperationQueue();
+  constructor(shared?: SharedQueues) {
+    this.#operations = shared?.operations ?? new OperationQueue();
     this.#edits = shared?.edits ?? new OperationQueue();
     this.#ejects = shared?.ejects;
     shared?.ejects.onEject((uuid, device) => this.#cancelInserts(uuid, device));
   }
 
   /**
-   * Runs an edit of a machine after all earlier edits. An operation calls it within its own stage,
-   * never within another edit.
+   * Runs an edit of a machine after all earlier edits. An operation calls this method while it
+   * runs, never within another edit.
+   * @param edit gets `check` if the queue is shared. It calls `check` before each write.
    * @throws what the edit throws; {DriverError} unavailable, if the queue closes while the edit
    *   waits.
    */
@@ -93,9 +95,9 @@ export class MachineQueue {
     return this.#edits.isBusy(uuid);
   }
 
-  /** Returns whether the action must go through {@link power}. */
-  mustWait(action: PowerAction): boolean {
-    return bootsGuest.has(action);
+  /** Returns whether the action boots the guest, or may boot it. It must go through {@link power}. */
+  bootsGuest(action: PowerAction): boolean {
+    return bootActions.has(action);
   }
 
   /**
@@ -103,7 +105,8 @@ export class MachineQueue {
    * insert or eject in the queue. Power actions that arrive later are not affected. If the drive
    * holds another image, only the insert fails.
    * @param insert gets a signal that aborts with the caller's signal, an eject of the drive, or
-   *   {@link close}. It checks its turn before its edit.
+   *   {@link close}. `check` is given if the queue is shared: it throws if another replica has taken
+   *   the turn.
    * @throws what the insert throws; the signal's reason, at once while the insert waits.
    */
   async insert(
@@ -126,7 +129,7 @@ export class MachineQueue {
         await insert(signal, check);
       } catch (error) {
         if (!(error instanceof DriverError) || error.kind !== 'mediaInUse') {
-          this.#queue.cancelWaiting(uuid, 'power', withoutImage(name, error), { before: 'media' });
+          this.#operations.cancelWaiting(uuid, 'power', withoutImage(name, error), { before: 'media' });
         }
         throw error;
       }
@@ -166,7 +169,8 @@ export class MachineQueue {
   }
 
   /**
-   * Runs an action that boots the guest. It checks its turn before its edit.
+   * Runs an action that boots the guest.
+   * @param action gets `check` like {@link insert}.
    * @throws {DriverError} insertFailed, if the insert before it failed; the reason of {@link
    *   switchOff}.
    */
@@ -188,7 +192,7 @@ export class MachineQueue {
 
   /** Rejects waiting actions that would start the machine after it was switched off. */
   switchOff({ uuid }: Named, reason: DriverError): void {
-    for (const label of ['power', 'restart'] as const) this.#queue.cancelWaiting(uuid, label, reason);
+    for (const label of ['power', 'restart'] as const) this.#operations.cancelWaiting(uuid, label, reason);
   }
 
   /**
@@ -196,7 +200,7 @@ export class MachineQueue {
    */
   async close(): Promise<void> {
     this.#closing.abort(new DriverError('unavailable', 'inserting an image: the service is shutting down'));
-    await this.#queue.close();
+    await this.#operations.close();
     await this.#edits.close();
   }
 
@@ -211,7 +215,7 @@ export class MachineQueue {
     label: Label,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    await this.#queue.run(uuid, work, { signal, label });
+    await this.#operations.run(uuid, work, { signal, label });
   }
 }
 

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { LeaseLost, LeaseQueues, TicketCancelled, type Ticket } from '../../replicas/lease-queue.js';
 import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import { DriverError } from '../driver-error.js';
-import type { StageQueues } from './machine-queue.js';
+import type { SharedQueues } from './machine-queue.js';
 import type { Operations, QueueOptions, TurnCheck } from './operation-queue.js';
 
 const EJECTS = 'ejects';
@@ -15,7 +15,7 @@ const ejectSchema = z.object({ replica: z.string(), uuid: z.string(), device: z.
 const reasonSchema = z.object({ kind: z.enum(['conflict', 'insertFailed', 'unavailable']), message: z.string() });
 
 /** Opens the queues that the replicas share. @throws {StoreUnavailable} */
-export async function openSharedQueues(store: SharedStore): Promise<StageQueues> {
+export async function openSharedQueues(store: SharedStore): Promise<SharedQueues> {
   const leases = await LeaseQueues.open(store);
   const listeners: ((uuid: string, device: string) => void)[] = [];
   await store.listen(EJECTS, (text) => {

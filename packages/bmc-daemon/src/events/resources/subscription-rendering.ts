@@ -20,7 +20,7 @@ export function masked(found: PushSubscription): PushSubscription {
   return hidden;
 }
 
-/** Renders a listener. */
+/** Renders a subscription to which the service sends events. */
 export function renderPush({ record, failing }: PushSubscription): JsonObject {
   const { id, wanted } = record;
   const list = (name: string, values: readonly string[]): JsonObject => (values.length === 0 ? {} : { [name]: values });

@@ -30,7 +30,7 @@ import type { Machine } from '../machine/inventory.js';
 import type { LibvirtMedia } from '../media/libvirt-media.js';
 import { ejectMedia, insertMedia } from '../media/media-definition.js';
 import type { Variables } from '../firmware/nvram.js';
-import { updateGuestDrive } from '../media/saved-state-media.js';
+import { applyDrive } from '../media/guest-media.js';
 import { editSystem, type ChangeFiles } from './system-edit.js';
 import type { ReadTexts } from '../read/current-readings.js';
 import type { SystemReader } from '../read/system-reader.js';
@@ -109,7 +109,7 @@ export class SystemChanges {
       const { intents } = readMetadata(await readInactiveXml(machine, timeoutMs));
       for (const intent of intents ?? []) {
         if (intent.kind === 'autostart') await autostartStep(this.#host, machine, intent.on).run();
-        else if (intent.kind === 'drive') await updateGuestDrive(this.#host, machine, intent.device);
+        else if (intent.kind === 'drive') await applyDrive(this.#host, machine, intent.device);
         else if (intent.kind === 'order') await this.#options.boot.applyOrder(machine);
         else continue;
         await this.#forget(machine, [intent]);

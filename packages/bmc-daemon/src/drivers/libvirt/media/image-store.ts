@@ -1,7 +1,7 @@
 /** Provides the images for the drives of machines. Concurrent callers share one download. */
 import type { ImageRequest } from '../../../media/image.js';
 import { storedUrl } from '../../../media/image.js';
-import { imageVolumeName, privateVolumeName, identifiesContent } from '../../../media/image-key.js';
+import { storedImageName, uniqueImageName, identifiesContent } from '../../../media/image-key.js';
 import type { ImageDownload } from '../../../media/image-download.js';
 import { downloadDeadline, inspectImage, openImage, type ImageServerLimits } from '../../../media/image-server.js';
 import { downloadKey, type DownloadContext } from '../../../media/shared-downloads.js';
@@ -73,7 +73,7 @@ export class ImageStore {
     const images = await this.#stored.open({ create: true });
     if (images === null) throw new DriverError('internal', 'fetching the image: there is no storage pool');
     const { own = false, maxBytes, onProgress, signal } = options;
-    const unique = own ? privateVolumeName(storedUrl(image.url)) : null;
+    const unique = own ? uniqueImageName(storedUrl(image.url)) : null;
     const limits = { ...this.#options.limits };
     limits.maxBytes = Math.min(limits.maxBytes, maxBytes ?? Infinity);
     const download = { begun: false };
@@ -131,18 +131,18 @@ export class ImageStore {
     if (this.#stored.hasImageOf(url)) {
       const validator = await inspectImage(image, limits, signal);
       if (validator !== null && identifiesContent(validator)) {
-        const name = imageVolumeName(url, validator);
+        const name = storedImageName(url, validator);
         if (await this.#stored.isComplete(name, images)) return name;
       }
     }
     const download = await open(wanted);
     if (!identifiesContent(download.validator)) {
       // The stored image of this URL may have older content of the same size.
-      const name = privateVolumeName(url);
+      const name = uniqueImageName(url);
       await this.#stored.fill(name, download, images, signal);
       return name;
     }
-    const name = imageVolumeName(url, download.validator);
+    const name = storedImageName(url, download.validator);
     const isStored = await this.#stored.isComplete(name, images);
     // Reads and sets the entry in the same tick, so that two downloads never write to the same
     // volume.

@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises';
 import { errorCode } from '@rackless/daemon/error-code.js';
 import { isLibvirtError, StorageVolType, type StoragePool, type StorageVolume } from '@rackless/libvirt';
 import { ImageError } from '../../../media/image-error.js';
-import { isImageVolume, partVolumeName } from '../../../media/image-key.js';
+import { isStoredImageName, partImageName } from '../../../media/image-key.js';
 import type { ActivePool } from './open-pool.js';
 import type { MediaSource } from '../xml/devices/disk-source.js';
 
@@ -57,7 +57,7 @@ class DirectoryVolumes implements ImageVolumes {
   ) {}
 
   async list(): Promise<readonly string[]> {
-    return (await readdir(this.directory)).filter(isImageVolume);
+    return (await readdir(this.directory)).filter(isStoredImageName);
   }
 
   async find(name: string): Promise<ImagePlace | null> {
@@ -73,7 +73,7 @@ class DirectoryVolumes implements ImageVolumes {
 
   async put(name: string, body: Readable, sizeBytes: number | null, signal: AbortSignal): Promise<void> {
     const path = join(this.directory, name);
-    const part = join(this.directory, partVolumeName(name));
+    const part = join(this.directory, partImageName(name));
     try {
       const { bavail, bsize } = await statfs(this.directory);
       checkFreeSpace(sizeBytes, bavail * bsize);
@@ -111,7 +111,7 @@ class StreamedVolumes implements ImageVolumes {
 
   async list(): Promise<readonly string[]> {
     const volumes = await this.pool.listAllVolumes({ timeoutMs: this.timeoutMs });
-    return volumes.map(({ name }) => name).filter(isImageVolume);
+    return volumes.map(({ name }) => name).filter(isStoredImageName);
   }
 
   async find(name: string): Promise<ImagePlace | null> {

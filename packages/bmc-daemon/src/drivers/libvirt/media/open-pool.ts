@@ -8,7 +8,7 @@ import { rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { isLibvirtError, StoragePoolState, type Hypervisor, type StoragePool } from '@rackless/libvirt';
-import { partVolumeName, imageVolumeName } from '../../../media/image-key.js';
+import { partImageName, storedImageName } from '../../../media/image-key.js';
 import { DriverError } from '../../driver-error.js';
 import { isOnThisHost, isSession } from '../connection-uri.js';
 import { attempt } from '../failure.js';
@@ -185,7 +185,7 @@ function directoryOf(root: XmlElement): string | null {
 async function isSameDirectory(pool: StoragePool, directory: string, timeoutMs: number): Promise<boolean> {
   const validator = { etag: randomBytes(16).toString('hex'), lastModified: null, sizeBytes: null };
   // The file has a name like a partial download. So after a crash, the cleanup also removes it.
-  const name = partVolumeName(imageVolumeName('probe', validator));
+  const name = partImageName(storedImageName('probe', validator));
   const file = join(directory, name);
   try {
     await writeFile(file, 'rackless', { flag: 'wx' });

@@ -3,7 +3,7 @@
  * that no machine uses. The name of a volume identifies its URL and content (media/image-key.ts),
  * so no record is needed.
  */
-import { imageVolumePrefix, isPartVolume } from '../../../media/image-key.js';
+import { storedImagePrefix, isPartImageName } from '../../../media/image-key.js';
 import type { ImageDownload } from '../../../media/image-download.js';
 import { DriverError } from '../../driver-error.js';
 import { attempt } from '../failure.js';
@@ -84,7 +84,7 @@ export class StoredImages {
 
   /** Returns whether there is a complete image of a URL, of any content. */
   hasImageOf(url: string): boolean {
-    return [...this.#contents.complete].some((name) => name.startsWith(imageVolumePrefix(url)));
+    return [...this.#contents.complete].some((name) => name.startsWith(storedImagePrefix(url)));
   }
 
   /**
@@ -181,7 +181,7 @@ export class StoredImages {
       if (images === null) return null;
       const isBeingFilled = (name: string): boolean => this.#isBeingFilled(name);
       for (const name of await images.list())
-        if (!isPartVolume(name) && !isBeingFilled(name)) this.#contents.complete.add(name);
+        if (!isPartImageName(name) && !isBeingFilled(name)) this.#contents.complete.add(name);
       // Other hosts may take long to answer.
       this.#needsTidying = this.#contents.users.size > 1 || !this.#pools.areKnown;
       if (this.#needsTidying) void this.#tidyLater();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { DriverError } from '../../driver-error.js';
-import { NotSwitchedOffError, PendingStarts, switchedOff } from './pending-starts.js';
+import { NotSwitchedOffError, PendingStarts, switchedOffError } from './pending-starts.js';
 
 const one = { uuid: 'a', name: 'web-1' };
 const other = { uuid: 'b', name: 'web-2' };
@@ -12,7 +12,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
 describe('a start in progress', () => {
   it('ends when its machine is switched off, but starts of other machines continue', async () => {
     const starts = new PendingStarts();
-    const reason = switchedOff(one);
+    const reason = switchedOffError(one);
     const ended = starts.run(one, async (signal) => {
       await aborted(signal);
       signal.throwIfAborted();
@@ -40,7 +40,7 @@ describe('a start in progress', () => {
       await aborted(signal);
       throw cause;
     });
-    starts.switchOff(one, switchedOff(one));
+    starts.switchOff(one, switchedOffError(one));
     await expect(failed).rejects.toMatchObject({
       kind: 'conflict',
       message: 'starting machine web-1: it was switched off meanwhile',
@@ -56,7 +56,7 @@ describe('a start in progress', () => {
       await aborted(signal);
       throw error;
     });
-    starts.switchOff(one, switchedOff(one));
+    starts.switchOff(one, switchedOffError(one));
     await expect(failed).rejects.toBe(error);
   });
 });

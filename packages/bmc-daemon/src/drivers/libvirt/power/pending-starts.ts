@@ -10,8 +10,8 @@ interface Named {
 }
 
 /**
- * The error if libvirt could not switch off a machine after its start, so that the machine still
- * runs.
+ * A start completed after a client had switched off the machine, and switching it off again failed.
+ * The machine still runs.
  */
 export class NotSwitchedOffError extends DriverError {}
 
@@ -36,7 +36,7 @@ export class PendingStarts {
     } catch (error) {
       const { aborted, reason } = controller.signal as { aborted: boolean; reason: unknown }; // `reason` is any.
       const isOff = aborted && error !== reason && !(error instanceof NotSwitchedOffError);
-      throw isOff ? switchedOff(machine, error) : error;
+      throw isOff ? switchedOffError(machine, error) : error;
     } finally {
       starts.delete(controller);
       if (starts.size === 0) this.#underWay.delete(uuid);
@@ -50,6 +50,6 @@ export class PendingStarts {
 }
 
 /** Returns the error of a start whose machine was switched off. */
-export function switchedOff({ name }: Named, cause?: unknown): DriverError {
+export function switchedOffError({ name }: Named, cause?: unknown): DriverError {
   return new DriverError('conflict', `starting machine ${name}: it was switched off meanwhile`, { cause });
 }

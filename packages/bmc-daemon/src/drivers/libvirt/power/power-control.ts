@@ -13,7 +13,7 @@ import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
 import { destroy, destroyStarted, isActive, pressButton, reboot, runStep } from './power-steps.js';
 import { discardSavedState, forgetRestart, rememberRestart, tryToRememberRestart } from './restart-record.js';
-import { PendingStarts, switchedOff } from './pending-starts.js';
+import { PendingStarts, switchedOffError } from './pending-starts.js';
 import { powerIntent } from '../xml/metadata/intent-record.js';
 import { readMetadata } from '../xml/metadata/metadata.js';
 
@@ -63,12 +63,12 @@ export class PowerControl {
     const { queue } = this.#host;
     // These actions keep the wait for a restart: a guest that is paused or interrupted can still restart.
     if (!keepsRestart.has(action)) this.#restarts.cancel(machine.uuid);
-    if (queue.mustWait(action)) {
+    if (queue.bootsGuest(action)) {
       await queue.power(machine, () => this.#carryOut(machine, action), options);
       return;
     }
     if (action === 'destroy') {
-      const reason = switchedOff(machine);
+      const reason = switchedOffError(machine);
       this.#starts.switchOff(machine, reason);
       queue.switchOff(machine, reason);
     }

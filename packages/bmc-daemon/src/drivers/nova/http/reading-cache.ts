@@ -9,8 +9,8 @@ interface CacheLimits {
   /** The cache reads a value of this age again. */
   readonly maxAgeMs: number;
   /**
-   * For this time after a failure, the cache throws the same error without a request. If the
-   * service did not answer, this applies to all keys.
+   * For this time after a failed read of a key, the cache throws the same error without a request.
+   * If the service did not answer, it throws the error for every key whose value is too old.
    */
   readonly failureMs: number;
 }

@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { tooLarge } from '../../../media/image-body.js';
 import { anyHost, imageHosts } from '../../../media/image-hosts.js';
-import { identifiesContent, imageVolumeName, isImageVolume, privateVolumeName } from '../../../media/image-key.js';
+import { identifiesContent, storedImageName, isStoredImageName, uniqueImageName } from '../../../media/image-key.js';
 import { downloadDeadline, inspectImage, openImage, type ImageServerLimits } from '../../../media/image-server.js';
 import { storedUrl, type ImageRequest } from '../../../media/image.js';
 import { downloadKey, SharedDownloads, type DownloadContext } from '../../../media/shared-downloads.js';
@@ -30,7 +30,7 @@ interface CloudImageStoreOptions {
   readonly fetchedByGlance: boolean;
   /** The region of the servers. Several regions may share one Glance. */
   readonly region: string;
-  /** Asks the cloud which of the images its servers use, and returns their ids. */
+  /** Asks the cloud which of these images are in use by its servers, and returns their ids. */
   readonly imagesInUse: (images: readonly CloudImage[]) => Promise<ReadonlySet<string>>;
   readonly log: Log;
 }
@@ -101,7 +101,7 @@ export class CloudImageStore {
     );
     if (stored.length > 0) {
       const validator = await inspectImage(image, this.#options.limits, context.signal);
-      const name = validator !== null && identifiesContent(validator) ? imageVolumeName(url, validator) : undefined;
+      const name = validator !== null && identifiesContent(validator) ? storedImageName(url, validator) : undefined;
       const found = await this.#reuse(stored, name);
       if (found !== undefined) return found;
     }
@@ -112,8 +112,8 @@ export class CloudImageStore {
   }
 
   /**
-   * Finds the stored image with the given name, marks it, and returns its id. Returns undefined if
-   * there is none, or if another daemon has just deleted it.
+   * Finds the stored image with the given name, takes a lease of it, and returns its id. Returns
+   * undefined if there is none, or if another daemon has just deleted it.
    */
   async #reuse(stored: readonly CloudImage[], name: string | undefined): Promise<string | undefined> {
     const found = name === undefined ? undefined : stored.find((known) => known.name === name);
@@ -140,10 +140,10 @@ export class CloudImageStore {
     meter.sizeBytes = validator.sizeBytes;
     const url = storedUrl(image.url);
     try {
-      const name = identifiesContent(validator) ? imageVolumeName(url, validator) : undefined;
+      const name = identifiesContent(validator) ? storedImageName(url, validator) : undefined;
       const found = await this.#reuse(stored, name);
       if (found !== undefined) return found;
-      return await this.#create(name ?? privateVolumeName(url), url, async (id) => {
+      return await this.#create(name ?? uniqueImageName(url), url, async (id) => {
         // `pipeline` forwards an error of `body` to `checked`, so `api.upload` sees it.
         const checked = pipeline(body, isoCheck(image.url), () => undefined);
         await api.upload(id, checked, signal);
@@ -161,8 +161,8 @@ export class CloudImageStore {
     const url = storedUrl(image.url);
     const validator = await inspectImage(image, limits, signal);
     if ((validator?.sizeBytes ?? 0) > limits.maxBytes) throw tooLarge(image.url, limits.maxBytes);
-    const isNamed = validator !== null && identifiesContent(validator);
-    return await this.#create(privateVolumeName(url), url, async (id) => {
+    const isShareable = validator !== null && identifiesContent(validator);
+    return await this.#create(uniqueImageName(url), url, async (id) => {
       await api.fetch(id, url);
       let pause = FIRST_POLL_MS;
       for (;;) {
@@ -173,7 +173,7 @@ export class CloudImageStore {
           // The image gets its final name only after the checks, because other inserts reuse any
           // image with this name. After a crash before this point, no insert finds the unchecked
           // image.
-          if (isNamed) await api.setProperty(id, 'name', imageVolumeName(url, validator));
+          if (isShareable) await api.setProperty(id, 'name', storedImageName(url, validator));
           return;
         }
         // Glance reports no reason for a failed import. It only sets the status back to `queued`.
@@ -188,7 +188,7 @@ export class CloudImageStore {
   }
 
   /**
-   * Checks an image that Glance has fetched, as an upload is checked.
+   * Makes the checks of {@link #upload} for an image that Glance has fetched.
    * @throws {ImageError}; {DriverError}.
    */
   async #checkFetched({ url }: ImageRequest, { id, sizeBytes }: CloudImage): Promise<void> {
@@ -227,7 +227,7 @@ export class CloudImageStore {
   async #sweep(): Promise<SweepResult> {
     const { api, leases, imagesInUse } = this.#options;
     // Lists the images before the servers. If a server begins to use an image after this listing,
-    // its daemon has marked the image before, and `#removeUnused` sees the mark.
+    // the daemon that inserts the image has taken its lease before, and `#removeUnused` sees it.
     const images = (await api.list()).filter((image) => this.#isOwn(image));
     const expiries = images.flatMap((image) => leases.leasedUntil(image, Date.now()) ?? []);
     const leasedForMs = expiries.length === 0 ? undefined : Math.min(...expiries) - Date.now();
@@ -249,8 +249,9 @@ export class CloudImageStore {
   }
 
   /**
-   * Deletes an image, unless a daemon has got a lease since the listing. @returns false if the image
-   * has otherwise changed since the listing: a daemon may have inserted it meanwhile.
+   * Deletes an image, unless it has a lease now or has changed since the listing.
+   * @returns false if the image was kept because it changed without a lease: a daemon may have
+   *   inserted it meanwhile. True if it was deleted, is gone or has a lease.
    */
   async #removeUnused(image: CloudImage): Promise<boolean> {
     const { api, log } = this.#options;
@@ -267,16 +268,16 @@ export class CloudImageStore {
   }
 
   /**
-   * Returns whether this service created the image, for the configured region. The name of such an
-   * image has the form that the service gives to images.
+   * Returns whether a daemon of the configured region created the image: this one or another
+   * replica. The name of the image and its region show this.
    */
   #isOwn({ name, properties }: CloudImage): boolean {
-    return isImageVolume(name) && properties.get(REGION_PROPERTY) === this.#options.region;
+    return isStoredImageName(name) && properties.get(REGION_PROPERTY) === this.#options.region;
   }
 }
 
 /**
- * Returns whether `updated_at` or a property of this service differs. `updated_at` alone is not
+ * Returns whether `updated_at` or a `rackless_` property differs. `updated_at` alone is not
  * enough: it has whole seconds, so two changes within a second can have the same time.
  */
 function wasChanged(before: CloudImage, after: CloudImage): boolean {

@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { ImageServerLimits } from '../../../media/image-server.js';
 import type { HypervisorDriver } from '../../driver.js';
-import { MachineQueue, type StageQueues } from '../../queue/machine-queue.js';
+import { MachineQueue, type SharedQueues } from '../../queue/machine-queue.js';
 import type { CloudSettings } from '../cloud/cloud-settings.js';
 import type { ComputeApi } from '../compute/compute-api.js';
 import type { ServerList } from '../compute/server-list.js';
@@ -37,7 +37,7 @@ export interface CloudMediaSettings {
    */
   readonly networkImage: string | null;
   /** The queues that all replicas share. Default: queues of this process. */
-  readonly queues?: StageQueues;
+  readonly queues?: SharedQueues;
   /**
    * Identifies this daemon. It stays the same after a restart, and differs from that of all other
    * daemons.

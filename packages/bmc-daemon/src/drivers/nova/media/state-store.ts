@@ -6,7 +6,7 @@
  * the store creates a *note*: an image without content.
  */
 import { createHash } from 'node:crypto';
-import { imageVolumePrefix } from '../../../media/image-key.js';
+import { storedImagePrefix } from '../../../media/image-key.js';
 import { DriverError } from '../../driver-error.js';
 import type { ServerList } from '../compute/server-list.js';
 import type { ComputeApi } from '../compute/compute-api.js';
@@ -266,7 +266,7 @@ export class StateStore {
     const { images, region } = this.#options;
     // The name has the form of an image of this service, so a sweep deletes the note when no server
     // needs it.
-    const name = `${imageVolumePrefix('')}${id.replaceAll('-', '').slice(0, 16)}.iso`;
+    const name = `${storedImagePrefix('')}${id.replaceAll('-', '').slice(0, 16)}.iso`;
     await images.createNote({ id, name, properties: { ...properties, [REGION_PROPERTY]: region } });
   }
 

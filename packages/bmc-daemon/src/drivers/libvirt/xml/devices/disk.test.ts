@@ -39,7 +39,7 @@ describe('a disk in a definition', () => {
     }
   });
 
-  it('can be a device or a volume without a path', () => {
+  it('can be a block device, or a volume, which has no path', () => {
     const sources = (
       [
         { type: 'block', path: '/dev/vg/lv' },
@@ -52,7 +52,7 @@ describe('a disk in a definition', () => {
     ]);
   });
 
-  it('is not a drive with removable media', () => {
+  it('is not found under the target of a CD drive', () => {
     const xml = machine(disk('sda', 'sata').replace(`device='disk'`, `device='cdrom'`));
     expect(findDisk(readDomain(xml), 'sda')).toBeUndefined();
     expect(withoutDisk(xml, 'sda')).toBe(xml);
@@ -60,7 +60,7 @@ describe('a disk in a definition', () => {
   });
 });
 
-describe('the name of a new disk', () => {
+describe('the target of a new disk', () => {
   const free = (bus: string, ...disks: readonly string[]) => freeDiskTarget([readDomain(machine(disks.join('')))], bus);
 
   it('is the first free one in the definition and in the running machine', () => {
@@ -86,7 +86,7 @@ describe('the name of a new disk', () => {
   it.each([
     ['ide', Array.from('abcd').map((c) => disk(`hd${c}`, 'ide')), 'noPlace', 'bus ide has no free place'],
     ['fdc', [], 'unsupported', 'no disk can be added to bus fdc'],
-  ] as const)('is rejected on bus %s, which has no place for it', (bus, disks, kind, why) => {
+  ] as const)('cannot be chosen on bus %s, which has no place for the disk', (bus, disks, kind, why) => {
     const refusal = (): unknown => {
       try {
         return free(bus, ...disks);

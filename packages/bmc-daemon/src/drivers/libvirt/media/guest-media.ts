@@ -1,10 +1,10 @@
 /**
- * Drives of a guest that continues from its saved state (libvirt's managed save). The guest still
- * has the images from the time of the save. Later inserts and ejects are only in the definition, so
- * this module applies them to the guest.
+ * Brings the drives of a running guest to the definition. A guest that continues from its saved
+ * state (libvirt's managed save) still has the images from the time of the save. Later inserts and
+ * ejects are only in the definition, and so is a change that a crash of the daemon interrupted.
  */
 import { basename } from 'node:path/posix';
-import { isImageVolume } from '../../../media/image-key.js';
+import { isStoredImageName } from '../../../media/image-key.js';
 import { MEDIA_DEVICES, type MediaDevice } from '../../snapshot/media-snapshot.js';
 import { readDefinition } from '../machine/definition.js';
 import type { Host } from '../machine/host.js';
@@ -19,30 +19,31 @@ import { mediaRecord } from '../xml/metadata/media-record.js';
 import { readMetadata } from '../xml/metadata/metadata.js';
 
 /**
- * Applies the drives of the definition to the guest. Never rejects, because the guest runs in any
- * case, and clients see the images that are really in its drives. The caller has begun an edit in
- * the queue.
+ * Applies all drives of the definition to a guest that has continued from its saved state. Never
+ * rejects, because the guest runs in any case, and clients see the images that are really in its
+ * drives. The caller has begun an edit in the queue.
  */
-export async function updateMedia(host: Host, machine: Machine): Promise<void> {
+export async function applyAllDrives(host: Host, machine: Machine): Promise<void> {
   const steps = [
     () => unplugEjected(host, machine),
-    ...MEDIA_DEVICES.map((device) => () => updateDrive(host, machine, device)),
+    ...MEDIA_DEVICES.map((device) => () => changeOrPlug(host, machine, device)),
   ];
   for (const step of steps) {
     await step().catch((error: unknown) => {
-      const message = `machine ${machine.name} continued from its saved state, and a later change of its drives failed`;
+      const message = `machine ${machine.name} continued from its saved state, but applying a later change of its images failed`;
       host.log.warn(message, { error });
     });
   }
 }
 
 /**
- * Applies one drive of the definition to the guest. The caller has begun an edit in the queue.
+ * Applies one drive of the definition to the guest, and unplugs the ejected images of all drives.
+ * The caller has begun an edit in the queue.
  * @throws {DriverError}
  */
-export async function updateGuestDrive(host: Host, machine: Machine, device: MediaDevice): Promise<void> {
+export async function applyDrive(host: Host, machine: Machine, device: MediaDevice): Promise<void> {
   await unplugEjected(host, machine);
-  await updateDrive(host, machine, device);
+  await changeOrPlug(host, machine, device);
 }
 
 /** Unplugs USB sticks and hot-plugged drives whose image is no longer in the definition. */
@@ -60,7 +61,7 @@ async function unplugEjected(host: Host, machine: Machine): Promise<void> {
   }
 }
 
-async function updateDrive(host: Host, machine: Machine, device: MediaDevice): Promise<void> {
+async function changeOrPlug(host: Host, machine: Machine, device: MediaDevice): Promise<void> {
   const definition = await readDefinition(machine, host.timeoutMs);
   const { xml, instance } = definition;
   const media = mediaRecord(readMetadata(xml).media, device);
@@ -71,7 +72,8 @@ async function updateDrive(host: Host, machine: Machine, device: MediaDevice): P
     if (running !== null && running.source.name !== null) await removeImage(host, machine, definition, running.target);
     return;
   }
-  // The guest may have the floppy image as a USB stick.
+  // The image may be in another device: the image of a floppy drive is a USB stick if it was
+  // inserted while the guest ran.
   if (instance.domain.devices.disks.some(({ source }) => source.name === wanted)) return;
   const source = mediaSourceOf(defined);
   if (source === null) return;
@@ -81,5 +83,5 @@ async function updateDrive(host: Host, machine: Machine, device: MediaDevice): P
 
 /** Returns whether a disk's source is an image that the daemon has downloaded. */
 function isStoredImage(source: string | null): boolean {
-  return source !== null && isImageVolume(basename(source));
+  return source !== null && isStoredImageName(basename(source));
 }
