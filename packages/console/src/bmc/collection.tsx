@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect } from 'preact/hooks';
 import { PageHeader } from '../ui/frame/shell.js';
-import { useNewest } from '../ui/newest.js';
+import { useAnswerOrder } from '../ui/answer-order.js';
 import { EmptyState, ErrorState, Loading, messageOf } from '../ui/states.js';
 import { compareNames, type Column, type Sorting } from '../ui/table/columns.js';
 import { Table } from '../ui/table/table.js';
@@ -49,9 +49,9 @@ export function useMembers<Row extends Member>(
   { pollMs, filter, origin = path }: MembersOptions = {},
 ): MembersView<Row> {
   const state = useSignal<Omit<MembersView<Row>, 'reload'>>({ rows: null, error: null });
-  const newest = useNewest();
+  const order = useAnswerOrder();
   const reload = useCallback(async () => {
-    const isNewest = newest.begin();
+    const accept = order.begin();
     let next: Omit<MembersView<Row>, 'reload'>;
     try {
       const rows: Row[] = [];
@@ -60,11 +60,11 @@ export function useMembers<Row extends Member>(
     } catch (error) {
       next = { ...state.peek(), error };
     }
-    if (isNewest()) state.value = next;
+    if (accept()) state.value = next;
   }, [path, filter]);
   useEffect(() => {
     // Answers for an earlier path do not count.
-    newest.forget();
+    order.forget();
     void reload();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const soon = (): void => {

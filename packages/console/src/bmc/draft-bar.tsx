@@ -1,4 +1,4 @@
-/** The end of a form: what another client changed, the error, and the buttons. */
+/** The bar below a form: the values that another client changed, the error, and the buttons. */
 import { Button } from '../ui/button.js';
 import { ErrorState, Notice } from '../ui/states.js';
 import type { Draft, FieldValue } from './draft.js';
@@ -12,11 +12,11 @@ interface DraftBarProps {
   /** Returns the text of a value. Default: the value itself. */
   readonly textOf?: (value: FieldValue) => string;
   /** The text of the button that saves. */
-  readonly action: string;
+  readonly saveLabel: string;
 }
 
 /** Shows conflicts and errors of a form, and saves it. */
-export function DraftBar({ draft, labelOf, textOf = valueText, action }: DraftBarProps) {
+export function DraftBar({ draft, labelOf, textOf = valueText, saveLabel: action }: DraftBarProps) {
   const { conflicts, error, isChanged, isBusy } = draft;
   return (
     <div class="draft-bar">
@@ -34,7 +34,7 @@ export function DraftBar({ draft, labelOf, textOf = valueText, action }: DraftBa
             </ul>
             <div class="row">
               <Button onClick={draft.keep}>{texts.keep}</Button>
-              <Button onClick={draft.discard}>{texts.takeOver}</Button>
+              <Button onClick={draft.discard}>{texts.useNewValues}</Button>
             </div>
           </div>
         </Notice>

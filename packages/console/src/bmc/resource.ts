@@ -1,7 +1,7 @@
-/** Reads a resource for a component, and reads it again when an event names it. */
+/** Reads a resource for a component, and reads it again when an event concerns it. */
 import { useSignal, type ReadonlySignal } from '@preact/signals';
 import { useCallback, useEffect } from 'preact/hooks';
-import { useNewest } from '../ui/newest.js';
+import { useAnswerOrder } from '../ui/answer-order.js';
 import { getWithEtag } from './redfish/client.js';
 import { onConnect, onEvents } from './redfish/event-stream.js';
 
@@ -16,34 +16,35 @@ export interface ResourceView<Body> {
 }
 
 /**
- * Reads a resource, and reads it again after each event of the resource, of one below it, or of its machine.
+ * Reads a resource. Reads it again when the event stream connects, and after each event of the resource or of one
+ * below or above it.
  * @param path the URI; null: nothing is read.
  */
 export function useResource<Body>(path: string | null): ResourceView<Body> {
   const state = useSignal<Omit<ResourceView<Body>, 'reload'>>({ body: null, etag: null, error: null });
-  const newest = useNewest();
+  const order = useAnswerOrder();
   const reload = useCallback(async () => {
     if (path === null) return;
-    const isNewest = newest.begin();
+    const accept = order.begin();
     const next = await getWithEtag<Body>(path).then(
       (reply) => ({ ...reply, error: null }),
       (error: unknown) => ({ ...state.peek(), error }),
     );
-    if (isNewest()) state.value = next;
+    if (accept()) state.value = next;
   }, [path]);
   useEffect(() => {
     // Answers for an earlier path do not count.
-    newest.forget();
+    order.forget();
     state.value = { body: null, etag: null, error: null };
     if (path === null) return;
     void reload();
-    const resource = path.split('?')[0] ?? '';
+    const uri = path.split('?')[0] ?? '';
     const stops = [
       onConnect(() => void reload()),
       onEvents((events) => {
         const isConcerned = events.some(({ OriginOfCondition }) => {
           const origin = OriginOfCondition?.['@odata.id'];
-          return origin !== undefined && (resource.startsWith(origin) || origin.startsWith(`${resource}/`));
+          return origin !== undefined && (uri.startsWith(origin) || origin.startsWith(`${uri}/`));
         });
         if (isConcerned) void reload();
       }),

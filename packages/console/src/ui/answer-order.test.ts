@@ -1,24 +1,24 @@
 import { describe, expect, it } from '@jest/globals';
-import { Newest } from './newest.js';
+import { AnswerOrder } from './answer-order.js';
 
-describe('Newest', () => {
-  it('accepts answers in the order of their requests', () => {
-    const newest = new Newest();
-    const [first, second] = [newest.begin(), newest.begin()];
+describe('the order of answers', () => {
+  it('accepts each answer that arrives in the order of the requests', () => {
+    const order = new AnswerOrder();
+    const [first, second] = [order.begin(), order.begin()];
     expect([first(), second()]).toEqual([true, true]);
   });
 
-  it('ignores an answer after a newer one', () => {
-    const newest = new Newest();
-    const [first, second] = [newest.begin(), newest.begin()];
+  it('rejects an answer after the answer to a later request', () => {
+    const order = new AnswerOrder();
+    const [first, second] = [order.begin(), order.begin()];
     expect([second(), first()]).toEqual([true, false]);
   });
 
-  it('ignores answers for an earlier value', () => {
-    const newest = new Newest();
-    const first = newest.begin();
-    newest.forget();
-    const second = newest.begin();
+  it('rejects answers to requests before `forget`', () => {
+    const order = new AnswerOrder();
+    const first = order.begin();
+    order.forget();
+    const second = order.begin();
     expect([first(), second()]).toEqual([false, true]);
   });
 });

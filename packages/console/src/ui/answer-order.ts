@@ -1,14 +1,15 @@
-/** Readings whose answers can arrive in another order than the requests: an answer never replaces a newer one. */
+/** Answers of repeated reads can arrive in another order than the requests. An answer never replaces a newer one. */
 import { useRef } from 'preact/hooks';
 
-/** The readings of one value. */
-export class Newest {
+/** Decides which answers of repeated reads of one value still count. */
+export class AnswerOrder {
   #sent = 0;
   #answered = 0;
 
   /**
-   * Begins a reading.
-   * @returns a function to call once with the answer at hand: whether it is newer than all answers so far.
+   * Notes that a request is sent.
+   * @returns a function to call once, when the answer or error has arrived. It returns false if the answer to a later
+   *   request has arrived before, or after {@link forget}.
    */
   begin(): () => boolean {
     const number = (this.#sent += 1);
@@ -19,14 +20,14 @@ export class Newest {
     };
   }
 
-  /** Ignores the answers to all readings so far, because the component shows another value now. */
+  /** Makes all answers to earlier requests not count, because the component shows another value now. */
   forget(): void {
     this.#answered = this.#sent;
   }
 }
 
-/** Returns the readings of a component. */
-export function useNewest(): Newest {
-  const newest = useRef<Newest | null>(null);
-  return (newest.current ??= new Newest());
+/** Returns the order of the answers for a component, the same one at each rendering. */
+export function useAnswerOrder(): AnswerOrder {
+  const order = useRef<AnswerOrder | null>(null);
+  return (order.current ??= new AnswerOrder());
 }

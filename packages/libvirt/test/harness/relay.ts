@@ -9,7 +9,7 @@ export interface Relay {
   stall(): void;
   /** Forwards again, also the bytes that arrived meanwhile. */
   resume(): void;
-  /** Closes all connections: `end` after the forwarded bytes, `reset` with RST. */
+  /** Closes all connections. `end` closes with FIN after the bytes forwarded so far, `reset` with RST. */
   cut(how: 'end' | 'reset'): void;
   /** Closes the relay and all connections. */
   stop(): Promise<void>;

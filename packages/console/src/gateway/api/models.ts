@@ -1,6 +1,6 @@
 /** The models and their state, live. One store for all pages. */
 import { computed, signal } from '@preact/signals';
-import { Newest } from '../../ui/newest.js';
+import { AnswerOrder } from '../../ui/answer-order.js';
 import { messageOf } from '../../ui/states.js';
 import { get } from './client.js';
 
@@ -55,19 +55,19 @@ export const deployments = computed(() => {
   return last === undefined ? null : [...last.byId.values()];
 });
 
-const newest = new Newest();
+const order = new AnswerOrder();
 
 /** Reads the deployments now. */
 export async function readModels(): Promise<void> {
-  const isNewest = newest.begin();
+  const accept = order.begin();
   try {
     const { data } = await get<{ readonly data: readonly Deployment[] }>('/model/status');
-    if (!isNewest()) return;
+    if (!accept()) return;
     const sample = { at: Date.now(), byId: new Map(data.map((one) => [one.model_id, one])) };
     samples.value = [...samples.value, sample].slice(-MAX_SAMPLES);
     modelsError.value = null;
   } catch (error) {
-    if (isNewest()) modelsError.value = messageOf(error);
+    if (accept()) modelsError.value = messageOf(error);
   }
 }
 
@@ -88,7 +88,7 @@ export function startModels(): () => void {
     isStopped = true;
     clearTimeout(timer);
     document.removeEventListener('visibilitychange', onVisible);
-    newest.forget();
+    order.forget();
     samples.value = [];
     modelsError.value = null;
   };

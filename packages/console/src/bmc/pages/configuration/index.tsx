@@ -4,7 +4,7 @@ import { useCallback, useEffect } from 'preact/hooks';
 import { Button } from '../../../ui/button.js';
 import { Checkbox, TextField } from '../../../ui/field.js';
 import { PageHeader } from '../../../ui/frame/shell.js';
-import { useNewest } from '../../../ui/newest.js';
+import { useAnswerOrder } from '../../../ui/answer-order.js';
 import { EmptyState, ErrorState, Loading, messageOf } from '../../../ui/states.js';
 import type { Column, Sorting } from '../../../ui/table/columns.js';
 import { Table } from '../../../ui/table/table.js';
@@ -18,16 +18,16 @@ import { SettingValue, textOf } from './setting-value.js';
 export default function ConfigurationPage() {
   const settings = useSignal<readonly Setting[] | null>(null);
   const error = useSignal<unknown>(null);
-  const newest = useNewest();
+  const order = useAnswerOrder();
   const read = useCallback(async () => {
-    const isNewest = newest.begin();
+    const accept = order.begin();
     try {
       const all = await readSettings();
-      if (!isNewest()) return;
+      if (!accept()) return;
       settings.value = all;
       error.value = null;
     } catch (thrown) {
-      if (isNewest()) error.value = thrown;
+      if (accept()) error.value = thrown;
     }
   }, []);
   useEffect(() => void read(), [read]);
@@ -54,9 +54,9 @@ export default function ConfigurationPage() {
 
 function Settings({ all }: { readonly all: readonly Setting[] }) {
   const search = useSignal('');
-  const isChangedOnly = useSignal(false);
+  const isNonDefaultOnly = useSignal(false);
   const sorting = useSignal<Sorting | undefined>(undefined);
-  const rows = searchSettings(all, search.value).filter(({ source }) => source !== null || !isChangedOnly.value);
+  const rows = searchSettings(all, search.value).filter(({ source }) => source !== null || !isNonDefaultOnly.value);
   return (
     <div class="stack">
       <div class="row" role="search">
@@ -69,8 +69,8 @@ function Settings({ all }: { readonly all: readonly Setting[] }) {
         />
         <Checkbox
           label={texts.changedOnly}
-          isChecked={isChangedOnly.value}
-          onChange={(isChecked) => (isChangedOnly.value = isChecked)}
+          isChecked={isNonDefaultOnly.value}
+          onChange={(isChecked) => (isNonDefaultOnly.value = isChecked)}
         />
         <span class="quiet" role="status">
           {texts.shown(rows.length, all.length)}

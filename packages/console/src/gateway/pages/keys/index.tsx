@@ -7,7 +7,7 @@ import { ConfirmDialog } from '../../../ui/confirm-dialog.js';
 import { TextField } from '../../../ui/field.js';
 import { formatDate } from '../../../ui/format.js';
 import { PageHeader } from '../../../ui/frame/shell.js';
-import { useNewest } from '../../../ui/newest.js';
+import { useAnswerOrder } from '../../../ui/answer-order.js';
 import { EmptyState, ErrorState, Loading, messageOf } from '../../../ui/states.js';
 import { Table } from '../../../ui/table/table.js';
 import { showToast } from '../../../ui/frame/toast.js';
@@ -94,18 +94,18 @@ function useKeys(page: number, search: string) {
     found: null,
     error: null,
   });
-  const newest = useNewest();
+  const order = useAnswerOrder();
   const read = useCallback(async () => {
-    const isNewest = newest.begin();
+    const accept = order.begin();
     const result = await listKeys(page, search).then(
       (found) => ({ found, error: null }),
       (thrown: unknown) => ({ ...state.peek(), error: messageOf(thrown) }),
     );
-    if (isNewest()) state.value = result;
+    if (accept()) state.value = result;
   }, [page, search]);
   useEffect(() => {
     // Answers for an earlier page or search do not count.
-    newest.forget();
+    order.forget();
     void read();
   }, [read]);
   return { ...state.value, read };

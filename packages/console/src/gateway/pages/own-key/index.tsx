@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { formatTime } from '../../../ui/format.js';
 import { PageHeader } from '../../../ui/frame/shell.js';
-import { useNewest } from '../../../ui/newest.js';
+import { useAnswerOrder } from '../../../ui/answer-order.js';
 import { ErrorState, Loading, messageOf } from '../../../ui/states.js';
 import { nameOf, readOwnKey, type Key } from '../../api/keys.js';
 import { KeyBudget, KeyStatus, limitsOf, modelsOf } from '../../key-view.js';
@@ -13,16 +13,16 @@ import { keysTexts as texts } from '../../../texts/index.js';
 export default function OwnKeyPage() {
   const key = useSignal<Key | null>(null);
   const error = useSignal<string | null>(null);
-  const newest = useNewest();
+  const order = useAnswerOrder();
   const read = (): void => {
-    const isNewest = newest.begin();
+    const accept = order.begin();
     error.value = null;
     readOwnKey().then(
       (found) => {
-        if (isNewest()) key.value = found;
+        if (accept()) key.value = found;
       },
       (thrown: unknown) => {
-        if (isNewest()) error.value = messageOf(thrown);
+        if (accept()) error.value = messageOf(thrown);
       },
     );
   };

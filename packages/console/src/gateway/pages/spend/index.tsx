@@ -8,7 +8,7 @@ import { saveFile } from '../../../ui/download.js';
 import { SelectField } from '../../../ui/field.js';
 import { formatCompact, formatCount, formatUsd } from '../../../ui/format.js';
 import { PageHeader } from '../../../ui/frame/shell.js';
-import { useNewest } from '../../../ui/newest.js';
+import { useAnswerOrder } from '../../../ui/answer-order.js';
 import { EmptyState, ErrorState, Loading, messageOf } from '../../../ui/states.js';
 import { Table } from '../../../ui/table/table.js';
 import { showToast } from '../../../ui/frame/toast.js';
@@ -134,19 +134,19 @@ interface Usage {
 /** Reads the usage, and again every five seconds while the page is visible. */
 function useUsage(count: number) {
   const state = useSignal<Usage>({ rows: null, days: lastDays(count), error: null });
-  const newest = useNewest();
+  const order = useAnswerOrder();
   const read = useCallback(async () => {
-    const isNewest = newest.begin();
+    const accept = order.begin();
     const days = lastDays(count);
     const next = await readUsage(days).then(
       (rows) => ({ rows, days, error: null }),
       (thrown: unknown) => ({ ...state.peek(), error: messageOf(thrown) }),
     );
-    if (isNewest()) state.value = next;
+    if (accept()) state.value = next;
   }, [count]);
   useEffect(() => {
     // Answers for an earlier period do not count.
-    newest.forget();
+    order.forget();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isStopped = false;
     const poll = async (): Promise<void> => {

@@ -5,7 +5,7 @@ export const draftTexts = {
   yours: (value: string) => `Your input: ${value}.`,
   other: 'Another client changed other properties of this resource. Save again to apply your input.',
   keep: 'Keep my input',
-  takeOver: 'Use the new values',
+  useNewValues: 'Use the new values',
   discard: 'Discard',
   none: 'nothing',
 };

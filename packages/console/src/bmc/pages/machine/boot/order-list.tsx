@@ -63,7 +63,7 @@ export function OrderList({ resource, body, options, isReadOnly }: BootFormProps
           </ul>
         </>
       )}
-      {isReadOnly ? null : <DraftBar draft={draft} labelOf={() => texts.order} action={texts.saveOrder} />}
+      {isReadOnly ? null : <DraftBar draft={draft} labelOf={() => texts.order} saveLabel={texts.saveOrder} />}
     </section>
   );
 }

@@ -105,7 +105,7 @@ export function OverrideForm({ resource, body, options, isReadOnly }: BootFormPr
           draft={draft}
           labelOf={(name) => labels[name] ?? name}
           textOf={(value) => valueNames[String(value)] ?? valueText(value)}
-          action={texts.saveOverride}
+          saveLabel={texts.saveOverride}
         />
       )}
     </section>

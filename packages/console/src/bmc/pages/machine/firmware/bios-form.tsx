@@ -89,7 +89,7 @@ export function BiosForm({ name, bios, settings, pending, registry, mayChange }:
           />
         ))}
       </div>
-      {isReadOnly ? null : <DraftBar draft={draft} labelOf={labelOf} action={texts.save} />}
+      {isReadOnly ? null : <DraftBar draft={draft} labelOf={labelOf} saveLabel={texts.save} />}
       {!isAsked.value || resetBios === undefined ? null : (
         <ConfirmDialog
           title={texts.resetQuestion(name)}

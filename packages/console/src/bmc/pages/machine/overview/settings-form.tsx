@@ -58,7 +58,7 @@ export function SettingsForm({
         )}
       </div>
       {isReadOnly ? null : (
-        <DraftBar draft={draft} labelOf={(name) => labels[name] ?? name} action={texts.saveSettings} />
+        <DraftBar draft={draft} labelOf={(name) => labels[name] ?? name} saveLabel={texts.saveSettings} />
       )}
     </section>
   );

@@ -2,10 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { chordsOf, layoutNames, type LayoutName } from './layouts.js';
 
 const ascii = Array.from({ length: 95 }, (_none, index) => String.fromCharCode(32 + index)).join('');
-/** Returns the codes of the keys: chords with a plus, separated by spaces. */
+/** Returns the codes of all chords: the keys of a chord with a plus between them, the chords with a space. */
 const codes = (text: string, layout: LayoutName) =>
   chordsOf(text, layout)
-    .chords.flat()
+    .chords.flat() // `chords` has a list of chords for each character.
     .map((chord) => chord.map(({ code }) => code).join('+'))
     .join(' ');
 
@@ -30,12 +30,15 @@ describe('the keys of a text', () => {
     expect(codes(text, layout)).toBe(expected);
   });
 
-  it('are Enter for each kind of line end, and Tab', () => {
+  it('are Enter for each kind of line end, and Tab for a tab', () => {
     expect(codes('\r\n\n\r\t', 'us')).toBe('Enter Enter Enter Tab');
   });
 
-  it('leave out characters without a key, which the result names once', () => {
+  it('leave out characters without a key. The result lists each of these characters once', () => {
     expect(chordsOf('aéééü', 'us')).toMatchObject({ untypable: ['é', 'ü'], chords: [[[{ keysym: 0x61 }]]] });
+  });
+
+  it('have the keysyms that the layout gives', () => {
     expect(chordsOf('€', 'de').chords).toEqual([
       [
         [

@@ -7,7 +7,7 @@ const report = (second: number, values: Readonly<Record<string, string | null>>)
 });
 
 describe('the samples of metric reports', () => {
-  it('have the values of the report, and null for others', () => {
+  it('have the values of the known metrics, and null for those that the report lacks', () => {
     const values = { CPUUtilization: '26.54', DiskReadRate: '0', MemoryUtilization: null, CPUTime: '9' };
     expect(extend([], report(5, values))).toEqual([
       { time: 5000, processor: 26.54, memory: null, diskRead: 0, diskWritten: null, received: null, sent: null },
