@@ -176,7 +176,7 @@ describe('without a file', () => {
       { model: 'hosted_vllm/x' },
       'command line: model_list[0].litellm_params: api_base is missing: hosted_vllm has no default address, and HOSTED_VLLM_API_BASE is not set',
     ],
-    [{ model: 'x', headers: '[1]' }, 'command line: --headers must be a JSON object of names and strings'],
+    [{ model: 'x', headers: '[1]' }, 'command line: --headers must be a JSON object'],
     [{ alias: 'x' }, 'command line: --alias needs --model as well'],
   ])('%j is not enough', (flags, fault) => {
     try {

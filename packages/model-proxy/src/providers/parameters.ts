@@ -19,14 +19,14 @@ interface ParameterLists {
 // The file is part of the package, and a test checks its shape.
 const lists = JSON.parse(readFileSync(new URL('./parameters.json', import.meta.url), 'utf8')) as ParameterLists;
 
-const none: ReadonlySet<string> = new Set();
+const unchecked: ReadonlySet<string> = new Set();
 
 /**
  * Returns the OpenAI parameters that are checked at an endpoint. Other parameters are forwarded.
  * @param endpoint path, such as `chat/completions`. Without a list, nothing is checked.
  */
 export function checkedParameters(endpoint: string): ReadonlySet<string> {
-  return checked.get(endpoint) ?? none;
+  return checked.get(endpoint) ?? unchecked;
 }
 
 const checked = new Map(Object.entries(lists.checked).map(([endpoint, names]) => [endpoint, new Set(names)]));

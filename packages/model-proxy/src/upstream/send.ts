@@ -39,8 +39,8 @@ export interface PooledUpstream extends Upstream {
    * Returns the connector for an upstream: the same TLS, forward proxy and certificates as for
    * {@link Upstream.send}.
    * @param url absolute.
-   * @returns an error if the deployment cannot be used: a file cannot be read, or the forward proxy
-   *   is invalid.
+   * @returns an error if the deployment cannot be used now: a file cannot be read, the forward proxy
+   *   is invalid, there is no valid access token, or the client is closed.
    */
   connectorFor(deployment: Deployment, url: string): Connector | ProxyError;
 }
@@ -52,7 +52,7 @@ export interface Connector {
   readonly peer: Peer;
   /** Set for plain HTTP through a forward proxy, otherwise null. */
   readonly absolute: AbsoluteForm | null;
-  /** The access token for the handshake; absent: the deployment needs none. */
+  /** The access token for the request that opens the WebSocket; absent: the deployment needs none. */
   readonly accessToken?: string;
   /** The clock for deadlines of requests to this upstream. */
   readonly clock: DeadlineClock;
@@ -63,7 +63,7 @@ export function createUpstream(options: UpstreamOptions): PooledUpstream {
   return new Upstreams(options);
 }
 
-/** The destination of a deployment's requests. */
+/** Where and how the requests of a deployment are sent. */
 interface Target extends Connector {
   /** Scheme and authority of the URLs of its requests. */
   readonly prefix: string;
@@ -233,7 +233,11 @@ class Upstreams implements PooledUpstream {
     return { hostname, port, tls, tunnel: { proxy, tls: proxyTls } };
   }
 
-  /** @throws {Error} if a file cannot be read, now or since the last reload. */
+  /**
+   * Returns the TLS identity of these settings. Reads the files only once until the next reload, and
+   * also remembers a failure.
+   * @throws {Error} if a file could not be read, and there is no identity from before the reload.
+   */
   #readIdentity(tls: UpstreamTls, former?: ReadonlyMap<string, TlsIdentity | Error>): TlsIdentity {
     const key = JSON.stringify(tls);
     const identity = this.#identities.get(key) ?? this.#read(tls, former?.get(key));
@@ -254,7 +258,7 @@ class Upstreams implements PooledUpstream {
   }
 }
 
-/** Returns scheme and authority of an absolute URL: `https://host:port`. */
+/** Returns scheme and authority of an absolute URL, such as `https://host:port`. */
 function prefixOf(url: string): string {
   const end = url.slice(url.indexOf('://') + 3).search(/[/?#]/);
   return end === -1 ? url : url.slice(0, url.indexOf('://') + 3 + end);

@@ -1,11 +1,11 @@
-/** Observations of workers, for workers that start later. */
+/** Keeps the events of workers for workers that start later. */
 import type { SiblingEvent } from '../routing/siblings.js';
 
 /** The oldest event beyond this number is dropped. */
 const MAX_EVENTS = 20_000;
 
-/** The events that still apply. */
-export class Observed {
+/** The events of the workers that still apply. */
+export class CurrentEvents {
   readonly #events = new Map<string, SiblingEvent>();
 
   add(event: SiblingEvent): void {

@@ -1,4 +1,7 @@
-/** Services of the first process of a group for its workers: keys, shares of limits, events and metrics. */
+/**
+ * Services of the first process of a group for its workers: keys, shares of limits, events and
+ * metrics. A group is the processes of one model-proxy (`--num_workers`).
+ */
 import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
 import { ShareBook } from '../auth/share-book.js';
 import { mergeEnded, type MetricsSnapshot } from '../metrics-snapshot.js';
@@ -7,85 +10,85 @@ import type { OwnedStore } from '../store/store.js';
 import { KeyOwner, type OwnerAudience } from '../store/worker/key-owner.js';
 import type { GroupCalls, WorkerStart } from './calls.js';
 import type { Answers } from './channel.js';
-import type { Member } from './member.js';
-import { Observed } from './observed.js';
+import type { WorkerProcess } from './worker-process.js';
+import { CurrentEvents } from './current-events.js';
 
-/** The services of a group. */
+/** The services that the first process of a group has for the workers. */
 export class GroupServices {
-  readonly #members: ReadonlySet<Member>;
+  readonly #workers: ReadonlySet<WorkerProcess>;
   readonly #owner: KeyOwner | undefined;
   readonly #shares = new ShareBook();
-  readonly #observed = new Observed();
+  readonly #events = new CurrentEvents();
   /** The counts of ended workers. */
   #ended: MetricsSnapshot | null = null;
 
-  /** @param members the present workers. The set changes. @param store undefined: the group has no store in files. */
-  constructor(members: ReadonlySet<Member>, store: OwnedStore | undefined) {
-    this.#members = members;
+  /** @param workers the present workers; the group changes the set. @param store undefined: the group has no store in files. */
+  constructor(workers: ReadonlySet<WorkerProcess>, store: OwnedStore | undefined) {
+    this.#workers = workers;
     this.#owner = store === undefined ? undefined : new KeyOwner(store, this.#audience());
   }
 
   /** Returns the state for a new worker. */
-  startOf(): Pick<WorkerStart, 'store' | 'events'> {
-    return { store: this.#owner?.state() ?? null, events: this.#observed.all() };
+  startState(): Pick<WorkerStart, 'store' | 'events'> {
+    return { store: this.#owner?.state() ?? null, events: this.#events.all() };
   }
 
   /** Makes the functions that answer a worker. */
-  answersFor(member: Member): Answers<GroupCalls> {
+  answersFor(worker: WorkerProcess): Answers<GroupCalls> {
     const owner = (): KeyOwner => {
       if (this.#owner === undefined) throw new StoreUnavailable('the group has no store');
       return this.#owner;
     };
     return {
-      hello: () => member.noteHello(),
-      limits: (reports) => this.#shares.report(member.id, reports),
+      hello: () => worker.noteHello(),
+      limits: (reports) => this.#shares.report(worker.id, reports),
       changeKeys: (change) => owner().changeKeys(change),
       setSpend: async ({ digest, spend }) => {
         await owner().setSpend(digest, spend);
         return null;
       },
-      addBatch: (batch) => owner().addBatch(member.id, batch),
+      addBatch: (batch) => owner().addBatch(worker.id, batch),
       usageDays: ({ from, to }) => owner().usageDays(from, to),
       readUsage: ({ day }) => owner().readUsage(day),
-      publish: (event) => this.#publish(member, event),
-      snapshots: (own) => this.#snapshotsFor(member, own),
+      publish: (event) => this.#publish(worker, event),
+      snapshots: (own) => this.#snapshotsFor(worker, own),
     };
   }
 
   /** Frees what an ended worker has held, and keeps what it has counted. */
-  async remove({ id, lastSnapshot }: Member): Promise<void> {
+  async remove({ id, lastSnapshot }: WorkerProcess): Promise<void> {
     this.#shares.remove(id);
     if (lastSnapshot === null) return;
     this.#ended = await mergeEnded(this.#ended === null ? [lastSnapshot] : [this.#ended, lastSnapshot]);
   }
 
-  #listening(): readonly Member[] {
-    return [...this.#members].filter(({ isListening }) => isListening);
+  #reachable(): readonly WorkerProcess[] {
+    return [...this.#workers].filter(({ receivesMessages: isListening }) => isListening);
   }
 
   #audience(): OwnerAudience {
     return {
       keysChanged: async (keys, spends) => {
-        await Promise.all(this.#listening().map((member) => member.ask('keysChanged', { keys, spends })));
+        await Promise.all(this.#reachable().map((worker) => worker.ask('keysChanged', { keys, spends })));
       },
       spendsChanged: (spends, sender) => {
-        for (const { id, channel } of this.#listening()) if (id !== sender) channel.tell('spendsChanged', spends);
+        for (const { id, channel } of this.#reachable()) if (id !== sender) channel.tell('spendsChanged', spends);
       },
       collectUsage: async () => {
-        await Promise.all(this.#listening().map((member) => member.ask('sendUsage', null)));
+        await Promise.all(this.#reachable().map((worker) => worker.ask('sendUsage', null)));
       },
     };
   }
 
-  #publish(sender: Member, event: SiblingEvent): null {
-    this.#observed.add(event);
-    for (const member of this.#listening()) if (member !== sender) member.channel.tell('event', event);
+  #publish(sender: WorkerProcess, event: SiblingEvent): null {
+    this.#events.add(event);
+    for (const worker of this.#reachable()) if (worker !== sender) worker.channel.tell('event', event);
     return null;
   }
 
-  async #snapshotsFor(member: Member, own: MetricsSnapshot): Promise<readonly MetricsSnapshot[]> {
-    member.lastSnapshot = own;
-    const others = [...this.#members].filter((one) => one !== member && one.isServing);
+  async #snapshotsFor(worker: WorkerProcess, own: MetricsSnapshot): Promise<readonly MetricsSnapshot[]> {
+    worker.lastSnapshot = own;
+    const others = [...this.#workers].filter((one) => one !== worker && one.isServing);
     const all = await Promise.all(others.map((other) => other.snapshot()));
     return [this.#ended, ...all].filter((snapshot) => snapshot !== null);
   }

@@ -13,7 +13,7 @@ import { checkConfig, logServing, replaceConfig } from '../reload.js';
 import type { OwnedStore } from '../store/store.js';
 import type { FileTexts, StartResult } from './calls.js';
 import { GroupServices } from './group-services.js';
-import { Member, type Ended } from './member.js';
+import { WorkerProcess, type Ended } from './worker-process.js';
 
 /** A configuration, and the texts of the files from which workers load it. */
 export interface ReadConfig {
@@ -71,7 +71,7 @@ export class Group {
   readonly #options: GroupOptions;
   readonly #log: Log;
   readonly #services: GroupServices;
-  readonly #members = new Set<Member>();
+  readonly #workers = new Set<WorkerProcess>();
   readonly #closing = new AbortController();
   #watch: FileWatch | undefined;
   #pings: NodeJS.Timeout | undefined;
@@ -80,14 +80,14 @@ export class Group {
   #configuration = 0;
   #lastReload = Promise.resolve();
   /** The worker that checks deployments in the background. */
-  #checker: Member | undefined;
+  #checker: WorkerProcess | undefined;
   #addresses: readonly string[] = [];
 
   constructor(options: GroupOptions) {
     this.#options = options;
     this.#log = options.log;
     this.#read = options.read;
-    this.#services = new GroupServices(this.#members, options.store);
+    this.#services = new GroupServices(this.#workers, options.store);
   }
 
   /** Base URLs that clients may use. */
@@ -99,20 +99,20 @@ export class Group {
   async start(): Promise<void> {
     const { config } = this.#read;
     const { numWorkers } = config.listen;
-    const members = Array.from({ length: numWorkers }, (_, index) => this.#fork(index + 1));
-    const results = await Promise.all(members.map((member) => this.#begin(member)));
+    const workers = Array.from({ length: numWorkers }, (_, index) => this.#fork(index + 1));
+    const results = await Promise.all(workers.map((worker) => this.#begin(worker)));
     const failed = results.find((result) => 'fault' in result);
     if (failed !== undefined && 'fault' in failed) {
       this.#closing.abort();
-      for (const member of members) member.kill();
-      await Promise.all(members.map(({ ended }) => ended));
+      for (const worker of workers) worker.kill();
+      await Promise.all(workers.map(({ ended }) => ended));
       await this.#options.store?.close();
       throw new GroupStartError(failed.fault, failed.exitCode);
     }
     this.#addresses = results.flatMap((result, index) =>
       index === 0 && 'addresses' in result ? result.addresses : [],
     );
-    for (const member of members) void this.#keep(member);
+    for (const worker of workers) void this.#keep(worker);
     this.#pings = setInterval(() => this.#pingAll(), PING_MS).unref();
     this.#watch = watchFiles({
       files: config.watchedFiles,
@@ -154,70 +154,70 @@ export class Group {
     this.#watch?.close();
     clearInterval(this.#pings);
     const { drainDelayMs, drainMs } = this.#read.config.listen;
-    await Promise.all([...this.#members].map((member) => member.stop(drainDelayMs + drainMs + STOP_MARGIN_MS)));
+    await Promise.all([...this.#workers].map((worker) => worker.stop(drainDelayMs + drainMs + STOP_MARGIN_MS)));
     await this.#options.store?.close();
   }
 
-  #fork(number: number): Member {
-    const member = new Member(number, cluster.fork(), (one) => this.#services.answersFor(one));
-    this.#members.add(member);
-    return member;
+  #fork(number: number): WorkerProcess {
+    const worker = new WorkerProcess(number, cluster.fork(), (one) => this.#services.answersFor(one));
+    this.#workers.add(worker);
+    return worker;
   }
 
   /** Starts a worker process. @returns a fault if it does not serve clients. */
-  async #begin(member: Member): Promise<StartResult> {
+  async #begin(worker: WorkerProcess): Promise<StartResult> {
     const { file, flags } = this.#options;
-    await Promise.race([member.ready, member.ended]);
-    member.isListening = true;
-    member.configuration = this.#configuration;
+    await Promise.race([worker.ready, worker.ended]);
+    worker.receivesMessages = true;
+    worker.configuration = this.#configuration;
     const { texts } = this.#read;
-    const { number } = member;
+    const { number } = worker;
     const count = this.#options.read.config.listen.numWorkers;
-    const options = { number, count, file: file ?? null, flags, texts, ...this.#services.startOf() };
+    const options = { number, count, file: file ?? null, flags, texts, ...this.#services.startState() };
     let result: StartResult;
     try {
-      result = await member.channel.call('start', options);
+      result = await worker.channel.call('start', options);
       // A reload that began before did not reach this worker.
-      while ('addresses' in result && member.configuration !== this.#configuration) {
-        member.configuration = this.#configuration;
-        const [fault] = await member.channel.call('prepare', { texts: this.#read.texts });
+      while ('addresses' in result && worker.configuration !== this.#configuration) {
+        worker.configuration = this.#configuration;
+        const [fault] = await worker.channel.call('prepare', { texts: this.#read.texts });
         if (fault !== undefined) return { fault, exitCode: exitCode.failed };
-        await member.channel.call('commit', null);
+        await worker.channel.call('commit', null);
       }
     } catch {
-      const { code, signal } = await member.ended;
+      const { code, signal } = await worker.ended;
       return { fault: `a worker has ended at its start: ${wordOf(code, signal)}`, exitCode: exitCode.failed };
     }
     if ('addresses' in result) {
-      member.isServing = true;
+      worker.isServing = true;
       this.#chooseChecker();
     }
     return result;
   }
 
   /** Replaces a worker whenever it ends. */
-  async #keep(first: Member): Promise<void> {
-    let member = first;
+  async #keep(first: WorkerProcess): Promise<void> {
+    let worker = first;
     let startedAt = performance.now();
     let ends = 0;
     for (;;) {
-      const ended = await member.ended;
-      this.#members.delete(member);
+      const ended = await worker.ended;
+      this.#workers.delete(worker);
       this.#chooseChecker();
-      await this.#services.remove(member);
+      await this.#services.remove(worker);
       if (this.#isClosing()) return;
       ends = performance.now() - startedAt > STABLE_MS ? 0 : ends + 1;
       const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.max(0, ends - 1));
-      this.#logEnd(member, ended, pauseMs);
+      this.#logEnd(worker, ended, pauseMs);
       await delay(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
       if (this.#isClosing()) return;
-      member = this.#fork(member.number);
+      worker = this.#fork(worker.number);
       startedAt = performance.now();
-      const result = await this.#begin(member);
-      if ('addresses' in result) this.#log.info('a worker serves clients again', { worker: member.number });
+      const result = await this.#begin(worker);
+      if ('addresses' in result) this.#log.info('a worker serves clients again', { worker: worker.number });
       else {
-        this.#log.error(`a worker cannot start: ${result.fault}`, { worker: member.number });
-        member.kill();
+        this.#log.error(`a worker cannot start: ${result.fault}`, { worker: worker.number });
+        worker.kill();
       }
     }
   }
@@ -226,49 +226,49 @@ export class Group {
     return this.#closing.signal.aborted;
   }
 
-  #logEnd({ number: worker, pid }: Member, { code, signal }: Ended, pauseMs: number): void {
+  #logEnd({ number: worker, pid }: WorkerProcess, { code, signal }: Ended, pauseMs: number): void {
     const reason = wordOf(code, signal);
     this.#log.error('a worker has ended: another process replaces it', { worker, pid, reason, afterMs: pauseMs });
   }
 
   #chooseChecker(): void {
     if (this.#checker?.isServing === true) return;
-    this.#checker = [...this.#members].find(({ isServing }) => isServing);
+    this.#checker = [...this.#workers].find(({ isServing }) => isServing);
     this.#checker?.channel.tell('checkHealth', null);
   }
 
   #pingAll(): void {
-    for (const member of this.#serving()) {
-      if (member.ping() < MAX_UNANSWERED) continue;
-      this.#log.error('a worker does not respond', { worker: member.number, pid: member.pid });
-      member.kill();
+    for (const worker of this.#serving()) {
+      if (worker.ping() < MAX_UNANSWERED) continue;
+      this.#log.error('a worker does not respond', { worker: worker.number, pid: worker.pid });
+      worker.kill();
     }
   }
 
-  #serving(): readonly Member[] {
-    return [...this.#members].filter(({ isServing }) => isServing);
+  #serving(): readonly WorkerProcess[] {
+    return [...this.#workers].filter(({ isServing }) => isServing);
   }
 
   /** Makes all workers use a configuration, or none. @throws {ConfigError} */
   async #use(next: ReadConfig): Promise<void> {
     checkConfig(next.config, this.#read.config);
     const { texts } = next;
-    const members = this.#serving();
+    const workers = this.#serving();
     // A worker that ends meanwhile has no faults. The process that replaces it gets the present configuration.
     const faults = await Promise.all(
-      members.map(({ channel }) => channel.call('prepare', { texts }).catch((): readonly string[] => [])),
+      workers.map(({ channel }) => channel.call('prepare', { texts }).catch((): readonly string[] => [])),
     );
     const all = [...new Set(faults.flat())];
     if (all.length > 0) {
-      for (const { channel } of members) channel.tell('abort', null);
+      for (const { channel } of workers) channel.tell('abort', null);
       throw new ConfigError(all, next.config.warnings, next.config.watchedFiles);
     }
     this.#configuration += 1;
     this.#read = next;
     await Promise.all(
-      members.map((member) => {
-        member.configuration = this.#configuration;
-        return member.ask('commit', null);
+      workers.map((worker) => {
+        worker.configuration = this.#configuration;
+        return worker.ask('commit', null);
       }),
     );
   }

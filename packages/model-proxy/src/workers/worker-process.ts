@@ -18,7 +18,7 @@ export interface Ended {
 }
 
 /** A worker process. */
-export class Member {
+export class WorkerProcess {
   /** Its number in the group, from 1. The process that replaces it gets the same number. */
   readonly number: number;
   /** Identifies the process in the group. */
@@ -28,7 +28,7 @@ export class Member {
   /** Resolves when the process has ended. */
   readonly ended: Promise<Ended>;
   /** Whether it has got its first message, and so needs all later ones. */
-  isListening = false;
+  receivesMessages = false;
   /** Resolves when the process can get messages. */
   readonly ready: Promise<void>;
   /** Whether it serves clients. */
@@ -42,7 +42,7 @@ export class Member {
   readonly #process: ClusterWorker;
   #hello: () => void = () => undefined;
 
-  constructor(number: number, worker: ClusterWorker, answersFor: (member: Member) => Answers<GroupCalls>) {
+  constructor(number: number, worker: ClusterWorker, answersFor: (worker: WorkerProcess) => Answers<GroupCalls>) {
     this.number = number;
     this.#process = worker;
     this.id = worker.id;
@@ -61,7 +61,7 @@ export class Member {
     });
     this.ended = new Promise((resolve) => {
       worker.once('exit', (code: number | null, signal: string | null) => {
-        this.isListening = false;
+        this.receivesMessages = false;
         this.isServing = false;
         this.channel.close();
         resolve({ code, signal });
@@ -102,7 +102,7 @@ export class Member {
 
   /** Completes running requests and ends the process, with SIGKILL after the time limit. */
   async stop(limitMs: number): Promise<void> {
-    if (this.isListening)
+    if (this.receivesMessages)
       await withDeadline(this.channel.call('stop', null), limitMs, () => undefined).catch(() => undefined);
     if (this.#process.isConnected()) this.#process.process.disconnect();
     await withDeadline(this.ended, EXIT_MS, () => this.kill());

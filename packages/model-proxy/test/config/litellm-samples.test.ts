@@ -36,7 +36,7 @@ const sampleOf = (yaml: string): Sample => ({ source: 'repository docs/page.md:1
 const model = (name: string, more = '') =>
   `model_list:\n  - model_name: a\n    litellm_params: {model: ${name}}\n${more}`;
 
-describe("samples of LiteLLM's documentation", () => {
+describe("the measurement of LiteLLM's samples", () => {
   it.each([
     ['served', model('openai/gpt-4o', ''), []],
     ['served', model('openai/x, api_base: <your address>'), []],
@@ -55,7 +55,7 @@ describe("samples of LiteLLM's documentation", () => {
 
   // CI skips no test, and the samples are not part of the repository. Without them there is no test.
   if (file !== undefined)
-    it('leave few valid samples without a served model, and the page lists each of them', () => {
+    it('finds a served model in 95 % of the valid samples, and the page lists all others', () => {
       const result = script.measure(loadConfig, script.readSamples(file));
       expect(result.valid).toBeGreaterThan(500);
       expect(result.unserved.length / result.valid).toBeLessThanOrEqual(0.05);

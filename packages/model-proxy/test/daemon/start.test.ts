@@ -53,7 +53,7 @@ describe('the command line', () => {
       ['-c', 'config.yaml', '--host', '::1', '--ssl_certfile_path', 'cert.pem'],
       'command line: --ssl_certfile_path needs --ssl_keyfile_path as well: HTTPS needs both',
     ],
-  ])('%s prevents the start with one line and exit code 78', async (_what, args, line) => {
+  ])('is refused with one line and exit code 78: %s', async (_what, args, line) => {
     write('config.yaml', NOWHERE);
     expect(await run(args)).toEqual({ code: 78, stdout: '', stderr: `${line}\n` });
   });
@@ -97,7 +97,7 @@ describe('the command line', () => {
     await once(other, 'close');
   });
 
-  it('can be in the environment, and a single model needs no file', async () => {
+  it('needs neither a file for a single model nor flags for the address: HOST and PORT have it', async () => {
     const upstream = await TestUpstream.start({ secure: false });
     try {
       const proxy = start(
@@ -126,8 +126,8 @@ describe('the command line', () => {
   });
 });
 
-describe('a configuration without models', () => {
-  it('does not pass --validate_config, and does not start', async () => {
+describe('a configuration that serves no model', () => {
+  it('does not pass --validate_config and does not start if it has no model_list', async () => {
     const file = write('config.yaml', NOWHERE.replace('model_list', 'model_lits'));
     const fault = `${file}:1: model_lits: is ignored, and there is no model_list: rename it to model_list`;
     for (const [expected, more] of [
@@ -140,7 +140,7 @@ describe('a configuration without models', () => {
     }
   });
 
-  it('starts unready if all its providers have unsupported APIs', async () => {
+  it('starts, but is not ready, if all its providers have unsupported APIs', async () => {
     const file = write(
       'config.yaml',
       'model_list:\n  - {model_name: titan, litellm_params: {model: humanloop/titan}}\n',
@@ -169,7 +169,9 @@ describe('--validate_config', () => {
     });
     expect(stdout).toMatch(/^# http, ::1 port 5; .*\nmodel_list:\n {2}- model_name: "chat"\n/);
   });
+});
 
+describe('a faulty configuration', () => {
   it.each([
     ['--validate_config', ['--validate_config'], 1],
     ['the start', [], 78],

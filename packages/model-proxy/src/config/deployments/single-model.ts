@@ -22,7 +22,7 @@ const optional = (value: string | boolean | undefined) => (value === undefined ?
 
 /**
  * Makes the document of the flags.
- * @returns undefined if no flag sets a value of the file.
+ * @returns undefined if no flag has a counterpart in a configuration file.
  */
 export function singleModelDocument(flags: Flags, findings: Findings): YamlMapping | undefined {
   const settings = mapping({
@@ -69,7 +69,7 @@ function headersNode(text: string | undefined, findings: Findings): YamlNode | u
     parsed = undefined; // reported below, together with other invalid values
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    findings.faultAt(COMMAND_LINE, `${FILE}: --headers must be a JSON object of names and strings`);
+    findings.faultAt(COMMAND_LINE, `${FILE}: --headers must be a JSON object`);
     return undefined;
   }
   return mapping(Object.fromEntries(Object.entries(parsed).map(([key, value]) => [key, scalar(String(value))])));

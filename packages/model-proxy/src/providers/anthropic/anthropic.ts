@@ -40,12 +40,12 @@ const target: TargetOf = ({ apiBase, query }) =>
   apiBase === null ? null : { apiBase: `${withoutMessages(apiBase)}/v1`, query };
 
 const supported = supportedParameters('anthropic', 'chat/completions');
-const none: ReadonlySet<string> = new Set();
+const unchecked: ReadonlySet<string> = new Set();
 
 /** Anthropic's API, which other vendors also have for its models. */
 export const anthropicApi = {
   dialect,
-  supportedParameters: (endpoint: string) => (endpoint === 'chat/completions' ? supported : none),
+  supportedParameters: (endpoint: string) => (endpoint === 'chat/completions' ? supported : unchecked),
   // Anthropic rejects requests without a version.
   headers: (apiKey: string | null) => ({
     'anthropic-version': '2023-06-01',

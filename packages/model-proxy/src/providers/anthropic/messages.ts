@@ -7,10 +7,10 @@ import { invalidParameter } from '../../errors/model.js';
 import { isWithinDepth } from '../../json/depth.js';
 import { MAX_DEPTH } from '../../json/scanner.js';
 import { blocksOf, cacheControlOf, type Block } from './content.js';
-import { recordOf, recordsOf, textOf } from './values.js';
+import { recordOf, recordsOf, textOf, type JsonRecord } from './values.js';
 
 /** A message of Anthropic's API. */
-interface Turn {
+interface AnthropicMessage {
   readonly role: 'user' | 'assistant';
   readonly content: Block[];
 }
@@ -19,7 +19,7 @@ interface Turn {
 interface Conversation {
   /** Empty: there is no system message. */
   readonly system: readonly Block[];
-  readonly messages: readonly Turn[];
+  readonly messages: readonly AnthropicMessage[];
 }
 
 /**
@@ -30,31 +30,32 @@ interface Conversation {
 export function conversationOf(messages: unknown): Conversation {
   if (!Array.isArray(messages)) throw invalidParameter('messages', 'must be a list');
   const system: Block[] = [];
-  const turns: Turn[] = [];
+  const translated: AnthropicMessage[] = [];
   for (const element of messages) {
     const message = recordOf(element);
     if (message === undefined) throw invalidParameter('messages', 'has an element that is not an object');
     const { role } = message;
     if (role === 'system' || role === 'developer')
       system.push(...withCacheControl(message, blocksOf(message['content'])));
-    else if (role === 'user') add(turns, 'user', withCacheControl(message, blocksOf(message['content'])));
-    else if (role === 'assistant') add(turns, 'assistant', assistantBlocks(message));
-    else if (role === 'tool') add(turns, 'user', [toolResult(message)]);
+    else if (role === 'user') add(translated, 'user', withCacheControl(message, blocksOf(message['content'])));
+    else if (role === 'assistant') add(translated, 'assistant', assistantBlocks(message));
+    else if (role === 'tool') add(translated, 'user', [toolResult(message)]);
     else throw invalidParameter('messages', `has a role that Anthropic's API does not have: ${JSON.stringify(role)}`);
   }
-  trimLast(turns);
-  return { system, messages: turns };
+  trimLast(translated);
+  return { system, messages: translated };
 }
 
-function add(turns: Turn[], role: Turn['role'], content: readonly Block[]): void {
+/** Adds blocks to the last message if it has the same role, otherwise as a new message. */
+function add(messages: AnthropicMessage[], role: AnthropicMessage['role'], content: readonly Block[]): void {
   if (content.length === 0) return;
-  const last = turns.at(-1);
+  const last = messages.at(-1);
   if (last?.role === role) last.content.push(...content);
-  else turns.push({ role, content: [...content] });
+  else messages.push({ role, content: [...content] });
 }
 
 /** Moves the `cache_control` of a message to its last block, where Anthropic expects it. */
-function withCacheControl(message: Block, blocks: readonly Block[]): readonly Block[] {
+function withCacheControl(message: JsonRecord, blocks: readonly Block[]): readonly Block[] {
   const control = cacheControlOf(message);
   const last = blocks.at(-1);
   return last === undefined || control['cache_control'] === undefined
@@ -62,9 +63,9 @@ function withCacheControl(message: Block, blocks: readonly Block[]): readonly Bl
     : [...blocks.slice(0, -1), { ...last, ...control }];
 }
 
-function assistantBlocks(message: Block): readonly Block[] {
+function assistantBlocks(message: JsonRecord): readonly Block[] {
   const calls = recordsOf(message['tool_calls']).map(toolUse);
-  // Anthropic requires the thinking of a turn before its other blocks.
+  // Anthropic requires the thinking of a message before its other blocks.
   const thinking = recordsOf(message['thinking_blocks']).filter(
     ({ type, signature }) => type === 'redacted_thinking' || (type === 'thinking' && typeof signature === 'string'),
   );
@@ -72,7 +73,7 @@ function assistantBlocks(message: Block): readonly Block[] {
   return withCacheControl(message, [...thinking, ...content, ...calls]);
 }
 
-function toolUse(call: Block): Block {
+function toolUse(call: JsonRecord): Block {
   const called = recordOf(call['function']);
   const name = textOf(called?.['name']);
   if (name === undefined) throw invalidParameter('messages', 'has a tool call without the name of a function');
@@ -85,7 +86,7 @@ function toolUse(call: Block): Block {
   return { type: 'tool_use', id: callId(call['id']), name, input, ...cacheControlOf(call) };
 }
 
-function toolResult(message: Block): Block {
+function toolResult(message: JsonRecord): Block {
   const content = blocksOf(message['content']);
   return {
     type: 'tool_result',
@@ -95,7 +96,10 @@ function toolResult(message: Block): Block {
   };
 }
 
-/** Anthropic rejects other characters, which the ids of other providers may contain. */
+/**
+ * Returns the id of a tool call with `_` for each character that Anthropic rejects. Ids of other
+ * providers may contain such characters.
+ */
 function callId(id: unknown): string {
   const text = textOf(id);
   if (text === undefined) throw invalidParameter('messages', 'has a tool call, or a result, without an id');
@@ -103,8 +107,8 @@ function callId(id: unknown): string {
 }
 
 /** Removes white space at the end of an answer that the model must continue: Anthropic rejects it. */
-function trimLast(turns: readonly Turn[]): void {
-  const last = turns.at(-1);
+function trimLast(messages: readonly AnthropicMessage[]): void {
+  const last = messages.at(-1);
   if (last?.role !== 'assistant') return;
   const block = last.content.at(-1);
   const text = block?.['type'] === 'text' ? textOf(block['text']) : undefined;

@@ -1,7 +1,10 @@
 /** Reads values of unknown shape: messages of clients, and answers of the upstream. */
 
+/** An object of JSON. */
+export type JsonRecord = Readonly<Record<string, unknown>>;
+
 /** Returns an object as a record; undefined: the value is not an object. */
-export function recordOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
+export function recordOf(value: unknown): JsonRecord | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
 }
 
@@ -11,7 +14,7 @@ export function textOf(value: unknown): string | undefined {
 }
 
 /** Returns the objects of a list; empty: the value is not a list. */
-export function recordsOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+export function recordsOf(value: unknown): readonly JsonRecord[] {
   if (!Array.isArray(value)) return [];
   return value.map((element: unknown) => recordOf(element)).filter((element) => element !== undefined);
 }

@@ -52,7 +52,7 @@ const speech: DialectEndpoint = {
   },
 };
 
-const none: ReadonlySet<string> = new Set();
+const unchecked: ReadonlySet<string> = new Set();
 
 const api: ModelApi = {
   dialect: {
@@ -62,7 +62,7 @@ const api: ModelApi = {
       return message === undefined ? undefined : { message };
     },
   },
-  supportedParameters: () => none,
+  supportedParameters: () => unchecked,
 };
 
 const target: TargetOf = (settings) => {

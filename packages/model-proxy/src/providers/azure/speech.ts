@@ -68,7 +68,7 @@ const speech: DialectEndpoint = {
   },
 };
 
-const none: ReadonlySet<string> = new Set();
+const unchecked: ReadonlySet<string> = new Set();
 
 /** The API. */
 export const speechApi: ModelApi = {
@@ -79,7 +79,7 @@ export const speechApi: ModelApi = {
       return message === undefined ? undefined : { message };
     },
   },
-  supportedParameters: () => none,
+  supportedParameters: () => unchecked,
   headers: (apiKey) => (apiKey === null ? {} : { 'ocp-apim-subscription-key': apiKey }),
 };
 

@@ -81,10 +81,10 @@ const chat: DialectEndpoint = {
 };
 
 const supported: ReadonlySet<string> = new Set(['stream']);
-const none: ReadonlySet<string> = new Set();
+const unchecked: ReadonlySet<string> = new Set();
 
 /** The API of agents. */
 export const agentApi: ModelApi = {
   dialect: { endpoints: new Map([['chat/completions', chat]]), error: bedrockError },
-  supportedParameters: (path) => (path === 'chat/completions' ? supported : none),
+  supportedParameters: (path) => (path === 'chat/completions' ? supported : unchecked),
 };

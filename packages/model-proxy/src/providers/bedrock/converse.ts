@@ -45,10 +45,10 @@ const dialect: Dialect = {
 };
 
 const supported = supportedParameters('bedrock_converse', 'chat/completions');
-const none: ReadonlySet<string> = new Set();
+const unchecked: ReadonlySet<string> = new Set();
 
 /** The API of all models with Converse. */
 export const converseApi: ModelApi = {
   dialect,
-  supportedParameters: (endpoint) => (endpoint === 'chat/completions' ? supported : none),
+  supportedParameters: (endpoint) => (endpoint === 'chat/completions' ? supported : unchecked),
 };

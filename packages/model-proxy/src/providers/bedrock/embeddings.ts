@@ -116,7 +116,7 @@ const endpoint = (form: Form): DialectEndpoint => ({
 });
 
 const supported = supportedParameters('bedrock', 'embeddings');
-const none: ReadonlySet<string> = new Set();
+const unchecked: ReadonlySet<string> = new Set();
 
 /** Returns the API for the embeddings of a model. @returns undefined: its form is unknown. */
 export function embeddingsApi(model: string): ModelApi | undefined {
@@ -124,6 +124,6 @@ export function embeddingsApi(model: string): ModelApi | undefined {
   if (form === undefined) return undefined;
   return {
     dialect: { endpoints: new Map([['embeddings', endpoint(form)]]), error: bedrockError },
-    supportedParameters: (path) => (path === 'embeddings' ? supported : none),
+    supportedParameters: (path) => (path === 'embeddings' ? supported : unchecked),
   };
 }

@@ -89,7 +89,7 @@ function answer(value: unknown): DialectAnswer {
 const textsOf = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.map(textOf).filter((text) => text !== undefined) : [];
 
-const none: ReadonlySet<string> = new Set();
+const unchecked: ReadonlySet<string> = new Set();
 
 const apiWith = (request: DialectEndpoint['request']): ModelApi => ({
   dialect: {
@@ -98,7 +98,7 @@ const apiWith = (request: DialectEndpoint['request']): ModelApi => ({
     ]),
     error: bedrockError,
   },
-  supportedParameters: () => none,
+  supportedParameters: () => unchecked,
 });
 
 /** Models that make pictures from text. */

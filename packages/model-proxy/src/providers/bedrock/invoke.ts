@@ -77,13 +77,13 @@ function withUsage(value: unknown): unknown {
   };
 }
 
-const none: ReadonlySet<string> = new Set();
+const unchecked: ReadonlySet<string> = new Set();
 
 function chatApi(endpoint: DialectEndpoint, provider: string): ModelApi {
   const supported = supportedParameters(provider, 'chat/completions');
   return {
     dialect: { endpoints: new Map([['chat/completions', endpoint]]), error: bedrockError },
-    supportedParameters: (path) => (path === 'chat/completions' ? supported : none),
+    supportedParameters: (path) => (path === 'chat/completions' ? supported : unchecked),
   };
 }
 

@@ -47,10 +47,10 @@ const ranking = (region: string): DialectEndpoint => ({
   },
 });
 
-const none: ReadonlySet<string> = new Set();
+const unchecked: ReadonlySet<string> = new Set();
 
 /** Returns the API for ranking. */
 export const rankingApi = (region: string): ModelApi => ({
   dialect: { endpoints: new Map([['rerank', ranking(region)]]), error: bedrockError },
-  supportedParameters: () => none,
+  supportedParameters: () => unchecked,
 });

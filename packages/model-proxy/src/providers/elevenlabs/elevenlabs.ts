@@ -51,7 +51,7 @@ function elevenlabsError(_status: number, body: unknown): UpstreamError | undefi
 }
 
 const dialect: Dialect = { endpoints: new Map([['audio/speech', speech]]), error: elevenlabsError };
-const none: ReadonlySet<string> = new Set();
+const unchecked: ReadonlySet<string> = new Set();
 
 /** ElevenLabs. */
 export const elevenlabs: Provider = {
@@ -60,7 +60,7 @@ export const elevenlabs: Provider = {
   apiKeyEnvironment: ['ELEVENLABS_API_KEY'],
   apiBaseEnvironment: ['ELEVENLABS_API_BASE'],
   defaultApiBase: 'https://api.elevenlabs.io/v1',
-  supportedParameters: () => none,
+  supportedParameters: () => unchecked,
   headers: (apiKey) => (apiKey === null ? {} : { 'xi-api-key': apiKey }),
   dialect,
 };

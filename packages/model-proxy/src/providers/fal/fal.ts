@@ -10,7 +10,7 @@ import type { Provider } from '../provider.js';
 import { jsonMembers, memberValue, type RequestMembers } from '../request-members.js';
 import { segmentOf } from '../target.js';
 
-/** Models that choose the pixels for a proportion. The others get width and height. */
+/** Models that get an aspect ratio, and choose the number of pixels. All other models get width and height. */
 const proportional = /flux-pro\/v1\.1-ultra|imagen|nano-banana/;
 
 const proportions: ReadonlyMap<string, string> = new Map([
@@ -61,7 +61,10 @@ const images: DialectEndpoint = {
   },
 };
 
-/** A fault of a request has a list of places. */
+/**
+ * Reads an error of fal. Its `detail` is a text, or for an invalid request a list of faults. Each
+ * fault has the path of its parameter in `loc`.
+ */
 function falError(_status: number, body: unknown): UpstreamError | undefined {
   const detail = recordOf(body)?.['detail'];
   const [first] = recordsOf(detail);
@@ -72,7 +75,7 @@ function falError(_status: number, body: unknown): UpstreamError | undefined {
 }
 
 const dialect: Dialect = { endpoints: new Map([['images/generations', images]]), error: falError };
-const none: ReadonlySet<string> = new Set();
+const unchecked: ReadonlySet<string> = new Set();
 
 /** The provider fal. */
 export const fal: Provider = {
@@ -81,7 +84,7 @@ export const fal: Provider = {
   apiKeyEnvironment: ['FAL_AI_API_KEY', 'FAL_KEY'],
   apiBaseEnvironment: ['FAL_AI_API_BASE'],
   defaultApiBase: 'https://fal.run',
-  supportedParameters: () => none,
+  supportedParameters: () => unchecked,
   headers: (apiKey) => (apiKey === null ? {} : { authorization: `Key ${apiKey}` }),
   dialect,
 };

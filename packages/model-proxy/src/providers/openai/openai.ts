@@ -9,7 +9,7 @@ import {
 import type { Provider } from '../provider.js';
 import type { TargetOf } from '../target.js';
 
-const none: ReadonlySet<string> = new Set();
+const unchecked: ReadonlySet<string> = new Set();
 
 /** The differences between providers with OpenAI's API. */
 interface OpenaiApiOptions {
@@ -38,7 +38,7 @@ export function openaiApiProvider(options: OpenaiApiOptions): Provider {
     apiKeyEnvironment: options.apiKeyEnvironment ?? [],
     apiBaseEnvironment: options.apiBaseEnvironment ?? [],
     defaultApiBase: options.defaultApiBase ?? null,
-    supportedParameters: (endpoint) => supported.get(endpoint) ?? none,
+    supportedParameters: (endpoint) => supported.get(endpoint) ?? unchecked,
     headers: (apiKey) => {
       if (apiKey === null) return {};
       return keyHeader === undefined ? { authorization: `Bearer ${apiKey}` } : { [keyHeader]: apiKey };

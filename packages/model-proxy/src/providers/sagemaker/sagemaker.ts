@@ -43,10 +43,10 @@ function sagemakerError(_status: number, body: unknown): UpstreamError | undefin
 
 function apiOf(provider: string, endpoints: Dialect['endpoints']): ModelApi {
   const supported = new Map([...endpoints.keys()].map((path) => [path, supportedParameters(provider, path)]));
-  const none: ReadonlySet<string> = new Set();
+  const unchecked: ReadonlySet<string> = new Set();
   return {
     dialect: { endpoints, error: sagemakerError },
-    supportedParameters: (path) => supported.get(path) ?? none,
+    supportedParameters: (path) => supported.get(path) ?? unchecked,
   };
 }
 

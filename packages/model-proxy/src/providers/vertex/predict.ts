@@ -22,8 +22,8 @@ function googleError(_status: number, body: unknown): UpstreamError | undefined 
 function apiWith(path: string, endpoint: DialectEndpoint): ModelApi {
   const dialect: Dialect = { endpoints: new Map([[path, endpoint]]), error: googleError };
   const supported = supportedParameters('vertex_ai', path);
-  const none: ReadonlySet<string> = new Set();
-  return { dialect, supportedParameters: (asked) => (asked === path ? supported : none) };
+  const unchecked: ReadonlySet<string> = new Set();
+  return { dialect, supportedParameters: (asked) => (asked === path ? supported : unchecked) };
 }
 
 /** Imagen's proportions for OpenAI's sizes. Imagen chooses the number of pixels. */

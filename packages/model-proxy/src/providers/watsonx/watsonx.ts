@@ -138,7 +138,7 @@ const rerank = (place: Place): DialectEndpoint => ({
 const supported = new Map(
   ['chat/completions', 'embeddings', 'rerank'].map((path) => [path, supportedParameters('watsonx', path)]),
 );
-const none: ReadonlySet<string> = new Set();
+const unchecked: ReadonlySet<string> = new Set();
 
 const apiAt = (place: Place): ModelApi => ({
   dialect: {
@@ -151,7 +151,7 @@ const apiAt = (place: Place): ModelApi => ({
     ]),
     error: (_status, body) => errorIn(body),
   },
-  supportedParameters: (path) => supported.get(path) ?? none,
+  supportedParameters: (path) => supported.get(path) ?? unchecked,
 });
 
 /** Returns how requests authenticate. */

@@ -9,7 +9,10 @@ export const MAX_BODY_BYTES = 2 ** 20;
 /** A valid request with all kinds of values. */
 export const WHOLE = `{"model": "${PUBLIC_MODEL}", "messages": [{"role": "user", "content": "a \\"b\\" \\\\ \\u00e9 é 😀 {[]}"}], "temperature": -1.5e-3, "n": 1, "stream": false, "stop": null, "logit_bias": {"50256": -100, "x": [true, [], {}]}}`;
 
-/** Bodies by kind. Each is invalid JSON, or not a request. */
+/**
+ * Bodies by kind. The proxy must reject each of them: invalid JSON, no object, no messages, or a
+ * `model` that it does not accept. A `model` that occurs twice or has an escaped name is such a one.
+ */
 export const malformedBodies: Readonly<Record<string, (random: Random) => Buffer>> = {
   'cut off anywhere': (random) => bytes(WHOLE).subarray(0, random.integer(Buffer.byteLength(WHOLE))),
   'a structural character put in anywhere': (random) =>
@@ -117,7 +120,7 @@ export const malformedBodies: Readonly<Record<string, (random: Random) => Buffer
     bytes(
       `{"model": "${PUBLIC_MODEL}", "messages": ${random.pick(['[}', '{]', '[[]', '[]]', '[{]}', '([])', '[[[[[[[['])}}`,
     ),
-  'unlimited nesting': (random) =>
+  'very deep nesting': (random) =>
     bytes(
       `{"model": "${PUBLIC_MODEL}", "messages": ${random.pick(['[', '{"a":', '[{"a":']).repeat(1000 + random.integer(30_000))}`,
     ),
