@@ -118,8 +118,9 @@ export async function startProxy({ config, load, log, watchIntervalMs, group }: 
   const isClosed = () => isClosing;
   const check = (next: LoadedConfig) => checkConfig(next, running.config);
   const apply = (next: CheckedConfig): void => {
-    if (next.tls !== null) listener.setTls(next.tls);
+    // First, because it can throw, and the old configuration must then stay in use completely.
     upstream.reload(next.config.proxy.deployments);
+    if (next.tls !== null) listener.setTls(next.tls);
     app.replaceSettings(next.config.proxy);
     running.config = next.config;
   };

@@ -147,14 +147,17 @@ class Upstreams implements PooledUpstream {
 
   reload(deployments: readonly Deployment[]): void {
     const formerIdentities = this.#identities;
-    const formerPools = this.#pools;
     this.#identities = new Map();
+    try {
+      for (const { tls } of deployments) this.#readIdentity(tls, formerIdentities);
+    } catch (error) {
+      this.#identities = formerIdentities;
+      throw error;
+    }
+    const formerPools = this.#pools;
     this.#pools = new Map();
     this.#targets = new WeakMap();
-    for (const deployment of deployments) {
-      this.#readIdentity(deployment.tls, formerIdentities);
-      this.#prepare(deployment, formerPools);
-    }
+    for (const deployment of deployments) this.#prepare(deployment, formerPools);
     for (const [key, pool] of formerPools) if (!this.#pools.has(key)) this.#retire(pool);
     this.#tokens.prepare(deployments);
   }

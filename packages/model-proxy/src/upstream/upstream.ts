@@ -81,6 +81,7 @@ export interface Upstream {
   /**
    * Replaces the deployments after a reload. Connection pools with the same origin, TLS and forward
    * proxy stay open. Other pools close after their last request. Reads CA and key files again.
+   * @throws {Error} if a file of new TLS settings cannot be read. Nothing has changed then.
    */
   reload(deployments: readonly Deployment[]): void;
   /** Closes idle connections, and waits for the others. */

@@ -406,6 +406,16 @@ describe('a reload', () => {
     ]);
   });
 
+  it('changes nothing if the certificates of a new deployment cannot be read', async () => {
+    const { port, counted } = await startHttps();
+    const { upstream, deployment } = open(port, tlsOf(authority.caFile));
+    await ask(upstream, deployment);
+    const added = deploymentAt(deployment.apiBase, tlsOf(join(folder, 'missing.pem')));
+    expect(() => upstream.reload([added, deployment])).toThrow(/missing\.pem/);
+    expect((await ask(upstream, deployment)).error).toBeUndefined();
+    expect([counted.handshakes, upstream.handshakes]).toEqual([1, 1]);
+  });
+
   it('closes the connections of removed deployments', async () => {
     const server = closing(await ScriptedServer.start(answering(() => answerOf('{}'))));
     const deployment = deploymentAt(server.apiBase);
