@@ -61,6 +61,11 @@ describe('renderMachines', () => {
     expect(cells(render({ ...sample, boot, media: [] })).slice(4, 6)).toEqual(['usual order BIOS', 'empty']);
   });
 
+  it('shows no firmware if it is unknown', () => {
+    const boot = { ...sample.boot, enabled: 'disabled' as const, firmware: null };
+    expect(cells(render({ ...sample, boot }))[4]).toBe('usual order');
+  });
+
   it('explains an empty list', () => {
     expect(render()).toContain('There is no machine on this host yet');
   });

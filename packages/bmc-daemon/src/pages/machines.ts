@@ -135,6 +135,7 @@ const targets: Readonly<Record<BootSnapshot['target'], string>> = {
 function boot({ enabled, target, firmware }: BootSnapshot): Html {
   const times = { once: ', once', continuous: '', disabled: '' }[enabled];
   const order = enabled === 'disabled' ? 'usual order' : `${targets[target]}${times}`;
+  if (firmware === null) return html`${order}`;
   return html`${order} <small>${firmware === 'efi' ? 'UEFI' : 'BIOS'}</small>`;
 }
 
