@@ -3,6 +3,7 @@ import { useSignal, type ReadonlySignal } from '@preact/signals';
 import { useCallback, useEffect } from 'preact/hooks';
 import { useAnswerOrder } from '../ui/answer-order.js';
 import { getWithEtag } from './redfish/client.js';
+import { concerns } from './redfish/concerns.js';
 import { onConnect, onEvents } from './redfish/event-stream.js';
 
 /** A resource in a component. */
@@ -42,11 +43,7 @@ export function useResource<Body>(path: string | null): ResourceView<Body> {
     const stops = [
       onConnect(() => void reload()),
       onEvents((events) => {
-        const isConcerned = events.some(({ OriginOfCondition }) => {
-          const origin = OriginOfCondition?.['@odata.id'];
-          return origin !== undefined && (uri.startsWith(origin) || origin.startsWith(`${uri}/`));
-        });
-        if (isConcerned) void reload();
+        if (events.some(({ OriginOfCondition }) => concerns(uri, OriginOfCondition?.['@odata.id']))) void reload();
       }),
     ];
     return () => {

@@ -1,0 +1,16 @@
+import { expect, it } from '@jest/globals';
+import { concerns } from './concerns.js';
+
+const accounts = '/redfish/v1/AccountService/Accounts';
+
+it.each([
+  [`${accounts}/ann`, true],
+  [accounts, true],
+  [`${accounts}/ann/Keys/1`, true],
+  [`${accounts}/anna`, false],
+  [`${accounts}/an`, false],
+  ['/redfish/v1/Systems', false],
+  [undefined, false],
+])('says whether an event of %s concerns the account ann: %s', (origin, expected) => {
+  expect(concerns(`${accounts}/ann`, origin)).toBe(expected);
+});
