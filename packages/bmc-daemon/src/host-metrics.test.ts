@@ -19,7 +19,7 @@ const answering = { reachable: true, reason: null, since: new Date(), facts };
 /** Hosts that the test sets. An absent host cannot be read. */
 function metricsOf(hosts: Record<string, Omit<HostSnapshot, 'name' | 'uri'> | null>) {
   const control: HostsControl = {
-    isList: true,
+    hasHostList: true,
     list: () => Object.keys(hosts).map((name) => ({ name, uri: `qemu+tls://${name}/system` })),
     read: (name) => {
       const snapshot = hosts[name] ?? null;

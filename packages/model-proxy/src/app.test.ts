@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => served.close());
 afterEach(() => {
-  served.asked.length = 0;
+  served.requests.length = 0;
   served.answering = answering;
 });
 
@@ -69,7 +69,7 @@ describe('paths', () => {
       error(message, String(status)),
       allow,
     ]);
-    expect(served.asked).toEqual([]);
+    expect(served.requests).toEqual([]);
   });
 
   it('answer OPTIONS without an Origin header with Allow, and without CORS headers', async () => {
@@ -100,7 +100,7 @@ describe('routes of LiteLLM that are not implemented', () => {
     const message = `${method} ${path} is not implemented here. It is a route of LiteLLM's proxy: https://docs.litellm.ai/docs/${page}. GET /routes lists the routes that this proxy serves.`;
     const error = { message, type: 'not_implemented_error', param: null, code: '501' };
     expect([answer.status, answer.json()]).toEqual([501, { error }]);
-    expect(served.asked).toEqual([]);
+    expect(served.requests).toEqual([]);
   });
 
   it.each(['/keys', '/v1/sleep', '/v2/x', '/v1'])('do not include %s, which is not found', async (path) => {
@@ -308,7 +308,7 @@ describe('/health', () => {
             unhealthy_count: 3,
           },
         ]);
-        const asked = served.asked.map(({ url, body }) => [url, JSON.parse(body.toString()) as unknown]);
+        const asked = served.requests.map(({ url, body }) => [url, JSON.parse(body.toString()) as unknown]);
         expect(asked).toEqual([
           [
             '/v1/chat/completions',
@@ -333,7 +333,7 @@ describe('/health', () => {
       served.answering = () => undefined;
       const health = get('/health');
       await waitFor(
-        () => served.asked[0],
+        () => served.requests[0],
         () => 'the upstream was not asked',
       );
       await passTime(200);
@@ -341,7 +341,7 @@ describe('/health', () => {
       expect(unhealthy_endpoints.map(({ error }) => error)).toEqual([
         expect.stringContaining('did not finish its answer within the total timeout - timeout value=0.1'),
       ]);
-      expect(served.asked.map(({ body }) => (JSON.parse(body.toString()) as { model: unknown }).model)).toEqual([
+      expect(served.requests.map(({ body }) => (JSON.parse(body.toString()) as { model: unknown }).model)).toEqual([
         'small',
       ]);
     });
@@ -392,7 +392,7 @@ describe('keys', () => {
       served.lines();
       expect((await chat({ authorization: 'Bearer sk-12345' })).status).toBe(401);
       expect((await chat({ authorization: 'Bearer sk-1234' })).status).toBe(200);
-      expect(served.asked.map(({ headers }) => headers.authorization)).toEqual(['Bearer sk-upstream-0123456789']);
+      expect(served.requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer sk-upstream-0123456789']);
       const lines = served.lines();
       expect(lines).toEqual([
         expect.objectContaining({ status: 401, refused: 'Authentication Error, Invalid proxy server token passed.' }),
@@ -472,9 +472,9 @@ describe('settings that restrict access', () => {
 
   it('can require `user` in every request for a model', async () => {
     replace({ enforceUserParam: true });
-    const asked = served.asked.length;
+    const asked = served.requests.length;
     const refused = await chat();
-    expect([refused.status, served.asked.length]).toEqual([400, asked]);
+    expect([refused.status, served.requests.length]).toEqual([400, asked]);
     expect(refused.text).toContain("'user' param not passed in. 'enforce_user_param'=True");
     const body = { model: 'public', messages: [], user: 'ann' };
     expect((await call(`${served.url}/v1/chat/completions`, { body })).status).toBe(200);

@@ -4,7 +4,7 @@
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 
-/** The input has no password. The message gives the reason. */
+/** No usable password was read. The message gives the reason. */
 export class PasswordPromptError extends Error {
   override readonly name = 'PasswordPromptError';
 }
@@ -21,7 +21,8 @@ const MAX_INPUT_BYTES = 65_536;
 
 /**
  * Reads the new password.
- * @throws {PasswordPromptError} if it is empty, if the two inputs differ, or if the user cancels.
+ * @throws {PasswordPromptError} if it is empty, if the two inputs differ, if the user cancels, or if
+ *   standard input is too long.
  */
 export async function askNewPassword({ input, output }: PromptStreams): Promise<string> {
   const [first, second] = input.isTTY ? await askTwice(input, output) : await readLines(input);

@@ -5,7 +5,7 @@ import type { Environment } from './environment.js';
 import type { Candidate, Findings } from './findings.js';
 import { parseAssignments, type Assignment } from './python/literals.js';
 import { lineAt, toPlain } from './python/values.js';
-import { CONFIG_STEM, isOfFakeAgent, keyOf, recognizedNames, stemOf, suggestion } from './setting-names.js';
+import { BARE_CONFIG_NAME, isOfFakeAgent, keyOf, recognizedNames, withoutPrefix, suggestion } from './setting-names.js';
 import { settingsTable, type SettingKey } from './settings.js';
 
 /** An assignment of a setting. */
@@ -32,7 +32,7 @@ export function readConfigFile(
     file: path.resolve(workingDirectory, file),
     environment,
     workingDirectory,
-    isSetting: (name) => stemOf(name) !== undefined || keyOf(name) !== undefined,
+    isSetting: (name) => withoutPrefix(name) !== undefined || keyOf(name) !== undefined,
   });
   for (const { line, message, settingToRewrite } of parsed.faults)
     findings.faults.push(`${file}:${line}: ${message}${lineToWrite(settingToRewrite)}`);
@@ -47,13 +47,13 @@ export function readConfigFile(
       findings.warnings.push(`${file}:${line}: ${name} was already set on line ${earlier}; this line applies`);
     firstLines.set(name, line);
 
-    const stem = stemOf(name)?.stem;
+    const bareName = withoutPrefix(name)?.bareName;
     const setting = keyOf(name);
     if (setting !== undefined)
       addSetting(settings, setting.key, { assignment, isAlias: setting.isAlias }, file, findings);
-    else if ((stem !== undefined && Object.hasOwn(recognizedNames, stem)) || isOfFakeAgent(name))
+    else if ((bareName !== undefined && Object.hasOwn(recognizedNames, bareName)) || isOfFakeAgent(name))
       unused.push(`${name} (line ${line})`);
-    else if (stem !== CONFIG_STEM && !parsed.used.has(name))
+    else if (bareName !== BARE_CONFIG_NAME && !parsed.used.has(name))
       findings.addUnknownName(`${file}:${line}: ${name} is not a setting${suggestion(name)}`);
   }
   if (unused.length > 0)

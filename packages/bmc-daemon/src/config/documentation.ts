@@ -152,8 +152,8 @@ sends two: first with \`pending_power\`, then with the new \`power_state\`. With
 
 function unusedNamesSection(): string {
   const unused = new Map<string, string[]>();
-  for (const [stem, purpose] of Object.entries(recognizedNames))
-    unused.set(purpose, [...(unused.get(purpose) ?? []), `\`SUSHY_EMULATOR_${stem}\``]);
+  for (const [bareName, purpose] of Object.entries(recognizedNames))
+    unused.set(purpose, [...(unused.get(purpose) ?? []), `\`SUSHY_EMULATOR_${bareName}\``]);
   return `## Unused names of sushy-tools
 
 In the file, the daemon accepts these names with a warning. In the environment, it ignores them.

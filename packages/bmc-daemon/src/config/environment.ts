@@ -1,6 +1,14 @@
 /** Finds the settings in the environment. */
 import type { Findings } from './findings.js';
-import { ALIAS_PREFIX, CONFIG_STEM, keyByStem, PREFIX, recognizedNames, stemOf, suggestion } from './setting-names.js';
+import {
+  ALIAS_PREFIX,
+  BARE_CONFIG_NAME,
+  keyByBareName,
+  PREFIX,
+  recognizedNames,
+  withoutPrefix,
+  suggestion,
+} from './setting-names.js';
 import type { SettingKey } from './settings.js';
 
 /** Variables of the environment; undefined: not set. */
@@ -15,20 +23,20 @@ export interface Variable {
 /** Returns the variables that set a setting, and warns about misspelled ones. */
 export function environmentVariables(environment: Environment, findings: Findings): ReadonlyMap<SettingKey, Variable> {
   const variables = new Map<SettingKey, Variable>();
-  // EMULATOR_* sorts before SUSHY_EMULATOR_*, and LIBVIRT_URI before LIBVIRT_URL: the first one
-  // applies.
+  // Of several names of one setting, the first one applies: our prefix before that of sushy-tools,
+  // and LIBVIRT_URI before its old name LIBVIRT_URL, which also sorts after it.
   const names = Object.keys(environment).sort(
     (a, b) => Number(a.startsWith('SUSHY')) - Number(b.startsWith('SUSHY')) || (a < b ? -1 : 1),
   );
   for (const name of names) {
-    const stem = stemOf(name)?.stem;
+    const bareName = withoutPrefix(name)?.bareName;
     // In Compose files and systemd units, an empty variable means an absent one.
     const text = environment[name];
-    if (stem === undefined || text === undefined || text === '') continue;
-    const key = keyByStem.get(stem);
+    if (bareName === undefined || text === undefined || text === '') continue;
+    const key = keyByBareName.get(bareName);
     if (key !== undefined) {
       if (!variables.has(key)) variables.set(key, { name, text });
-    } else if (stem !== CONFIG_STEM && !Object.hasOwn(recognizedNames, stem)) {
+    } else if (bareName !== BARE_CONFIG_NAME && !Object.hasOwn(recognizedNames, bareName)) {
       const near = suggestion(name);
       // A variable without a similar known name belongs to another program, and causes no warning.
       if (near !== '') findings.addUnknownName(`environment: ${name} is not a setting${near}`);
@@ -42,6 +50,6 @@ export function environmentVariables(environment: Environment, findings: Finding
  * undefined if both are unset or empty.
  */
 export function configFileOf(environment: Environment): string | undefined {
-  const files = [environment[PREFIX + CONFIG_STEM], environment[ALIAS_PREFIX + CONFIG_STEM]];
+  const files = [environment[PREFIX + BARE_CONFIG_NAME], environment[ALIAS_PREFIX + BARE_CONFIG_NAME]];
   return files.find((file) => file !== undefined && file !== '');
 }

@@ -10,32 +10,37 @@ export const PREFIX = 'EMULATOR_';
 /** The prefix of sushy-tools, which is also accepted. */
 export const ALIAS_PREFIX = 'SUSHY_EMULATOR_';
 
-/** Setting by name without prefix. LIBVIRT_URL is an old name that sushy-tools still reads. */
-export const keyByStem = new Map<string, SettingKey>([
+/** Maps each name without its prefix to the setting. LIBVIRT_URL is an old name that sushy-tools still reads. */
+export const keyByBareName = new Map<string, SettingKey>([
   ...settingKeys.map((key): [string, SettingKey] => [settingsTable[key].name.slice(PREFIX.length), key]),
   ['LIBVIRT_URL', 'libvirtUri'],
 ]);
 
 /** Names that sushy-tools reads without a prefix. */
-const bareNames: ReadonlySet<string> = new Set(
+const unprefixedNames: ReadonlySet<string> = new Set(
   ['URL', 'CAFILE', 'CERTFILE', 'KEYFILE'].map((part) => `EXTERNAL_NOTIFICATION_${part}`),
 );
 
-/** Name of the variable with the path of the file. */
-export const CONFIG_STEM = 'CONFIG';
+/** Name, without prefix, of the variable with the path of the file. */
+export const BARE_CONFIG_NAME = 'CONFIG';
 
 /** Returns `EMULATOR_X` or `SUSHY_EMULATOR_X` without its prefix; undefined for other names. */
-export function stemOf(name: string): { stem: string; isAlias: boolean } | undefined {
-  if (name.startsWith(PREFIX)) return { stem: name.slice(PREFIX.length), isAlias: false };
-  if (name.startsWith(ALIAS_PREFIX)) return { stem: name.slice(ALIAS_PREFIX.length), isAlias: true };
+export function withoutPrefix(name: string): { bareName: string; isAlias: boolean } | undefined {
+  if (name.startsWith(PREFIX)) return { bareName: name.slice(PREFIX.length), isAlias: false };
+  if (name.startsWith(ALIAS_PREFIX)) return { bareName: name.slice(ALIAS_PREFIX.length), isAlias: true };
   return undefined;
 }
 
 /** Returns the setting of a name from the file; undefined if there is none. */
 export function keyOf(name: string): { key: SettingKey; isAlias: boolean } | undefined {
-  const stem = stemOf(name);
-  const key = stem === undefined ? (bareNames.has(name) ? keyByStem.get(name) : undefined) : keyByStem.get(stem.stem);
-  return key === undefined ? undefined : { key, isAlias: stem?.isAlias ?? true };
+  const split = withoutPrefix(name);
+  const key =
+    split === undefined
+      ? unprefixedNames.has(name)
+        ? keyByBareName.get(name)
+        : undefined
+      : keyByBareName.get(split.bareName);
+  return key === undefined ? undefined : { key, isAlias: split?.isAlias ?? true };
 }
 
 /**
@@ -64,15 +69,15 @@ export const recognizedNames: Readonly<Record<string, string>> = {
   OS_VMEDIA_USE_RESCUE: 'the OpenStack backend',
 };
 
-const knownStems = [...keyByStem.keys(), ...Object.keys(recognizedNames)];
+const knownBareNames = [...keyByBareName.keys(), ...Object.keys(recognizedNames)];
 
 /** Returns `; the nearest known name is EMULATOR_X`, or an empty text. */
 export function suggestion(name: string): string {
   const upper = name.toUpperCase();
-  const stem = stemOf(upper);
+  const split = withoutPrefix(upper);
   // A name without a prefix is also compared without one.
-  const near = nearestName(stem?.stem ?? upper, knownStems);
+  const near = nearestName(split?.bareName ?? upper, knownBareNames);
   return near === undefined
     ? ''
-    : `; the nearest known name is ${stem?.isAlias === true ? ALIAS_PREFIX : PREFIX}${near}`;
+    : `; the nearest known name is ${split?.isAlias === true ? ALIAS_PREFIX : PREFIX}${near}`;
 }

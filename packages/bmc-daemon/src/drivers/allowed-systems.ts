@@ -32,12 +32,13 @@ export function allowSystems(
   };
   // Continues with the UUID, so that a later call cannot affect another machine with the same name.
   const resolve: Resolve = async (id) => onlyMachine(await listSystems(), id).uuid;
-  const on =
+  /** Makes the function that calls a group of the driver, after it has resolved the machine. */
+  const forwardTo =
     <Group>(group: Group): OnMachine<Group> =>
     async (id, call) =>
       await call(group, await resolve(id));
   const { media, console: consoles, display, graphicalConsole, guestNetwork, logs, statistics, volumes } = driver;
-  return byMachine<HypervisorDriver>(on(driver), {
+  return byMachine<HypervisorDriver>(forwardTo(driver), {
     get name() {
       return driver.name;
     },
@@ -52,14 +53,14 @@ export function allowSystems(
     isListIncomplete: () => driver.isListIncomplete?.() === true,
     powerActions: driver.powerActions,
     changeable: driver.changeable,
-    media: media && byMachine(on(media), {}),
-    console: consoles && byMachine(on(consoles), {}),
-    graphicalConsole: graphicalConsole && byMachine(on(graphicalConsole), {}),
-    display: display && byMachine(on(display), {}),
+    media: media && byMachine(forwardTo(media), {}),
+    console: consoles && byMachine(forwardTo(consoles), {}),
+    graphicalConsole: graphicalConsole && byMachine(forwardTo(graphicalConsole), {}),
+    display: display && byMachine(forwardTo(display), {}),
     hosts: hosts ?? undefined,
-    logs: logs && byMachine(on(logs), { maxActions: logs.maxActions }),
-    guestNetwork: guestNetwork && byMachine(on(guestNetwork), {}),
-    volumes: volumes && byMachine(on(volumes), {}),
+    logs: logs && byMachine(forwardTo(logs), { maxActions: logs.maxActions }),
+    guestNetwork: guestNetwork && byMachine(forwardTo(guestNetwork), {}),
+    volumes: volumes && byMachine(forwardTo(volumes), {}),
     statistics: statistics && allowStatistics(statistics, { resolve, listSystems }),
   });
 }

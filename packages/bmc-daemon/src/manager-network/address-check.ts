@@ -1,6 +1,6 @@
 /**
- * Checks whether a manager can have an address, and how to set it. The address of a manager must
- * not change the existing routes of the host. Within a network of the host, the address gets no
+ * Checks whether a manager can have an address, and with which prefix length the host must set it.
+ * The address of a manager must not change the existing routes of the host. Within a network of the host, the address gets no
  * route. Outside these networks, the address adds a route to its own network, and is rejected if
  * another route of the host overlaps that network.
  */
@@ -18,7 +18,7 @@ interface AddressFault {
 export interface Surroundings {
   /** Addresses of the host on all interfaces, without those of managers. */
   readonly hostAddresses: readonly DeviceAddress[];
-  /** Addresses of the host on the device. */
+  /** The networks of the host's own addresses on the device of the new address. */
   readonly networks: readonly IpNetwork[];
   /** Routes of the host. */
   readonly routes: readonly HostRoute[];
@@ -29,15 +29,19 @@ const forbiddenNetworks = [
   ['0.0.0.0/8', 'no host has such an address'],
   ['127.0.0.0/8', 'it is a loopback address'],
   ['169.254.0.0/16', 'it is a link-local address'],
-  ['224.0.0.0/3', 'no host has such an address'],
-  ['::/127', 'no host has such an address'],
+  ['224.0.0.0/3', 'it is a multicast or reserved address'],
+  ['::/128', 'no host has such an address'],
+  ['::1/128', 'it is the loopback address'],
   ['::ffff:0:0/96', 'it is an IPv4 address in another spelling'],
   ['fe80::/10', 'it is a link-local address'],
   ['ff00::/8', 'it is a multicast address'],
 ] as const;
 const MIN_PREFIX = 8;
 
-/** Checks an address. @returns its prefix length on the device, or the fault. */
+/**
+ * Checks an address. @returns the prefix length to set, or the fault. Within a network of the host, it
+ * is the length of a single address (32 or 128), otherwise the given one.
+ */
 export function checkAddress(
   { address, prefix, device }: DeviceAddress,
   { hostAddresses, networks, routes }: Surroundings,
@@ -61,7 +65,10 @@ export function checkAddress(
   const enclosing = networks.find((network) => overlap(network, single));
   if (enclosing !== undefined) {
     if (enclosing.prefix === prefix) return bits;
-    return { part: 'prefix', why: `the network of ${device} there has ${enclosing.prefix} bits` };
+    return {
+      part: 'prefix',
+      why: `the network of ${device} with this address has the prefix length ${enclosing.prefix}`,
+    };
   }
   const overlapping = routes.find(
     (route) => route.prefix > 0 && overlap(route, { address, prefix }) && !isSame(route, { address, prefix, device }),
@@ -70,19 +77,22 @@ export function checkAddress(
   const over = overlapping.device === '' ? '' : ` over ${overlapping.device}`;
   return {
     part: 'address',
-    why: `the host reaches ${overlapping.address}/${overlapping.prefix}${over}, and its routes are not changed`,
+    why: `its network overlaps a route of the host, to ${overlapping.address}/${overlapping.prefix}${over}`,
   };
 }
 
 /**
- * Returns whether a route is the connected route of an address: another manager's address has then
- * added the route.
+ * Returns whether a route is the one that this address would add. The address of another manager in
+ * the same network has added it already.
  */
 function isSame(route: HostRoute, { address, prefix, device }: DeviceAddress): boolean {
   return route.isConnected && route.device === device && route.prefix === prefix && overlap(route, { address, prefix });
 }
 
-/** Returns a fault for an address on `lo`, which would capture another network. */
+/**
+ * Returns the fault of an address that `lo` cannot have, because the host would then receive the
+ * packets to another network; undefined: none.
+ */
 function loopbackFault(address: string): string | undefined {
   const fits = isIPv4(address) && overlap({ address: '127.0.0.0', prefix: 8 }, { address, prefix: 32 });
   return fits ? undefined : 'the loopback interface accepts only addresses of 127.0.0.0/8';

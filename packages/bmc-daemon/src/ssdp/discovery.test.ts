@@ -43,12 +43,12 @@ async function isFound(): Promise<boolean> {
     random: () => 0,
   });
   await probe.start({ addresses: ['https://127.0.0.1:8000'], everywhere: true });
-  await client.send(searchText(), { group: SSDP_GROUP, port });
+  await client.send(searchText(), { address: SSDP_GROUP, port });
   const isOurs = (text: string) => text.includes('7a0d5d6e');
   // Both services answer at once, so the answer to the second search comes after all answers to the
   // first.
   await client.arrived(before + 1);
-  await client.send(searchText({ MX: '1', ST: 'upnp:rootdevice' }), { group: SSDP_GROUP, port });
+  await client.send(searchText({ MX: '1', ST: 'upnp:rootdevice' }), { address: SSDP_GROUP, port });
   const answers = () => client.received.slice(before);
   for (let count = before + 1; !answers().some(({ text }) => !isOurs(text) && text.includes('rootdevice')); count += 1)
     await client.arrived(count + 1);

@@ -33,6 +33,8 @@ async function respond(change: Partial<ResponderOptions> = {}): Promise<Responde
   return responder;
 }
 
+const destination = () => ({ address: to.group, port: to.port });
+
 async function openClient(listen?: typeof to): Promise<SsdpClient> {
   const client = await openSsdpClient(listen);
   opened.push(client);
@@ -63,10 +65,10 @@ describe('a search over the network', () => {
   it('is answered once, with the URL of the service root at the address that received the search', async () => {
     await respond();
     const client = await openClient();
-    await client.send(searchText(), to);
+    await client.send(searchText(), destination());
     // Repeats the search while the first answer is pending.
-    await client.send(searchText(), to);
-    await client.send(searchText({ ST: 'upnp:rootdevice' }), to);
+    await client.send(searchText(), destination());
+    await client.send(searchText({ ST: 'upnp:rootdevice' }), destination());
     await client.arrived(2);
     expect([...client.received].sort((a, b) => a.text.length - b.text.length)).toEqual([
       { text: answer('upnp:rootdevice'), from: '127.0.0.1' },
@@ -77,7 +79,7 @@ describe('a search over the network', () => {
   it('returns an address of the host if the service listens at all addresses', async () => {
     await respond({ addresses: ['https://192.0.2.77:8443'], everywhere: true });
     const client = await openClient();
-    await client.send(searchText(), to);
+    await client.send(searchText(), destination());
     await client.arrived(1);
     expect(client.received[0]?.text).toBe(answer(redfish, 'https://127.0.0.1:8443/redfish/v1/'));
   });
@@ -85,7 +87,7 @@ describe('a search over the network', () => {
   it('returns another address of the service to a client on the same host', async () => {
     await respond({ addresses: ['http://192.0.2.77:8000'] });
     const client = await openClient();
-    await client.send(searchText(), to);
+    await client.send(searchText(), destination());
     await client.arrived(1);
     expect(client.received[0]?.text).toBe(answer(redfish, 'http://192.0.2.77:8000/redfish/v1/'));
   });
@@ -93,8 +95,8 @@ describe('a search over the network', () => {
   it('is ignored if it is unicast', async () => {
     await respond();
     const client = await openClient();
-    await client.send(searchText(), { group: '127.0.0.1', port: to.port });
-    await client.send(searchText({ ST: 'upnp:rootdevice' }), to);
+    await client.send(searchText(), { ...destination(), address: '127.0.0.1' });
+    await client.send(searchText({ ST: 'upnp:rootdevice' }), destination());
     await client.arrived(1);
     expect(client.received.map(({ text }) => text)).toEqual([answer('upnp:rootdevice')]);
   });
@@ -103,13 +105,16 @@ describe('a search over the network', () => {
     const responder = await respond();
     const flood = await openClient();
     for (let count = 0; count < 2_000; count += 1) {
-      await flood.send(count % 2 === 0 ? Buffer.alloc(1 + (count % 1_400), count) : searchText({ MX: '5' }), to);
+      await flood.send(
+        count % 2 === 0 ? Buffer.alloc(1 + (count % 1_400), count) : searchText({ MX: '5' }),
+        destination(),
+      );
     }
     const many = await Promise.all(Array.from({ length: 100 }, () => openClient()));
-    for (const client of many) await client.send(searchText(), to);
+    for (const client of many) await client.send(searchText(), destination());
     // Later searches are answered again.
     const late = await openClient();
-    const asking = setInterval(() => void late.send(searchText(), to), 100);
+    const asking = setInterval(() => void late.send(searchText(), destination()), 100);
     await late.arrived(1);
     clearInterval(asking);
     const answered = [flood, ...many].flatMap(({ received }) => received);

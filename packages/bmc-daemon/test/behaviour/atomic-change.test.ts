@@ -4,7 +4,7 @@ import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { newFolder, openLab, type Lab } from '../events/event-lab.js';
 import { describeSpec, type Body } from '../spec/spec-daemon.js';
 
-/** A valid value of each property; tests add others. */
+/** Valid values of three properties. The tests add `Boot`. */
 const parts = { AssetTag: 'shelf 1', IndicatorLED: 'Blinking', PowerRestorePolicy: 'AlwaysOn' };
 
 describeSpec('a PATCH of several parts', (spec) => {
@@ -55,7 +55,7 @@ describeSpec('a PATCH of several parts', (spec) => {
     expect((await shown()).Image).toBeNull();
   });
 
-  it('leaves the image of a client in the drive and changes nothing', async () => {
+  it('is rejected with 409 if an HTTP boot needs a drive with an inserted image, and changes nothing', async () => {
     await spec().insert();
     const before = await shown();
     expect((await patch({ ...parts, Boot: httpBoot(spec().image('other.iso')) })).status).toBe(409);

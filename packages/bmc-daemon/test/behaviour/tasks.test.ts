@@ -21,7 +21,7 @@ describeSpec(
       return monitor;
     };
     /** Returns the last answer of the monitor, within four minutes. */
-    const end = async (monitor: string): Promise<Answer> => {
+    const lastAnswer = async (monitor: string): Promise<Answer> => {
       for (let turn = 0; turn < 12_000; turn += 1) {
         const answer = await spec().call('GET', monitor);
         if (answer.status !== 202) return answer;
@@ -32,7 +32,7 @@ describeSpec(
     /** Expects 204, immediately or through a task. */
     const done = async (answer: Answer): Promise<void> => {
       if (answer.status === 204) return;
-      expect((await end(monitorOf(answer))).status).toBe(204);
+      expect((await lastAnswer(monitorOf(answer))).status).toBe(204);
     };
 
     it('start with a slow insert: 202 with the task, and 204 at its monitor at the end', async () => {
@@ -54,7 +54,7 @@ describeSpec(
       expect((await spec().get(drivePath()))['Inserted']).toBe(false);
 
       await spec().releaseSlowImage();
-      const last = await end(monitor);
+      const last = await lastAnswer(monitor);
       expect([last.status, last.body]).toEqual([204, undefined]);
       expect((await spec().get(drivePath()))['Inserted']).toBe(true);
       const task = await spec().get(`/redfish/v1/TaskService/Tasks/${id}`);
@@ -68,29 +68,34 @@ describeSpec(
       const ejecting = monitorOf(await eject('Usb'));
       expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'Off' });
       await spec().releaseSlowImage();
-      for (const monitor of [inserting, powerOn, ejecting]) expect((await end(monitor)).status).toBe(204);
+      for (const monitor of [inserting, powerOn, ejecting]) expect((await lastAnswer(monitor)).status).toBe(204);
       expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'On' });
       expect((await spec().get(drivePath()))['Inserted']).toBe(true);
     });
 
-    it.each(['the action', 'a PATCH'])('end when %s ejects the drive, which does not wait', async (how) => {
-      const inserting = monitorOf(await insert(spec().image('slow.iso')));
-      const powerOn = monitorOf(await reset('On'));
-      const answer = how === 'a PATCH' ? await spec().call('PATCH', drivePath(), { Image: null }) : await eject('Cd');
-      // On a slow host this is a task. The image server does not answer meanwhile.
-      expect([200, 204]).toContain(answer.status === 202 ? (await end(monitorOf(answer))).status : answer.status);
-      const failed = await end(inserting);
-      expect([failed.status, spec().messageIds(failed)]).toEqual([409, ['OperationFailed']]);
-      expect(JSON.stringify(failed.body)).toMatch(/: an eject of the drive cancelled it\./);
-      const task = await spec().get(`/redfish/v1/TaskService/Tasks/${inserting.split('/').at(-1) ?? ''}`);
-      expect(task).toMatchObject({ TaskState: 'Exception' });
-      const unbooted = await end(powerOn);
-      expect([unbooted.status, spec().messageIds(unbooted)]).toEqual([409, ['OperationFailed']]);
-      expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'Off' });
-      expect(await spec().get(drivePath())).toMatchObject({ Inserted: false, Image: null });
-    });
+    it.each(['the action', 'a PATCH'])(
+      'end when %s ejects the image, and this eject does not wait for them',
+      async (how) => {
+        const inserting = monitorOf(await insert(spec().image('slow.iso')));
+        const powerOn = monitorOf(await reset('On'));
+        const answer = how === 'a PATCH' ? await spec().call('PATCH', drivePath(), { Image: null }) : await eject('Cd');
+        // On a slow host the eject is a task. It ends although the image server still holds its answer.
+        expect([200, 204]).toContain(
+          answer.status === 202 ? (await lastAnswer(monitorOf(answer))).status : answer.status,
+        );
+        const failed = await lastAnswer(inserting);
+        expect([failed.status, spec().messageIds(failed)]).toEqual([409, ['OperationFailed']]);
+        expect(JSON.stringify(failed.body)).toMatch(/: an eject of the drive cancelled it\./);
+        const task = await spec().get(`/redfish/v1/TaskService/Tasks/${inserting.split('/').at(-1) ?? ''}`);
+        expect(task).toMatchObject({ TaskState: 'Exception' });
+        const failedPowerOn = await lastAnswer(powerOn);
+        expect([failedPowerOn.status, spec().messageIds(failedPowerOn)]).toEqual([409, ['OperationFailed']]);
+        expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'Off' });
+        expect(await spec().get(drivePath())).toMatchObject({ Inserted: false, Image: null });
+      },
+    );
 
-    it('end when a change of the boot override ejects the image, which does not wait', async () => {
+    it('end when a change of the boot override ejects the image, and the change does not wait for them', async () => {
       const httpBoot = (image: string): Promise<Answer> =>
         spec().call('PATCH', systemPath(), {
           Boot: {
@@ -100,12 +105,12 @@ describeSpec(
           },
         });
       const ended = async (answer: Answer): Promise<Answer> =>
-        answer.status === 202 ? await end(monitorOf(answer)) : answer;
+        answer.status === 202 ? await lastAnswer(monitorOf(answer)) : answer;
       expect([200, 204]).toContain((await ended(await httpBoot('other.iso'))).status);
       const replacing = monitorOf(await httpBoot('slow.iso'));
       const change = { Boot: { BootSourceOverrideTarget: 'Hdd' } };
       expect([200, 204]).toContain((await ended(await spec().call('PATCH', systemPath(), change))).status);
-      const failed = await end(replacing);
+      const failed = await lastAnswer(replacing);
       expect([failed.status, spec().messageIds(failed)]).toEqual([409, ['OperationFailed']]);
       expect(await spec().get(drivePath())).toMatchObject({ Inserted: false, Image: null });
       const { Boot } = await spec().get(systemPath());
@@ -117,14 +122,14 @@ describeSpec(
       const waiting = [monitorOf(await reset('On')), monitorOf(await reset('ForceRestart'))];
       const ejecting = monitorOf(await eject('Usb'));
       await spec().releaseSlowImage();
-      const failed = await end(inserting);
+      const failed = await lastAnswer(inserting);
       expect([failed.status, spec().messageIds(failed)]).toEqual([400, ['ResourceMissingAtURI']]);
       for (const monitor of waiting) {
-        const answer = await end(monitor);
+        const answer = await lastAnswer(monitor);
         expect([answer.status, spec().messageIds(answer)]).toEqual([409, ['OperationFailed']]);
         expect(JSON.stringify(answer.body)).toMatch(/the image that it waited for was not inserted: .*slow-gone\.iso/);
       }
-      expect((await end(ejecting)).status).toBe(204);
+      expect((await lastAnswer(ejecting)).status).toBe(204);
       expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'Off' });
       await done(await reset('On'));
       expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'On' });
@@ -134,10 +139,10 @@ describeSpec(
       const inserting = monitorOf(await insert(spec().image('slow.iso')));
       const powerOn = monitorOf(await reset('On'));
       await done(await reset('ForceOff'));
-      const overtaken = await end(powerOn);
+      const overtaken = await lastAnswer(powerOn);
       expect([overtaken.status, spec().messageIds(overtaken)]).toEqual([409, ['ResourceInUse']]);
       await spec().releaseSlowImage();
-      expect((await end(inserting)).status).toBe(204);
+      expect((await lastAnswer(inserting)).status).toBe(204);
       expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'Off' });
     });
 
@@ -146,8 +151,8 @@ describeSpec(
       const inserting = monitorOf(await insert(slow));
       const second = monitorOf(await insert(spec().image('other.iso')));
       await spec().releaseSlowImage();
-      expect((await end(inserting)).status).toBe(204);
-      const failed = await end(second);
+      expect((await lastAnswer(inserting)).status).toBe(204);
+      const failed = await lastAnswer(second);
       expect([failed.status, spec().messageIds(failed)]).toEqual([409, ['ResourceInUse']]);
       const task = await spec().get(`/redfish/v1/TaskService/Tasks/${second.split('/').at(-1) ?? ''}`);
       expect(task).toMatchObject({ TaskState: 'Exception', TaskStatus: 'Critical' });
@@ -160,7 +165,7 @@ describeSpec(
       const monitor = monitorOf(await insert(spec().image('slow.iso')));
       const path = monitor.replace('TaskMonitors', 'Tasks');
       await spec().releaseSlowImage();
-      await end(monitor);
+      await lastAnswer(monitor);
       expect((await spec().call('DELETE', path)).status).toBe(204);
       for (const gone of [path, monitor]) {
         const answer = await spec().call('GET', gone);
@@ -181,7 +186,7 @@ describeSpec(
       expect([gone.status, spec().messageIds(gone)]).toEqual([404, ['ResourceNotFound']]);
       expect((await spec().get(drivePath()))['Inserted']).toBe(false);
       // The power-on that waits for the image fails instead of booting an empty drive.
-      expect((await end(powerOn)).status).toBe(409);
+      expect((await lastAnswer(powerOn)).status).toBe(409);
       await spec().releaseSlowImage();
       expect((await spec().call('DELETE', path)).status).toBe(204);
       // The drive is free for another image.
@@ -195,7 +200,7 @@ describeSpec(
       expect((await spec().call('DELETE', powerOn)).status).toBe(204);
       expect((await spec().call('GET', powerOn)).status).toBe(404);
       await spec().releaseSlowImage();
-      expect((await end(inserting)).status).toBe(204);
+      expect((await lastAnswer(inserting)).status).toBe(204);
       expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'Off' });
     });
 
@@ -207,14 +212,14 @@ describeSpec(
         expect([answer.status, spec().messageIds(answer)]).toEqual([409, ['ResourceInUse']]);
       }
       await spec().releaseSlowImage();
-      for (const monitor of [inserting, ejecting]) expect((await end(monitor)).status).toBe(204);
+      for (const monitor of [inserting, ejecting]) expect((await lastAnswer(monitor)).status).toBe(204);
     });
 
     it('return the messages of the action at their monitor', async () => {
       const body = { Image: spec().image('slow.iso'), WriteProtected: false };
       const monitor = monitorOf(await spec().call('POST', `${drivePath()}/Actions/VirtualMedia.InsertMedia`, body));
       await spec().releaseSlowImage();
-      const answer = await end(monitor);
+      const answer = await lastAnswer(monitor);
       expect([answer.status, Object.keys(answer.body ?? {}), spec().messageIds(answer)]).toEqual([
         200,
         ['@Message.ExtendedInfo'],
@@ -224,7 +229,7 @@ describeSpec(
       expect(task).toMatchObject({ TaskState: 'Completed', TaskStatus: 'Warning' });
     });
 
-    it('are stored for TaskAutoDeleteTimeoutMinutes', async () => {
+    it('have a service whose TaskAutoDeleteTimeoutMinutes clients can change', async () => {
       const path = '/redfish/v1/TaskService';
       expect(await spec().get(path)).toMatchObject({
         ServiceEnabled: true,

@@ -47,8 +47,8 @@ export async function freeUdpPort(): Promise<number> {
 export interface SsdpClient {
   /** Received packets with the address of the sender. */
   readonly received: readonly { readonly text: string; readonly from: string }[];
-  /** Sends a packet to a group or to an address. */
-  send(text: string | Buffer, to: { readonly group: string; readonly port: number }): Promise<void>;
+  /** Sends a packet. `address` can be a multicast group. */
+  send(text: string | Buffer, to: { readonly address: string; readonly port: number }): Promise<void>;
   /** Resolves after this number of packets arrived. */
   arrived(count: number): Promise<void>;
   close(): void;
@@ -73,9 +73,9 @@ export async function openSsdpClient(listen?: { readonly group: string; readonly
   socket.setMulticastInterface('127.0.0.1');
   return {
     received,
-    send: (text, { group, port }) =>
+    send: (text, { address, port }) =>
       new Promise((resolve, reject) => {
-        socket.send(text, port, group, (error) => {
+        socket.send(text, port, address, (error) => {
           if (error === null) resolve();
           else reject(error);
         });

@@ -3,7 +3,7 @@
  * warning.
  */
 
-/** Maps each ignored flag to the reason in its warning. */
+/** Maps each ignored flag to the end of its warning: the reason, or what to do instead. */
 export const ignoredFlags: Readonly<Record<string, string>> = {
   api_version: 'set it in litellm_params of a model',
   temperature: 'set it in litellm_params of a model',
@@ -31,7 +31,7 @@ export const ignoredFlags: Readonly<Record<string, string>> = {
   run_hypercorn: 'Node has its own HTTP server',
   run_granian: 'Node has its own HTTP server',
   granian_threads: 'Node has its own HTTP server',
-  loop: 'Node has its own HTTP server',
+  loop: 'Node has its own event loop',
   ciphers: "Node's default ciphers are used",
   keepalive_timeout: 'idle client connections stay open for 65 seconds',
   timeout_worker_healthcheck: 'a worker that does not respond for 60 seconds is replaced',

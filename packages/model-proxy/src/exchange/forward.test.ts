@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => served.close());
 afterEach(() => {
-  served.asked.length = 0;
+  served.requests.length = 0;
 });
 
 const question = { model: 'public', messages: [{ role: 'user', content: 'Hi' }] };
@@ -37,7 +37,7 @@ describe('a chat request', () => {
       'x-custom': '1',
       'x-request-id': 'mine.1',
     });
-    const [asked] = served.asked;
+    const [asked] = served.requests;
     expect([asked?.method, asked?.url, asked?.body.toString()]).toEqual([
       'POST',
       '/v1/chat/completions',
@@ -163,7 +163,7 @@ describe('a chat request', () => {
     const { messages } = question;
     expect((await call(`${served.url}${path}`, { body: { messages } })).status).toBe(200);
     expect((await call(`${served.url}${path}`, { body: { messages, model: 'other' } })).status).toBe(200);
-    expect(served.asked.map(({ url, body }) => [url, JSON.parse(body.toString()) as unknown])).toEqual([
+    expect(served.requests.map(({ url, body }) => [url, JSON.parse(body.toString()) as unknown])).toEqual([
       ['/v1/chat/completions', { messages, model: 'served/model' }],
       ['/v1/chat/completions', { messages, model: 'served/model' }],
     ]);
@@ -188,7 +188,7 @@ describe('other endpoints', () => {
     served.answering = json({ model: 'served/model' });
     const { status, text } = await call(`${served.url}${path}`, { body: { model: 'public', ...parameters } });
     expect([status, text]).toEqual([200, '{"model":"hosted_vllm/served/model"}']);
-    const [asked] = served.asked;
+    const [asked] = served.requests;
     expect([asked?.url, JSON.parse(asked?.body.toString() ?? '')]).toEqual([
       upstreamPath,
       { ...parameters, model: 'served/model' },
@@ -208,7 +208,7 @@ describe('other endpoints', () => {
   ])('answer 404 unless they are implemented or configured: %s', async (path) => {
     const body = { model: 'public', lora_name: 'x', lora_path: '/' };
     const { status } = await call(`${served.url}${path}`, { body });
-    expect([status, served.asked]).toEqual([404, []]);
+    expect([status, served.requests]).toEqual([404, []]);
   });
 
   it('are served if forwarded_paths contains them', async () => {
@@ -218,7 +218,7 @@ describe('other endpoints', () => {
     served.answering = json({ model: 'served/model' });
     const ask = (path: string) => call(`${served.url}${path}`, { body: { model: 'public', document: 'x' } });
     expect([(await ask('/v1/ocr')).status, (await ask('/v1/sleep')).status]).toEqual([200, 404]);
-    expect(served.asked.map(({ url }) => url)).toEqual(['/v1/ocr']);
+    expect(served.requests.map(({ url }) => url)).toEqual(['/v1/ocr']);
     const { routes } = (await call(`${served.url}/routes`, { method: 'GET' })).json() as { routes: { path: string }[] };
     expect(routes.map(({ path }) => path)).toContain('/v1/ocr');
   });
@@ -359,7 +359,7 @@ describe('the headers of an answer', () => {
     const { headers } = await ask(question, { 'x-request-id': 'no "id" <script>' });
     expect(headers['x-request-id']).toMatch(/^[\da-f-]{36}$/);
     expect(headers['x-litellm-call-id']).toBe(headers['x-request-id']);
-    expect(served.asked[0]?.headers['x-request-id']).toBe(headers['x-request-id']);
+    expect(served.requests[0]?.headers['x-request-id']).toBe(headers['x-request-id']);
   });
 
   it('are also in errors', async () => {
@@ -431,14 +431,14 @@ describe("the client's headers", () => {
         'user-agent': 'curl',
         'other-header': '1',
       });
-      expect(served.asked[0]?.headers).toEqual({
+      expect(served.requests[0]?.headers).toEqual({
         host: `127.0.0.1:${served.upstreamPort}`,
         accept: 'application/json, text/event-stream, */*;q=0.5',
         'accept-encoding': 'identity',
         authorization: 'Bearer sk-upstream-0123456789',
         'anthropic-beta': 'b',
         connection: 'keep-alive',
-        'content-length': String(served.asked[0]?.body.length),
+        'content-length': String(served.requests[0]?.body.length),
         'content-type': 'application/json',
         'user-agent': 'rackless-model-proxy/9.9.9',
         'x-custom': '1',

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => served.close());
 afterEach(() => {
   // Rejected requests never go upstream.
-  served.asked.length = 0;
+  served.requests.length = 0;
 });
 
 const post = (body: string | Buffer, headers: Readonly<Record<string, string>> = {}, path = '/v1/chat/completions') =>
@@ -38,7 +38,7 @@ describe('a body', () => {
       400,
       fault(expect.stringMatching(new RegExp(`^${begins}.* at byte \\d+\\.$`))),
     ]);
-    expect(served.asked).toEqual([]);
+    expect(served.requests).toEqual([]);
   });
 
   it.each([
@@ -73,7 +73,7 @@ describe('a body', () => {
   ])('%s is rejected: %s', async (text, message) => {
     const answer = await post(text);
     expect([answer.status, answer.json()]).toEqual([400, fault(message, 'model')]);
-    expect(served.asked).toEqual([]);
+    expect(served.requests).toEqual([]);
   });
 
   it.each([
@@ -103,7 +103,7 @@ describe('a body', () => {
   ])('with %s %s is rejected with 415', async (name, value, message) => {
     const answer = await post(`{"model":"public",${messages}}`, { [name]: value });
     expect([answer.status, answer.json()]).toEqual([415, fault(message, null, '415')]);
-    expect(served.asked).toEqual([]);
+    expect(served.requests).toEqual([]);
   });
 
   it.each(['application/json; charset=utf-8', 'Application/JSON', 'text/plain', 'application/vnd.x+json'])(
@@ -212,7 +212,7 @@ describe('a client that closes its connection while it sends', () => {
     await once(socket, 'connect');
     // After this answer on another connection, the proxy has read the first head.
     await post(`{"model":"public",${messages}}`);
-    served.asked.length = 0;
+    served.requests.length = 0;
     served.lines();
     socket.destroy();
     for (;;) {
@@ -223,6 +223,6 @@ describe('a client that closes its connection while it sends', () => {
       }
       await new Promise((resolve) => setImmediate(resolve));
     }
-    expect(served.asked).toEqual([]);
+    expect(served.requests).toEqual([]);
   });
 });

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => served.close());
 afterEach(() => {
-  served.asked.length = 0;
+  served.requests.length = 0;
   served.answering = json({ model: 'served/model' });
 });
 
@@ -37,7 +37,7 @@ describe("a client's timeout for a request", () => {
   ])('%s: the answer names the timeout that applies', async (_what, headers, plain, stream) => {
     expect((await ask(headers)).headers[TIMEOUT]).toBe(plain);
     expect((await ask(headers, true)).headers[TIMEOUT]).toBe(stream);
-    for (const { headers: sent } of served.asked) expect(Object.keys(sent).join(' ')).not.toContain('litellm');
+    for (const { headers: sent } of served.requests) expect(Object.keys(sent).join(' ')).not.toContain('litellm');
   });
 
   it.each([
@@ -48,7 +48,7 @@ describe("a client's timeout for a request", () => {
     served.answering = () => undefined;
     const asked = ask({ [name]: '0.2' }, stream);
     await waitFor(
-      () => served.asked[0],
+      () => served.requests[0],
       () => 'the upstream got no request',
     );
     await passTime(300);
@@ -100,7 +100,7 @@ describe("a client's timeout for a request", () => {
         },
       },
     ]);
-    expect(served.asked).toEqual([]);
+    expect(served.requests).toEqual([]);
   });
 });
 

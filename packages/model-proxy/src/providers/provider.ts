@@ -45,15 +45,15 @@ export interface Provider {
   readonly targetOf?: TargetOf;
   /** The API, if it is not OpenAI's. */
   readonly dialect?: Dialect;
-  /** Endpoints of Anthropic's API that the upstream also serves: `messages`. Absent: none. */
-  readonly nativeEndpoints?: readonly string[];
+  /** Endpoints of Anthropic's API that the upstream also serves, such as `messages`. Absent: none. */
+  readonly anthropicEndpoints?: readonly string[];
   /** OpenAI parameters that have another name at the provider: `seed` → `random_seed`. */
   readonly renamedParameters?: ReadonlyMap<string, string>;
   /** Other changes of members. */
   readonly translate?: Translation;
   /**
-   * {@link Provider.translate} changes nothing in a request without these members, and without
-   * these names inside of other members.
+   * The names to which {@link Provider.translate} reacts: of members, and inside of other members. A
+   * request with none of them needs no translation.
    */
   readonly translationTriggers?: TranslationTriggers;
 }

@@ -46,7 +46,7 @@ export function needsTokenEstimate(provider: Provider, path: string): boolean {
   return path === COUNT_TOKENS && !isNative(provider, path);
 }
 
-const isNative = ({ dialect, nativeEndpoints }: Provider, path: string): boolean =>
+const isNative = ({ dialect, anthropicEndpoints: nativeEndpoints }: Provider, path: string): boolean =>
   dialect?.endpoints.has(path) === true || nativeEndpoints?.includes(path) === true;
 
 /** Translates a request for a message to chat, and chat to the dialect of the provider. */

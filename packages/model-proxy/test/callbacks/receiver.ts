@@ -1,6 +1,6 @@
 /** A receiver of reports, which can fail. */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import { listening } from '../support/app.js';
+import { listen } from '../support/app.js';
 
 /** A received request. */
 interface Received {
@@ -28,7 +28,7 @@ export async function startReportReceiver(): Promise<ReportReceiver> {
       if (receiver.status !== null) response.writeHead(receiver.status, { location: '/elsewhere' }).end('{}');
     });
   });
-  const port = await listening(server);
+  const port = await listen(server);
   const receiver: ReportReceiver = {
     url: `http://127.0.0.1:${port}/reports`,
     requests,

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitFor } from '../harness/wait.js';
-import { listening } from '../support/app.js';
+import { listen } from '../support/app.js';
 
 /** A running Prometheus. */
 export interface Prometheus {
@@ -58,7 +58,7 @@ type Reply =
 
 async function freePort(): Promise<number> {
   const server = createServer();
-  const port = await listening(server);
+  const port = await listen(server);
   server.close();
   await once(server, 'close');
   return port;

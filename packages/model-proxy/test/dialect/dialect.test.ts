@@ -82,7 +82,7 @@ describe("a provider whose API is not OpenAI's", () => {
       `{"model":"public","seed":12345678901234567890,"messages":${JSON.stringify(chat.messages)}}`,
       proxy,
     );
-    expect(proxy.asked.map(({ method, url, body }) => ({ method, url, body: body.toString() }))).toEqual([
+    expect(proxy.requests.map(({ method, url, body }) => ({ method, url, body: body.toString() }))).toEqual([
       {
         method: 'POST',
         url: '/v1/talk/orator%2F9%20b',
@@ -130,7 +130,7 @@ describe("a provider whose API is not OpenAI's", () => {
   it.each([1, 2, 5, 1000])('translates a stream that arrives in pieces of %i bytes', async (size) => {
     const proxy = await start(sse(said, size));
     const answer = await post('/v1/chat/completions', { ...chat, stream: true }, proxy);
-    expect(proxy.asked[0]?.url).toBe('/v1/talk/orator%2F9%20b?live=events');
+    expect(proxy.requests[0]?.url).toBe('/v1/talk/orator%2F9%20b?live=events');
     expect({ status: answer.status, type: answer.headers.get('content-type') }).toEqual({
       status: 200,
       type: 'text/event-stream',
@@ -163,7 +163,7 @@ describe("a provider whose API is not OpenAI's", () => {
     const body = '{ "object":"list", "model":"m",  "data":[] }';
     const proxy = await start(json(body), { settings: { modelNameInResponse: 'upstream' } });
     const answer = await post('/v1/embeddings', '{"model":"public",  "input":"x"}', proxy);
-    expect(proxy.asked.map(({ url, body: bytes }) => [url, bytes.toString()])).toEqual([
+    expect(proxy.requests.map(({ url, body: bytes }) => [url, bytes.toString()])).toEqual([
       ['/v1/embeddings', `{"model":"${MODEL}",  "input":"x"}`],
     ]);
     expect(answer.text).toBe(body);
@@ -176,7 +176,7 @@ describe("a provider whose API is not OpenAI's", () => {
       status: 400,
       error: { message: "/moderations: the provider 'parley' does not have this endpoint.", param: 'model' },
     });
-    expect(proxy.asked).toEqual([]);
+    expect(proxy.requests).toEqual([]);
   });
 
   it('rejects parameters that the provider does not support, and drops them with drop_params', async () => {

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestProxy, type TestProxy } from '../harness/proxy.js';
-import { listening } from '../support/app.js';
+import { listen } from '../support/app.js';
 
 describe('a body in many chunks', () => {
   const upstream = createServer((incoming, response) => {
@@ -14,7 +14,7 @@ describe('a body in many chunks', () => {
   });
   let proxy: TestProxy;
   beforeAll(async () => {
-    const apiBase = `http://127.0.0.1:${await listening(upstream)}/v1`;
+    const apiBase = `http://127.0.0.1:${await listen(upstream)}/v1`;
     proxy = await startTestProxy(
       [
         'model_list:',

@@ -15,12 +15,12 @@ export const REAL_TURNS = ['Date', 'hrtime', 'nextTick', 'queueMicrotask', 'setI
 
 /** Options of {@link stopTime}. */
 export interface StopTimeOptions {
-  /** `all` stops all timers, `limits` only the clock of the deadlines. */
-  readonly timers: 'all' | 'limits';
+  /** `all` stops all timers. `deadlines` stops only `setInterval`, the clock of src/upstream/deadlines. */
+  readonly timers: 'all' | 'deadlines';
 }
 
 /** Stops the clock for a suite. Call this before the suite starts a proxy. */
-export function stopTime({ timers }: StopTimeOptions = { timers: 'limits' }): void {
+export function stopTime({ timers }: StopTimeOptions = { timers: 'deadlines' }): void {
   beforeAll(() => {
     jest.useFakeTimers({
       doNotFake: timers === 'all' ? [...REAL_TURNS] : [...REAL_TURNS, 'setTimeout', 'clearTimeout'],

@@ -5,7 +5,7 @@ import { TestUpstream } from '../harness/upstream.js';
 import { waitFor } from '../harness/wait.js';
 import { startTestProxy } from '../harness/proxy.js';
 import { configOf, statuses, useSetups } from '../routing/fixture.js';
-import { listening } from '../support/app.js';
+import { listen } from '../support/app.js';
 import { OFTEN, ONCE, read, readHealth, waitForHealth } from './fixture.js';
 
 describe('background_health_checks', () => {
@@ -171,7 +171,7 @@ describe('rounds of many checks', () => {
         response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[]}');
       });
     });
-    const port = await listening(server);
+    const port = await listen(server);
     closing.push(
       async () =>
         new Promise((resolve) => {
@@ -216,7 +216,7 @@ describe('rounds of many checks', () => {
 
   it('end with the proxy, also while upstreams hang', async () => {
     const server = createServer(() => undefined);
-    const port = await listening(server);
+    const port = await listen(server);
     const models = Array.from({ length: 30 }, (_item, index) => modelAt(`http://127.0.0.1:${port}/${index}/v1`, index));
     const proxy = await startTestProxy(JSON.stringify({ model_list: models, general_settings: ONCE }));
     const connections = () =>

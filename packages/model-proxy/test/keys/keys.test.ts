@@ -322,7 +322,7 @@ describe('a virtual key', () => {
     expect((await app.manage('GET', '/model/info', undefined, key)).text).not.toContain('secret');
     const other = await app.create({ models: ['mine', 'public'], aliases: { mine: 'secret' } });
     expect((await app.chat(other, { model: 'mine' })).status).toBe(200);
-    expect(JSON.parse(app.asked.at(-1)?.body.toString() ?? '')).toMatchObject({ model: 'served/model' });
+    expect(JSON.parse(app.requests.at(-1)?.body.toString() ?? '')).toMatchObject({ model: 'served/model' });
   });
 
   it('learns no fallbacks that it may not use', async () => {
@@ -359,7 +359,7 @@ describe('a virtual key', () => {
       expect([path, (await app.manage('GET', path, undefined, key)).status]).toEqual([path, 200]);
     for (const path of ['/v1/chat/completions', '/v1/embeddings'])
       expect([path, (await app.manage('POST', path, { model: 'public' }, key)).status]).toEqual([path, 403]);
-    expect(app.asked).toEqual([]);
+    expect(app.requests).toEqual([]);
   });
 
   it('has a budget, which a new period resets', async () => {
@@ -383,7 +383,7 @@ describe('a virtual key', () => {
       `Budget has been exceeded! Key=spender (sk-...${key.slice(-4)}) Current cost: 0.4, Max budget: 0.3`,
     );
     expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(86_400);
-    expect(app.asked).toHaveLength(2);
+    expect(app.requests).toHaveLength(2);
     app.clock.ms += 86_400_000;
     expect((await app.chat(key)).status).toBe(200);
     await app.manage('POST', '/key/update', { key, spend: 5 });
@@ -410,7 +410,7 @@ describe('a virtual key', () => {
     const tokens = await app.create({ tpm_limit: 15 });
     expect((await app.chat(tokens)).status).toBe(200);
     expect(errorOf(await app.chat(tokens))['message']).toContain('Limit type: tokens');
-    expect(app.asked).toHaveLength(3);
+    expect(app.requests).toHaveLength(3);
   });
 
   it('has a limit for parallel requests, which also counts clients that disconnect', async () => {

@@ -49,7 +49,7 @@ function streams(writes: readonly string[]): void {
 }
 const stream = (key: string, body: object = {}) => app.chat(key, { stream: true, ...body });
 const sentOptions = () =>
-  (JSON.parse(app.asked.at(-1)?.body.toString() ?? '') as { stream_options?: unknown }).stream_options;
+  (JSON.parse(app.requests.at(-1)?.body.toString() ?? '') as { stream_options?: unknown }).stream_options;
 
 describe('a stream', () => {
   it.each([
@@ -197,7 +197,7 @@ describe('usage', () => {
       ...['of-key', 'head', 'body', 'a?b'],
       ...Array.from({ length: 6 }, (_, n) => `t${n}`),
     ]);
-    expect(app.asked[0]?.body.toString()).not.toContain('of-key');
+    expect(app.requests[0]?.body.toString()).not.toContain('of-key');
   });
 
   it('is counted for the first ten tags of a key with more tags', async () => {

@@ -111,12 +111,12 @@ describe('an upstream of raw requests', () => {
     const server = closing(await ScriptedServer.start(() => undefined));
     const { get: ask } = await proxyWith(['first_byte_timeout: 0.2', 'idle_timeout: 0.2'], {}, server.apiBase);
     const asked = ask();
-    const visit = await server.visited(1);
+    const connection = await server.connected(1);
     await waitFor(
-      () => requestBody(visit.text),
-      () => `only this came: ${visit.text}`,
+      () => requestBody(connection.text),
+      () => `only this came: ${connection.text}`,
     );
-    visit.socket.write(answerOf('late'));
+    connection.socket.write(answerOf('late'));
     holdUp(10_000);
     expect((await asked).text).toBe('late');
   });
@@ -317,11 +317,11 @@ describe('a client of raw requests', () => {
 
   it('reuses the connection of a HEAD request', async () => {
     const server = closing(
-      await ScriptedServer.start((visit) => {
-        const isHead = visit.text.startsWith('HEAD');
-        visit.text = '';
-        visit.socket.write(
-          isHead ? 'HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n' : answerOf(`connection ${visit.index}`),
+      await ScriptedServer.start((connection) => {
+        const isHead = connection.text.startsWith('HEAD');
+        connection.text = '';
+        connection.socket.write(
+          isHead ? 'HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n' : answerOf(`connection ${connection.index}`),
         );
       }),
     );

@@ -45,7 +45,7 @@ describe('vendors with APIs of their own', () => {
   let client: OpenAI;
   /** All requests for tokens, also those at the start. */
   const tokenRequests: VendorRequest[] = [];
-  const tokens = () => {
+  const answerTokenRequests = () => {
     const granted = (access_token: string) => ({ token_type: 'Bearer', access_token, expires_in: 3600 });
     const answers = {
       [IAM]: granted('ibm-token'),
@@ -69,7 +69,7 @@ describe('vendors with APIs of their own', () => {
     const azure = { api_base: 'https://eastus.api.cognitive.microsoft.com', api_key: 'azure-key' };
     const google = { vertex_project: 'p', vertex_location: 'us-central1', vertex_credentials: serviceAccount() };
     // The tokens are fetched at the start.
-    tokens();
+    answerTokenRequests();
     const environment = {
       GIGACHAT_AUTH_URL: `https://${GIGACHAT_TOKENS}/api/v2/oauth`,
       ACTIONS_ID_TOKEN_REQUEST_URL: `https://${RUNNER}/token?api-version=2.0`,
@@ -101,18 +101,19 @@ describe('vendors with APIs of their own', () => {
   });
   cleanUp(() => ({ vendors, proxy }));
 
-  /** Returns the first request to a host, with its parsed body. */
+  /** Returns the first request to a host since the last call. */
   const requestTo = (host: string) => {
     const request = vendors.take().find(({ line }) => line.includes(`//${host}/`));
     if (request === undefined) throw new Error(`${host} got no request`);
     return request;
   };
+  /** Returns the parsed body of this request. */
   const bodyTo = (host: string): unknown => JSON.parse(requestTo(host).body);
   const completion = { id: 'chat-1', object: 'chat.completion', created: 1, model_id: 'm', model: 'm' };
   const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi!' }, finish_reason: 'stop' }];
 
-  it('MP-151 asks a model of watsonx with its project and a token for the key', async () => {
-    tokens();
+  it('MP-151 include watsonx, which gets the project, and an access token that the proxy fetches with the key', async () => {
+    answerTokenRequests();
     vendors.answers.set(WATSONX, json({ ...completion, choices, usage: { prompt_tokens: 1, completion_tokens: 2 } }));
     const answer = await client.chat.completions.create({ model: 'granite', messages, temperature: 0.1 });
     expect(answer.choices).toEqual(choices);
@@ -131,8 +132,8 @@ describe('vendors with APIs of their own', () => {
     expect(JSON.parse(deployed.body)).toEqual({ messages });
   });
 
-  it('streams a model of watsonx, whose streams end without a mark', async () => {
-    tokens();
+  it('include watsonx, whose streams end without [DONE]', async () => {
+    answerTokenRequests();
     const chunk = (delta: object, finish_reason: string | null) => ({
       ...{ ...completion, object: 'chat.completion.chunk' },
       choices: [{ index: 0, delta, finish_reason }],
@@ -156,8 +157,8 @@ describe('vendors with APIs of their own', () => {
     await expect(read()).rejects.toThrow();
   });
 
-  it('makes embeddings and rankings with watsonx, and reports its errors', async () => {
-    tokens();
+  it('make embeddings and rankings: watsonx, whose errors the proxy reports', async () => {
+    answerTokenRequests();
     vendors.answers.set(WATSONX, json({ results: [{ embedding: [1] }, { embedding: [2] }], input_token_count: 4 }));
     const found = await client.embeddings.create({ model: 'granite', input: ['a', 'b'], encoding_format: 'float' });
     expect(found.data.map(({ embedding }) => embedding)).toEqual([[1], [2]]);
@@ -178,8 +179,8 @@ describe('vendors with APIs of their own', () => {
     await expect(failed).rejects.toMatchObject({ status: 404, code: 'model_not_supported' });
   });
 
-  it('sends a recording to watsonx as a form with the project', async () => {
-    tokens();
+  it('get a recording as a form with the project: watsonx', async () => {
+    answerTokenRequests();
     vendors.answers.set(WATSONX, json({ text: 'Hello.' }));
     const file = new File(['sound'], 'a.wav');
     const answer = await client.audio.transcriptions.create({ model: 'whisper', file });
@@ -195,7 +196,7 @@ describe('vendors with APIs of their own', () => {
     expect(request.body.match(/name="(?:model|project_id)"/g)).toHaveLength(2);
   });
 
-  it('MP-152 asks a model of Replicate, and waits for its prediction', async () => {
+  it('MP-152 include Replicate, for whose prediction the proxy waits', async () => {
     const metrics = { input_token_count: 3, output_token_count: 2 };
     vendors.answers.set(REPLICATE, json({ id: 'p1', status: 'succeeded', output: ['Hi', '!'], metrics }, 201));
     const system = { role: 'system' as const, content: 'Be short.' };
@@ -224,18 +225,18 @@ describe('vendors with APIs of their own', () => {
     [{ status: 'failed', error: 'CUDA out of memory' }, 201, 502, 'CUDA out of memory'],
     [{ status: 'processing', output: null }, 201, 504, 'more than a minute'],
     [{ detail: 'Insufficient credit' }, 402, 402, 'Insufficient credit'],
-  ])('reports the prediction %j', async (answer, status, expected, text) => {
+  ])('have a failure of Replicate reported as an error: %j', async (answer, status, expected, text) => {
     vendors.answers.set(REPLICATE, json(answer, status));
     const failed = client.chat.completions.create({ model: 'llama', messages });
     await expect(failed).rejects.toMatchObject({ status: expected, message: expect.stringContaining(text) });
   });
 
-  it('rejects streams of Replicate', async () => {
+  it('include Replicate, which cannot stream: the proxy rejects such a request', async () => {
     const failed = client.chat.completions.create({ model: 'llama', messages, stream: true });
     await expect(failed).rejects.toMatchObject({ status: 400, param: 'stream' });
   });
 
-  it('MP-153 makes pictures with fal, with the size that the model accepts', async () => {
+  it('MP-153 make pictures: fal gets the size in the form that the model accepts', async () => {
     const images = [{ url: 'https://v3.fal.media/a.png', width: 1, height: 1, content_type: 'image/png' }];
     vendors.answers.set(FAL, json({ images, seed: 1 }));
     const answer = await client.images.generate({ model: 'flux', prompt: 'a cat', n: 1, size: '512x512' });
@@ -263,7 +264,7 @@ describe('vendors with APIs of their own', () => {
     await expect(failed).rejects.toMatchObject({ status: 422, param: 'prompt' });
   });
 
-  it('MP-154 speaks with ElevenLabs, with the voice in the path', async () => {
+  it('MP-154 make speech: ElevenLabs gets the voice in the path', async () => {
     vendors.answers.set(ELEVENLABS, (_request, response) => {
       response.writeHead(200, { 'content-type': 'audio/mpeg' });
       response.end(SOUND);
@@ -295,7 +296,7 @@ describe('vendors with APIs of their own', () => {
     expect(vendors.take()).toEqual([]);
   });
 
-  it("MP-155 speaks with Azure's speech, as SSML", async () => {
+  it('MP-155 make speech: Azure gets the text as SSML', async () => {
     vendors.answers.set(AZURE, (_request, response) => {
       response.writeHead(200, { 'content-type': 'audio/mpeg' });
       response.end(SOUND);
@@ -324,8 +325,8 @@ describe('vendors with APIs of their own', () => {
     expect(requestTo(AZURE).body).toBe(ssml);
   });
 
-  it('MP-156 speaks with Gemini, whose sound becomes a WAV file', async () => {
-    tokens();
+  it('MP-156 make speech: the sound of Gemini becomes a WAV file', async () => {
+    answerTokenRequests();
     const data = Buffer.from([1, 0, 2, 0]).toString('base64');
     const inlineData = { mimeType: 'audio/L16;codec=pcm;rate=24000', data };
     vendors.answers.set(VERTEX, json({ candidates: [{ content: { role: 'model', parts: [{ inlineData }] } }] }));
@@ -355,8 +356,8 @@ describe('vendors with APIs of their own', () => {
     await expect(mp3).rejects.toMatchObject({ status: 400, param: 'response_format' });
   });
 
-  it('MP-157 asks GigaChat with a token for the credentials', async () => {
-    tokens();
+  it('MP-157 include GigaChat, which gets a token that the proxy fetches with the credentials', async () => {
+    answerTokenRequests();
     vendors.answers.set(GIGACHAT, json({ ...completion, choices }));
     const answer = await client.chat.completions.create({ model: 'giga', messages, max_completion_tokens: 5 });
     expect(answer.choices).toEqual(choices);
@@ -370,8 +371,8 @@ describe('vendors with APIs of their own', () => {
     expect(token?.headers['rquid']).toMatch(/^[\w-]{36}$/);
   });
 
-  it("asks Azure with the identity of GitHub's runner", async () => {
-    tokens();
+  it("include Azure, which gets a token that the proxy fetches with the identity of GitHub's runner", async () => {
+    answerTokenRequests();
     vendors.answers.set(FEDERATED, json({ ...completion, choices }));
     await client.chat.completions.create({ model: 'federated', messages });
     const requests = [...tokenRequests, ...vendors.take()];
@@ -388,7 +389,7 @@ describe('vendors with APIs of their own', () => {
     });
   });
 
-  it('MP-158 asks an agent of LangGraph, and returns its last message', async () => {
+  it('MP-158 include agents of LangGraph, whose last message is the answer', async () => {
     const state = {
       messages: [
         { type: 'human', content: 'hello' },
@@ -406,7 +407,7 @@ describe('vendors with APIs of their own', () => {
     await expect(failed).rejects.toMatchObject({ status: 500, message: expect.stringContaining('no tool') });
   });
 
-  it('streams an agent of LangGraph without the messages of its tools', async () => {
+  it('include agents of LangGraph, which stream without the messages of their tools', async () => {
     const part = (content: unknown, type = 'AIMessageChunk') => ['messages', [{ type, content }, {}]] as const;
     vendors.answers.set(
       LANGGRAPH,

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, it, jest } from '@jest/globals';
-import { listening } from '../support/app.js';
+import { listen } from '../support/app.js';
 import { passTime, stopTime } from '../harness/stopped-time.js';
 import { open } from '../harness/call.js';
 import { waitFor } from '../harness/wait.js';
@@ -104,7 +104,7 @@ describe('a group with one deployment that works', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write('data: {"choices":[{"delta":{"content":"Hel"}}]}\n\n', () => request.socket.resetAndDestroy());
     });
-    const port = await listening(server);
+    const port = await listen(server);
     const { proxy, upstreams } = await setUp([
       { params: { weight: 1, api_base: `http://127.0.0.1:${port}/v1` } },
       { params: { weight: 0 } },

@@ -1,6 +1,6 @@
 /** An upstream whose requests all fail in the same way, or all succeed. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { listening } from '../support/app.js';
+import { listen } from '../support/app.js';
 
 /** Treatment of the requests of an upstream. */
 export type Behavior =
@@ -64,7 +64,7 @@ export async function startFaultyUpstream(behavior: Behavior = 'works'): Promise
       behave(state.behavior, request, response, body);
     });
   });
-  const port = await listening(server);
+  const port = await listen(server);
   return {
     apiBase: `http://127.0.0.1:${port}/v1`,
     get behavior() {

@@ -25,7 +25,7 @@ describe("Anthropic's API in the contract", () => {
       status: 200,
       body: { object: 'chat.completion', model: 'anthropic/claude', choices: [{ message: { content: 'Hi!' } }] },
     });
-    expect(served.asked[0]?.url).toBe('/v1/messages');
+    expect(served.requests[0]?.url).toBe('/v1/messages');
     served.answering = json(failure('permission_error', 'no'), 403);
     expect(await post('/v1/chat/completions', { model: 'public', messages })).toMatchObject({
       status: 403,
@@ -39,9 +39,9 @@ describe("Anthropic's API in the contract", () => {
     const headers = { 'anthropic-version': '2030-01-01', 'anthropic-beta': 'a-1' };
     const body = { model: 'public', max_tokens: 5, messages, future: { a: 1 } };
     expect((await post('/v1/messages?beta=true', body, headers)).status).toBe(200);
-    expect(served.asked[0]?.url).toBe('/v1/messages?beta=true');
-    expect(served.asked[0]?.headers).toMatchObject(headers);
-    expect(JSON.parse(served.asked[0]?.body.toString() ?? '')).toEqual({ ...body, model: 'claude' });
+    expect(served.requests[0]?.url).toBe('/v1/messages?beta=true');
+    expect(served.requests[0]?.headers).toMatchObject(headers);
+    expect(JSON.parse(served.requests[0]?.body.toString() ?? '')).toEqual({ ...body, model: 'claude' });
     served.answering = json(failure('permission_error', 'no'), 403);
     expect(await post('/v1/messages', body)).toMatchObject({
       status: 403,
@@ -58,8 +58,8 @@ describe("Anthropic's API in the contract", () => {
       status: 200,
       body: { type: 'message', model: 'openai/claude', content: [{ type: 'text', text: 'Hi!' }] },
     });
-    expect(served.asked[0]?.url).toBe('/v1/chat/completions');
-    expect(served.asked[0]?.headers).not.toHaveProperty('anthropic-beta');
+    expect(served.requests[0]?.url).toBe('/v1/chat/completions');
+    expect(served.requests[0]?.headers).not.toHaveProperty('anthropic-beta');
     served.answering = json({ error: { message: 'no' } }, 403);
     expect(await post('/v1/messages', body)).toMatchObject({
       status: 403,
@@ -78,7 +78,7 @@ describe("Anthropic's API in the contract", () => {
         status: 200,
         body: { type: 'message', content: [{ type: 'text', text: 'Hi!' }] },
       });
-      expect(served.asked[0]?.url).toBe('/v1/chat/completions');
+      expect(served.requests[0]?.url).toBe('/v1/chat/completions');
     },
   );
 

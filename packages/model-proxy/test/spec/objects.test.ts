@@ -1,5 +1,6 @@
 /**
- * Contract, objects: a test for each field of both objects, plain and streamed, over real HTTPS.
+ * The objects of the contract, `chat.completion` and `text_completion`: a test for each field, plain and streamed,
+ * over real HTTPS.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { done, event } from '../harness/script.js';
@@ -20,8 +21,8 @@ import {
 const PREFIXED = `hosted_vllm/${REPORTED}`;
 
 /**
- * The answers of a route: the bytes of the script, plain and as an event, and the answer of the
- * sample upstream.
+ * Three answers of the proxy at one path: the object that the script gives, plain and as an event of a
+ * stream, and the usual answer of the sample upstream.
  */
 interface Answered {
   readonly plain: Answer;
@@ -64,7 +65,7 @@ describe('the objects of the contract', () => {
   };
   const occurrences = (haystack: string, needle: string) => haystack.split(needle).length - 1;
 
-  /** Expects the field unchanged, and equally often, in both answers. */
+  /** Expects the field unchanged, and exactly once, in both answers. */
   const survives = (
     { plain, streamed }: Answered,
     object: ObjectText,
@@ -87,7 +88,7 @@ describe('the objects of the contract', () => {
   };
   /** Returns a value of the sample upstream's answer. */
   const at = (answer: Answered, ...path: readonly (string | number)[]): unknown =>
-    path.reduce<unknown>((value, key) => (value as Readonly<Record<string | number, unknown>>)[key], answer.sample); // a test's own path
+    path.reduce<unknown>((value, key) => (value as Readonly<Record<string | number, unknown>>)[key], answer.sample); // each test knows that its path exists
 
   it('changes only the name of the model in an answer', () => {
     expect(chat.plain.status).toBe(200);

@@ -35,7 +35,7 @@ describe('stored responses, lists of models and moderations in the contract', ()
     await ask('DELETE', `/v1/responses/${id}`);
     await ask('POST', `/v1/responses/${id}/cancel`);
     await ask('GET', `/v1/responses/${id}/input_items`);
-    expect(served.asked.map(({ method, url }) => `${method} ${url}`)).toEqual([
+    expect(served.requests.map(({ method, url }) => `${method} ${url}`)).toEqual([
       'POST /v1/responses',
       'GET /v1/responses/resp_1',
       'DELETE /v1/responses/resp_1',
@@ -47,7 +47,7 @@ describe('stored responses, lists of models and moderations in the contract', ()
   it('MP-84 POST /v1/moderations without model: the configured model for moderation', async () => {
     await start({ mode: 'moderation' });
     await ask('POST', '/v1/moderations', { input: 'hi' });
-    expect(JSON.parse(served.asked[0]?.body.toString() ?? '')).toEqual({ input: 'hi', model: 'served/model' });
+    expect(JSON.parse(served.requests[0]?.body.toString() ?? '')).toEqual({ input: 'hi', model: 'served/model' });
   });
 
   it('MP-115 model with commas: each model gets the chat request, and the answer is a list', async () => {

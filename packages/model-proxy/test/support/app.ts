@@ -24,17 +24,17 @@ export interface UpstreamRequest {
 }
 
 /** Sends the upstream's answer. */
-export type AnswerHandler = (asked: UpstreamRequest, response: ServerResponse) => void;
+export type AnswerHandler = (request: UpstreamRequest, response: ServerResponse) => void;
 
 /** A running app and its upstream. */
 export interface ServedApp {
-  /** `http://127.0.0.1:12345`. */
+  /** The address of the app, such as `http://127.0.0.1:12345`. */
   readonly url: string;
   readonly port: number;
   readonly upstreamPort: number;
   readonly app: App;
   /** Complete requests at the upstream. */
-  readonly asked: UpstreamRequest[];
+  readonly requests: UpstreamRequest[];
   /** Sends the upstream's answers from now on. */
   answering: AnswerHandler;
   /** Returns the lines of the log since the last call, as JSON. */
@@ -104,7 +104,7 @@ export async function serveApp({ settings, deployment, app: more }: ServeOptions
       state.answering(received, response);
     });
   });
-  const upstreamPort = await listening(upstreamServer);
+  const upstreamPort = await listen(upstreamServer);
   const first = deploymentAt(`http://127.0.0.1:${upstreamPort}/v1`, deployment);
   const proxySettings = settingsOf([first], settings);
 
@@ -128,7 +128,7 @@ export async function serveApp({ settings, deployment, app: more }: ServeOptions
     port,
     upstreamPort,
     app,
-    asked,
+    requests: asked,
     get answering() {
       return state.answering;
     },
@@ -139,12 +139,12 @@ export async function serveApp({ settings, deployment, app: more }: ServeOptions
       log.flush();
       const lines = written.split('\n').filter((line) => line !== '');
       written = '';
-      return lines.map((line) => JSON.parse(line) as Record<string, unknown>); // what the log wrote
+      return lines.map((line) => JSON.parse(line) as Record<string, unknown>); // each line of this log is a JSON object
     },
     async close() {
       await listener.close(0);
       await upstream.close();
-      await closed(upstreamServer);
+      await closeServer(upstreamServer);
       app.close();
       // The log must not write after jest has ended.
       log.flush();
@@ -153,13 +153,13 @@ export async function serveApp({ settings, deployment, app: more }: ServeOptions
 }
 
 /** Starts a server on a free port of the loopback address, and returns the port. */
-export async function listening(server: Server): Promise<number> {
+export async function listen(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return (server.address() as AddressInfo).port; // a TCP server has this type of address
 }
 
-async function closed(server: Server): Promise<void> {
+async function closeServer(server: Server): Promise<void> {
   const done = once(server, 'close');
   server.close();
   server.closeAllConnections();

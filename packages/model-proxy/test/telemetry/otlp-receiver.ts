@@ -3,7 +3,7 @@
  * @see https://github.com/open-telemetry/opentelemetry-proto
  */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import { listening } from '../support/app.js';
+import { listen } from '../support/app.js';
 
 /** A span. Ids are in hexadecimal. */
 export interface ReceivedSpan {
@@ -52,7 +52,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
       response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
     });
   });
-  const port = await listening(server);
+  const port = await listen(server);
   const bodiesOf = (path: string) => requests.filter(({ url }) => url.endsWith(path)).map(({ body }) => body);
   const resources = (path: string) => bodiesOf(path).flatMap((body) => messages(body, 1));
   return {

@@ -8,7 +8,7 @@ import { daemonFixture, LOCAL } from '../daemon/fixture.js';
 import { waitFor } from '../harness/wait.js';
 import { ANSWER, startFaultyUpstream, type FaultyUpstream } from '../routing/faulty-upstream.js';
 import { configOf, messages, type Blocks, type TestModel } from '../routing/fixture.js';
-import { listening } from '../support/app.js';
+import { listen } from '../support/app.js';
 import { startOtlpReceiver, type OtlpReceiver } from './otlp-receiver.js';
 
 const daemon = daemonFixture();
@@ -105,7 +105,7 @@ describe('the callback otel', () => {
       seen.push([request.headers['traceparent'], request.headers['tracestate']]);
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"choices":[]}');
     });
-    const api_base = `http://127.0.0.1:${await listening(server)}/v1`;
+    const api_base = `http://127.0.0.1:${await listen(server)}/v1`;
     const { ask } = await setUp([{ params: { api_base } }], otel);
     await ask({}, { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'vendor=1' });
     await ask({}, { traceparent: 'not valid' });

@@ -4,12 +4,12 @@ import { stopTime } from '../harness/stopped-time.js';
 import { waitFor } from '../harness/wait.js';
 import { ask, deploymentAt, send, upstreamFor } from './asking.js';
 import { closingAfterEach } from './closing.js';
-import { answering, answerOf, ScriptedServer, type Visit } from './scripted-server.js';
+import { answering, answerOf, ScriptedServer, type ScriptedConnection } from './scripted-server.js';
 
 const closing = closingAfterEach();
 stopTime({ timers: 'all' });
 
-async function start(onData: (visit: Visit) => void) {
+async function start(onData: (connection: ScriptedConnection) => void) {
   const server = closing(await ScriptedServer.start(onData));
   const deployment = deploymentAt(server.apiBase);
   return { server, deployment, upstream: closing(upstreamFor([deployment])) };
@@ -19,7 +19,7 @@ async function start(onData: (visit: Visit) => void) {
  * Aborts a request, and waits for the end of its connection. All timers are stopped, so only the
  * abort can end it.
  */
-async function aborted({ socket }: Visit, abort: () => void): Promise<void> {
+async function aborted({ socket }: ScriptedConnection, abort: () => void): Promise<void> {
   const closed = once(socket, 'close');
   abort();
   await closed;
@@ -29,12 +29,12 @@ describe('an aborted request', () => {
   it('ends the connection before the head of the answer, silently', async () => {
     const { server, deployment, upstream } = await start(() => undefined);
     const asked = send(upstream, deployment);
-    const visit = await server.visited(1);
+    const connection = await server.connected(1);
     await waitFor(
-      () => visit.text.includes('{}') || undefined,
+      () => connection.text.includes('{}') || undefined,
       () => 'no request came',
     );
-    await aborted(visit, () => asked.call?.abort());
+    await aborted(connection, () => asked.call?.abort());
     expect(asked.callbacks).toEqual([]);
   });
 
@@ -44,8 +44,8 @@ describe('an aborted request', () => {
     );
     const asked = send(upstream, deployment);
     await asked.received(3);
-    const visit = await server.visited(1);
-    await aborted(visit, () => asked.call?.abort());
+    const connection = await server.connected(1);
+    await aborted(connection, () => asked.call?.abort());
     expect(asked.callbacks).toEqual(['head', 'data']);
   });
 
@@ -55,18 +55,18 @@ describe('an aborted request', () => {
       if (!reads) socket.pause();
     });
     const asked = send(upstream, deployment, { body: Array.from({ length: 320 }, () => Buffer.alloc(65_536)) });
-    const visit = await server.visited(1);
+    const connection = await server.connected(1);
     await waitFor(
-      () => visit.text !== '' || undefined,
+      () => connection.text !== '' || undefined,
       () => 'nothing came',
     );
-    const closed = once(visit.socket, 'close');
+    const closed = once(connection.socket, 'close');
     asked.call?.abort();
     // The server must read the buffered bytes before it sees the end.
     reads = true;
-    visit.socket.resume();
+    connection.socket.resume();
     await closed;
-    expect(visit.text.length).toBeLessThan(20_000_000);
+    expect(connection.text.length).toBeLessThan(20_000_000);
     expect(asked.callbacks).toEqual([]);
   });
 
@@ -76,7 +76,7 @@ describe('an aborted request', () => {
     asked.call?.abort();
     // After a second request, the first one had enough time.
     expect((await ask(upstream, deployment)).text).toBe('{}');
-    expect(server.visits.map(({ text }) => text).filter((text) => text !== '')).toHaveLength(1);
+    expect(server.connections.map(({ text }) => text).filter((text) => text !== '')).toHaveLength(1);
     expect(asked.callbacks).toEqual([]);
   });
 
@@ -135,7 +135,7 @@ describe('a client that does not read', () => {
     let before = -1;
     await waitFor(
       () => {
-        const stands = before === server.bytesAccepted() && server.visits[0]?.socket.writableNeedDrain === true;
+        const stands = before === server.bytesAccepted() && server.connections[0]?.socket.writableNeedDrain === true;
         before = server.bytesAccepted();
         return stands || undefined;
       },
@@ -156,8 +156,8 @@ describe('a client that does not read', () => {
     );
     const asked = send(upstream, deployment, {}, () => asked.call?.pause());
     await asked.received(1);
-    server.visits[0]?.socket.write('1\r\nb\r\n');
-    server.visits[0]?.socket.write('1\r\nc\r\n0\r\n\r\n');
+    server.connections[0]?.socket.write('1\r\nb\r\n');
+    server.connections[0]?.socket.write('1\r\nc\r\n0\r\n\r\n');
     const other = await ask(upstream, deployment, {}, () => other);
     expect(asked.text).toBe('a');
     for (const text of ['ab', 'abc']) {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { ask, deploymentAt, send, upstreamFor } from './asking.js';
 import { closingAfterEach } from './closing.js';
-import { answering, ScriptedServer, type Visit } from './scripted-server.js';
+import { answering, ScriptedServer, type ScriptedConnection } from './scripted-server.js';
 
 const closing = closingAfterEach();
 
-async function start(answer: (visit: Visit) => void) {
-  const server = closing(await ScriptedServer.start(answering((_body, visit) => (answer(visit), null))));
+async function start(answer: (connection: ScriptedConnection) => void) {
+  const server = closing(await ScriptedServer.start(answering((_body, connection) => (answer(connection), null))));
   const deployment = deploymentAt(server.apiBase);
   return { server, deployment, upstream: closing(upstreamFor([deployment])) };
 }
@@ -122,31 +122,31 @@ describe('an upstream that answers', () => {
       });
       const asked = send(upstream, deployment, {}, () => asked.call?.pause());
       await asked.received(3);
-      server.visits[0]?.socket.resetAndDestroy();
+      server.connections[0]?.socket.resetAndDestroy();
       await asked.over();
       expect([asked.text, asked.error?.kind]).toEqual(['abc', 'malformedAnswer']);
       expect(asked.error?.message).toContain('reset the connection in the middle of its answer');
     },
   );
 
-  it('completely gives a complete answer, even if a reset arrives before its client has read it', async () => {
+  it('completely, and then resets the connection, loses nothing: the client still gets the complete answer', async () => {
     const { server, deployment, upstream } = await start(({ socket, index }) => {
       if (index === 0) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 30003\r\n\r\nabc');
       else socket.end('HTTP/1.1 200 OK\r\n\r\n');
     });
     const asked = send(upstream, deployment, {}, () => asked.call?.pause());
     await asked.received(3);
-    const visit = await server.visited(1);
-    visit.socket.write('x'.repeat(30_000));
-    // After another answer, the bytes that were written before it have been read.
+    const connection = await server.connected(1);
+    connection.socket.write('x'.repeat(30_000));
+    // The next call ends after its own bytes were read. So the 30,000 bytes before it were read as well.
     await ask(upstream, deployment);
     expect(asked.callbacks).toEqual(['head', 'data']);
-    visit.socket.resetAndDestroy();
+    connection.socket.resetAndDestroy();
     await asked.over();
     expect([asked.bytes.length, asked.error]).toEqual([30_003, undefined]);
   });
 
-  it('twice to a request loses its connection, but not the next request', async () => {
+  it('twice to a request gets its connection closed, and the next request uses another connection', async () => {
     const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}';
     const { deployment, upstream } = await start(({ socket }) =>
       socket.write(`${ok}HTTP/1.1 500 Late\r\ncontent-length: 0\r\n\r\n`),

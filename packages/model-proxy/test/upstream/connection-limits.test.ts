@@ -36,7 +36,7 @@ describe('a connection to an upstream', () => {
     for (let sent = 0; sent < CONNECTION_LIMITS.requests + 1; sent += 1)
       statuses.add(await ask(proxy.url + path, method, agent));
     agent.destroy();
-    const requests = server.visits.map(({ text }) => text.match(/(?:GET|POST) \//g)?.length);
+    const requests = server.connections.map(({ text }) => text.match(/(?:GET|POST) \//g)?.length);
     expect([[...statuses], requests]).toEqual([[200], [CONNECTION_LIMITS.requests, 1]]);
   });
 });

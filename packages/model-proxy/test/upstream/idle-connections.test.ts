@@ -3,12 +3,12 @@ import { passTime, stopTime } from '../harness/stopped-time.js';
 import { waitFor } from '../harness/wait.js';
 import { ask, deploymentAt, send, upstreamFor } from './asking.js';
 import { closingAfterEach } from './closing.js';
-import { answering, answerOf, requestBody, ScriptedServer, type Visit } from './scripted-server.js';
+import { answering, answerOf, requestBody, ScriptedServer, type ScriptedConnection } from './scripted-server.js';
 
 const closing = closingAfterEach();
 stopTime();
 
-async function start(onData: (visit: Visit) => void) {
+async function start(onData: (connection: ScriptedConnection) => void) {
   const server = closing(await ScriptedServer.start(onData));
   const deployment = deploymentAt(server.apiBase);
   return { server, deployment, upstream: closing(upstreamFor([deployment])) };
@@ -18,25 +18,25 @@ async function start(onData: (visit: Visit) => void) {
  * Answers the first request of each connection. Ends the connection at the second request without a
  * byte.
  */
-function endingSecond(end: (visit: Visit) => void): (visit: Visit) => void {
-  return answering((_body, visit, request) => {
-    if (request === 0) return answerOf(`{"connection":${visit.index}}`);
-    end(visit);
+function endingSecond(end: (connection: ScriptedConnection) => void): (connection: ScriptedConnection) => void {
+  return answering((_body, connection, request) => {
+    if (request === 0) return answerOf(`{"connection":${connection.index}}`);
+    end(connection);
     return null;
   });
 }
 
 describe('a connection that the upstream closes as the next request arrives', () => {
   it.each([
-    ['FIN', ({ socket }: Visit) => void socket.end()],
-    ['RST', ({ socket }: Visit) => void socket.resetAndDestroy()],
+    ['FIN', ({ socket }: ScriptedConnection) => void socket.end()],
+    ['RST', ({ socket }: ScriptedConnection) => void socket.resetAndDestroy()],
   ])('loses no request: the proxy retries it on a new connection after a %s', async (_name, end) => {
     const { server, deployment, upstream } = await start(endingSecond(end));
     for (let at = 0; at < 5; at += 1) {
       const asked = await ask(upstream, deployment, { body: `{"request":${at}}` });
       expect([asked.error?.message, asked.text]).toEqual([undefined, `{"connection":${at}}`]);
     }
-    expect(server.visits).toHaveLength(5);
+    expect(server.connections).toHaveLength(5);
   });
 
   it('repeats all chunks of a body', async () => {
@@ -44,7 +44,7 @@ describe('a connection that the upstream closes as the next request arrives', ()
     await ask(upstream, deployment);
     const body = Array.from({ length: 20 }, (_, at) => Buffer.alloc(65_536, 65 + at));
     expect((await ask(upstream, deployment, { body })).text).toBe('{"connection":1}');
-    expect(requestBody(server.visits[1]?.text ?? '') === Buffer.concat(body).toString()).toBe(true);
+    expect(requestBody(server.connections[1]?.text ?? '') === Buffer.concat(body).toString()).toBe(true);
   });
 
   it('loses no request if it was closed while it was idle', async () => {
@@ -52,7 +52,7 @@ describe('a connection that the upstream closes as the next request arrives', ()
     await ask(upstream, deployment);
     for (let at = 1; at < 4; at += 1) {
       // Half of them get a request in the same turn, before the proxy can see the end.
-      server.visits[at - 1]?.socket.end();
+      server.connections[at - 1]?.socket.end();
       if (at % 2 === 0)
         await waitFor(
           () => server.open === 0 || undefined,
@@ -64,9 +64,9 @@ describe('a connection that the upstream closes as the next request arrives', ()
 
   it('causes one retry only: a server that always closes is a fault', async () => {
     const { server, deployment, upstream } = await start(
-      answering((_body, visit, request) => {
-        if (visit.index === 0 && request === 0) return answerOf('{}');
-        visit.socket.end();
+      answering((_body, connection, request) => {
+        if (connection.index === 0 && request === 0) return answerOf('{}');
+        connection.socket.end();
         return null;
       }),
     );
@@ -74,7 +74,7 @@ describe('a connection that the upstream closes as the next request arrives', ()
     const { error, callbacks } = await ask(upstream, deployment);
     expect([error?.status, error?.kind, callbacks]).toEqual([500, 'connection', ['error']]);
     expect(error?.message).toContain(`127.0.0.1:${server.port} closed the connection before it answered`);
-    expect(server.visits).toHaveLength(2);
+    expect(server.connections).toHaveLength(2);
   });
 });
 
@@ -90,7 +90,7 @@ describe('a request that must not be repeated', () => {
         `127.0.0.1:${server.port} reset the connection before it answered. ` +
         'Received Model Group=public-model\nAvailable Model Group Fallbacks=None',
     );
-    expect(server.visits).toHaveLength(1);
+    expect(server.connections).toHaveLength(1);
   });
 
   it('is a request whose answer had begun', async () => {
@@ -103,7 +103,7 @@ describe('a request that must not be repeated', () => {
     );
     await ask(upstream, deployment);
     expect((await ask(upstream, deployment)).error?.kind).toBe('malformedAnswer');
-    expect(server.visits).toHaveLength(1);
+    expect(server.connections).toHaveLength(1);
   });
 
   it('is a request that the upstream worked on for more than a second', async () => {
@@ -124,7 +124,7 @@ describe('a request that must not be repeated', () => {
     await passTime(1500);
     resets();
     expect((await asked.over()).error?.kind).toBe('connection');
-    expect(server.visits).toHaveLength(1);
+    expect(server.connections).toHaveLength(1);
   });
 
   it('is a request that was aborted before', async () => {
@@ -134,12 +134,12 @@ describe('a request that must not be repeated', () => {
     await ask(upstream, deployment);
     const asked = send(upstream, deployment);
     await waitFor(
-      () => (server.visits[0]?.text.match(/POST/g)?.length === 2 ? true : undefined),
+      () => (server.connections[0]?.text.match(/POST/g)?.length === 2 ? true : undefined),
       () => 'no second request',
     );
     asked.call?.abort();
-    server.visits[0]?.socket.resetAndDestroy();
+    server.connections[0]?.socket.resetAndDestroy();
     expect((await ask(upstream, deployment)).text).toBe('{}');
-    expect([asked.callbacks, server.visits.length]).toEqual([[], 2]);
+    expect([asked.callbacks, server.connections.length]).toEqual([[], 2]);
   });
 });

@@ -5,7 +5,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { waitFor } from '../harness/wait.js';
 
 /** An accepted connection. */
-export interface Visit {
+export interface ScriptedConnection {
   readonly socket: Socket;
   /** All bytes that were read, as latin1. */
   text: string;
@@ -17,7 +17,7 @@ export interface Visit {
 export const HEAD_END = '\r\n\r\n';
 
 export class ScriptedServer {
-  readonly visits: Visit[] = [];
+  readonly connections: ScriptedConnection[] = [];
   readonly #server: Server;
 
   private constructor(server: Server) {
@@ -26,19 +26,19 @@ export class ScriptedServer {
 
   /** @param onData called for each chunk, with all bytes of the connection so far. */
   static async start(
-    onData: (visit: Visit) => void,
-    options: { readonly onVisit?: (visit: Visit) => void } = {},
+    onData: (connection: ScriptedConnection) => void,
+    options: { readonly onConnection?: (connection: ScriptedConnection) => void } = {},
   ): Promise<ScriptedServer> {
     const server = createServer({ noDelay: true });
     const scripted = new ScriptedServer(server);
     server.on('connection', (socket) => {
-      const visit: Visit = { socket, text: '', index: scripted.visits.length };
-      scripted.visits.push(visit);
+      const connection: ScriptedConnection = { socket, text: '', index: scripted.connections.length };
+      scripted.connections.push(connection);
       socket.on('error', () => undefined);
-      options.onVisit?.(visit);
+      options.onConnection?.(connection);
       socket.on('data', (chunk) => {
-        visit.text += chunk.toString('latin1');
-        onData(visit);
+        connection.text += chunk.toString('latin1');
+        onData(connection);
       });
     });
     server.listen(0, '127.0.0.1');
@@ -57,25 +57,25 @@ export class ScriptedServer {
 
   /** Number of open connections. */
   get open(): number {
-    return this.visits.filter(({ socket }) => !socket.destroyed).length;
+    return this.connections.filter(({ socket }) => !socket.destroyed).length;
   }
 
   /** Returns the number of written bytes that the kernels of the peers have accepted. */
   bytesAccepted(): number {
-    return this.visits.reduce((sum, { socket }) => sum + socket.bytesWritten - socket.writableLength, 0);
+    return this.connections.reduce((sum, { socket }) => sum + socket.bytesWritten - socket.writableLength, 0);
   }
 
   /** Waits for a number of connections. @returns the last one. */
-  visited(count: number): Promise<Visit> {
+  connected(count: number): Promise<ScriptedConnection> {
     return waitFor(
-      () => this.visits[count - 1],
-      () => `${this.visits.length} connections came instead of ${count}`,
+      () => this.connections[count - 1],
+      () => `${this.connections.length} connections came instead of ${count}`,
     );
   }
 
   async close(): Promise<void> {
     if (!this.#server.listening) return;
-    for (const { socket } of this.visits) socket.destroy();
+    for (const { socket } of this.connections) socket.destroy();
     this.#server.close();
     await once(this.#server, 'close');
   }
@@ -100,15 +100,15 @@ export function requestBody(text: string): string | undefined {
  * @param answer returns the bytes to write; null: nothing.
  */
 export function answering(
-  answer: (body: string, visit: Visit, request: number) => string | null,
-): (visit: Visit) => void {
-  const progress = new WeakMap<Visit, { read: number; requests: number }>();
-  return (visit) => {
-    const { read, requests } = progress.get(visit) ?? { read: 0, requests: 0 };
-    const body = requestBody(visit.text.slice(read));
+  answer: (body: string, connection: ScriptedConnection, request: number) => string | null,
+): (connection: ScriptedConnection) => void {
+  const progress = new WeakMap<ScriptedConnection, { read: number; requests: number }>();
+  return (connection) => {
+    const { read, requests } = progress.get(connection) ?? { read: 0, requests: 0 };
+    const body = requestBody(connection.text.slice(read));
     if (body === undefined) return;
-    progress.set(visit, { read: visit.text.length, requests: requests + 1 });
-    const text = answer(body, visit, requests);
-    if (text !== null) visit.socket.write(text, 'latin1');
+    progress.set(connection, { read: connection.text.length, requests: requests + 1 });
+    const text = answer(body, connection, requests);
+    if (text !== null) connection.socket.write(text, 'latin1');
   };
 }

@@ -3,12 +3,14 @@ import { BodyStream } from '../../src/upstream/body-stream.js';
 import { ask, deploymentAt, send, upstreamFor } from './asking.js';
 import { waitFor } from '../harness/wait.js';
 import { closingAfterEach } from './closing.js';
-import { answering, answerOf, ScriptedServer, type Visit } from './scripted-server.js';
+import { answering, answerOf, ScriptedServer, type ScriptedConnection } from './scripted-server.js';
 
 const closing = closingAfterEach();
 
 /** Starts a server that answers complete requests, and an upstream client for it. */
-async function start(answer: (body: string, visit: Visit) => string | null = () => answerOf('{"ok":true}')) {
+async function start(
+  answer: (body: string, connection: ScriptedConnection) => string | null = () => answerOf('{"ok":true}'),
+) {
   const server = closing(await ScriptedServer.start(answering(answer)));
   const deployment = deploymentAt(server.apiBase);
   const upstream = closing(upstreamFor([deployment]));
@@ -20,7 +22,7 @@ describe('a request to an upstream', () => {
     const { server, deployment, upstream } = await start();
     const asked = await ask(upstream, deployment, { body: [Buffer.from('{"a":'), Buffer.from('"é"}')] });
     expect([asked.status, asked.text, asked.callbacks]).toEqual([200, '{"ok":true}', ['head', 'data', 'end']]);
-    expect(server.visits[0]?.text).toBe(
+    expect(server.connections[0]?.text).toBe(
       [
         'POST /v1/chat/completions HTTP/1.1',
         `host: 127.0.0.1:${server.port}`,
@@ -44,7 +46,7 @@ describe('a request to an upstream', () => {
   ])('arrives unchanged, sent as %s', async (_name, body) => {
     const { server, deployment, upstream } = await start();
     await ask(upstream, deployment, { body });
-    const text = server.visits[0]?.text ?? '';
+    const text = server.connections[0]?.text ?? '';
     const whole = Buffer.concat(body);
     expect(text).toContain(`\r\ncontent-length: ${whole.length}\r\n`);
     expect(text.slice(text.indexOf('\r\n\r\n') + 4) === whole.toString('latin1')).toBe(true);
@@ -69,13 +71,13 @@ describe('a request to an upstream', () => {
   it('uses the connection of the previous request', async () => {
     const { server, deployment, upstream } = await start();
     for (let at = 0; at < 20; at += 1) expect((await ask(upstream, deployment)).text).toBe('{"ok":true}');
-    expect(server.visits).toHaveLength(1);
+    expect(server.connections).toHaveLength(1);
   });
 
   it('waits for no other request, whatever their number', async () => {
-    const waiting: Visit[] = [];
-    const { server, deployment, upstream } = await start((_body, visit) => {
-      waiting.push(visit);
+    const waiting: ScriptedConnection[] = [];
+    const { server, deployment, upstream } = await start((_body, connection) => {
+      waiting.push(connection);
       // The server answers only after the last request has arrived.
       if (waiting.length === 300) for (const { socket } of waiting) socket.write(answerOf('{}'));
       return null;
@@ -83,7 +85,7 @@ describe('a request to an upstream', () => {
     const asked = Array.from({ length: 300 }, () => send(upstream, deployment));
     await Promise.all(asked.map((one) => one.over()));
     expect(asked.filter(({ ended, status }) => ended && status === 200)).toHaveLength(300);
-    expect(server.visits).toHaveLength(300);
+    expect(server.connections).toHaveLength(300);
   });
 
   it('has the path and query of its URL, and its own Host', async () => {
@@ -93,7 +95,7 @@ describe('a request to an upstream', () => {
       url: `http://user:secret@localhost:${server.port}/v1/x%2Fy?a=1&b=/#part`,
       body: [],
     });
-    expect(server.visits[0]?.text.split('\r\n').slice(0, 2)).toEqual([
+    expect(server.connections[0]?.text.split('\r\n').slice(0, 2)).toEqual([
       'GET /v1/x%2Fy?a=1&b=/ HTTP/1.1',
       `host: localhost:${server.port}`,
     ]);
@@ -103,19 +105,19 @@ describe('a request to an upstream', () => {
     const { server, deployment, upstream } = await start(() => null);
     const body = new BodyStream({ byteLength: 5, beginning: [Buffer.from('abc')], onRoom: () => undefined });
     const asked = send(upstream, deployment, { body });
-    const visit = await server.visited(1);
+    const connection = await server.connected(1);
     await waitFor(
-      () => visit.text.endsWith('abc') || undefined,
+      () => connection.text.endsWith('abc') || undefined,
       () => 'the beginning did not come',
     );
     body.add(Buffer.from('dePOST /v1/other HTTP/1.1\r\n\r\n'));
     const { error } = await asked.over();
     expect(error?.message).toContain('a body of 32 bytes, announced as 5');
     await waitFor(
-      () => visit.socket.destroyed || undefined,
+      () => connection.socket.destroyed || undefined,
       () => 'the connection is still open',
     );
-    expect(visit.text.endsWith('content-length: 5\r\n\r\nabc')).toBe(true);
+    expect(connection.text.endsWith('content-length: 5\r\n\r\nabc')).toBe(true);
   });
 
   it('cannot contain a header with a line break: the error names the header, not its value', async () => {
@@ -126,7 +128,7 @@ describe('a request to an upstream', () => {
     expect(error?.kind).toBe('internal');
     expect(error?.message).toContain('invalid authorization header');
     expect(error?.message).not.toContain('secret');
-    expect(server.visits).toHaveLength(0);
+    expect(server.connections).toHaveLength(0);
   });
 });
 
@@ -172,7 +174,7 @@ describe('an answer', () => {
     );
     const asked = await ask(upstream, deployment);
     expect([asked.status, asked.header('location'), asked.ended]).toEqual([307, '/elsewhere', true]);
-    expect(server.visits).toHaveLength(1);
+    expect(server.connections).toHaveLength(1);
   });
 
   it('ends without a body if it has none', async () => {
@@ -185,10 +187,10 @@ describe('an answer', () => {
     const asked = send(upstream, deployment);
     await asked.hasHead();
     for (let at = 1; at <= 5; at += 1) {
-      server.visits[0]?.socket.write('3\r\nabc\r\n');
+      server.connections[0]?.socket.write('3\r\nabc\r\n');
       await asked.received(3 * at);
     }
-    server.visits[0]?.socket.write('0\r\n\r\n');
+    server.connections[0]?.socket.write('0\r\n\r\n');
     expect((await asked.over()).text).toBe('abc'.repeat(5));
   });
 
@@ -217,7 +219,7 @@ describe('closing', () => {
     const refused = await ask(upstream, deployment);
     expect([refused.error?.status, refused.error?.kind]).toEqual([503, 'unavailable']);
     expect(closed).toBe(false);
-    server.visits[0]?.socket.write('cd');
+    server.connections[0]?.socket.write('cd');
     expect((await asked.over()).text).toBe('abcd');
     await end;
   });

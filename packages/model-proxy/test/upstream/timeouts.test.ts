@@ -5,12 +5,12 @@ import { waitFor } from '../harness/wait.js';
 import { deploymentAt, send, upstreamFor } from './asking.js';
 import { UNBOUNDED } from '../support/deployment.js';
 import { closingAfterEach } from './closing.js';
-import { answering, answerOf, requestBody, ScriptedServer, type Visit } from './scripted-server.js';
+import { answering, answerOf, requestBody, ScriptedServer, type ScriptedConnection } from './scripted-server.js';
 
 const closing = closingAfterEach();
 stopTime();
 
-async function start(timeouts: Partial<Timeouts>, onData: (visit: Visit) => void) {
+async function start(timeouts: Partial<Timeouts>, onData: (connection: ScriptedConnection) => void) {
   const server = closing(await ScriptedServer.start(onData));
   const deployment = deploymentAt(server.apiBase, { timeouts: { ...UNBOUNDED, ...timeouts } });
   return { server, deployment, upstream: closing(upstreamFor([deployment])) };
@@ -18,10 +18,10 @@ async function start(timeouts: Partial<Timeouts>, onData: (visit: Visit) => void
 
 /** Waits until the server has read a complete request. */
 async function waitForRequest(server: ScriptedServer): Promise<void> {
-  const visit = await server.visited(1);
+  const connection = await server.connected(1);
   await waitFor(
-    () => requestBody(visit.text),
-    () => `only this came: ${visit.text}`,
+    () => requestBody(connection.text),
+    () => `only this came: ${connection.text}`,
   );
 }
 
@@ -86,7 +86,7 @@ describe('a timeout', () => {
     );
     const asked = await send(upstream, deployment).hasHead();
     for (let bytes = 1; bytes <= 3; bytes += 1) {
-      server.visits[0]?.socket.write('1\r\na\r\n');
+      server.connections[0]?.socket.write('1\r\na\r\n');
       await asked.received(bytes);
       await passTime(50);
     }
@@ -102,7 +102,7 @@ describe('a timeout', () => {
     const { server, deployment, upstream } = await start({ firstByteMs: 300 }, ({ socket }) => socket.pause());
     const body = Array.from({ length: 320 }, () => Buffer.alloc(65_536));
     const asked = send(upstream, deployment, { body });
-    await server.visited(1);
+    await server.connected(1);
     // Bytes that the kernel accepts meanwhile restart the limit.
     await waitFor(
       async () => {
@@ -121,7 +121,7 @@ describe('a timeout', () => {
       timeouts: { ...UNBOUNDED, connectMs: 200 },
     });
     const asked = send(closing(upstreamFor([deployment])), deployment);
-    await server.visited(1);
+    await server.connected(1);
     await passTime(300);
     await asked.over();
     expect(messageOf(asked, server.port)).toBe(
@@ -145,7 +145,7 @@ describe('a timeout', () => {
     // Only the request with a reading client times out.
     await other.over();
     expect([asked.callbacks, other.error?.kind]).toEqual([['head', 'data'], 'timeout']);
-    server.visits[0]?.socket.write('0\r\n\r\n');
+    server.connections[0]?.socket.write('0\r\n\r\n');
     asked.call?.resume();
     expect((await asked.over()).error).toBeUndefined();
   });
@@ -154,7 +154,7 @@ describe('a timeout', () => {
     const { server, deployment, upstream } = await start({ firstByteMs: 200, totalMs: 60_000 }, () => undefined);
     const asked = send(upstream, deployment);
     await waitForRequest(server);
-    server.visits[0]?.socket.write(answerOf('late'));
+    server.connections[0]?.socket.write(answerOf('late'));
     holdUp(10_000);
     expect([(await asked.over()).error, asked.text]).toEqual([undefined, 'late']);
   });

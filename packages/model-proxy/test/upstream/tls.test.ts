@@ -344,10 +344,10 @@ describe('connections with TLS', () => {
     const server = closing(await ScriptedServer.start(() => undefined));
     const { upstream, deployment } = open(server.port, tlsOf(authority.caFile));
     const asked = send(upstream, deployment);
-    const visit = await server.visited(1);
+    const connection = await server.connected(1);
     asked.call?.abort();
     await waitFor(
-      () => visit.socket.destroyed || undefined,
+      () => connection.socket.destroyed || undefined,
       () => 'the connection stays',
     );
     expect(asked.callbacks).toEqual([]);

@@ -28,7 +28,7 @@ describe('an idle connection', () => {
     for (let round = 0; round < 20; round += 1) {
       await ask(upstream, deployment, { body: 'the one before' });
       // The kernel has these bytes before the next line, and nothing is read in between.
-      for (const { socket } of server.visits) if (!socket.destroyed) socket.write(unsolicited);
+      for (const { socket } of server.connections) if (!socket.destroyed) socket.write(unsolicited);
       const asked = await ask(upstream, deployment, { body: `${round}` });
       texts.push(asked.text);
     }
@@ -38,10 +38,10 @@ describe('an idle connection', () => {
   it('ends with an unexpected answer', async () => {
     const { server, deployment, upstream } = await start();
     await ask(upstream, deployment);
-    const visit = await server.visited(1);
-    visit.socket.write(unsolicited);
+    const connection = await server.connected(1);
+    connection.socket.write(unsolicited);
     await waitFor(
-      () => visit.socket.destroyed || undefined,
+      () => connection.socket.destroyed || undefined,
       () => 'the connection is still open',
     );
     expect((await ask(upstream, deployment, { body: 'x' })).text).toBe('"to x"');
@@ -50,11 +50,11 @@ describe('an idle connection', () => {
   it('is not used if the upstream has just closed it', async () => {
     const { server, deployment, upstream } = await start();
     await ask(upstream, deployment);
-    const first = await server.visited(1);
+    const first = await server.connected(1);
     first.socket.end();
     expect((await ask(upstream, deployment, { body: 'x' })).text).toBe('"to x"');
     // The connection carried a single request: the second used another connection.
-    expect([first.text.match(/POST/g)?.length, server.visits.length]).toEqual([1, 2]);
+    expect([first.text.match(/POST/g)?.length, server.connections.length]).toEqual([1, 2]);
   });
 
   it('is not used by a request that is aborted at once', async () => {
@@ -62,7 +62,7 @@ describe('an idle connection', () => {
     await ask(upstream, deployment);
     const asked = send(upstream, deployment, { body: 'given up' });
     asked.call?.abort();
-    const first = await server.visited(1);
+    const first = await server.connected(1);
     await waitFor(
       () => first.socket.destroyed || undefined,
       () => 'the connection is still open',
@@ -111,7 +111,7 @@ describe('a client whose request arrives together with an unexpected answer', ()
     );
     for (let round = 0; round < 10; round += 1) {
       const sendUnasked = () => {
-        for (const { socket } of server.visits) if (!socket.destroyed) socket.write(unsolicited);
+        for (const { socket } of server.connections) if (!socket.destroyed) socket.write(unsolicited);
       };
       expect(await askTwice(proxy.port, path, sendUnasked)).toEqual(['first', 'second']);
     }

@@ -16,17 +16,23 @@ export const completionCommand = defineCommand({
   name: 'completion',
   summary: 'Print the script that completes command lines in a shell',
   description: [
-    'The script asks racklessctl what may follow: commands, options, contexts, and names of machines, which ' +
-      'racklessctl reads from the service if it needs no password from the terminal.',
+    'The script asks racklessctl for commands, options, contexts and names of machines. racklessctl reads the names ' +
+      'from the service, unless it would have to ask for a password.',
   ],
   arguments: [{ name: 'shell', summary: shells.join(', '), completes: shells }],
   examples: [
-    { command: 'racklessctl completion bash >/etc/bash_completion.d/racklessctl', effect: 'bash' },
+    {
+      command: 'racklessctl completion bash >/etc/bash_completion.d/racklessctl',
+      effect: 'installs the script for bash',
+    },
     {
       command: 'racklessctl completion zsh >~/.zfunc/_racklessctl',
-      effect: 'zsh; ~/.zshrc needs fpath+=(~/.zfunc) before compinit',
+      effect: 'installs the script for zsh; ~/.zshrc needs fpath+=(~/.zfunc) before compinit',
     },
-    { command: 'racklessctl completion fish >~/.config/fish/completions/racklessctl.fish', effect: 'fish' },
+    {
+      command: 'racklessctl completion fish >~/.config/fish/completions/racklessctl.fish',
+      effect: 'installs the script for fish',
+    },
   ],
   run: (call) => {
     const shell = call.argument('shell');

@@ -29,8 +29,9 @@ const MAX_EVENT = 4 * 1024 * 1024;
 const PROBE_MS = 30_000;
 
 /**
- * Yields the objects of a stream, until the signal ends it. Connects again after an interruption,
- * and asks for the events that it has missed.
+ * Yields the objects of a stream, until the signal aborts. Connects again after an interruption, and
+ * asks for the events that it has missed.
+ * @throws the reason of the signal when it aborts.
  * @throws {NoEventStream} if the first connection shows that there is no stream.
  * @throws {CommandFailure} if the service cannot be reached or does not answer at first, or rejects
  *   the credentials.
@@ -125,7 +126,7 @@ async function* parse({ stream }: OpenAnswer, position: Position): AsyncGenerato
 
 /** Returns why a stream ended, for people. */
 function reasonOf(error: unknown): string {
-  // Node reports only `aborted` if the connection breaks within an answer.
+  // If the connection breaks within an answer, Node's error is ECONNRESET with the message `aborted`.
   if (errorCode(error) === 'ECONNRESET') return 'the connection to the service broke';
   return error instanceof Error ? error.message : String(error);
 }

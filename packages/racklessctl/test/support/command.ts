@@ -37,7 +37,7 @@ export class RunningCommand {
     add('stdout');
     add('stderr');
     // After `close`, the process has ended and its output is complete.
-    this.#exit = once(this.child, 'close').then(([code]) => code as number | null); // documented for this event
+    this.#exit = once(this.child, 'close').then(([code]) => code as number | null); // Node: the first argument of `close` is the exit code
   }
 
   /** Waits until standard output or standard error has the text. */

@@ -3,7 +3,7 @@
  */
 import { maskPassword } from '@rackless/daemon/text/mask-url.js';
 
-/** Returns a Python literal of the value. */
+/** Returns a Python literal of the value. The only exception is an infinite number: `Infinity`. */
 export function formatLiteral(value: unknown): string {
   if (value === null || value === undefined) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
@@ -13,12 +13,13 @@ export function formatLiteral(value: unknown): string {
     const entries = Object.entries(value).map(([key, member]) => `${formatString(key)}: ${formatLiteral(member)}`);
     return `{${entries.join(', ')}}`;
   }
-  // JSON.stringify would print null for Infinity.
+  // `Infinity` is no Python literal, but JSON.stringify would print null, which is less clear in a message.
   return typeof value === 'number' ? String(value) : JSON.stringify(value);
 }
 
 function formatString(value: string): string {
-  // Python has the same escapes as JSON, but other quotes.
+  // Python knows the escapes of JSON. As in Python's repr, the quotes are single ones, unless the text
+  // contains only single ones.
   const body = JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"');
   return value.includes("'") && !value.includes('"') ? `"${body}"` : `'${body.replaceAll("'", "\\'")}'`;
 }

@@ -82,7 +82,7 @@ export class Hosts {
 
   get control(): HostsControl {
     return {
-      isList: true,
+      hasHostList: true,
       list: () => this.#members.map(({ name, uri }) => ({ name, uri })),
       read: async (name) => {
         const member = this.#members.find((each) => each.name === name);

@@ -97,21 +97,21 @@ describe('operation queue', () => {
     await expect(third).resolves.toBe('eject');
   });
 
-  it('cancels operations of a label before another label, but not after it', async () => {
+  it('cancels only those operations of a label that wait before the first operation of another label', async () => {
     const queue = new OperationQueue();
     const log: string[] = [];
     const insert = step(log, 'insert');
     const done = (name: string) => (): Promise<void> => Promise.resolve(void log.push(name));
     const first = queue.run('a', insert.operation, { label: 'media' });
-    const failing = ['on', 'restart'].map((name) => queue.run('a', done(name), { label: 'power' }));
-    const outcome = Promise.allSettled(failing);
+    const cancelled = ['on', 'restart'].map((name) => queue.run('a', done(name), { label: 'power' }));
+    const outcome = Promise.allSettled(cancelled);
     const rest = [
       queue.run('a', done('unlabelled')),
       queue.run('a', done('eject'), { label: 'media' }),
       queue.run('a', done('on again'), { label: 'power' }),
     ];
     queue.cancelWaiting('a', 'power', new Error('no image'), { before: 'media' });
-    expect(await outcome).toEqual(failing.map(() => ({ status: 'rejected', reason: new Error('no image') })));
+    expect(await outcome).toEqual(cancelled.map(() => ({ status: 'rejected', reason: new Error('no image') })));
     insert.end();
     await first;
     await Promise.all(rest);

@@ -24,7 +24,7 @@ interface SharedEventsOptions {
   readonly bus: EventBus;
   /** Maximum number of stored events. */
   readonly capacity: number;
-  /** Maximum number of entries of a log. */
+  /** Maximum number of entries of the event log of a machine. */
   readonly logLimit: number;
   readonly log: Pick<Log, 'warn'>;
 }
@@ -41,6 +41,10 @@ const eventSchema: z.ZodType<ServiceEvent> = z.object({
   message: z.string().exactOptional(),
   testId: z.string().exactOptional(),
 });
+/**
+ * The answer of the script. `some`: the elements after the last known one. `all`: Redis does not have
+ * the last known element, so these are all elements.
+ */
 const answerSchema = z.tuple([z.string(), z.int(), z.enum(['some', 'all'])]).rest(z.string());
 
 /** Opens the events. @throws {StoreUnavailable} */
@@ -69,25 +73,25 @@ class EventReader {
   readonly #listeners = new Set<(event: ServiceEvent, sequence: number) => void>();
   #reading: Promise<void> | undefined;
   #isStale = false;
-  /** Events that arrived before the first listener subscribed. */
+  /** Events that arrived while there was no listener. */
   #stored: { readonly event: ServiceEvent; readonly sequence: number }[] = [];
   /** The digests of the latest elements that this replica has read, oldest first. */
   readonly #known = new Set<string>();
   #last = { number: 0, digest: '' };
   /** Identifies the data in Redis. It changes if Redis loses its data. */
-  #run = '';
+  #dataId = '';
   #newest = 0;
 
   readonly source: EventSource;
 
   constructor(options: SharedEventsOptions) {
     this.#options = options;
-    const run = () => this.#run;
+    const dataId = () => this.#dataId;
     const newest = () => this.#newest;
     const stored = () => this.#stored;
     this.source = {
       get run() {
-        return run();
+        return dataId();
       },
       get newest() {
         return newest();
@@ -116,15 +120,15 @@ class EventReader {
       const { number, digest } = this.#last;
       let answer;
       try {
-        answer = await this.#options.store.run(readScript, eventKeys, [String(number), this.#run, digest]);
+        answer = await this.#options.store.run(readScript, eventKeys, [String(number), this.#dataId, digest]);
       } catch {
         // The next heartbeat retries.
         return;
       }
       const [run, newest, which, ...elements] = answerSchema.parse(answer);
       // Redis has lost its data. Old numbers say nothing about the new events.
-      if (run !== this.#run) this.#last = { number: 0, digest: '' };
-      this.#run = run;
+      if (run !== this.#dataId) this.#last = { number: 0, digest: '' };
+      this.#dataId = run;
       if (which === 'all') this.#deliverUnknown(elements);
       else for (const element of elements) this.#deliver(element);
       this.#newest = newest;

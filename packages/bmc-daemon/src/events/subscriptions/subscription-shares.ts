@@ -3,20 +3,20 @@
  * for clients with ConfigureManager. So other clients cannot use up all places.
  */
 
-/** A subscription that has a place. */
+/** The place of a subscription: what counts for the limits. */
 export interface Place {
-  /** `push`: a listener, to which the service sends events. `stream`: an open connection of the client. */
+  /** `push`: the service sends the events to an address. `stream`: the client has an open connection. */
   readonly kind: 'push' | 'stream';
   readonly owner: string | null;
-  /** Address of the client of a stream; null for a listener. */
+  /** Address of the client of a stream; null for `push`. */
   readonly address: string | null;
 }
 
-/** A client that requests another place. */
+/** The place that a client requests for one more subscription. */
 export interface PlaceRequest extends Place {
   /**
-   * Whether it may delete the subscriptions of others (ConfigureManager). Without accounts, every
-   * client may.
+   * Whether the client may delete the subscriptions of others (ConfigureManager). Without accounts,
+   * every client may.
    */
   readonly hasConfigureManager: boolean;
 }
@@ -30,8 +30,8 @@ const RESERVED_SHARE = 1 / 10;
 
 /**
  * Returns whether there is a place for one more subscription. An account or an address may have any
- * number of listeners: only clients with ConfigureComponents can create them, and a tool such as Ironic
- * creates one for each machine.
+ * number of `push` subscriptions: only clients with ConfigureComponents can create them, and a tool such
+ * as Ironic creates one for each machine.
  */
 export function hasPlace(request: PlaceRequest, taken: readonly Place[], limit: number): boolean {
   const { kind, owner, address, hasConfigureManager } = request;

@@ -29,7 +29,7 @@ class HostedDriver extends FakeDriver {
   readonly snapshots: HostSnapshot[];
   readonly hosts: HostsControl;
 
-  constructor(isList = true, ...snapshots: Omit<HostSnapshot, 'name' | 'uri'>[]) {
+  constructor(hasHostList = true, ...snapshots: Omit<HostSnapshot, 'name' | 'uri'>[]) {
     super({ machines });
     this.snapshots = snapshots.map((snapshot, index) => ({
       name: `rack-${index + 1}`,
@@ -37,7 +37,7 @@ class HostedDriver extends FakeDriver {
       ...snapshot,
     }));
     this.hosts = {
-      isList,
+      hasHostList,
       list: () => this.snapshots.map(({ name, uri }) => ({ name, uri })),
       read: (name) => Promise.resolve(this.snapshots.find((each) => each.name === name) ?? fail(name)),
       onChange: () => () => undefined,

@@ -33,7 +33,7 @@ export function hostReferences({ hosts }: Services['driver']): readonly JsonObje
  * With one host, a machine has one chassis, as clients of sushy-tools expect.
  */
 export function systemChassis({ uuid, host }: SystemRef, { driver, settings }: Pick<Services, 'driver' | 'settings'>) {
-  const isHostShown = host !== undefined && driver.hosts?.isList === true;
+  const isHostShown = host !== undefined && driver.hosts?.hasHostList === true;
   return [chassisReference(uuid, settings), ...(isHostShown ? [reference(hostUri(host))] : [])];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Makes many calls and iterators with one AbortSignal. Prints how many it ended, and Node's
- * warnings. Argument: URI.
+ * Shares one AbortSignal between many calls and iterators, and aborts it. Prints how many calls failed
+ * (`failures`), how many iterators ended (`ended`), and Node's warnings. Argument: URI.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Hypervisor, isLibvirtError } from '../../../src/index.js';
@@ -14,7 +14,7 @@ const [domain] = await hypervisor.listAllDomains();
 if (domain === undefined) throw new Error('there is no domain');
 const controller = new AbortController();
 const { signal } = controller;
-// Before the calls, because a call disables the warning for the signal.
+// Before the calls, because a call disables Node's MaxListenersExceededWarning for the signal.
 const iterators = Array.from({ length: 20 }, () => hypervisor.events.iterate('lifecycle', { signal }).next());
 const calls = Array.from({ length: 100 }, (_, number) =>
   number % 2 === 0 ? hypervisor.getHostname({ signal }) : domain.suspend({ signal }),

@@ -16,7 +16,7 @@ describe('model_info', () => {
   it("names the endpoints of Anthropic's API that the server of an entry has", () => {
     const list = (info: string) =>
       `model_list:\n${entry('m', '{model: hosted_vllm/m, api_base: http://x.test/v1}', info)}`;
-    const native = (info: string) => deployment(list(info)).provider.nativeEndpoints;
+    const native = (info: string) => deployment(list(info)).provider.anthropicEndpoints;
     expect(native('')).toBeUndefined();
     expect(native('    model_info: {supported_endpoints: [/v1/chat/completions]}\n')).toBeUndefined();
     expect(native('    model_info: {supported_endpoints: [/v1/messages]}\n')).toEqual(['messages']);

@@ -7,7 +7,10 @@ export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly totalTokens: number;
-  /** The upstream's usage objects, as JSON with a tail. Absent: the tokens are an estimate or a sum. */
+  /**
+   * Texts of the answer, each from the beginning of a usage object. Other text may follow the object.
+   * Absent: the tokens are an estimate or a sum.
+   */
   readonly sources?: readonly string[];
 }
 
@@ -41,7 +44,7 @@ export function takeFirstUsage(events: Buffer): { readonly usage: Usage; readonl
 /**
  * Joins the usage of Anthropic's first event, which has the tokens of the request, with that of its
  * last, which has the tokens of the answer.
- * @param last null: the stream ended before it. The answer then has about a token in each event.
+ * @param last null: the stream ended before it. The function then counts a token for each event.
  */
 export function joinUsage(first: Usage, last: Usage | null, eventCount: number): Usage {
   const inputTokens = Math.max(first.inputTokens, last?.inputTokens ?? 0);

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => served.close());
 afterEach(() => {
-  served.asked.length = 0;
+  served.requests.length = 0;
 });
 
 /** All byte values, and text that looks like a field and a delimiter. */
@@ -61,10 +61,10 @@ describe('a form', () => {
       const form = await formOf(...fields);
       const answer = await send('/v1/audio/transcriptions', form);
       expect([answer.status, answer.text]).toEqual([200, '{"text":"Hello","model":"hosted_vllm/served/model"}']);
-      expect(served.asked[0]?.url).toBe('/v1/audio/transcriptions');
-      expect(served.asked[0]?.headers['content-type']).toBe(form.type);
+      expect(served.requests[0]?.url).toBe('/v1/audio/transcriptions');
+      expect(served.requests[0]?.headers['content-type']).toBe(form.type);
       // `equals` is faster than jest's comparison.
-      expect(served.asked[0]?.body.equals(withModel(form.body, 'served/model'))).toBe(true);
+      expect(served.requests[0]?.body.equals(withModel(form.body, 'served/model'))).toBe(true);
     },
   );
 
@@ -73,7 +73,7 @@ describe('a form', () => {
     await send('/openai/deployments/public/audio/transcriptions?api-version=1', form);
     const boundary = /boundary=(.*)$/.exec(form.type)?.[1] ?? '';
     const part = `--${boundary}\r\nContent-Disposition: form-data; name="model"\r\n\r\nserved/model\r\n`;
-    expect(served.asked[0]?.body.equals(Buffer.concat([Buffer.from(part), form.body]))).toBe(true);
+    expect(served.requests[0]?.body.equals(Buffer.concat([Buffer.from(part), form.body]))).toBe(true);
   });
 
   it('may get events as its answer', async () => {
@@ -126,7 +126,7 @@ describe('a form', () => {
         },
       },
     ]);
-    expect(served.asked).toEqual([]);
+    expect(served.requests).toEqual([]);
   });
 
   it('is rejected if it is incomplete, and so is a body that is not a form', async () => {
@@ -137,7 +137,7 @@ describe('a form', () => {
     expect([none.status, none.text]).toEqual([415, expect.stringContaining('send multipart/form-data')]);
     const unbounded = await send('/v1/audio/transcriptions', { type: 'multipart/form-data', body });
     expect([unbounded.status, unbounded.text]).toEqual([400, expect.stringContaining('has no boundary')]);
-    expect(served.asked).toEqual([]);
+    expect(served.requests).toEqual([]);
   });
 
   it('larger than the limit is rejected', async () => {

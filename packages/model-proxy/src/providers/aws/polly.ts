@@ -48,7 +48,7 @@ const speech: DialectEndpoint = {
   },
   answersRaw: true,
   answer: () => {
-    throw new Error('the answer is not sound');
+    throw new Error('the answer of speech is never translated');
   },
 };
 

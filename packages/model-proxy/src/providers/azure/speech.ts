@@ -8,7 +8,7 @@ import { DialectRequest, type DialectEndpoint } from '../dialect.js';
 import { memberValue, type RequestMembers } from '../request-members.js';
 import type { ModelApi } from '../target.js';
 
-/** LiteLLM's voices for those of OpenAI. */
+/** Azure's voices for those of OpenAI, the same as in LiteLLM. */
 const voices: ReadonlyMap<unknown, string> = new Map([
   ['alloy', 'en-US-JennyNeural'],
   ['echo', 'en-US-GuyNeural'],
@@ -64,7 +64,7 @@ const speech: DialectEndpoint = {
   },
   answersRaw: true,
   answer: () => {
-    throw new Error('the answer is not sound');
+    throw new Error('the answer of speech is never translated');
   },
 };
 
@@ -83,7 +83,10 @@ export const speechApi: ModelApi = {
   headers: (apiKey) => (apiKey === null ? {} : { 'ocp-apim-subscription-key': apiKey }),
 };
 
-/** Returns the address of the speech of a region. Azure's pages also show the address of the resource. */
+/**
+ * Returns the address for speech in a region. Also accepts the endpoint that Azure's portal shows,
+ * `https://REGION.api.cognitive.microsoft.com`.
+ */
 export const speechBase = (apiBase: string): string =>
   apiBase
     .replace(/\.api\.cognitive\.microsoft\.com$/, '.tts.speech.microsoft.com')

@@ -16,5 +16,5 @@ export function withNativeEndpoints(provider: Provider, modelInfo: Readonly<Reco
   const added = endpoints.filter((path) => supported.includes(`/v1/${path}`));
   return added.length === 0
     ? provider
-    : { ...provider, nativeEndpoints: [...(provider.nativeEndpoints ?? []), ...added] };
+    : { ...provider, anthropicEndpoints: [...(provider.anthropicEndpoints ?? []), ...added] };
 }

@@ -45,7 +45,7 @@ export function openaiApiProvider(options: OpenaiApiOptions): Provider {
     },
     renamedParameters: renamedParameters(name),
     ...(targetOf === undefined ? {} : { targetOf }),
-    ...(nativeEndpoints === undefined ? {} : { nativeEndpoints }),
+    ...(nativeEndpoints === undefined ? {} : { anthropicEndpoints: nativeEndpoints }),
     ...translation,
   };
 }

@@ -39,8 +39,8 @@ export class ImageStore {
   readonly #options: ImageStoreOptions;
   readonly #stored: StoredImages;
   readonly #closing = new AbortController();
-  /** Running downloads that this store has begun. */
-  readonly #begun = new Set<Promise<string>>();
+  /** Running downloads that this store has started. */
+  readonly #running = new Set<Promise<string>>();
 
   constructor(options: ImageStoreOptions) {
     this.#options = options;
@@ -48,10 +48,11 @@ export class ImageStore {
   }
 
   /**
-   * Removes partial downloads of an earlier run of the daemon, and images that no machine uses.
-   * Does not create the pool.
-   * @throws {DriverError} if the host does not answer; the next request for an image repeats the
-   *   cleanup.
+   * Opens the pool, if it exists. Its first opening removes partial downloads of an earlier run of the
+   * daemon, and images that no machine uses. If several hosts may share pools, the removal follows
+   * when the pools of all hosts are known.
+   * @throws {DriverError} if the host does not answer. The next request for an image opens the pool
+   *   again.
    */
   async tidy(): Promise<void> {
     await this.#stored.open({ create: false });
@@ -73,18 +74,18 @@ export class ImageStore {
     const images = await this.#stored.open({ create: true });
     if (images === null) throw new DriverError('internal', 'fetching the image: there is no storage pool');
     const { own = false, maxBytes, onProgress, signal } = options;
-    const unique = own ? uniqueImageName(storedUrl(image.url)) : null;
+    const ownName = own ? uniqueImageName(storedUrl(image.url)) : null;
     const limits = { ...this.#options.limits };
     limits.maxBytes = Math.min(limits.maxBytes, maxBytes ?? Infinity);
-    const download = { begun: false };
-    const begin = (context: DownloadContext): Promise<string> => {
-      download.begun = true;
+    const download = { isOurs: false };
+    const start = (context: DownloadContext): Promise<string> => {
+      download.isOurs = true;
       const signals = AbortSignal.any([context.signal, this.#closing.signal]);
       const wanted: DownloadRequest = { image, images, limits, context: { ...context, signal: signals } };
-      return this.#begin(unique === null ? this.#fetch(wanted) : this.#fetchOwn(unique, wanted));
+      return this.#track(ownName === null ? this.#fetch(wanted) : this.#fetchOwn(ownName, wanted));
     };
     try {
-      return await this.#stored.downloads.join(downloadKey(image, maxBytes, unique), begin, {
+      return await this.#stored.downloads.join(downloadKey(image, maxBytes, ownName), start, {
         deadline: downloadDeadline(image.url, this.#options.limits),
         signal,
         onProgress,
@@ -93,17 +94,19 @@ export class ImageStore {
     } catch (error) {
       signal?.throwIfAborted();
       const failure = driverError('fetching the image', error);
-      // Another host that has the same pool had begun the download, and was removed or lost.
-      if (!download.begun && isUnavailable(failure) && !this.#closing.signal.aborted) {
+      // If another host with the same pool ran the download, and that host is gone, this host
+      // downloads the image.
+      if (!download.isOurs && isUnavailable(failure) && !this.#closing.signal.aborted) {
         return await this.acquire(image, options);
       }
       throw failure;
     }
   }
 
-  #begin(download: Promise<string>): Promise<string> {
-    this.#begun.add(download);
-    const forget = (): void => void this.#begun.delete(download);
+  /** Remembers a running download until it ends, for {@link close}. */
+  #track(download: Promise<string>): Promise<string> {
+    this.#running.add(download);
+    const forget = (): void => void this.#running.delete(download);
     download.then(forget, forget);
     return download;
   }
@@ -119,7 +122,7 @@ export class ImageStore {
   /** Aborts all downloads and removes their partial volumes. */
   async close(): Promise<void> {
     this.#closing.abort(new DriverError('unavailable', 'fetching the image: the service is shutting down'));
-    await Promise.allSettled([...this.#begun]);
+    await Promise.allSettled([...this.#running]);
     await this.#stored.close();
   }
 
@@ -137,15 +140,16 @@ export class ImageStore {
     }
     const download = await open(wanted);
     if (!identifiesContent(download.validator)) {
-      // The stored image of this URL may have older content of the same size.
+      // The server tells only the size, so a stored image of this URL may have older content. This
+      // image gets a new name.
       const name = uniqueImageName(url);
       await this.#stored.fill(name, download, images, signal);
       return name;
     }
     const name = storedImageName(url, download.validator);
     const isStored = await this.#stored.isComplete(name, images);
-    // Reads and sets the entry in the same tick, so that two downloads never write to the same
-    // volume.
+    // Calls `filling` and `fill` in the same tick: `fill` registers the download, so two downloads
+    // never write to the same volume.
     const filling = this.#stored.filling(name);
     if (!isStored && filling === undefined) {
       await this.#stored.fill(name, download, images, signal);

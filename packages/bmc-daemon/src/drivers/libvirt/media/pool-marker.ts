@@ -1,6 +1,6 @@
 /**
- * Marks a pool that this process cannot reach as a directory. Hosts that mount the same directory see the same
- * mark: an empty volume, whose name identifies the directory.
+ * Marks a pool whose directory this process cannot open, because it is on another host. Hosts that mount the same
+ * directory see the same mark: an empty volume, whose name identifies the directory.
  */
 import { randomBytes } from 'node:crypto';
 import { isLibvirtError, type StoragePool } from '@rackless/libvirt';

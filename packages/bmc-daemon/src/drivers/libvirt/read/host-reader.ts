@@ -27,7 +27,7 @@ interface HostReaderOptions extends HostRef {
 
 /** The host of one libvirt connection, as the only host of a driver. */
 export class HostReader implements HostsControl {
-  readonly isList = false;
+  readonly hasHostList = false;
   readonly #options: HostReaderOptions;
   readonly #load = new CpuLoad();
   #fixed: Promise<FixedFacts> | undefined;

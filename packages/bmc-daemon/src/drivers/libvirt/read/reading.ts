@@ -3,7 +3,7 @@ import { DomainXmlFlags, isLibvirtError } from '@rackless/libvirt';
 import type { DomainState } from '../../snapshot/system-snapshot.js';
 import type { Condition, Machine } from '../machine/inventory.js';
 
-/** The state and the texts of a machine, as libvirt reports them. */
+/** The state and the XML of a machine, as libvirt reports them. */
 export interface Reading {
   readonly state: DomainState;
   readonly failure: Condition['failure'];
@@ -27,8 +27,8 @@ interface ReadingOptions {
 
 /**
  * Returns the function that reads a machine of a host. The function reads the definition with
- * passwords, because a change needs them. If libvirt's access control denies this, it reads the
- * definition without passwords.
+ * passwords, because a change needs them. If libvirt's access control denies this once, the function
+ * reads the definitions of all machines without passwords from then on.
  */
 export function machineReader(options: ReadingOptions): (machine: Machine, condition: Condition) => Promise<Reading> {
   const { timeoutMs, streams } = options;
@@ -57,13 +57,19 @@ export function machineReader(options: ReadingOptions): (machine: Machine, condi
   };
 }
 
-/** Returns the autostart; null if libvirt's driver has none, or denies access to it. */
+/**
+ * Returns null if the error means that libvirt's driver has no autostart, or denies access to it.
+ * @throws the error in any other case.
+ */
 function unknownAutostart(error: unknown): null {
   if (isLibvirtError(error, 'NO_SUPPORT', 'OPERATION_INVALID', 'ACCESS_DENIED', 'OPERATION_DENIED')) return null;
   throw error;
 }
 
-/** Returns whether two readings are equal. */
+/**
+ * Returns whether two readings give the same snapshot. `hasPasswords` does not count, because
+ * snapshots show no passwords.
+ */
 export function sameReading(a: Reading, b: Reading): boolean {
   return (
     a.state === b.state &&

@@ -1,4 +1,4 @@
-/** Storage pool volumes as disks: the volume of a disk, and the markup of a volume. */
+/** Storage pool volumes as disks: the volume of a disk, and the `<source>` of a volume. */
 import {
   ConnectListAllStoragePoolsFlags,
   isLibvirtError,
@@ -81,7 +81,7 @@ async function readSource(volume: StorageVolume, timeoutMs: number): Promise<New
  *   pools.
  */
 export async function volumeOf(hypervisor: Hypervisor, { source }: Disk, timeoutMs: number): Promise<StorageVolume> {
-  const none = (cause?: unknown): DriverError =>
+  const noSuchVolume = (cause?: unknown): DriverError =>
     new DriverError(
       'unsupported',
       `looking up the volume of a disk: no storage pool of the host has ${source.name ?? 'it'}`,
@@ -98,10 +98,10 @@ export async function volumeOf(hypervisor: Hypervisor, { source }: Disk, timeout
       return await hypervisor.storageVolLookupByPath(source.name, { timeoutMs });
     }
   } catch (error) {
-    if (isLibvirtError(error, 'NO_STORAGE_VOL', 'NO_STORAGE_POOL')) throw none(error);
+    if (isLibvirtError(error, 'NO_STORAGE_VOL', 'NO_STORAGE_POOL')) throw noSuchVolume(error);
     throw error;
   }
-  throw none();
+  throw noSuchVolume();
 }
 
 /** Timeout of a refresh, which is slow for a pool with many volumes. */
@@ -112,7 +112,7 @@ const REFRESH_TIMEOUT_MS = 60_000;
  * is none. The XML of a machine that is off does not contain backing files, but the XML of volumes
  * does.
  */
-export async function basedOn(
+export async function nameOfOverlay(
   hypervisor: Hypervisor,
   volume: StorageVolume,
   timeoutMs: number,
@@ -129,6 +129,7 @@ export async function basedOn(
 /** A volume with a backing file. */
 interface BackedVolume {
   readonly name: string;
+  /** libvirt's key of the volume. In a pool of files it is the path. */
   readonly path: string;
   readonly backingFile: string;
 }

@@ -4,7 +4,7 @@
  */
 import { isLibvirtError, type StorageVolume } from '@rackless/libvirt';
 import { editRecord, machineTexts, readInactiveXml } from '../machine/definition.js';
-import { basedOn, deleteVolume } from './disk-volume.js';
+import { nameOfOverlay, deleteVolume } from './disk-volume.js';
 import { attempt } from '../failure.js';
 import type { GuestDisks } from './guest-disks.js';
 import type { Host } from '../machine/host.js';
@@ -89,7 +89,7 @@ export class UnattachedVolumes {
       if (definition !== '' && namesVolume(definition, names)) return true;
       if (running !== '' && namesVolume(running, names)) return false;
     }
-    if ((await attempt(doing, () => basedOn(hypervisor, volume, timeoutMs))) !== null) return true;
+    if ((await attempt(doing, () => nameOfOverlay(hypervisor, volume, timeoutMs))) !== null) return true;
     await attempt(doing, () => deleteVolume(volume));
     log.info(`deleted volume ${name}, which an interrupted operation of machine ${machine.name} left`);
     return true;

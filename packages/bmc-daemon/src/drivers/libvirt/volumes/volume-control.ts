@@ -7,7 +7,7 @@ import type { OperationOptions } from '../../operation-options.js';
 import type { NewVolume, PoolVolume } from '../../volume-control.js';
 import { forgetDone, machineTexts, readDefinition, saveRecord, type Definition } from '../machine/definition.js';
 import { DiskAttachment, freeTarget } from './disk-attachment.js';
-import { basedOn, deleteVolume, makeVolume, sourceOfVolume, volumeOf, volumeSpec } from './disk-volume.js';
+import { nameOfOverlay, deleteVolume, makeVolume, sourceOfVolume, volumeOf, volumeSpec } from './disk-volume.js';
 import { attempt, isUnavailable } from '../failure.js';
 import { GuestDisks } from './guest-disks.js';
 import type { Host } from '../machine/host.js';
@@ -190,7 +190,7 @@ export class LibvirtVolumes {
         `${doing}: the saved state of the machine needs it; a restart removes that state`,
       );
     }
-    const based = await attempt(doing, () => basedOn(hypervisor, volume, timeoutMs));
+    const based = await attempt(doing, () => nameOfOverlay(hypervisor, volume, timeoutMs));
     if (based !== null) throw new DriverError('conflict', `${doing}: volume ${based} is based on its volume`);
   }
 }

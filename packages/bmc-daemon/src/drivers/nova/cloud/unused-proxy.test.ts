@@ -14,6 +14,9 @@ it.each([
   ['an exception for the domain', { https_proxy: proxy, NO_PROXY: '.example' }, undefined],
   ['an exception for everything', { https_proxy: proxy, no_proxy: '*' }, undefined],
   ['an exception for a similar name', { https_proxy: proxy, no_proxy: 'oud.example' }, 'https_proxy'],
-])('finds the proxy variable that other clients of OpenStack use: %s', (_, environment, expected) => {
-  expect(unusedProxy('https://cloud.example:5000/v3', environment)).toBe(expected);
-});
+])(
+  'returns the variable with the proxy that other clients of OpenStack use, if there is: %s',
+  (_, environment, expected) => {
+    expect(unusedProxy('https://cloud.example:5000/v3', environment)).toBe(expected);
+  },
+);

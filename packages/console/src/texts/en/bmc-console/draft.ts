@@ -1,4 +1,4 @@
-/** The English texts of forms that several clients can change. */
+/** The English texts of forms whose resource another client may change meanwhile. */
 export const draftTexts = {
   changed: 'Another client changed this while you edited it. Your input is kept.',
   change: (field: string, before: string, now: string) => `${field}: ${before} → ${now}.`,
