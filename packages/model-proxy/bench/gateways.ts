@@ -1,11 +1,14 @@
 /**
- * Measures model-proxy beside LiteLLM: requests per second of one core, latency and memory. Both read
- * the same file, with a master key, and with limits of requests and tokens that no request reaches.
+ * Measures model-proxy beside other gateways: requests per second of one core, latency and memory.
+ * LiteLLM reads the same file, with a master key, and with limits of requests and tokens that no
+ * request reaches. Bifrost has neither a key nor limits, because it needs a database for them. So it
+ * does less for each request.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { answer1KB, PUBLIC_MODEL, request1KB } from './bodies.js';
+import { answer1KB, request1KB } from './bodies.js';
 import type { LoadResult } from './load.js';
+import { startBifrost } from './peers/bifrost.js';
 import { startLitellm } from './peers/litellm.js';
 import { memoryMb } from './processes.js';
 import { median, medianRatio, short, table, type Figure } from './report.js';
@@ -13,6 +16,9 @@ import { startUpstream, takeTurns, type Bench } from './rounds.js';
 import { CLIENT_KEY, startModelProxyWith, type Target } from './targets.js';
 
 const CONNECTIONS = 16;
+/** Bifrost needs the provider before the name. */
+const MODEL = 'openai/bench';
+const body = JSON.stringify({ ...(JSON.parse(request1KB) as object), model: MODEL });
 /** A limit that no request reaches. */
 const UNREACHED = 1_000_000_000;
 
@@ -23,13 +29,17 @@ export async function benchGateways(bench: Bench): Promise<readonly Figure[]> {
   try {
     const direct = `http://127.0.0.1:${upstream.ports[0]}`;
     const configuration = await writeLimited(folder, `${direct}/v1`);
-    targets.push(await startModelProxyWith(configuration, folder), await startLitellm(folder, configuration));
-    const many = await takeTurns(bench, targets, direct, { body: request1KB, connections: CONNECTIONS });
-    const one = await takeTurns(bench, targets, direct, { body: request1KB, connections: 1 });
+    targets.push(await startModelProxyWith(configuration, folder));
+    if (process.env['RACKLESS_LITELLM'] !== undefined) targets.push(await startLitellm(folder, configuration));
+    if (process.env['RACKLESS_BIFROST'] !== undefined) targets.push(await startBifrost(folder, direct));
+    const peers = targets.slice(1).map(({ name }) => name);
+    if (peers.length === 0) throw new Error('RACKLESS_LITELLM or RACKLESS_BIFROST must name an executable');
+    const many = await takeTurns(bench, targets, direct, { body, connections: CONNECTIONS });
+    const one = await takeTurns(bench, targets, direct, { body, connections: 1 });
     const memory = new Map<string, number>();
     for (const { name, pid } of targets) memory.set(name, (await memoryMb(pid)).now);
     print(resultsTable(many, one, memory));
-    return figuresOf(many, one, memory);
+    return peers.flatMap((peer) => figuresOf(peer, many, one, memory));
   } finally {
     await Promise.all([upstream.stop(), ...targets.map((target) => target.stop())]);
   }
@@ -39,7 +49,7 @@ export async function benchGateways(bench: Bench): Promise<readonly Figure[]> {
 async function writeLimited(folder: string, apiBase: string): Promise<string> {
   const params = { model: 'hosted_vllm/bench-model', api_base: apiBase, api_key: 'sk-bench-upstream' };
   const configuration = {
-    model_list: [{ model_name: PUBLIC_MODEL, litellm_params: { ...params, rpm: UNREACHED, tpm: UNREACHED } }],
+    model_list: [{ model_name: MODEL, litellm_params: { ...params, rpm: UNREACHED, tpm: UNREACHED } }],
     // LiteLLM enforces rpm and tpm only with this check. model-proxy always does.
     router_settings: { optional_pre_call_checks: ['enforce_model_rate_limits'] },
     general_settings: { master_key: CLIENT_KEY },
@@ -68,23 +78,18 @@ function resultsTable(many: Results, one: Results, memory: ReadonlyMap<string, n
   return `1 KB, key and limits\n\n${table(head, rows)}`;
 }
 
-function figuresOf(many: Results, one: Results, memory: ReadonlyMap<string, number>): readonly Figure[] {
+function figuresOf(peer: string, many: Results, one: Results, memory: ReadonlyMap<string, number>): readonly Figure[] {
   const ratio = (results: Results, member: keyof LoadResult) =>
-    medianRatio(valuesOf(results, 'model-proxy', member), valuesOf(results, 'LiteLLM', member));
+    medianRatio(valuesOf(results, 'model-proxy', member), valuesOf(results, peer, member));
   const behind = { unit: '', must: 1, aim: null, better: 'lower' } as const;
   return [
+    { ...behind, what: `requests/s relative to ${peer}`, value: ratio(many, 'perSecond'), better: 'higher' },
+    { ...behind, what: `p99 of ${CONNECTIONS} connections relative to ${peer}`, value: ratio(many, 'p99Us') },
+    { ...behind, what: `p50 of one connection relative to ${peer}`, value: ratio(one, 'p50Us') },
     {
       ...behind,
-      what: 'key and limits: requests/s relative to LiteLLM',
-      value: ratio(many, 'perSecond'),
-      better: 'higher',
-    },
-    { ...behind, what: `p99 of ${CONNECTIONS} connections relative to LiteLLM`, value: ratio(many, 'p99Us') },
-    { ...behind, what: 'p50 of one connection relative to LiteLLM', value: ratio(one, 'p50Us') },
-    {
-      ...behind,
-      what: 'memory after the load relative to LiteLLM',
-      value: (memory.get('model-proxy') ?? NaN) / (memory.get('LiteLLM') ?? NaN),
+      what: `memory after the load relative to ${peer}`,
+      value: (memory.get('model-proxy') ?? NaN) / (memory.get(peer) ?? NaN),
     },
   ];
 }
