@@ -27,7 +27,7 @@ import { createServerStatistics } from './server-statistics.js';
 interface NovaDriverOptions {
   readonly cloud: CloudSettings;
   readonly filter: ServerFilter;
-  /** Architecture of servers whose image does not name one: `x86_64`. Default: unknown. */
+  /** Architecture of servers whose image does not name one, such as `x86_64`. Default: unknown. */
   readonly architecture?: string;
   /** Maximum time of one request to the cloud, with all retries. */
   readonly timeoutMs: number;
@@ -35,7 +35,7 @@ interface NovaDriverOptions {
   readonly log: Log;
 }
 
-/** A listing of this age counts as current for readers. */
+/** A listing up to this age counts as current for readers. */
 const FRESH_MS = 1000;
 /**
  * Period of the listings that find changes for events. Without clients, Nova gets six requests a
@@ -50,7 +50,7 @@ const ACTION_LIMITS = { max: 100, maxAgeMs: FRESH_MS, failureMs: FRESH_MS };
 /** Caches the console output of servers: up to 256 KiB each. */
 const OUTPUT_LIMITS = { max: 16, maxAgeMs: FRESH_MS, failureMs: FRESH_MS };
 
-const isUuid = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/;
+const uuidPattern = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
 /**
  * Creates the driver. Its start fails with a {@link CloudError} if the cloud rejects the settings.
@@ -142,7 +142,7 @@ function createLookup(list: ServerList) {
   };
   const uuidOf = async (id: string): Promise<string> => {
     const lower = id.toLowerCase();
-    if (isUuid.test(lower)) return lower;
+    if (uuidPattern.test(lower)) return lower;
     const named = (await listSystems()).filter(({ name }) => name === id);
     const [found] = named;
     if (found === undefined) throw new DriverError('notFound', `looking up server ${id}: no such server`);

@@ -140,8 +140,8 @@ async function readAfter(id: string, parts: Parts): Promise<Server | undefined> 
 }
 
 /**
- * Returns the last known state; undefined if it is too old, or if it shows a task, which may have
- * ended.
+ * Returns the last known state; undefined if it is too old, if the cell of the server did not answer, or
+ * if it shows a task, which may have ended.
  */
 function lastReading(id: string, list: ServerList): Server | undefined {
   const known = list.find(id);

@@ -15,7 +15,7 @@ interface RemoteConsoles {
    * creates a console of a running server. No client uses this console, and it expires.
    */
   probe(server: Pick<SystemSnapshot, 'uuid' | 'state'>): void;
-  /** @throws {DriverError} conflict, unsupported, notFound. */
+  /** Creates access to a console. @throws {DriverError} conflict, unsupported, unavailable, notFound. */
   open(id: string): Promise<GraphicalConsoleAccess>;
 }
 

@@ -31,7 +31,7 @@ export function createReader({
 }: {
   readonly api: Pick<ComputeApi, 'getServer' | 'listPorts'>;
   readonly list: ServerList;
-  /** Data of this age counts as current. */
+  /** Data up to this age counts as current. */
   readonly freshMs: number;
   /** Called after a server was read by its own request. Default: nothing. */
   readonly onSingleRead?: (snapshot: SystemSnapshot) => void;

@@ -25,15 +25,15 @@ const aliases: Readonly<Record<string, string>> = {
   endpoint_type: 'interface',
 };
 
-/** Formats the place of a value: `/etc/openstack/clouds.yaml:7`, `environment OS_PASSWORD`. */
+/** Formats the place of a value, such as `/etc/openstack/clouds.yaml:7` or `environment OS_PASSWORD`. */
 export function placeOf({ file, line }: Pick<YamlNode, 'file' | 'line'>): string {
   return line === 0 ? file : `${file}:${line}`;
 }
 
 /**
  * Returns the entry of a cloud. Values of the entry override those of its profile. Values of
- * `secure.yaml` override both. Field names have the form `auth.user_domain_name`.
- * @throws {CloudError}
+ * `secure.yaml` override both. Older field names are replaced by the current ones.
+ * @throws {CloudError} if there is no such cloud or profile, or if a file cannot be read.
  */
 export function cloudEntry(name: string, context: CloudContext): YamlMapping {
   if (name === ENVIRONMENT_CLOUD) return environmentEntry(context);
@@ -44,7 +44,7 @@ export function cloudEntry(name: string, context: CloudContext): YamlMapping {
   const clouds = root.members.get('clouds');
   if (clouds?.kind !== 'mapping') throw new CloudError([`${placeOf(clouds ?? root)}: clouds must be a mapping`]);
   const entry = clouds.members.get(name);
-  if (entry?.kind !== 'mapping') throw new CloudError([`${placeOf(entry ?? clouds)}: ${missing(name, clouds)}`]);
+  if (entry?.kind !== 'mapping') throw new CloudError([`${placeOf(entry ?? clouds)}: ${entryFault(name, clouds)}`]);
   const own = normalized(entry);
   const profile = own.members.get('profile') ?? own.members.get('cloud');
   const base = profile === undefined ? own : merged(profileEntry(profile, context), own);
@@ -53,7 +53,8 @@ export function cloudEntry(name: string, context: CloudContext): YamlMapping {
   return secrets?.kind === 'mapping' ? merged(base, normalized(secrets)) : base;
 }
 
-function missing(name: string, clouds: YamlMapping): string {
+/** Returns the fault of an entry that is missing or is not a mapping. */
+function entryFault(name: string, clouds: YamlMapping): string {
   const names = [...clouds.members.keys()];
   const near = nearestName(name, names);
   if (clouds.members.has(name)) return `cloud '${name}' must be a mapping`;
@@ -111,7 +112,7 @@ function currentName(key: string): string {
   return aliases[name] ?? name;
 }
 
-/** Merges two mappings at each level. Members of `over` override those of the other mapping. */
+/** Merges two mappings at each level. Members of `over` override those of `under`. */
 function merged(under: YamlMapping, over: YamlMapping): YamlMapping {
   const members = new Map(under.members);
   for (const [key, value] of over.members) {

@@ -1,11 +1,14 @@
-/** The error of a cloud that cannot be used until its settings change. */
+/** The error of a cloud that the daemon cannot use until somebody changes the settings or the cloud. */
 
-/** Faults in the settings of a cloud. Each names its place and its field, and shows no secret. */
+/**
+ * Faults of a cloud. A fault in the settings names its place and its field, such as
+ * `/etc/openstack/clouds.yaml:7: auth.password …`. No fault shows a secret.
+ */
 export class CloudError extends Error {
   override readonly name = 'CloudError';
   readonly faults: readonly string[];
 
-  /** @param faults one line each: `/etc/openstack/clouds.yaml:7: auth.password …`. */
+  /** @param faults one line each. */
   constructor(faults: readonly string[], options: { readonly cause?: unknown } = {}) {
     super(faults.join('; '), options);
     this.faults = faults;

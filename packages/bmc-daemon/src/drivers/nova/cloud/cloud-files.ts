@@ -45,19 +45,20 @@ export function readCloudFile(kind: keyof typeof kinds, context: CloudContext): 
   const variable = kinds[kind];
   const named = context.environment[variable];
   if (named !== undefined && named !== '') {
-    return parsed(path.resolve(context.directory, expandHome(named, context)), `environment ${variable}: `);
+    return readYaml(path.resolve(context.directory, expandHome(named, context)), `environment ${variable}: `);
   }
   const file = searchedFolders(context)
     .flatMap((folder) => EXTENSIONS.map((extension) => path.join(folder, `${kind}.${extension}`)))
     .find((candidate) => existsSync(candidate));
-  return file === undefined ? undefined : parsed(file, '');
+  return file === undefined ? undefined : readYaml(file, '');
 }
 
 /**
- * @param source the start of the message about a file that cannot be read: the setting that names
- *   the file.
+ * Reads a YAML file.
+ * @param source the start of the message if the file cannot be read: the variable that names the
+ *   file. Empty: no variable names it.
  */
-function parsed(file: string, source: string): YamlMapping {
+function readYaml(file: string, source: string): YamlMapping {
   let text: string;
   try {
     text = readTextFile(file);

@@ -218,7 +218,7 @@ describe('the entry of a cloud', () => {
     expect(read('a').tls).toEqual({ verify: false, ca: authority.root, cert: one.certificate, key: one.key });
     write('work/clouds.yaml', text('other.key'));
     expect(faultsOf('a')).toEqual([
-      'work/clouds.yaml:12: cert cannot be used: OpenSSL rejects it, or the key does not fit',
+      'work/clouds.yaml:12: cert cannot be used: OpenSSL rejects it, its key does not fit, or cacert is invalid',
     ]);
   });
 

@@ -29,13 +29,13 @@ export interface CloudSettings {
   /** URL of Keystone's API version 3, without a slash at the end. */
   readonly identityUrl: string;
   readonly credentials: Credentials;
-  /** If undefined: the first region of the catalog. */
+  /** Undefined: the driver uses the first endpoint of the catalog that fits, in any region. */
   readonly region: string | undefined;
   readonly interface: 'public' | 'internal' | 'admin';
   readonly tls: CloudTls;
   /** URLs that replace those of the catalog. */
   readonly endpoints: Readonly<Partial<Record<CloudService, string | undefined>>>;
-  /** Returns the place and the name of a field, for an error: `clouds.yaml:7: region_name`. */
+  /** Returns the place and the name of a field for an error, such as `clouds.yaml:7: region_name`. */
   readonly place: (field: string) => string;
 }
 
@@ -92,8 +92,8 @@ function readOverride(entry: EntryReader, service: CloudService): string | undef
 }
 
 /**
- * Reads a URL without a slash at its end. A URL with a password is a fault, and the message does
- * not show the URL.
+ * Reads a URL, and removes slashes at its end. A URL with a user name or a password is a fault, and
+ * the message does not show the URL.
  */
 function readUrl(entry: EntryReader, field: string): string | undefined {
   const text = entry.text(field);
@@ -120,7 +120,8 @@ function readTls(entry: EntryReader, context: CloudContext): CloudTls {
   } catch {
     // OpenSSL's message does not say which file is wrong: the certificate, the key or the
     // authorities.
-    entry.fault(cert === undefined ? 'cacert' : 'cert', 'cannot be used: OpenSSL rejects it, or the key does not fit');
+    if (cert === undefined) entry.fault('cacert', 'cannot be used: OpenSSL rejects it');
+    else entry.fault('cert', 'cannot be used: OpenSSL rejects it, its key does not fit, or cacert is invalid');
   }
   const verify = entry.boolean('verify') ?? !(entry.boolean('insecure') ?? false);
   return { verify, ...(ca === undefined ? {} : { ca }), ...client };

@@ -20,11 +20,11 @@ export interface Credentials {
   readonly auth: AuthRequest;
   /** Texts that must not appear in a message. */
   readonly secrets: readonly string[];
-  /** The place and the name of the secret: `clouds.yaml:7: auth.password`. */
+  /** The place and the name of the secret, such as `clouds.yaml:7: auth.password`. */
   readonly place: string;
 }
 
-/** The credentials that each value of `auth_type` uses. */
+/** Maps each value of `auth_type` to the kind of credentials that it uses. */
 const methods = {
   password: 'password',
   v3password: 'password',

@@ -6,22 +6,25 @@ import { placeOf } from './cloud-entry.js';
 const secretField = /password|secret|token|key$/;
 
 /**
- * Reads fields by their path: `auth.password`, `region_name`. A field with a fault is undefined.
+ * Reads fields by their path, such as `auth.password` or `region_name`. All methods return undefined
+ * for an absent field, and for a field with a fault.
  */
 export interface EntryReader {
   readonly faults: readonly string[];
   /** Returns whether the entry has the field. An empty field is absent. */
   has(field: string): boolean;
   /**
-   * Returns a text; undefined if the field is absent. Accepts a number as text, because a name may
-   * consist of digits.
+   * Returns a text. Accepts a number as text, because a name may consist of digits.
    */
   text(field: string): string | undefined;
   /** Returns a text. An absent field is a fault. */
   required(field: string): string | undefined;
   boolean(field: string): boolean | undefined;
   oneOf<const T extends string>(field: string, values: readonly T[]): T | undefined;
-  /** Returns the names in a list. Its members are names, or mappings with `name`. */
+  /**
+   * Returns the names in a list; empty if the field is absent or has a fault. A member is a name, or
+   * a mapping with `name`. Ignores other members.
+   */
   names(field: string): readonly string[];
   /**
    * Returns the place and the name of a field. If the entry lacks the field, returns the place of

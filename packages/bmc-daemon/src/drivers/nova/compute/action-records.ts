@@ -24,8 +24,8 @@ const actionSchema = z.object({
 });
 
 /**
- * Returns the latest actions, oldest first. Ignores members of another form. @param newestFirst the
- * list in Nova's order.
+ * Returns the latest actions, oldest first, one for each id. Ignores members of another form.
+ * @param newestFirst the list in Nova's order.
  */
 export function actionRecords(newestFirst: readonly unknown[]): readonly ActionRecord[] {
   const records = newestFirst.slice(0, MAX_ACTIONS).flatMap((member) => {
@@ -44,7 +44,10 @@ export function actionRecords(newestFirst: readonly unknown[]): readonly ActionR
   return [...new Map(records.reverse().map((record) => [record.id, record])).values()];
 }
 
-/** Parses a time. A time without a zone is in UTC. Returns null if the text is not a time. */
+/**
+ * Parses a time. A time without a zone is in UTC. Returns null if the text is not a time, or if its
+ * year is not from 1970 to 9999.
+ */
 export function cloudTime(text: string): Date | null {
   const time = new Date(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`);
   const year = time.getUTCFullYear();

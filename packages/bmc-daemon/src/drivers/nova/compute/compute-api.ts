@@ -18,7 +18,7 @@ import { createComputeRequests, VERSION_MS, type ComputeRequests } from './compu
 import { diagnosticsSchema, statisticsOf } from './diagnostics.js';
 import { onlyId, parseServer, type Server, type UnknownServer } from './server.js';
 
-/** The servers of all pages. */
+/** The servers of all pages of a listing. */
 interface Listing {
   readonly servers: readonly (Server | UnknownServer)[];
   /** Nova sent a server with an unexpected form, and not even its id is readable. */
@@ -50,7 +50,7 @@ export interface Rejected {
   readonly reason: string;
 }
 
-/** Nova's API. All methods throw as {@link CloudSession.request}. */
+/** Nova's API. All methods throw as {@link ComputeRequests}. */
 export interface ComputeApi {
   /** @param changesSince only servers that changed or were deleted since then, in milliseconds. */
   listServers(changesSince?: number): Promise<Listing>;
@@ -58,10 +58,11 @@ export interface ComputeApi {
   getServer(id: string): Promise<Server | UnknownServer | undefined>;
   /** Returns all ports of a server. */
   listPorts(id: string): Promise<readonly Port[]>;
+  /** Requests an action of a server. @param body such as `{ 'os-start': null }`. */
   act(id: string, body: Readonly<Record<string, unknown>>): Promise<Accepted | Rejected>;
-  /** Returns the latest actions of a server, oldest first. */
+  /** Returns the latest actions of a server, oldest first; empty if there is no such server. */
   listActions(id: string): Promise<readonly ActionRecord[]>;
-  /** Returns the end of a server's console output; empty if the server has no console now. */
+  /** Returns the end of a server's console output; empty if there is none now. */
   consoleOutput(id: string): Promise<Buffer>;
   /** Creates access to a console. */
   openConsole(id: string, kind: ConsoleKind): Promise<GraphicalConsoleAccess | Rejected>;
@@ -70,7 +71,7 @@ export interface ComputeApi {
    * its last start.
    */
   diagnostics(id: string, run: string): Promise<MachineStatistics | Rejected>;
-  /** Returns whether Nova reports that an action failed. */
+  /** Returns whether Nova reports that an action failed. False also if Nova does not show the action. */
   hasFailed(id: string, requestId: string): Promise<boolean>;
 }
 

@@ -7,13 +7,16 @@ import { CloudFailure } from '../http/cloud-failure.js';
 import type { CloudAnswer, CloudRequest } from '../http/exchange.js';
 import { bodyOf, type CloudSession } from '../http/session.js';
 
-/** Sends requests. All functions throw as {@link CloudSession.request}. */
+/**
+ * Sends requests. All functions throw as {@link CloudSession.request}, and {CloudError} if Nova is too
+ * old.
+ */
 export interface ComputeRequests {
   readonly get: (path: string, query?: URLSearchParams | Readonly<Record<string, string>>) => Promise<CloudAnswer>;
   readonly post: (path: string, body: object) => Promise<CloudAnswer>;
 }
 
-/** An API version, and when Nova reported it. */
+/** An API version, and when the driver asked for it. */
 interface Negotiation {
   readonly version: Promise<string>;
   /** A value of {@link performance.now}. */
@@ -24,9 +27,9 @@ interface Negotiation {
  * After this time the driver asks for the version again, because the cloud may have been upgraded.
  */
 export const VERSION_MS = 600_000;
-/** The oldest API version in which a server contains its whole flavor (Pike, 2017). */
+/** The minor number of the oldest API version in which a server contains its whole flavor: 2.47 (Pike, 2017). */
 const OLDEST = 47;
-/** The newest API version that the driver was tested with (Zed). */
+/** The minor number of the newest API version that the driver was tested with: 2.93 (Zed). */
 const NEWEST = 93;
 
 const versionSchema = z.object({ version: z.object({ version: z.string() }) });
@@ -71,7 +74,7 @@ export function createComputeRequests(
   };
 }
 
-/** Selects the API version. @throws {CloudError} if Nova is too old. */
+/** Selects the API version. @throws {CloudError} if Nova is too old, or if its URL has no version. */
 async function findVersion(session: CloudSession): Promise<string> {
   const answer = await session.request({ method: 'GET', path: '/' });
   if (versionsSchema.safeParse(jsonOf(answer)).success) {

@@ -37,8 +37,8 @@ const interfaceCounters: Readonly<Record<InterfaceCounter, string>> = {
 
 /**
  * Translates the diagnostics of one server. Disks have numbers, because Nova does not send their
- * names. The memory is unknown, because its unit is: the API documents MiB, but Nova's driver for
- * libvirt reports GiB.
+ * names. The result has no memory, because the unit of Nova's value is unclear: the API documents
+ * MiB, but Nova's driver for libvirt reports GiB.
  * @param run identifies the run of the server.
  */
 export function statisticsOf(
@@ -60,7 +60,7 @@ export function statisticsOf(
   };
 }
 
-/** If a driver does not have a counter, Nova reports null, or -1 with libvirt. */
+/** Returns whether a value is a counter. If there is none, Nova reports null, or -1 with libvirt. */
 function isCounter(value: unknown): value is number {
   return typeof value === 'number' && value >= 0;
 }

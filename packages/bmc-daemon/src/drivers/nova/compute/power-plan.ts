@@ -32,8 +32,9 @@ const isSuspended: Goal = ({ vmState }) => vmState === 'suspended';
 const hardReboot: PowerPlan = { body: { reboot: { type: 'HARD' } }, goal: isRunning };
 
 /**
- * Returns the plan of an action; undefined if the server is already in the requested state.
- * @throws {DriverError} conflict, if the action needs a running guest and there is none.
+ * Returns the plan of an action; undefined if there is nothing to do, because the server is already in
+ * the requested state or a graceful shutdown already runs.
+ * @throws {DriverError} conflict, if the action needs a guest and the server is off; unsupported.
  */
 export function planAction(action: PowerAction, server: Server): PowerPlan | undefined {
   const { task, vmState } = server;

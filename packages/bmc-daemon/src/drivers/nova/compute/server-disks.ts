@@ -14,7 +14,7 @@ const GIB = 2 ** 30;
 const MIB = 2 ** 20;
 
 /** Returns a size in bytes; null if the size is unknown or invalid. */
-export function gibibytes(count: number): number | null {
+export function bytesOfGib(count: number): number | null {
   return sizeOf(count * GIB);
 }
 
@@ -29,9 +29,10 @@ export function disksOf({
 }: Pick<Server, 'flavor' | 'imageId' | 'volumeIds'>): DiskSnapshot[] {
   const { diskGiB, ephemeralGiB, swapMiB } = flavor;
   return [
-    // With a flavor whose disk size is 0, the root disk has the size of its image.
-    ...(imageId === null ? [] : [disk('root', LOCAL_BUS, gibibytes(diskGiB))]),
-    ...(ephemeralGiB > 0 ? [disk('ephemeral', LOCAL_BUS, gibibytes(ephemeralGiB))] : []),
+    // With a flavor whose disk size is 0, the root disk has the size of its image, which a server does
+    // not contain. The capacity is then null.
+    ...(imageId === null ? [] : [disk('root', LOCAL_BUS, bytesOfGib(diskGiB))]),
+    ...(ephemeralGiB > 0 ? [disk('ephemeral', LOCAL_BUS, bytesOfGib(ephemeralGiB))] : []),
     ...(swapMiB > 0 ? [disk('swap', LOCAL_BUS, sizeOf(swapMiB * MIB))] : []),
     ...volumeIds.map((id) => ({ ...disk(id, VOLUME_BUS, null), source: id, serial: id })),
   ];

@@ -50,8 +50,9 @@ export class ServerList {
   readonly #listeners = new Set<MachineChangeListener>();
   #refs: readonly SystemRef[] | undefined;
   #refreshing: Promise<void> | undefined;
-  /** Times of {@link performance.now}: end of the last listing, begin of the last listing of all servers. */
+  /** Time of {@link performance.now} at the end of the last listing. */
   #readAt = -Infinity;
+  /** Time of {@link performance.now} at the beginning of the last listing of all servers. */
   #fullAt = -Infinity;
   readonly #clock = new SlowestClock();
   /** Nova's time when the last listing began. */
@@ -91,7 +92,7 @@ export class ServerList {
    * Stores the state of one server, and reports changes to the listeners. Answers may arrive in
    * another order than their requests, so it ignores the answer to an older request.
    * @param server undefined: the server does not exist.
-   * @returns the latest snapshot; undefined if the server is not served.
+   * @returns the latest snapshot; undefined if the server is not served, or if only its id is known.
    */
   record(
     id: string,

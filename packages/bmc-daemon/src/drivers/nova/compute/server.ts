@@ -35,7 +35,7 @@ const fullSchema = z.object({
     disk: countSchema.catch(0),
     ephemeral: countSchema.catch(0),
     swap: countSchema.catch(0),
-    // Absent if a policy of the cloud hides these members.
+    // Absent if a policy of the cloud hides them.
     extra_specs: textsSchema.default({}),
   }),
   // An empty text: the server boots from a volume.
@@ -55,8 +55,8 @@ const fullSchema = z.object({
 
 /** Maximum number of volumes that the daemon shows. */
 const MAX_VOLUMES = 128;
-/** Ids become part of URIs, so only these characters are allowed. */
-const isId = /^[\w-]{1,64}$/;
+/** Ids of volumes become part of URIs, so only these characters are allowed. */
+const volumeId = /^[\w-]{1,64}$/;
 
 /** The part of a server that Nova still knows while the server's cell is down. */
 const partialSchema = z.object({ id: idSchema, status: z.literal('UNKNOWN') });
@@ -110,7 +110,7 @@ export function isKnown(server: Server | UnknownServer): server is Server {
   return 'vmState' in server;
 }
 
-/** Parses one server. */
+/** Parses one server, or the part of it that Nova knows while the cell of the server is down. */
 export function parseServer(value: unknown): z.ZodSafeParseResult<Server | UnknownServer> {
   const full = fullSchema.safeParse(value);
   if (full.success) return { success: true, data: serverOf(full.data) };
@@ -148,7 +148,7 @@ function serverOf(full: z.infer<typeof fullSchema>): Server {
     imageId: typeof image === 'object' && image !== null ? image.id : null,
     volumeIds: volumes
       .map((volume) => volume.id)
-      .filter((volume) => isId.test(volume))
+      .filter((volume) => volumeId.test(volume))
       .slice(0, MAX_VOLUMES),
     // A port has an entry for each of its addresses.
     macs: [...new Set(macs)],

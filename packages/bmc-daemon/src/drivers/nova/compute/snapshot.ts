@@ -15,7 +15,7 @@ const stopping: ReadonlySet<string> = new Set([
   'shelving_offloading',
   'deleting',
 ]);
-/** Tasks that do not change the power state. */
+/** Tasks that neither start nor stop a guest. */
 const harmless: ReadonlySet<string> = new Set([
   ...['image_snapshot', 'image_snapshot_pending', 'image_pending_upload', 'image_uploading', 'image_backup'],
   ...['updating_password', 'pausing', 'unpausing', 'migrating', 'resize_prep', 'attaching', 'detaching'],
@@ -58,8 +58,8 @@ function topologyOf({ vcpus: count }: Pick<Server['flavor'], 'vcpus'>): NonNulla
   return { count, sockets, coresPerSocket, threadsPerCore: 1, model: null };
 }
 
-/** Returns the firmware as far as Nova knows it. The properties of the image would tell more. */
-function unknownFirmware({ vcpus: cpuCount, ramMiB: memoryMiB }: Server['flavor']): FirmwareSnapshot {
+/** Returns what the flavor tells about the firmware. The boot mode is in the properties of the image, see ../inventory. */
+function flavorFirmware({ vcpus: cpuCount, ramMiB: memoryMiB }: Server['flavor']): FirmwareSnapshot {
   const settings = { cpuCount, memoryMiB, firmware: null, secureBoot: null, networkBoot: null, kept: {} };
   const secureBoot = { enabled: null, current: null, enrolled: null };
   return { secureBoot, settings, pending: {}, failure: null, limits: { cpuCount, memoryMiB } };
@@ -86,7 +86,7 @@ export function snapshotOf(server: Server, ports: readonly Port[] | undefined): 
     processors: topologyOf(flavor),
     memoryKiB: flavor.ramMiB * 1024,
     disks: disksOf(server),
-    firmware: unknownFirmware(flavor),
+    firmware: flavorFirmware(flavor),
     interfaces: interfaces.map(({ mac, network, isActive }) => ({
       mac,
       type: 'network',

@@ -26,7 +26,7 @@ interface Waiting {
 export interface Polls {
   /** Reads the state of the server. */
   readonly read: () => Promise<Server>;
-  /** Returns the time until Nova should be asked again. */
+  /** Returns the time until Nova should be asked again; 0 or less: now. */
   readonly restMs: () => number;
 }
 

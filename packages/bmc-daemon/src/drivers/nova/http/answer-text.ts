@@ -14,8 +14,9 @@ export function jsonOf({ text }: Pick<CloudAnswer, 'text'>): unknown {
 }
 
 /**
- * Returns the reason of an error in one line: the message of a JSON body, or the text of any other
- * body. Hides the given secrets, because a proxy may repeat the request.
+ * Returns the status and the reason of an error in one line, such as `409: it is locked`. The reason is
+ * the message of a JSON body, or the text of any other body. Hides the given secrets, because a proxy
+ * may repeat the request.
  */
 export function reasonOf(answer: CloudAnswer, secrets: readonly string[]): string {
   const body = jsonOf(answer);

@@ -6,7 +6,7 @@ type CloudFailureKind =
   | 'unreachable'
   /** The connection ended, or the answer is not usable. The service may have executed the request. */
   | 'interrupted'
-  /** No complete answer within the deadline. */
+  /** No complete answer within the deadline, or too many requests wait. */
   | 'timeout'
   /** The driver is closing. */
   | 'closed';

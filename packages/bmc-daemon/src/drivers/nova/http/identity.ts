@@ -40,7 +40,7 @@ export interface Token {
 /**
  * Requests a token.
  * @throws {RejectedCredentials} if Keystone rejects the credentials.
- * @throws {CloudError} if there is no Keystone API at the URL.
+ * @throws {CloudError} if there is no Keystone API at the URL, or if it rejects the form of the request.
  * @throws {CloudFailure} if Keystone does not answer, or cannot answer now.
  */
 export async function authenticate(
@@ -83,7 +83,7 @@ function parseToken(answer: CloudAnswer): Token | undefined {
 /**
  * Returns the URL of a service, without a slash at the end: the URL in the settings, or the one in
  * the catalog.
- * @throws {CloudError} if the catalog has no such endpoint.
+ * @throws {CloudError} if the catalog has no such endpoint, or if its URL is invalid.
  */
 export function endpointOf(service: CloudService, { catalog }: Token, settings: CloudSettings): string {
   const override = settings.endpoints[service];

@@ -4,7 +4,7 @@ import { retryAfterMs } from '@rackless/daemon/http/retry-after.js';
 import { CloudFailure } from './cloud-failure.js';
 import type { CloudAnswer, CloudRequest, Exchange } from './exchange.js';
 
-/** Attempts for one request. */
+/** Maximum number of attempts for one request. */
 const MAX_ATTEMPTS = 3;
 /** Delay before the second attempt, without Retry-After. The third attempt waits twice as long. */
 const FIRST_DELAY_MS = 200;

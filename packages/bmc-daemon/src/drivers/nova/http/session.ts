@@ -15,7 +15,7 @@ import { sendWithRetries } from './retry.js';
 interface ServiceRequest extends Pick<CloudRequest, 'method' | 'body' | 'headBytes'> {
   /** Default: `compute`. */
   readonly service?: CloudService;
-  /** Path below the endpoint: `/servers/detail`. */
+  /** Path below the endpoint, such as `/servers/detail`. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>> | URLSearchParams;
   readonly headers?: Readonly<Record<string, string>>;
@@ -50,9 +50,9 @@ export interface CloudSession {
    * @throws as {@link request}.
    */
   projectId(): Promise<string | undefined>;
-  /** Returns whether the catalog has the service. @throws as {@link CloudSession.request}. */
+  /** Returns whether the catalog has a usable endpoint of the service. @throws as {@link CloudSession.request}. */
   offers(service: CloudService): Promise<boolean>;
-  /** Returns the reason of an answer in one line, without secrets. */
+  /** Returns the status and the reason of an answer in one line, without secrets. */
   reason(answer: CloudAnswer): string;
   /** Ends all requests. */
   close(): void;
@@ -112,7 +112,7 @@ export function createSession(settings: CloudSettings, { timeoutMs }: { readonly
       const deadline = performance.now() + timeoutMs;
       let answer = await attempt(request, deadline);
       if (answer.status === 401) {
-        // Another request may have renewed the token.
+        // Forgets only the rejected token, because another request may have renewed it already.
         tokens.forget(answer.used);
         answer = await attempt(request, deadline);
       }
@@ -204,7 +204,7 @@ async function before<T>(deadline: number, result: Promise<T>): Promise<T> {
 
 const isRedirect = ({ status }: CloudAnswer): boolean => status >= 300 && status < 400;
 
-/** Returns the JSON of a successful answer. @throws {CloudFailure} for any other answer. */
+/** Returns the JSON of an answer with the status 200. @throws {CloudFailure} for any other answer. */
 export function successOf(
   answer: CloudAnswer,
   what: string,
@@ -218,7 +218,7 @@ export function successOf(
 }
 
 /**
- * Returns the body of an answer if it has the form.
+ * Returns the JSON of an answer with the status 200, if it has the form.
  * @throws {CloudFailure} for any other answer.
  */
 export function bodyOf<T>(

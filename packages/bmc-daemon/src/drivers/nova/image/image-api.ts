@@ -14,7 +14,7 @@ import { bodyOf, type CloudSession } from '../http/session.js';
 /** An image of this service in Glance. */
 export interface CloudImage {
   readonly id: string;
-  /** Contains hashes of the URL and of the content: see media/image-key.ts. */
+  /** Contains a hash of the URL, and one of the content if it may be shared: see media/image-key.ts. */
   readonly name: string;
   /** `queued`, `saving`, `importing`, `active`, `killed`, … */
   readonly status: string;
@@ -53,7 +53,9 @@ interface NewNote {
 export interface ImageApi {
   /** Returns the images of this service in the project, oldest first. */
   list(): Promise<readonly CloudImage[]>;
+  /** Returns one image of this service; undefined if there is none with this id. */
   get(id: string): Promise<CloudImage | undefined>;
+  /** Creates an image without content. */
   create(image: NewImage): Promise<CloudImage>;
   /** Creates a note. Does nothing if an image with the given id exists, or has existed. */
   createNote(note: NewNote): Promise<void>;

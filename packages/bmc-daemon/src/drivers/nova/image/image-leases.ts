@@ -1,12 +1,12 @@
 /**
  * Leases of images: they mark images that a daemon is about to use, so that no other daemon deletes
  * them. A mark is a property of the image, and contains the time. The marks of a killed daemon
- * expire. If this daemon starts again, it ignores its own old marks at once.
+ * expire. If the killed daemon starts again, it ignores its own old marks at once.
  */
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { CloudImage, ImageApi } from './image-api.js';
 
-/** Age at which a mark expires. Its daemon no longer renews it, so this daemon was killed. */
+/** Age at which a mark expires. The daemon that made it no longer renews it, so that daemon was killed. */
 const LEASE_MS = 600_000;
 /** Period in which a daemon renews its marks. */
 const RENEW_MS = 60_000;
@@ -39,7 +39,7 @@ export class ImageLeases {
     return { [this.#markName]: new Date().toISOString() };
   }
 
-  /** Marks an image. @throws {DriverError} if the image is gone. */
+  /** Marks an image. @throws {DriverError} if Glance rejects this, for example because the image is gone. */
   async mark(id: string): Promise<void> {
     await this.#api.setProperty(id, this.#markName, new Date().toISOString());
   }

@@ -16,7 +16,7 @@ interface NetworkImage {
    *   drive; as {@link CloudSession.request}.
    */
   find(): Promise<string>;
-  /** Logs a warning if servers cannot boot the image. */
+  /** Logs a warning if an image is configured and servers cannot boot it. Never rejects. */
   check(log: Pick<Log, 'warn' | 'debug'>): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ const imageSchema = z.object({
 });
 const listSchema = z.object({ images: listOf(imageSchema) });
 
-const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
  * Creates the reader of the image. It asks Glance before each boot, so the operator can replace the
@@ -39,7 +39,7 @@ export function createNetworkImage(session: CloudSession, wanted: string | null)
   const images = async (name: string): Promise<z.infer<typeof listSchema>['images']> => {
     if (!(await session.offers('image'))) return [];
     const get = (path: string, query = {}) => session.request({ service: 'image', method: 'GET', path, query });
-    if (isUuid.test(name)) {
+    if (uuidPattern.test(name)) {
       const answer = await get(`/v2/images/${name.toLowerCase()}`);
       return answer.status === 404 ? [] : [bodyOf(imageSchema, answer, session, 'image')];
     }

@@ -44,8 +44,8 @@ export class SweepSchedule {
 
   /**
    * Runs a sweep. If a sweep runs already, another one begins after it, because the running one may
-   * have read the servers before this call. All callers that wait share this next sweep. It logs
-   * failures.
+   * have read the servers before this call. All callers that wait share this next sweep. Never
+   * rejects: after a failure, it logs the reason and plans another sweep.
    */
   async run(): Promise<void> {
     if (this.#isClosed) return;

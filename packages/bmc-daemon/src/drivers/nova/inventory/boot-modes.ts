@@ -26,6 +26,7 @@ interface BootModes {
 const TIMEOUT_MS = 5000;
 /** If a reader has waited without success, no reader waits during this time. */
 const PAUSE_MS = 10_000;
+/** Maximum number of stored modes. */
 const MAX_SERVERS = 10_000;
 
 /** Creates the finder. It makes no request before it is used. */

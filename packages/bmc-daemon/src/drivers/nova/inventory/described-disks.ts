@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { withDeadline } from '@rackless/daemon/deadline.js';
 import type { DiskSnapshot } from '../../snapshot/hardware-snapshot.js';
-import { gibibytes, VOLUME_BUS } from '../compute/server-disks.js';
+import { bytesOfGib, VOLUME_BUS } from '../compute/server-disks.js';
 import type { CloudSession } from '../http/session.js';
 import { createReadingCache } from '../http/reading-cache.js';
 import { readVolume, type Volume, type Volumes } from './volume-api.js';
@@ -11,6 +11,7 @@ import { readVolume, type Volume, type Volumes } from './volume-api.js';
 const MAX_AGE_MS = 30_000;
 /** While Cinder does not answer, only one reader waits for it in each period of this length. */
 const FAILURE_MS = 10_000;
+/** Maximum number of volumes in the cache. */
 const MAX_VOLUMES = 10_000;
 /**
  * Maximum wait of a reader. Storage is readable without Cinder, so the timeout of a request would
@@ -59,7 +60,7 @@ export async function describeDisks(
   const described = await Promise.all(
     disks.map(async (disk) => {
       const volume = disk.bus === VOLUME_BUS ? await volumes.find(disk.target) : undefined;
-      return volume === undefined ? disk : { ...disk, capacityBytes: gibibytes(volume.sizeGiB), label: volume.name };
+      return volume === undefined ? disk : { ...disk, capacityBytes: bytesOfGib(volume.sizeGiB), label: volume.name };
     }),
   );
   return isDeepStrictEqual(described, disks) ? disks : described;

@@ -22,10 +22,14 @@ export interface Images {
   propertiesOf(server: Pick<Server, 'id' | 'imageId' | 'volumeIds'>): Promise<ImageProperties | undefined>;
 }
 
-/** Properties of an image rarely change, and a change has no effect on its servers. */
+/**
+ * The cache reads the properties of an image of this age again. They rarely change, and a change has no
+ * effect on servers that exist.
+ */
 const MAX_AGE_MS = 300_000;
 /** While Glance does not answer, only one reader waits for it in each period of this length. */
 const FAILURE_MS = 10_000;
+/** Maximum number of images in the cache. */
 const MAX_IMAGES = 1000;
 /** Maximum length of a value in characters. Longer values are shortened. */
 const MAX_VALUE = 255;
@@ -51,6 +55,7 @@ export function createImages(session: CloudSession, volumes: Volumes): Images {
       if (!(await session.offers('volume'))) return undefined;
       const found = await Promise.all(volumeIds.map((volume) => volumes.read(volume)));
       const bootable = found.filter((volume): volume is Volume => volume?.isBootable === true);
+      // The root disk is the first one, such as `/dev/vda`.
       const root = bootable.find(({ devices }) => devices[id]?.endsWith('a') === true) ?? bootable[0];
       return root === undefined ? undefined : knownProperties(root.imageProperties);
     },

@@ -4,9 +4,9 @@ import type { Server } from '../compute/server.js';
 import { runsImage } from './state-store.js';
 
 /** Actions that boot the server. */
-export const boots: ReadonlySet<PowerAction> = new Set(['create', 'reboot', 'reset', 'cycle']);
-/** Actions that switch it off. All other actions are independent of virtual media. */
-export const stops: ReadonlySet<PowerAction> = new Set(['destroy', 'shutdown']);
+export const bootActions: ReadonlySet<PowerAction> = new Set(['create', 'reboot', 'reset', 'cycle']);
+/** Actions that switch the server off. All other actions are independent of virtual media. */
+export const stopActions: ReadonlySet<PowerAction> = new Set(['destroy', 'shutdown']);
 
 /**
  * Returns whether an action boots the server in its current state. Other actions are rejected by

@@ -54,7 +54,7 @@ interface CloudMediaOptions extends CloudMediaSettings {
   readonly list: ServerList;
   /** Returns the UUID of a server. */
   readonly uuidOf: (id: string) => Promise<string>;
-  /** Data of this age counts as current. */
+  /** Data up to this age counts as current. */
   readonly freshMs: number;
   /** Aborts when the driver closes. */
   readonly closing: AbortSignal;

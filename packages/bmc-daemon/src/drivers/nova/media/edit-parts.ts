@@ -1,6 +1,6 @@
 /**
- * The parts that an edit of a server uses. Before each write, they check that the edit still has
- * its turn.
+ * The parts that an edit of a server uses. Before each action, and before each change of metadata or of
+ * a property of an image, they check that the edit still has its turn.
  */
 import type { TurnCheck } from '../../queue/operation-queue.js';
 import type { ComputeApi } from '../compute/compute-api.js';

@@ -65,19 +65,19 @@ export function createMediaControl({
       const why = 'the cloud has no image service';
       throw new DriverError('unsupported', `inserting an image into machine ${server.name}: ${why}`);
     }
-    if (!(await lacks(images, (await partsOf().states.read(server)).state, { image, server }))) return;
+    if (!(await needsImage(images, (await partsOf().states.read(server)).state, { image, server }))) return;
     for (let attempt = 1; ; attempt += 1) {
       const lease = await store.acquire(image, options);
       let isInserted = false;
       try {
         isInserted = await edit(id, async (state, present) => {
-          if (!(await lacks(images, state, { image, server: present }))) return state;
+          if (!(await needsImage(images, state, { image, server: present }))) return state;
           await checkTurn?.();
           return { ...state, cd: lease.id };
         });
-        // A daemon that did not see the mark in time may have deleted the image.
+        // A daemon that did not see the lease in time may have deleted the image.
         if ((await images.get(lease.id)) !== undefined) return;
-        if (attempt === MAX_ATTEMPTS) throw deleted(server);
+        if (attempt === MAX_ATTEMPTS) throw imageDeleted(server);
       } finally {
         lease.release();
         // The drive does not use this image. The sweep deletes it unless another server uses it.
@@ -125,7 +125,7 @@ function checkDevice(device: MediaDevice): void {
 }
 
 /** Returns whether the drive needs the image. @throws {DriverError} mediaInUse. */
-async function lacks(
+async function needsImage(
   images: CloudMediaOptions['images'],
   { cd }: ServerState,
   { image, server }: { readonly image: ImageRequest; readonly server: Server },
@@ -137,7 +137,7 @@ async function lacks(
   throw new DriverError('mediaInUse', `inserting an image into machine ${server.name}: its drive holds another image`);
 }
 
-function deleted({ name }: Server): DriverError {
+function imageDeleted({ name }: Server): DriverError {
   const why = `its image in Glance was deleted ${MAX_ATTEMPTS} times meanwhile`;
   return new DriverError('unavailable', `inserting an image into machine ${name}: ${why}`);
 }

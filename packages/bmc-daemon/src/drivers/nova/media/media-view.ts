@@ -22,13 +22,13 @@ const RETRY_MS = 10_000;
 /** Maximum wait of a reader. The timeout of a request would be too long. */
 const TIMEOUT_MS = 5000;
 
-/** The reason for clients why they cannot change the other boot settings. */
+/** Tells clients why they cannot change boot settings other than the override. */
 const FIXED = 'Nova fixes the boot order, the boot mode and Secure Boot when it creates the server.';
 const NO_NETWORK = `${FIXED} A boot from the network needs EMULATOR_OS_IPXE_IMAGE.`;
 
 /** Options of {@link createMediaView}. */
 interface MediaViewOptions {
-  /** A listing of this age counts as current. */
+  /** A listing up to this age counts as current. */
   readonly freshMs: number;
   /** Whether servers can boot from the network. */
   readonly bootsNetwork: boolean;

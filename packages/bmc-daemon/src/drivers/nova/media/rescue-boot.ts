@@ -16,7 +16,7 @@ import type { SystemChange } from '../../system-change.js';
 import type { Goal } from '../compute/power-plan.js';
 import type { Server } from '../compute/server.js';
 import { executeAction, executePlan, type PowerControlOptions } from '../power-control.js';
-import { boots, isBoot, stops } from './boot-actions.js';
+import { bootActions, isBoot, stopActions } from './boot-actions.js';
 import type { EditParts } from './edit-parts.js';
 import { afterItsBoot, fitsItem, imageToBoot, MAX_ASSET_TAG, type ServerState } from './server-state.js';
 import { isMarked, runsImage } from './state-store.js';
@@ -52,7 +52,7 @@ const isActive: Goal = ({ vmState }) => vmState === 'active';
 const changedMeanwhile = (doing: string): DriverError =>
   new DriverError('unavailable', `${doing}: another client has changed it meanwhile`);
 
-/** The power actions of one cloud. */
+/** The power actions, the boot override and the asset tags of the servers of one cloud. */
 export class RescueBoot {
   readonly #options: RescueBootOptions;
 
@@ -64,7 +64,7 @@ export class RescueBoot {
   async power(id: string, action: PowerAction, options: OperationOptions): Promise<void> {
     const { queue, find } = this.#options;
     const { uuid, name } = await find(id);
-    if (boots.has(action)) {
+    if (bootActions.has(action)) {
       const boot = async (edit: RescueBoot, checkTurn: TurnCheck | undefined): Promise<void> => {
         await checkTurn?.();
         await edit.#boot(uuid, action, options);
@@ -73,7 +73,7 @@ export class RescueBoot {
       await queue.power({ uuid, name }, run, options);
       return;
     }
-    if (!stops.has(action)) {
+    if (!stopActions.has(action)) {
       await executeAction(uuid, action, options, this.#options);
       return;
     }
@@ -81,7 +81,11 @@ export class RescueBoot {
     await this.#edit(uuid, (edit) => edit.#stop(uuid, action, options));
   }
 
-  /** Changes the override and the asset tag. An empty asset tag removes the old one. */
+  /**
+   * Changes the override and the asset tag. An empty asset tag removes the old one.
+   * @throws {DriverError} unsupported, for a boot mode; invalid, if the asset tag is too long; conflict,
+   *   if Nova stores no settings in the present state of the server.
+   */
   async change(id: string, { boot = {}, assetTag }: Pick<SystemChange, 'boot' | 'assetTag'>): Promise<void> {
     const { queue, find, read, partsOf } = this.#options;
     const { uuid, name } = await find(id);
@@ -91,7 +95,7 @@ export class RescueBoot {
       throw new DriverError('unsupported', `changing the boot mode of machine ${name}: ${why}`, { field: 'firmware' });
     }
     if (assetTag !== undefined && !fitsItem(assetTag)) {
-      const why = `the metadata of the server has room for ${MAX_ASSET_TAG} characters`;
+      const why = `the metadata of the server has room for ${MAX_ASSET_TAG} characters, and a quote or an emoji needs several`;
       throw new DriverError('invalid', `changing the asset tag of machine ${name}: ${why}`, { field: 'assetTag' });
     }
     await queue.edit(uuid, async (check) => {
@@ -223,8 +227,9 @@ export class RescueBoot {
   async #rescue(id: string, image: BootImage, options: OperationOptions): Promise<void> {
     const { states, read } = this.#options;
     const { doing } = image;
-    // This read follows the mark. So the mark is older than a boot of another daemon that the read misses.
-    const mark = await states.mark(id);
+    // Gets the mark before it reads the server. If the read misses a boot of another daemon, that boot is
+    // newer than the mark.
+    const mark = await states.newMark(id);
     const server = await read(id);
     const { state } = await states.read(server);
     const isChanged = (await this.#imageOf(server, state))?.id !== image.id;

@@ -14,7 +14,8 @@ export interface ServerItems {
   /**
    * Sets or removes a metadata item.
    * @param value null removes it.
-   * @returns false if the state of the server does not allow a change: rescue mode and ERROR.
+   * @returns false if the state of the server does not allow a change, such as rescue mode or ERROR.
+   *   True also if the item to remove, or its server, is gone.
    */
   setMetadata(id: string, key: string, value: string | null): Promise<boolean>;
 }

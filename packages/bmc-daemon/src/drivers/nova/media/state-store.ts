@@ -188,7 +188,7 @@ export class StateStore {
   /** Stores that this daemon begins to switch off a server that runs an image. */
   async beginStop(server: Server, by: string): Promise<void> {
     const { state } = await this.read(server);
-    const after = await this.mark(server.id);
+    const after = await this.newMark(server.id);
     // A longer id does not fit into the item. Nova's ids are never longer.
     if (after.length <= MAX_ACTION) await this.write(server, { ...state, stopping: { after, by } });
   }
@@ -212,13 +212,13 @@ export class StateStore {
   }
 
   /** Returns the mark for a boot that begins now: the id of the server's last action. */
-  async mark(id: string): Promise<string> {
+  async newMark(id: string): Promise<string> {
     return (await this.#options.api.listActions(id)).at(-1)?.id ?? '';
   }
 
   /**
    * Returns the ids of the images that servers of the project use, including servers that this
-   * daemon does not expose.
+   * daemon does not expose. Returns all given images if it cannot know this.
    */
   async imagesInUse(images: readonly CloudImage[]): Promise<ReadonlySet<string>> {
     const { servers, isIncomplete } = await this.#options.api.listServers();
