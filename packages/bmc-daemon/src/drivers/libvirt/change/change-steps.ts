@@ -24,11 +24,11 @@ export interface Step {
   /**
    * Runs the step.
    * @returns a function that reverts it.
-   * @throws {DriverError} before any change.
+   * @throws {DriverError} if it fails. Then it has changed nothing.
    */
   readonly run: () => Promise<() => Promise<void>>;
   /** Whether the running guest gets or loses a device. */
-  readonly plugs: boolean;
+  readonly changesDevices: boolean;
 }
 
 /** An image for a drive of the guest. */
@@ -50,7 +50,7 @@ export function autostartStep({ timeoutMs }: Pick<Host, 'timeoutMs'>, { name, do
     await set(on);
     return () => set(former);
   };
-  return { intent: { kind: 'autostart', on }, run, plugs: false };
+  return { intent: { kind: 'autostart', on }, run, changesDevices: false };
 }
 
 /**
@@ -84,7 +84,7 @@ export function driveStep(
     };
   };
   const plugs = running === null ? image !== null : image === null && isUnplugged(running, readDomain(definition.xml));
-  return { intent: { kind: 'drive', device: 'cdrom' }, run, plugs };
+  return { intent: { kind: 'drive', device: 'cdrom' }, run, changesDevices: plugs };
 }
 
 /** Plugs in a drive. @returns a function that unplugs it. */

@@ -14,7 +14,7 @@ const PASSWORD_BYTES = 6;
  * The display listens on a TCP port of its host, because this service may not open libvirt's VNC
  * sockets: they belong to another user. The password protects the port from other users of the
  * host.
- * @throws {DriverError} internal.
+ * @throws {DriverError} internal, if the definition has no `<devices>`.
  */
 export function addDisplay({ domain, xml }: DefinitionEdit): void {
   if (domain.hasVncDisplay) return;

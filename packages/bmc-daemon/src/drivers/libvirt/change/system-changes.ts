@@ -32,7 +32,7 @@ import { ejectMedia, insertMedia } from '../media/media-definition.js';
 import type { Variables } from '../firmware/nvram.js';
 import { applyDrive } from '../media/guest-media.js';
 import { editSystem, type ChangeFiles } from './system-edit.js';
-import type { ReadTexts } from '../read/current-readings.js';
+import type { ReadXml } from '../read/current-readings.js';
 import type { SystemReader } from '../read/system-reader.js';
 import { DefinitionEdit } from '../xml/definition-edit.js';
 import { readDomain } from '../xml/domain.js';
@@ -52,7 +52,7 @@ interface SystemChangesOptions {
   readonly removeUnusedImages: () => Promise<void>;
 }
 
-/** The inputs of a change. They are collected before the definition is read. */
+/** The inputs of a change, collected before the definition is read. */
 interface Prepared {
   readonly change: SystemChange;
   readonly files: ChangeFiles;
@@ -64,7 +64,7 @@ interface Plan {
   readonly from: string;
   readonly edit: DefinitionEdit;
   readonly steps: readonly Step[];
-  /** Operations that the restarted daemon completes, if it ends before their last step. */
+  /** Operations that the daemon completes after a restart, if it ended before their last step. */
   readonly intents: readonly Intent[];
 }
 
@@ -176,7 +176,7 @@ export class SystemChanges {
     const { boot, bootOrder, cd } = prepared.change;
     const affectsGuest = boot !== undefined || bootOrder !== undefined || cd !== undefined;
     // Does not use the snapshot while an edit runs, because this edit may change the machine.
-    const known = queue.isEditing(machine.uuid) ? undefined : this.#options.reader.current.textsOf(machine.uuid, basis);
+    const known = queue.isEditing(machine.uuid) ? undefined : this.#options.reader.current.xmlOf(machine.uuid, basis);
     await queue.edit(machine.uuid, async () => {
       const definition = await this.#read(machine, affectsGuest, known);
       const plan = this.#plan(machine, definition, prepared);
@@ -185,7 +185,7 @@ export class SystemChanges {
         if (definition.instance === null) return;
         // Reads the machine again, because its boot order may contain a drive that was just plugged
         // in.
-        const instance = plan.steps.some(({ plugs }) => plugs)
+        const instance = plan.steps.some(({ changesDevices: plugs }) => plugs)
           ? await readInstance(machine, timeoutMs)
           : definition.instance;
         if (instance !== null) await this.#options.boot.applyOrderIfRunning(machine, instance, plan.edit);
@@ -193,7 +193,7 @@ export class SystemChanges {
     });
   }
 
-  async #read(machine: Machine, affectsGuest: boolean, known: ReadTexts | undefined): Promise<Definition> {
+  async #read(machine: Machine, affectsGuest: boolean, known: ReadXml | undefined): Promise<Definition> {
     if (!affectsGuest) {
       return { xml: known?.inactiveXml ?? (await readInactiveXml(machine, this.#host.timeoutMs)), instance: null };
     }

@@ -34,7 +34,7 @@ import { overrideBootOrder } from '../xml/os/boot-order-edit.js';
 import { readDomain } from '../xml/domain.js';
 import { withIntent } from '../xml/metadata/intent-record.js';
 import { readMetadata } from '../xml/metadata/metadata.js';
-import { finished, removeOnceOrder, type StartOutcome } from './start-record.js';
+import { recordAfterStart, removeOnceOrder, type StartOutcome } from './start-record.js';
 
 /** Steps before and after a start, which other modules implement. */
 interface StartPreparations {
@@ -76,7 +76,7 @@ export class ColdStart {
     this.#preparations = preparations;
   }
 
-  /** Returns whether this daemon caused a start that libvirt reports. */
+  /** Returns whether this daemon caused a start that libvirt reports. @param id the id of the instance. */
   isOwn(uuid: string, id: number): boolean {
     return this.#starting.has(uuid) || this.#started.get(uuid) === id;
   }
@@ -144,7 +144,7 @@ export class ColdStart {
     if (once === null) {
       const domain = await attempt(doing, () => machine.domain.createWithFlags(flags, { timeoutMs: START_TIMEOUT_MS }));
       const outcome = { onceUsed: onceDevice(record) !== null, booted: true };
-      if (finished(record, outcome) !== record) await this.#settle(machine, outcome);
+      if (recordAfterStart(record, outcome) !== record) await this.#settle(machine, outcome);
       return domain;
     }
     const paused = edited(xml, (edit) => {
@@ -201,7 +201,7 @@ export class ColdStart {
     const values = readValues(from);
     if (presentOnceDevice(values) !== null) return from;
     const { record } = values;
-    if (finished(record, { onceUsed: onceDevice(record) !== null, booted: true }) === record) return from;
+    if (recordAfterStart(record, { onceUsed: onceDevice(record) !== null, booted: true }) === record) return from;
     const to = edited(from, (edit) => edit.editRecord(withStartIntent));
     await saveDefinition(hypervisor, machine, { from, to }, timeoutMs);
     return to;
@@ -253,7 +253,7 @@ export class ColdStart {
     const restore = (outcome: StartOutcome): Promise<void> =>
       editDefinition(this.#host, machine, (edit) => {
         removeOnceOrder(edit, outcome);
-        if (outcome.booted) edit.setRecord(finished(edit.record, outcome));
+        if (outcome.booted) edit.setRecord(recordAfterStart(edit.record, outcome));
       });
     try {
       const domain = await machine.domain.createWithFlags(flags, { timeoutMs: START_TIMEOUT_MS });
@@ -268,12 +268,13 @@ export class ColdStart {
   /**
    * Completes the record of a start after which the daemon ended. The caller has begun an edit in
    * the queue.
+   * @param options fresh: true: the guest booted; false: it continued from its saved state.
    */
   async settle(machine: Machine, { fresh }: { readonly fresh: boolean }): Promise<void> {
     if (!fresh) await this.#preparations.catchUp(machine);
     await editDefinition(this.#host, machine, (edit) => {
       const onceUsed = fresh && onceDevice(edit.record) !== null && presentOnceDevice(edit) === null;
-      edit.setRecord(finished(edit.record, { onceUsed, booted: fresh }));
+      edit.setRecord(recordAfterStart(edit.record, { onceUsed, booted: fresh }));
     });
   }
 
@@ -282,6 +283,6 @@ export class ColdStart {
    * to it, or a user may have changed it.
    */
   async #settle(machine: Machine, outcome: StartOutcome): Promise<void> {
-    await editRecord(this.#host, machine, (record) => finished(record, outcome));
+    await editRecord(this.#host, machine, (record) => recordAfterStart(record, outcome));
   }
 }

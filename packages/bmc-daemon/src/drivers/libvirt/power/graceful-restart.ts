@@ -5,8 +5,8 @@ import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
 
 /**
- * Outcome of a request to restart. `stopped`: the guest is off and must be started. `late`: the
- * guest did not react in time.
+ * Outcome of a request to restart. `rebooted`: the guest restarted in its process. `stopped`: the guest
+ * is off and must be started. `late`: the guest did not react in time.
  */
 export type RestartOutcome = 'rebooted' | 'stopped' | 'late';
 

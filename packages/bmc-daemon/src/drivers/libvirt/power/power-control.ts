@@ -27,7 +27,7 @@ interface PowerControlOptions {
 }
 
 /** Actions that do not cancel a restart in progress. */
-const keepsRestart: ReadonlySet<PowerAction> = new Set(['injectNmi', 'suspend', 'resume']);
+const actionsBesideRestart: ReadonlySet<PowerAction> = new Set(['injectNmi', 'suspend', 'resume']);
 
 /** Power of the machines of one host. Close it with the driver. */
 export class PowerControl {
@@ -62,7 +62,7 @@ export class PowerControl {
   async power(machine: Machine, action: PowerAction, options: OperationOptions): Promise<void> {
     const { queue } = this.#host;
     // These actions keep the wait for a restart: a guest that is paused or interrupted can still restart.
-    if (!keepsRestart.has(action)) this.#restarts.cancel(machine.uuid);
+    if (!actionsBesideRestart.has(action)) this.#restarts.cancel(machine.uuid);
     if (queue.bootsGuest(action)) {
       await queue.power(machine, () => this.#carryOut(machine, action), options);
       return;
@@ -72,7 +72,7 @@ export class PowerControl {
       this.#starts.switchOff(machine, reason);
       queue.switchOff(machine, reason);
     }
-    if (keepsRestart.has(action)) {
+    if (actionsBesideRestart.has(action)) {
       await this.#carryOut(machine, action);
       return;
     }
@@ -158,7 +158,7 @@ export class PowerControl {
 
   /** Starts the machine. @param options fresh: removes the saved state, so that the machine boots. */
   async #start(machine: Machine, { fresh }: { readonly fresh: boolean }): Promise<void> {
-    await this.#starting(machine, async () => {
+    await this.#runStart(machine, async () => {
       await this.#startOrForget(machine, async () => {
         if (fresh) await discardSavedState(this.#host, machine);
         try {
@@ -172,8 +172,11 @@ export class PowerControl {
     });
   }
 
-  /** Runs a start in the queue of the machine. */
-  async #starting(machine: Machine, start: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  /**
+   * Runs a start in the queue of the machine. If a client switches the machine off meanwhile, switches it
+   * off after the start.
+   */
+  async #runStart(machine: Machine, start: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { uuid } = machine;
     const begin = async (signal: AbortSignal): Promise<void> => {
       signal.throwIfAborted();
@@ -232,7 +235,7 @@ export class PowerControl {
    * completes the restart after a crash.
    */
   async #startAnew(machine: Machine): Promise<void> {
-    await this.#starting(machine, (signal) =>
+    await this.#runStart(machine, (signal) =>
       this.#startOrForget(machine, async () => {
         const isRemembered = await tryToRememberRestart(this.#host, machine);
         await destroy(machine, this.#host.timeoutMs, { hangs: !isRemembered });

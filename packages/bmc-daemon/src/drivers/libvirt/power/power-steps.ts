@@ -34,7 +34,7 @@ export async function runStep(machine: Machine, step: SimpleStep, timeoutMs: num
       await attempt(`pausing machine ${name}`, () => domain.suspend({ timeoutMs }));
       return;
     case 'pmSuspend':
-      await attempt(`suspending machine ${name}`, () => sleep(domain, timeoutMs));
+      await attempt(`suspending machine ${name}`, () => suspendToDisk(domain, timeoutMs));
       return;
     case 'pmWakeup':
       await attempt(`waking machine ${name} up`, () => domain.pmWakeup({ timeoutMs }));
@@ -52,7 +52,7 @@ export async function runStep(machine: Machine, step: SimpleStep, timeoutMs: num
  * Suspends the guest to its disk.
  * @throws {DriverError} conflict, if no guest agent answers. A retry would fail too.
  */
-async function sleep(domain: Domain, timeoutMs: number): Promise<void> {
+async function suspendToDisk(domain: Domain, timeoutMs: number): Promise<void> {
   try {
     await domain.pmSuspendForDuration(NodeSuspendTarget.DISK, { timeoutMs });
   } catch (error) {
@@ -74,7 +74,7 @@ export async function pressButton(domain: Domain, timeoutMs: number): Promise<vo
   }
 }
 
-/** Asks the guest to shut down. libvirt then resets its QEMU. */
+/** Asks the guest to shut down. After the shutdown, libvirt resets its QEMU instead of ending it. */
 export async function reboot(domain: Domain, timeoutMs: number): Promise<void> {
   try {
     await domain.reboot(DomainRebootFlags.ACPI_POWER_BTN, { timeoutMs });
@@ -110,7 +110,7 @@ export async function destroy(machine: Machine, timeoutMs: number, { hangs = fal
 
 /**
  * Switches off a machine whose start completed after a client had switched it off.
- * @throws {NotSwitchedOffError}
+ * @throws {NotSwitchedOffError} if this fails.
  */
 export async function destroyStarted(
   machine: Machine,

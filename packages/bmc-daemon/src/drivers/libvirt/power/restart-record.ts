@@ -11,7 +11,8 @@ import { withIntent, withoutPowerIntent, type RestartIntent, type StartIntent } 
 import { readMetadata } from '../xml/metadata/metadata.js';
 
 /**
- * Records that a machine needs a new process. The caller has begun an edit in the queue.
+ * Records that a machine needs a new process. Does nothing for a transient machine, which has no
+ * definition. The caller has begun an edit in the queue.
  * @param options force: true: the daemon destroys the process; false: it asks the guest to shut
  *   down.
  * @throws {DriverError}
@@ -60,8 +61,8 @@ export async function discardSavedState(host: Host, machine: Machine): Promise<v
 }
 
 /**
- * Removes the record after a restart, or because of a newer action. Never rejects. The caller has
- * begun an edit in the queue.
+ * Removes the record of a start or a restart, after it or because of a newer action. Never rejects. The
+ * caller has begun an edit in the queue.
  */
 export async function forgetRestart(host: Host, machine: Machine): Promise<void> {
   if (!machine.persistent) return;

@@ -1,4 +1,4 @@
-/** The record of the daemon after a start. Pure. */
+/** Changes of the daemon's record, and of the definition, by a start. */
 import { afterUpdate } from '../../rules/firmware-update.js';
 import { bootRecordAfterBoot, withoutVariablesReset } from '../machine/boot-edit.js';
 import type { DefinitionEdit } from '../xml/definition-edit.js';
@@ -37,7 +37,7 @@ export function withFirmwareInstalled(record: MachineRecord): MachineRecord {
 }
 
 /** Returns the record after a start; the same object if the start changes nothing. */
-export function finished(record: MachineRecord, { onceUsed, booted }: StartOutcome): MachineRecord {
+export function recordAfterStart(record: MachineRecord, { onceUsed, booted }: StartOutcome): MachineRecord {
   let result = booted ? withFirmwareInstalled(withoutVariablesReset(record)) : record;
   if (record.boot !== null && onceUsed) result = { ...result, boot: bootRecordAfterBoot(record.boot) };
   if (powerIntent(record.intents) === null) return result;

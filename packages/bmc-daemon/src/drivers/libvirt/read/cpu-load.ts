@@ -20,11 +20,17 @@ interface Reading {
 /** The counters, and the share of time between two readings in which the CPUs worked. */
 interface CpuUse {
   readonly time: HostCpuTime;
-  /** From 0 to 1; null if a counter decreased: a CPU was removed, or the host was restarted. */
+  /**
+   * From 0 to 1; null if it is unknown, because the counters did not grow: a CPU was removed, or the host
+   * was restarted.
+   */
   readonly load: number | null;
 }
 
-/** Computes the load since the previous reading. If that is too old, reads twice. */
+/**
+ * Computes the load since the previous reading. If there is none, or if it is too old, reads twice. Within
+ * {@link MIN_MS} of the previous reading, returns the load of that reading again.
+ */
 export class CpuLoad {
   readonly #now: () => number;
   #previous: Reading | undefined;

@@ -13,18 +13,18 @@ describe('the current reading of a machine', () => {
     const first = reading('first');
     const last = reading('last');
     readings.begin('a')(first);
-    expect(readings.textsOf('a', first.snapshot)?.inactiveXml).toBe('first');
+    expect(readings.xmlOf('a', first.snapshot)?.inactiveXml).toBe('first');
     readings.begin('a')(last);
-    expect(readings.textsOf('a', first.snapshot)).toBeUndefined();
-    expect(readings.textsOf('a', undefined)).toBeUndefined();
-    expect(readings.textsOf('b', last.snapshot)).toBeUndefined();
+    expect(readings.xmlOf('a', first.snapshot)).toBeUndefined();
+    expect(readings.xmlOf('a', undefined)).toBeUndefined();
+    expect(readings.xmlOf('b', last.snapshot)).toBeUndefined();
     readings.changed('b');
-    expect(readings.textsOf('a', last.snapshot)?.inactiveXml).toBe('last');
+    expect(readings.xmlOf('a', last.snapshot)?.inactiveXml).toBe('last');
     readings.changed('a');
-    expect(readings.textsOf('a', last.snapshot)).toBeUndefined();
+    expect(readings.xmlOf('a', last.snapshot)).toBeUndefined();
     readings.begin('a')(last);
     readings.connectionChanged();
-    expect(readings.textsOf('a', last.snapshot)).toBeUndefined();
+    expect(readings.xmlOf('a', last.snapshot)).toBeUndefined();
   });
 
   it('is not stored if the machine or the connection changed during the read', () => {
@@ -36,7 +36,7 @@ describe('the current reading of a machine', () => {
     const storeLate = readings.begin('a');
     readings.connectionChanged();
     storeLate(old);
-    expect(readings.textsOf('a', old.snapshot)).toBeUndefined();
+    expect(readings.xmlOf('a', old.snapshot)).toBeUndefined();
   });
 
   it('is removed with its machine', () => {
@@ -44,6 +44,6 @@ describe('the current reading of a machine', () => {
     const gone = reading('gone');
     readings.begin('a')(gone);
     readings.retain(new Set(['b']));
-    expect(readings.textsOf('a', gone.snapshot)).toBeUndefined();
+    expect(readings.xmlOf('a', gone.snapshot)).toBeUndefined();
   });
 });

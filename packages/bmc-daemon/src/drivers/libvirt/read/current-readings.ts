@@ -4,15 +4,15 @@
  */
 import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
 
-/** The XML texts of a reading. */
-export interface ReadTexts {
+/** The XML of a reading. */
+export interface ReadXml {
   /** With passwords. */
   readonly inactiveXml: string;
   /** Null if the machine was off. */
   readonly liveXml: string | null;
 }
 
-interface CurrentReading extends ReadTexts {
+interface CurrentReading extends ReadXml {
   readonly snapshot: SystemSnapshot;
 }
 
@@ -51,8 +51,8 @@ export class CurrentReadings {
     this.#readings.clear();
   }
 
-  /** Returns the texts of a snapshot; undefined if they are not current. */
-  textsOf(uuid: string, snapshot: SystemSnapshot | undefined): ReadTexts | undefined {
+  /** Returns the XML of a snapshot; undefined if it is not current. */
+  xmlOf(uuid: string, snapshot: SystemSnapshot | undefined): ReadXml | undefined {
     const reading = this.#readings.get(uuid);
     return reading !== undefined && reading.snapshot === snapshot ? reading : undefined;
   }

@@ -41,8 +41,8 @@ export class DiskCapacity {
   }
 
   /**
-   * Returns virtual sizes in bytes by target, for disks that have one. Returns the same object
-   * until a size changes.
+   * Returns virtual sizes in bytes by target, for disks with a known size; empty if libvirt does not
+   * answer the first reader in time. Returns the same object until a size changes.
    * @param domain the machine.
    * @param disks its disks.
    */

@@ -132,7 +132,10 @@ function readSpeed(text: string | null): number | null {
   return Number.isInteger(speed) && speed > 0 && speed < 2 ** 31 ? speed : null;
 }
 
-/** Returns the addresses that the guest reports, or else its leases that have not expired. */
+/**
+ * Merges the answers about one interface. The addresses are those that the guest reports, or else its
+ * leases that have not expired.
+ */
 function merge(mac: string, host: HostAnswer | undefined, guest: GuestAnswer | undefined): InterfaceFacts {
   const leases = (host?.leases ?? []).filter(({ expiryTimeSeconds: end }) => end === 0 || end * 1000 > Date.now());
   const own = guest?.interfaces.find(({ hwaddr }) => hwaddr?.toLowerCase() === mac)?.addresses;

@@ -15,7 +15,7 @@ export interface Reading {
   /** False if `inactiveXml` lacks passwords, because libvirt's access control denies them. */
   readonly hasPasswords: boolean;
   readonly liveXml: string | null;
-  /** True if images can be streamed into its drives. */
+  /** True if images can be streamed into the drives of the machine. */
   readonly streams: boolean;
 }
 

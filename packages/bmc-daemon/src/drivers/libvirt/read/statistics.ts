@@ -78,8 +78,8 @@ export class LibvirtStatistics implements JointStatistics {
   }
 
   /**
-   * Returns the MAC addresses of a machine. libvirt numbers interfaces in the order of the
-   * definition, which is read again when a device changes.
+   * Returns the MAC addresses of a machine; undefined if they cannot be read now. libvirt numbers
+   * interfaces in the order of the definition, which is read again when a device changes.
    */
   async #macsOf({ domain, parameters }: DomainStats): Promise<CachedMacs | undefined> {
     const names = indices(parameters, 'net').map((index) => String(parameters[`net.${index}.name`] ?? ''));
@@ -197,7 +197,10 @@ function indices(parameters: Parameters, group: string): readonly number[] {
   return Array.from({ length: count(parameters, `${group}.count`) ?? 0 }, (_, index) => index);
 }
 
-/** Returns a counter as a number. Above 2^53 (9 PB, or 104 days of one CPU in ns) it is rounded. */
+/**
+ * Returns a counter as a number; undefined if libvirt does not count it. Above 2^53 (9 PB, or 104 days of
+ * one CPU in ns) it is rounded.
+ */
 function count(parameters: Parameters, name: string): number | undefined {
   const value = parameters[name];
   const number = typeof value === 'bigint' ? Number(value) : value;

@@ -159,7 +159,7 @@ export class SystemReader {
     return { system, inactiveXml: this.#cached.get(machine.uuid)?.inactiveXml ?? '' };
   }
 
-  /** Returns the texts of the last reading, which may be outdated; undefined without one. */
+  /** Returns the XML of the last reading, which may be outdated; undefined if there is none. */
   lastReading(uuid: string): { readonly inactiveXml: string; readonly liveXml: string | null } | undefined {
     return this.#cached.get(uuid);
   }
