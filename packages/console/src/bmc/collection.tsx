@@ -1,4 +1,4 @@
-/** Collections of resources, and the page that shows one as a table. */
+/** Collections of resources, and the page that shows a collection as a table. */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect } from 'preact/hooks';
@@ -37,13 +37,16 @@ interface MembersOptions {
   /** A `$filter` of Redfish. */
   readonly filter?: string;
   /**
-   * Reads again after events of this resource or of one below it: the machine of a log. Default:
-   * the collection.
+   * Reads again after events of this resource or of one below it, such as the machine of a log.
+   * Default: the collection.
    */
   readonly origin?: string;
 }
 
-/** Reads a collection with its members, and reads it again after events of the collection or a member. */
+/**
+ * Reads a collection with its members. Reads it again when the event stream connects, and after events of the
+ * collection or a member.
+ */
 export function useMembers<Row extends Member>(
   path: string,
   { pollMs, filter, origin = path }: MembersOptions = {},

@@ -9,7 +9,7 @@ interface ShownRequest {
 
 /** Options of `curlCommand`. */
 interface CurlOptions {
-  /** Scheme, host and port: `https://bmc.example`. */
+  /** Scheme, host and port, such as `https://bmc.example`. */
   readonly origin: string;
   /** Whether the service needs a token. The command has `$TOKEN` in its place. */
   readonly hasToken: boolean;
@@ -27,7 +27,7 @@ export function curlCommand({ method, path, body }: ShownRequest, { origin, hasT
   const isRaw = body instanceof FormData || body instanceof Blob;
   if (isRaw) parts.push("-H 'Content-Type: application/octet-stream' --data-binary @FILE");
   else if (body !== undefined) {
-    parts.push("-H 'Content-Type: application/json'", `-d ${quote(JSON.stringify(withoutPasswords(body)))}`);
+    parts.push("-H 'Content-Type: application/json'", `-d ${quote(JSON.stringify(withoutSecrets(body)))}`);
   }
   parts.push(quote(origin + path));
   return parts.join(' ');
@@ -38,18 +38,18 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`.replaceAll(JSON.stringify(PASSWORD_MARK).slice(1, -1), `'"$PASSWORD"'`);
 }
 
-/** Returns the value with marks in place of passwords, private keys, and passwords inside URLs. */
-function withoutPasswords(value: unknown): unknown {
+/** Returns the value with marks in place of passwords, tokens, private keys, and passwords inside URLs. */
+function withoutSecrets(value: unknown): unknown {
   if (typeof value === 'string') {
     if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(value)) return PASSWORD_MARK;
     return value.replace(/^([a-z][a-z0-9+.-]*:\/\/[^/:@]*):[^/]*@/i, `$1:${PASSWORD_MARK}@`);
   }
-  if (Array.isArray(value)) return value.map(withoutPasswords);
+  if (Array.isArray(value)) return value.map(withoutSecrets);
   if (value === null || typeof value !== 'object') return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, member]: [string, unknown]) => [
       key,
-      SECRET.test(key) && typeof member === 'string' ? PASSWORD_MARK : withoutPasswords(member),
+      SECRET.test(key) && typeof member === 'string' ? PASSWORD_MARK : withoutSecrets(member),
     ]),
   );
 }

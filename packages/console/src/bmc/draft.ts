@@ -43,7 +43,7 @@ export interface Draft {
 
 /** How a form reads and writes its resource. */
 interface DraftOptions<Body> {
-  /** The resource. `null`: not read yet. */
+  /** The resource. Its body is null until it is read. */
   readonly resource: ResourceView<Body>;
   /** The URI of the resource that gets the PATCH. */
   readonly path: string;

@@ -7,14 +7,14 @@ import { ErrorState, messageOf } from '../ui/states.js';
 import { uiTexts as texts } from '../texts/index.js';
 import { RedfishFailure } from './redfish/wire.js';
 
-/** Returns the fault of a property: `Password`, `Boot/BootOrder`; undefined: none. */
+/** Returns the fault of a property, such as `Password` or `Boot/BootOrder`; undefined: none. */
 export type FaultOf = (property: string) => string | undefined;
 
 /** Properties of `FormDialog`. */
 interface FormDialogProps {
   readonly title: string;
   /** The verb of the button that sends the form. */
-  readonly action: string;
+  readonly sendLabel: string;
   /** The properties that have a field. */
   readonly properties: readonly string[];
   readonly isWide?: boolean;
@@ -26,7 +26,15 @@ interface FormDialogProps {
 }
 
 /** The dialog. */
-export function FormDialog({ title, action, properties, isWide, onSend, onClose, children }: FormDialogProps) {
+export function FormDialog({
+  title,
+  sendLabel: action,
+  properties,
+  isWide,
+  onSend,
+  onClose,
+  children,
+}: FormDialogProps) {
   const isBusy = useSignal(false);
   const failure = useSignal<unknown>(null);
   const send = async (event: Event): Promise<void> => {

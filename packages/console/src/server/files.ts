@@ -11,7 +11,7 @@ type ConsoleName = 'bmc' | 'gateway';
 
 /** The parts of a request that decide the answer. */
 interface ConsoleRequest {
-  /** Path without the query, at or below `/ui`: `/ui/systems/1`. */
+  /** Path without the query, at or below `/ui`, such as `/ui/systems/1`. */
   readonly path: string;
   readonly acceptEncoding?: string | undefined;
   readonly ifNoneMatch?: string | undefined;

@@ -9,12 +9,12 @@ import { uiTexts as texts } from '../texts/index.js';
 
 /** Properties of `ConfirmDialog`. */
 interface ConfirmDialogProps {
-  /** The question: `Turn off node-1?`. */
+  /** The question, such as `Turn off node-1?`. */
   readonly title: string;
-  /** The things that are lost, one sentence each: `Unsaved work of the guest`. */
+  /** The things that are lost, such as `Unsaved work of the guest`. */
   readonly lost: readonly string[];
-  /** The verb of the action, for its button: `Turn off`. */
-  readonly action: string;
+  /** The text of the button that performs the action, such as `Turn off`. */
+  readonly confirmLabel: string;
   /** A name that the user must type before the button works. */
   readonly typed?: string;
   /** Further text above the buttons. */
@@ -25,7 +25,15 @@ interface ConfirmDialogProps {
 }
 
 /** Asks before an action that loses something, and names what is lost. The focus starts at Cancel. */
-export function ConfirmDialog({ title, lost, action, typed = '', children, onConfirm, onClose }: ConfirmDialogProps) {
+export function ConfirmDialog({
+  title,
+  lost,
+  confirmLabel: action,
+  typed = '',
+  children,
+  onConfirm,
+  onClose,
+}: ConfirmDialogProps) {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<string>();
   const [input, setInput] = useState('');

@@ -7,38 +7,38 @@ const small = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD', 
 const date = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
 const time = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 
-/** `1,234,567`. */
+/** Formats a count with all its digits, such as `1,234,567`. */
 export const formatCount = (value: number): string => whole.format(value);
 
-/** `1.2M`. */
+/** Formats a count in short, such as `1.2M`. */
 export const formatCompact = (value: number): string => compact.format(value);
 
-/** US dollars: `$12.50`, and `$0.00042` for small amounts. */
+/** Formats US dollars, such as `$12.50`; amounts below a cent with two digits, such as `$0.00042`. */
 export function formatUsd(value: number): string {
   return value === 0 || Math.abs(value) >= 0.01 ? cents.format(value) : small.format(value);
 }
 
-/** `850 ms`, `1.25 s`. */
+/** Formats a duration, such as `850 ms` or `1.25 s`. */
 export function formatMs(ms: number): string {
   return ms < 1000
     ? `${ms < 10 ? ms.toFixed(1) : whole.format(ms)} ms`
     : `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
 }
 
-/** `12.5 %`. @param share 0 to 1. */
+/** Formats a share in percent, such as `12 %`; below 10 % with one decimal. @param share 0 to 1. */
 export function formatShare(share: number): string {
   return `${(share * 100).toFixed(share === 0 || share >= 0.1 ? 0 : 1)} %`;
 }
 
-/** `Nov 30, 2026`, in the time zone of the browser. @param text RFC 3339. */
+/** Formats a day in the time zone of the browser, such as `Nov 30, 2026`. @param text RFC 3339. */
 export const formatDate = (text: string): string => date.format(new Date(text));
 
-/** `Nov 30, 2026, 2:05 PM`, in the time zone of the browser. @param text RFC 3339. */
+/** Formats a time in the time zone of the browser, such as `Nov 30, 2026, 2:05 PM`. @param text RFC 3339. */
 export const formatTime = (text: string): string => time.format(new Date(text));
 
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 
-/** Returns a number of bytes in the unit that fits: `1.5 GiB`. */
+/** Formats a number of bytes in the unit that fits, such as `1.5 GiB`. */
 export function formatBytes(bytes: number): string {
   let value = bytes;
   let unit = 0;

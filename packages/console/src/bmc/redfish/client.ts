@@ -81,15 +81,15 @@ interface Collection<Member> {
   readonly 'Members@odata.nextLink'?: string;
 }
 
-/** Which members `members` reads. */
+/** Options of {@link members}. */
 interface MembersOptions {
-  /** Properties: `['Id', 'Boot/BootOrder']`. Default: all. */
+  /** The properties to read, such as `['Id', 'Boot/BootOrder']`. Default: all. */
   readonly select?: readonly string[];
-  /** `ChassisType eq 'Enclosure'`. Default: all members. */
+  /** Selects members, such as `ChassisType eq 'Enclosure'`. Default: all members. */
   readonly filter?: string | undefined;
-  /** Members of each page. Default: 100. */
+  /** Number of members on each page. Default: 100. */
   readonly pageSize?: number;
-  /** Members of the first page, which is shown first. Default: `pageSize`. */
+  /** Number of members on the first page, which the user sees first. Default: `pageSize`. */
   readonly firstSize?: number;
   readonly signal?: AbortSignal;
 }

@@ -6,7 +6,7 @@ export const closeCodes = { sessionEnded: 4401, forbidden: 4403, gone: 4404, abs
 
 /**
  * Opens a WebSocket of the service.
- * @param path the URI in the resource: `SerialConsole.WebSocket.ConsoleURI`.
+ * @param path the URI in the resource, such as `SerialConsole.WebSocket.ConsoleURI`.
  */
 export function openWebSocket(path: string): WebSocket {
   const url = new URL(path, location.href);

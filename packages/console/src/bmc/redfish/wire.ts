@@ -5,7 +5,7 @@ import { redfishTexts } from '../../texts/index.js';
 interface ErrorMessage {
   readonly text: string;
   readonly resolution: string;
-  /** Properties at fault, as JSON pointers: `#/Boot/BootOrder`. */
+  /** Properties at fault, as JSON pointers such as `#/Boot/BootOrder`. */
   readonly properties: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export class RedfishFailure extends Error {
 /** A request. */
 export interface WireRequest {
   readonly method: string;
-  /** Path and query: `/redfish/v1/Systems`. */
+  /** Path and query, such as `/redfish/v1/Systems?$top=1`. */
   readonly path: string;
   readonly token?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
@@ -75,6 +75,7 @@ export async function exchange<Body>(request: WireRequest): Promise<Reply<Body>>
 /**
  * Sends a request, and returns the answer before its body has arrived, for streams.
  * @throws {RedfishFailure} if the service answers with an error.
+ * @throws the error of `fetch`, if there is no answer or the signal aborts.
  */
 export async function open({ method, path, token, headers, body, signal }: WireRequest): Promise<Response> {
   const isRaw = body instanceof FormData || body instanceof Blob;

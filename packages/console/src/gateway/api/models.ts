@@ -94,12 +94,12 @@ export function startModels(): () => void {
   };
 }
 
-/** Requests per second between the readings; of all deployments together if there is no id. */
+/** Returns the requests per second between the readings. @param id a deployment; absent: all deployments together. */
 export function requestRates(id?: string): readonly number[] {
   return between((older, newer, seconds) => (requestsIn(newer, id) - requestsIn(older, id)) / seconds);
 }
 
-/** Average latency in milliseconds between the readings; null: there was no request. */
+/** Returns the average latencies between the readings, in milliseconds; null: there was no request. */
 export function latencies(id: string): readonly (number | null)[] {
   return between((older, newer) => {
     const [before, after] = [older.byId.get(id)?.latency_ms, newer.byId.get(id)?.latency_ms];

@@ -3,7 +3,7 @@ import { get, getFile } from './client.js';
 
 /** The usage of a key or a tag with one model on one day. */
 export interface UsageRow {
-  /** `2026-11-30`, in UTC. */
+  /** The day in UTC, such as `2026-11-30`. */
   readonly day: string;
   readonly subject: 'key' | 'tag';
   /** The digest of a key, or a tag; empty: requests without a virtual key. */

@@ -17,7 +17,7 @@ export class ApiFailure extends Error {
 /** A request. */
 interface ApiRequest {
   readonly method: 'GET' | 'POST';
-  /** Path and query: `/key/list?size=1`. */
+  /** Path and query, such as `/key/list?size=1`. */
   readonly path: string;
   /** The client's key; null: none. */
   readonly key: string | null;

@@ -12,18 +12,18 @@ export interface BarSeries {
 
 /** A place on the horizontal axis. */
 interface Category {
-  /** In the table: `2026-11-30`. */
+  /** The name in the table, such as `2026-11-30`. */
   readonly name: string;
-  /** Under the bar: `11-30`. */
+  /** The name under the bar, such as `11-30`. */
   readonly short: string;
 }
 
 /** Properties of `BarChart`. */
 interface BarChartProps {
-  /** The title of the chart: `Spend by day`. */
+  /** The title of the chart, such as `Spend by day`. */
   readonly label: string;
   readonly categories: readonly Category[];
-  /** The heading of the categories in the table: `Day`. */
+  /** The heading of the categories in the table, such as `Day`. */
   readonly categoryTitle: string;
   /** From the bottom to the top. There are colors for {@link MAX_SERIES} of them. */
   readonly series: readonly BarSeries[];

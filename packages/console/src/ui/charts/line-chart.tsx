@@ -12,7 +12,7 @@ export interface LineSeries {
 
 /** Properties of `LineChart`. */
 interface LineChartProps {
-  /** The title of the chart: `Processor`. */
+  /** The title of the chart, such as `Processor`. */
   readonly label: string;
   /** Times in milliseconds since 1970, ascending. */
   readonly times: readonly number[];

@@ -24,7 +24,7 @@ const TAB_ANSWER_MS = 200;
 
 /**
  * Creates a place for a log-in.
- * @param name of the storage and of the channel between tabs: `rackless.gateway`.
+ * @param name the name of the storage and of the channel between tabs, such as `rackless.gateway`.
  * @param onForgotten called when another tab logs out.
  */
 export function keepLogin<Login>(name: string, onForgotten: () => void): KeptLogin<Login> {

@@ -3,7 +3,7 @@ import { computed, signal } from '@preact/signals';
 
 const BASE = '/ui/';
 
-/** A path below `/ui/` and its query: `systems/1/screen`. */
+/** A path below `/ui/` and its query, such as `systems/1/screen`. */
 interface Place {
   /** Without a slash at its start or end. */
   readonly path: string;

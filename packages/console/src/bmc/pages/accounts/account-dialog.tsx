@@ -44,7 +44,7 @@ export function AccountDialog({ account, roles, onSaved, onClose }: AccountDialo
   return (
     <FormDialog
       title={account === null ? texts.create : texts.editOf(account.UserName)}
-      action={texts.save}
+      sendLabel={texts.save}
       properties={['UserName', 'Password', 'RoleId', 'Enabled', 'PasswordChangeRequired']}
       onSend={send}
       onClose={onClose}

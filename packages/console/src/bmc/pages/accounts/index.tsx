@@ -57,7 +57,7 @@ export default function AccountsPage() {
         <ConfirmDialog
           title={texts.confirm(open.account.UserName)}
           lost={texts.lost(open.account.UserName)}
-          action={texts.remove}
+          confirmLabel={texts.remove}
           onConfirm={async () => {
             await remove(open.account['@odata.id']);
             showToast('good', texts.removed(open.account.UserName));

@@ -33,7 +33,7 @@ interface Certificate {
 }
 
 const DAY_MS = 86_400_000;
-/** The page warns for so many days before the end. */
+/** The page warns this number of days before the end. */
 const WARN_DAYS = 30;
 
 const isWebCertificate = (uri: string): boolean => uri.includes('/NetworkProtocol/HTTPS/');

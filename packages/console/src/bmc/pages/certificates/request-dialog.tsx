@@ -37,7 +37,7 @@ export function ReplaceDialog({
   return (
     <FormDialog
       title={texts.replaceTitle}
-      action={texts.replace}
+      sendLabel={texts.replace}
       properties={['CertificateString']}
       isWide
       onSend={send}
@@ -104,7 +104,7 @@ export function RequestDialog({ uri, onClose }: CertificateDialogProps) {
   return (
     <FormDialog
       title={texts.request}
-      action={texts.generate}
+      sendLabel={texts.generate}
       properties={Object.keys(noFields)}
       isWide
       onSend={send}

@@ -1,4 +1,4 @@
-/** The value of a setting. A value may have megabytes: a list of hosts, machines in memory. */
+/** The value of a setting. A value, such as a list of hosts, may have megabytes. */
 import { useSignal } from '@preact/signals';
 import { Button } from '../../../ui/button.js';
 import { copyText } from '../../../ui/copy.js';

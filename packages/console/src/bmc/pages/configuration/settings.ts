@@ -8,7 +8,7 @@ export interface Setting {
   readonly name: string;
   readonly value: Value;
   readonly default: Value;
-  /** `/etc/bmc.conf:3`, `--port`, `environment EMULATOR_LISTEN_PORT`; null: the default applies. */
+  /** For example `/etc/bmc.conf:3`, `--port` or `environment EMULATOR_LISTEN_PORT`; null: the default applies. */
   readonly source: string | null;
   readonly help: string;
   readonly needsRestart: boolean;

@@ -32,7 +32,7 @@ interface Memory extends Member {
   readonly CapacityMiB?: number | null;
 }
 
-/** The load changes without an event. */
+/** The page reads the hosts at this interval, because the load changes without an event. */
 const POLL_MS = 15_000;
 /** Leaves out the chassis of machines. */
 const filter = "ChassisType eq 'Enclosure'";

@@ -15,7 +15,7 @@ export interface Members<Member> {
  * Reads a collection with all properties of its members. `null`: nothing is read.
  * @param levels 1: the members; more: also the resources below them.
  */
-export function useMembers<Member>(path: string | null, levels = 1): ResourceView<Members<Member>> {
+export function useExpanded<Member>(path: string | null, levels = 1): ResourceView<Members<Member>> {
   return useResource<Members<Member>>(path === null ? null : `${path}?$expand=.($levels=${levels})`);
 }
 
@@ -23,7 +23,7 @@ export function useMembers<Member>(path: string | null, levels = 1): ResourceVie
 export function useMembersOf<Member>(machine: Link, name: string, levels = 1): ResourceView<Members<Member>> {
   const system = useResource<Readonly<Record<string, unknown>>>(machine['@odata.id']);
   const link = system.body?.[name] as Link | undefined; // a link of ComputerSystem
-  const members = useMembers<Member>(link?.['@odata.id'] ?? null, levels);
+  const members = useExpanded<Member>(link?.['@odata.id'] ?? null, levels);
   if (system.body === null) return { ...members, error: system.error, reload: system.reload };
   return link === undefined ? { ...members, body: { Members: [] } } : members;
 }

@@ -85,7 +85,7 @@ export function PowerActions({ machine }: { readonly machine: Machine }) {
         <ConfirmDialog
           title={resets[question]?.question?.(machine.Name) ?? `${question}: ${machine.Name}?`}
           lost={resets[question]?.lost ?? []}
-          action={resets[question]?.label ?? question}
+          confirmLabel={resets[question]?.label ?? question}
           onConfirm={() => perform(question)}
           onClose={() => {
             asked.value = null;

@@ -9,7 +9,7 @@ export interface TabProps {
 
 /** A tab that loads on demand. */
 export interface MachineTab {
-  /** The last part of the address: `screen`; empty: the first tab. */
+  /** The last part of the address, such as `screen`; empty: the first tab. */
   readonly path: string;
   readonly label: string;
   /** Returns whether the user may use the tab. Default: everybody may. Reads signals. */

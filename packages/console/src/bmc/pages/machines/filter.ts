@@ -14,7 +14,7 @@ export interface Filters {
   readonly boot: string;
   readonly media: string;
   readonly host: string;
-  /** A name pattern: `node-*`. */
+  /** A name pattern, such as `node-*`. */
   readonly group: string;
 }
 

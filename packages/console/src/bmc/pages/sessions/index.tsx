@@ -61,7 +61,7 @@ export default function SessionsPage() {
               ? [texts.lost(first.UserName, addressOf(first)), ...(isOwn(first) ? [texts.lostOwn] : [])]
               : [texts.lostOthers(ending.value.length)]
           }
-          action={isOne ? texts.end : texts.endOthers}
+          confirmLabel={isOne ? texts.end : texts.endOthers}
           onConfirm={endAll}
           onClose={() => (ending.value = [])}
         />

@@ -126,7 +126,7 @@ function SettingsDialog({ title, settings, onSave, onClose }: SettingsDialogProp
   return (
     <FormDialog
       title={texts.editOf(title)}
-      action={texts.save}
+      sendLabel={texts.save}
       properties={names}
       onSend={() => (Object.keys(changed.value).length === 0 ? Promise.resolve() : onSave(changed.value))}
       onClose={onClose}

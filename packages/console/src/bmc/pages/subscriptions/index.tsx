@@ -79,7 +79,7 @@ export default function SubscriptionsPage() {
         <ConfirmDialog
           title={texts.confirm}
           lost={[texts.lost(destinationOf(subscription))]}
-          action={texts.remove}
+          confirmLabel={texts.remove}
           onConfirm={async () => {
             await remove(subscription['@odata.id']);
             await view.reload();

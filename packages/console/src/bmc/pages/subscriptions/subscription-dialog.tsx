@@ -36,7 +36,7 @@ export function SubscriptionDialog({ onSaved, onClose }: SubscriptionDialogProps
   return (
     <FormDialog
       title={texts.create}
-      action={texts.save}
+      sendLabel={texts.save}
       properties={Object.keys(body.value)}
       onSend={send}
       onClose={onClose}

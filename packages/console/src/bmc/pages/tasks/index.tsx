@@ -54,7 +54,7 @@ export default function TasksPage() {
         <ConfirmDialog
           title={texts.confirm(task.Name)}
           lost={[texts.lost]}
-          action={texts.cancelOf(task.Name)}
+          confirmLabel={texts.cancelOf(task.Name)}
           onConfirm={async () => {
             await remove(task['@odata.id']);
             showToast('good', texts.cancelled(task.Name));

@@ -141,7 +141,7 @@ function KeyDialogs({ open, show, read }: DialogsProps) {
     <ConfirmDialog
       title={isRevoke ? texts.revokeTitle(name) : texts.blockTitle(name)}
       lost={isRevoke ? texts.revokeLost : texts.blockLost}
-      action={isRevoke ? texts.revoke : texts.block}
+      confirmLabel={isRevoke ? texts.revoke : texts.block}
       onConfirm={async () => {
         await (isRevoke ? revokeKey(key.token) : setBlocked(key.token, true));
         showToast('good', isRevoke ? texts.revoked(name) : texts.blocked(name));

@@ -2,7 +2,7 @@
 import { useResource } from '../../../resource.js';
 import { may } from '../../../redfish/session.js';
 import { Loaded } from '../loaded.js';
-import { useMembers } from '../members.js';
+import { useExpanded } from '../members.js';
 import type { TabProps } from '../tab.js';
 import type { BootOption, BootSystem } from './boot-system.js';
 import { OrderList } from './order-list.js';
@@ -11,7 +11,7 @@ import { OverrideForm } from './override-form.js';
 /** The tab. */
 export default function BootTab({ machine }: TabProps) {
   const resource = useResource<BootSystem>(machine['@odata.id']);
-  const options = useMembers<BootOption>(resource.body?.Boot.BootOptions?.['@odata.id'] ?? null);
+  const options = useExpanded<BootOption>(resource.body?.Boot.BootOptions?.['@odata.id'] ?? null);
   const mayChange = may('ConfigureComponents');
   return (
     <Loaded resource={resource}>

@@ -87,7 +87,7 @@ export default function EventsTab({ machine }: TabProps) {
         <ConfirmDialog
           title={texts.confirm(machine.Name)}
           lost={[texts.lost(rows.length)]}
-          action={texts.clear}
+          confirmLabel={texts.clear}
           onConfirm={async () => {
             await post(`${log}/Actions/LogService.ClearLog`);
             showToast('good', texts.cleared);

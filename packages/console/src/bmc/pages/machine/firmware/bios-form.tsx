@@ -94,7 +94,7 @@ export function BiosForm({ name, bios, settings, pending, registry, mayChange }:
         <ConfirmDialog
           title={texts.resetQuestion(name)}
           lost={texts.resetLost}
-          action={texts.reset}
+          confirmLabel={texts.reset}
           onConfirm={async () => {
             await post(resetBios);
             await settings.reload();

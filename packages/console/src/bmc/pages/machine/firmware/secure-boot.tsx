@@ -104,7 +104,7 @@ function Changes({
         <ConfirmDialog
           title={question.question(name)}
           lost={question.lost}
-          action={question.label}
+          confirmLabel={question.label}
           onConfirm={() => change(asked.value ?? '')}
           onClose={() => {
             asked.value = null;

@@ -71,7 +71,7 @@ function Inserted({ drive, onChange }: DriveProps) {
         <ConfirmDialog
           title={mediaTexts.ejectTitle(shown, name)}
           lost={isLocal ? [mediaTexts.ejectLost, mediaTexts.uploadLost] : [mediaTexts.ejectLost]}
-          action={mediaTexts.eject}
+          confirmLabel={mediaTexts.eject}
           onConfirm={eject}
           onClose={() => setAsking(false)}
         />

@@ -65,7 +65,7 @@ export function UploadView({ drive, upload, onChange }: UploadViewProps) {
         <ConfirmDialog
           title={mediaTexts.cancelTitle(name)}
           lost={[mediaTexts.cancelLost]}
-          action={mediaTexts.cancel}
+          confirmLabel={mediaTexts.cancel}
           onConfirm={() => cancelUpload(uri)}
           onClose={() => setAsking(false)}
         />

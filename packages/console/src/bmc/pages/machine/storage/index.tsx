@@ -89,7 +89,7 @@ function StorageCard({ storage, onChange }: { readonly storage: Storage; readonl
           title={texts.removeQuestion(deleted.Name)}
           lost={texts.removeLost(formatBytes(deleted.CapacityBytes ?? 0))}
           typed={deleted.Name}
-          action={texts.remove}
+          confirmLabel={texts.remove}
           onConfirm={async () => {
             await completeTask(await send('DELETE', deleted['@odata.id']), () => undefined);
             await onChange();

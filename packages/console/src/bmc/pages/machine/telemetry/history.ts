@@ -12,7 +12,7 @@ export interface Sample {
   readonly time: number;
   /** Percent of all processors of the machine. */
   readonly processor: number | null;
-  /** Percent of its memory. */
+  /** Percent of the memory of the machine. */
   readonly memory: number | null;
   /** Bytes per second. */
   readonly diskRead: number | null;

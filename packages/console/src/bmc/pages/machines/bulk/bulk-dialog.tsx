@@ -43,7 +43,7 @@ export function BulkDialog({ action, plan, onClose }: BulkDialogProps) {
     <ConfirmDialog
       title={texts.titles[action](changed.length)}
       lost={texts.lost[action]}
-      action={texts.verbs[action]}
+      confirmLabel={texts.verbs[action]}
       onConfirm={() => void startJob(action, plan, null)}
       onClose={onClose}
     >
@@ -72,7 +72,7 @@ function BootDialog({ plan, onClose }: Omit<BulkDialogProps, 'action'>) {
     <ConfirmDialog
       title={texts.titles.boot(changed.length)}
       lost={replaced === 0 ? [] : [texts.replaced(replaced)]}
-      action={texts.apply}
+      confirmLabel={texts.apply}
       onConfirm={() => void startJob('boot', { changed, skipped }, wanted)}
       onClose={onClose}
     >
