@@ -8,6 +8,7 @@ import { EmptyState, ErrorState, Loading, messageOf } from '../ui/states.js';
 import { compareNames, type Column, type Sorting } from '../ui/table/columns.js';
 import { Table } from '../ui/table/table.js';
 import { members } from './redfish/client.js';
+import { isAtOrBelow } from './redfish/concerns.js';
 import { onConnect, onEvents } from './redfish/event-stream.js';
 
 /** A member of a collection. */
@@ -80,7 +81,8 @@ export function useMembers<Row extends Member>(
     const stops = [
       onConnect(soon),
       onEvents((events) => {
-        if (events.some(({ OriginOfCondition: changed }) => changed?.['@odata.id'].startsWith(origin) === true)) soon();
+        const origins = events.flatMap(({ OriginOfCondition: changed }) => changed?.['@odata.id'] ?? []);
+        if (origins.some((changed) => isAtOrBelow(changed, origin))) soon();
       }),
     ];
     return () => {

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { concerns } from './concerns.js';
+import { concerns, isAtOrBelow } from './concerns.js';
 
 const accounts = '/redfish/v1/AccountService/Accounts';
 
@@ -13,4 +13,9 @@ it.each([
   [undefined, false],
 ])('says whether an event of %s concerns the account ann: %s', (origin, expected) => {
   expect(concerns(`${accounts}/ann`, origin)).toBe(expected);
+});
+
+it('reads a collection again only for itself and what is below it', () => {
+  const changed = [accounts, `${accounts}/ann`, '/redfish/v1/AccountService', '/redfish/v1/AccountService/AccountsOld'];
+  expect(changed.map((uri) => isAtOrBelow(uri, accounts))).toEqual([true, true, false, false]);
 });

@@ -8,4 +8,6 @@ export function concerns(uri: string, origin: string | undefined): boolean {
   return origin !== undefined && (isAtOrBelow(uri, origin) || isAtOrBelow(origin, uri));
 }
 
-const isAtOrBelow = (uri: string, parent: string): boolean => uri === parent || uri.startsWith(`${parent}/`);
+/** Returns whether a URI is that of a resource, or of one below it. */
+export const isAtOrBelow = (uri: string, resource: string): boolean =>
+  uri === resource || uri.startsWith(`${resource}/`);
