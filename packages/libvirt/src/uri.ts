@@ -8,7 +8,7 @@ type TransportName = 'unix' | 'ssh' | 'tls' | 'tcp';
 export interface LibvirtUri {
   /** Original text. It contains no password, so errors may show it. */
   readonly text: string;
-  /** Hypervisor driver: `qemu`, `test` and so on. */
+  /** Hypervisor driver, such as `qemu` or `test`. */
   readonly driver: string;
   readonly transport: TransportName;
   /** User name for ssh or for authentication at libvirtd; null: the default. */
@@ -44,8 +44,8 @@ const transports: readonly TransportName[] = ['unix', 'ssh', 'tls', 'tcp'];
 const pattern = /^([a-z][a-z0-9]*)(?:\+([a-z0-9]+))?:\/\/([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/i;
 
 /**
- * Parses a libvirt connection URI: `qemu:///system`, `qemu+unix:///system?socket=/path`,
- * `qemu+ssh://root@host/system`, `test:///default`.
+ * Parses a libvirt connection URI, such as `qemu:///system`, `qemu+unix:///system?socket=/path` or
+ * `qemu+ssh://root@host/system`.
  * @throws {LibvirtError} INVALID_URI with the reason.
  * @see https://libvirt.org/uri.html
  */

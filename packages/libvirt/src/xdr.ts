@@ -9,7 +9,7 @@
  */
 export const MAX_MESSAGE_BYTES = 33_554_432;
 
-/** Error: a malformed or truncated message. */
+/** The error of a message that is malformed or truncated, or that cannot be encoded. */
 export class XdrError extends Error {
   override readonly name = 'XdrError';
 }

@@ -14,7 +14,7 @@ export interface Credentials {
 interface AuthEnvironment {
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly home: string;
-  /** `/etc/libvirt/auth.conf`. */
+  /** The file of the host, usually `/etc/libvirt/auth.conf`. */
   readonly systemFile: string;
 }
 
@@ -27,7 +27,7 @@ const authEnvironment = (): AuthEnvironment => ({
 /**
  * Returns the credentials for the host of a URI, from its section `[auth-libvirt-HOST]` or from
  * `[auth-libvirt-default]`.
- * @throws {Error} with the file and the section or the key that is missing.
+ * @throws {Error} with the file, and the section or the key that is missing or belongs to another user.
  */
 export async function readCredentials(
   { host, user, parameters }: Pick<LibvirtUri, 'host' | 'user' | 'parameters'>,

@@ -32,7 +32,7 @@ export class ScramExchange {
 
   /**
    * Returns the proof for the first message of the server.
-   * @throws {Error} if a server must not send such a message.
+   * @throws {Error} if the message is invalid, or asks for too few or too many iterations.
    */
   async answer(serverFirst: string): Promise<string> {
     const [, nonce = '', salt = '', count = ''] =
@@ -59,7 +59,7 @@ export class ScramExchange {
 
   /**
    * Checks the last message, which proves that the server knows the password.
-   * @throws {Error} if it does not.
+   * @throws {Error} if the message does not prove this.
    */
   verify(serverFinal: string): void {
     const [, signature] = /^v=([A-Za-z0-9+/]+={0,2})(?:,.*)?$/.exec(serverFinal) ?? [];

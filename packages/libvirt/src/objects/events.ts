@@ -40,7 +40,7 @@ export interface DomainEventMap {
   readonly trayChange: { readonly deviceAlias: string; readonly reason: number };
   /** New memory size in KiB. */
   readonly balloonChange: { readonly actualKiB: number };
-  /** `type`: `DomainBlockJobType`; `status`: `DomainBlockJobStatus`; `target`: `vda`. */
+  /** `type`: `DomainBlockJobType`; `status`: `DomainBlockJobStatus`; `target`: such as `vda`. */
   readonly blockJob: { readonly target: string; readonly type: number; readonly status: number };
   /** `state`: `DomainEventAgentLifecycleState`; `reason`: `DomainEventAgentLifecycleReason`. */
   readonly agentLifecycle: { readonly state: number; readonly reason: number };

@@ -21,10 +21,10 @@ export interface OpenOptions extends HypervisorOptions {
 export interface DomainCapabilitiesQuery {
   /** Path of the emulator, for example `/usr/bin/qemu-system-x86_64`. */
   readonly emulatorBinary?: string;
-  /** Architecture: `x86_64`, `aarch64`. */
+  /** Architecture, such as `x86_64` or `aarch64`. */
   readonly arch?: string;
-  /** Machine type: `q35`, `pc-q35-7.2`. */
+  /** Machine type, such as `q35` or `pc-q35-7.2`. */
   readonly machine?: string;
-  /** Virtualization type: `kvm`, `qemu`. */
+  /** Virtualization type, such as `kvm` or `qemu`. */
   readonly virtType?: string;
 }

@@ -23,8 +23,8 @@ import { StorageVolume } from './storage-volume.js';
 export interface DomainStats {
   readonly domain: Domain;
   /**
-   * Values by libvirt's names: `state.state`, `cpu.time`, `block.0.rd.bytes`. 64-bit values are
-   * always bigint.
+   * Values by libvirt's names, such as `state.state`, `cpu.time` or `block.0.rd.bytes`. 64-bit values
+   * are always bigint.
    */
   readonly parameters: Parameters;
 }
@@ -50,7 +50,7 @@ export class Hypervisor {
 
   /**
    * Connects to a host.
-   * @param uri `qemu:///system`, `qemu+ssh://root@host/system`, `test:///default`; see the README.
+   * @param uri for example `qemu:///system` or `qemu+ssh://root@host/system`; see the README.
    * @throws {LibvirtError} INVALID_URI; NOT_CONNECTED if the first attempt fails.
    */
   static async open(uri: string, { signal, ...options }: OpenOptions = {}): Promise<Hypervisor> {
@@ -118,7 +118,7 @@ export class Hypervisor {
     await this.#link.close();
   }
 
-  /** Returns the name of the driver: `QEMU`, `TEST`. */
+  /** Returns the name of the driver, such as `QEMU` or `TEST`. */
   getType(options?: CallOptions): Promise<string> {
     return this.#link.call(connectProcedures.getType, undefined, options);
   }

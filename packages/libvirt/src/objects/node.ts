@@ -4,7 +4,7 @@ import { nodeProcedures } from '../protocol/node.js';
 
 /** Processors and memory of a host. @see virNodeInfo */
 export interface NodeInfo {
-  /** Architecture: `x86_64`. */
+  /** Architecture, such as `x86_64`. */
   readonly model: string;
   readonly memoryKiB: number;
   /** Active logical CPUs. */
@@ -24,7 +24,7 @@ export interface NodeInfo {
   readonly threads: number;
 }
 
-/** Values by libvirt's names: `kernel`, `user`, `idle`; `total`, `free`, `buffers`, `cached`. */
+/** Values by libvirt's names, such as `kernel` and `user`, or `total` and `free`. */
 export type NodeStats = Readonly<Record<string, bigint>>;
 
 interface Fields {

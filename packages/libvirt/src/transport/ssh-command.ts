@@ -8,8 +8,8 @@ interface CommandLine {
 }
 
 /**
- * Ends the connection attempt of an ssh whose client was killed. Otherwise the client's shorter
- * timeout (by default 10 s) ends it.
+ * After this time, an ssh whose client was killed ends its connection attempt. A client that runs ends
+ * the attempt earlier, after its own timeout (by default 10 s).
  */
 const CONNECT_TIMEOUT_SECONDS = 60;
 

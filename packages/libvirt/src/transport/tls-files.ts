@@ -16,7 +16,7 @@ export interface TlsEnvironment {
   /** User id; 0 is root. */
   readonly uid: number;
   readonly home: string;
-  /** Folder of the host's certificates, `/etc/pki`. */
+  /** Folder of the host's certificates, usually `/etc/pki`. */
   readonly system: string;
 }
 
