@@ -44,11 +44,11 @@ async function configured(
 ): Promise<void> {
   const apiBase = `http://127.0.0.1:${served.upstreamPort}/v1`;
   const deployments = (changed.deployments ?? [{}]).map((one) => deploymentAt(apiBase, one));
-  served.app.replaceSettings(settingsOf(deployments, changed.settings));
+  served.replaceSettings(settingsOf(deployments, changed.settings));
   try {
     await test();
   } finally {
-    served.app.replaceSettings(settingsOf([deploymentAt(apiBase)]));
+    served.replaceSettings(settingsOf([deploymentAt(apiBase)]));
   }
 }
 
@@ -425,7 +425,7 @@ describe('a page', () => {
 describe('settings that restrict access', () => {
   const closed = { clientKeys: new Set(['sk-1']) };
   const replace = (changed: Partial<ProxySettings>) =>
-    served.app.replaceSettings(settingsOf([deploymentAt(`http://127.0.0.1:${served.upstreamPort}/v1`)], changed));
+    served.replaceSettings(settingsOf([deploymentAt(`http://127.0.0.1:${served.upstreamPort}/v1`)], changed));
   afterEach(() => replace({}));
 
   it('can require the key for /metrics and other open pages', async () => {
@@ -454,7 +454,7 @@ describe('settings that restrict access', () => {
   it('can limit the requests of a deployment, across reloads', async () => {
     const limited = () => {
       const apiBase = `http://127.0.0.1:${served.upstreamPort}/v1`;
-      served.app.replaceSettings(settingsOf([deploymentAt(apiBase, { id: 'limited', rpm: 1 })]));
+      served.replaceSettings(settingsOf([deploymentAt(apiBase, { id: 'limited', rpm: 1 })]));
     };
     limited();
     // If a new minute begins after the first request, the second and the third are in the same

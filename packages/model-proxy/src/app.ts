@@ -6,6 +6,7 @@
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Log } from '@rackless/daemon/log/log.js';
+import { runAtOnce, type Steps } from '@rackless/daemon/process/slices.js';
 import { openToAll } from './auth/authenticate.js';
 import { requireKeys } from './auth/client-keys.js';
 import { createGate } from './auth/gate.js';
@@ -84,8 +85,11 @@ export interface App {
   loadModules(): Promise<void>;
   /** Starts the checks of deployments in the background, if the settings ask for them. */
   startHealthChecks(): void;
-  /** Uses new settings for new requests. Requests in progress keep their settings. */
-  replaceSettings(settings: ProxySettings): void;
+  /**
+   * Prepares other settings. Changes nothing.
+   * @returns a function that uses them for new requests. Requests in progress keep their settings.
+   */
+  prepare(settings: ProxySettings): Steps<() => void>;
   /**
    * Starts the shutdown: readiness answers 503, and answers ask clients to close their connection.
    */
@@ -106,25 +110,24 @@ export function createApp(options: AppOptions): App {
   const { keys, authenticationOf } = accessOf(options.store, log);
   const healthChecks = createBackgroundChecks(log, (event) => siblings?.publish(event));
   let draining = false;
-  const apply = (settings: ProxySettings): ProxyState => {
-    lasting.overload.setLimits(settings.overload);
-    lasting.health.retain(new Set(settings.deployments.map(({ id }) => id)));
-    return {
-      settings,
-      router: createRouter(settings, lasting),
+  const stateOf = (settings: ProxySettings) =>
+    prepareState(settings, options.detailedDebug ? log : null, authenticationOf(settings), {
       ...lasting,
-      gate: createGate(settings),
       keys,
-      authenticate: authenticationOf(settings),
       upstream,
-      trace: options.detailedDebug ? createTrace(log, { hidesBodies: settings.hidesBodies === true }) : null,
       telemetry: options.telemetry ?? null,
       reports: options.reports ?? null,
       version,
       isDraining: () => draining,
+    });
+  let proxy = runAtOnce(stateOf(options.settings))();
+  const prepare = function* (settings: ProxySettings): Steps<() => void> {
+    const apply = yield* stateOf(settings);
+    return () => {
+      proxy = apply();
+      healthChecks.apply(proxy);
     };
   };
-  let proxy = apply(options.settings);
   const pages = pagesOnDemand(metrics);
   siblings?.onSnapshot(() => metrics.snapshot(scrapedState(proxy)));
 
@@ -165,16 +168,38 @@ export function createApp(options: AppOptions): App {
     loadModules: async () =>
       void (await Promise.all([pages.load(), metrics.loadModules(), passThrough?.loadModules()])),
     startHealthChecks: () => healthChecks.start(proxy),
-    replaceSettings: (settings) => {
-      proxy = apply(settings);
-      healthChecks.apply(proxy);
-    },
+    prepare,
     drain: () => {
       draining = true;
       healthChecks.stop();
     },
     closeWebSockets: () => passThrough?.closeWebSockets(),
     close: () => metrics.close(),
+  };
+}
+
+/** The members of the state that are the same with all settings. */
+type LastingParts = Omit<ProxyState, 'settings' | 'router' | 'gate' | 'authenticate' | 'trace'>;
+
+/**
+ * Makes the state of new settings.
+ * @param traceLog null: calls are not traced.
+ * @returns a function that applies the settings to the lasting parts, and returns the state.
+ */
+function* prepareState(
+  settings: ProxySettings,
+  traceLog: Log | null,
+  authenticate: ProxyState['authenticate'],
+  lasting: LastingParts,
+): Steps<() => ProxyState> {
+  const ids = new Set(settings.deployments.map(({ id }) => id));
+  const router = yield* createRouter(settings, lasting);
+  const gate = createGate(settings);
+  const trace = traceLog === null ? null : createTrace(traceLog, { hidesBodies: settings.hidesBodies === true });
+  return () => {
+    lasting.overload.setLimits(settings.overload);
+    lasting.health.retain(ids);
+    return { settings, router, ...lasting, gate, authenticate, trace };
   };
 }
 

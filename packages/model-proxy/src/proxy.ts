@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ListenError, openListener, type Listener } from '@rackless/daemon/network/listener.js';
 import type { Log } from '@rackless/daemon/log/log.js';
+import { runInSlices } from '@rackless/daemon/process/slices.js';
 import { loadTls, TlsFilesError } from '@rackless/daemon/network/tls.js';
 import { createApp, type App } from './app.js';
 import { watchFiles } from './config/file-watch.js';
@@ -10,12 +11,13 @@ import { createPassThrough } from './pass-through/index.js';
 import type { RequestReports } from './request-report.js';
 import type { Telemetry } from './request-span.js';
 import type { ListenSettings } from './settings.js';
-import { checkConfig, logServing, replaceConfig, type CheckedConfig } from './reload.js';
+import { checkConfig, logServing, replaceConfig } from './reload.js';
 import type { Siblings } from './routing/siblings.js';
 import type { OnBudgetEvent } from './store/budget-events.js';
 import { openOwned, openShared } from './store/open-store.js';
 import { StoreError, type SharedKeyStore, type Store, type WorkerKeyStore } from './store/store.js';
 import { createUpstream } from './upstream/send.js';
+import type { Upstream } from './upstream/upstream.js';
 import { version } from './version.js';
 import { loadBudgetAlerts } from './webhooks/load-budget-alerts.js';
 
@@ -47,10 +49,12 @@ export interface Proxy {
    * configuration stays in use. Requests in progress do not change. Never rejects.
    */
   reload(): Promise<void>;
-  /** Checks a new configuration, for {@link Proxy.apply}. Changes nothing. @throws an error if it has a fault. */
-  check(next: LoadedConfig): CheckedConfig;
-  /** Uses a checked configuration from now on. */
-  apply(next: CheckedConfig): void;
+  /**
+   * Checks a new configuration and prepares everything for it, in slices. Changes nothing.
+   * @returns a function that uses the configuration from now on.
+   * @throws an error if it has a fault.
+   */
+  prepare(next: LoadedConfig): Promise<() => void>;
   /** Starts the checks of deployments in the background. Without a group, they run from the beginning. */
   startHealthChecks(): void;
   /**
@@ -116,22 +120,19 @@ export async function startProxy({ config, load, log, watchIntervalMs, group }: 
   });
   let isClosing = false;
   const isClosed = () => isClosing;
-  const check = (next: LoadedConfig) => checkConfig(next, running.config);
-  const apply = (next: CheckedConfig): void => {
-    // First, because it can throw, and the old configuration must then stay in use completely.
-    upstream.reload(next.config.proxy.deployments);
-    if (next.tls !== null) listener.setTls(next.tls);
-    app.replaceSettings(next.config.proxy);
-    running.config = next.config;
+  const prepare = async (next: LoadedConfig): Promise<() => void> => {
+    const use = await prepareConfig(next, running.config, { listener, upstream, app });
+    return () => {
+      use();
+      running.config = next;
+    };
   };
   let last = Promise.resolve();
   // One after the other: the last one has read the newest files.
   const reload = () =>
-    (last = last.then(() =>
-      replaceConfig({ current: () => running.config, load, log, watch, isClosed, use: (next) => apply(check(next)) }),
-    ));
+    (last = last.then(() => replaceConfig({ current: () => running.config, load, log, watch, isClosed, prepare })));
   const { addresses } = listener;
-  return { addresses, reload, check, apply, startHealthChecks: () => app.startHealthChecks(), close: () => close() };
+  return { addresses, reload, prepare, startHealthChecks: () => app.startHealthChecks(), close: () => close() };
 
   async function close(): Promise<void> {
     isClosing = true;
@@ -155,6 +156,22 @@ export async function startProxy({ config, load, log, watchIntervalMs, group }: 
     await store?.close();
     await alerts?.close();
   }
+}
+
+/** Prepares the parts of a running service for another configuration. @returns a function that uses it */
+async function prepareConfig(
+  next: LoadedConfig,
+  current: LoadedConfig,
+  { listener, upstream, app }: { readonly listener: Listener; readonly upstream: Upstream; readonly app: App },
+): Promise<() => void> {
+  const tls = checkConfig(next, current);
+  const useDeployments = await runInSlices(upstream.prepare(next.proxy.deployments));
+  const useSettings = await runInSlices(app.prepare(next.proxy));
+  return () => {
+    if (tls !== null) listener.setTls(tls);
+    useDeployments();
+    useSettings();
+  };
 }
 
 /** Loads OpenTelemetry, if the configuration asks for it. */

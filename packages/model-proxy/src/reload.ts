@@ -4,25 +4,22 @@ import { loadTls, type TlsOptions } from '@rackless/daemon/network/tls.js';
 import type { FileWatch } from './config/file-watch.js';
 import { ConfigError, type LoadedConfig } from './config/load.js';
 
-/** A configuration that a running proxy can use. */
-export interface CheckedConfig {
-  readonly config: LoadedConfig;
-  /** The certificate for new connections; null: plain HTTP. */
-  readonly tls: TlsOptions | null;
-}
-
 /**
  * The error of a reload that would remove the last model. A start without models is allowed, because
  * models may be added later.
  */
 const NO_MODEL_LEFT = 'no entry of model_list can be served';
 
-/** Checks what only a running proxy can check. @throws {ConfigError} or TlsFilesError */
-export function checkConfig(next: LoadedConfig, current: LoadedConfig): CheckedConfig {
+/**
+ * Checks what only a running proxy can check.
+ * @returns the certificate for new connections; null: plain HTTP.
+ * @throws {ConfigError} or TlsFilesError
+ */
+export function checkConfig(next: LoadedConfig, current: LoadedConfig): TlsOptions | null {
   if (next.proxy.deployments.length === 0 && current.proxy.deployments.length > 0)
     throw new ConfigError([...next.warnings, NO_MODEL_LEFT], [], next.watchedFiles);
   const { tls } = next.listen;
-  return { config: next, tls: tls === null ? null : loadTls({ sslCert: tls.certFile, sslKey: tls.keyFile }) };
+  return tls === null ? null : loadTls({ sslCert: tls.certFile, sslKey: tls.keyFile });
 }
 
 /** Options of {@link replaceConfig}. */
@@ -34,12 +31,12 @@ interface Replacing {
   readonly watch: FileWatch;
   /** Returns whether the proxy shuts down. It then needs no new configuration. */
   readonly isClosed: () => boolean;
-  /** Uses a configuration. Changes nothing if it throws. */
-  readonly use: (next: LoadedConfig) => void | Promise<void>;
+  /** Prepares a configuration. Changes nothing. @returns a function that uses it */
+  readonly prepare: (next: LoadedConfig) => Promise<() => void | Promise<void>>;
 }
 
 /** Loads and applies a new configuration. Never rejects. */
-export async function replaceConfig({ current, load, log, watch, isClosed, use }: Replacing): Promise<void> {
+export async function replaceConfig({ current, load, log, watch, isClosed, prepare }: Replacing): Promise<void> {
   if (isClosed()) return;
   const before = current();
   // A file that changes while it is read triggers another reload.
@@ -48,7 +45,9 @@ export async function replaceConfig({ current, load, log, watch, isClosed, use }
   try {
     next = await load();
     if (isClosed()) return;
-    await use(next);
+    const use = await prepare(next);
+    if (isClosed()) return;
+    await use();
   } catch (error) {
     // A failed reload must never end a working proxy, whatever the error.
     if (error instanceof ConfigError) for (const fault of error.faults) log.error(`reloading: ${fault}`);

@@ -42,6 +42,16 @@ describe('ssl_verify', () => {
     expect(verify([`ssl_verify: ${text}`], 'ssl_verify: ca.pem')).toBe(expected);
   });
 
+  it('is checked again when the contents of a valid bundle change', () => {
+    const check = () => faults(oneModel(['ssl_verify: changing.pem']));
+    write('changing.pem', readFileSync(at('ca.pem'), 'utf8'));
+    expect(check()).toEqual([]);
+    write('changing.pem', readFileSync(at('damaged.pem'), 'utf8'));
+    expect(check()).toEqual([expect.stringContaining('certificate 2 of 2 in it is damaged')]);
+    write('changing.pem', readFileSync(at('ca.pem'), 'utf8'));
+    expect(check()).toEqual([]);
+  });
+
   it('uses SSL_CERT_FILE if it is true, but not if it is a path or false', () => {
     const environment = { SSL_CERT_FILE: at('ca.pem') };
     expect(verify([], '', environment)).toBe('ca.pem');

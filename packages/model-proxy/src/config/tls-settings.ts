@@ -2,7 +2,7 @@
  * Resolves `ssl_verify` and the client certificate from the places that may set them, and checks
  * the files.
  */
-import { X509Certificate } from 'node:crypto';
+import { createHash, X509Certificate } from 'node:crypto';
 import path from 'node:path';
 import { fileReason, readTextFile } from '@rackless/daemon/files/text-file.js';
 import { loadTls, TlsFilesError } from '@rackless/daemon/network/tls.js';
@@ -134,7 +134,14 @@ function verifyWord(value: string | boolean): string | boolean {
 
 const CERTIFICATE = /-----BEGIN (TRUSTED )?CERTIFICATE-----[^-]*-----END (TRUSTED )?CERTIFICATE-----/g;
 
-/** Checks a CA bundle. @returns why it cannot be used; undefined if it is valid. */
+/** The bundles that were valid, by file, with the digest of their contents. */
+const validBundles = new Map<string, string>();
+
+/**
+ * Checks a CA bundle. Checking the bundle of a distribution takes some 10 ms, so a reload does not check
+ * the same contents again.
+ * @returns why it cannot be used; undefined if it is valid.
+ */
 function authoritiesFault(file: string): string | undefined {
   let text: string;
   try {
@@ -142,6 +149,14 @@ function authoritiesFault(file: string): string | undefined {
   } catch (error) {
     return fileReason(error);
   }
+  const digest = createHash('sha256').update(text).digest('base64');
+  if (validBundles.get(file) === digest) return undefined;
+  const fault = certificatesFault(text);
+  if (fault === undefined) validBundles.set(file, digest);
+  return fault;
+}
+
+function certificatesFault(text: string): string | undefined {
   const blocks = text.match(CERTIFICATE) ?? [];
   if (blocks.length === 0) return 'it contains no PEM certificate';
   for (const [index, block] of blocks.entries()) {

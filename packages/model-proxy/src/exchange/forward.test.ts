@@ -20,11 +20,11 @@ const ask = (body: object = question, headers: Readonly<Record<string, string>> 
 /** Runs a test with changed settings. */
 async function withSettings(changed: Partial<ProxySettings>, test: () => Promise<void>): Promise<void> {
   const apiBase = `http://127.0.0.1:${served.upstreamPort}/v1`;
-  served.app.replaceSettings(settingsOf([deploymentAt(apiBase)], changed));
+  served.replaceSettings(settingsOf([deploymentAt(apiBase)], changed));
   try {
     await test();
   } finally {
-    served.app.replaceSettings(settingsOf([deploymentAt(apiBase)]));
+    served.replaceSettings(settingsOf([deploymentAt(apiBase)]));
   }
 }
 
@@ -212,7 +212,7 @@ describe('other endpoints', () => {
   });
 
   it('are served if forwarded_paths contains them', async () => {
-    served.app.replaceSettings(
+    served.replaceSettings(
       settingsOf([deploymentAt(`http://127.0.0.1:${served.upstreamPort}/v1`)], { forwardedPaths: new Set(['ocr']) }),
     );
     served.answering = json({ model: 'served/model' });

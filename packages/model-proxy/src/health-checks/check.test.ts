@@ -18,7 +18,10 @@ function brokenUpstream(): { readonly upstream: Upstream; readonly aborted: () =
     });
     return { abort: () => void (isAborted = true), pause: () => undefined, resume: () => undefined, isBodyFree: false };
   };
-  return { upstream: { send, reload: () => undefined, close: () => Promise.resolve() }, aborted: () => isAborted };
+  const prepare = () => {
+    throw new Error('preparing a reload: this upstream has none');
+  };
+  return { upstream: { send, prepare, close: () => Promise.resolve() }, aborted: () => isAborted };
 }
 
 describe('a health check', () => {

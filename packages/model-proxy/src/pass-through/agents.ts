@@ -6,7 +6,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import { MAX_HEAD_BYTES } from '../upstream/connection/answer-head.js';
-import type { Connector } from '../upstream/send.js';
+import type { Connector } from '../upstream/targets.js';
 import { deadline } from '../upstream/deadlines.js';
 
 /** The connection was not open within `connect_timeout`. */

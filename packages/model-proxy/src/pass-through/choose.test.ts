@@ -4,7 +4,7 @@ import { SIMPLE_SHUFFLE } from '../../test/support/deployment.js';
 import { ProxyError } from '../errors/proxy-error.js';
 import type { Deployment } from '../providers/deployment.js';
 import { findProvider } from '../providers/index.js';
-import { createRouter } from '../routing/create-router.js';
+import { createRouterNow } from '../../test/support/router.js';
 import { chooseForFiles, chooseForProvider, type SelectionContext, type FilesChoice } from './choose.js';
 
 function made(modelName: string, provider: string, more: Partial<Deployment> = {}): Deployment {
@@ -25,7 +25,7 @@ function choosing(
   const settings = { deployments, unserved, modelGroupAlias: new Map(), hiddenAliases: new Set<string>() };
   return {
     settings,
-    router: createRouter({ ...settings, strategy: SIMPLE_SHUFFLE }, { random: () => 0.99 }),
+    router: createRouterNow({ ...settings, strategy: SIMPLE_SHUFFLE }, { random: () => 0.99 }),
     environmentDeployment,
   };
 }

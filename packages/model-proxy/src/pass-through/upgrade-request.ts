@@ -7,7 +7,7 @@ import { PassThrough } from 'node:stream';
 import type { Options } from 'http-proxy-middleware';
 import { AnswerFault } from '../upstream/connection/answer-fault.js';
 import { codeOf } from '../upstream/peer.js';
-import type { Connector } from '../upstream/send.js';
+import type { Connector } from '../upstream/targets.js';
 
 /** The handshake for the upstream. */
 export interface UpgradePlan {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Deployment } from '../providers/deployment.js';
 import { makeDeployment, SIMPLE_SHUFFLE } from '../../test/support/deployment.js';
 import type { Random } from './strategies.js';
-import { createRouter } from './create-router.js';
+import { createRouterNow } from '../../test/support/router.js';
 
 let made = 0;
 function deployment(modelName: string, upstreamModel: string, more: Partial<Deployment> = {}): Deployment {
@@ -25,7 +25,7 @@ function routerOf(
   const reasons = new Map(unserved.map((name) => [name, 'bedrock has its own API']));
   const strategy = SIMPLE_SHUFFLE;
   const settings = { deployments, modelGroupAlias, hiddenAliases: new Set(hidden), unserved: reasons, strategy };
-  return createRouter(settings, random === undefined ? {} : { random });
+  return createRouterNow(settings, random === undefined ? {} : { random });
 }
 
 describe('selecting by a public name', () => {

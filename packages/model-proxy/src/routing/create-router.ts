@@ -1,4 +1,5 @@
 /** Selects a deployment for a public model name. */
+import type { Steps } from '@rackless/daemon/process/slices.js';
 import type { Deployment } from '../providers/deployment.js';
 import { OTHER_NAMES, providerOfModel } from '../providers/model-names.js';
 import type { ProxySettings } from '../settings.js';
@@ -21,36 +22,16 @@ const newState = (): ChoiceState => ({
 });
 
 /**
- * Creates the router of a configuration.
+ * Creates the router of a configuration. Can pause after each deployment.
  * @param state members that are missing start empty.
  */
-export function createRouter(
+export function* createRouter(
   settings: Pick<ProxySettings, 'deployments' | 'modelGroupAlias' | 'hiddenAliases' | 'unserved' | 'strategy'>,
   state: Partial<ChoiceState> = {},
-): Router {
+): Steps<Router> {
   const { deployments, modelGroupAlias, hiddenAliases, unserved, strategy } = settings;
   const { random, limits, health, latencies } = { ...newState(), ...state };
-  const byName = new Map<string, Deployment[]>();
-  for (const deployment of deployments) {
-    const group = byName.get(deployment.modelName);
-    if (group === undefined) byName.set(deployment.modelName, [deployment]);
-    else group.push(deployment);
-  }
-  const exact = new Map<string, readonly Selection[]>();
-  const wildcards: WildcardGroup[] = [];
-  for (const [modelName, members] of byName) {
-    if (modelName.includes('*'))
-      wildcards.push({ modelName, deployments: members, pattern: wildcardPattern(modelName) });
-    else exact.set(modelName, members.map(selectionOf));
-  }
-  wildcards.sort(bySpecificity);
-  // A public name has priority over an equal deployment id: the operator chose the name, and an id
-  // may be a digest.
-  const byId = new Map(
-    deployments
-      .filter(({ modelName }) => !modelName.includes('*'))
-      .map((deployment) => [deployment.id, [selectionOf(deployment)]]),
-  );
+  const { byName, exact, byId, wildcards } = yield* indexOf(deployments);
   const aliasPatterns = [...modelGroupAlias]
     .filter(([alias]) => alias.includes('*'))
     .map(([modelName, group]) => ({ modelName, group, pattern: wildcardPattern(modelName) }))
@@ -92,16 +73,47 @@ export function createRouter(
     },
     candidates,
     modelNames: [
-      ...new Set([
-        ...byName.keys(),
-        ...[...modelGroupAlias.keys()].filter((alias) => hiddenAliases?.has(alias) !== true),
-      ]),
+      ...byName.keys(),
+      ...[...modelGroupAlias.keys()].filter((alias) => !byName.has(alias) && hiddenAliases?.has(alias) !== true),
     ],
     deploymentsOf(model) {
       const name = aliasOf(model) ?? model;
       return byName.get(name) ?? byName.get(model) ?? [];
     },
   };
+}
+
+/** Indexes deployments by public name and by id. */
+function* indexOf(deployments: readonly Deployment[]) {
+  const byName = new Map<string, Deployment[]>();
+  const exact = new Map<string, Selection[]>();
+  // A public name has priority over an equal deployment id: the operator chose the name, and an id
+  // may be a digest.
+  const byId = new Map<string, readonly Selection[]>();
+  for (const deployment of deployments) {
+    const { modelName, id } = deployment;
+    listIn(byName, modelName).push(deployment);
+    if (!modelName.includes('*')) {
+      const selection = selectionOf(deployment);
+      listIn(exact, modelName).push(selection);
+      byId.set(id, [selection]);
+    }
+    yield;
+  }
+  const wildcards: WildcardGroup[] = [];
+  for (const [modelName, members] of byName) {
+    if (modelName.includes('*'))
+      wildcards.push({ modelName, deployments: members, pattern: wildcardPattern(modelName) });
+  }
+  wildcards.sort(bySpecificity);
+  return { byName, exact, byId, wildcards };
+}
+
+/** Returns the list of a key. The list starts empty. */
+function listIn<Item>(lists: Map<string, Item[]>, key: string): Item[] {
+  let list = lists.get(key);
+  if (list === undefined) lists.set(key, (list = []));
+  return list;
 }
 
 /**

@@ -3,7 +3,7 @@ import { makeDeployment, SIMPLE_SHUFFLE } from '../../test/support/deployment.js
 import type { FailureKind } from '../errors/failure-kind.js';
 import type { CooldownSettings } from '../settings.js';
 import type { Failure } from './cooldown-rule.js';
-import { createRouter } from './create-router.js';
+import { createRouterNow } from '../../test/support/router.js';
 import { createDeploymentHealth } from './deployment-health.js';
 
 const defaults: CooldownSettings = { isDisabled: false, cooldownMs: 5000, allowedFails: null, policy: new Map() };
@@ -88,7 +88,7 @@ describe('after a cooldown', () => {
   it('a single request tries the deployment, and its failure begins the next cooldown', () => {
     const { clock, fail, health } = setUp();
     const deployments = [makeDeployment({ id: 'a', weight: 1000 }), makeDeployment({ id: 'b' })];
-    const router = createRouter(
+    const router = createRouterNow(
       { deployments, modelGroupAlias: new Map(), strategy: SIMPLE_SHUFFLE },
       { random: () => 0, health },
     );
@@ -155,7 +155,7 @@ describe('a failed check', () => {
   const select = (health: ReturnType<typeof setUp>['health']) => {
     const deployments = ['a', 'b'].map((id) => makeDeployment({ id, apiBase: `https://${id}.test/v1` }));
     const settings = { deployments, modelGroupAlias: new Map<string, string>(), strategy: SIMPLE_SHUFFLE };
-    return createRouter(settings, { health, random: () => 0 }).select('public')?.deployment.id;
+    return createRouterNow(settings, { health, random: () => 0 }).select('public')?.deployment.id;
   };
 
   it('moves requests to other deployments until it is too old', () => {

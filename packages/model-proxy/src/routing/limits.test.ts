@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { makeDeployment, SIMPLE_SHUFFLE } from '../../test/support/deployment.js';
-import { createRouter } from './create-router.js';
+import { createRouterNow } from '../../test/support/router.js';
 import { createLimits } from './limits.js';
 
 describe('rpm of a deployment', () => {
@@ -34,7 +34,7 @@ describe('rpm of a deployment', () => {
       makeDeployment({ id: 'large', rpm: 3 }),
       makeDeployment({ id: 'star', modelName: 'x/*', upstreamModel: '*', rpm: 1 }),
     ];
-    const router = createRouter(
+    const router = createRouterNow(
       { deployments, modelGroupAlias: new Map(), strategy: SIMPLE_SHUFFLE },
       { random: () => 0, limits },
     );

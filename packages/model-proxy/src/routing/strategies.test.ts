@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { makeDeployment, SIMPLE_SHUFFLE } from '../../test/support/deployment.js';
 import type { Deployment } from '../providers/deployment.js';
 import type { RoutingStrategy } from '../settings.js';
-import { createRouter } from './create-router.js';
+import { createRouterNow } from '../../test/support/router.js';
 import { createLatencies } from './latencies.js';
 import { createLimits } from './limits.js';
 
@@ -13,7 +13,7 @@ function setUp(name: RoutingStrategy, given: readonly Partial<Deployment>[], lat
   const limits = createLimits(() => clock.now);
   const latencies = createLatencies(() => clock.now);
   const strategy = { ...SIMPLE_SHUFFLE, name, latencyBuffer };
-  const router = createRouter({ deployments, modelGroupAlias: new Map(), strategy }, { limits, latencies });
+  const router = createRouterNow({ deployments, modelGroupAlias: new Map(), strategy }, { limits, latencies });
   const chosen = (session: string | null, streams = false) =>
     router.select('public', undefined, { session, streams })?.deployment.id ?? '';
   const counts = (session: (request: number) => string | null = () => null, streams = false) => {

@@ -23,12 +23,17 @@ export interface TlsIdentity {
 }
 
 /**
- * Reads the files of TLS settings and makes the context. This takes some milliseconds for a large
- * bundle. With `ssl_verify: true`, the file of SSL_CERT_FILE replaces the built-in roots, as in
+ * Reads the files of TLS settings and makes the context. For a large bundle, the context needs many
+ * milliseconds of CPU time. With `ssl_verify: true`, the file of SSL_CERT_FILE replaces the built-in roots, as in
  * OpenSSL and LiteLLM.
+ * @param former an identity of the same settings, which is used again if the contents are the same.
  * @throws {Error} if a file cannot be read or contains no PEM. The message names the file.
  */
-export function readTlsIdentity(tls: UpstreamTls, environment: Environment): TlsIdentity {
+export function readTlsIdentity(
+  tls: UpstreamTls,
+  environment: Environment,
+  former: TlsIdentity | null = null,
+): TlsIdentity {
   const fromEnvironment = tls.verify === true ? (environment['SSL_CERT_FILE'] ?? '') : '';
   const caFile = typeof tls.verify === 'string' ? tls.verify : fromEnvironment === '' ? null : fromEnvironment;
   const options: SecureContextOptions = {};
@@ -44,8 +49,10 @@ export function readTlsIdentity(tls: UpstreamTls, environment: Environment): Tls
     options.key = key;
   }
   const material = JSON.stringify([tls.verify !== false, caFile, options.ca, options.cert, options.key]);
+  const digest = createHash('sha256').update(material).digest('base64');
+  if (former?.digest === digest) return former;
   return {
-    digest: createHash('sha256').update(material).digest('base64'),
+    digest,
     secureContext: contextOf(options, tls, caFile),
     verify: tls.verify !== false,
     hasClientCertificate: tls.clientCertificate !== null,

@@ -2,6 +2,7 @@
  * The interface for all requests to upstreams, model requests and raw ones. It uses callbacks,
  * which cost less than streams (docs/decisions/009).
  */
+import type { Steps } from '@rackless/daemon/process/slices.js';
 import type { ProxyError } from '../errors/proxy-error.js';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
 import type { BodyStream } from './body-stream.js';
@@ -79,11 +80,12 @@ export interface Upstream {
   /** Starts a request. Never throws, and never calls the handler synchronously. */
   send(request: UpstreamRequest, handler: UpstreamHandler): SentCall;
   /**
-   * Replaces the deployments after a reload. Connection pools with the same origin, TLS and forward
-   * proxy stay open. Other pools close after their last request. Reads CA and key files again.
-   * @throws {Error} if a file of new TLS settings cannot be read. Nothing has changed then.
+   * Prepares other deployments for a reload, and reads CA and key files again. Changes nothing.
+   * @returns a function that uses the prepared deployments. Connection pools with the same origin, TLS
+   *   and forward proxy stay open. Other pools close after their last request.
+   * @throws {Error} if a file cannot be read.
    */
-  reload(deployments: readonly Deployment[]): void;
+  prepare(deployments: readonly Deployment[]): Steps<() => void>;
   /** Closes idle connections, and waits for the others. */
   close(): Promise<void>;
 }

@@ -142,7 +142,7 @@ export class Group {
         log: this.#log,
         watch,
         isClosed: () => this.#isClosing(),
-        use: () => this.#use(next),
+        prepare: () => this.#prepare(next),
       }),
     );
     return this.#lastReload;
@@ -249,8 +249,12 @@ export class Group {
     return [...this.#workers].filter(({ isServing }) => isServing);
   }
 
-  /** Makes all workers use a configuration, or none. @throws {ConfigError} */
-  async #use(next: ReadConfig): Promise<void> {
+  /**
+   * Prepares a configuration in all workers.
+   * @returns a function that makes all of them use it.
+   * @throws {ConfigError} a worker has found a fault. No worker then uses the configuration.
+   */
+  async #prepare(next: ReadConfig): Promise<() => Promise<void>> {
     checkConfig(next.config, this.#read.config);
     const { texts } = next;
     const workers = this.#serving();
@@ -263,14 +267,16 @@ export class Group {
       for (const { channel } of workers) channel.tell('abort', null);
       throw new ConfigError(all, next.config.warnings, next.config.watchedFiles);
     }
-    this.#configuration += 1;
-    this.#read = next;
-    await Promise.all(
-      workers.map((worker) => {
-        worker.configuration = this.#configuration;
-        return worker.ask('commit', null);
-      }),
-    );
+    return async () => {
+      this.#configuration += 1;
+      this.#read = next;
+      await Promise.all(
+        workers.map((worker) => {
+          worker.configuration = this.#configuration;
+          return worker.ask('commit', null);
+        }),
+      );
+    };
   }
 }
 

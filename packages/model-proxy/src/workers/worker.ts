@@ -9,7 +9,6 @@ import { exitCodeOfStart } from '@rackless/daemon/process/start-failure.js';
 import { ConfigError, loadConfigBeside, type LoadedConfig } from '../config/load.js';
 import type { MetricsSnapshot } from '../metrics-snapshot.js';
 import { startProxy, StartError, type Proxy } from '../proxy.js';
-import type { CheckedConfig } from '../reload.js';
 import type { SiblingEvent, Siblings } from '../routing/siblings.js';
 import { WorkerStore } from '../store/worker/worker-store.js';
 import type { FileTexts, GroupCalls, StartResult, WorkerCalls, WorkerStart } from './calls.js';
@@ -27,7 +26,8 @@ class Worker {
   #store: WorkerStore | undefined;
   #log: Log | undefined;
   #proxy: Proxy | undefined;
-  #prepared: CheckedConfig | undefined;
+  /** Uses the configuration that this worker has prepared. */
+  #prepared: (() => void) | undefined;
   #takeSnapshot: (() => Promise<MetricsSnapshot>) | undefined;
 
   constructor() {
@@ -46,7 +46,7 @@ class Worker {
       start: (options) => this.#start(options),
       prepare: ({ texts }) => this.#prepare(texts),
       commit: () => {
-        if (this.#prepared !== undefined) this.#proxy?.apply(this.#prepared);
+        this.#prepared?.();
         return this.#forget();
       },
       abort: () => this.#forget(),
@@ -138,7 +138,7 @@ class Worker {
   async #prepare(texts: FileTexts): Promise<readonly string[]> {
     if (this.#proxy === undefined) return ['a worker has not started yet'];
     try {
-      this.#prepared = this.#proxy.check(await this.#load(texts));
+      this.#prepared = await this.#proxy.prepare(await this.#load(texts));
       return [];
     } catch (error) {
       if (error instanceof ConfigError) return error.faults;

@@ -18,6 +18,7 @@ import { TestUpstream } from '../harness/upstream.js';
 import { waitFor } from '../harness/wait.js';
 import { messages } from './fixture.js';
 
+const MASTER = 'sk-master-0123456789';
 const STREAMS = 50;
 const PLAIN = 100;
 const EVENTS = 20;
@@ -147,6 +148,53 @@ describe('a reload under load', () => {
       expect(await (await fetch(`${proxy.url}/v1/models`)).text()).toContain('"more"');
     });
 
+    it('shows clients either all models of the old file or all of the new one', async () => {
+      const entries = (name: string) =>
+        Array.from(
+          { length: 1000 },
+          (_, index) => `
+  - { model_name: ${name}-${index}, litellm_params: { model: hosted_vllm/x, api_base: 'http://127.0.0.1:9/v1' } }`,
+        ).join('');
+      const configOf = (name: string) => unhurried(upstream).replace('model_list:', `model_list:${entries(name)}`);
+      const shown = async () => {
+        const { text } = await call(`${proxy.url}/v1/models`, { method: 'GET' });
+        return (JSON.parse(text) as { readonly data: readonly { readonly id: string }[] }).data.map(({ id }) => id); // OpenAI's list
+      };
+      const namesOf = (name: string) => [
+        ...Array.from({ length: 1000 }, (_, index) => `${name}-${index}`),
+        PUBLIC_MODEL,
+      ];
+      proxy.configure(configOf('old'));
+      await proxy.reload();
+      expect(await shown()).toEqual(namesOf('old'));
+      proxy.configure(configOf('new'));
+      const reloaded = proxy.reload();
+      const seen: string[] = [];
+      do {
+        const names = await shown();
+        seen.push(names[0] ?? '');
+        expect(names).toEqual(namesOf(names[0] === 'new-0' ? 'new' : 'old'));
+      } while (seen.at(-1) === 'old-0');
+      await reloaded;
+      expect(seen[0]).toBe('old-0');
+    });
+
+    it('applies reloads at the same time one after the other, the newest file last', async () => {
+      const reloads = ['first', 'second', 'third'].map((name) => {
+        proxy.configure(unhurried(upstream).replace(PUBLIC_MODEL, name));
+        return proxy.reload();
+      });
+      await Promise.all(reloads);
+      expect(await (await fetch(`${proxy.url}/v1/models`)).text()).toContain('"third"');
+      expect(proxy.logged().filter((line) => line.includes('configuration reloaded'))).toHaveLength(3);
+    });
+
+    it('ends with the proxy, and does not use its configuration then', async () => {
+      proxy.configure(unhurried(upstream).replace(PUBLIC_MODEL, 'late'));
+      await Promise.all([proxy.reload(), proxy.close()]);
+      expect(proxy.logged().join('\n')).not.toContain('configuration reloaded');
+    });
+
     it('changes nothing if the file is invalid, and logs the fault', async () => {
       const under = await load(proxy.url, 'broken');
       for (const broken of [
@@ -181,6 +229,40 @@ describe('a reload under load', () => {
       await proxy.said(/configuration reloaded[^]*configuration reloaded/);
       upstream.gates.open('signal');
       expect(await under.faults()).toEqual([]);
+    } finally {
+      await proxy.dispose();
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('that a SIGKILL interrupts loses no key, and the next start uses the file', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'rackless-reload-kill-'));
+    const file = join(folder, 'config.yaml');
+    const configOf = (models: number) =>
+      JSON.stringify({
+        model_list: Array.from({ length: models }, (_, index) => ({
+          model_name: `m${index}`,
+          litellm_params: { model: 'hosted_vllm/x', api_base: 'http://127.0.0.1:9/v1' },
+        })),
+        general_settings: { master_key: MASTER, store: join(folder, 'store') },
+      });
+    writeFileSync(file, configOf(1));
+    const args = ['--config', file, '--host', '127.0.0.1', '--port', '0'];
+    const headers = (key: string) => ({ authorization: `Bearer ${key}` });
+    let proxy = new ProxyProcess(args);
+    try {
+      const created = await call(`${await proxy.address()}/key/generate`, { headers: headers(MASTER), body: {} });
+      const { key } = JSON.parse(created.text) as { readonly key: string }; // LiteLLM's answer
+      writeFileSync(file, configOf(5000));
+      await proxy.said(/a file of the configuration has changed/);
+      proxy.signal('SIGKILL');
+      await proxy.dispose();
+      proxy = new ProxyProcess(args);
+      const { status, text } = await call(`${await proxy.address()}/v1/models`, {
+        method: 'GET',
+        headers: headers(key),
+      });
+      expect([status, text]).toEqual([200, expect.stringContaining('"m4999"')]);
     } finally {
       await proxy.dispose();
       rmSync(folder, { recursive: true });

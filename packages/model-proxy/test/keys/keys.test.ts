@@ -299,7 +299,7 @@ describe('a virtual key', () => {
     const at = (modelName: string) =>
       deploymentAt(`http://127.0.0.1:${app.upstreamPort}/v1`, { modelName, id: modelName });
     const { settingsOf } = await import('../support/app.js');
-    app.app.replaceSettings(settingsOf([at('public'), at('secret'), at('open/*')], { clientKeys: new Set([MASTER]) }));
+    app.replaceSettings(settingsOf([at('public'), at('secret'), at('open/*')], { clientKeys: new Set([MASTER]) }));
     const key = await app.create({ models: ['public', 'open/*'], aliases: { mine: 'secret' } });
     expect((await app.chat(key)).status).toBe(200);
     expect((await app.chat(key, { model: 'open/x' })).status).toBe(200);

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openListener } from '@rackless/daemon/network/listener.js';
+import { runAtOnce } from '@rackless/daemon/process/slices.js';
 import { createTestLog } from '../../../daemon/test/support/log.js';
 import { createApp, type App, type AppOptions } from '../../src/app.js';
 import type { Deployment } from '../../src/providers/deployment.js';
@@ -37,6 +38,8 @@ export interface ServedApp {
   readonly requests: UpstreamRequest[];
   /** Sends the upstream's answers from now on. */
   answering: AnswerHandler;
+  /** Uses other settings for new requests. */
+  replaceSettings(settings: ProxySettings): void;
   /** Returns the lines of the log since the last call, as JSON. */
   lines(): Record<string, unknown>[];
   close(): Promise<void>;
@@ -135,6 +138,7 @@ export async function serveApp({ settings, deployment, app: more }: ServeOptions
     set answering(answering) {
       state.answering = answering;
     },
+    replaceSettings: (settings) => runAtOnce(app.prepare(settings))(),
     lines() {
       log.flush();
       const lines = written.split('\n').filter((line) => line !== '');

@@ -1,4 +1,5 @@
 /** Sends requests with the upstream client, without the proxy, and records all callbacks. */
+import { runAtOnce } from '@rackless/daemon/process/slices.js';
 import type { ProxyError } from '../../src/errors/proxy-error.js';
 import type { Deployment } from '../../src/providers/deployment.js';
 import { createUpstream, type PooledUpstream } from '../../src/upstream/send.js';
@@ -20,6 +21,10 @@ export function upstreamFor(
   const note = (message: string, fields?: unknown) => void logged.push(`${message} ${JSON.stringify(fields)}`);
   return Object.assign(createUpstream({ deployments, environment, log: { warn: note, error: note } }), { logged });
 }
+
+/** Replaces the deployments of an upstream client without a pause. */
+export const reloadNow = (upstream: PooledUpstream, deployments: readonly Deployment[]): void =>
+  runAtOnce(upstream.prepare(deployments))();
 
 /** A request and its callbacks so far. */
 export class Asked {

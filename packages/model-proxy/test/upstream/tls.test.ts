@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createAuthority, type Authority, type CertificateFiles } from '../../sample-upstream/certificates.js';
 import type { Deployment, UpstreamTls } from '../../src/providers/deployment.js';
 import { waitFor } from '../harness/wait.js';
-import { ask, deploymentAt, send, upstreamFor } from './asking.js';
+import { ask, deploymentAt, reloadNow, send, upstreamFor } from './asking.js';
 import { closingAfterEach } from './closing.js';
 import { answering, answerOf, ScriptedServer } from './scripted-server.js';
 
@@ -360,7 +360,7 @@ describe('a reload', () => {
     const { upstream, deployment } = open(port, tlsOf(authority.caFile));
     await ask(upstream, deployment);
     const again = { ...deployment, modelName: 'renamed' };
-    upstream.reload([again]);
+    reloadNow(upstream, [again]);
     expect((await ask(upstream, again)).error).toBeUndefined();
     expect(counted.handshakes).toBe(1);
   });
@@ -380,12 +380,12 @@ describe('a reload', () => {
     const under = send(upstream, deployment);
     await under.received(1);
     copyFileSync(other.caFile, bundle);
-    upstream.reload([deployment]);
+    reloadNow(upstream, [deployment]);
     expect((await ask(upstream, deployment)).error?.kind).toBe('tls');
     for (const answer of answers) answer();
     expect((await under.over()).text).toBe('ab');
     copyFileSync(authority.caFile, bundle);
-    upstream.reload([deployment]);
+    reloadNow(upstream, [deployment]);
     const asked = send(upstream, deployment);
     await asked.received(1);
     for (const answer of answers) answer();
@@ -399,7 +399,7 @@ describe('a reload', () => {
     copyFileSync(authority.caFile, bundle);
     const { upstream, deployment } = open(port, tlsOf(bundle));
     writeFileSync(bundle, 'no certificate');
-    upstream.reload([deployment]);
+    reloadNow(upstream, [deployment]);
     expect((await ask(upstream, deployment)).error).toBeUndefined();
     expect(upstream).toHaveProperty('logged', [
       `reloading certificates failed: the old ones stay in use {"why":"reading ${bundle}: the file has no PEM block of a certificate"}`,
@@ -411,7 +411,7 @@ describe('a reload', () => {
     const { upstream, deployment } = open(port, tlsOf(authority.caFile));
     await ask(upstream, deployment);
     const added = deploymentAt(deployment.apiBase, tlsOf(join(folder, 'missing.pem')));
-    expect(() => upstream.reload([added, deployment])).toThrow(/missing\.pem/);
+    expect(() => reloadNow(upstream, [added, deployment])).toThrow(/missing\.pem/);
     expect((await ask(upstream, deployment)).error).toBeUndefined();
     expect([counted.handshakes, upstream.handshakes]).toEqual([1, 1]);
   });
@@ -421,7 +421,7 @@ describe('a reload', () => {
     const deployment = deploymentAt(server.apiBase);
     const upstream = closing(upstreamFor([deployment]));
     await ask(upstream, deployment);
-    upstream.reload([]);
+    reloadNow(upstream, []);
     await waitFor(
       () => server.open === 0 || undefined,
       () => 'the connection stays',

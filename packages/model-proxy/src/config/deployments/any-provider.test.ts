@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { configurationFixture } from '../../../test/support/configuration.js';
-import { createRouter } from '../../routing/create-router.js';
+import { createRouterNow } from '../../../test/support/router.js';
 
 const { faults, load } = configurationFixture();
 
@@ -9,7 +9,7 @@ const environment = { OPENAI_API_KEY: 'openai-key', GROQ_API_KEY: 'groq-key', HO
 /** Returns the target of a name: provider, the upstream's model name, address, key. */
 function way(params: string, name: string, modelName = '*') {
   const entry = `model_list: [{model_name: ${JSON.stringify(modelName)}, litellm_params: ${params}}]\n`;
-  const selection = createRouter(load(entry, { environment }).proxy).select(name);
+  const selection = createRouterNow(load(entry, { environment }).proxy).select(name);
   if (selection === undefined) return undefined;
   const { provider, apiBase, apiKey } = selection.deployment;
   return [provider.name, selection.upstreamModel, apiBase, apiKey, selection.modelGroup];
@@ -68,7 +68,7 @@ describe('a model of "*"', () => {
       AZURE_CLIENT_SECRET: 's',
     };
     const text = 'model_list: [{model_name: "*", litellm_params: {model: "*", api_base: "http://own/v1"}}]\n';
-    const router = createRouter(load(text, { environment: variables }).proxy);
+    const router = createRouterNow(load(text, { environment: variables }).proxy);
     for (const name of ['vertex_ai/gemini-2.5-pro', 'azure/gpt-4o', 'azure_ai/phi']) {
       const { token, extraHeaders, apiKey } = router.select(name)?.deployment ?? {};
       expect([token, extraHeaders, apiKey]).toEqual([undefined, {}, null]);

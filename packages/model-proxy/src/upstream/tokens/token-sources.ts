@@ -1,5 +1,6 @@
 /** The token sources of all deployments. Deployments with the same settings share a source. */
 import type { Log } from '@rackless/daemon/log/log.js';
+import type { Steps } from '@rackless/daemon/process/slices.js';
 import { ProxyError, toProxyError } from '../../errors/proxy-error.js';
 import type { Deployment, DeploymentToken } from '../../providers/deployment.js';
 import type { AwsToken } from '../../providers/token.js';
@@ -18,6 +19,15 @@ interface TokenSourcesOptions {
   readonly log: Pick<Log, 'warn'>;
 }
 
+/** A deployment that needs a token. */
+interface TokenNeed {
+  readonly deployment: Deployment;
+  readonly token: DeploymentToken;
+}
+
+/** One deployment for each source, by the key of the source. */
+type TokenNeeds = ReadonlyMap<string, TokenNeed>;
+
 /** All token sources. The owner closes them. */
 export class TokenSources {
   readonly #options: TokenSourcesOptions;
@@ -27,15 +37,27 @@ export class TokenSources {
     this.#options = options;
   }
 
+  /** Collects the deployments that need tokens, for {@link use}. */
+  *prepare(deployments: readonly Deployment[]): Steps<TokenNeeds> {
+    const needs = new Map<string, TokenNeed>();
+    for (const deployment of deployments) {
+      for (const target of withTargets(deployment)) {
+        const { token } = target;
+        if (token === undefined) continue;
+        const key = keyOf(token);
+        if (!needs.has(key)) needs.set(key, { deployment: target, token });
+      }
+      yield;
+    }
+    return needs;
+  }
+
   /** Gets the first tokens before requests arrive, and stops the sources that no deployment uses. */
-  prepare(deployments: readonly Deployment[]): void {
+  use(needs: TokenNeeds): void {
     const former = this.#sources;
     this.#sources = new Map();
-    for (const deployment of deployments.flatMap(withTargets)) {
-      if (deployment.token === undefined) continue;
-      const key = keyOf(deployment.token);
-      if (this.#sources.has(key)) continue;
-      const source = former.get(key) ?? this.#create(deployment, deployment.token);
+    for (const [key, { deployment, token }] of needs) {
+      const source = former.get(key) ?? this.#create(deployment, token);
       this.#sources.set(key, source);
       if (source.current() === null) source.refresh();
     }

@@ -1,0 +1,68 @@
+/** A reload of the upstream client: prepared beside the deployments in use, then used at once. */
+import { describe, expect, it } from '@jest/globals';
+import { runAtOnce } from '@rackless/daemon/process/slices.js';
+import { waitFor } from '../harness/wait.js';
+import { ask, deploymentAt, upstreamFor } from './asking.js';
+import { closingAfterEach } from './closing.js';
+import { answering, answerOf, ScriptedServer } from './scripted-server.js';
+
+const closing = closingAfterEach();
+
+describe('the preparation of a reload', () => {
+  const moved = async () => {
+    const first = closing(await ScriptedServer.start(answering(() => answerOf('"first"'))));
+    const second = closing(await ScriptedServer.start(answering(() => answerOf('"second"'))));
+    const before = deploymentAt(first.apiBase);
+    return { first, second, before, after: deploymentAt(second.apiBase), upstream: closing(upstreamFor([before])) };
+  };
+
+  it('changes nothing until it is complete and used', async () => {
+    const { first, before, after, upstream } = await moved();
+    await ask(upstream, before);
+    const use = runAtOnce(upstream.prepare([after]));
+    expect((await ask(upstream, before)).text).toBe('"first"');
+    expect([first.open, upstream.logged]).toEqual([1, []]);
+    use();
+    expect((await ask(upstream, after)).text).toBe('"second"');
+    await waitFor(
+      () => first.open === 0 || undefined,
+      () => 'the connection of the removed deployment stays',
+    );
+  });
+
+  it('can pause after each deployment, and requests between use the old deployments', async () => {
+    const { before, after, upstream } = await moved();
+    const many = Array.from({ length: 20 }, (_, index) => ({ ...after, id: `d${index}` }));
+    const steps = upstream.prepare(many);
+    let pauses = 0;
+    for (let step = steps.next(); step.done !== true; step = steps.next()) {
+      pauses += 1;
+      if (pauses === 10) expect((await ask(upstream, before)).text).toBe('"first"');
+    }
+    expect(pauses).toBeGreaterThanOrEqual(many.length);
+  });
+
+  it('closes the connections that requests opened meanwhile', async () => {
+    const { second, after, upstream } = await moved();
+    const use = runAtOnce(upstream.prepare([after]));
+    // This pool belongs to the old deployments, although the new ones have the same address.
+    await ask(upstream, { ...after, id: 'other' });
+    use();
+    await waitFor(
+      () => second.open === 0 || undefined,
+      () => 'the connection stays',
+    );
+    expect((await ask(upstream, after)).text).toBe('"second"');
+  });
+
+  it('with certificates that cannot be read changes nothing', async () => {
+    const { first, before, upstream } = await moved();
+    await ask(upstream, before);
+    const broken = deploymentAt('https://127.0.0.1:9/v1', {
+      tls: { verify: '/nowhere/ca.pem', clientCertificate: null },
+    });
+    expect(() => runAtOnce(upstream.prepare([before, broken]))).toThrow('reading /nowhere/ca.pem');
+    expect((await ask(upstream, before)).text).toBe('"first"');
+    expect([first.open, first.connections.length]).toEqual([1, 1]);
+  });
+});
