@@ -61,7 +61,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
   ],
   authFile: [
     '`bmc-daemon htpasswd FILE USER` creates the file; so does `htpasswd -B` of Apache.',
-    'None: every client may do everything, without a login.',
+    'None: every client has the rights of an Administrator, without a login. There are no accounts to change.',
     'The daemon reloads the file when it changes. See [the password file](#the-password-file).',
   ],
   ignoreBootDevice: [
@@ -148,7 +148,9 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     'True: the daemon rejects ForceOff, GracefulShutdown and Suspend. For a running machine, it also rejects PushPowerButton.',
   ],
   gracefulRestartWaitSeconds: ['If the guest still runs after this time, the daemon resets the machine.'],
-  libvirtTimeoutSeconds: ['If libvirt does not answer within this time, the client gets 503 with `Retry-After`.'],
+  libvirtTimeoutSeconds: [
+    'If libvirt does not answer within this time, the client gets 503 with `Retry-After`, or the last known state of the machine.',
+  ],
   chassis: ['The first chassis of the list contains all machines.', 'An empty list: each machine has its own chassis.'],
   indicatorLeds: ['The value applies until a client sets the indicator.', 'Indicators without a value are `Lit`.'],
   storage: ['For the named machine, this replaces the storage that the daemon derives from its disks.'],
@@ -168,11 +170,11 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     'False is the default because sushy-tools has it, and because Redfish recommends it for old clients.',
   ],
   vmediaAllowedHosts: [
-    'None: every host. An empty list: no host; this causes a warning.',
+    'None: every host, except the addresses at the end of this list. An empty list: no host; this causes a warning.',
     'An item is a name, a domain (`*.lab.example.org`), an address or a network.',
     'A name is also allowed if its address is in an allowed network. Redirects must lead to allowed hosts too.',
     'With a list, the daemon accepts the transfer method `Upload` only.',
-    'By default, the daemon rejects link-local addresses, multicast addresses and the addresses where clouds serve credentials. ' +
+    'The daemon rejects link-local addresses, multicast addresses and the addresses where clouds serve credentials. ' +
       "To allow such an address, list exactly it or its network. A wider network such as `'0.0.0.0/0'` does not allow it.",
   ],
   virtualMediaIpFamily: ["`'4'`: IPv4 only.", "`'6'`: IPv6 only.", 'None: both.'],

@@ -99,9 +99,9 @@ several privileges, one of them is enough.
 - \`{systemId}\`, \`{managerId}\` and \`{ownerId}\` are the UUID or the name of a machine.
 - \`none\`: the method needs no login.
 - \`ConfigureSelf\`: an account can do this only with itself, its own sessions and its own subscriptions.
-- Without a password file, every client may do everything.
-- Every URI with GET, except a stream, also supports HEAD. OPTIONS gets 204 with \`Allow\`, and all
-  other methods get 405 with \`Allow\`.
+- Without a password file, every client has the rights of an Administrator.
+- Every URI with GET, except a stream, also supports HEAD. OPTIONS gets 204 with \`Allow\`. Other methods of
+  HTTP get 405 with \`Allow\`, and unknown methods 501.
 - A collection that supports POST supports it also at its URI with \`/Members\`.
 - Some machines or configurations do not have all boot options, volumes or actions. Requests for a
   missing one get 404, and no resource links to it.

@@ -200,7 +200,7 @@ export const settingsTable = {
   turnOffMessageLogging: boolean({
     name: 'turn_off_message_logging',
     default: 'false',
-    doc: 'Whether `--detailed_debug` hides the bodies of requests and answers. The log never contains them without `--detailed_debug`.',
+    doc: 'Whether `--detailed_debug` hides the bodies of requests and answers. Without `--detailed_debug`, the log contains none. Exception: a warning about a failed request may quote the error of the upstream.',
   }),
   setVerbose: boolean({ name: 'set_verbose', default: 'false', doc: 'Whether the log level is `debug`.' }),
 };

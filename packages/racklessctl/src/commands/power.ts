@@ -60,7 +60,7 @@ export const powerGroup = defineCommand({
   name: 'power',
   summary: 'Switch machines on and off, restart and interrupt them',
   description: [
-    'A machine that already has the power state gets no request. If the service lists the reset types ' +
+    'A machine that already has the power state gets no reset. If the service lists the reset types ' +
       'that a machine supports, racklessctl sends no other type.',
   ],
   commands: [statusCommand, ...Object.entries(powerCommands).map(([name, command]) => powerCommand(name, command))],

@@ -130,12 +130,14 @@ If an attempt fails before the client has got a byte, the proxy retries:
 | the connection ends before the whole answer | yes | no |
 
 - \`num_retries\` limits the retries of a request. Attempts at other deployments may exceed it, except
-  after a timeout or an ended connection. With \`num_retries: 0\`, there are no retries at all.
+  after a timeout or an ended connection. With \`num_retries: 0\`, there are no retries. Even then, the
+  proxy sends a request again that was lost because the server [closed an idle
+  connection](../decisions/008-retry-after-a-closed-connection.md).
 - The proxy uses the first of these numbers that exists:
   1. the number in \`retry_policy\` for the failure,
   2. the header \`x-litellm-num-retries\` of the request,
   3. \`num_retries\` of the failed deployment,
-  4. \`num_retries\` of \`router_settings\`.
+  4. \`num_retries\` of \`router_settings\`, then of \`litellm_settings\`.
 - The wait is random, up to 0.5 s, then 1 s, 2 s, 4 s, and 8 s at most. If the upstream sends
   \`Retry-After\`, the proxy waits for that time. If it is more than a minute, the client gets the error.
 - The proxy does not repeat a request at a server that may have crashed because of it.
