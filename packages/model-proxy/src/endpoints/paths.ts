@@ -7,6 +7,8 @@ import { forwardedEndpoint } from './forwarded-path.js';
 /** The endpoint and the model that a path selects. */
 export interface Target {
   readonly endpoint: Endpoint;
+  /** The path for metrics and logs: `/v1/chat/completions`. */
+  readonly route: string;
   /**
    * The model in the path (`/engines/gpt-4/completions`), which has priority over the body's; null:
    * the body names the model.
@@ -26,7 +28,8 @@ export interface Paths {
 export function createPaths(endpoints: readonly Endpoint[]): Paths {
   const table = new Map<string, Target>();
   for (const endpoint of endpoints) {
-    for (const prefix of ['/v1/', '/']) table.set(`${prefix}${endpoint.path}`, { endpoint, model: null });
+    const target = targetOf(endpoint, null);
+    for (const prefix of ['/v1/', '/']) table.set(`${prefix}${endpoint.path}`, target);
   }
   const rerank = table.get('/rerank');
   if (rerank !== undefined) table.set(COHERE_RERANK, rerank);
@@ -42,9 +45,14 @@ export function createPaths(endpoints: readonly Endpoint[]): Paths {
       .sort((a, b) => b.path.length - a.path.length)[0];
     if (endpoint === undefined) return undefined;
     const model = decode(rest.slice(0, -endpoint.path.length - 1));
-    return model === undefined || model === '' ? undefined : { endpoint, model };
+    return model === undefined || model === '' ? undefined : targetOf(endpoint, model);
   };
   return { exact: (url) => table.get(url), match: (path) => table.get(path) ?? targetWithModel(path) };
+}
+
+/** Makes a target. Each request counts for its route, so the text of the route is made here, once. */
+function targetOf(endpoint: Endpoint, model: string | null): Target {
+  return { endpoint, route: `/v1/${endpoint.path}`, model };
 }
 
 /** Cohere's clients use v2 with the same requests. */
@@ -80,7 +88,7 @@ export function plainPath(url: string): string {
  */
 export function forwardedTarget(path: string, forwarded: ReadonlySet<string>): Target | undefined {
   const relativePath = path.replace(/^\/(?:v1\/)?/, '');
-  return forwarded.has(relativePath) ? { endpoint: forwardedEndpoint(relativePath), model: null } : undefined;
+  return forwarded.has(relativePath) ? targetOf(forwardedEndpoint(relativePath), null) : undefined;
 }
 
 /** Decodes percent escapes. @returns undefined if an escape is invalid. */

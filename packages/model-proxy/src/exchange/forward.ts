@@ -28,7 +28,7 @@ import { watchUpload } from './stalled-uploads.js';
 export function forward(exchange: Exchange, target: Target): void {
   const { request, response, proxy } = exchange;
   const { endpoint } = target;
-  exchange.routeLabel = `/v1/${endpoint.path}`;
+  exchange.routeLabel = target.route;
   exchange.api = endpoint.api;
   let body: RequestBody;
   try {

@@ -22,11 +22,13 @@ export function chooseForSession(
   const loads = selections.map(({ deployment }) => limits.useOf(deployment.id).inFlight);
   const total = loads.reduce((sum, load) => sum + load, 0);
   const maxLoad = Math.ceil(((total + 1) / selections.length) * MAX_LOAD);
+  // The text can be a long prompt, so all scores begin with one hash of it.
+  const beginning = hashOf('\n', hashOf(session, FIRST_HASH));
   let best: Selection | undefined;
   let bestScore = -1;
   for (const [index, selection] of selections.entries()) {
     if ((loads[index] ?? 0) >= maxLoad && selections.length > 1) continue;
-    const score = scoreOf(session, selection.deployment.id);
+    const score = scoreOf(beginning, selection.deployment.id);
     if (score <= bestScore) continue;
     best = selection;
     bestScore = score;
@@ -34,11 +36,22 @@ export function chooseForSession(
   return best;
 }
 
-/** Returns a number from 0 to 2^32 - 1 (FNV-1a, and the last step of MurmurHash3 against patterns). */
-function scoreOf(session: string, id: string): number {
-  let hash = 0x811c9dc5;
-  for (const text of [session, '\n', id])
-    for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+/** The beginning of FNV-1a. */
+const FIRST_HASH = 0x811c9dc5;
+
+/** Continues a hash with a text (FNV-1a). */
+function hashOf(text: string, before: number): number {
+  let hash = before;
+  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return hash;
+}
+
+/**
+ * Returns a number from 0 to 2^32 - 1 (FNV-1a, and the last step of MurmurHash3 against patterns).
+ * @param beginning hash of the session.
+ */
+function scoreOf(beginning: number, id: string): number {
+  let hash = hashOf(id, beginning);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;

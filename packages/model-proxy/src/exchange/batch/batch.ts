@@ -39,12 +39,7 @@ export function modelsOf({ proxy }: Exchange, { endpoint, model }: Target, body:
 }
 
 /** Sends the request to each model. A model that fails has its error in the list. */
-export function startBatch(
-  exchange: Exchange,
-  { endpoint }: Target,
-  body: RequestBody,
-  models: readonly string[],
-): void {
+export function startBatch(exchange: Exchange, target: Target, body: RequestBody, models: readonly string[]): void {
   const { request, proxy } = exchange;
   let running = models.length;
   const parts: Part[] = [];
@@ -59,7 +54,7 @@ export function startBatch(
     const { id, callId, client, clientTimeouts, requestedRetries, requestBytes, receivedAt, routeLabel } = exchange;
     Object.assign(part, { id, callId, client, clientTimeouts, requestedRetries, requestBytes, receivedAt, routeLabel });
     try {
-      new Attempts(part, { endpoint, model }, sharedBody(body)).start();
+      new Attempts(part, { ...target, model }, sharedBody(body)).start();
     } catch (error) {
       refuse(part, toProxyError(error));
     }

@@ -1,0 +1,17 @@
+import { describe, expect, it } from '@jest/globals';
+import { makeDeployment } from '../../test/support/deployment.js';
+import { chooseForSession } from './affinity.js';
+
+describe('the choice for a session', () => {
+  it('is the same in all versions, so that an update keeps the caches of prompts', () => {
+    const selections = ['a', 'b', 'c'].map((id) => ({
+      deployment: makeDeployment({ id }),
+      modelGroup: 'm',
+      upstreamModel: 'm',
+    }));
+    const limits = { useOf: () => ({ inFlight: 0, requests: 0, tokens: 0 }) };
+    const sessions = ['', 'é\n', 'x'.repeat(1024), ...Array.from({ length: 20 }, (_, index) => `user-${index}`)];
+    const chosen = sessions.map((session) => chooseForSession(selections, session, limits)?.deployment.id);
+    expect(chosen.join('')).toBe('caccbabcabccccbaacbaabc');
+  });
+});
