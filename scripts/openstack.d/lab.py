@@ -85,6 +85,8 @@ class Lab(Processes):
             'root': self.root,
             'port': self.options.port,
             'console_port': self.options.port + len(SERVICES),
+            'serial_port': self.options.port + len(SERVICES) + 1,
+            'guest_ports': self.guest_ports(),
             'libvirt_uri': self.options.libvirt_uri,
             'compute_driver': COMPUTE_DRIVERS[self.options.virt],
             'token_seconds': self.options.token_seconds,
@@ -100,6 +102,14 @@ class Lab(Processes):
             path.write_text(text)
         # Glance reads this file only from here.
         shutil.copy(self.root / 'usr/share/glance-common/glance-api-paste.ini', self.dir / 'etc')
+
+    def guest_ports(self):
+        """
+        @returns the range of the guests' serial ports. Nova takes the first free port of it. Labs that run at the
+        same time mostly have different ranges, so that two of them do not take the same port.
+        """
+        first = 10000 + self.options.port * 7 % 9000
+        return f'{first}:{first + 1000}'
 
     def create_databases(self):
         """

@@ -1,5 +1,5 @@
 """
-Runs Nova's API, conductor, scheduler and compute service in one process.
+Runs Nova's API, conductor, scheduler, compute service and proxy for serial consoles in one process.
 
 Arguments: nova.conf, its port, and the port of Placement, which must be open before Nova starts.
 
@@ -33,6 +33,7 @@ from oslo_log import log as logging
 from paste import deploy
 
 from privileges import run_in_this_process
+from serial_proxy import start_serial_proxy
 
 # Nova loads its drivers only from this package.
 nova.virt.__path__.append(os.path.join(os.path.dirname(__file__), 'plugins'))
@@ -70,6 +71,7 @@ listener = eventlet.listen(('127.0.0.1', port), backlog=256, reuse_port=False)
 null = open(os.devnull, 'w')
 eventlet.spawn(eventlet.wsgi.server, listener, application, log=null, debug=False)
 services.append(start('nova-compute', compute_rpcapi.RPC_TOPIC))
+start_serial_proxy(CONF.serial_console)
 # Servers can be created when the compute host belongs to a cell. The scheduler maps it only later.
 while not host_mapping.discover_hosts(context.get_admin_context()):
     eventlet.sleep(0.2)
