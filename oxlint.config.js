@@ -142,7 +142,7 @@ const novaLayers = [
   ['nova-driver.ts', 'diagnosis.ts'],
   ['media/'],
   ['image/'],
-  ['power-control.ts', 'remote-consoles.ts', 'server-reader.ts', 'server-statistics.ts'],
+  ['power-control.ts', 'remote-consoles.ts', 'serial/', 'server-reader.ts', 'server-statistics.ts'],
   ['failure.ts'],
   ['inventory/'],
   ['compute/'],

@@ -20,6 +20,8 @@ export const open: Condition = { state: 'open', why: 'connected' };
 export const off: Condition = { state: 'closed', why: 'the machine is off' };
 /** The machine does not exist. */
 export const gone: Condition = { state: 'absent', why: 'there is no such machine' };
+/** The console opens, and closes again before it has any output. */
+export const unusable: Condition = { state: 'closed', why: 'its console closes as soon as it is open' };
 /** Connecting failed for an unexpected reason. */
 export const failed: Condition = { state: 'closed', why: 'its console cannot be opened' };
 
@@ -46,6 +48,8 @@ export function conditionOf(error: unknown): readonly [Condition, boolean] {
       return [{ state: 'absent', why: 'it has no serial port for clients' }, false];
     case 'consoleInUse':
       return [{ state: 'taken', why: 'another program uses the console' }, true];
+    case 'consoleUnreachable':
+      return [{ state: 'closed', why: 'the proxy of its console does not answer' }, true];
     case 'unavailable':
       return [{ state: 'closed', why: 'its hypervisor does not answer' }, true];
     default:

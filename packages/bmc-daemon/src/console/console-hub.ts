@@ -1,7 +1,7 @@
 /**
- * Shares each machine's console among all clients. libvirt allows one connection to a serial port,
- * so all readers and writers (SSH clients, the console log) share one stream. The first of them
- * opens the stream, each start of the machine opens it again, and the last one closes it.
+ * Shares each machine's console among all clients. A hypervisor allows one connection to a serial
+ * port, so all readers and writers (SSH clients, the console log) share one stream. The first of
+ * them opens the stream, each start of the machine opens it again, and the last one closes it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '@rackless/daemon/log/log.js';
@@ -60,7 +60,7 @@ export interface ConsoleHub {
 
 interface ConsoleHubOptions {
   readonly driver: Pick<HypervisorDriver, 'onChange'> & {
-    readonly console: Pick<ConsoleControl, 'open' | 'sendBreak'>;
+    readonly console: Pick<ConsoleControl, 'open' | 'sendBreak' | 'acceptsSecondClient'>;
   };
   readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
   /**
@@ -103,7 +103,8 @@ export function createConsoleHub(options: ConsoleHubOptions): ConsoleHub {
       open: (signal) => driver.console.open(uuid, { signal }),
       retryMs,
       warn: (error) => log.warn('connecting to the console of a machine failed', { machine: uuid, error }),
-      silence,
+      // The check of a silent console needs a hypervisor that rejects a second client.
+      silence: driver.console.acceptsSecondClient === true ? null : silence,
       inTurn,
       onReplaced: () => log.info('libvirt lost the console of a machine: connected again', { machine: uuid }),
     });

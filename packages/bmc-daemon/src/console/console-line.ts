@@ -1,6 +1,7 @@
 /** Keeps the console of one machine open while it has listeners, across restarts of the machine. */
 import type { Duplex } from 'node:stream';
 import type { MachineChangeKind } from '../drivers/machine-change.js';
+import { AttemptPace } from './console-attempts.js';
 import {
   conditionOf,
   failed,
@@ -8,6 +9,7 @@ import {
   off,
   open,
   openAgain,
+  unusable,
   type Condition,
   type ConsoleState,
 } from './console-condition.js';
@@ -34,20 +36,13 @@ interface ConsoleLineOptions {
   readonly retryMs: number;
   /** Called for an unexpected error, once until the console opens again. */
   readonly warn: (error: unknown) => void;
-  readonly silence: SilencePace;
+  /** Null: silent streams are not checked. */
+  readonly silence: SilencePace | null;
   /** Runs the check of a silent stream after the checks of other machines. */
   readonly inTurn: (check: () => Promise<void>) => void;
   /** Called when a new stream replaces one that libvirt lost. */
   readonly onReplaced: () => void;
 }
-
-/**
- * The pause between the end of a stream and the next attempt. After this time, libvirt reports
- * whether the machine has stopped.
- */
-const REST_MS = 100;
-/** Maximum factor of the pause between attempts. */
-const MAX_RETRIES = 5;
 
 /** One machine's connection and its listeners. The constructor makes the first attempt. */
 export class ConsoleLine {
@@ -58,7 +53,7 @@ export class ConsoleLine {
   #stream: Duplex | undefined;
   #opening: AbortController | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #retries = 0;
+  readonly #pace: AttemptPace;
   /** Writers that wait for the guest. A stream that ends does not call their callbacks. */
   readonly #waiting = new Set<{ readonly onAccepted: () => void }>();
   /** Whether the machine has started while an old stream or attempt still existed. */
@@ -69,6 +64,7 @@ export class ConsoleLine {
 
   constructor(options: ConsoleLineOptions) {
     this.#options = options;
+    this.#pace = new AttemptPace(options.retryMs);
     this.#silence = new SilenceWatch(options.silence, (isUrgent) => {
       if (isUrgent) void this.#check();
       else options.inTurn(() => this.#check());
@@ -122,7 +118,7 @@ export class ConsoleLine {
     switch (kind) {
       case 'started':
       case 'moved':
-        this.#retries = 0;
+        this.#pace.reset();
         this.#silence.changed();
         // The stream of the previous QEMU process, or of the former host, may still be open.
         if (this.#stream !== undefined || this.#opening !== undefined) this.#startedMeanwhile = true;
@@ -166,7 +162,7 @@ export class ConsoleLine {
       [condition, retry] = conditionOf(error);
       // A machine that stops loses its port before libvirt reports it as off. The first failure
       // changes nothing, because the next attempt gets the true reason.
-      if (condition === failed && this.#retries === 0 && this.#condition !== undefined) condition = this.#condition;
+      if (condition === failed && this.#pace.isFirst && this.#condition !== undefined) condition = this.#condition;
       else if (condition === failed) this.#warn(error);
     }
     this.#opening = undefined;
@@ -185,8 +181,7 @@ export class ConsoleLine {
       return;
     }
     if (!retry) return;
-    this.#retries = Math.min(MAX_RETRIES, this.#retries + 1);
-    this.#attemptIn(this.#retries * this.#options.retryMs);
+    this.#attemptIn(this.#pace.failed());
   }
 
   #attemptIn(milliseconds: number): void {
@@ -245,7 +240,7 @@ export class ConsoleLine {
   }
 
   #use(stream: Duplex, condition: Condition): void {
-    this.#retries = 0;
+    this.#pace.opened();
     this.#warned = false;
     this.#startedMeanwhile = false;
     // Reports `open` for every run of the machine, before its first byte.
@@ -255,6 +250,7 @@ export class ConsoleLine {
     this.#silence.start();
     stream.on('data', (bytes: Buffer) => {
       this.#silence.heard();
+      this.#pace.heard();
       for (const listener of this.#listeners) listener.data(bytes);
     });
     // The next attempt finds out what happened to the machine.
@@ -264,6 +260,7 @@ export class ConsoleLine {
       // Ignores the end of a stream that was already replaced.
       if (this.#stream !== stream) return;
       this.#stream = undefined;
+      this.#pace.ended();
       this.#silence.stop();
       this.#releaseWriters();
       // A running check makes the next attempt when it ends.
@@ -282,7 +279,10 @@ export class ConsoleLine {
     if (this.#startedMeanwhile) {
       this.#startedMeanwhile = false;
       void this.#attempt();
-    } else this.#attemptIn(REST_MS);
+      return;
+    }
+    if (this.#pace.isUnusable) this.#tell(unusable);
+    this.#attemptIn(this.#pace.restMs);
   }
 
   #tell(condition: Condition): void {

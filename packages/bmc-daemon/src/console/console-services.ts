@@ -34,14 +34,15 @@ export interface ConsoleRecorder {
 export function openConsoleServices(options: ConsoleRecorderOptions): ConsoleRecorder {
   const { driver, isLogged, stateDir, serviceUuid, log } = options;
   const { console: control } = driver;
-  if (control === undefined) {
+  const hub =
+    control === undefined
+      ? null
+      : createConsoleHub({ driver: { onChange: (listener) => driver.onChange(listener), console: control }, log });
+  // If the hypervisor records the output, the hub connects only while a client uses a console.
+  if (hub === null || driver.logs !== undefined) {
     const logs = isLogged && driver.logs !== undefined ? fetchedConsoleLogs(driver.logs) : null;
-    return { hub: null, logs, start: () => undefined, close: () => Promise.resolve() };
+    return { hub, logs, start: () => undefined, close: () => Promise.resolve(hub?.close()) };
   }
-  const hub = createConsoleHub({
-    driver: { onChange: (listener) => driver.onChange(listener), console: control },
-    log,
-  });
   const folder = path.join(stateDir, `consoles-${serviceUuid}`);
   const logs = isLogged ? openConsoleLogs({ driver, hub, folder, log }) : null;
   return {

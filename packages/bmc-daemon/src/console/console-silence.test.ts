@@ -92,4 +92,16 @@ describe('a silent console', () => {
     pass(3_000);
     expect(checks).toEqual([]);
   });
+
+  it('is never checked without a pace', () => {
+    watch.stop();
+    watch = new SilenceWatch(null, () => checks.push('checked'));
+    watch.start();
+    watch.heard();
+    watch.typed();
+    watch.changed();
+    watch.checked();
+    pass(86_400);
+    expect([checks, watch.isDue]).toEqual([[], false]);
+  });
 });

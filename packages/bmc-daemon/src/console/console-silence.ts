@@ -26,7 +26,7 @@ export const silencePace: SilencePace = {
 
 /** Measures the silence of one stream. */
 export class SilenceWatch {
-  readonly #pace: SilencePace;
+  readonly #pace: SilencePace | null;
   readonly #onDue: (isUrgent: boolean) => void;
   #timer: NodeJS.Timeout | undefined;
   #isRunning = false;
@@ -38,12 +38,13 @@ export class SilenceWatch {
   #isUrgent = false;
 
   /**
+   * @param pace null: no check is ever due.
    * @param onDue called once when a check is due; urgent after input, or a change of the machine.
    */
-  constructor(pace: SilencePace, onDue: (isUrgent: boolean) => void) {
+  constructor(pace: SilencePace | null, onDue: (isUrgent: boolean) => void) {
     this.#pace = pace;
     this.#onDue = onDue;
-    this.#pauseMs = pace.firstMs;
+    this.#pauseMs = pace?.firstMs ?? Infinity;
   }
 
   /** Whether the stream is still silent when its check begins. */
@@ -62,10 +63,11 @@ export class SilenceWatch {
    */
   start(): void {
     this.stop();
+    this.#heardAt = performance.now();
+    if (this.#pace === null) return;
     this.#isRunning = true;
     this.#checkedAt = -Infinity;
     this.#pauseMs = this.#pace.firstMs;
-    this.#heardAt = performance.now();
   }
 
   /** Ends the watch until the next `start`. */
@@ -82,6 +84,7 @@ export class SilenceWatch {
    */
   heard(): void {
     this.#heardAt = performance.now();
+    if (this.#pace === null) return;
     this.#pauseMs = this.#pace.firstMs;
     this.#dueAt = this.#heardAt + this.#pauseMs;
     this.#isUrgent = false;
@@ -93,17 +96,19 @@ export class SilenceWatch {
    * `firstMs`.
    */
   typed(): void {
+    if (this.#pace === null) return;
     this.#hurry(Math.max(performance.now() + this.#pace.afterInputMs, this.#checkedAt + this.#pace.firstMs));
   }
 
   /** Call this when the machine has started or stopped, which normally ends the stream. */
   changed(): void {
-    this.#hurry(performance.now() + this.#pace.afterChangeMs);
+    if (this.#pace !== null) this.#hurry(performance.now() + this.#pace.afterChangeMs);
   }
 
   /** Call this when a check has found that the stream still works. */
   checked(): void {
     this.#checkedAt = performance.now();
+    if (this.#pace === null) return;
     this.#pauseMs = Math.min(this.#pace.maxMs, this.#pauseMs * 2);
     this.#dueAt = this.#checkedAt + this.#pauseMs;
     this.#isUrgent = false;

@@ -54,7 +54,7 @@ export function allowSystems(
     powerActions: driver.powerActions,
     changeable: driver.changeable,
     media: media && byMachine(forwardTo(media), {}),
-    console: consoles && byMachine(forwardTo(consoles), {}),
+    console: consoles && byMachine(forwardTo(consoles), { acceptsSecondClient: consoles.acceptsSecondClient }),
     graphicalConsole: graphicalConsole && byMachine(forwardTo(graphicalConsole), {}),
     display: display && byMachine(forwardTo(display), {}),
     hosts: hosts ?? undefined,

@@ -15,8 +15,9 @@ export interface ConsoleControl {
    *   stops, or when another client takes the port by force. It has an `error` if libvirt reports a
    *   reason. The caller destroys it.
    * @throws {DriverError} conflict: the machine is off; unsupported: it has no such port;
-   *   consoleInUse: a client is connected. The stream of an earlier call counts as a client:
-   *   `ConsoleLine` relies on it to find lost streams.
+   *   consoleInUse: a client is connected. The stream of an earlier call counts as a client, unless
+   *   {@link acceptsSecondClient}: `ConsoleLine` relies on it to find lost streams;
+   *   consoleUnreachable: the proxy of the console does not answer.
    */
   open(id: string, options?: OperationOptions): Promise<Duplex>;
   /**
@@ -31,4 +32,9 @@ export interface ConsoleControl {
    * @throws {DriverError} conflict: the machine is off.
    */
   instance(id: string): Promise<string>;
+  /**
+   * True: `open` succeeds while the port has another client, and the new stream has no output until
+   * that client leaves. The driver itself then ends lost streams.
+   */
+  readonly acceptsSecondClient?: true | undefined;
 }

@@ -19,6 +19,8 @@ export type DriverErrorKind =
   | 'mediaInUse'
   /** Another client is connected to the machine's serial port. */
   | 'consoleInUse'
+  /** The proxy of the machine's serial console does not answer. */
+  | 'consoleUnreachable'
   /** The image server does not answer, or answers with an error. */
   | 'mediaUnreachable'
   /** The image server answers 404. */

@@ -6,10 +6,12 @@ import { afterEach, beforeEach } from '@jest/globals';
 import { createTestLog } from '../../../daemon/test/support/log.js';
 import type { LogLine } from '../daemon/process.js';
 import { fetchedConsoleLogs } from '../../src/console/log/fetched-console-logs.js';
+import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { createNovaDriver } from '../../src/drivers/nova/nova-driver.js';
 import { mediaSettings, settingsFor, startCloudServer, type CloudServer, type NovaHandler } from './cloud-server.js';
 import { listServers, type ListedServers } from './listed-servers.js';
 import { serveResources, type Served } from './served-resources.js';
+import type { TestServices } from './services.js';
 
 /** The cloud of the running test. */
 export interface ServedCloud {
@@ -29,8 +31,15 @@ export interface ServedCloud {
    * services already.
    * @param options.media replaces settings of virtual media.
    * @param options.timeoutMs time limit of a request to the cloud. Default: two minutes.
+   * @param options.services replaces services of the daemon.
    */
-  serve(options?: { readonly media?: Partial<typeof mediaSettings>; readonly timeoutMs?: number }): Promise<Served>;
+  serve(options?: ServeOptions): Promise<Served & { readonly driver: HypervisorDriver }>;
+}
+
+interface ServeOptions {
+  readonly media?: Partial<typeof mediaSettings>;
+  readonly timeoutMs?: number;
+  readonly services?: TestServices;
 }
 
 /** Declares a cloud for each test of a file. */
@@ -66,7 +75,7 @@ export function servedCloud(): ServedCloud {
         if (!handler(...request)) nova(...request);
       };
     },
-    serve: async ({ media = {}, timeoutMs = 120_000 } = {}) => {
+    serve: async ({ media = {}, timeoutMs = 120_000, services = {} } = {}) => {
       const write = (lines: string): void => {
         for (const line of lines.split('\n')) if (line !== '') logged.push(JSON.parse(line) as LogLine); // the log writes objects
       };
@@ -81,9 +90,9 @@ export function servedCloud(): ServedCloud {
       });
       await driver.start();
       const consoleLogs = driver.logs === undefined ? null : fetchedConsoleLogs(driver.logs);
-      const one = await serveResources(driver, { consoleSsh: null, consoleLogs });
+      const one = await serveResources(driver, { consoleSsh: null, consoleLogs, ...services });
       served.push(one);
-      return one;
+      return { ...one, driver };
     },
   };
 }

@@ -28,7 +28,7 @@ interface Machine {
 async function machineOf(services: Services, systemId: string): Promise<Machine> {
   const machine = await services.driver.getSystem(systemId);
   const { consoleLogs } = services;
-  if (consoleLogs === null || machine.hasConsole !== true)
+  if (consoleLogs === null || (machine.hasConsole !== true && machine.hasConsoleOutput !== true))
     throw redfishError('ResourceNotFound', 'LogService', consoleLogId);
   return { uuid: machine.uuid, name: machine.name, log: consoleLogs.ofSystem(machine.uuid) };
 }

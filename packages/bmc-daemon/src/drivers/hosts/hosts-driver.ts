@@ -56,6 +56,7 @@ export function createHostsDriver(options: HostsOptions): HostsDriver {
               const consoles = partOf(member, 'serial consoles', (each) => each.console);
               return `${member.name} ${await consoles.instance(uuid)}`;
             }),
+          acceptsSecondClient: undefined,
         },
       ),
       graphicalConsole: undefined,

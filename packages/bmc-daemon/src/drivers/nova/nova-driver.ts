@@ -1,6 +1,7 @@
 /** The driver of OpenStack Nova: the servers of one project of a cloud. */
 import { setMaxListeners } from 'node:events';
 import type { Log } from '@rackless/daemon/log/log.js';
+import type { ConsoleControl } from '../console-control.js';
 import { DriverError } from '../driver-error.js';
 import { defineDriver, type HypervisorDriver } from '../driver.js';
 import type { HypervisorLogs } from '../hypervisor-logs.js';
@@ -21,6 +22,7 @@ import { createInventory } from './inventory/inventory.js';
 import { createCloudMedia, type CloudMediaSettings } from './media/cloud-media.js';
 import { createRemoteConsoles } from './remote-consoles.js';
 import { createReader } from './server-reader.js';
+import { createSerialConsoles } from './serial/serial-consoles.js';
 import { createServerStatistics } from './server-statistics.js';
 
 /** Options of the driver. */
@@ -67,10 +69,10 @@ export function createNovaDriver({
   const ignoredLog = createIgnoredLog(log);
   const api = createComputeApi(session, ignoredLog);
   const list = new ServerList(api, filter);
-  const consoles = createRemoteConsoles(api);
+  const consoles = createConsoles(api, list, cloud);
   const statistics = createServerStatistics({ api, list, timeoutMs, log });
   const reader = createReader({ api, list, freshMs: FRESH_MS, onSingleRead: (server) => consoles.probe(server) });
-  const inventory = createInventory(session, { architecture, hasGraphicalConsole: () => consoles.areAvailable });
+  const inventory = createInventory(session, { architecture, ...consoles.shown });
   const closing = new AbortController();
   setMaxListeners(0, closing.signal);
 
@@ -119,7 +121,8 @@ export function createNovaDriver({
     ping: () => translated(list.refresh(FRESH_MS)),
     onChange: (listener) => list.onChange(listener),
     listSystems: () => translated(listSystems()),
-    graphicalConsole: { open: (id) => translated(uuidOf(id).then((uuid) => consoles.open(uuid))) },
+    console: createConsoleControl(consoles.serial, uuidOf),
+    graphicalConsole: { open: (id) => translated(uuidOf(id).then((uuid) => consoles.graphical.open(uuid))) },
     logs: createLogs(api, uuidOf),
     statistics: { of: (id) => translated(uuidOf(id).then((uuid) => statistics.of(uuid))) },
     getSystem: (id, shown = []) => translated(getSystem(id, shown)),
@@ -153,6 +156,44 @@ function createLookup(list: ServerList) {
     );
   };
   return { listSystems, uuidOf };
+}
+
+/** Creates the graphical and the serial consoles of a cloud. */
+function createConsoles(api: ComputeApi, list: ServerList, { tls }: CloudSettings) {
+  const graphical = createRemoteConsoles(api);
+  // An old reading could show a server as running whose console has just closed.
+  const reader = createReader({ api, list, freshMs: 0 });
+  const stateOf = async (uuid: string) => (await reader.read(uuid))?.snapshot.state;
+  const serial = createSerialConsoles({ api, list, stateOf, tls });
+  return {
+    graphical,
+    serial,
+    probe: (server: SystemSnapshot): void => {
+      graphical.probe(server);
+      serial.probe(server);
+    },
+    shown: {
+      hasGraphicalConsole: () => graphical.areAvailable,
+      hasConsole: (uuid: string) => serial.isAvailable(uuid),
+    },
+  };
+}
+
+/** Returns the control of serial consoles. */
+function createConsoleControl(
+  serial: Pick<ConsoleControl, 'open'>,
+  uuidOf: (id: string) => Promise<string>,
+): ConsoleControl {
+  const reject = async (id: string, what: string): Promise<never> => {
+    throw new DriverError('unsupported', `${what} of server ${await uuidOf(id)}: Nova cannot do this`);
+  };
+  return {
+    open: (id, options) => translated(uuidOf(id).then((uuid) => serial.open(uuid, options))),
+    sendBreak: (id) => translated(reject(id, 'sending a break to the console')),
+    // Only recordings of the daemon need it. Nova itself records the output.
+    instance: (id) => translated(reject(id, 'reading the instance id')),
+    acceptsSecondClient: true,
+  };
 }
 
 /** Reads the logs that Nova keeps. */

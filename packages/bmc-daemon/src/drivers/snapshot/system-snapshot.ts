@@ -60,8 +60,10 @@ interface SystemState extends SystemRef {
   readonly duplicates?: readonly string[];
   /** True while a migration from or to this host pauses the machine; otherwise absent. */
   readonly migrating?: true;
-  /** True if the machine has a serial port with a console; otherwise absent. */
+  /** True if the machine has a serial port with a console that clients can open; otherwise absent. */
   readonly hasConsole?: true;
+  /** True if the hypervisor records the output of the serial port; otherwise absent. */
+  readonly hasConsoleOutput?: true;
   /** True if the machine has a graphical console that clients can open; otherwise absent. */
   readonly hasGraphicalConsole?: true;
   /** True during a start by the driver, as long as the guest is paused. */

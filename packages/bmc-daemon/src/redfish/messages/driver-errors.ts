@@ -118,6 +118,7 @@ function describe(error: DriverError, context: ErrorContext): Message {
     case 'notFound':
       return message('ResourceMissingAtURI', context.path);
     case 'unavailable':
+    case 'consoleUnreachable':
       return message('ServiceTemporarilyUnavailable', String(retryAfterSeconds));
     case 'conflict':
     case 'transient':

@@ -11,9 +11,10 @@ export const systemLogServices = defineResource({
   odataType: '#LogServiceCollection.LogServiceCollection',
   uri: '/redfish/v1/Systems/{systemId}/LogServices',
   load: async ({ params, services }) => {
-    const { uuid, hasConsole } = await services.driver.getSystem(params.systemId);
+    const { uuid, hasConsole, hasConsoleOutput } = await services.driver.getSystem(params.systemId);
+    const hasOutput = hasConsole === true || hasConsoleOutput === true;
     const hasActionLog = services.driver.logs !== undefined;
-    return { uuid, hasConsoleLog: services.consoleLogs !== null && hasConsole === true, hasActionLog };
+    return { uuid, hasConsoleLog: services.consoleLogs !== null && hasOutput, hasActionLog };
   },
   canonicalParams: ({ uuid }) => ({ systemId: uuid }),
   render: ({ hasConsoleLog, hasActionLog }, { self, isServed }) => {

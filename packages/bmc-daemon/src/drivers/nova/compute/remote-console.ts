@@ -8,6 +8,9 @@ export interface ConsoleKind {
   readonly type: string;
 }
 
+/** The serial kind. Its URL leads to a WebSocket. */
+export const serialConsole: ConsoleKind = { protocol: 'serial', type: 'serial' };
+
 /** The graphical kinds, most common first. */
 export const consoleKinds: readonly ConsoleKind[] = [
   { protocol: 'vnc', type: 'novnc' },

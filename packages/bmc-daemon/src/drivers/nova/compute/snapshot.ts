@@ -80,8 +80,8 @@ export function snapshotOf(server: Server, ports: readonly Port[] | undefined): 
     state: task !== null && stopping.has(task) ? 'shutdown' : state,
     ...(isStarting(server) ? { starting: true as const } : {}),
     ...(server.vmState === 'error' ? { failure: 'crashed' as const } : {}),
-    // Nova tells whether there is a serial console only if a client asks for its output.
-    hasConsole: true,
+    // Nova tells whether it records the output only if a client asks for it.
+    hasConsoleOutput: true,
     ...(server.fault === null ? {} : { fault: server.fault }),
     processors: topologyOf(flavor),
     memoryKiB: flavor.ramMiB * 1024,

@@ -40,12 +40,14 @@ interface InventoryOptions {
   readonly architecture: string;
   /** Whether servers have graphical consoles. */
   readonly hasGraphicalConsole: () => boolean;
+  /** Whether clients can open the serial console of a server. */
+  readonly hasConsole: (id: string) => boolean;
 }
 
 /** Creates the inventory of a cloud. */
 export function createInventory(
   session: CloudSession,
-  { architecture, hasGraphicalConsole }: InventoryOptions,
+  { architecture, hasGraphicalConsole, hasConsole }: InventoryOptions,
 ): Inventory {
   const volumes = createVolumes(session);
   const images = createImages(session, volumes);
@@ -70,6 +72,7 @@ export function createInventory(
       ? architectureBy(await images.propertiesOf(server).catch(() => undefined), architecture)
       : {}),
     ...(hasGraphicalConsole() ? { hasGraphicalConsole: true as const } : {}),
+    ...(hasConsole(server.id) ? { hasConsole: true as const } : {}),
   });
   return {
     addTo: async (snapshot, server, wanted) => {

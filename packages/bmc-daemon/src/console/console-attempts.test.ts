@@ -1,0 +1,47 @@
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { AttemptPace } from './console-attempts.js';
+
+let pace: AttemptPace;
+beforeEach(() => {
+  jest.useFakeTimers();
+  pace = new AttemptPace(1000);
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+/** Opens a stream, which ends after this time. */
+function stream(milliseconds: number, { hasOutput = false } = {}): void {
+  pace.opened();
+  if (hasOutput) pace.heard();
+  jest.advanceTimersByTime(milliseconds);
+  pace.ended();
+}
+
+it('retries with growing pauses until the console is open', () => {
+  expect([1, 2, 3, 4, 5, 6].map(() => pace.failed())).toEqual([1000, 2000, 3000, 4000, 5000, 5000]);
+  expect(pace.isFirst).toBe(false);
+  pace.opened();
+  expect([pace.isFirst, pace.failed()]).toEqual([true, 1000]);
+});
+
+it('pauses longer and longer if stream after stream ends at once and without output', () => {
+  const pauses: number[] = [];
+  for (let count = 0; count < 8; count += 1) {
+    stream(10);
+    pauses.push(pace.restMs);
+  }
+  expect(pauses).toEqual([100, 1000, 2000, 3000, 4000, 5000, 5000, 5000]);
+});
+
+it.each<[string, () => void]>([
+  ['a stream had output', () => stream(10, { hasOutput: true })],
+  ['a stream lasted longer', () => stream(10_000)],
+  ['the machine has started', () => pace.reset()],
+])('pauses shortly again after %s', (_, use) => {
+  stream(10);
+  stream(10);
+  expect([pace.isUnusable, pace.restMs]).toEqual([true, 1000]);
+  use();
+  expect([pace.isUnusable, pace.restMs]).toEqual([false, 100]);
+});

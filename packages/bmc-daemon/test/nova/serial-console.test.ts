@@ -1,0 +1,315 @@
+/** Serial consoles behind a proxy that stalls, drops or is down. serial-lab.ts uses a real Nova. */
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { WebSocketServer, type WebSocket } from 'ws';
+import { createConsoleHub, type ConsoleHub, type ConsoleSeat } from '../../src/console/console-hub.js';
+import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import {
+  connectToProxy,
+  createLiveness,
+  isProxyThere,
+  type ProxyTimes,
+} from '../../src/drivers/nova/serial/console-proxy.js';
+import { createNovaDriver } from '../../src/drivers/nova/nova-driver.js';
+import { createTestLog } from '../../../daemon/test/support/log.js';
+import { waitFor } from '../daemon/process.js';
+import { mediaSettings, sendJson, settingsFor, whenRead } from '../support/cloud-server.js';
+import { idOf } from '../support/listed-servers.js';
+import { servedCloud } from '../support/served-cloud.js';
+
+const at = servedCloud();
+const id = idOf(1);
+const system = `/redfish/v1/Systems/${id}`;
+const off = { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 };
+const log = createTestLog({ level: 'error', format: 'json', write: () => undefined });
+
+/** A proxy of the test, and its connections. */
+interface Proxy {
+  readonly url: string;
+  /** The tokens of the connections so far. */
+  readonly tokens: string[];
+  /** The open connections. */
+  readonly clients: Set<WebSocket>;
+  /** Called for each connection. Default: nothing. */
+  onClient: (client: WebSocket) => void;
+  close(): Promise<void>;
+}
+
+async function startProxy(port = 0): Promise<Proxy> {
+  const server = new WebSocketServer({ port, host: '127.0.0.1' });
+  await once(server, 'listening');
+  const address = server.address() as AddressInfo; // a TCP server has an AddressInfo
+  const proxy: Proxy = {
+    url: `ws://127.0.0.1:${address.port}/`,
+    tokens: [],
+    clients: server.clients,
+    onClient: () => undefined,
+    close: async () => {
+      for (const client of server.clients) client.terminate();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  server.on('connection', (client, request) => {
+    proxy.tokens.push(request.url?.replace('/?token=', '') ?? '');
+    proxy.onClient(client);
+  });
+  return proxy;
+}
+
+let proxy: Proxy;
+beforeEach(async () => {
+  proxy = await startProxy();
+});
+afterEach(async () => {
+  await proxy.close();
+});
+
+/** Gives the servers serial consoles. @returns the number of requests so far. */
+function offerConsoles(): () => number {
+  let count = 0;
+  at.answer((request, response, path) => {
+    if (!path.endsWith('/remote-consoles')) return false;
+    whenRead(request, (text) => {
+      if (!text.includes('"serial"')) {
+        sendJson(response, 400, { badRequest: { message: 'Unavailable console type.' } });
+        return;
+      }
+      count += 1;
+      const url = `${proxy.url}?token=t${count}`;
+      sendJson(response, 200, { remote_console: { protocol: 'serial', type: 'serial', url } });
+    });
+    return true;
+  });
+  return () => count;
+}
+
+describe('a viewer of a server', () => {
+  let driver: HypervisorDriver;
+  let hub: ConsoleHub;
+  /** What the viewer has seen. */
+  let seen: string[];
+  let seat: ConsoleSeat;
+  afterEach(async () => {
+    hub.close();
+    await driver.close();
+  });
+
+  /** @param retryMs the pause after a failed attempt. */
+  const start = async (retryMs = 20): Promise<void> => {
+    const settings = { cloud: settingsFor(at.cloud.url), filter: {}, timeoutMs: 120_000, media: mediaSettings, log };
+    driver = createNovaDriver(settings);
+    await driver.start();
+    const { console: control } = driver;
+    if (control === undefined) throw new Error('the driver has no consoles');
+    hub = createConsoleHub({
+      driver: { onChange: (listener) => driver.onChange(listener), console: control },
+      log,
+      retryMs,
+    });
+  };
+  const watch = (): void => {
+    seen = [];
+    seat = hub.seat(id, {
+      name: 'olga',
+      data: (bytes) => seen.push(bytes.toString()),
+      state: (state, why) => seen.push(`${state}: ${why}`),
+      keyboard: () => undefined,
+    });
+  };
+  const untilSeen = async (text: string, count = 1): Promise<void> => {
+    await waitFor(
+      () => (seen.filter((line) => line === text).length >= count ? true : undefined),
+      () => `the viewer has not seen ${text}, but ${JSON.stringify(seen)}`,
+    );
+  };
+
+  it('causes the only connection, gets the output after each loss, and each time a new token', async () => {
+    at.servers.put(1);
+    const requests = offerConsoles();
+    proxy.onClient = (client) => {
+      client.send(Buffer.from('hello'));
+      client.on('message', (bytes: Buffer) => client.send(`echo ${bytes.toString()}`));
+    };
+    await start();
+    await driver.getSystem(id);
+    watch();
+    await untilSeen('hello');
+    const other = hub.attach(id, { data: () => undefined, state: () => undefined });
+    seat.write(Buffer.from('abc'));
+    await untilSeen('echo abc');
+    for (const client of proxy.clients) client.terminate();
+    await untilSeen('hello', 2);
+    expect(new Set(proxy.tokens).size).toBe(2);
+    // The probe of the driver opens no connection.
+    expect([proxy.tokens.length, requests()]).toEqual([2, 3]);
+    other.detach();
+    seat.detach();
+    await waitFor(
+      () => (proxy.clients.size === 0 ? true : undefined),
+      () => 'the connection stays open without a viewer',
+    );
+  });
+
+  it('sees that the server is off without a request for a console, and its output after the start', async () => {
+    at.servers.put(1, off);
+    const requests = offerConsoles();
+    await start();
+    watch();
+    await untilSeen('closed: the machine is off');
+    expect(requests()).toBe(0);
+    at.servers.put(1);
+    proxy.onClient = (client) => client.send('booting');
+    await driver.getSystem(id);
+    await untilSeen('booting');
+    at.servers.put(1, off);
+    for (const client of proxy.clients) client.close(1000, 'Target closed');
+    await untilSeen('closed: the machine is off', 2);
+    expect(seen.slice(1)).toEqual(['open: connected', 'booting', 'closed: the machine is off']);
+  });
+
+  it('sees that a proxy drops each connection, and the daemon pauses', async () => {
+    at.servers.put(1);
+    const requests = offerConsoles();
+    proxy.onClient = (client) => client.close(1000, 'Target closed');
+    await start(3_600_000);
+    watch();
+    await untilSeen('closed: its console closes as soon as it is open');
+    expect([requests(), proxy.tokens.length]).toEqual([2, 2]);
+  });
+
+  it('sees that the proxy is down, and its output as soon as the proxy runs again', async () => {
+    at.servers.put(1);
+    offerConsoles();
+    const { port } = new URL(proxy.url);
+    await proxy.close();
+    await start();
+    watch();
+    await untilSeen('closed: the proxy of its console does not answer');
+    proxy = await startProxy(Number(port));
+    proxy.onClient = (client) => client.send('here');
+    await untilSeen('here');
+  });
+
+  it.each([
+    [400, 'Unavailable console type serial.'],
+    [403, 'Policy does not allow it.'],
+    [501, 'Not implemented.'],
+  ])('sees that there is no serial port if Nova answers %i', async (status, message) => {
+    at.servers.put(1);
+    at.answer((_request, response, path) => {
+      if (!path.endsWith('/remote-consoles')) return false;
+      sendJson(response, status, { error: { message } });
+      return true;
+    });
+    await start();
+    watch();
+    await untilSeen('absent: it has no serial port for clients');
+  });
+
+  it('cannot send a break', async () => {
+    at.servers.put(1);
+    offerConsoles();
+    await start();
+    watch();
+    await untilSeen('open: connected');
+    await expect(seat.sendBreak()).rejects.toMatchObject({ name: 'DriverError', kind: 'unsupported' });
+  });
+});
+
+describe('Redfish', () => {
+  const ssh = { consoleSsh: { port: 2222, maxConsoles: 64 } };
+
+  it('shows SSH once the console has proved to work, and no longer if the proxy is down', async () => {
+    at.servers.put(1);
+    const requests = offerConsoles();
+    const served = await at.serve({ services: ssh });
+    expect((await served.get(system))['SerialConsole']).toBeUndefined();
+    const shown = await waitFor(
+      async () => (await served.get(system))['SerialConsole'],
+      () => 'the server shows no console',
+    );
+    expect(shown).toMatchObject({ SSH: { ServiceEnabled: true, Port: 2222, ConsoleEntryCommand: 'server-1' } });
+    expect(await served.get(`/redfish/v1/Managers/${id}`)).toMatchObject({
+      SerialConsole: { ConnectTypesSupported: ['SSH'] },
+    });
+    expect([requests(), proxy.tokens]).toEqual([1, []]);
+    await proxy.close();
+    const { console: control } = served.driver;
+    await expect(control?.open(id)).rejects.toMatchObject({ kind: 'consoleUnreachable' });
+    expect((await served.get(system))['SerialConsole']).toBeUndefined();
+  });
+
+  it('shows none if the proxy does not answer, and not every reader causes a request', async () => {
+    at.servers.put(1);
+    at.servers.put(2);
+    const requests = offerConsoles();
+    await proxy.close();
+    const served = await at.serve({ services: ssh });
+    await served.get(system);
+    await waitFor(
+      () => (requests() === 1 ? true : undefined),
+      () => 'the console was not probed',
+    );
+    expect((await served.get(system))['SerialConsole']).toBeUndefined();
+    expect(await served.get(`${system}/LogServices/ConsoleLog`)).toMatchObject({ Id: 'ConsoleLog' });
+    expect(requests()).toBe(1);
+  });
+});
+
+describe('a connection to a proxy', () => {
+  const tls = { verify: true };
+  const long: ProxyTimes = { connectMs: 120_000, pingMs: 120_000 };
+  let server: Server | undefined;
+  afterEach(() => {
+    server?.close();
+  });
+  /** Starts a server that accepts connections and never answers. */
+  const silentServer = async (): Promise<URL> => {
+    server = createServer((socket) => void socket.on('error', () => undefined));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo; // a TCP server has an AddressInfo
+    return new URL(`ws://127.0.0.1:${port}/?token=secret`);
+  };
+  const connect = (url: URL, times: ProxyTimes, signal?: AbortSignal): Promise<Duplex> =>
+    connectToProxy(url, 'connecting', { tls, times, signal });
+
+  it('fails after its time limit if the proxy does not answer, and names no token', async () => {
+    const url = await silentServer();
+    const failure = await connect(url, { ...long, connectMs: 20 }).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ kind: 'consoleUnreachable' });
+    const { message, cause } = failure as Error;
+    expect(`${message} ${String(cause)}`).not.toContain('secret');
+    expect(await isProxyThere(url, tls, 20)).toBe(false);
+  });
+
+  it('ends with its caller while the proxy does not answer', async () => {
+    const aborting = new AbortController();
+    const attempt = connect(await silentServer(), long, aborting.signal);
+    aborting.abort();
+    await expect(attempt).rejects.toMatchObject({ kind: 'consoleUnreachable' });
+  });
+
+  it('ends if the proxy stops answering', async () => {
+    proxy.onClient = (client) => client.pause();
+    const stream = await connect(new URL(proxy.url), { ...long, pingMs: 10 });
+    await new Promise((resolve) => void stream.resume().once('close', resolve));
+  });
+
+  it('gets a ping when it is silent, and ends only without a reply', () => {
+    const { heard, next } = createLiveness();
+    expect([next(), next()]).toEqual(['wait', 'ping']);
+    heard();
+    expect([next(), next()]).toEqual(['wait', 'ping']);
+    expect(next()).toBe('end');
+  });
+
+  it('ends if the proxy sends a message of more than 1 MiB', async () => {
+    const stream = await connect(new URL(proxy.url), long);
+    const closed = new Promise((resolve) => void stream.resume().once('close', resolve));
+    for (const client of proxy.clients) client.send(Buffer.alloc(1024 * 1024 + 1));
+    await closed;
+  });
+});
