@@ -86,7 +86,7 @@ async function serve(authenticate: Authenticate): Promise<(credentials?: string)
 /** Resolves with the next request when `authenticate` is called for it. */
 async function requested(): Promise<IncomingMessage> {
   if (server === undefined) throw new Error('nothing is served');
-  const [request] = (await once(server, 'request')) as [IncomingMessage]; // documented for this event
+  const [request] = (await once(server, 'request')) as [IncomingMessage]; // the documented arguments of this event
   return request;
 }
 

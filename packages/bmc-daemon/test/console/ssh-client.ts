@@ -9,7 +9,7 @@ import path from 'node:path';
 const TIMEOUT_MS = 120_000;
 
 export interface SshOptions {
-  /** `admin/node-1`. */
+  /** The user name, such as `admin/node-1`. */
   readonly user: string;
   readonly port: number;
   /** Answers to the prompts, in order. Default: none, so that a prompt ends the attempt. */
@@ -70,7 +70,7 @@ export class SshClient {
       rmSync(this.#folder, { recursive: true, force: true });
       this.#hasEnded = true;
       this.#wakeAll();
-      return code as number | null; // documented for this event
+      return code as number | null; // Node: the first argument of `close` is the exit code
     });
   }
 

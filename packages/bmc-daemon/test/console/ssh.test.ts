@@ -507,7 +507,7 @@ describe('a console', () => {
     await client.waitFor('Connected to node-2');
     await oldest;
     expect([alone, ...crowd].map(({ closed }) => closed)).toEqual([false, true, false, false]);
-    // The client's network now has as many as the others.
+    // With `next`, both networks have two connections, so a further one is closed.
     const next = await connectFrom('127.0.0.3');
     const full = connect({ port: server.port, host: '127.0.0.1', localAddress: '127.0.0.2' }).resume();
     await once(full, 'close');

@@ -17,7 +17,7 @@ export class WebConsoleClient {
   /** The text messages so far. */
   readonly messages: Record<string, unknown>[] = [];
 
-  /** @param url `http://127.0.0.1:8000/redfish/v1/Systems/node-2/SerialConsole`. */
+  /** @param url for example `http://127.0.0.1:8000/redfish/v1/Systems/node-2/SerialConsole`. */
   constructor(url: string, protocols: readonly string[], options: ClientOptions = {}) {
     this.#socket = new WebSocket(url.replace(/^http/, 'ws'), [...protocols], options);
     this.#socket.on('message', (data: Buffer, isBinary) => {

@@ -16,7 +16,7 @@ describe('a libvirtd that stops and starts', () => {
   });
   afterAll(() => libvirtd.stop());
 
-  it('gives 503 while it is down, at the start or later, and works again without a restart', async () => {
+  it('makes the daemon answer 503 while it is down, and is used again without a restart of the daemon', async () => {
     await libvirtd.end();
     const daemon = start(['-i', '127.0.0.1', '-p', '0', '--libvirt-uri', libvirtd.uri]);
     const address = await daemon.address();

@@ -49,7 +49,7 @@ export class DaemonProcess {
     this.#child.stdout.setEncoding('utf8').on('data', (text: string) => (this.#stdout += text));
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#stderr += text));
     // After `close`, the process has ended and its output is complete.
-    this.#exit = once(this.#child, 'close').then(([code]) => code as number | null); // documented for this event
+    this.#exit = once(this.#child, 'close').then(([code]) => code as number | null); // Node: the first argument of `close` is the exit code
     if (input !== undefined) this.#child.stdin.end(input);
   }
 
@@ -83,7 +83,7 @@ export class DaemonProcess {
 
   /**
    * Waits until the daemon logs its address.
-   * @returns `http://127.0.0.1:12345`.
+   * @returns the address, such as `http://127.0.0.1:12345`.
    */
   async address(): Promise<string> {
     const line = await this.logged(/^serving .* at /);

@@ -10,7 +10,7 @@ const pending = { enabled: 'Once', target: 'Cd' } as const;
 const used = { enabled: 'Disabled', target: 'None' };
 const root = '/redfish/v1';
 
-describeEndToEnd('a daemon and a host that stop at any time', () => {
+describeEndToEnd('a daemon that stops, or whose host stops, at any time', () => {
   let lab: Lab;
   let guest: Guest;
   let image: string;

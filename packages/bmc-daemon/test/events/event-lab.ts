@@ -241,7 +241,7 @@ export async function openStream(
   const blocks = () => text.split('\n\n').slice(0, -1);
   const lines = (name: string): readonly string[] =>
     blocks().flatMap((block) => block.split('\n').filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2))); // prettier-ignore
-  const payloads = (): readonly Body[] => lines('data').map((line) => JSON.parse(line) as Body); // As above.
+  const payloads = (): readonly Body[] => lines('data').map((line) => JSON.parse(line) as Body); // The service sends objects.
   return {
     status: incoming.statusCode ?? 0,
     headers: incoming.headers,

@@ -213,11 +213,11 @@ describe('the logs', () => {
       // Some entries are written together, some later.
       if (count % 100 === 0) await lab.get(`${machineLog()}/Entries`);
     }
-    const listed = (await lab.get(`${machineLog()}/Entries`))['Members'] as readonly Body[]; // As above.
+    const listed = (await lab.get(`${machineLog()}/Entries`))['Members'] as readonly Body[]; // The collection contains complete members.
     expect(listed).toHaveLength(1_000);
     expect(listed[0]).toMatchObject({ '@odata.id': `${machineLog()}/Entries/3501`, Id: '3501' });
     const page = await lab.get(`${machineLog()}/Entries?$skip=990&$top=5`);
-    // As above.
+    // The collection contains complete members.
     expect((page['Members'] as readonly Body[]).map(({ Id }) => Id)).toEqual(['4491', '4492', '4493', '4494', '4495']);
     const [name = ''] = readdirSync(folder.path).filter((file) => file.startsWith('logs-'));
     const lines = readFileSync(join(folder.path, name, `${uuid}.jsonl`), 'utf8').split('\n').length;

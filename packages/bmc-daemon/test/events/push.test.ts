@@ -410,7 +410,7 @@ describe('push subscriptions', () => {
       await lab.client.send('PATCH', '/redfish/v1/EventService', { body: slow });
       listener.answer = 500;
       const uri = await subscribe({ RegistryPrefixes: ['ResourceEvent'], ResourceTypes: ['ComputerSystem'] });
-      const health = async () => ((await lab.get(uri))['Status'] as Body)['Health']; // Required of each.
+      const health = async () => ((await lab.get(uri))['Status'] as Body)['Health']; // Every subscription has this property.
       await destroy();
       await until('the warning', async () => (await health()) === 'Warning');
       listener.answer = 204;

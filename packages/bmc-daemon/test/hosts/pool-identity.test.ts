@@ -25,7 +25,7 @@ async function identityOf(name: string, type: string, source: string): Promise<s
   return pool?.identity ?? null;
 }
 
-it('has the source of a pool on a server, whatever its name and its directory', async () => {
+it('identifies a pool on a server by its source, whatever its name and its directory', async () => {
   const nfs = `<host name='nas.example'/><dir path='/images'/><format type='nfs'/>`;
   const first = await identityOf('first', 'netfs', nfs);
   expect(first).toContain('nas.example');
@@ -34,6 +34,6 @@ it('has the source of a pool on a server, whatever its name and its directory', 
   expect(await identityOf('fourth', 'netfs', nfs.replace('nas', 'other'))).not.toBe(first);
 });
 
-it('has none for a pool without a server that this process cannot reach', async () => {
+it('does not identify a pool without a server whose directory this process cannot open', async () => {
   expect(await identityOf('directory', 'dir', '')).toBeNull();
 });

@@ -27,7 +27,7 @@ afterAll(async () => {
   await Promise.all(hosts.map((each) => each.stop()));
 });
 
-describe('several hosts', () => {
+describe('a driver of several hosts', () => {
   it('lists the machines of all hosts, with their hosts', async () => {
     const list = await lab.driver.listSystems();
     expect(list.map(({ uuid, host: name }) => [uuid, name]).toSorted()).toEqual([

@@ -112,7 +112,7 @@ const operations: readonly Operation[] = [
   { title: 'Pause', running, run: power('suspend') },
 ];
 
-/** Requests of the table, as `PATCH /redfish/v1/Systems/x`. */
+/** Requests of the table, such as `PATCH /redfish/v1/Systems/x`. */
 const requested: string[] = [];
 
 function http(method: string, path: string, body?: object | ((guest: Guest) => object)): Operation['run'] {

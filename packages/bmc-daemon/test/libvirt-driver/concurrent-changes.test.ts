@@ -138,7 +138,7 @@ describe('the autostart of a machine', () => {
 });
 
 describe('reading a machine', () => {
-  it('reads again for a client that asks while the sizes of the disks are pending', async () => {
+  it('begins again for a client that asks while the sizes of the disks are pending', async () => {
     const guest = await host.guest();
     const parts = host.parts();
     const machine = await find(parts, guest);

@@ -22,7 +22,7 @@ import { imageLimits } from '../support/image-limits.js';
 
 /** Options of a guest. */
 export interface GuestOptions extends Partial<Pick<ProgramOptions, 'ignoresPowerButton' | 'panics'>> {
-  /** `q35`, `pc`. Default `q35`. */
+  /** The machine type, such as `pc`. Default `q35`. */
   readonly machine?: string;
   /** Markup of the drive; default an empty SATA one, `sda`; '' for none. */
   readonly cdrom?: string;

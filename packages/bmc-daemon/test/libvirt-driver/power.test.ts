@@ -62,7 +62,7 @@ describe('power of a real guest', () => {
     await impatient.power(guest.uuid, 'reboot');
     await guest.serial.reaches(3);
     await impatient.power(guest.uuid, 'destroy');
-    // Starts another restart later. When its time is up, that of the first one would be up too.
+    // Requests another restart later. When its time limit passes, that of the first one would have passed too.
     const other = await host.guest({ ignoresPowerButton: true });
     await impatient.power(other.uuid, 'create');
     await other.serial.reaches(2);

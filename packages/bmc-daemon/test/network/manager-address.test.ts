@@ -85,7 +85,7 @@ describeNetwork("a manager's own address", () => {
       const page = await ask('/ui/plain');
       expect([page.text.includes(first), page.text.includes(second)]).toEqual([true, false]);
     }
-    // The host's address still shows everything.
+    // The address of the host still shows all managers.
     await expect(managers(url)).resolves.toHaveLength(3);
   });
 

@@ -85,7 +85,7 @@ describeLab('a daemon before a cloud', () => {
     await owner.act('lab-2', undefined, (await owner.server('lab-2')).vmState);
     await reset(url, 'lab-2', 'On');
     const logs = `${systems}/${(await owner.server('lab-2')).id}/LogServices`;
-    const entries = async (log: string) => (await read(url, `${logs}/${log}/Entries`))['Members'] as Body[]; // a log's
+    const entries = async (log: string) => (await read(url, `${logs}/${log}/Entries`))['Members'] as Body[]; // Every collection has this list.
     await waitFor(
       async () =>
         (await entries('ConsoleLog')).some(({ Message }) => Message === 'rackless guest') ? true : undefined,

@@ -31,7 +31,7 @@ describeLab('virtual media before a cloud', () => {
   /**
    * Starts a daemon.
    * @param state its state folder.
-   * @param variables further ones of its environment.
+   * @param variables further environment variables of the daemon.
    */
   const serve = (state = 'state', file = labFile(), variables: Readonly<Record<string, string>> = {}): DaemonProcess =>
     start(['--os-cloud', 'lab', '-i', '127.0.0.1', '-p', '0'], {
@@ -127,7 +127,7 @@ describeLab('virtual media before a cloud', () => {
     await cleanUp(url, 'lab-2');
   });
 
-  it('accepts an eject and another boot device while the image runs, for all daemons and after a restart', async () => {
+  it('accepts an eject and another boot device while the server runs from the image, for all daemons and after a restart', async () => {
     const [one, two] = [serve('one'), serve('two')];
     const [first, second] = [machineAt(await one.address(), 'lab-1'), machineAt(await two.address(), 'lab-1')];
     await cleanUp(await one.address(), 'lab-1');
@@ -156,7 +156,7 @@ describeLab('virtual media before a cloud', () => {
     );
   });
 
-  it('boots from the network by the image of EMULATOR_OS_IPXE_IMAGE, and keeps changes while it runs', async () => {
+  it('boots from the network by the image of EMULATOR_OS_IPXE_IMAGE, and keeps changes while the server runs from it', async () => {
     const url = await serve('state', labFile(), { EMULATOR_OS_IPXE_IMAGE: 'network-boot' }).address();
     const machine = machineAt(url, 'lab-1');
     await cleanUp(url, 'lab-1');

@@ -93,7 +93,7 @@ it('boots the image at each restart, and stays off after a power-off', async () 
   expect([test.servers.actions, await boot(served)]).toEqual([[rescue(ipxe)], ['Pxe', 'Continuous']]);
 });
 
-it('keeps changes while the image runs and the drive is empty, for all daemons and after a restart', async () => {
+it('keeps changes while the server runs from the image and the drive is empty, for all daemons and after a restart', async () => {
   const [first, second] = [await serve(), await serve()];
   await setBoot(first, 'Pxe', 'Continuous');
   await mustReset(second, 'ForceRestart');

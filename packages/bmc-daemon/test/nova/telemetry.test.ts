@@ -21,7 +21,7 @@ const reportOf = (served: Served, index: number): Promise<Body> =>
     () => `the report of server ${index} is not available`,
   );
 const valuesOf = (report: Body): Readonly<Record<string, string>> => {
-  const all = report['MetricValues'] as readonly { readonly MetricId: string; readonly MetricValue: string }[]; // a report
+  const all = report['MetricValues'] as readonly { readonly MetricId: string; readonly MetricValue: string }[]; // A report has this list.
   return Object.fromEntries(all.map(({ MetricId: id, MetricValue: value }) => [id, value]));
 };
 const asked = () =>

@@ -87,7 +87,7 @@ it('reports events that a replica did not read in time, in its log and to its su
   const [a, b] = [await open(), await open()];
   publish(a, 'before');
   await arrived(b, 'before');
-  // One step, so that b reads nothing of it before its end.
+  // Adds all events in one step, so that replica b reads none of them before the end of the step.
   await b.store.run(
     `for i = 1, ${CAPACITY + 10} do
   redis.call('RPUSH', KEYS[1], redis.call('INCR', KEYS[2]) .. ' {}')

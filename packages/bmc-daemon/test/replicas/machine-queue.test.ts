@@ -30,10 +30,10 @@ afterEach(async () => {
   await redis.stop();
 });
 
-/** Waits until the queue of a stage has the given number of operations, of both replicas. */
-const queued = (count: number, stage = 'operation') =>
+/** Waits until the queue of operations or of edits has the given number of operations, of both replicas. */
+const queued = (count: number, kind = 'operation') =>
   waitFor(
-    async () => ((await link.command(['ZCARD', `{bmc-daemon}:lease:queue:${stage}:u`])) === count ? true : undefined),
+    async () => ((await link.command(['ZCARD', `{bmc-daemon}:lease:queue:${kind}:u`])) === count ? true : undefined),
     () => `there are never ${count} operations`,
   );
 /** Returns an operation that the test ends. */

@@ -37,10 +37,10 @@ const boot = (replica: Replica, BootSourceOverrideTarget: string, BootSourceOver
     headers: admin,
   });
 /** Waits until this number of operations run or wait at all replicas. */
-const queued = (count: number, stage: 'operation' | 'edit') =>
+const queued = (count: number, kind: 'operation' | 'edit') =>
   waitFor(
     async () => {
-      const key = `{bmc-daemon}:lease:queue:${stage}:${idOf(1)}`;
+      const key = `{bmc-daemon}:lease:queue:${kind}:${idOf(1)}`;
       return (await link.command(['ZCARD', key])) === count ? true : undefined;
     },
     () => `there are never ${count} operations`,

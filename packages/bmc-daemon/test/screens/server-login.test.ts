@@ -67,7 +67,7 @@ const failure = (login: Partial<ServerLogin> = {}) =>
 const secret = ['-object', 'secret,id=secret,data=hush hush'];
 
 describe('a login at a VNC server', () => {
-  it('needs nothing without a password', async () => {
+  it('needs no password if the server asks for none', async () => {
     await start('');
     expect(await nameLength()).toBeGreaterThan(0);
   });

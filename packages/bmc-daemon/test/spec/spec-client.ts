@@ -34,7 +34,7 @@ export async function request(
     sent === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(sent) };
   const outgoing = httpRequest(url, { method, agent, headers: { ...length, ...headers } });
   outgoing.end(sent);
-  const [response] = (await once(outgoing, 'response')) as [IncomingMessage]; // documented for this event
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage]; // the documented arguments of this event
   const received = await text(response);
   return {
     status: response.statusCode ?? 0,

@@ -175,7 +175,7 @@ interface ErrorBody {
   readonly error: { readonly '@Message.ExtendedInfo': readonly { readonly MessageId: string }[] };
 }
 
-/** Returns status and message keys of a response: `403 InsufficientPrivilege`. */
+/** Returns status and message keys of a response, such as `403 InsufficientPrivilege`. */
 export const statusAndKeys = ({ status, json }: Received): string =>
   [
     status,

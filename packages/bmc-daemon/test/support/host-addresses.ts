@@ -3,7 +3,7 @@ import type { DeviceAddress, HostAddresses, HostRoute } from '../../src/host/hos
 
 /** Host addresses in memory, which can fail on demand. */
 export interface AddressesInMemory extends HostAddresses {
-  /** Present addresses that were added: `192.0.2.9/32 eth0`. */
+  /** Present addresses that were added, such as `192.0.2.9/32 eth0`. */
   readonly set: ReadonlySet<string>;
   /** Makes later calls of `add` fail with the error; undefined: they succeed. */
   failWith(error: Error | undefined): void;

@@ -19,7 +19,7 @@ export interface ServedCloud {
   readonly servers: ListedServers;
   /** Warnings and errors in the log. */
   readonly logged: readonly LogLine[];
-  /** Returns the requests to a service by the beginning of its path: `/volumev3`. */
+  /** Returns the requests to a service by the beginning of its path, such as `/volumev3`. */
   requestsTo(path: string): readonly string[];
   /**
    * Answers some requests to Nova in place of the list of servers. @returns false for all other

@@ -244,7 +244,7 @@ describe('a WebSocket', () => {
     expect(reason).not.toBe('');
   });
 
-  it('is a 426 for a request without a handshake, and another path ignores a handshake', async () => {
+  it('is refused with 426 for a request without a handshake, and another path ignores a handshake', async () => {
     await start();
     const url = `http://${host()}/redfish/v1/Systems/one/Echo`;
     const plain = await fetch(url, { headers: basic('admin') });

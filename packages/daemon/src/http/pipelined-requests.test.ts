@@ -43,7 +43,7 @@ const pathsOf = (answers: string) => [...answers.matchAll(/\r\n\r\n(\/[a-z]+)/g)
  */
 async function probe(port: number, rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round += 1) {
-    const [answer] = (await once(get({ port, path: '/probe', agent: false }), 'response')) as [IncomingMessage]; // documented for this event
+    const [answer] = (await once(get({ port, path: '/probe', agent: false }), 'response')) as [IncomingMessage]; // the documented arguments of this event
     await text(answer);
   }
 }

@@ -33,7 +33,7 @@ export class ProxyProcess {
     // `close`: the process has ended, and its whole output has arrived.
     this.#exit = once(this.#child, 'close').then(([code]) => {
       this.#ended = true;
-      return code as number | null; // documented for this event
+      return code as number | null; // the documented arguments of this event
     });
   }
 

@@ -57,13 +57,13 @@ async function refused(path: string, options: Opening = {}) {
 }
 
 async function message(socket: WebSocket): Promise<{ data: Buffer; isBinary: boolean }> {
-  const [data, isBinary] = (await once(socket, 'message')) as [Buffer, boolean]; // documented for this event
+  const [data, isBinary] = (await once(socket, 'message')) as [Buffer, boolean]; // the documented arguments of this event
   return { data, isBinary };
 }
 
 async function closed(socket: WebSocket): Promise<{ code: number; reason: string }> {
   socket.on('error', () => undefined);
-  const [code, reason] = (await once(socket, 'close')) as [number, Buffer]; // documented for this event
+  const [code, reason] = (await once(socket, 'close')) as [number, Buffer]; // the documented arguments of this event
   return { code, reason: reason.toString() };
 }
 

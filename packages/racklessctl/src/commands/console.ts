@@ -30,7 +30,7 @@ async function runSsh(parameters: readonly string[], signal: AbortSignal): Promi
   const end = (): void => void child.kill();
   signal.addEventListener('abort', end, { once: true });
   try {
-    const [code] = (await once(child, 'exit')) as unknown as readonly [number | null]; // documented for this event
+    const [code] = (await once(child, 'exit')) as unknown as readonly [number | null]; // the documented arguments of this event
     if (code !== 0)
       throw new CommandFailure(exitCode.failed, `ssh ended with ${code === null ? 'a signal' : `exit code ${code}`}`);
   } catch (error) {

@@ -41,15 +41,15 @@ export async function openSharedQueues(store: SharedStore): Promise<SharedQueues
 /** A first-in first-out queue per key, for all replicas. */
 class SharedOperations implements Operations {
   readonly #leases: LeaseQueues;
-  readonly #stage: string;
+  readonly #kind: string;
   readonly #closing = new AbortController();
   /** The operations of this replica that run or wait, by key. */
   readonly #present = new Map<string, { total: number; running: number }>();
   readonly #idleWaiters = new Set<() => void>();
 
-  constructor(leases: LeaseQueues, stage: string) {
+  constructor(leases: LeaseQueues, kind: string) {
     this.#leases = leases;
-    this.#stage = stage;
+    this.#kind = kind;
     setMaxListeners(0, this.#closing.signal);
   }
 
@@ -104,7 +104,7 @@ class SharedOperations implements Operations {
   }
 
   #nameOf(key: string): string {
-    return `${this.#stage}:${key}`;
+    return `${this.#kind}:${key}`;
   }
 
   #notifyIdle(): void {

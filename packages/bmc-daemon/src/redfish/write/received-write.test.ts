@@ -26,7 +26,7 @@ it('a write whose client disconnects while it waits has the status 499, which is
   const { port } = server.address() as AddressInfo; // a TCP server has an address of this form
   const client = connect(port, '127.0.0.1');
   client.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n');
-  const [request] = (await once(server, 'request')) as [IncomingMessage]; // documented for this event
+  const [request] = (await once(server, 'request')) as [IncomingMessage]; // the documented arguments of this event
   // The members that a write uses before its turn.
   const exchange = { request, requester: { user: 'a', address: '127.0.0.1' } } as unknown as Exchange;
   const outcome = Promise.resolve(write(exchange, {})).catch((error: unknown) => error);
