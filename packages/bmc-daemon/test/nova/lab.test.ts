@@ -6,7 +6,7 @@ import { daemonFixture } from '../daemon/fixture.js';
 import { waitFor, type DaemonProcess } from '../daemon/process.js';
 import { describeLab, labCloud, labFile, openOwner, withLab, type LabOwner } from './lab.js';
 import { send, type Body } from './redfish-client.js';
-import { describeSerialConsole } from './serial-lab.js';
+import { describeSerialConsole } from './serial/serial-lab.js';
 import { answerWith, startRelay, type Fault, type Relay } from './relay.js';
 
 const systems = '/redfish/v1/Systems';

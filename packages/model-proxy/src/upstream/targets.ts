@@ -26,7 +26,7 @@ export interface Connector {
 }
 
 /** The destination of a deployment's requests. */
-export interface Target extends Connector {
+interface Target extends Connector {
   /** Scheme and authority of the URLs of its requests. */
   readonly prefix: string;
   /** Host header of the upstream. */
@@ -37,7 +37,7 @@ export interface Target extends Connector {
  * A deployment that cannot be used because of files or variables of this process. Its requests fail
  * without being sent.
  */
-export interface Unusable {
+interface Unusable {
   readonly prefix: string;
   readonly fault: ProxyError;
 }

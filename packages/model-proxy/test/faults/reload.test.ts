@@ -235,7 +235,7 @@ describe('a reload under load', () => {
     }
   });
 
-  it('that a SIGKILL interrupts loses no key, and the next start uses the file', async () => {
+  it('keeps all keys if a SIGKILL interrupts it, and the next start uses the file', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rackless-reload-kill-'));
     const file = join(folder, 'config.yaml');
     const configOf = (models: number) =>

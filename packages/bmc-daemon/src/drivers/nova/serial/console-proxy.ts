@@ -92,7 +92,7 @@ function watch(socket: WebSocket, pingMs: number): void {
 }
 
 /** Decides what a connection does at regular times. */
-export function createLiveness() {
+function createLiveness() {
   let hasHeard = true;
   let isAsked = false;
   return {

@@ -1,10 +1,10 @@
 /** The output of consoles, which Nova records. */
 import { expect, it } from '@jest/globals';
-import { waitFor } from '../daemon/process.js';
-import { sendJson, whenRead } from '../support/cloud-server.js';
-import { idOf } from '../support/listed-servers.js';
-import { servedCloud } from '../support/served-cloud.js';
-import type { Body } from '../support/served-resources.js';
+import { waitFor } from '../../daemon/process.js';
+import { sendJson, whenRead } from '../../support/cloud-server.js';
+import { idOf } from '../../support/listed-servers.js';
+import { servedCloud } from '../../support/served-cloud.js';
+import type { Body } from '../../support/served-resources.js';
 
 const at = servedCloud();
 const system = `/redfish/v1/Systems/${idOf(1)}`;

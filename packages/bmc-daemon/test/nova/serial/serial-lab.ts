@@ -5,12 +5,12 @@
 import { hashSync } from 'bcrypt';
 import { writeFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import { SshClient } from '../console/ssh-client.js';
-import { WebConsoleClient } from '../console/web-console-client.js';
-import { daemonFixture } from '../daemon/fixture.js';
-import { waitFor, type DaemonProcess } from '../daemon/process.js';
-import { bootableDisk } from '../support/tiny-guest.js';
-import { describeLab, labFile, openOwner, type LabOwner } from './lab.js';
+import { SshClient } from '../../console/ssh-client.js';
+import { WebConsoleClient } from '../../console/web-console-client.js';
+import { daemonFixture } from '../../daemon/fixture.js';
+import { waitFor, type DaemonProcess } from '../../daemon/process.js';
+import { bootableDisk } from '../../support/tiny-guest.js';
+import { describeLab, labFile, openOwner, type LabOwner } from '../lab.js';
 
 const PASSWORD = 'secret words';
 const name = 'console-1';
