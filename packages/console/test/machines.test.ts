@@ -63,7 +63,7 @@ describe('the filters', () => {
     await summary(page, '3 of 50 machines');
     await page.getByRole('combobox', { name: 'Filter by boot override' }).selectOption('With an override');
     await page.getByRole('combobox', { name: 'Filter by power' }).selectOption('Off');
-    expect(new URL(page.url()).search).toBe('?search=WEB&power=Off&boot=any');
+    await page.waitForURL(/\?search=WEB&power=Off&boot=any$/);
     await page.reload();
     await summary(page, '3 of 50 machines');
     await page.getByRole('button', { name: 'Clear the filters' }).click();
@@ -73,6 +73,46 @@ describe('the filters', () => {
     await page.getByRole('searchbox').fill('no such machine');
     await page.getByText('No machine matches the filters').waitFor();
     expect([await accessibilityFaults(page), faults]).toEqual([[], []]);
+    await page.context().close();
+  });
+
+  it('write one address for many keys, and before the user leaves the list', async () => {
+    const { page, faults } = await openList('rick');
+    const written = await page.evaluate(async () => {
+      const replace = history.replaceState.bind(history);
+      const addresses: string[] = [];
+      history.replaceState = (data, unused, address) => {
+        addresses.push(String(address));
+        replace(data, unused, address);
+      };
+      const input = document.querySelector<HTMLInputElement>('input[type=search]');
+      const type = (text: string): void => {
+        if (input !== null) input.value = text;
+        input?.dispatchEvent(new Event('input', { bubbles: true }));
+      };
+      for (const text of ['n', 'no', 'node-1']) type(text);
+      while (addresses.length === 0) await new Promise(requestAnimationFrame);
+      type('node-12');
+      document.querySelector<HTMLElement>('a[title=node-12]')?.click();
+      return addresses;
+    });
+    expect(written).toEqual(['/ui/?search=node-1', '/ui/?search=node-12']);
+    await page.getByRole('heading', { level: 1, name: 'node-12' }).waitFor();
+    await page.goBack();
+    await summary(page, '1 of 50 machines');
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+
+  it('change no width of a column', async () => {
+    const { page, faults } = await openList('rick');
+    const widths = () =>
+      page.getByRole('columnheader').evaluateAll((cells) => cells.map((cell) => cell.getBoundingClientRect().width));
+    const before = await widths();
+    await page.getByRole('searchbox').fill('web');
+    await summary(page, '3 of 50 machines');
+    expect(await widths()).toEqual(before);
+    expect(faults).toEqual([]);
     await page.context().close();
   });
 

@@ -19,8 +19,11 @@ export const currentPath = computed(() => place.value.path);
 /** Starts to follow the history, and to open links below `/ui/` without loading the page again. */
 export function startRouter(): void {
   addEventListener('popstate', () => {
+    clearTimeout(addressTimer);
+    addressTimer = undefined;
     place.value = readPlace();
   });
+  addEventListener('pagehide', writeAddress);
   document.addEventListener('click', (event) => {
     const hasModifier = event.metaKey || event.ctrlKey || event.shiftKey || event.altKey;
     if (event.defaultPrevented || event.button !== 0 || hasModifier || !(event.target instanceof Element)) return;
@@ -40,13 +43,38 @@ export const hrefOf = (path: string): string => BASE + path;
 
 /**
  * Opens a path below `/ui/`: `systems/1?tab=x`.
- * @param options `isReplaced`: the current entry of the history is replaced.
+ * @param options `isReplaced`: the current entry of the history is replaced. The address bar shows the path after a
+ * pause of `ADDRESS_MS`.
  */
-export function navigate(path: string, options: { readonly isReplaced?: boolean } = {}): void {
-  if (options.isReplaced === true) history.replaceState(null, '', BASE + path);
-  else history.pushState(null, '', BASE + path);
+export function navigate(path: string, { isReplaced = false }: { readonly isReplaced?: boolean } = {}): void {
+  if (isReplaced) {
+    clearTimeout(addressTimer);
+    address = BASE + path;
+    addressTimer = setTimeout(writeAddress, ADDRESS_MS);
+    place.value = placeOf(new URL(address, location.href));
+    return;
+  }
+  writeAddress();
+  history.pushState(null, '', BASE + path);
   place.value = readPlace();
-  if (options.isReplaced !== true) scrollTo(0, 0);
+  scrollTo(0, 0);
+}
+
+/**
+ * Pause before the address follows the last replaced path, in milliseconds. Chromium needs about 15 ms of CPU for each
+ * new address, beside the frame with the result of a key press. Safari throws an error after 100 addresses in 30 s.
+ */
+const ADDRESS_MS = 300;
+/** The address that the history gets after the pause. */
+let address = '';
+let addressTimer: ReturnType<typeof setTimeout> | undefined;
+
+/** Writes the address that waits, if any, into the current entry of the history. */
+function writeAddress(): void {
+  if (addressTimer === undefined) return;
+  clearTimeout(addressTimer);
+  addressTimer = undefined;
+  history.replaceState(null, '', address);
 }
 
 /** Parameters of a path, by name. */
@@ -82,6 +110,9 @@ function decode(segment: string): string {
 }
 
 function readPlace(): Place {
-  const { pathname, search } = location;
+  return placeOf(location);
+}
+
+function placeOf({ pathname, search }: Pick<URL, 'pathname' | 'search'>): Place {
   return { path: pathname.slice(BASE.length).replace(/\/+$/, ''), query: new URLSearchParams(search) };
 }

@@ -1,12 +1,14 @@
 /** A table for thousands of rows. Only the visible rows are in the page. */
 import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { Cells, Head, sortRows, type Selection, type TableProps } from './columns.js';
+import { Cells, Head, type Selection, type TableProps } from './columns.js';
 import { GroupRow, tableLines, type Grouping, type Line } from './groups.js';
 import { neighborControl, withRange } from './keys.js';
 
 /** Properties of `VirtualTable`. */
 interface VirtualTableProps<Row> extends TableProps<Row> {
+  /** Rows in the order of the table. Sorting thousands of rows costs time, so the caller sorts them when they change. */
+  readonly rows: readonly Row[];
   /** Height of each row in pixels. Cells do not wrap. */
   readonly rowHeight: number;
   /** Puts the rows into groups. The sorting applies inside each group. */
@@ -23,14 +25,13 @@ const OVERSCAN = 5;
  * control in a row to the same control in the next row. With Shift, they select the rows.
  */
 export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
-  const { label, columns, rows, keyOf, sorting, selection, rowHeight, grouping, onVisible } = props;
+  const { label, columns, rows, keyOf, selection, rowHeight, grouping, onVisible } = props;
   const region = useRef<HTMLDivElement>(null);
   const [first, setFirst] = useState(0);
   const height = useHeight(region);
   /** The row at which a range begins: the last one that the user selected. */
   const anchor = useRef<string | null>(null);
-  const sorted = useMemo(() => sortRows(rows, columns, sorting), [rows, columns, sorting]);
-  const lines = useMemo(() => tableLines(sorted, keyOf, grouping), [sorted, grouping]);
+  const lines = useMemo(() => tableLines(rows, keyOf, grouping), [rows, grouping]);
 
   const count = Math.ceil(height / rowHeight) + 2 * OVERSCAN;
   const start = Math.max(0, Math.min(first - OVERSCAN, lines.length - count));

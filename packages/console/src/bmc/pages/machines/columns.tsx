@@ -69,26 +69,28 @@ export function machineColumns(
     {
       id: 'power',
       title: titles.power,
+      class: 'power',
       compare: by(powerOf),
       render: (machine) => <PowerBadge state={machine.PowerState} />,
     },
     {
       id: 'health',
       title: titles.health,
+      class: 'health',
       compare: (a, b) => HEALTHS.indexOf(healthOf(a)) - HEALTHS.indexOf(healthOf(b)) || byName(a, b),
       render: (machine) => <HealthBadge status={machine.Status} />,
     },
     {
       id: 'boot',
       title: titles.boot,
-      class: 'wide',
+      class: 'wide boot',
       compare: by(({ Boot }) => bootText(Boot)),
       render: (machine) => (
         <span class={overrideOf(machine) === '' ? 'quiet' : undefined}>{bootText(machine.Boot)}</span>
       ),
     },
     { id: 'media', title: titles.media, class: 'wide media', render: (machine) => <Images id={machine.Id} /> },
-    { id: 'host', title: titles.host, class: 'wide', compare: by(hostOf), render: hostOf },
+    { id: 'host', title: titles.host, class: 'wide host', compare: by(hostOf), render: hostOf },
     {
       id: 'processors',
       title: titles.processors,

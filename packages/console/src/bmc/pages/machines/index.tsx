@@ -1,6 +1,6 @@
 /** The list of all machines, live. */
 import { useComputed, useSignal } from '@preact/signals';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { Button } from '../../../ui/button.js';
 import { navigate, place } from '../../../ui/frame/router.js';
 import { PageHeader } from '../../../ui/frame/shell.js';
@@ -45,7 +45,7 @@ export default function MachinesPage() {
     () => machineColumns(ranks, { hasHosts: hosts.length > 0, hidden: hiddenColumns.value }),
     [ranks, hosts.length, hiddenColumns.value],
   );
-  // A filter keeps the order. The table finds rows in order, and needs no time to sort them.
+  // A filter keeps the order, so a key press in the search sorts nothing.
   const { column, isAscending } = view.sorting;
   const sorted = useMemo(
     () => sortRows([...all.values()], columns, { column, isAscending }),
@@ -111,7 +111,16 @@ function useShown(
   }, [filters.media, all]);
   const readsDrives = filters.media !== '' || filters.search !== '';
   const known = readsDrives ? drives.value : null;
-  return useMemo(() => filterMachines(sorted, filters, known ?? new Map()), [sorted, JSON.stringify(filters), known]);
+  const shown = useMemo(
+    () => filterMachines(sorted, filters, known ?? new Map()),
+    [sorted, JSON.stringify(filters), known],
+  );
+  // Often a further letter excludes no machine. Then the table has nothing to do.
+  const last = useRef(shown);
+  const isSame =
+    shown.length === last.current.length && shown.every((machine, index) => machine === last.current[index]);
+  if (!isSame) last.current = shown;
+  return last.current;
 }
 
 interface ListProps {

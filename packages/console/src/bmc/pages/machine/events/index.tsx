@@ -1,12 +1,13 @@
 /** The event log of a machine: live, newest first, with filters. */
 import { useSignal } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
 import { Button } from '../../../../ui/button.js';
 import { ConfirmDialog } from '../../../../ui/confirm-dialog.js';
 import { Select } from '../../../../ui/field.js';
 import { formatTime } from '../../../../ui/format.js';
 import { showToast } from '../../../../ui/frame/toast.js';
 import { Badge, EmptyState, ErrorState, Loading, messageOf } from '../../../../ui/states.js';
-import type { Column, Sorting } from '../../../../ui/table/columns.js';
+import { sortRows, type Column, type Sorting } from '../../../../ui/table/columns.js';
 import { VirtualTable } from '../../../../ui/table/virtual-table.js';
 import { byText, useMembers, type Member } from '../../../collection.js';
 import { post } from '../../../redfish/client.js';
@@ -37,10 +38,11 @@ export default function EventsTab({ machine }: TabProps) {
   const search = useSignal('');
   const severity = useSignal('');
   const isClearing = useSignal(false);
+  const wanted = search.value.toLowerCase();
+  const sorted = useMemo(() => sortRows(rows ?? [], columns, sorting.value), [rows, sorting.value]);
   if (rows === null)
     return error === null ? <Loading /> : <ErrorState message={messageOf(error)} onRetry={() => void reload()} />;
-  const wanted = search.value.toLowerCase();
-  const shown = rows.filter(
+  const shown = sorted.filter(
     ({ Message, MessageId, Severity }) =>
       (severity.value === '' || Severity === severity.value) &&
       `${Message} ${MessageId}`.toLowerCase().includes(wanted),
