@@ -77,7 +77,7 @@ export const biosAttributes: readonly BiosAttribute[] = [
   {
     name: 'SecureBootStatus',
     display: 'Secure Boot',
-    help: 'Whether UEFI rejects unsigned boot loaders. A change resets the UEFI variables.',
+    help: 'Whether UEFI rejects unsigned boot loaders. A change replaces the keys, and copies boot entries.',
     type: 'Enumeration',
     values: toggle,
     read: ({ firmware: { settings } }) => {
