@@ -32,6 +32,12 @@ const close = async ({ page, faults }: OpenedPage): Promise<void> => {
   }
   await page.setViewportSize({ width: 375, height: 800 });
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
+  // The row of tabs shows the open one, also after the window became narrow.
+  await page.waitForFunction(() => {
+    const { left = -1, right = Infinity } =
+      document.querySelector('.tabs [aria-current]')?.getBoundingClientRect() ?? {};
+    return left >= 0 && right <= 375;
+  });
   expect(faults).toEqual([]);
   await page.context().close();
 };
@@ -50,6 +56,7 @@ it('the events appear live, are filtered, and are cleared', async () => {
   await reset('ForceOff');
   await event(page, 'powered off').waitFor();
   await reset('On');
+  expect(await page.getByRole('row').nth(1).getByRole('time').innerText()).toMatch(/\d:\d\d:\d\d/);
   await page.getByRole('searchbox').fill('PoweredOff');
   await event(page, 'powered on').waitFor({ state: 'detached' });
   await page.getByRole('combobox', { name: 'Severity' }).selectOption('Critical');

@@ -177,10 +177,10 @@ describe('an action on many machines', () => {
     await dialog(page).getByRole('button', { name: 'Apply' }).click();
     await dialog(page).getByText('Finished: 2 done').waitFor();
     await dialog(page).getByRole('button', { name: 'Close' }).last().click();
-    await row(page, 'web-1').getByText('Cd, once').waitFor();
-    await row(page, 'web-3').getByText('Pxe').waitFor();
+    await row(page, 'web-1').getByText('CD or virtual media, once').waitFor();
+    await row(page, 'web-3').getByText('Network (PXE)').waitFor();
     await page.getByRole('searchbox').fill('node-40');
-    await row(page, 'node-40').getByText('Hdd').waitFor();
+    await row(page, 'node-40').getByText('Disk').waitFor();
     expect(await row(page, 'node-40').getByText('Cd').count()).toBe(0);
     expect(faults).toEqual([]);
     await page.context().close();

@@ -1,7 +1,7 @@
 /** Marks of a machine that several pages show. */
 import { Badge } from '../ui/states.js';
 import type { Machine } from './redfish/machines.js';
-import { machinesTexts } from '../texts/index.js';
+import { bootTexts, machinesTexts } from '../texts/index.js';
 
 /** The power state as a mark. */
 export function PowerBadge({ state }: { readonly state: Machine['PowerState'] | undefined }) {
@@ -17,9 +17,13 @@ export function HealthBadge({ status }: { readonly status: Machine['Status'] | u
   return <Badge kind={({ OK: 'good', Warning: 'warn', Critical: 'bad' } as const)[health]}>{health}</Badge>;
 }
 
+/** Returns a target of a boot override in words; a target without words as it is. */
+export const bootTargetText = (target: string): string => bootTexts.targets[target] ?? target;
+
 /** Returns the boot override in words. */
 export function bootText(boot: Machine['Boot'] | undefined): string {
   const { BootSourceOverrideEnabled: enabled, BootSourceOverrideTarget: target } = boot ?? {};
   if (target === undefined || target === null || enabled === 'Disabled') return machinesTexts.ownOrder;
-  return enabled === 'Once' ? machinesTexts.bootOnce(target) : target;
+  const text = bootTargetText(target);
+  return enabled === 'Once' ? machinesTexts.bootOnce(text) : text;
 }

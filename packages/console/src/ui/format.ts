@@ -6,6 +6,7 @@ const cents = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD' }
 const small = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD', maximumSignificantDigits: 2 });
 const date = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
 const time = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
+const second = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
 
 /** Formats a count with all its digits, such as `1,234,567`. */
 export const formatCount = (value: number): string => whole.format(value);
@@ -35,6 +36,9 @@ export const formatDate = (text: string): string => date.format(new Date(text));
 
 /** Formats a time in the time zone of the browser, such as `Nov 30, 2026, 2:05 PM`. @param text RFC 3339. */
 export const formatTime = (text: string): string => time.format(new Date(text));
+
+/** `Nov 30, 2026, 2:05:09 PM`, in the time zone of the browser. @param text RFC 3339. */
+export const formatSecond = (text: string): string => second.format(new Date(text));
 
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 

@@ -9,6 +9,9 @@ interface Tab {
   readonly label: string;
 }
 
+/** Width of the faded edges in pixels. */
+const EDGE_PX = 48;
+
 /** A row of tabs. `current` is the path of the open tab. */
 export function Tabs({
   label,
@@ -26,16 +29,24 @@ export function Tabs({
     const { scrollLeft, clientWidth, scrollWidth } = nav.current;
     setEdges(`${scrollLeft > 1 ? ' at-left' : ''}${scrollLeft + clientWidth < scrollWidth - 1 ? ' at-right' : ''}`);
   };
+  // On a narrow window, the open tab may be outside the visible part.
+  const showCurrent = (): void => {
+    const tab = nav.current?.querySelector('[aria-current]')?.getBoundingClientRect();
+    if (nav.current === null || tab === undefined) return;
+    const { left, right } = nav.current.getBoundingClientRect();
+    if (tab.left < left + EDGE_PX) nav.current.scrollLeft -= left + EDGE_PX - tab.left;
+    else if (tab.right > right - EDGE_PX) nav.current.scrollLeft += tab.right - right + EDGE_PX;
+  };
   useEffect(() => {
     if (nav.current === null) return;
-    const observer = new ResizeObserver(look);
+    const observer = new ResizeObserver(() => {
+      showCurrent();
+      look();
+    });
     observer.observe(nav.current);
     return () => observer.disconnect();
   }, []);
-  useEffect(() => {
-    // On a narrow window, the open tab may be outside the visible part.
-    nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-  }, [current]);
+  useEffect(showCurrent, [current]);
   return (
     <nav class={`tabs${edges}`} aria-label={label} ref={nav} onScroll={look}>
       {tabs.map((tab) => (

@@ -128,7 +128,7 @@ const columns: readonly Column<Setting>[] = [
     compare: byText(({ source }) => source),
   },
   {
-    ...{ id: 'change', title: texts.columns.change, class: 'wide' },
+    ...{ id: 'change', title: texts.columns.change, class: 'setting-change wide' },
     render: ({ needsRestart }) => (needsRestart ? texts.restart : texts.reload),
     compare: byText(({ needsRestart }) => (needsRestart ? texts.restart : texts.reload)),
   },

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { Button } from '../../../ui/button.js';
 import { Checkbox, Select } from '../../../ui/field.js';
 import { Icon } from '../../../ui/icon.js';
+import { bootTargetText } from '../../machine-view.js';
 import type { Machine } from '../../redfish/machines.js';
 import { machinesTexts } from '../../../texts/index.js';
 import { hiddenColumns, optionalColumns, showColumn } from './columns.js';
@@ -99,16 +100,16 @@ function useChoices(
     [machines],
   );
   return useMemo(() => {
-    const split = (text = ''): readonly Choice[] =>
+    const split = (text = '', labelOf = (value: string) => labels.get(value) ?? value): readonly Choice[] =>
       text
         .split('\n')
         .filter((value) => value !== '')
-        .map((value) => [value, labels.get(value) ?? value]);
+        .map((value) => [value, labelOf(value)]);
     const all: readonly (readonly [ChoiceName, readonly Choice[]])[] = [
       ['group', split(groups)],
       ['power', split(states)],
       ['health', split(healths)],
-      ['boot', [['any', texts.withOverride], ['none', texts.withoutOverride], ...split(targets)]],
+      ['boot', [['any', texts.withOverride], ['none', texts.withoutOverride], ...split(targets, bootTargetText)]],
       [
         'media',
         [

@@ -107,7 +107,7 @@ function columnsOf(
   const { columns } = texts;
   return [
     {
-      ...{ id: 'destination', title: columns.destination, isRowHeader: true },
+      ...{ id: 'destination', title: columns.destination, isRowHeader: true, class: 'destination' },
       render: destinationOf,
       compare: byText(destinationOf),
     },

@@ -188,7 +188,7 @@ function columnsOf(show: (next: OpenDialog) => void, unblock: (key: ListedKey) =
     {
       id: 'limits',
       title: titles.limits,
-      class: 'wide',
+      class: 'wide limits',
       render: (key) => {
         const limits = limitsOf(key);
         return limits.length === 0
@@ -203,7 +203,7 @@ function columnsOf(show: (next: OpenDialog) => void, unblock: (key: ListedKey) =
     {
       id: 'expires',
       title: titles.expires,
-      class: 'wide',
+      class: 'wide date',
       render: ({ expires }) => (expires === null ? texts.never : formatDate(expires)),
     },
     {
@@ -213,20 +213,28 @@ function columnsOf(show: (next: OpenDialog) => void, unblock: (key: ListedKey) =
         const name = nameOf(key);
         return (
           <div class="row">
-            <Button aria-label={texts.actionOn(texts.edit, name)} onClick={() => show({ kind: 'edit', key })}>
+            <Button
+              kind="quiet"
+              aria-label={texts.actionOn(texts.edit, name)}
+              onClick={() => show({ kind: 'edit', key })}
+            >
               {texts.edit}
             </Button>
             {key.blocked ? (
-              <Button aria-label={texts.actionOn(texts.unblock, name)} onClick={() => unblock(key)}>
+              <Button kind="quiet" aria-label={texts.actionOn(texts.unblock, name)} onClick={() => unblock(key)}>
                 {texts.unblock}
               </Button>
             ) : (
-              <Button aria-label={texts.actionOn(texts.block, name)} onClick={() => show({ kind: 'block', key })}>
+              <Button
+                kind="quiet"
+                aria-label={texts.actionOn(texts.block, name)}
+                onClick={() => show({ kind: 'block', key })}
+              >
                 {texts.block}
               </Button>
             )}
             <Button
-              kind="danger"
+              kind="quiet"
               aria-label={texts.actionOn(texts.revoke, name)}
               onClick={() => show({ kind: 'revoke', key })}
             >

@@ -4,7 +4,7 @@ import { useMemo } from 'preact/hooks';
 import { Button } from '../../../../ui/button.js';
 import { ConfirmDialog } from '../../../../ui/confirm-dialog.js';
 import { Select } from '../../../../ui/field.js';
-import { formatTime } from '../../../../ui/format.js';
+import { formatSecond } from '../../../../ui/format.js';
 import { showToast } from '../../../../ui/frame/toast.js';
 import { Badge, EmptyState, ErrorState, Loading, messageOf } from '../../../../ui/states.js';
 import { sortRows, type Column, type Sorting } from '../../../../ui/table/columns.js';
@@ -105,7 +105,7 @@ export default function EventsTab({ machine }: TabProps) {
 const columns: readonly Column<Entry>[] = [
   {
     ...{ id: 'created', title: texts.columns.created },
-    render: ({ Created }) => <time dateTime={Created}>{formatTime(Created)}</time>,
+    render: ({ Created }) => <time dateTime={Created}>{formatSecond(Created)}</time>,
     // Entries of one millisecond have the order of their ids.
     compare: (a, b) => byText<Entry>(({ Created }) => Created)(a, b) || byText<Entry>(({ Id }) => Id)(a, b),
   },
@@ -115,12 +115,12 @@ const columns: readonly Column<Entry>[] = [
     compare: byText(({ Severity }) => Severity),
   },
   {
-    ...{ id: 'message', title: texts.columns.message, isRowHeader: true },
+    ...{ id: 'message', title: texts.columns.message, isRowHeader: true, class: 'event-text' },
     render: ({ Message }) => <span title={Message}>{Message}</span>,
     compare: byText(({ Message }) => Message),
   },
   {
-    ...{ id: 'id', title: texts.columns.id, class: 'wide' },
+    ...{ id: 'id', title: texts.columns.id, class: 'event-id' },
     render: ({ MessageId }) => <code>{MessageId}</code>,
     compare: byText(({ MessageId }) => MessageId),
   },

@@ -37,7 +37,7 @@ export default function OverviewTab({ machine }: TabProps) {
       {(body) => (
         <div class="stack">
           <Conditions all={body.Status?.Conditions ?? []} />
-          <div class="tab-grid">
+          <div class="tab-grid even">
             <FactCard
               title={texts.hardware}
               facts={[

@@ -56,7 +56,7 @@ export default function TelemetryTab({ machine }: TabProps) {
         <small class="quiet">{texts.hint}</small>
       </div>
       {error.value === null ? null : <ErrorState message={messageOf(error.value)} />}
-      <div class="tab-grid">
+      <div class="tab-grid even">
         <Charts samples={samples} rangeMs={Number(range.value)} />
       </div>
     </>

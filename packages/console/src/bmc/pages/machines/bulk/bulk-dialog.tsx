@@ -6,6 +6,7 @@ import { Button } from '../../../../ui/button.js';
 import { SelectField } from '../../../../ui/field.js';
 import { compareNames } from '../../../../ui/table/columns.js';
 import { bulkTexts as texts, uiTexts } from '../../../../texts/index.js';
+import { bootTargetText } from '../../../machine-view.js';
 import type { BootOverride } from '../../../redfish/operations.js';
 import type { Machine } from '../../../redfish/machines.js';
 import { overrideOf } from '../filter.js';
@@ -83,7 +84,7 @@ function BootDialog({ plan, onClose }: Omit<BulkDialogProps, 'action'>) {
           onValue={(value) => {
             target.value = value;
           }}
-          options={[...targets, ['', texts.bootOwn]]}
+          options={[...targets.map((each) => [each, bootTargetText(each)] as const), ['', texts.bootOwn]]}
         />
         <SelectField
           label={texts.bootEnabled}
