@@ -14,7 +14,8 @@ import { bulkTexts } from '../../../../texts/index.js';
 import { countOutcomes, isJobShown, job, startJob, stopJob, type Job, type Outcome } from './job.js';
 
 const { job: texts, verbs } = bulkTexts;
-const ROW_HEIGHT = 44;
+/** Three lines: the state, and two of the reason. */
+const ROW_HEIGHT = 58;
 
 const KINDS = {
   waiting: 'neutral',
