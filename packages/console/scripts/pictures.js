@@ -1,13 +1,16 @@
 /**
- * Takes the pictures of docs/guides/console.md again, from machines in memory: `scripts/start setup`,
- * then `node packages/console/scripts/pictures.js`. The pictures of the serial console, the screen and the telemetry show
- * real guests, so this script leaves them.
+ * Takes the pictures of docs/guides/console.md again: `scripts/start setup`, then
+ * `node packages/console/scripts/pictures.js [NAME]...`. Most pictures show machines in memory.
+ *
+ * The pictures of the serial console and the screen show a Linux guest. `RACKLESS_PICTURE_LIBVIRT=qemu:///system` and
+ * `RACKLESS_PICTURE_MACHINE=NAME` name a machine that is off, with a serial port and a VNC display. The script starts
+ * it, and turns it off at the end. Without these variables, both pictures stay as they are.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { chromium } from 'playwright-core';
 
@@ -23,6 +26,15 @@ const MACHINES = `machines:
 
 const row = (page, name) => page.getByRole('checkbox', { name: `Select ${name}`, exact: true });
 const heading = (page, name) => page.getByRole('heading', { name }).first().waitFor();
+
+/** Opens a tab of a machine. */
+const openTab = async (page, machine, tab) => {
+  await page.getByRole('link', { name: machine, exact: true }).click();
+  await page.getByRole('link', { name: tab, exact: true }).click();
+};
+
+/** The charts of the telemetry need some values. */
+const VALUES = 12;
 
 /** The pictures: their names, and how to open what they show. */
 const pictures = {
@@ -40,17 +52,23 @@ const pictures = {
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).waitFor();
   },
   boot: async (page) => {
-    await page.getByRole('link', { name: 'app-3', exact: true }).click();
-    await page.getByRole('link', { name: 'Boot', exact: true }).click();
+    await openTab(page, 'app-3', 'Boot');
     await heading(page, 'Boot order');
   },
   media: async (page) => {
-    await page.getByRole('link', { name: 'app-3', exact: true }).click();
-    await page.getByRole('link', { name: 'Media', exact: true }).click();
+    await openTab(page, 'app-3', 'Media');
     await page
       .getByRole('button', { name: /Insert/ })
       .first()
       .waitFor();
+  },
+  telemetry: async (page) => {
+    await openTab(page, 'app-3', 'Telemetry');
+    await page.locator('main').getByRole('combobox').nth(1).selectOption({ label: 'Measured every 5 seconds' });
+    const chart = page.getByRole('figure').first();
+    await chart.getByText('Show as a table').click();
+    await chart.getByRole('row').nth(VALUES).waitFor({ timeout: 300_000 });
+    await chart.getByText('Show as a table').click();
   },
   accounts: async (page) => {
     await page.getByRole('link', { name: 'Accounts', exact: true }).click();
@@ -58,22 +76,43 @@ const pictures = {
   },
 };
 
-/** Starts a daemon with machines and three users. @returns its address and its process. */
-async function startDaemon(folder) {
+/** The pictures of a guest, in the order of its boot. */
+const guestPictures = (name) => ({
+  screen: async (page) => {
+    await openTab(page, name, 'Screen');
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    await page.locator('.toast button').click();
+    await page.locator('.screen-picture canvas').waitFor();
+    // The firmware writes its first line when the canvas has more than one color.
+    await page.waitForFunction(() => {
+      const canvas = globalThis.document.querySelector('.screen-picture canvas');
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      return data.filter((value, index) => index % 4 !== 3 && value > 128).length > 2000;
+    });
+  },
+  serial: async (page) => {
+    await openTab(page, name, 'Serial');
+    // The prompt of a log-in or of a shell.
+    await page
+      .locator('.xterm-rows > div')
+      .filter({ hasText: /(login:|[#$])\s*$/ })
+      .first()
+      .waitFor({ timeout: 300_000 });
+  },
+});
+
+/** Starts a daemon with the machines of some arguments and three users. @returns its address and its process. */
+async function startDaemon(folder, machines) {
   const users = ['admin', 'olga', 'rick'].map((user) => {
     const { stdout, status } = spawnSync('htpasswd', ['-nbB', user, PASSWORD], { encoding: 'utf8' });
     if (status !== 0) throw new Error('htpasswd failed: install the package apache2-utils');
     return stdout.trim();
   });
   writeFileSync(join(folder, 'users'), `${users.join('\n')}\n`, { mode: 0o600 });
-  writeFileSync(join(folder, 'lab.yaml'), MACHINES);
   writeFileSync(join(folder, 'bmc.conf'), `EMULATOR_AUTH_FILE = ${JSON.stringify(join(folder, 'users'))}\n`);
   const daemon = spawn(
     join(root, 'bin/bmc-daemon'),
-    [
-      ...['--fake', '--fake-machines', join(folder, 'lab.yaml'), '--config', join(folder, 'bmc.conf')],
-      ...['-i', '127.0.0.1', '-p', '0'],
-    ],
+    [...machines, '--config', join(folder, 'bmc.conf'), '-i', '127.0.0.1', '-p', '0'],
     {
       env: { ...process.env, STATE_DIRECTORY: join(folder, 'state'), EMULATOR_CONSOLE_SSH_PORT: 'None' },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -112,7 +151,7 @@ async function take(browser, address, name, open) {
   await page.getByLabel('User').fill('admin');
   await page.getByLabel('Password').fill(PASSWORD);
   await page.getByRole('button', { name: 'Log in' }).click();
-  await page.getByText('49 machines').waitFor();
+  await page.getByText(/^\d+ machines?$/).waitFor();
   await open(page);
   await page.getByText('Loading').first().waitFor({ state: 'detached' });
   const png = await page.screenshot();
@@ -125,15 +164,34 @@ async function take(browser, address, name, open) {
   await blank.close();
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'rackless-pictures-'));
-const { daemon, address } = await startDaemon(folder);
+/** Takes pictures of the machines of one daemon. */
+async function takeAll(browser, machines, wanted) {
+  const folder = mkdtempSync(join(tmpdir(), 'rackless-pictures-'));
+  const { daemon, address } = await startDaemon(folder, machines);
+  try {
+    for (const [name, open] of wanted) await take(browser, address, name, open);
+  } finally {
+    daemon.kill();
+    await once(daemon, 'exit');
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const names = process.argv.slice(2);
+const wantedOf = (all) => Object.entries(all).filter(([name]) => names.length === 0 || names.includes(name));
+const { RACKLESS_PICTURE_LIBVIRT: uri, RACKLESS_PICTURE_MACHINE: guest } = process.env;
+const lab = join(mkdtempSync(join(tmpdir(), 'rackless-lab-')), 'lab.yaml');
+writeFileSync(lab, MACHINES);
 // Chromium's sandbox refuses to run as root.
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
 try {
-  for (const [name, open] of Object.entries(pictures)) await take(browser, address, name, open);
+  const inMemory = wantedOf(pictures);
+  if (inMemory.length > 0) await takeAll(browser, ['--fake', '--fake-machines', lab], inMemory);
+  if (uri !== undefined && guest !== undefined) {
+    await takeAll(browser, ['--libvirt-uri', uri], wantedOf(guestPictures(guest)));
+    spawnSync('virsh', ['--quiet', '--connect', uri, 'destroy', guest], { stdio: 'inherit' });
+  }
 } finally {
   await browser.close();
-  daemon.kill();
-  await once(daemon, 'exit');
-  rmSync(folder, { recursive: true });
+  rmSync(dirname(lab), { recursive: true });
 }
