@@ -118,6 +118,12 @@ describe('the console of model-proxy', () => {
     await page.getByRole('button', { name: 'Block team-b' }).waitFor();
     await ask();
     expect(await accessibilityFaults(page)).toEqual([]);
+    // All buttons of a key are visible at each width.
+    for (const width of [900, 375, 1440]) {
+      await page.setViewportSize({ width, height: 900 });
+      const table = page.getByRole('region', { name: 'Virtual keys' });
+      expect(await table.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+    }
     await takePictures(page, 'keys');
 
     await page.getByRole('button', { name: 'Revoke team-b' }).click();
