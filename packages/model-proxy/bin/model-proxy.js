@@ -5,18 +5,25 @@
 const [major, minor] = process.versions.node.split('.').map(Number);
 // EX_CONFIG of sysexits.h: the systemd unit does not restart after it.
 const unusable = 78;
+const early = { wantsReload: false };
 
 if (major < 20 || (major === 20 && minor < 19)) {
   console.error(`model-proxy needs Node 20.19 or newer. This is Node ${process.versions.node} (${process.execPath}).
 In a clone of the repository: run scripts/start setup, then use bin/model-proxy there.`);
   process.exitCode = unusable;
 } else {
+  // Before the daemon handles it, a SIGHUP would end the process.
+  process.on('SIGHUP', noteReload);
   import('../dist/cli.js').then(run, explain);
+}
+
+function noteReload() {
+  early.wantsReload = true;
 }
 
 async function run(cli) {
   // process.exit would lose output that is still being written.
-  process.exitCode = await cli.main(process.argv);
+  process.exitCode = await cli.main(process.argv, early);
   // Other open handles must not keep the process alive.
   setTimeout(() => process.exit(), 1000).unref();
 }

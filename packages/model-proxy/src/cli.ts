@@ -1,6 +1,7 @@
 /** Parses the command line, which has LiteLLM's flags. Loads the code of a command only when it runs. */
 import { Command, CommanderError, Option } from 'commander';
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
+import type { EarlySignals } from '@rackless/daemon/process/signals.js';
 import { ignoredFlags } from './cli/ignored-flags.js';
 import { flagsTable } from './config/flags.js';
 import type { Flags } from './config/load.js';
@@ -32,11 +33,16 @@ function createProgram(): Command {
 /**
  * Runs one command line. Without `--validate_config`, this runs the proxy until a signal ends it.
  * @param argv as `process.argv`.
+ * @param early gets signals until the proxy handles them. Absent: nothing gets them.
  * @returns the exit code.
  */
-export async function main(argv: readonly string[]): Promise<number> {
+export async function main(argv: readonly string[], early?: EarlySignals): Promise<number> {
   const [, , command] = argv;
-  if (command === 'key') return (await import('./cli/key-command.js')).keyCommand(argv.slice(3), process.env);
+  if (command === 'key') {
+    // The command ends with its terminal. Only the proxy uses SIGHUP for reloads.
+    process.removeAllListeners('SIGHUP');
+    return (await import('./cli/key-command.js')).keyCommand(argv.slice(3), process.env);
+  }
   const program = createProgram();
   try {
     program.parse([...argv]);
@@ -52,7 +58,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     .map(([name, reason]) => `command line: --${name} does nothing here: ${reason}`);
   const start = { file, flags: given, environment: process.env, warnings };
   if (given.validate_config === true) return (await import('./cli/validate.js')).validate(start);
-  return (await import('./cli/serve.js')).serve(start);
+  return (await import('./cli/serve.js')).serve(start, early);
 }
 
 const nonEmpty = (text: string | undefined) => (text === '' ? undefined : text);

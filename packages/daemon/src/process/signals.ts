@@ -15,8 +15,16 @@ interface Running {
   close(): Promise<void>;
 }
 
+/** What happened before the daemon handled signals. */
+export interface EarlySignals {
+  /** Whether a SIGHUP arrived. */
+  readonly wantsReload: boolean;
+}
+
 interface SignalOptions {
   readonly running: Running;
+  /** Absent: no signal arrived. */
+  readonly early?: EarlySignals | undefined;
   readonly notify: Notify;
   readonly log: Log;
 }
@@ -24,13 +32,13 @@ interface SignalOptions {
 /**
  * Handles the signals of the process and notifies systemd:
  * - SIGTERM, SIGINT: graceful stop; a second signal exits immediately.
- * - SIGHUP: reload.
+ * - SIGHUP: reload. A SIGHUP during the start causes a reload now, because the start may have read older files.
  *
  * Also exits with code 1 after an uncaught error. systemd then starts a new process.
  * @returns a promise that resolves when the daemon has stopped after SIGTERM or SIGINT. The caller
  *   flushes the log.
  */
-export function handleSignals({ running, notify, log }: SignalOptions): Promise<void> {
+export function handleSignals({ running, early, notify, log }: SignalOptions): Promise<void> {
   let stopping = false;
   const stopped = new Promise<void>((resolve) => {
     const stop = (signal: NodeJS.Signals) => {
@@ -57,6 +65,7 @@ export function handleSignals({ running, notify, log }: SignalOptions): Promise<
     await notify('READY=1');
   }, RELOAD_PAUSE_MS);
   process.on('SIGHUP', reload);
+  if (early?.wantsReload === true) reload();
   exitOnUnexpectedErrors(log);
   return stopped;
 }

@@ -1,7 +1,7 @@
 /** The command `model-proxy`: runs the proxy until a signal ends it. */
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import { createLog, outputFormat } from '@rackless/daemon/log/log.js';
-import { handleSignals } from '@rackless/daemon/process/signals.js';
+import { handleSignals, type EarlySignals } from '@rackless/daemon/process/signals.js';
 import { exitCodeOfStart } from '@rackless/daemon/process/start-failure.js';
 import { printStartReport } from '@rackless/daemon/process/start-report.js';
 import { createNotify, startWatchdog } from '@rackless/daemon/process/systemd-notify.js';
@@ -15,7 +15,7 @@ import type { StartOptions } from './start-options.js';
  * @returns the exit code: 0 after a signal, 78 for a faulty configuration or a file that cannot be
  * used, 1 if the cause may be temporary, such as a port in use.
  */
-export async function serve({ warnings, ...options }: StartOptions): Promise<number> {
+export async function serve({ warnings, ...options }: StartOptions, early?: EarlySignals): Promise<number> {
   let config: LoadedConfig;
   const texts = new Map<string, string>();
   try {
@@ -31,7 +31,7 @@ export async function serve({ warnings, ...options }: StartOptions): Promise<num
 
   if (config.listen.numWorkers > 1) {
     const { serveGroup } = await import('../workers/serve-group.js');
-    return serveGroup({ options, read: { config, texts: [...texts] }, log });
+    return serveGroup({ options, read: { config, texts: [...texts] }, early, log });
   }
   // After the check of the configuration, because most of the proxy's code is behind this import.
   const { startProxy, StartError } = await import('../proxy.js');
@@ -46,7 +46,7 @@ export async function serve({ warnings, ...options }: StartOptions): Promise<num
   }
   const notify = createNotify({ environment: options.environment, log });
   startWatchdog({ environment: options.environment, notify, pid: process.pid });
-  const stopped = handleSignals({ running: proxy, notify, log });
+  const stopped = handleSignals({ running: proxy, early, notify, log });
   // READY=1 unblocks other units, so write the log of the start first.
   log.flush();
   await notify('READY=1', `STATUS=serving at ${proxy.addresses.join(' ')}`);

@@ -1,7 +1,7 @@
 /** Runs a group of workers until a signal ends it. */
 import type { Log } from '@rackless/daemon/log/log.js';
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
-import { handleSignals } from '@rackless/daemon/process/signals.js';
+import { handleSignals, type EarlySignals } from '@rackless/daemon/process/signals.js';
 import { exitCodeOfStart } from '@rackless/daemon/process/start-failure.js';
 import { printStartReport } from '@rackless/daemon/process/start-report.js';
 import { createNotify, startWatchdog } from '@rackless/daemon/process/systemd-notify.js';
@@ -19,11 +19,12 @@ interface ServeOptions {
   /** The parsed command line. */
   readonly options: { readonly file: string | undefined; readonly flags: Flags; readonly environment: Environment };
   readonly read: ReadConfig;
+  readonly early: EarlySignals | undefined;
   readonly log: Log;
 }
 
 /** Serves until SIGTERM or SIGINT. @returns the exit code, as `serve`. */
-export async function serveGroup({ options, read, log }: ServeOptions): Promise<number> {
+export async function serveGroup({ options, read, early, log }: ServeOptions): Promise<number> {
   const load = async (): Promise<ReadConfig> => {
     const texts = new Map<string, string>();
     const config = await loadConfigBeside({ ...options, readText: recordingReader(texts) });
@@ -44,7 +45,7 @@ export async function serveGroup({ options, read, log }: ServeOptions): Promise<
   }
   const notify = createNotify({ environment: options.environment, log });
   startWatchdog({ environment: options.environment, notify, pid: process.pid });
-  const stopped = handleSignals({ running: group, notify, log });
+  const stopped = handleSignals({ running: group, early, notify, log });
   // READY=1 unblocks other units, so write the log of the start first.
   log.flush();
   await notify('READY=1', `STATUS=serving at ${group.addresses.join(' ')}`);

@@ -192,6 +192,27 @@ describe('a hundred signals', () => {
   });
 });
 
+describe('a SIGHUP during the start', () => {
+  it.each([[[]], [['--num_workers', '2']]])(
+    'causes a reload as soon as the proxy serves clients, with %j',
+    async (flags) => {
+      const withStore = (name: string) =>
+        `${named(name)}general_settings: {master_key: sk-master-0123456789, store: ${at('store')}}\n`;
+      const file = write('config.yaml', withStore('old'));
+      const first = start(['--config', file, ...LOCAL]);
+      await first.address();
+      // The second one waits for the store in its start.
+      const second = start(['--config', file, ...LOCAL, ...flags]);
+      await second.said(/waiting for another daemon/);
+      write('config.yaml', withStore('new'));
+      second.signal('SIGHUP');
+      first.signal('SIGTERM');
+      await second.said(/configuration reloaded.*new/);
+      expect(second.output).toMatch(/serving at.*old/);
+    },
+  );
+});
+
 describe('the log of a reload', () => {
   it('has only new warnings', async () => {
     const file = write('config.yaml', `${NOWHERE}unknown_one: 1\n`);
