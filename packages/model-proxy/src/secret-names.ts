@@ -24,20 +24,37 @@ export const secretParameter =
  * Masks the secrets of values from the configuration: members with secret names, at any depth and in lists, and the
  * secrets of URLs. Numbers and booleans are no secrets.
  */
-export function maskSecrets(values: Readonly<Record<string, unknown>>, secretName: RegExp): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => {
-      const isSecret = secretName.test(name) && (typeof value === 'string' || typeof value === 'object');
-      return [name, isSecret && value !== null ? MASK : masked(value, secretName)];
-    }),
+export function maskSecrets(values: Values, secretName: RegExp): Record<string, unknown> {
+  return shownMembers(values, (name, value) =>
+    secretName.test(name) && (typeof value === 'string' || (typeof value === 'object' && value !== null))
+      ? [[name, MASK]]
+      : null,
   );
 }
 
-function masked(value: unknown, secretName: RegExp): unknown {
+/**
+ * Removes members whose names suggest a secret parameter, at any depth and in lists, and masks the secrets of URLs.
+ */
+export function withoutSecrets(values: Values): Record<string, unknown> {
+  return shownMembers(values, (name) => (secretParameter.test(name) ? [] : null));
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Returns the members that replace one with a secret; null: the member has no secret. */
+type ReplaceSecret = (name: string, value: unknown) => readonly (readonly [name: string, value: unknown])[] | null;
+
+function shownMembers(values: Values, replace: ReplaceSecret): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => replace(name, value) ?? [[name, shownValue(value, replace)]]),
+  );
+}
+
+function shownValue(value: unknown, replace: ReplaceSecret): unknown {
   if (typeof value === 'string') return maskIfUrl(value);
-  if (Array.isArray(value)) return value.map((item) => masked(item, secretName));
-  return typeof value === 'object' && value !== null ? maskSecrets({ ...value }, secretName) : value;
+  if (Array.isArray(value)) return value.map((item) => shownValue(item, replace));
+  return typeof value === 'object' && value !== null ? shownMembers({ ...value }, replace) : value;
 }
 
 /** Masks the secrets of a text that is a URL. */
-export const maskIfUrl = (text: string): string => (/^\s*[a-z][a-z0-9+.-]*:\/\//i.test(text) ? maskUrl(text) : text);
+const maskIfUrl = (text: string): string => (/^\s*[a-z][a-z0-9+.-]*:\/\//i.test(text) ? maskUrl(text) : text);

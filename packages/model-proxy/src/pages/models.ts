@@ -4,7 +4,7 @@ import { defaults as standard } from '../config/defaults.js';
 import type { Deployment } from '../providers/deployment.js';
 import type { VirtualKey } from '../auth/virtual-key.js';
 import type { Router } from '../routing/router.js';
-import { maskIfUrl, secretParameter } from '../secret-names.js';
+import { withoutSecrets } from '../secret-names.js';
 
 /** An entry of `/v1/models`. As in LiteLLM, all entries have the same `created` and `owned_by`. */
 interface Model {
@@ -65,19 +65,4 @@ function describeDeployment(deployment: Deployment): object {
     },
     model_info: { ...withoutSecrets(modelInfo), id, db_model: false },
   };
-}
-
-/** Removes parameters whose names suggest a secret, at any depth, and the secrets of URLs. */
-function withoutSecrets(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(values)
-      .filter(([name]) => !secretParameter.test(name))
-      .map(([name, value]) => [name, shown(value)]),
-  );
-}
-
-function shown(value: unknown): unknown {
-  if (typeof value === 'string') return maskIfUrl(value);
-  if (Array.isArray(value)) return value.map(shown);
-  return typeof value === 'object' && value !== null ? withoutSecrets({ ...value }) : value;
 }
