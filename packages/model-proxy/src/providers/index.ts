@@ -1,6 +1,6 @@
 /**
- * The table of providers. A new provider is a folder or an entry of openai/compatible.ts, and one
- * line here.
+ * The table of providers. A new provider is a folder and one line here. With OpenAI's API, it is an
+ * entry of openai/vendors.ts or openai/addressed.ts (docs/internals/how-to/add-a-provider.md).
  */
 import { anthropic } from './anthropic/anthropic.js';
 import { polly } from './aws/polly.js';
