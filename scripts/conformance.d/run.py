@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import ssl
 import subprocess
 import sys
@@ -72,12 +73,17 @@ def version_of(folder: Path) -> str:
     return found.group(1) if found else '?'
 
 
+def trusting_context() -> ssl.SSLContext:
+    """The caller chose the service, so no certificate is checked here. The protocol validator checks it."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
 def log_in(url: str, user: str, password: str) -> Optional[str]:
     """Returns why a login fails; None if it succeeds. Without a session, some tools would report faults everywhere."""
-    # The caller chose the service. The protocol validator checks its certificate.
-    trusting = ssl.create_default_context()
-    trusting.check_hostname = False
-    trusting.verify_mode = ssl.CERT_NONE
+    trusting = trusting_context()
 
     def ask(method, path, body=None, **headers):
         data = None if body is None else json.dumps(body).encode()
@@ -93,15 +99,30 @@ def log_in(url: str, user: str, password: str) -> Optional[str]:
     return None
 
 
+def copy_own_schemas(url: str, folder: Path):
+    """Copies the schemas that the service itself serves: the references of its metadata without a host."""
+    context = trusting_context()
+
+    def read(path: str) -> bytes:
+        with urllib.request.urlopen(url + path, context=context, timeout=60) as answer:
+            return answer.read()
+
+    for path in re.findall(r'<edmx:Reference Uri="(/[^"]*)"', read('/redfish/v1/$metadata').decode()):
+        (folder / path.rpartition('/')[2]).write_bytes(read(path))
+
+
 def plan(tools: Path, options, password: str):
     """Returns all runs in order. The use cases come last, because they restart machines."""
     account = ['-u', options.user, '-p', password, '-r', options.url]
-    schemas = tools / 'Redfish-Publications' / 'csdl'
-    # Without these files the tool downloads them. The folder must exist.
+    published = tools / 'Redfish-Publications' / 'csdl'
     cache = options.reports / 'schemas'
-    local = ['--schema_directory', str(schemas), '--skipschema'] if schemas.is_dir() else ['--schema_directory', str(cache)]
-    if not schemas.is_dir():
-        cache.mkdir(parents=True, exist_ok=True)
+    cache.mkdir(parents=True, exist_ok=True)
+    local = ['--schema_directory', str(cache)]
+    # Without these files the tool downloads them. With --skipschema it reads no schemas from the service either.
+    if published.is_dir():
+        shutil.copytree(published, cache, dirs_exist_ok=True)
+        copy_own_schemas(options.url, cache)
+        local.append('--skipschema')
     yield Run('service', 'Service-Validator', 'Redfish-Service-Validator',
               ['RedfishServiceValidator.py', *account, '--authtype', 'Session', *local, '--logdir'], 'service')
     yield Run('protocol', 'Protocol-Validator', 'Redfish-Protocol-Validator',

@@ -249,7 +249,12 @@ describe('a client without credentials', () => {
       strict: false,
     });
     const client = await serve((request, response) => void pipeline(request, response, '1'));
-    const open = ['/redfish', '/redfish/v1', '/redfish/v1/odata', '/redfish/v1/$metadata', '/redfish/v1/openapi.yaml'];
+    const open = [
+      ...['/redfish', '/redfish/v1', '/redfish/v1/odata', '/redfish/v1/$metadata', '/redfish/v1/openapi.yaml'],
+      ...['RacklessVirtualMedia_v1.xml', 'RacklessVirtualMedia.v1_0_0.json'].map(
+        (name) => `/redfish/v1/Schemas/${name}`,
+      ),
+    ];
     const [machine] = await driver.listSystems();
     const closed = [...resources.map(({ uri }) => uri.replace(/\{\w+\}/g, machine?.uuid ?? '')), '/redfish/v1/nothing'];
     try {

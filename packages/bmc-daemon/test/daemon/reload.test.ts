@@ -63,7 +63,9 @@ describe('reading the configuration again', () => {
       const found = Attributes.find(({ AttributeName }) => AttributeName === name);
       return [found?.['CurrentValue'], found?.['Oem'] ?? null];
     };
-    const at = (line: number) => ({ Rackless: { Origin: `${file}:${line}` } });
+    const at = (line: number) => ({
+      Rackless: { '@odata.type': '#RacklessAttributeRegistry.v1_0_0.Attribute', Origin: `${file}:${line}` },
+    });
     expect(await shown('EMULATOR_DISABLE_POWER_OFF')).toEqual([false, at(4)]);
     expect(await shown('EMULATOR_SSDP')).toEqual([false, null]);
 

@@ -162,7 +162,12 @@ describeSpec('endpoints', (spec) => {
         AttributeName: 'EMULATOR_LISTEN_IP',
         CurrentValue: '192.0.2.1',
         DefaultValue: '0.0.0.0',
-        Oem: { Rackless: { Origin: 'environment EMULATOR_LISTEN_IP' } },
+        Oem: {
+          Rackless: {
+            '@odata.type': '#RacklessAttributeRegistry.v1_0_0.Attribute',
+            Origin: 'environment EMULATOR_LISTEN_IP',
+          },
+        },
       }),
     );
   });

@@ -64,7 +64,11 @@ describeSpec('resources and their fields', (spec) => {
     expect(await spec().get('/redfish/v1/Systems')).not.toHaveProperty('Oem');
     const drive = `/redfish/v1/Systems/${spec().uuid}/VirtualMedia/Cd`;
     expect((await spec().get(drive))['Oem']).toEqual({
-      Rackless: { UploadURI: `${drive}/Oem/Rackless/Uploads`, UploadProtocol: 'tus-1.0.0' },
+      Rackless: {
+        '@odata.type': '#RacklessVirtualMedia.v1_0_0.VirtualMedia',
+        UploadURI: `${drive}/Oem/Rackless/Uploads`,
+        UploadProtocol: 'tus-1.0.0',
+      },
     });
   });
 

@@ -9,6 +9,8 @@ const documents = createDocuments([
 ]);
 const body = (path: string) => documents.find((document) => document.path === path)?.answer.body ?? '';
 
+const published = (name: string): string => `http://redfish.dmtf.org/schemas/v1/${name}_v1.xml`;
+
 describe('createDocuments', () => {
   it('lists the only version', () => {
     expect(JSON.parse(body('/redfish'))).toEqual({ v1: '/redfish/v1/' });
@@ -28,11 +30,11 @@ describe('createDocuments', () => {
   it('refers once to the schema of each served type', () => {
     const metadata = body('/redfish/v1/$metadata');
     const uris = [...metadata.matchAll(/<edmx:Reference Uri="([^"]*)">/g)].map((match) => match[1]);
-    expect(uris).toEqual(
-      ['ComputerSystem', 'ComputerSystemCollection', 'ServiceRoot', 'TaskService', 'RedfishExtensions'].map(
-        (name) => `http://redfish.dmtf.org/schemas/v1/${name}_v1.xml`,
-      ),
-    );
+    expect(uris).toEqual([
+      ...['ComputerSystem', 'ComputerSystemCollection', 'ServiceRoot', 'TaskService'].map(published),
+      ...['RacklessAttributeRegistry', 'RacklessVirtualMedia'].map((name) => `/redfish/v1/Schemas/${name}_v1.xml`),
+      published('RedfishExtensions'),
+    ]);
     const namespaces = [...metadata.matchAll(/<edmx:Include Namespace="([^"]*)"/g)].map((match) => match[1]);
     expect(namespaces).toEqual([
       'ComputerSystem',
@@ -43,8 +45,33 @@ describe('createDocuments', () => {
       'ServiceRoot.v1_20_0',
       'TaskService',
       'TaskService.v1_3_0',
+      'RacklessAttributeRegistry',
+      'RacklessAttributeRegistry.v1_0_0',
+      'RacklessVirtualMedia',
+      'RacklessVirtualMedia.v1_0_0',
       'RedfishExtensions.v1_0_0',
     ]);
+  });
+
+  it('has the files of our own schemas, in which CSDL and JSON describe the same type', () => {
+    const files = [...body('/redfish/v1/$metadata').matchAll(/Uri="(\/[^"]*)"/g)].map(([, uri = '']) => uri);
+    expect(files).toHaveLength(2);
+    for (const file of files) {
+      const xml = body(file);
+      const [, namespace = '', type = ''] =
+        /Namespace="([^"]*\.v[^"]*)">[^]*<ComplexType Name="([^"]*)"/.exec(xml) ?? [];
+      const json = JSON.parse(body(`/redfish/v1/Schemas/${namespace}.json`)) as {
+        readonly title: string;
+        readonly definitions: Readonly<Record<string, { readonly properties: object }>>;
+      }; // the service's own file
+      const properties = [...xml.matchAll(/<Property Name="([^"]*)" Type="Edm.String"/g)].map(([, name]) => name);
+      expect(properties.length).toBeGreaterThan(0);
+      expect([json.title, Object.keys(json.definitions[type]?.properties ?? {})]).toEqual([
+        `#${namespace}.${type}`,
+        properties,
+      ]);
+      expect(xml).toContain('BaseType="Resource.OemObject"');
+    }
   });
 
   it('has the entity container in the first Schema, as OData requires', () => {

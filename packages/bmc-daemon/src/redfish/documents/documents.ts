@@ -3,6 +3,7 @@
  * OpenAPI document (DSP0266).
  */
 import { jsonAnswer, stringify, textAnswer, type Answer } from '../answer.js';
+import { csdlPath, oemSchemaFiles, oemSchemas } from './oem-schemas.js';
 import { openApiDocument, type DeclaredPath } from './openapi.js';
 
 /** A document of the protocol with its constant answer. */
@@ -13,7 +14,7 @@ export interface Document {
 
 const allow = { Allow: 'GET, HEAD' };
 
-/** Creates the four documents from the resources that the service has. */
+/** Creates the four documents from the resources that the service has, and the files of our schemas. */
 export function createDocuments(resources: readonly DeclaredPath[]): readonly Document[] {
   return [
     // DSP0266, protocol version: exactly this value, with the slash.
@@ -27,6 +28,7 @@ export function createDocuments(resources: readonly DeclaredPath[]): readonly Do
       path: '/redfish/v1/openapi.yaml',
       answer: textAnswer(200, openApiDocument(resources), 'application/yaml', allow),
     },
+    ...oemSchemaFiles(allow),
   ];
 }
 
@@ -72,6 +74,9 @@ function metadata(resources: readonly DeclaredPath[]): string {
     '<?xml version="1.0" encoding="UTF-8"?>',
     '<edmx:Edmx xmlns:edmx="http://docs.oasis-open.org/odata/ns/edmx" Version="4.0">',
     ...references,
+    ...oemSchemas.map((schema) =>
+      reference(csdlPath(schema), [`Namespace="${schema.name}"`, `Namespace="${schema.name}.${schema.version}"`]),
+    ),
     reference('http://redfish.dmtf.org/schemas/v1/RedfishExtensions_v1.xml', [
       'Namespace="RedfishExtensions.v1_0_0" Alias="Redfish"',
     ]),

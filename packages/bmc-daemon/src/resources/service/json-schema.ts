@@ -1,4 +1,8 @@
-/** The JSON schemas of the served resources. Each member links to the schema file at DMTF. */
+/**
+ * The JSON schemas of the served resources, and of the objects in `Oem`. Each member links to the schema
+ * file, at DMTF or at this service.
+ */
+import { jsonSchemaPath, oemSchemas, oemTypeOf } from '../../redfish/documents/oem-schemas.js';
 import { redfishError } from '../../redfish/messages/errors.js';
 import type { Resource } from '../../redfish/resource.js';
 import { renderCollection } from '../reference.js';
@@ -11,6 +15,8 @@ interface Schema {
   /** For example `ComputerSystem.v1_27_0` or `ComputerSystemCollection`. */
   readonly id: string;
   readonly odataType: string;
+  /** The place of the file. */
+  readonly location: { readonly PublicationUri: string } | { readonly Uri: string };
 }
 
 /**
@@ -23,9 +29,18 @@ export function jsonSchemaResources(
 ): readonly Resource<Services>[] {
   const own = ['#JsonSchemaFileCollection.JsonSchemaFileCollection', '#JsonSchemaFile.v1_1_5.JsonSchemaFile'] as const;
   const types = new Set([...resources.map(({ odataType }) => odataType), ...own]);
-  const schemas: readonly Schema[] = [...types]
-    .map((odataType) => ({ id: odataType.slice(1).split('.').slice(0, -1).join('.'), odataType }))
-    .sort((left, right) => (left.id < right.id ? -1 : 1));
+  const idOf = (odataType: string): string => odataType.slice(1).split('.').slice(0, -1).join('.');
+  const schemas: readonly Schema[] = [
+    ...[...types].map((odataType) => {
+      const id = idOf(odataType);
+      // The same URI as in the Link header of a resource of this type.
+      return { id, odataType, location: { PublicationUri: `http://redfish.dmtf.org/schemas/v1/${id}.json` } };
+    }),
+    ...oemSchemas.map((schema) => {
+      const odataType = oemTypeOf(schema);
+      return { id: idOf(odataType), odataType, location: { Uri: jsonSchemaPath(schema) } };
+    }),
+  ].sort((left, right) => (left.id < right.id ? -1 : 1));
 
   const collection = defineResource({
     entity: 'JsonSchemaFileCollection',
@@ -48,13 +63,12 @@ export function jsonSchemaResources(
       if (schema === undefined) throw redfishError('ResourceNotFound', 'JsonSchemaFile', params.schemaId);
       return schema;
     },
-    render: ({ id, odataType }) => ({
+    render: ({ id, odataType, location }) => ({
       Id: id,
       Name: `Schema of ${id}`,
       Languages: ['en'],
       Schema: odataType,
-      // The same URI as in the Link header of a resource of this type.
-      Location: [{ Language: 'en', PublicationUri: `http://redfish.dmtf.org/schemas/v1/${id}.json` }],
+      Location: [{ Language: 'en', ...location }],
     }),
   });
   return [collection, member];

@@ -22,7 +22,7 @@ const registryBody = z.object({
 const collection = z.object({ Members: z.array(z.object({ '@odata.id': z.string() })) });
 const member = z.object({
   Id: z.string(),
-  Location: z.array(z.object({ Uri: z.string().optional(), PublicationUri: z.string() })),
+  Location: z.array(z.object({ Uri: z.string().optional(), PublicationUri: z.string().optional() })),
 });
 
 let client: Client;
@@ -117,10 +117,10 @@ describe('the registries', () => {
 
 describe('the JSON schemas', () => {
   it('have a member for each served type, which DMTF publishes', async () => {
-    const uris = (await membersOf('/redfish/v1/JsonSchemas')).map(({ Id, Location }) => [
-      Id,
-      Location[0]?.PublicationUri,
-    ]);
+    const all = await membersOf('/redfish/v1/JsonSchemas');
+    const uris = all.flatMap(({ Id, Location: [place] }) =>
+      place?.PublicationUri === undefined ? [] : [[Id, place.PublicationUri]],
+    );
     expect(uris).toEqual(
       [
         'JsonSchemaFile.v1_1_5',
@@ -130,6 +130,21 @@ describe('the JSON schemas', () => {
         'MessageRegistryFileCollection',
       ].map((id) => [id, `http://redfish.dmtf.org/schemas/v1/${id}.json`]),
     );
+  });
+
+  it('have members for the objects in Oem, with files that the service serves', async () => {
+    const all = await membersOf('/redfish/v1/JsonSchemas');
+    const own = all.flatMap(({ Id, Location: [place] }) => (place?.Uri === undefined ? [] : [[Id, place.Uri]]));
+    expect(own).toEqual(
+      ['RacklessAttributeRegistry.v1_0_0', 'RacklessVirtualMedia.v1_0_0'].map((id) => [
+        id,
+        `/redfish/v1/Schemas/${id}.json`,
+      ]),
+    );
+    for (const [id, uri = ''] of own) {
+      const { status, json } = await client.get(uri);
+      expect([status, json]).toEqual([200, expect.objectContaining({ title: expect.stringContaining(`#${id}.`) })]);
+    }
   });
 
   it('have the URIs of the Link headers', async () => {

@@ -66,15 +66,25 @@ describe('the registry of the settings', () => {
       ResetRequired: true,
       MenuPath: './Contract settings',
       DisplayOrder: 0,
-      Oem: { Rackless: { Origin: `${join(folder, 'bmc.conf')}:1` } },
+      Oem: {
+        Rackless: {
+          '@odata.type': '#RacklessAttributeRegistry.v1_0_0.Attribute',
+          Origin: `${join(folder, 'bmc.conf')}:1`,
+        },
+      },
     });
     expect(of('EMULATOR_LISTEN_PORT')).toMatchObject({
       ...{ Type: 'Integer', CurrentValue: 8443, DefaultValue: 8000 },
-      Oem: { Rackless: { Origin: '--port' } },
+      Oem: { Rackless: { '@odata.type': '#RacklessAttributeRegistry.v1_0_0.Attribute', Origin: '--port' } },
     });
     expect(of('EMULATOR_TASK_AFTER_SECONDS')).toMatchObject({
       ...{ Type: 'String', CurrentValue: '2.5', DefaultValue: '8', ResetRequired: false },
-      Oem: { Rackless: { Origin: 'environment EMULATOR_TASK_AFTER_SECONDS' } },
+      Oem: {
+        Rackless: {
+          '@odata.type': '#RacklessAttributeRegistry.v1_0_0.Attribute',
+          Origin: 'environment EMULATOR_TASK_AFTER_SECONDS',
+        },
+      },
     });
     expect(of('EMULATOR_SSDP')).toMatchObject({ Type: 'Boolean', CurrentValue: true, DefaultValue: false });
     expect(of('EMULATOR_AUTH_FILE')).toMatchObject({ CurrentValue: null, DefaultValue: null });

@@ -2,6 +2,7 @@
  * The effective settings of the service, as a registry of attributes (decision 031). DMTF has no
  * other resource for settings of a service without an own schema.
  */
+import { oemTypes } from '../../redfish/documents/oem-schemas.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { vendor } from '../../version.js';
 import type { EffectiveSetting, SettingValue } from './effective-setting.js';
@@ -45,7 +46,7 @@ function renderSetting(setting: EffectiveSetting, index: number): JsonObject {
     ResetRequired: needsRestart,
     MenuPath: `./${group}`,
     DisplayOrder: index,
-    ...(origin === null ? {} : { Oem: { Rackless: { Origin: origin } } }),
+    ...(origin === null ? {} : { Oem: { Rackless: { '@odata.type': oemTypes.attribute, Origin: origin } } }),
   };
 }
 

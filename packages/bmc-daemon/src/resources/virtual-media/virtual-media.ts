@@ -5,6 +5,7 @@ import { isUploadUrl } from '../../media/image-upload.js';
 import type { MediaSnapshot } from '../../drivers/snapshot/media-snapshot.js';
 import { redfishError } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
+import { oemTypes } from '../../redfish/documents/oem-schemas.js';
 import { uploadUri } from '../../redfish/upload/upload-endpoints.js';
 import { mediaOf } from '../details.js';
 import { machineCollection } from '../machine-collection.js';
@@ -63,7 +64,13 @@ const driveAt = (uri: `${CollectionUri}/{mediaId}`) => {
     render: (entity, { services, isServed }) => ({
       ...renderDrive(entity, services.settings.vmediaVerifySsl),
       ...linkIfServed('Certificates', certificatesUri(entity), isServed),
-      Oem: { Rackless: { UploadURI: uploadUri(pathOf(entity)), UploadProtocol: 'tus-1.0.0' } },
+      Oem: {
+        Rackless: {
+          '@odata.type': oemTypes.virtualMedia,
+          UploadURI: uploadUri(pathOf(entity)),
+          UploadProtocol: 'tus-1.0.0',
+        },
+      },
     }),
     upload: {
       place: ({ system, drive }: MediaDriveEntity) => `${system.uuid} ${drive.device}`,
