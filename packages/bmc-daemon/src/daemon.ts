@@ -40,7 +40,7 @@ interface DaemonOptions {
 
 /** A running service. */
 export interface Daemon {
-  /** URLs at which the service listens: `http://127.0.0.1:8000`. */
+  /** URLs at which the service listens, such as `http://127.0.0.1:8000`. */
   readonly addresses: readonly string[];
   /** Reads configuration, certificate and key again. Logs faults, and then keeps the old values. */
   reload(): void;

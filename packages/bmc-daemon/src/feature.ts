@@ -44,7 +44,7 @@ export interface FeatureContext {
 
 /** Addresses of the service. */
 export interface Listening {
-  /** URLs: `http://127.0.0.1:8000`. */
+  /** URLs, such as `http://127.0.0.1:8000`. */
   readonly addresses: readonly string[];
   /** Whether it listens at all addresses of the host. */
   readonly everywhere: boolean;

@@ -14,7 +14,7 @@ import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js'
 
 /** Options of {@link serviceUuid}. */
 interface ServiceUuidOptions {
-  /** Distinguishes the services of one host: `qemu:///system 8000`. */
+  /** Distinguishes the services of one host, such as `qemu:///system 8000`. */
   readonly service: string;
   readonly stateDir: string;
   readonly log: Pick<Log, 'warn' | 'error'>;

@@ -1,13 +1,13 @@
 /** The names and versions of the product. */
 import { readVersion } from '@rackless/daemon/version.js';
 
-/** The package version: `0.1.0`. */
+/** The package version, such as `0.1.0`. */
 export const version = readVersion(new URL('../package.json', import.meta.url));
 
 /** The manufacturer, if the machine's definition names none. */
 export const vendor = 'Rackless';
 
-/** `Rackless bmc-daemon`. */
+/** The name of the product: `Rackless bmc-daemon`. */
 export const product = `${vendor} bmc-daemon`;
 
 /** The version of the Redfish protocol (DSP0266) that the service implements. */

@@ -45,7 +45,7 @@ export interface AppOptions {
   /** The caller reloads and closes the upstream. */
   readonly upstream: Upstream;
   readonly log: Log;
-  /** Version of the proxy: `0.1.0`. */
+  /** Version of the proxy, such as `0.1.0`. */
   readonly version: string;
   /** Whether to trace upstream calls (`--detailed_debug`). */
   readonly detailedDebug: boolean;

@@ -9,7 +9,7 @@ export interface RequestStart {
   /** The client's `traceparent` and `tracestate` continue its trace. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly method: string;
-  /** Path template: `/v1/chat/completions`. */
+  /** Path template, such as `/v1/chat/completions`. */
   readonly route: string;
   /** Result of `performance.now()`. */
   readonly startedAt: number;
@@ -21,7 +21,7 @@ export interface RequestStart {
 export interface AttemptStart {
   /** `model_info.mode` of the endpoint: `chat`. */
   readonly mode: string;
-  /** LiteLLM's name of the provider: `hosted_vllm`. */
+  /** LiteLLM's name of the provider, such as `hosted_vllm`. */
   readonly provider: string;
   /** The upstream's name for the model. */
   readonly model: string;

@@ -54,7 +54,7 @@ export class Series {
   readonly labels: Readonly<Record<string, string>>;
   /** Number of requests by status. */
   readonly requests = new Map<number, number>();
-  /** Number of failures by status and kind: `429 upstreamStatus`. */
+  /** Number of failures by status and kind, such as `429 upstreamStatus`. */
   readonly failures = new Map<string, number>();
   /** Number of failed attempts, as {@link failures}. */
   readonly attempts = new Map<string, number>();
@@ -174,7 +174,7 @@ interface PathNumbers {
   readonly labels: Readonly<Record<string, string>>;
   /** Number of requests by status. */
   readonly requests: ReadonlyMap<number, number>;
-  /** Number of failed attempts by status and kind: `429 upstreamStatus`. */
+  /** Number of failed attempts by status and kind, such as `429 upstreamStatus`. */
   readonly attempts: ReadonlyMap<string, number>;
   readonly upstream: Distribution;
   readonly firstToken: Distribution;

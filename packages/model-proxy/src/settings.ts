@@ -49,9 +49,9 @@ export interface RetrySettings {
 
 /** Settings of cooldowns after failures of deployments. */
 export interface CooldownSettings {
-  /** `disable_cooldowns`. */
+  /** LiteLLM's `disable_cooldowns`. */
   readonly isDisabled: boolean;
-  /** `cooldown_time`. */
+  /** LiteLLM's `cooldown_time`. */
   readonly cooldownMs: number;
   /** `allowed_fails`: failures of a deployment in a minute without a cooldown; null: not set. */
   readonly allowedFails: number | null;
@@ -88,7 +88,7 @@ export interface OverloadSettings {
 
 /** Settings of checks in the background. */
 export interface BackgroundCheckSettings {
-  /** `health_check_interval`. */
+  /** LiteLLM's `health_check_interval`. */
   readonly intervalMs: number;
   /** `health_check_method`: by the list of the upstream's models, or by a request for a token. */
   readonly method: 'models' | 'completion';

@@ -40,7 +40,7 @@ export interface LoadedSettings {
   readonly origins: Readonly<Record<SettingKey, string>>;
   /** Settings whose intended value is unknown, because the value or the whole file has a fault. */
   readonly unknown: ReadonlySet<SettingKey>;
-  /** One line each, which begins with the place: `etc/bmc.conf:3: …`. */
+  /** One line each, which begins with the place, such as `etc/bmc.conf:3: …`. */
   readonly faults: readonly string[];
   readonly warnings: readonly string[];
   /** Warnings about unknown names, which `bmc-daemon check --strict` rejects. */

@@ -14,7 +14,7 @@ export interface KeyboardStatus {
 
 /** A client that can type. */
 export interface KeyboardClient {
-  /** For other clients: `olga at 192.0.2.7`. */
+  /** For other clients, such as `olga at 192.0.2.7`. */
   readonly name: string;
   /** Called after each change of the keyboard. Must not throw. */
   keyboard(status: KeyboardStatus): void;

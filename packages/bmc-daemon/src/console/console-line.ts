@@ -23,7 +23,7 @@ export interface ConsoleListener {
    * Called at the beginning and after each change. Each time the console opens, it is called with
    * `open` before the first byte. A second `open` without another state in between means a new run
    * of the machine, or a lost stream. For a lost stream, `why` says what is missing.
-   * @param why a text for people: `the machine is off`.
+   * @param why a text for people, such as `the machine is off`.
    */
   state(state: ConsoleState, why: string): void;
 }

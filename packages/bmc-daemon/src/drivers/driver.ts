@@ -25,7 +25,7 @@ import type { VolumeControl } from './volume-control.js';
  * {@link DriverError}.
  */
 interface MinimalDriver {
-  /** Name for logs and the status page: `libvirt qemu:///system`, `fake`. */
+  /** Name for logs and the status page, such as `libvirt qemu:///system` or `fake`. */
   readonly name: string;
   /** Returns all machines in no particular order. */
   listSystems(): Promise<readonly SystemRef[]>;

@@ -8,9 +8,9 @@
 export interface GraphicalConsoleAccess {
   /** Contains a secret that expires. Must not be logged. */
   readonly url: string;
-  /** `vnc`, `spice`. */
+  /** The protocol, such as `vnc` or `spice`. */
   readonly protocol: string;
-  /** `novnc`, `spice-html5`. */
+  /** The type of the console, such as `novnc` or `spice-html5`. */
   readonly type: string;
 }
 

@@ -18,11 +18,11 @@ export interface HostCpuTime {
 
 /** Facts that a host reports about itself. */
 export interface HostFacts {
-  /** `QEMU`, `7.2.22`. */
+  /** Name and version, such as `QEMU` and `7.2.22`. */
   readonly hypervisor: { readonly name: string; readonly version: string };
-  /** Version of libvirtd: `9.0.0`. */
+  /** Version of libvirtd, such as `9.0.0`. */
   readonly libvirtVersion: string;
-  /** libvirt's architecture: `x86_64`. */
+  /** libvirt's architecture, such as `x86_64`. */
   readonly architecture: string;
   /** Totals of the host. Threads are logical CPUs. */
   readonly processors: { readonly sockets: number; readonly cores: number; readonly threads: number };

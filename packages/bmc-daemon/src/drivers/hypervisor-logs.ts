@@ -7,7 +7,7 @@
 export interface ActionRecord {
   /** Unique for the machine; letters, digits, `-` and `_`. */
   readonly id: string;
-  /** `reboot`, `attach_volume`. */
+  /** The action, such as `reboot` or `attach_volume`. */
   readonly action: string;
   /** Null: unknown. */
   readonly startedAt: Date | null;

@@ -10,7 +10,7 @@ export type Provisioning = 'thin' | 'fixed';
 
 /** A volume to create for a machine. */
 export interface NewVolume {
-  /** Bus of the disk: `virtio`, `sata`. */
+  /** Bus of the disk, such as `virtio` or `sata`. */
   readonly bus: string;
   /** Name for users; null: none. */
   readonly name: string | null;

@@ -15,7 +15,7 @@ export interface Actor {
 
 /** An event. */
 export interface ServiceEvent {
-  /** Registry and key: `ResourceEvent.1.4.ResourceChanged`. */
+  /** Registry and key, such as `ResourceEvent.1.4.ResourceChanged`. */
   readonly messageId: string;
   /** In the registry's order, with the values at the time of the event. */
   readonly messageArgs: readonly string[];

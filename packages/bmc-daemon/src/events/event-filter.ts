@@ -21,7 +21,7 @@ interface Wanted {
   readonly messageIds: readonly string[];
   readonly excludeRegistryPrefixes: readonly string[];
   readonly excludeMessageIds: readonly string[];
-  /** `ComputerSystem`. */
+  /** Types of resources, such as `ComputerSystem`. */
   readonly resourceTypes: readonly string[];
   /** Canonical URIs. */
   readonly originResources: readonly string[];

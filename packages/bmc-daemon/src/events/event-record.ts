@@ -46,7 +46,7 @@ export function prefixOf(messageId: string): string {
   return messageId.split('.', 1)[0] ?? '';
 }
 
-/** Returns the id without its version: `ResourceEvent.ResourceChanged`. */
+/** Returns the id without its version, such as `ResourceEvent.ResourceChanged`. */
 export function withoutVersion(messageId: string): string {
   return messageId.replace(/(?:\.\d+)+(?=\.)/, '');
 }

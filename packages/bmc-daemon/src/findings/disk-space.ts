@@ -27,7 +27,7 @@ export async function freeSpace(folder: string): Promise<FreeSpace> {
 
 const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
 
-/** Returns a size for people: `1.5 GiB`. */
+/** Returns a size for people, such as `1.5 GiB`. */
 export function sizeText(bytes: number): string {
   let value = bytes;
   let unit = 0;

@@ -14,7 +14,7 @@ import { addressBits, canonicalIp, type IpNetwork } from './ip-network.js';
 
 /** An address on an interface, with its prefix length. */
 export interface DeviceAddress extends IpNetwork {
-  /** Name of the interface: `eth0`. */
+  /** Name of the interface, such as `eth0`. */
   readonly device: string;
 }
 

@@ -8,7 +8,7 @@
 /** One user of the file. */
 export interface HtpasswdEntry {
   readonly user: string;
-  /** The hash in the file: `$2y$05$…`. */
+  /** The hash in the file, such as `$2y$05$…`. */
   readonly hash: string;
   /** bcrypt's cost: log2 of the number of rounds. */
   readonly cost: number;

@@ -25,7 +25,7 @@ export type Alternatives = readonly Privilege[];
 /** The privileges that a method of a resource requires. */
 export interface Requirement {
   readonly any: Alternatives;
-  /** PATCH properties with other alternatives: `Password`. */
+  /** PATCH properties with other alternatives, such as `Password`. */
   readonly properties?: Readonly<Record<string, Alternatives>>;
 }
 

@@ -75,7 +75,7 @@ export interface GetStatus {
 /** A file that belongs to a resource. */
 interface Attachment {
   readonly bytes: Buffer;
-  /** `text/plain; charset=utf-8`. */
+  /** The content type, such as `text/plain; charset=utf-8`. */
   readonly contentType: string;
   /** The name under which a browser saves the file. */
   readonly fileName: string;
@@ -160,11 +160,11 @@ export interface ActionDefinition<Services, Params, Entity, Body> {
  * ResourceDefinition}.
  */
 interface ResourceHead<Services, Uri extends string, Params, Entity> {
-  /** Entity of the PrivilegeRegistry: `ComputerSystem`, `ComputerSystemCollection`. */
+  /** Entity of the PrivilegeRegistry, such as `ComputerSystem` or `ComputerSystemCollection`. */
   readonly entity: string;
-  /** `#ComputerSystem.v1_27_0.ComputerSystem`. */
+  /** The value of `@odata.type`, such as `#ComputerSystem.v1_27_0.ComputerSystem`. */
   readonly odataType: string;
-  /** The canonical template, as a literal for searching: `/redfish/v1/Systems/{systemId}`. */
+  /** The canonical template, as a literal for searching, such as `/redfish/v1/Systems/{systemId}`. */
   readonly uri: Uri;
   /** Other templates with the same parameters and answers. */
   readonly aliases?: readonly string[];
@@ -247,7 +247,7 @@ export interface ResourceDefinition<
   };
 }
 
-/** The key of an action in the Actions block: `#ComputerSystem.Reset`. */
+/** The key of an action in the Actions block, such as `#ComputerSystem.Reset`. */
 type ActionName = `#${string}.${string}`;
 
 /**
@@ -258,7 +258,7 @@ export function actionUri(resourceUri: string, name: string): string {
   return `${resourceUri}/Actions/${isOem(name) ? 'Oem/' : ''}${name.slice(1)}`;
 }
 
-/** Our own actions have the name of the vendor: `#RacklessComputerSystem.OpenConsole`. */
+/** Our own actions have the name of the vendor, such as `#RacklessComputerSystem.OpenConsole`. */
 export function isOem(name: string): boolean {
   return name.startsWith(`#${vendor}`);
 }

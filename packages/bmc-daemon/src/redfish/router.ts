@@ -3,7 +3,7 @@ import type { Params } from './resource.js';
 
 /** A template and its target. */
 interface Route<Target> {
-  /** `/redfish/v1/Systems/{systemId}`. */
+  /** The path with parameters, such as `/redfish/v1/Systems/{systemId}`. */
   readonly template: string;
   readonly target: Target;
 }

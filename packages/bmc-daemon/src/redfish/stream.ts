@@ -9,9 +9,9 @@ import type { Awaitable, Requester } from './resource.js';
 interface StreamRequest<Services> {
   readonly services: Services;
   readonly requester: Requester;
-  /** The client's address and port: `192.0.2.1:40112`. */
+  /** The client's address and port, such as `192.0.2.1:40112`. */
   readonly peer: string;
-  /** Header names in lower case: `last-event-id`. */
+  /** Header names in lower case, such as `last-event-id`. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The query's parameters; those with `$` only if `query` lists them. */
   readonly query: URLSearchParams;
@@ -22,9 +22,9 @@ export type StreamSource = (output: Writable) => void;
 
 /** A stream, declared as a literal like a resource. */
 export interface StreamDefinition<Services> {
-  /** Entity of the PrivilegeRegistry: `EventService`. */
+  /** Entity of the PrivilegeRegistry, such as `EventService`. */
   readonly entity: string;
-  /** The path, without parameters: `/redfish/v1/EventService/SSE`. */
+  /** The path, without parameters, such as `/redfish/v1/EventService/SSE`. */
   readonly uri: string;
   /**
    * The content type, `text/event-stream`; the service answers 406 to a client that does not accept

@@ -53,9 +53,9 @@ export interface OpenedWebSocket {
 
 /** A WebSocket, as its file declares it, or, without parameters, as the pipeline uses it. */
 export interface WebSocketDefinition<Services, Uri extends string = string, UriParameters = Params> {
-  /** Entity of the PrivilegeRegistry: `ComputerSystem`. */
+  /** Entity of the PrivilegeRegistry, such as `ComputerSystem`. */
   readonly entity: string;
-  /** The path: `/redfish/v1/Systems/{systemId}/GraphicalConsole`. */
+  /** The path, such as `/redfish/v1/Systems/{systemId}/GraphicalConsole`. */
   readonly uri: Uri;
   /** The service requires the privileges that this method of the entity requires. */
   readonly privilegesOf: 'GET' | 'POST';

@@ -14,7 +14,7 @@ interface SharedRecordOptions<Value> {
   /** Kind and id of the entry. */
   readonly kind: string;
   readonly id: string;
-  /** The content, for messages: `the subscriptions`. */
+  /** The content, for messages, such as `the subscriptions`. */
   readonly what: string;
   /** Its objects should be loose, so that a change keeps members that a newer version has added. */
   readonly schema: z.ZodType<Value>;

@@ -27,7 +27,7 @@ export interface Announced {
   readonly uuid: string;
   /** Minor version of RedfishVersion, `20`. */
   readonly minor: number;
-  /** `Rackless/1.2.3`. */
+  /** Product and version, such as `Rackless-bmc-daemon/1.2.3`. */
   readonly product: string;
 }
 

@@ -24,7 +24,7 @@ export interface ServedOptions {
 export interface Served {
   /** `https://127.0.0.1:40001`, without a path. */
   readonly url: string;
-  /** `127.0.0.1:40001`. */
+  /** Host and port, such as `127.0.0.1:40001`. */
   readonly host: string;
   /** Undefined without authentication. */
   readonly credentials: { readonly user: string; readonly password: string } | undefined;

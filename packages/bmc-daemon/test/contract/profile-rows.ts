@@ -5,7 +5,7 @@
 import type { Body, Crawled } from './crawler.js';
 
 export interface ProfileRow {
-  /** `ComputerSystem`. */
+  /** The type of the resource, such as `ComputerSystem`. */
   readonly type: string;
   /** Only resources whose path begins with it: `/redfish/v1/Managers/`. Default: all. */
   readonly below?: string;

@@ -11,7 +11,7 @@ export interface Answer {
 /** A service. */
 export class Bmc {
   constructor(
-    /** `http://127.0.0.1:8000`. */
+    /** The address of the daemon, such as `http://127.0.0.1:8000`. */
     readonly address: string,
   ) {}
 

@@ -26,7 +26,7 @@ export interface FolderLock {
 }
 
 interface FolderLockOptions {
-  /** The setting that names the folder, for messages: `EMULATOR_STATE_DIR`. */
+  /** The setting that names the folder, for messages, such as `EMULATOR_STATE_DIR`. */
   readonly setting: string;
   /** Receives messages without secrets. */
   readonly log: {

@@ -71,7 +71,7 @@ export function nodeAt(node: YamlNode, path: readonly PropertyKey[]): YamlNode {
   return current;
 }
 
-/** Formats a path: `model_list[2].litellm_params.api_base`. */
+/** Formats a path, such as `model_list[2].litellm_params.api_base`. */
 export function formatPath(path: readonly PropertyKey[]): string {
   let text = '';
   for (const step of path) {

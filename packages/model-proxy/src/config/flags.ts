@@ -3,7 +3,7 @@ import { defaults } from './defaults.js';
 
 /** A flag of the command line. */
 interface FlagDefinition {
-  /** In commander's syntax: `--port <number>`. */
+  /** In commander's syntax, such as `--port <number>`. */
   readonly flags: string;
   /** Environment variable with the same meaning. The flag overrides it. */
   readonly environment?: string;

@@ -5,7 +5,7 @@ import { ENVIRONMENT, type COMMAND_LINE, type Findings } from './faults.js';
 /** A string and its origin. */
 export interface GivenText {
   readonly text: string;
-  /** Beginning of messages about the string: `command line: --port`, `environment: PORT`. */
+  /** Beginning of messages about the string, such as `command line: --port` or `environment: PORT`. */
   readonly place: string;
   readonly origin: typeof COMMAND_LINE;
 }

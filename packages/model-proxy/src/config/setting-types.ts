@@ -7,7 +7,7 @@ import { MAX_TIMEOUT_SECONDS } from '../providers/deployment.js';
 
 /** A row of a settings table. A value of `null` in a file means that the setting is not set. */
 export interface SettingDefinition<T> {
-  /** LiteLLM's name if it has one: `api_base`. */
+  /** LiteLLM's name if it has one, such as `api_base`. */
   readonly name: string;
   readonly aliases: readonly string[];
   /** Checks and converts the value. */

@@ -29,7 +29,7 @@ export function notImplemented(method: string, path: string, page: string): Prox
 
 /**
  * Reports that the path does not support the method.
- * @param allow the methods that it supports: `GET, HEAD`.
+ * @param allow the methods that it supports, such as `GET, HEAD`.
  */
 export function methodNotAllowed(method: string, path: string, allow: string): ProxyError {
   return requestFault(`${shortened(path)} does not support ${shortened(method)}. It supports ${allow}.`, {
@@ -59,7 +59,7 @@ export function webSocketVersion(): ProxyError {
   });
 }
 
-/** Reports that the WebSocket handshake is invalid. @param required what is missing: `HTTP/1.1`. */
+/** Reports that the WebSocket handshake is invalid. @param required what is missing, such as `HTTP/1.1`. */
 export function badHandshake(required: string): ProxyError {
   return requestFault(`A WebSocket handshake must have ${required}.`);
 }

@@ -73,7 +73,7 @@ export class Exchange {
    * and in a log.
    */
   readonly id: string;
-  /** `x-litellm-call-id`. */
+  /** The value of the header `x-litellm-call-id`. */
   readonly callId: string;
   readonly startedAt = performance.now();
   /** The proxy has received the request with its body. */

@@ -24,7 +24,7 @@ interface ShownCheck {
 interface ModelStatus {
   readonly model_name: string;
   readonly model_id: string;
-  /** Provider and upstream's name: `openai/gpt-4o`. */
+  /** Provider and upstream's name, such as `openai/gpt-4o`. */
   readonly model: string;
   readonly state: State;
   /** Seconds until the end of the cooldown; 0: there is none. */

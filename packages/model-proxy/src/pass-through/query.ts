@@ -4,7 +4,7 @@
 export interface QueryPair {
   readonly name: string;
   readonly value: string;
-  /** The original text: `limit=20`. */
+  /** The original text, such as `limit=20`. */
   readonly text: string;
 }
 

@@ -56,7 +56,7 @@ export interface Deployment {
    * gets the rest of the name. null: the proxy does not support that provider.
    */
   readonly byProvider?: ReadonlyMap<string, Deployment | null>;
-  /** Absolute URL without a slash at its end: `https://host/v1`. */
+  /** Absolute URL without a slash at its end, such as `https://host/v1`. */
   readonly apiBase: string;
   /** Query of all requests, without `?`: `api-version=2024-10-21`. Absent: none. */
   readonly query?: string;
@@ -74,7 +74,7 @@ export interface Deployment {
   readonly streamTimeouts: Timeouts;
   /** Whether unsupported OpenAI parameters are dropped (true) or rejected (false). */
   readonly dropParams: boolean;
-  /** Parameters that are always removed. May be paths: `tools[*].input_examples`. */
+  /** Parameters that are always removed. May be paths, such as `tools[*].input_examples`. */
   readonly additionalDropParams: readonly string[];
   /** Parameters that count as supported. */
   readonly allowedOpenaiParams: readonly string[];

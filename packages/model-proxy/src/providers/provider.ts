@@ -17,7 +17,7 @@ import type { TargetOf } from './target.js';
 export interface Provider {
   /** The prefix of `model`: `openai`, `hosted_vllm`. */
   readonly name: string;
-  /** The name in LiteLLM's error messages: `Hosted_vllmException`. */
+  /** The name in LiteLLM's error messages, such as `Hosted_vllmException`. */
   readonly exceptionName: string;
   /** Environment variables for the key if the configuration has none. The first has priority. */
   readonly apiKeyEnvironment: readonly string[];

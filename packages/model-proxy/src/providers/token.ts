@@ -3,7 +3,7 @@
 /** A request for a token at an OAuth 2.0 server. @see RFC 6749 §4.4 */
 export interface OauthToken {
   readonly kind: 'oauth';
-  /** The name of the server for messages: `Microsoft Entra ID`. */
+  /** The name of the server for messages, such as `Microsoft Entra ID`. */
   readonly issuer: string;
   /** Absolute URL for the POST. */
   readonly url: string;

@@ -17,7 +17,7 @@ type UsageSubject = 'key' | 'tag';
 
 /** A row of a report. */
 export interface UsageRow extends Readonly<UsageNumbers> {
-  /** Date in UTC: `2026-11-23`. */
+  /** Date in UTC, such as `2026-11-23`. */
   readonly day: string;
   readonly subject: UsageSubject;
   /** Digest of the key, or the tag. {@link NO_KEY} for requests without a virtual key. */

@@ -152,7 +152,7 @@ function tcpFault(error: Error, hostname: string, port: number): string {
   }
 }
 
-/** Writes milliseconds as seconds in the format of Python's float, as LiteLLM does: `20.0`. */
+/** Writes milliseconds as seconds in the format of Python's float, as LiteLLM does, such as `20.0`. */
 export function pythonSeconds(ms: number): string {
   const value = ms / 1000;
   return Number.isInteger(value) ? `${value}.0` : String(value);

@@ -9,11 +9,11 @@ export const optionsOf = ({ options = [], isRemote = false }: CommandDefinition)
   configOption,
 ];
 
-/** Returns the flags of an option: `-c, --context <name>`. */
+/** Returns the flags of an option, such as `-c, --context <name>`. */
 export const flagsOf = ({ name, letter, value }: OptionDefinition): string =>
   `${letter === undefined ? '' : `-${letter}, `}--${name}${value === undefined ? '' : ` <${value}>`}`;
 
-/** Returns an argument: `[machines...]`. */
+/** Returns an argument, such as `[machines...]`. */
 export function argumentText({ name, isOptional = false, isList = false }: ArgumentDefinition): string {
   const inner = name + (isList ? '...' : '');
   return isOptional ? `[${inner}]` : `<${inner}>`;
@@ -23,7 +23,7 @@ export function argumentText({ name, isOptional = false, isList = false }: Argum
 export const optionText = ({ summary, default: value }: OptionDefinition): string =>
   summary + (value === undefined ? '' : ` (default: ${value})`);
 
-/** Returns how to call a command: `racklessctl power on [machines...] [options]`. */
+/** Returns how to call a command, such as `racklessctl power on [machines...] [options]`. */
 export const usageOf = (path: readonly string[], { arguments: positional = [] }: CommandDefinition): string =>
   ['racklessctl', ...path, ...positional.map(argumentText), '[options]'].join(' ');
 

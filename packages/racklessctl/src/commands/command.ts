@@ -20,7 +20,7 @@ export interface ArgumentDefinition {
 
 /** An option. */
 export interface OptionDefinition {
-  /** Without hyphens: `password-file`. */
+  /** Without hyphens, such as `password-file`. */
   readonly name: string;
   /** One letter. */
   readonly letter?: string;

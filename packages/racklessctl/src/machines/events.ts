@@ -11,7 +11,7 @@ export interface MachineEvent {
   readonly machine: Machine | undefined;
   /** URI of the resource that changed. */
   readonly origin: string | undefined;
-  /** `ResourceEvent.1.4.ResourceChanged` */
+  /** The message id, such as `ResourceEvent.1.4.ResourceChanged`. */
   readonly messageId: string | undefined;
   readonly message: string;
 }

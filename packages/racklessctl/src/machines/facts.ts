@@ -23,7 +23,7 @@ export interface MachineFacts extends MachineSummary {
   readonly virtualMedia: boolean;
   /** The interfaces, those with a link first. */
   readonly interfaces: readonly InterfaceFacts[];
-  /** `https://192.0.2.1:8000` */
+  /** The address of the BMC, such as `https://192.0.2.1:8000`. */
   readonly bmc: string;
   /** URIs of the managers. */
   readonly managers: readonly string[];

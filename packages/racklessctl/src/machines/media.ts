@@ -10,7 +10,7 @@ import { managersOf, type Machine } from './machine.js';
 interface MediaDrive {
   readonly uri: string;
   readonly id: string;
-  /** `CD`, `DVD`, `USBStick`, `Floppy`. */
+  /** Media types of Redfish, such as `CD` or `USBStick`. */
   readonly types: readonly string[];
   readonly isInserted: boolean;
   /** URL of the image. */

@@ -5,7 +5,7 @@ import { asResource, listAt, objectAt, textAt, textsAt, type Resource } from './
 
 /** A message of a service. */
 interface ServiceMessage {
-  /** `Base.1.22.PropertyValueNotInList`. */
+  /** The message id, such as `Base.1.22.PropertyValueNotInList`. */
   readonly id?: string;
   /** The property, such as `Boot.BootSourceOverrideTarget`. */
   readonly property?: string;

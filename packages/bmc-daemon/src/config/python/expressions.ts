@@ -199,7 +199,7 @@ export class ExpressionReader extends Cursor {
 
   /**
    * Runs a call of the configuration.
-   * @param callText the call in the error: `'os.path.join(…)'`.
+   * @param callText the call in the error, such as `'os.path.join(…)'`.
    */
   private runCall({ line }: Token, callText: string, call: () => PythonValue | undefined): PythonValue | undefined {
     try {

@@ -30,7 +30,7 @@ function formatString(value: string): string {
  */
 export const formatKey = (key: unknown): string => formatLiteral(typeof key === 'string' ? maskPassword(key) : key);
 
-/** Describes a value for "must be …, not …": `the string '8000'`, `a list`. */
+/** Describes a value for "must be …, not …", such as `the string '8000'` or `a list`. */
 export function describeValue(value: unknown): string {
   if (typeof value === 'string') {
     const shown = maskPassword(value);

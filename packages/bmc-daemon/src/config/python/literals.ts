@@ -132,7 +132,7 @@ class FileReader extends ExpressionReader {
     return { name: target.text, line: target.line, value };
   }
 
-  /** Reads an import: `import os.path as p`, `from os import path as p, environ`. */
+  /** Reads an import, such as `import os.path as p` or `from os import path as p, environ`. */
   private importStatement(): void {
     const keyword = this.next();
     const from = keyword.text === 'from' ? `${this.dottedName()}.` : '';

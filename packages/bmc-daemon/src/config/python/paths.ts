@@ -172,7 +172,7 @@ function run(
 
 /**
  * Calls a function.
- * @param name qualified: `os.path.join`.
+ * @param name qualified, such as `os.path.join`.
  * @returns undefined for an unknown function.
  * @throws {PathFault}
  */

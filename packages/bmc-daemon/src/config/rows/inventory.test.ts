@@ -16,7 +16,7 @@ const load = (text: string): LoadedSettings => {
   writeFileSync(file, text);
   return loadSettings({ file });
 };
-/** Returns a message without the folder: `emulator.conf:3: …`. */
+/** Returns a message without the folder, such as `emulator.conf:3: …`. */
 const faults = (text: string) => load(text).faults.map((fault) => fault.replace(`${folder}/`, ''));
 
 const machine = 'da69abcc-dae0-4913-9a7b-d344043097c0';

@@ -24,7 +24,7 @@ export interface SettingDefinition<T> {
   readonly path?: true;
   /** Keys of a mapping. Another case of letters in the file gives a warning. */
   readonly keys?: readonly string[];
-  /** Flag of the command line: `--port`. */
+  /** Flag of the command line, such as `--port`. */
   readonly flag?: string;
   /** A short sentence for the table of settings. `setting-details.ts` has the rest. */
   readonly doc: string;

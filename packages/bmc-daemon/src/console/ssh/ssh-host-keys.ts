@@ -11,7 +11,7 @@ import { StateFileError } from '../../state-file.js';
 export interface HostKey {
   /** In OpenSSH's format, without a passphrase. */
   readonly privateKey: string;
-  /** `ssh-ed25519`. */
+  /** The algorithm, such as `ssh-ed25519`. */
   readonly type: string;
   /** As `ssh-keygen -l` and clients print it: `SHA256:…`. */
   readonly fingerprint: string;

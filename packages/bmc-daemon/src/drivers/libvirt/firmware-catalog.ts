@@ -16,7 +16,7 @@ export interface FirmwareImage {
   /** Template of its variables; null if it has none. */
   readonly template: string | null;
   readonly targets: readonly { readonly architecture: string; readonly machines: readonly string[] }[];
-  /** `secure-boot`, `enrolled-keys`, `requires-smm`. */
+  /** Features of the descriptor, such as `secure-boot` or `enrolled-keys`. */
   readonly features: readonly string[];
 }
 

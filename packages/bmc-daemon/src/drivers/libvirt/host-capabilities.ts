@@ -4,7 +4,7 @@ import { attribute, child, childElements, textOf } from './xml/tree.js';
 
 /** Capabilities of a host. */
 export interface HostCapabilities {
-  /** Architecture of the host: `x86_64`. */
+  /** Architecture of the host, such as `x86_64`. */
   readonly architecture: string;
   /** Path of QEMU for the architecture; null if it is not installed. */
   readonly emulator: string | null;

@@ -9,7 +9,7 @@ export type BootDevice = 'network' | 'cdrom' | 'hd' | 'fd' | 'usb';
 /** Firmware type: `bios` is Redfish's Legacy, `efi` its UEFI. */
 export type FirmwareType = 'bios' | 'efi';
 
-/** Identifies a device within its machine: `disk:vda`, `interface:52:54:00:12:34:56`. */
+/** Identifies a device within its machine, such as `disk:vda` or `interface:52:54:00:12:34:56`. */
 export type DeviceKey = `${string}:${string}`;
 
 /** A boot device of the machine. */
@@ -17,7 +17,7 @@ export interface BootOptionSnapshot {
   readonly key: DeviceKey;
   /** Null for a passed-through device, whose kind is unknown. */
   readonly kind: BootDevice | null;
-  /** Name for users: `vda`, `52:54:00:12:34:56`. */
+  /** Name for users, such as `vda` or `52:54:00:12:34:56`. */
   readonly name: string;
   /** UEFI device path; null if the device has no address yet. */
   readonly path: string | null;

@@ -5,10 +5,10 @@ export type IndicatorState = 'lit' | 'off' | 'blinking';
 
 /** A disk or a drive of the running machine, or of the definition if the machine is off. */
 export interface DiskSnapshot {
-  /** Target: `vda`, `sdb`. */
+  /** Target, such as `vda` or `sdb`. */
   readonly target: string;
   readonly device: 'disk' | 'cdrom' | 'floppy' | 'lun';
-  /** `virtio`, `sata`, `scsi`, `ide`, `usb`, `fdc`, `nvme`. */
+  /** The bus, such as `virtio`, `sata` or `usb`. */
   readonly bus: string;
   /** Path, volume or URL of the source; null for an empty drive. */
   readonly source: string | null;
@@ -40,7 +40,7 @@ export interface InterfaceSnapshot {
 
 /** A memory module that is plugged into the machine, in addition to its built-in memory. */
 export interface MemoryDeviceSnapshot {
-  /** `dimm`, `nvdimm`, `virtio-mem`, `virtio-pmem`, `sgx-epc`. */
+  /** libvirt's model, such as `dimm` or `virtio-mem`. */
   readonly model: string;
   /** Memory of this module that the guest can use now. */
   readonly sizeKiB: number;

@@ -85,9 +85,9 @@ export interface SystemDetails {
   readonly persistent: boolean;
   readonly title: string | null;
   readonly description: string | null;
-  /** libvirt's architecture: `x86_64`, `aarch64`. */
+  /** libvirt's architecture, such as `x86_64` or `aarch64`. */
   readonly architecture: string;
-  /** `pc-q35-7.2`. */
+  /** The type of the machine, such as `pc-q35-7.2`. */
   readonly machineType: string;
   readonly sysinfo: SysinfoSnapshot;
   readonly processors: ProcessorTopology;

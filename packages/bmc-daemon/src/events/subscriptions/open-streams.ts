@@ -22,7 +22,7 @@ export interface EventStreamRequest {
   readonly actor: Actor;
   /** @see PlaceRequest.hasConfigureManager */
   readonly hasConfigureManager: boolean;
-  /** `192.0.2.1:40112`. */
+  /** Address and port of the client, such as `192.0.2.1:40112`. */
   readonly peer: string;
   /** @see EventStreamOptions.isAuthorized */
   readonly isAuthorized: () => boolean;

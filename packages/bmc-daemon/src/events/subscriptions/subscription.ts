@@ -75,13 +75,13 @@ export interface PushSubscription {
 export interface StreamSubscription {
   readonly kind: 'stream';
   readonly id: string;
-  /** `redfish-sse://192.0.2.1:40112`. */
+  /** The client as a URI, such as `redfish-sse://192.0.2.1:40112`. */
   readonly destination: string;
   /** The client's address, without its port. */
   readonly address: string;
   readonly owner: string | null;
   readonly format: EventFormat;
-  /** As in a stored listener. */
+  /** As in a push subscription. */
   readonly machine: string | null;
 }
 

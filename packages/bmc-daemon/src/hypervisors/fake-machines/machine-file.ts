@@ -15,7 +15,7 @@ export interface MachineFile extends FileMachines {
 /** All faults of a machine file. */
 export class MachineFileError extends Error {
   override readonly name = 'MachineFileError';
-  /** One line each, which begins with the file: `lab.yaml:7: machines[0].count must be …`. */
+  /** One line each, which begins with the file, such as `lab.yaml:7: machines[0].count must be …`. */
   readonly faults: readonly string[];
 
   constructor(faults: readonly string[], options?: ErrorOptions) {

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../json.js';
 import { baseRegistry, messageTable, type Arguments, type Severity } from './base-registry.js';
 
-/** A key of the Base registry: `PropertyUnknown`. */
+/** A key of the Base registry, such as `PropertyUnknown`. */
 export type MessageKey = keyof typeof messageTable;
 /** The arguments of a message, in the registry's order. */
 export type MessageArguments<Key extends MessageKey> = Arguments<(typeof messageTable)[Key]['args']>;
@@ -15,13 +15,13 @@ export type MessageArguments<Key extends MessageKey> = Arguments<(typeof message
 export interface Message {
   readonly key: MessageKey;
   readonly args: readonly (string | number)[];
-  /** JSON pointers into the request's body: `#/Boot/BootSourceOverrideTarget`. */
+  /** JSON pointers into the request's body, such as `#/Boot/BootSourceOverrideTarget`. */
   readonly related: readonly string[];
   /** A sentence that follows the message's own text, without secrets. */
   readonly detail?: string;
 }
 
-/** Creates a message: `message('PropertyUnknown', 'Foo')`. */
+/** Creates a message, such as `message('PropertyUnknown', 'Foo')`. */
 export function message<Key extends MessageKey>(key: Key, ...args: MessageArguments<Key>): Message {
   return { key, args: args.map((arg) => (typeof arg === 'string' ? cut(arg) : arg)), related: [] };
 }
@@ -62,7 +62,7 @@ export function messageSeverity(subject: Message): Severity {
   return messageTable[subject.key].severity;
 }
 
-/** Returns the message id: `Base.1.22.PropertyUnknown`. */
+/** Returns the message id, such as `Base.1.22.PropertyUnknown`. */
 export function messageId(subject: Message): string {
   return `${baseRegistry}.${subject.key}`;
 }

@@ -24,7 +24,7 @@ type OperationResult = readonly Message[] | { readonly response: JsonObject };
 
 /** An operation and its description. */
 export interface LongOperation {
-  /** The Task's name, for people: `Insert a.iso into Cd of web1`. */
+  /** The Task's name, for people, such as `Insert a.iso into Cd of web1`. */
   readonly name: string;
   /** The HTTP method of the request. Default: POST for an action, else PATCH. */
   readonly method?: TaskMethod;

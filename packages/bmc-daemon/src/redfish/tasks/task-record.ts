@@ -22,7 +22,7 @@ export interface TaskOwner {
 export interface TaskRecord {
   /** A UUID, so that ids never repeat after a restart. */
   readonly id: string;
-  /** The name, for people: `Insert a.iso into Cd of web1`. */
+  /** The name, for people, such as `Insert a.iso into Cd of web1`. */
   readonly name: string;
   /** The URI of the request: the action's target. */
   readonly targetUri: string;

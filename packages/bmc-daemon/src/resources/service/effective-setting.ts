@@ -5,7 +5,7 @@ export type SettingValue = string | number | boolean | null;
 
 /** A setting of the configuration file as clients see it. It contains no secrets. */
 export interface EffectiveSetting {
-  /** Name in the file and in the environment: `EMULATOR_LISTEN_PORT`. */
+  /** Name in the file and in the environment, such as `EMULATOR_LISTEN_PORT`. */
   readonly name: string;
   readonly value: SettingValue;
   readonly default: SettingValue;

@@ -51,7 +51,7 @@ const architectures: Readonly<Record<string, readonly [architecture: string, ins
   mipsel: ['MIPS', 'MIPS32'],
 };
 
-/** Renders the architecture of a processor. @param architecture libvirt's name: `x86_64`. */
+/** Renders the architecture of a processor. @param architecture libvirt's name, such as `x86_64`. */
 export function renderArchitecture(architecture: string): JsonObject {
   const [ProcessorArchitecture, InstructionSet] = architectures[architecture] ?? ['OEM', 'OEM'];
   return { ProcessorArchitecture, InstructionSet };

@@ -75,7 +75,7 @@ export function requestStart({ request, routeLabel, startedAt, id }: Exchange): 
   return { headers: request.headers, method: request.method ?? '', route: routeLabel, startedAt, id };
 }
 
-/** Returns the query of a URL, which Anthropic's SDK uses for beta features: `beta=true`. */
+/** Returns the query of a URL, which Anthropic's SDK uses for beta features, such as `beta=true`. */
 function queryOf(url = ''): string | undefined {
   const at = url.indexOf('?');
   return at === -1 || at === url.length - 1 ? undefined : url.slice(at + 1);

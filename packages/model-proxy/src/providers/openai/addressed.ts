@@ -47,7 +47,7 @@ const cohereProvider = (name: string) =>
     targetOf: cohereTarget,
   });
 
-/** Hugging Face's vendors, which come before the name of the model: `together/deepseek-ai/DeepSeek-R1`. */
+/** Hugging Face's vendors, which come before the name of the model, such as `together/deepseek-ai/DeepSeek-R1`. */
 const huggingfaceVendor = /^([a-z0-9-]+)\/([^/]+\/[^/:]+)$/;
 
 /**

@@ -11,7 +11,7 @@ import { jsonMembers, memberValue, type RequestMembers } from '../request-member
 
 /** The differences between the forms. */
 interface Form {
-  /** The method in the path: `predict`. */
+  /** The method in the path, such as `predict`. */
   readonly method: string;
   /** Returns the members of the request. */
   request(inputs: readonly unknown[], members: RequestMembers): Readonly<Record<string, unknown>>;

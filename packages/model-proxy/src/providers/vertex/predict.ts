@@ -91,7 +91,7 @@ const ranking = (path: string): DialectEndpoint => ({
 
 /** The settings that decide the addresses. */
 interface AddressSettings {
-  /** Project and location: `https://…/v1beta1/projects/p/locations/l`. */
+  /** Project and location, such as `https://…/v1beta1/projects/p/locations/l`. */
   readonly base: string;
   /** The configured address; null: Google's. */
   readonly apiBase: string | null;

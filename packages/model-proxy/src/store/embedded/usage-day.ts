@@ -14,7 +14,7 @@ export class UsageDay {
   readonly #rows = new UsageRows();
   readonly #changed = new Set<string>();
 
-  /** @param day its date: `2026-11-23`. */
+  /** @param day its date, such as `2026-11-23`. */
   constructor(day: string) {
     this.day = day;
   }

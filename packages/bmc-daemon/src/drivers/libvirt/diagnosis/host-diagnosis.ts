@@ -103,7 +103,7 @@ async function examineConnected(
 /** The version and the driver that libvirt reports. */
 interface Libvirt {
   readonly libvirt: number;
-  /** `QEMU`, `TEST`. */
+  /** The name of the driver, such as `QEMU` or `TEST`. */
   readonly type: string;
 }
 

@@ -18,7 +18,7 @@ const OLDEST = { libvirt: 9_000_000, qemu: 7_002_000 } as const;
  */
 const STALLING_STREAMS = 10_000_000;
 
-/** Returns a version as people write it: `9.0.0`. */
+/** Returns a version as people write it, such as `9.0.0`. */
 export const versionText = (version: number): string =>
   [Math.floor(version / 1_000_000), Math.floor(version / 1_000) % 1_000, version % 1_000].join('.');
 

@@ -90,7 +90,7 @@ function presentFirmware({ domain }: OwnMachine, catalog: FirmwareCatalog): LabF
 
 const yesNo = (value: boolean): string => (value ? 'yes' : 'no');
 
-/** Returns a size with the largest unit that divides it: `16 GiB`. */
+/** Returns a size with the largest unit that divides it, such as `16 GiB`. */
 function sizeText(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let [value, unit] = [bytes, 0];

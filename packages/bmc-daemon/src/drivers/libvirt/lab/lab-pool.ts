@@ -56,7 +56,7 @@ export async function openLabPool(host: LabHost, name: string | null): Promise<L
   });
 }
 
-/** Returns the name of a machine's disk without its ending: `node-1`, `node-1-disk2`. */
+/** Returns the name of a machine's disk without its ending, such as `node-1` or `node-1-disk2`. */
 export const diskName = (machine: string, index: number): string =>
   index === 0 ? machine : `${machine}-disk${index + 1}`;
 

@@ -26,11 +26,11 @@ interface Loader {
 
 /** `<os>`: the machine type and the firmware. */
 export interface OperatingSystem {
-  /** `hvm`. */
+  /** libvirt's type of virtualization, usually `hvm`. */
   readonly type: string | null;
-  /** `x86_64`, `aarch64`. */
+  /** The architecture, such as `x86_64` or `aarch64`. */
   readonly architecture: string;
-  /** `pc-q35-7.2`. */
+  /** The type of the machine, such as `pc-q35-7.2`. */
   readonly machineType: string;
   /**
    * `<os firmware>`: libvirt selects a firmware of this type; null if the definition names the
@@ -55,7 +55,7 @@ export interface Domain {
   readonly name: string;
   /** Domain id of libvirt; null if the machine is off. */
   readonly id: number | null;
-  /** `kvm`, `qemu`. */
+  /** The hypervisor, such as `kvm` or `qemu`. */
   readonly type: string;
   readonly title: string | null;
   readonly description: string | null;

@@ -292,7 +292,7 @@ function withAddress(error: unknown, { origin }: URL): unknown {
   });
 }
 
-/** Describes a request without its address and its query: `GET /v2.1/servers`. */
+/** Describes a request without its address and its query, such as `GET /v2.1/servers`. */
 function describe({ method, url }: Pick<CloudRequest, 'method' | 'url'>): string {
   return `${method} ${url.pathname}`;
 }

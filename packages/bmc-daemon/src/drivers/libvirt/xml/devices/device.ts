@@ -23,7 +23,7 @@ interface Bootable {
 
 /** `<source>` of a disk of any type. */
 interface DiskSource {
-  /** `file`, `block`, `dir`, `network`, `volume`, `nvme`, `vhostuser`, `vhostvdpa`. */
+  /** libvirt's type of the source, such as `file`, `block` or `volume`. */
   readonly type: string;
   /** Path, `pool/volume`, URL or address, by type; null for an empty drive. */
   readonly name: string | null;
@@ -35,9 +35,9 @@ interface DiskSource {
 export interface Disk extends Bootable {
   readonly kind: 'disk';
   readonly device: 'disk' | 'cdrom' | 'floppy' | 'lun';
-  /** `virtio`, `sata`, `scsi`, `ide`, `usb`, `fdc`, `sd`. */
+  /** The bus, such as `virtio`, `sata` or `usb`. */
   readonly bus: string;
-  /** `vda`. */
+  /** The name of the target, such as `vda`. */
   readonly target: string;
   readonly source: DiskSource;
   readonly readonly: boolean;

@@ -21,7 +21,7 @@ export interface NetworkSource {
   /** Name or address; an IPv6 address without brackets. */
   readonly host: string;
   readonly port: number;
-  /** `/image.iso`. */
+  /** The path on the server, such as `/image.iso`. */
   readonly path: string;
   /** Without the question mark; null if absent. */
   readonly query: string | null;

@@ -8,7 +8,7 @@ import { attribute, child, childElements, type XmlElement } from '../tree.js';
 export interface VncDisplay {
   /** Path of its socket; null: it listens at `address` and `port`, or nowhere. */
   readonly socket: string | null;
-  /** `127.0.0.1`, `0.0.0.0`, `::`. */
+  /** The address at which it listens, such as `127.0.0.1` or `::`; null: none. */
   readonly address: string | null;
   /** Null in a definition, and if the server does not listen at a port. */
   readonly port: number | null;

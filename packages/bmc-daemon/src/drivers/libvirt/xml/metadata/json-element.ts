@@ -73,7 +73,7 @@ function jsonMembers(text: string): ReadonlyMap<string, unknown> {
 
 /**
  * Returns the markup of an element on one line, because libvirt adds line breaks.
- * @param name the name with its prefix: `rackless:machine`.
+ * @param name the name with its prefix, such as `rackless:machine`.
  * @param options.namespace declares the prefix; absent: libvirt declares it.
  * @param options.children markup after the text.
  */
