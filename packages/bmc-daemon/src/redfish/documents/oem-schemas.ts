@@ -14,7 +14,7 @@ interface OemProperty {
 }
 
 /** The schema of one object. */
-export interface OemSchema {
+interface OemSchema {
   /** Name of the files and of the unversioned namespace: `RacklessVirtualMedia`. */
   readonly name: string;
   /** `v1_0_0`. */
