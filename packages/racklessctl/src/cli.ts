@@ -1,6 +1,7 @@
 /** Runs one command line of racklessctl. */
 import { CommanderError } from 'commander';
 import { printCandidates } from './cli/complete-command.js';
+import { OutputWatch } from '@rackless/daemon/process/output-watch.js';
 import { createParser, type ParsedCall } from './cli/parser.js';
 import { Call } from './commands/command.js';
 import { commands } from './commands/index.js';
@@ -27,12 +28,15 @@ export async function main(argv: readonly string[]): Promise<number> {
     for (const name of ENDING_SIGNALS) process.removeListener(name, interrupt);
   };
   for (const name of ENDING_SIGNALS) process.on(name, interrupt);
-  // `racklessctl list | head -1` closes the pipe early. That is no failure.
-  process.stdout.on('error', () => interruption.abort(new CommandFailure(exitCode.done, '')));
+  const output = new OutputWatch(process.stdout, () => interruption.abort(new CommandFailure(exitCode.done, '')));
   // If nothing reads the messages anymore, the command still does its work and ends its session.
   process.stderr.on('error', () => undefined);
   try {
-    return await run(argv, terminal, interruption.signal);
+    const code = await run(argv, terminal, interruption.signal);
+    const failure = await output.failure();
+    if (failure === undefined) return code;
+    terminal.complain(`racklessctl: ${failure}`);
+    return exitCode.failed;
   } finally {
     terminal.clearStatus();
     stopListening();

@@ -465,6 +465,16 @@ describe('machine delete', () => {
 });
 
 describe('machine list', () => {
+  it('fails with a message if standard output cannot be written', async () => {
+    await lab.results('create', 'node', ...small);
+    const bin = join(import.meta.dirname, '../../bin/bmc-daemon.js');
+    const args = [process.execPath, bin, 'machine', 'list', '--libvirt-uri', lab.libvirtd.uri];
+    await expect(promisify(execFile)('sh', ['-c', '"$0" "$@" >/dev/full', ...args])).rejects.toMatchObject({
+      code: 1,
+      stderr: 'bmc-daemon: writing standard output: there is no room left on the device\n',
+    });
+  });
+
   it('prints the machines of this command', async () => {
     const none = await lab.machine('list');
     expect([none.code, none.stdout]).toEqual([0, '']);

@@ -34,7 +34,7 @@ const rowOf = ({ value, summary }: Candidate): readonly string[] => (summary ===
 
 async function machineNames(call: Call): Promise<readonly Candidate[]> {
   try {
-    return await withAllMachines(call, (machines) => {
+    return await withAllMachines(call, ({ machines }) => {
       const isUnique = new Set(machines.map(({ name }) => name)).size === machines.length;
       return machines.map((machine) => ({
         value: isUnique ? machine.name : machine.id,

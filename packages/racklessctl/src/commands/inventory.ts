@@ -10,14 +10,15 @@ import { plainLine } from '@rackless/daemon/text/plain-text.js';
 import { defineCommand, type Call } from './command.js';
 import { attemptEach } from './each-machine.js';
 import { printRows } from './print-rows.js';
-import { machinesArgument, readAllMachines, withServices, type OpenedService } from './remote.js';
+import { machinesArgument, readAllMachines, reportUnread, withServices, type OpenedService } from './remote.js';
 
 const formatNames = Object.keys(enrollmentFormats);
 
 async function readInventory(call: Call, opened: readonly OpenedService[]): Promise<readonly MachineFacts[]> {
   const all = await readAllMachines(call, opened);
   const patterns = call.list('machines');
-  const machines = patterns.length === 0 ? all : selectMachines(all, patterns);
+  const machines = patterns.length === 0 ? all.machines : selectMachines(all, patterns);
+  reportUnread(call, all.unread, patterns);
   let read = 0;
   const readOne = async (machine: Machine): Promise<MachineFacts> => {
     const facts = await readFacts(machine);

@@ -1,20 +1,29 @@
 /** `racklessctl list` */
-import { selectMachines, summaryOf, type MachineSummary } from '../machines/machine.js';
+import { globExpression, isGlob, selectMachines, summaryOf, type MachineList } from '../machines/machine.js';
 import type { Column } from '../output/table.js';
 import { defineCommand } from './command.js';
 import { printRows } from './print-rows.js';
-import { machinesArgument, withAllMachines } from './remote.js';
+import { machinesArgument, reportUnread, withAllMachines } from './remote.js';
 
-const name: Column<MachineSummary> = { title: 'NAME', value: (row) => row.name, canShrink: true };
-const context: Column<MachineSummary> = { title: 'CONTEXT', value: (row) => row.context, canShrink: true };
-const columns: readonly Column<MachineSummary>[] = [
-  { title: 'POWER', value: ({ power }) => power },
+/** A row: the values of a machine, or those that are known of a machine that cannot be read. */
+type ListedMachine = Partial<ReturnType<typeof summaryOf>> & {
+  readonly name: string;
+  readonly id: string;
+  readonly uri: string;
+  /** Why the machine cannot be read. */
+  readonly error?: string;
+};
+
+const name: Column<ListedMachine> = { title: 'NAME', value: (row) => row.name, canShrink: true };
+const context: Column<ListedMachine> = { title: 'CONTEXT', value: (row) => row.context, canShrink: true };
+const columns: readonly Column<ListedMachine>[] = [
+  { title: 'POWER', value: ({ power, error }) => (error === undefined ? power : '?') },
   { title: 'HEALTH', value: ({ health }) => health },
   { title: 'CPUS', value: ({ cpus }) => cpus },
   { title: 'MEMORY', value: ({ memoryGib }) => (memoryGib === undefined ? undefined : `${memoryGib} GiB`) },
   { title: 'MODEL', value: ({ manufacturer, model }) => modelOf(manufacturer, model), canShrink: true },
 ];
-const wideColumns: readonly Column<MachineSummary>[] = [
+const wideColumns: readonly Column<ListedMachine>[] = [
   { title: 'ID', value: ({ id }) => id, canShrink: true },
   { title: 'UUID', value: ({ uuid }) => uuid, canShrink: true },
   { title: 'SERIAL', value: ({ serial }) => serial, canShrink: true },
@@ -26,6 +35,17 @@ const wideColumns: readonly Column<MachineSummary>[] = [
 function modelOf(manufacturer: string | undefined, model: string | undefined): string | undefined {
   if (manufacturer === undefined || model?.startsWith(manufacturer) === true) return model;
   return model === undefined ? manufacturer : `${manufacturer} ${model}`;
+}
+
+/** Returns the rows of the machines that the patterns select, also of those that cannot be read. */
+function rowsOf(list: MachineList, patterns: readonly string[]): readonly ListedMachine[] {
+  const machines = patterns.length === 0 ? list.machines : selectMachines(list, patterns);
+  const globs = patterns.filter(isGlob).map(globExpression);
+  const unread = list.unread.filter(({ id }) => patterns.length === 0 || globs.some((glob) => glob.test(id)));
+  return [
+    ...machines.map(summaryOf),
+    ...unread.map(({ context, id, uri, failure }) => ({ context, name: id, id, uri, error: failure.message })),
+  ];
 }
 
 /** Lists machines. */
@@ -43,9 +63,10 @@ export const listCommand = defineCommand({
     { command: "racklessctl list --json | jq -r '.[].uuid'", effect: 'the UUIDs, for a script' },
   ],
   run: (call) =>
-    withAllMachines(call, (all) => {
+    withAllMachines(call, (list) => {
       const patterns = call.list('machines');
-      const rows = (patterns.length === 0 ? all : selectMachines(all, patterns)).map(summaryOf);
+      const rows = rowsOf(list, patterns);
+      reportUnread(call, list.unread, patterns);
       const several = new Set(rows.map((row) => row.context)).size > 1;
       const shown = [...(several ? [context] : []), name, ...columns, ...(call.flag('wide') ? wideColumns : [])];
       printRows(call, rows, shown, { none: 'There are no machines.', isCut: !call.flag('wide') });

@@ -5,7 +5,16 @@ import { contextFilePath } from '../contexts/context-file.js';
 import { findConnections, readAuthorities, type Connection } from '../contexts/connection.js';
 import { getPassword } from '../contexts/password.js';
 import { CommandFailure, exitCode, usageFailure } from '../failure.js';
-import { globExpression, readMachines, selectMachines, type Machine } from '../machines/machine.js';
+import {
+  globExpression,
+  isGlob,
+  joinLists,
+  readMachines,
+  selectMachines,
+  type Machine,
+  type MachineList,
+  type UnreadMachine,
+} from '../machines/machine.js';
 import { openService, type Service } from '../redfish/service.js';
 import type { ArgumentDefinition, Call, OptionDefinition } from './command.js';
 import { eachService } from './each-service.js';
@@ -135,18 +144,39 @@ export async function withServices<T>(
 }
 
 /** Reads the machines of services. */
-export async function readAllMachines(call: Call, opened: readonly OpenedService[]): Promise<readonly Machine[]> {
+export async function readAllMachines(call: Call, opened: readonly OpenedService[]): Promise<MachineList> {
   const lists = await eachService(call, opened, Infinity, ({ service, connection }) =>
     readMachines(service, connection.name),
   );
-  return lists.flat();
+  return joinLists(lists);
+}
+
+/** Maximum number of unread machines whose reasons are printed. */
+const MAX_REASONS = 8;
+
+/** Returns a line for each machine that could not be read, or for the first ones of many. */
+export function unreadLines(unread: readonly UnreadMachine[]): readonly string[] {
+  const lines = unread.slice(0, MAX_REASONS).map(({ context, id, failure }) => {
+    const label = context === undefined ? id : `${context}/${id}`;
+    return `machine ${label}: ${failure.message}`;
+  });
+  const more = unread.length - lines.length;
+  return more === 0 ? lines : [...lines, `${more} more machines could not be read`];
+}
+
+/**
+ * Reports the machines that the command leaves out, because the service does not return them. The
+ * command then ends with exit code 1.
+ * @param patterns the names on the command line; empty: all machines. A name of one machine leaves
+ *   out none.
+ */
+export function reportUnread(call: Call, unread: readonly UnreadMachine[], patterns: readonly string[]): void {
+  if (patterns.length > 0 && !patterns.some(isGlob)) return;
+  for (const line of unreadLines(unread)) call.report('racklessctl', new CommandFailure(exitCode.failed, line));
 }
 
 /** Opens the selected services and reads all their machines. */
-export async function withAllMachines<T>(
-  call: Call,
-  use: (machines: readonly Machine[]) => Promise<T> | T,
-): Promise<T> {
+export async function withAllMachines<T>(call: Call, use: (list: MachineList) => Promise<T> | T): Promise<T> {
   return withServices(call, async (opened) => use(await readAllMachines(call, opened)));
 }
 
@@ -156,14 +186,18 @@ export async function withMachines<T>(call: Call, use: (machines: readonly Machi
   const isAll = call.flag('all');
   if (isAll && patterns.length > 0) throw usageFailure('--all and names of machines exclude each other');
   if (!isAll && patterns.length === 0) throw usageFailure('name a machine, or give --all');
-  return withAllMachines(call, async (machines) => use(isAll ? machines : selectMachines(machines, patterns)));
+  return withAllMachines(call, async (list) => {
+    const selected = isAll ? list.machines : selectMachines(list, patterns);
+    reportUnread(call, list.unread, patterns);
+    return use(selected);
+  });
 }
 
 /** Opens the selected services and calls a function with the machine of the argument `machine`. */
 export async function withMachine<T>(call: Call, use: (machine: Machine) => Promise<T> | T): Promise<T> {
-  return withAllMachines(call, async (machines) => {
+  return withAllMachines(call, async (list) => {
     const name = call.argument('machine');
-    const [machine, ...others] = selectMachines(machines, [name]);
+    const [machine, ...others] = selectMachines(list, [name]);
     if (machine === undefined || others.length > 0)
       throw new CommandFailure(exitCode.noMatch, `'${name}' means ${others.length + 1} machines: name one of them`);
     return use(machine);

@@ -8,7 +8,7 @@ import { linkAt, textAt } from '../redfish/resource.js';
 import { wait } from '../redfish/wait.js';
 import { defineCommand, type Call } from './command.js';
 import { eachService } from './each-service.js';
-import { machinesArgument, withServices, type OpenedService } from './remote.js';
+import { machinesArgument, unreadLines, withServices, type OpenedService } from './remote.js';
 
 const DEFAULT_INTERVAL_SECONDS = 5;
 
@@ -61,6 +61,7 @@ async function watchService(
   const { service, connection } = opened;
   const context = showsContext ? connection.name : undefined;
   const watched = await WatchedMachines.read({ service, context: connection.name, patterns: call.list('machines') });
+  for (const line of unreadLines(watched.unread)) printer.complain(line);
   const show = (event: MachineEvent): void => {
     if (watched.shows(event)) printer.print(event, context);
   };

@@ -3,7 +3,7 @@ import { CommandFailure } from '../failure.js';
 import { linkAt, type Resource } from '../redfish/resource.js';
 import type { Service } from '../redfish/service.js';
 import { eventsIn, machinesByLink, type MachineEvent, type MachinesByLink } from './events.js';
-import { readMachines, selectMachines, type Machine } from './machine.js';
+import { readMachines, selectMachines, type Machine, type MachineList, type UnreadMachine } from './machine.js';
 
 /** Minimum time between two reads that events of unknown machines cause. */
 const REFRESH_MS = 5000;
@@ -21,6 +21,7 @@ interface WatchedOptions {
 export class WatchedMachines {
   readonly #options: WatchedOptions;
   #machines: readonly Machine[] = [];
+  #unread: readonly UnreadMachine[] = [];
   #byLink: MachinesByLink = new Map();
   /** URIs of the machines to show; undefined: everything. */
   #selected: ReadonlySet<string> | undefined;
@@ -43,17 +44,26 @@ export class WatchedMachines {
     return this.#machines;
   }
 
+  /** The machines that the last read did not return. */
+  get unread(): readonly UnreadMachine[] {
+    return this.#unread;
+  }
+
   /** Reads the machines again. @returns the machines. @throws {CommandFailure} */
   async readAgain(): Promise<readonly Machine[]> {
     const { service, context, patterns } = this.#options;
-    const machines = await readMachines(service, context);
+    const list = await readMachines(service, context);
+    const missing = new Set(list.unread.map(({ uri }) => uri));
+    // A machine that cannot be read is not removed.
+    const machines = [...list.machines, ...this.#machines.filter(({ uri }) => missing.has(uri))];
     if (patterns.length > 0) {
       // Keeps the machines that were selected. One that is now gone or has another name may still
       // have events.
       const known = this.#selected ?? new Set();
-      this.#selected = new Set([...known, ...selectedOf(machines, patterns, known.size > 0)]);
+      this.#selected = new Set([...known, ...selectedOf({ ...list, machines }, patterns, known.size > 0)]);
     }
     this.#machines = machines;
+    this.#unread = list.unread;
     this.#byLink = machinesByLink(machines);
     return machines;
   }
@@ -88,10 +98,10 @@ export class WatchedMachines {
 }
 
 /** Returns the URIs that patterns select. @param mayBeNone whether a pattern may select nothing. */
-function selectedOf(machines: readonly Machine[], patterns: readonly string[], mayBeNone: boolean): readonly string[] {
+function selectedOf(list: MachineList, patterns: readonly string[], mayBeNone: boolean): readonly string[] {
   return patterns.flatMap((pattern) => {
     try {
-      return selectMachines(machines, [pattern]).map(({ uri }) => uri);
+      return selectMachines(list, [pattern]).map(({ uri }) => uri);
     } catch (error) {
       if (mayBeNone && error instanceof CommandFailure) return [];
       throw error;

@@ -13,26 +13,78 @@ const MAX_PAGES = 10_000;
 /** Members of a page, if the service cannot send all expanded members at once. */
 const PAGE_MEMBERS = 500;
 
-/**
- * Returns the members of a collection, in the service's order. Members that vanish meanwhile are
- * left out.
- * @throws {CommandFailure}
- */
-export async function readMembers(service: Service, path: string): Promise<readonly Resource[]> {
-  const links = await readPages(service, await expanded(service, path));
-  return mapConcurrently(links, CONCURRENCY, async (member) => {
-    // A member with more than its link is expanded.
-    if (Object.keys(member).some((name) => !name.startsWith('@'))) return member;
-    const link = linkAt(member);
-    return link === undefined ? undefined : service.find(link);
-  }).then((members) => members.filter((member) => member !== undefined));
+/** Maximum time for repetitions of the requests for members, because each of many may answer 503. */
+const MAX_RETRY_MS = 10_000;
+
+/** A member that the service did not return. */
+export interface FailedMember {
+  readonly link: string;
+  readonly failure: CommandFailure;
+}
+
+/** Members of a collection, in the service's order. Members that vanish meanwhile are left out. */
+interface MemberReadings {
+  readonly members: readonly Resource[];
+  readonly failed: readonly FailedMember[];
 }
 
 /**
- * Reads the first page: with `$expand` if the service offers it, with fewer members if the service
- * refuses that, and without `$expand` if it still refuses.
+ * Returns the members of a collection, in the service's order. Members that vanish meanwhile are
+ * left out.
+ * @throws {CommandFailure} also if the service does not return one of the members.
  */
-async function expanded(service: Service, path: string): Promise<Resource> {
+export async function readMembers(service: Service, path: string): Promise<readonly Resource[]> {
+  const { members, failed } = await readEachMember(service, path);
+  if (failed[0] !== undefined) throw failed[0].failure;
+  return members;
+}
+
+/**
+ * Reads the members of a collection. A member that fails does not affect the others.
+ * @throws {CommandFailure} if the collection cannot be read, or if the service rejects the
+ *   credentials.
+ */
+export async function readEachMember(service: Service, path: string): Promise<MemberReadings> {
+  const links = await readLinks(service, path);
+  const retryUntil = performance.now() + Math.min(MAX_RETRY_MS, service.timeoutMs / 2);
+  const failed: FailedMember[] = [];
+  const members = await mapConcurrently(links, CONCURRENCY, async (member) => {
+    if (isExpanded(member)) return member;
+    const link = linkAt(member);
+    if (link === undefined) return undefined;
+    try {
+      return await service.find(link, retryUntil);
+    } catch (error) {
+      const isOfMember = error instanceof CommandFailure && error.code !== exitCode.denied && !service.signal.aborted;
+      if (!isOfMember) throw error;
+      failed.push({ link, failure: error });
+      return undefined;
+    }
+  });
+  return { members: members.filter((member) => member !== undefined), failed };
+}
+
+/** Returns whether a member has more than its link. */
+const isExpanded = (member: Resource): boolean => Object.keys(member).some((name) => !name.startsWith('@'));
+
+/** Reads the links of a collection. Those that the service has expanded are complete members. */
+async function readLinks(service: Service, path: string): Promise<readonly Resource[]> {
+  const first = await expanded(service, path);
+  if (first === undefined) return (await readPages(service, await service.get(path))).members;
+  const { members, isComplete } = await readPages(service, first, { isOptional: true });
+  if (isComplete) return members;
+  // A member that fails may cause the failure of its whole page.
+  const known = new Map(members.filter(isExpanded).map((member) => [linkAt(member), member]));
+  const links = await readPages(service, await service.get(path));
+  return links.members.map((member) => known.get(linkAt(member)) ?? member);
+}
+
+/**
+ * Reads the first page with `$expand` if the service offers it, and with fewer members if the
+ * service refuses that. Does not repeat a request, because the page without `$expand` remains.
+ * @returns undefined if the service refuses both.
+ */
+async function expanded(service: Service, path: string): Promise<Resource | undefined> {
   const offered = objectAt(service.root, 'ProtocolFeaturesSupported', 'ExpandQuery');
   if (!path.includes('?') && (flagAt(offered, 'NoLinks') ?? false)) {
     const query = `$expand=.${flagAt(offered, 'Levels') === true ? '($levels=1)' : ''}`;
@@ -43,17 +95,25 @@ async function expanded(service: Service, path: string): Promise<Resource> {
       if (answer !== undefined && 'Members' in answer) return answer;
     }
   }
-  return service.get(path);
+  return undefined;
 }
 
-/** Reads a resource; undefined if the service refuses. */
+/** Reads a resource once; undefined if the service refuses. */
 async function tried(service: Service, path: string): Promise<Resource | undefined> {
-  const { status, text } = await service.receive(path);
+  const { status, text } = await service.receive(path, -Infinity);
   const body = status >= 400 ? undefined : parseJson(text);
   return body === undefined ? undefined : asResource(body);
 }
 
-async function readPages(service: Service, first: Resource): Promise<readonly Resource[]> {
+/** The members of several pages. */
+interface Pages {
+  readonly members: readonly Resource[];
+  /** False: an optional page failed. */
+  readonly isComplete: boolean;
+}
+
+/** Reads the pages that follow the first one. @throws {CommandFailure} */
+async function readPages(service: Service, first: Resource, { isOptional = false } = {}): Promise<Pages> {
   const members: Resource[] = [];
   const seen = new Set<string>();
   let page = first;
@@ -63,13 +123,15 @@ async function readPages(service: Service, first: Resource): Promise<readonly Re
       throw new CommandFailure(exitCode.unavailable, `a collection has more than ${MAX_MEMBERS} members`);
     for (const member of found) members.push(asResource(member));
     const next = linkAt(page, 'Members@odata.nextLink') ?? linkAt(page, '@odata.nextLink');
-    if (next === undefined) return members;
+    if (next === undefined) return { members, isComplete: true };
     if (seen.has(next))
       throw new CommandFailure(exitCode.unavailable, `the pages of a collection form a loop: ${next} follows itself`);
     if (seen.size >= MAX_PAGES)
       throw new CommandFailure(exitCode.unavailable, `a collection has more than ${MAX_PAGES} pages`);
     seen.add(next);
-    page = await service.get(next);
+    const following = isOptional ? await tried(service, next) : await service.get(next);
+    if (following === undefined) return { members, isComplete: false };
+    page = following;
   }
 }
 

@@ -88,6 +88,11 @@ export class Service {
     return this.#options.signal;
   }
 
+  /** Maximum time of a request. */
+  get timeoutMs(): number {
+    return this.#options.endpoint.timeoutMs;
+  }
+
   /** The user of the credentials. */
   get user(): string | undefined {
     return this.#options.credentials?.user;
@@ -164,23 +169,30 @@ export class Service {
   /**
    * Reads a resource; undefined if the service does not have it (404) or does not show it (403,
    * 405, 501).
+   * @param retryUntil as in {@link receive}.
    */
-  async find(path: string): Promise<Resource | undefined> {
-    const answer = await this.receive(path);
+  async find(path: string, retryUntil = Infinity): Promise<Resource | undefined> {
+    const answer = await this.receive(path, retryUntil);
     const body = parseJson(answer.text);
     if ([403, 404, 405, 501].includes(answer.status)) return undefined;
     if (answer.status >= 400) throw this.#rejection('reading', path, answer);
     return body === undefined ? undefined : asResource(body);
   }
 
-  /** Sends a GET. Follows redirects within the service, and waits while the service is busy. */
-  async receive(path: string): Promise<Answer> {
+  /**
+   * Sends a GET. Follows redirects within the service, and waits while the service is busy.
+   * @param retryUntil time of `performance.now()` after which a 503 is not repeated. A 429 concerns
+   *   the client, not the resource, so it has no such limit.
+   */
+  async receive(path: string, retryUntil = Infinity): Promise<Answer> {
     let current = this.pathOf(path);
     let redirects = 0;
     let isRenewed = false;
     for (let retries = 0; ;) {
       const answer = await this.#send('GET', current);
       const { status, headers } = answer;
+      const pauseMs = Math.min(retryAfterMs(headers, Date.now()) ?? 1000, MAX_PAUSE_MS);
+      const isBusy = status === 429 || (status === 503 && performance.now() + pauseMs <= retryUntil);
       if (status >= 300 && status < 400 && headers.location !== undefined) {
         const base = new URL(current, this.origin);
         const next = linkPath(headers.location, base);
@@ -197,9 +209,9 @@ export class Service {
             `reading ${path}: there are more than ${MAX_REDIRECTS} redirects`,
           );
         current = next;
-      } else if ((status === 503 || status === 429) && retries < MAX_RETRIES) {
+      } else if (isBusy && retries < MAX_RETRIES) {
         retries += 1;
-        await wait(Math.min(retryAfterMs(headers, Date.now()) ?? 1000, MAX_PAUSE_MS), this.signal);
+        await wait(pauseMs, this.signal);
       } else if (status === 401 && this.#session !== undefined && !isRenewed) {
         isRenewed = true;
         await this.renewSession();

@@ -1,0 +1,197 @@
+/** Services of which some machines do not answer. */
+import { describe, expect, it } from '@jest/globals';
+import { commandFixture, type Finished } from '../support/command.js';
+import { sendJson, strangeServices, type StrangeAnswer, type StrangeService } from '../support/strange-service.js';
+
+const { run, start } = commandFixture();
+const serve = strangeServices();
+
+const unavailableFor =
+  (seconds: string): StrangeAnswer =>
+  (_, response) =>
+    sendJson(response, 503, { error: { message: 'QEMU does not answer' } }, { 'retry-after': seconds });
+/** Longer than racklessctl repeats requests for machines. */
+const unavailable = unavailableFor('30');
+const silent: StrangeAnswer = () => undefined;
+const missing: StrangeAnswer = (_, response) => sendJson(response, 404, {});
+
+const systems = '/redfish/v1/Systems';
+const reasonOf = (id: string): string => `reading ${systems}/${id}: 503 Service Unavailable: QEMU does not answer`;
+
+function machine(id: string): Readonly<Record<string, unknown>> {
+  const uri = `${systems}/${id}`;
+  const target = `${uri}/Actions/ComputerSystem.Reset`;
+  const reset = { target, 'ResetType@Redfish.AllowableValues': ['On', 'ForceOff'] };
+  return { '@odata.id': uri, Id: id, Name: id, PowerState: 'Off', Actions: { '#ComputerSystem.Reset': reset } };
+}
+
+/** Serves m-1, m-2, m-3, … with answers in place of some of them. */
+async function machines(
+  count: number,
+  failing: Readonly<Record<string, StrangeAnswer>>,
+  other: Readonly<Record<string, unknown>> = {},
+): Promise<StrangeService> {
+  const ids = Array.from({ length: count }, (_, index) => `m-${index + 1}`);
+  const entries = ids.flatMap((id): [string, StrangeAnswer][] => [
+    [`GET ${systems}/${id}`, failing[id] ?? machine(id)],
+    [`POST ${systems}/${id}/Actions/ComputerSystem.Reset`, {}],
+  ]);
+  const { root, ...answers } = other;
+  return serve({
+    'GET /redfish/v1/': { RedfishVersion: '1.6.0', Systems: { '@odata.id': systems }, ...(root as object) },
+    [`GET ${systems}`]: { Members: ids.map((id) => ({ '@odata.id': `${systems}/${id}` })) },
+    ...Object.fromEntries(entries),
+    ...(answers as Readonly<Record<string, StrangeAnswer>>),
+  });
+}
+
+const namesIn = ({ stdout }: Finished): readonly string[] => [...stdout.matchAll(/^m-\d+/gm)].map(([name]) => name);
+
+describe('list', () => {
+  it('shows the other machines, and a row for each machine that answers 503', async () => {
+    const service = await machines(4, { 'm-2': unavailable });
+    const finished = await run(['list', '--url', service.url]);
+    expect(finished).toEqual({
+      code: 1,
+      stdout: expect.stringMatching(/^m-1 +Off[^]*^m-2 +\? /m),
+      stderr: `racklessctl: machine m-2: ${reasonOf('m-2')}\n`,
+    });
+    expect([...namesIn(finished)].sort()).toEqual(['m-1', 'm-2', 'm-3', 'm-4']);
+  });
+
+  it('has the reason in --json', async () => {
+    const service = await machines(2, { 'm-2': unavailable });
+    const { code, stdout } = await run(['list', '--json', '--url', service.url]);
+    const error = reasonOf('m-2');
+    expect({ code, rows: JSON.parse(stdout) as unknown }).toEqual({
+      code: 1,
+      rows: [
+        expect.objectContaining({ name: 'm-1', power: 'Off' }),
+        { name: 'm-2', id: 'm-2', uri: `${systems}/m-2`, error },
+      ],
+    });
+  });
+
+  it('shows the other machines if one does not answer in time', async () => {
+    const service = await machines(3, { 'm-1': silent });
+    const finished = await run(['list', '--url', service.url, '--timeout', '10']);
+    expect(finished).toMatchObject({ code: 1, stderr: expect.stringContaining('machine m-1: GET http') });
+    expect([...namesIn(finished)].sort()).toEqual(['m-1', 'm-2', 'm-3']);
+  });
+
+  it('leaves out a machine with 404 without a failure', async () => {
+    const service = await machines(3, { 'm-1': missing });
+    const finished = await run(['list', '--url', service.url]);
+    expect({ ...finished, names: namesIn(finished) }).toMatchObject({ code: 0, stderr: '', names: ['m-2', 'm-3'] });
+  });
+
+  it('repeats the requests for many machines with 503 only within a common time limit', async () => {
+    const failing = Object.fromEntries(
+      Array.from({ length: 40 }, (_, index) => [`m-${index + 1}`, unavailableFor('5')]),
+    );
+    const service = await machines(41, failing);
+    const finished = await run(['list', '--url', service.url]);
+    expect(finished).toMatchObject({ code: 1, stderr: expect.stringContaining('32 more machines could not be read') });
+    // Without the common limit, each machine gets 4 requests.
+    expect(service.lines.filter((line) => line.includes('/m-')).length).toBeLessThan(41 + 4 * 4);
+  });
+
+  it('still repeats a request that the service answers with 429', async () => {
+    let busy = 1;
+    const limited: StrangeAnswer = (_, response) => {
+      busy -= 1;
+      if (busy >= 0) sendJson(response, 429, {}, { 'retry-after': '5' });
+      else sendJson(response, 200, machine('m-1'));
+    };
+    const service = await machines(2, { 'm-1': limited });
+    expect(await run(['list', '--url', service.url, '--timeout', '8'])).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('reads the machines one by one if a page with $expand fails, and keeps the pages before it', async () => {
+    const expand = `${systems}?$expand=.`;
+    const service = await machines(
+      3,
+      { 'm-3': unavailable },
+      {
+        root: { ProtocolFeaturesSupported: { ExpandQuery: { NoLinks: true } } },
+        [`GET ${expand}`]: { Members: [machine('m-1')], 'Members@odata.nextLink': `${expand}&$skip=1` },
+        [`GET ${expand}&$skip=1`]: unavailable,
+      },
+    );
+    const finished = await run(['list', '--url', service.url]);
+    expect({ ...finished, names: [...namesIn(finished)].sort() }).toMatchObject({
+      code: 1,
+      stderr: `racklessctl: machine m-3: ${reasonOf('m-3')}\n`,
+      names: ['m-1', 'm-2', 'm-3'],
+    });
+    const count = (path: string): number => service.lines.filter((line) => line === `GET ${path}`).length;
+    expect([count(`${expand}&$skip=1`), count(`${systems}/m-1`)]).toEqual([1, 0]);
+  });
+});
+
+describe('power', () => {
+  it('finds a machine although another one fails', async () => {
+    const service = await machines(3, { 'm-2': unavailable });
+    const finished = await run(['power', 'on', 'm-1', '--url', service.url]);
+    expect(finished).toEqual({ code: 0, stdout: 'm-1: on\n', stderr: '' });
+  });
+
+  it('says which machines could not be read if it does not find the name', async () => {
+    const service = await machines(3, { 'm-2': unavailable });
+    const finished = await run(['power', 'on', 'm-2', '--url', service.url]);
+    expect(finished).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        "racklessctl: no machine with the full name 'm-2' was found, but 1 machine could not be read: " +
+        `m-2: ${reasonOf('m-2')}\n`,
+    });
+  });
+
+  it('does not take the beginning of a name for the name of a machine that fails', async () => {
+    const service = await machines(10, { 'm-1': unavailable });
+    const finished = await run(['power', 'force-off', 'm-1', '--url', service.url]);
+    expect(finished).toMatchObject({ code: 1, stdout: '' });
+    expect(service.lines.filter((line) => line.startsWith('POST'))).toEqual([]);
+  });
+
+  it.each([['--all'], ['m-*']])('works with the other machines of %s, and reports the rest', async (selection) => {
+    const service = await machines(3, { 'm-2': unavailable });
+    const { code, stdout, stderr } = await run(['power', 'on', selection, '--url', service.url]);
+    expect({ code, lines: stdout.trim().split('\n').sort(), stderr }).toEqual({
+      code: 1,
+      lines: ['m-1: on', 'm-3: on'],
+      stderr: `racklessctl: machine m-2: ${reasonOf('m-2')}\n`,
+    });
+  });
+});
+
+describe('inventory', () => {
+  it('writes the other machines, and reports the missing ones', async () => {
+    const service = await machines(3, { 'm-2': unavailable });
+    const { code, stdout, stderr } = await run(['inventory', '--format', 'ironic', '--url', service.url]);
+    expect({ code, names: [...stdout.matchAll(/name: (m-\d)/g)].map(([, name]) => name), stderr }).toEqual({
+      code: 1,
+      names: ['m-1', 'm-3'],
+      stderr: `racklessctl: machine m-2: ${reasonOf('m-2')}\n`,
+    });
+  });
+});
+
+describe('watch', () => {
+  it('does not show a machine that fails for some time as removed', async () => {
+    let reads = 0;
+    const sometimes: StrangeAnswer = (request, response) => {
+      reads += 1;
+      if (reads === 2 && typeof unavailable === 'function') unavailable(request, response);
+      else sendJson(response, 200, { ...machine('m-1'), PowerState: reads > 2 ? 'On' : 'Off' });
+    };
+    const service = await machines(2, { 'm-1': sometimes });
+    const args = ['watch', '--poll', '--interval', '0.2', '--count', '1', '--timeout', '5', '--json'];
+    const { code, stdout } = await start([...args, '--url', service.url]).finished();
+    expect({ code, event: JSON.parse(stdout) as unknown }).toEqual({
+      code: 0,
+      event: expect.objectContaining({ machine: 'm-1', message: expect.stringContaining('On') }),
+    });
+  });
+});
