@@ -2,28 +2,12 @@
 import { parseJson } from '@rackless/daemon/text/json.js';
 import { retryAfterMs } from '@rackless/daemon/http/retry-after.js';
 import { CommandFailure, exitCode } from '../failure.js';
-import { Exchange, type Answer, type Endpoint, type OpenAnswer, type ServiceRequest } from './exchange.js';
+import { Exchange, type Answer, type OpenAnswer, type ServiceRequest } from './exchange.js';
 import { reasonOf } from './error-texts.js';
 import { linkPath } from './link-path.js';
 import { asResource, linkAt, textAt, type Resource } from './resource.js';
+import type { Credentials, ServiceOptions } from './service-options.js';
 import { graceAfter, wait } from './wait.js';
-
-/** Credentials of a client. */
-interface Credentials {
-  readonly user: string;
-  readonly password: string;
-  /** `session`: one login for the command. `basic`: the password with each request. */
-  readonly method: 'session' | 'basic';
-}
-
-/** Options of {@link openService}. */
-interface ServiceOptions {
-  readonly endpoint: Endpoint;
-  /** Undefined: no login. */
-  readonly credentials: Credentials | undefined;
-  /** Ends all requests. */
-  readonly signal: AbortSignal;
-}
 
 /** A resource and its ETag, which a write may send. */
 interface ReadResource {

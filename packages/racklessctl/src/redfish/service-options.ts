@@ -1,0 +1,19 @@
+/** How to reach a service, and with which credentials. */
+import type { Endpoint } from './exchange.js';
+
+/** Credentials of a client. */
+export interface Credentials {
+  readonly user: string;
+  readonly password: string;
+  /** `session`: one login for the command. `basic`: the password with each request. */
+  readonly method: 'session' | 'basic';
+}
+
+/** Options of `openService`. */
+export interface ServiceOptions {
+  readonly endpoint: Endpoint;
+  /** Undefined: no login. */
+  readonly credentials: Credentials | undefined;
+  /** Ends all requests. */
+  readonly signal: AbortSignal;
+}
