@@ -9,7 +9,7 @@ import { listInterfaces } from '@rackless/daemon/network/network-interfaces.js';
 import { loadTls, TlsFilesError } from '@rackless/daemon/network/tls.js';
 import { isIP } from 'node:net';
 import { settingsTable, type SettingKey } from '../config/settings.js';
-import { commandLine } from '../findings/commands.js';
+import { commandLine, copyCommand } from '../findings/commands.js';
 import { problem, warning, type Finding } from '../findings/finding.js';
 import type { Examined, Probe } from './probe.js';
 
@@ -36,15 +36,26 @@ export const serverCertificate: Probe = {
     const [leaf, ...chain] = certificatesIn(text);
     if (leaf === undefined) return [];
     const renew = renewCertificate(examined);
-    return [
+    return oneCommand(renew, [
       ...validity(leaf, `The certificate ${sslCert}`, 'so clients reject HTTPS connections', renew),
       ...chain.flatMap((each) =>
         validity(each, `An issuer in ${sslCert}`, 'so clients reject HTTPS connections', renew),
       ),
       ...(await names(leaf, { sslCert, listenIp, renew })),
-    ];
+    ]);
   },
 };
+
+/** Joins findings that one command corrects, because a second run would replace the new certificate. */
+function oneCommand(fix: string, findings: readonly Finding[]): readonly Finding[] {
+  if (findings.length < 2) return findings;
+  const message = findings.map((each) => each.message).join(' ');
+  return [
+    findings.some(({ severity }) => severity === 'problem')
+      ? problem(SUBJECT, message, fix)
+      : warning(SUBJECT, message, fix),
+  ];
+}
 
 const otherFiles: readonly (readonly [
   SettingKey & ('vmediaCaFile' | 'notificationCaFile' | 'notificationCertFile'),
@@ -86,7 +97,7 @@ export function renewCertificate({ loaded: { settings } }: Examined): string {
     ...['-addext', `subjectAltName=${[`DNS:${name}`, ...address].join(',')}`, '-out', certificate],
   );
   const replaced = [certificate, ...(isUsable ? [] : [key])].filter((file) => existsSync(file));
-  return [...replaced.map((file) => commandLine('cp', '-p', file, `${file}.old`)), create].join(' && ');
+  return [...replaced.map(copyCommand), create].join(' && ');
 }
 
 /** Returns whether openssl can use a private key without a passphrase. */

@@ -1,4 +1,5 @@
 /** Commands that findings recommend. */
+import { existsSync } from 'node:fs';
 import { readTextFile } from '@rackless/daemon/files/text-file.js';
 import { quoteWord } from '@rackless/daemon/text/shell-word.js';
 import type { Account } from '../host/account.js';
@@ -12,6 +13,16 @@ export const commandLine = (...words: readonly string[]): string => words.map(qu
  */
 export const asRoot = (command: string, uid = process.getuid?.() ?? 0): string =>
   uid === 0 ? command : `sudo ${command}`;
+
+/**
+ * Returns the command that copies a file to a name that does not exist. A second run of the command keeps the first
+ * copy.
+ */
+export function copyCommand(file: string): string {
+  let copy = `${file}.old`;
+  for (let count = 2; existsSync(copy); count += 1) copy = `${file}.old.${count}`;
+  return commandLine('cp', '-np', file, copy);
+}
 
 /**
  * Returns a command that needs the files of an account, such as its ssh keys. An administrator cannot log in to the

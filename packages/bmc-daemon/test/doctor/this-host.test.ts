@@ -1,5 +1,5 @@
 /** Examines the ports, files and certificates of this host. The daemon would serve machines in memory. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
@@ -275,10 +275,28 @@ describe('the certificate', () => {
       await examine(authority.issue('bmc', { extensions: ['subjectAltName=DNS:other.example,IP:192.0.2.7'] })),
       'certificate',
     );
-    expect(findings.map(({ message }) => message)).toContainEqual(
+    const [finding] = findings;
+    expect(findings).toHaveLength(1);
+    expect(finding?.message).toContain(
       `The certificate ${at('server.pem')} has only the names DNS:other.example, IP Address:192.0.2.7, and not ` +
         `${hostname()} or an address of this host, so clients that verify it may reject it.`,
     );
+  });
+
+  it('has one finding for its end and its names, and a second run of the command keeps the first copy', async () => {
+    const issued = createAuthority(at('')).issue('bmc', { extensions: ['subjectAltName=IP:192.0.2.7'], expired: true });
+    writeFileSync(at('server.pem.old'), 'an earlier copy');
+    const [finding, ...others] = about(await examine(issued), 'certificate');
+    expect(others).toEqual([]);
+    expect(finding).toMatchObject({
+      severity: 'problem',
+      message: expect.stringMatching(/ expired on 2020-01-02, .*\. The certificate \S+ has only the names /),
+    });
+    const fix = finding?.fix ?? 'exit 1';
+    for (const _ of [1, 2]) spawnSync('sh', ['-c', fix]);
+    const read = (name: string) => readFileSync(at(name), 'utf8');
+    expect([read('server.pem.old'), read('server.pem.old.2')]).toEqual(['an earlier copy', issued.certificate]);
+    expect(about(await examine({ certificate: read('server.pem'), key: issued.key }), 'certificate')).toEqual([]);
   });
 
   it('with the key of another one is a problem', async () => {
@@ -289,7 +307,7 @@ describe('the certificate', () => {
         severity: 'problem',
         message: expect.stringContaining('it is not the key of the certificate'),
         fix: expect.stringMatching(
-          /^cp -p (\S+)server\.pem \1server\.pem\.old && openssl req -x509 -key \1server\.key .* -out \1server\.pem$/,
+          /^cp -np (\S+)server\.pem \1server\.pem\.old && openssl req -x509 -key \1server\.key .* -out \1server\.pem$/,
         ),
       }),
     ]);
