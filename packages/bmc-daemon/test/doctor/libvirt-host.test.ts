@@ -3,7 +3,7 @@
  * recommends.
  */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -240,6 +240,40 @@ describe('the socket', () => {
     });
     // The state folder of this run belongs to root.
     expect(only(about(report, 'state')).message).toMatch(/^The account nobody cannot write to the state folder /);
+  });
+
+  asRoot('in a closed folder is a problem, and the command opens the topmost closed folder', async () => {
+    const closed = path.join(folder, 'closed');
+    const run = path.join(closed, 'run');
+    execFileSync('mkdir', ['-p', '-m', '755', run]);
+    chmodSync(closed, 0o700);
+    const socket = path.join(run, 'sock');
+    const look = () => doctor(['--libvirt-uri', `qemu+unix:///system?socket=${socket}`], { through: nobody });
+    const finding = only(about(await look(), 'socket'));
+    expect(finding).toMatchObject({
+      message: `The account nobody may not use the socket ${socket}: the folder ${closed} is not accessible, so the daemon answers 503 for every machine.`,
+      fix: `sudo chmod a+x ${closed}`,
+    });
+    applyFix({ ...finding, fix: finding.fix?.replace('sudo ', '') ?? null });
+    expect(only(about(await look(), 'socket')).message).toContain(`there is no socket ${socket}`);
+  });
+
+  asRoot('of TLS needs a client key that the account can read', async () => {
+    for (const name of ['cacert.pem', 'clientcert.pem', 'clientkey.pem']) writeFileSync(path.join(folder, name), '');
+    const key = path.join(folder, 'clientkey.pem');
+    chmodSync(key, 0o600);
+    const report = await doctor(['--libvirt-uri', `qemu+tls://127.0.0.1:1/system?pkipath=${folder}`], {
+      through: nobody,
+    });
+    expect(report.findings.filter(({ host }) => host !== null)).toEqual([
+      {
+        severity: 'problem',
+        host: '127.0.0.1',
+        subject: 'certificate',
+        message: `The account nobody cannot read ${key}, so the daemon answers 503 for its machines.`,
+        fix: `sudo setfacl -m u:nobody:r ${key}`,
+      },
+    ]);
   });
 
   it('is a problem if it does not exist, or if no daemon listens at it', async () => {

@@ -87,8 +87,8 @@ describe('a host behind TLS', () => {
       expect.objectContaining({
         subject: 'certificate',
         message:
-          'A certificate file for the host is missing or unreadable, so the daemon answers 503 for its machines.',
-        fix: 'ls -l /nonexistent/pki',
+          'The certificate file /nonexistent/pki/cacert.pem for the host is missing, so the daemon answers 503 for its machines.',
+        fix: expect.stringMatching(/install -D -m 644 -o \S+ CACERT \/nonexistent\/pki\/cacert\.pem$/),
       }),
     ]);
   });

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Hypervisor } from '@rackless/libvirt';
 import { describeWith } from '../../../libvirt/test/harness/installed.js';
 import { startLibvirtd, type PrivateLibvirtd } from '../../../libvirt/test/harness/libvirtd.js';
 import { startSshd, type PrivateSshd } from '../../../libvirt/test/harness/sshd.js';
@@ -29,10 +30,10 @@ afterAll(async () => {
 
 const at = (name: string): string => path.join(folder, name);
 
-const examine = async (parameters: Readonly<Record<string, string>>) => {
+const examine = async (parameters: Readonly<Record<string, string>>, env: Readonly<Record<string, string>> = {}) => {
   const query = new URLSearchParams({ keyfile: sshd.keyfile, known_hosts: sshd.knownHosts, ...parameters });
   const uri = `test+ssh://root@127.0.0.1:${sshd.port}/default?${query.toString()}`;
-  const report = await doctor(['--libvirt-uri', uri]);
+  const report = await doctor(['--libvirt-uri', uri], { env });
   return { hosts: report.hosts, findings: report.findings.filter(({ host }) => host !== null) };
 };
 
@@ -66,7 +67,9 @@ describeSsh('a host behind ssh', () => {
       expect.objectContaining({
         message:
           'The ssh host key of the host differs from the stored one, so the daemon answers 503 for its machines.',
-        fix: expect.stringMatching(/^ssh-keygen -R '\[127\.0\.0\.1\]:\d+' -f \S+changed && ssh /),
+        fix: expect.stringMatching(
+          /^ssh-keygen -R '\[127\.0\.0\.1\]:\d+' -f \S+changed && ssh -o UserKnownHostsFile=\S+changed -p /,
+        ),
       }),
     ]);
   });
@@ -77,9 +80,22 @@ describeSsh('a host behind ssh', () => {
     expect(findings).toEqual([
       expect.objectContaining({
         message: 'The host rejects the ssh keys of this account, so the daemon answers 503 for its machines.',
-        fix: expect.stringMatching(/^ssh-copy-id -p \d+ -i \S+wrong root@127\.0\.0\.1$/),
+        fix: expect.stringMatching(/^ssh-copy-id -o \S+ -p \d+ -i \S+wrong root@127\.0\.0\.1$/),
       }),
     ]);
+  });
+
+  it('is a problem if the key does not exist, and the command creates it', async () => {
+    const { findings } = await examine({ keyfile: at('absent') });
+    const [finding] = findings;
+    expect(finding).toMatchObject({
+      severity: 'problem',
+      message: 'The private key of the URI does not exist, so the daemon answers 503 for its machines.',
+      fix: expect.stringMatching(/ && ssh-copy-id -o \S+ -p \d+ -i \S+absent root@127\.0\.0\.1$/),
+    });
+    const [create = 'exit 1'] = finding?.fix?.split(' && ') ?? [];
+    applyFix({ severity: 'note', host: null, subject: '', message: '', fix: create });
+    expect(existsSync(at('absent.pub'))).toBe(true);
   });
 
   it('is a problem if other accounts can read the key', async () => {
@@ -95,13 +111,34 @@ describeSsh('a host behind ssh', () => {
     expect((await examine({ keyfile: at('open') })).findings).toEqual([]);
   });
 
+  it('with an inactive pool is a warning, and the command first creates its folder', async () => {
+    // The test driver forgets its pools after the last connection.
+    const hypervisor = Hypervisor.connect(libvirtd.uri);
+    try {
+      const target = '<target><path>/var/lib/libvirt/images/idle</path></target>';
+      await hypervisor.storagePoolDefineXml(`<pool type='dir'><name>idle</name>${target}</pool>`);
+      const { findings } = await examine({}, { EMULATOR_STORAGE_POOL: 'idle' });
+      expect(findings).toEqual([
+        expect.objectContaining({
+          severity: 'warning',
+          subject: 'pool',
+          fix: expect.stringMatching(/ pool-build idle && .* pool-start idle && .* pool-autostart idle$/),
+        }),
+      ]);
+    } finally {
+      await hypervisor.close();
+    }
+  });
+
   it('without libvirt is a problem', async () => {
     const { findings } = await examine({ socket: '/nonexistent/libvirt-sock' });
     expect(findings).toEqual([
       expect.objectContaining({
         severity: 'problem',
         subject: 'socket',
-        fix: expect.stringMatching(/^ssh -p \d+ -i \S+ root@127\.0\.0\.1 'systemctl enable --now libvirtd\.socket'$/),
+        fix: expect.stringMatching(
+          /^ssh -o \S+ -p \d+ -i \S+ root@127\.0\.0\.1 'systemctl enable --now libvirtd\.socket'$/,
+        ),
       }),
     ]);
   });

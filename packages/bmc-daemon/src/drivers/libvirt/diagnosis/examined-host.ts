@@ -52,9 +52,16 @@ export function examinedHost(uri: string, account: Account, timeoutMs: number): 
 }
 
 /** Returns the arguments of ssh that select the host. Port and user of the other transports are not those of ssh. */
-function destination({ transport, host, port, user, parameters: { keyfile } }: LibvirtUri): readonly string[] {
+function destination({
+  transport,
+  host,
+  port,
+  user,
+  parameters: { keyfile, knownHosts },
+}: LibvirtUri): readonly string[] {
   if (transport !== 'ssh') return [host ?? 'localhost'];
   return [
+    ...(knownHosts === null ? [] : ['-o', `UserKnownHostsFile=${knownHosts}`]),
     ...(port === null ? [] : ['-p', String(port)]),
     ...(keyfile === null ? [] : ['-i', keyfile]),
     `${user === null ? '' : `${user}@`}${host ?? 'localhost'}`,

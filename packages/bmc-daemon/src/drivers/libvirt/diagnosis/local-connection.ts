@@ -5,6 +5,7 @@ import { errorCode } from '@rackless/daemon/error-code.js';
 import { commandLine, installCommand } from '../../../findings/commands.js';
 import { problem, type Finding } from '../../../findings/finding.js';
 import { isRefusal } from '../access-hint.js';
+import { closedFolder } from './closed-folder.js';
 import type { ExaminedHost } from './examined-host.js';
 
 const SUBJECT = 'socket';
@@ -51,8 +52,12 @@ function rejectedBySocket(socket: string, host: ExaminedHost): Finding {
   const message = (why: string) => `The account ${name} may not use the socket ${socket}: ${why}, ${EFFECT}.`;
   const found = statOf(socket);
   if (found === undefined) {
-    const folder = path.dirname(socket);
-    return problem(SUBJECT, message('its folder is not accessible'), host.asRoot(commandLine('chmod', 'a+x', folder)));
+    const folder = closedFolder(socket) ?? path.dirname(socket);
+    return problem(
+      SUBJECT,
+      message(`the folder ${folder} is not accessible`),
+      host.asRoot(commandLine('chmod', 'a+x', folder)),
+    );
   }
   const group = groupOf(found.gid);
   const admitsGroup = (found.mode & 0o060) === 0o060 && found.gid !== 0;

@@ -1,9 +1,9 @@
 /** Examines whether QEMU can reach the files of a storage pool. */
 import { statSync } from 'node:fs';
-import path from 'node:path';
 import { commandLine } from '../../../findings/commands.js';
 import { problem, type Finding } from '../../../findings/finding.js';
 import type { HostCapabilities } from '../host-capabilities.js';
+import { foldersAbove } from './closed-folder.js';
 import type { ExaminedHost } from './examined-host.js';
 
 /**
@@ -21,12 +21,6 @@ export function examinePoolAccess(
   if (closed === undefined) return [];
   const message = `The account of QEMU (${uid}) may not enter ${closed}, so machines with an inserted image cannot start.`;
   return [problem('pool', message, host.asRoot(commandLine('setfacl', '-m', `u:${uid}:x`, closed)))];
-}
-
-/** Returns a folder and its parents, topmost first. */
-function foldersAbove(directory: string): readonly string[] {
-  const parts = path.resolve(directory).split('/').slice(1);
-  return parts.map((_, index) => `/${parts.slice(0, index + 1).join('/')}`);
 }
 
 /**

@@ -59,7 +59,10 @@ export async function examinePool(
   }
   const directory = textOf(child(root, 'target', 'path'));
   const isMissing = host.isLocal && directory?.startsWith('/') === true && !existsSync(directory);
-  if (info.state === StoragePoolState.INACTIVE) return [inactivePool(host, name, isMissing ? directory : null)];
+  if (info.state === StoragePoolState.INACTIVE) {
+    const folder = { missing: isMissing ? directory : null, isUnknown: !host.isLocal && type === 'dir' };
+    return [inactivePool(host, name, folder)];
+  }
   return [
     ...(info.state === StoragePoolState.RUNNING ? [] : [brokenPool(host, name)]),
     ...(isMissing ? [missingDirectory(host, name, directory)] : []),
@@ -92,7 +95,15 @@ function noStorageDriver(host: ExaminedHost): Finding {
   return problem(SUBJECT, message, host.asRoot('systemctl enable --now virtstoraged.socket'));
 }
 
-function inactivePool(host: ExaminedHost, name: string, missing: string | null): Finding {
+/** The folder of a pool of directory type. */
+interface PoolFolder {
+  /** Path of a folder that does not exist. */
+  readonly missing: string | null;
+  /** True for a folder of another host, which may be missing. */
+  readonly isUnknown: boolean;
+}
+
+function inactivePool(host: ExaminedHost, name: string, { missing, isUnknown }: PoolFolder): Finding {
   const start = [
     ['pool-start', name],
     ['pool-autostart', name],
@@ -102,7 +113,9 @@ function inactivePool(host: ExaminedHost, name: string, missing: string | null):
     return problem(SUBJECT, message, host.virshEach(['pool-build', name], ...start));
   }
   const message = `The storage pool ${name} is inactive, so machines with a disk of the pool cannot start.`;
-  return warning(SUBJECT, message, host.virshEach(...start));
+  // libvirt keeps the files of a folder that exists.
+  const build = isUnknown ? [['pool-build', name]] : [];
+  return warning(SUBJECT, message, host.virshEach(...build, ...start));
 }
 
 function brokenPool(host: ExaminedHost, name: string): Finding {

@@ -41,6 +41,63 @@ describe('a host behind ssh', () => {
   });
 });
 
+describe('the files of a host behind ssh', () => {
+  it('are those of the URI in each command', () => {
+    const host = examinedHost(`${uri}?known_hosts=/k/hosts&keyfile=/k/id`, { uid: 1000, name: 'ada' }, 1000);
+    const fixOf = (text: string) => remoteConnectionFinding(text, host)?.fix;
+    const destination = '-o UserKnownHostsFile=/k/hosts -i /k/id bmc@kvm-1';
+    expect(fixOf('WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!')).toBe(
+      `ssh-keygen -R kvm-1 -f /k/hosts && ssh ${destination} true`,
+    );
+    expect(fixOf(hostKey)).toBe(
+      'ssh -o StrictHostKeyChecking=accept-new -o UserKnownHostsFile=/k/hosts -i /k/id bmc@kvm-1 true',
+    );
+    expect(fixOf('Permission denied (publickey).')).toBe(`ssh-copy-id ${destination}`);
+  });
+
+  it('include a key that does not exist, which the command creates', () => {
+    const host = examinedHost(`${uri}?keyfile=/k/id`, { uid: 1000, name: 'ada' }, 1000);
+    const text =
+      'ssh ended with exit code 255: Warning: Identity file /k/id not accessible: No such file or directory. ' +
+      'bmc@kvm-1: Permission denied (publickey).';
+    expect(remoteConnectionFinding(text, host)).toEqual({
+      severity: 'problem',
+      subject: 'ssh',
+      message: 'The private key of the URI does not exist, so the daemon answers 503 for its machines.',
+      fix: "ssh-keygen -t ed25519 -N '' -f /k/id && ssh-copy-id -i /k/id bmc@kvm-1",
+    });
+  });
+});
+
+describe('a certificate file of a host with TLS', () => {
+  const host = examinedHost('qemu+tls://kvm-1/system?pkipath=/pki', { uid: 1000, name: 'ada' }, 1000);
+
+  it('is reported as a file, not as a key of ssh, if the account cannot read it', () => {
+    const text = "reading /pki/clientkey.pem: EACCES: permission denied, open '/pki/clientkey.pem'";
+    expect(remoteConnectionFinding(text, host)).toEqual({
+      severity: 'problem',
+      subject: 'certificate',
+      message: 'The account ada cannot read /pki/clientkey.pem, so the daemon answers 503 for its machines.',
+      fix: expect.stringMatching(/sudo setfacl -m u:ada:r \/pki\/clientkey\.pem$/),
+    });
+  });
+
+  it.each([
+    ['parameter "pkipath": there is no /pki/clientkey.pem', '600', 'CLIENTKEY', '/pki/clientkey.pem'],
+    [
+      'no certificate authority: there is neither /home/ada/.pki/libvirt/cacert.pem nor /etc/pki/CA/cacert.pem',
+      ...['644', 'CACERT', '/etc/pki/CA/cacert.pem'],
+    ],
+  ])('has its own command if it is missing (%s)', (text, mode, source, file) => {
+    expect(remoteConnectionFinding(text, host)).toEqual({
+      severity: 'problem',
+      subject: 'certificate',
+      message: `The certificate file ${file} for the host is missing, so the daemon answers 503 for its machines.`,
+      fix: `sudo install -D -m ${mode} -o ada ${source} ${file}`,
+    });
+  });
+});
+
 describe('the command for another host', () => {
   it('runs as the account of the service, which has the keys', () => {
     const fixOf = (text: string) => remoteConnectionFinding(text, service)?.fix;

@@ -1,6 +1,7 @@
 /** Finds out why the daemon cannot connect to the libvirt of another host. */
 import { asAccount, commandLine, installCommand } from '../../../findings/commands.js';
 import { problem, type Finding } from '../../../findings/finding.js';
+import { certificateFileFinding } from './certificate-file.js';
 import type { ExaminedHost } from './examined-host.js';
 
 const EFFECT = 'so the daemon answers 503 for its machines';
@@ -48,18 +49,20 @@ const reasons: readonly Reason[] = [
     pattern: /Host key verification failed|host key is known/i,
     subject: 'ssh',
     cause: 'The ssh host key of the host is not in known_hosts',
-    fix: (host) => {
-      const { knownHosts: file } = host.parsed.parameters;
-      const stored = file === null ? [] : ['-o', `UserKnownHostsFile=${file}`];
-      const options = commandLine('ssh', '-o', 'StrictHostKeyChecking=accept-new', ...stored);
-      return host.ssh('true').replace(/^ssh/, () => options);
-    },
+    fix: (host) => host.ssh('true').replace(/^ssh/, 'ssh -o StrictHostKeyChecking=accept-new'),
   },
   {
     pattern: /UNPROTECTED PRIVATE KEY FILE|bad permissions/i,
     subject: 'ssh',
     cause: 'ssh ignores the private key for the host, because other accounts can read it',
     fix: ({ parsed }) => `chmod 600 ${fileWord(parsed.parameters.keyfile ?? '~/.ssh/id_*')}`,
+  },
+  {
+    pattern: /Identity file .* not accessible: No such file.*Permission denied/i,
+    subject: 'ssh',
+    cause: 'The private key of the URI does not exist',
+    fix: (host) =>
+      `ssh-keygen -t ed25519 -N '' -f ${fileWord(host.parsed.parameters.keyfile ?? '')} && ${copyKey(host)}`,
   },
   {
     pattern: /Permission denied/i,
@@ -111,12 +114,6 @@ const reasons: readonly Reason[] = [
     fix: (host) => host.asRoot('apt-get install libvirt-daemon netcat-openbsd'),
   },
   {
-    pattern: /no certificate authority|parameter "pkipath"|reading .*\.pem/,
-    subject: 'certificate',
-    cause: 'A certificate file for the host is missing or unreadable',
-    fix: ({ parsed }) => `ls -l ${commandLine(parsed.parameters.pkipath ?? '/etc/pki')}`,
-  },
-  {
     pattern: /certificate has expired|CERT_HAS_EXPIRED/,
     subject: 'certificate',
     cause: 'The certificate of libvirtd has expired on the host',
@@ -165,7 +162,11 @@ const reasons: readonly Reason[] = [
  * an unknown reason.
  */
 export function remoteConnectionFinding(text: string, host: ExaminedHost): Finding | null {
-  const found = reasons.find(({ pattern }) => pattern.test(text));
+  const { transport } = host.parsed;
+  const file = transport === 'tls' ? certificateFileFinding(text, host) : null;
+  if (file !== null) return file;
+  const possible = reasons.filter(({ subject }) => subject !== 'ssh' || transport === 'ssh');
+  const found = possible.find(({ pattern }) => pattern.test(text));
   if (found === undefined) return null;
   return problem(found.subject, `${found.cause}, ${EFFECT}.`, asAccount(found.fix(host), host.account));
 }

@@ -1,0 +1,22 @@
+/** Finds the folder that keeps this process from a file. */
+import { accessSync, constants } from 'node:fs';
+import path from 'node:path';
+
+/** Returns a folder and its parents, topmost first. */
+export function foldersAbove(directory: string): readonly string[] {
+  const parts = path.resolve(directory).split('/').slice(1);
+  return parts.map((_, index) => `/${parts.slice(0, index + 1).join('/')}`);
+}
+
+/** Returns the topmost folder in the path of a file that this process may not enter; null if there is none. */
+export const closedFolder = (file: string): string | null =>
+  foldersAbove(path.dirname(file)).find((folder) => !mayEnter(folder)) ?? null;
+
+function mayEnter(folder: string): boolean {
+  try {
+    accessSync(folder, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
