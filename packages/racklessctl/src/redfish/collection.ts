@@ -17,7 +17,7 @@ const PAGE_MEMBERS = 500;
 const MAX_RETRY_MS = 10_000;
 
 /** A member that the service did not return. */
-export interface FailedMember {
+interface FailedMember {
   readonly link: string;
   readonly failure: CommandFailure;
 }
