@@ -266,7 +266,7 @@ describe('the page of the machines', () => {
   it('shows a machine that cannot be read', async () => {
     unreadableUuid = (await fake.listSystems())[0]?.uuid;
     const { status, text } = await client.get('/ui/plain', authorization);
-    expect([status, text.match(/does not answer/g)?.length]).toEqual([200, 1]);
+    expect([status, text.match(/state could not be read/g)?.length]).toEqual([200, 1]);
   });
 
   it('does not wait for every machine of a host that hangs, and answers 503 after the first few', async () => {
@@ -295,7 +295,7 @@ describe('the page of the machines', () => {
         : Promise.resolve(machine);
     };
     const { status, text } = await client.get('/ui/plain', authorization);
-    expect([status, text.match(/does not answer/g)?.length, asked]).toEqual([200, 88, 24]);
+    expect([status, text.match(/state could not be read/g)?.length, asked]).toEqual([200, 88, 24]);
   });
 
   it('is 503 while the host is down, with the reason for people', async () => {

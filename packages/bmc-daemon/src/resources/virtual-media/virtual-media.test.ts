@@ -54,7 +54,13 @@ const emptyStick: Body = {
   Password: null,
   VerifyCertificate: false,
   Certificates: link(`${usb}/Certificates`),
-  Oem: { Rackless: { UploadURI: `${usb}/Oem/Rackless/Uploads`, UploadProtocol: 'tus-1.0.0' } },
+  Oem: {
+    Rackless: {
+      '@odata.type': '#RacklessVirtualMedia.v1_0_0.VirtualMedia',
+      UploadURI: `${usb}/Oem/Rackless/Uploads`,
+      UploadProtocol: 'tus-1.0.0',
+    },
+  },
 };
 const fullStick: Body = {
   ...emptyStick,
