@@ -178,12 +178,8 @@ export class Group {
     try {
       result = await worker.channel.call('start', options);
       // A reload that began before did not reach this worker.
-      while ('addresses' in result && worker.configuration !== this.#configuration) {
-        worker.configuration = this.#configuration;
-        const [fault] = await worker.channel.call('prepare', { texts: this.#read.texts });
-        if (fault !== undefined) return { fault, exitCode: exitCode.failed };
-        await worker.channel.call('commit', null);
-      }
+      const fault = 'addresses' in result ? await this.#catchUp(worker) : undefined;
+      if (fault !== undefined) return { fault, exitCode: exitCode.failed };
     } catch {
       const { code, signal } = await worker.ended;
       return { fault: `a worker has ended at its start: ${wordOf(code, signal)}`, exitCode: exitCode.failed };
@@ -193,6 +189,25 @@ export class Group {
       this.#chooseChecker();
     }
     return result;
+  }
+
+  /** Makes a worker use the present configuration. @returns a fault if it cannot. */
+  async #catchUp(worker: WorkerProcess): Promise<string | undefined> {
+    while (worker.configuration !== this.#configuration) {
+      worker.configuration = this.#configuration;
+      const [fault] = await worker.channel.call('prepare', { texts: this.#read.texts });
+      if (fault !== undefined) return fault;
+      await worker.channel.call('commit', null);
+    }
+    return undefined;
+  }
+
+  /** Ends a worker that cannot catch up. Another process then replaces it. */
+  async #catchUpOrEnd(worker: WorkerProcess): Promise<void> {
+    const why = await this.#catchUp(worker).catch(String);
+    if (why === undefined) return;
+    this.#log.error('a worker cannot use the configuration', { worker: worker.number, why });
+    worker.kill();
   }
 
   /** Replaces a worker whenever it ends. */
@@ -222,9 +237,7 @@ export class Group {
     }
   }
 
-  #isClosing(): boolean {
-    return this.#closing.signal.aborted;
-  }
+  readonly #isClosing = () => this.#closing.signal.aborted;
 
   #logEnd({ number: worker, pid }: WorkerProcess, { code, signal }: Ended, pauseMs: number): void {
     const reason = wordOf(code, signal);
@@ -270,12 +283,15 @@ export class Group {
     return async () => {
       this.#configuration += 1;
       this.#read = next;
-      await Promise.all(
-        workers.map((worker) => {
+      const late = this.#serving().filter((worker) => !workers.includes(worker));
+      await Promise.all([
+        ...workers.map((worker) => {
           worker.configuration = this.#configuration;
           return worker.ask('commit', null);
         }),
-      );
+        // They began to serve after the preparation.
+        ...late.map((worker) => this.#catchUpOrEnd(worker)),
+      ]);
     };
   }
 }

@@ -140,6 +140,21 @@ describe('a reload of a group', () => {
     expect(await Promise.all(await models(group))).toEqual([['renamed'], ['renamed']]);
     expect(group.process.output.match(/configuration reloaded/g)).toHaveLength(1);
   });
+
+  it('reaches a worker that begins to serve while another worker prepares', async () => {
+    const group = await startGroup(configuration());
+    const [killed = 0, slow = 0] = group.workers();
+    process.kill(killed, 'SIGKILL');
+    await group.process.said(/a worker has ended/);
+    process.kill(slow, 'SIGSTOP');
+    write('config.yaml', configuration().replace('"model_name":"m"', '"model_name":"renamed"'));
+    group.process.signal('SIGHUP');
+    await group.process.said(/a worker serves clients again/);
+    process.kill(slow, 'SIGCONT');
+    await group.process.said(/configuration reloaded.*renamed/);
+    expect(await Promise.all(await models(group))).toEqual([['renamed'], ['renamed']]);
+    expect(group.workers()).toContain(slow);
+  });
 });
 
 describe('a cooldown of a deployment', () => {
