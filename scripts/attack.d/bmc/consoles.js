@@ -69,7 +69,7 @@ const packetAttack = {
 const unreadAttack = {
   name: 'an SSH client that offers a window of 4 GiB and reads nothing, while a machine prints',
   expected: 'memory grows by less than 64 MiB, and the client learns how much is missing',
-  seconds: 180,
+  seconds: 600,
   run: async (arena) => {
     const { daemon, port } = await startWithConsoles(arena);
     const { client: deaf, protocol } = await logIn(port, 'admin');
@@ -113,7 +113,7 @@ const unreadSocketAttack = {
   name: 'ten WebSockets of a console that read nothing, while a machine prints',
   expected:
     'memory grows by less than 64 MiB, and each client learns how much is missing, or is closed for its missing pong',
-  seconds: 180,
+  seconds: 600,
   run: async (arena) => {
     const { daemon, port } = await startWithConsoles(arena);
     const deaf = await Promise.all(Array.from({ length: 10 }, () => openSocket(daemon)));
