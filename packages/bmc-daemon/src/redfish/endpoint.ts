@@ -79,8 +79,8 @@ export function resourceEndpoints<Services>(
   const own: Endpoint = {
     route: resource.uri,
     openMethods: new Set([
-      ...(resource.open === true ? readMethods : []),
-      ...(resource.post?.open === true ? ['POST'] : []),
+      ...(resource.needsNoLogin === true ? readMethods : []),
+      ...(resource.post?.needsNoLogin === true ? ['POST'] : []),
     ]),
     guard,
     isOwn,

@@ -46,7 +46,7 @@ const root = defineResource({
   entity: 'ServiceRoot',
   odataType: '#ServiceRoot.v1_20_0.ServiceRoot',
   uri: '/redfish/v1',
-  open: true,
+  needsNoLogin: true,
   load: ({ services }) => services.machines,
   render: () => ({ Id: 'RootService', Systems: { '@odata.id': '/redfish/v1/Systems' } }),
 });

@@ -23,7 +23,7 @@ export type UriParams<Uri extends string> = Uri extends `${string}{${infer Name}
   : unknown;
 
 /**
- * The client of a request. `user` is null without EMULATOR_AUTH_FILE, and if an open resource is
+ * The client of a request. `user` is null without EMULATOR_AUTH_FILE, and if a resource without login is
  * read without credentials.
  */
 export interface Requester {
@@ -135,7 +135,7 @@ export interface ActionDefinition<Services, Params, Entity, Body> {
    */
   readonly bodyOptional?: boolean;
   /** Whether the POST needs no login. Default: false. Only the creation of a session sets it. */
-  readonly open?: boolean;
+  readonly needsNoLogin?: boolean;
   /**
    * Returns annotations for the place next to `target`. They replace the annotations that the
    * pipeline derives from `body`: `ResetType@Redfish.AllowableValues` for each parameter, with the
@@ -169,7 +169,7 @@ interface ResourceHead<Services, Uri extends string, Params, Entity> {
   /** Other templates with the same parameters and answers. */
   readonly aliases?: readonly string[];
   /** Whether GET and HEAD need no login. */
-  readonly open?: boolean;
+  readonly needsNoLogin?: boolean;
   /**
    * Whether the resource is a JSON file, such as a registry: its body has `@odata.type`, but no
    * `@odata.id` and no `@odata.context`.

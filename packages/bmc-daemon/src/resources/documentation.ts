@@ -44,9 +44,9 @@ function rowsOf<Services>(resource: Resource<Services>): readonly string[] {
   const row = (path: string, method: string, what: string, open: boolean) =>
     `| ${code(path)} | ${method} | ${what} | ${privilegeOf(entity, uri, method, open)} |`;
   return [
-    row(uri, 'GET', type, resource.open === true),
-    ...aliases.map((alias) => row(alias, 'GET', `the same as ${code(uri)}`, resource.open === true)),
-    ...(resource.post === undefined ? [] : [row(uri, 'POST', 'creates a member', resource.post.open === true)]),
+    row(uri, 'GET', type, resource.needsNoLogin === true),
+    ...aliases.map((alias) => row(alias, 'GET', `the same as ${code(uri)}`, resource.needsNoLogin === true)),
+    ...(resource.post === undefined ? [] : [row(uri, 'POST', 'creates a member', resource.post.needsNoLogin === true)]),
     ...(resource.patch === undefined ? [] : [row(uri, 'PATCH', 'changes the resource', false)]),
     ...('delete' in resource ? [row(uri, 'DELETE', 'deletes the resource', false)] : []),
     ...('attachment' in resource ? [row(`${uri}/attachment`, 'GET', 'the text of the entry', false)] : []),

@@ -9,8 +9,8 @@ export const SSDP_GROUP = '239.255.255.250';
 export const SSDP_PORT = 1900;
 
 /**
- * The search target, followed by the protocol version: the major version, and the service's minor
- * version.
+ * The search target with the major version of the protocol. A client may add `:` and the minor
+ * version of the service.
  */
 const REDFISH = 'urn:dmtf-org:service:redfish-rest:1';
 const EVERYTHING = 'ssdp:all';
@@ -25,7 +25,7 @@ const MAX_WAIT_S = 5;
 export interface Announced {
   /** UUID of the service root. */
   readonly uuid: string;
-  /** Minor version of RedfishVersion, `20`. */
+  /** Minor version of RedfishVersion, such as `20` for `1.20.0`. */
   readonly minor: number;
   /** Product and version, such as `Rackless-bmc-daemon/1.2.3`. */
   readonly product: string;
@@ -116,8 +116,8 @@ export function byebyeMessage({ uuid }: Announced): string {
 }
 
 /**
- * Returns operating system, UPnP version and product. All three are required, but the operating
- * system is not revealed.
+ * Returns operating system, UPnP version and product. All three are required, but the version of
+ * the operating system is not revealed.
  */
 function serverOf(product: string): string {
   return `Linux/0 UPnP/1.1 ${product}`;

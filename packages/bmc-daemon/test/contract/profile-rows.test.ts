@@ -21,19 +21,19 @@ describe('the check of profiles', () => {
 
   it.each<[ProfileRow, string]>([
     [{ type: 'Other' }, 'there is no Other'],
-    [{ type: 'Sample', below: '/other/' }, 'there is no Sample'],
+    [{ type: 'Sample', below: '/other/' }, 'there is no Sample below /other/'],
     [{ type: 'Sample', since: '1.10.0' }, '/sample: 1.9.2 is too old'],
     [{ type: 'Sample', creates: true }, '/sample: takes no POST'],
     [{ type: 'Sample', at: 'Boot/Bogus' }, '/sample: Boot/Bogus is not there'],
     [{ type: 'Sample', at: 'Bogus/Bogus' }, '/sample: Bogus/Bogus is not there'],
     [{ type: 'Sample', at: 'Sensors/Name' }, '/sample: Sensors/Name is not there'],
-    [{ type: 'Sample', at: 'Boot/Bogus', within: true }, '/sample: Boot/Bogus is not there'],
+    [{ type: 'Sample', at: 'Boot/Bogus', onlyWithParent: true }, '/sample: Boot/Bogus is not there'],
     [{ type: 'Sample', at: 'Boot/Mode', writable: true }, '/sample: Boot/Mode cannot be written'],
     [{ type: 'Sample', at: 'Boot/Target', supports: ['Pxe', 'Cd'] }, '/sample: Target does not offer Cd'],
-    [{ type: 'Sample', at: 'Boot/Target', anyOf: ['Cd'] }, '/sample: Target is "Pxe"'],
+    [{ type: 'Sample', at: 'Boot/Target', anyOf: ['Cd'] }, '/sample: Target is "Pxe", not one of: Cd'],
     [{ type: 'Sample', at: 'Sensors/Context', allOf: ['CPU', 'Fan'] }, '/sample: no Sensors/Context is Fan'],
     [{ type: 'Sample', at: 'Sensors', atLeast: 3 }, '/sample: Sensors has less than 3'],
-    [{ type: 'Sample', at: 'Link', linksTo: 'Other' }, '/sample: Link leads to a Sample'],
+    [{ type: 'Sample', at: 'Link', linksTo: 'Other' }, '/sample: Link leads to the type Sample, not Other'],
     [{ type: 'Sample', action: 'Undo' }, '/sample: has no Undo'],
     [{ type: 'Sample', action: 'Do', parameters: { How: [] } }, '/sample: Do has no list for How'],
     [{ type: 'Sample', action: 'Do', parameters: { What: ['that'] } }, '/sample: Do does not take What that'],
@@ -47,11 +47,14 @@ describe('the check of profiles', () => {
       { type: 'Sample', at: 'Empty/Name' },
       { type: 'Sample', at: 'Boot/Mode' },
       { type: 'Sample', at: 'Bogus/Bogus', optional: true },
-      { type: 'Sample', at: 'Bogus/Bogus', within: true },
+      { type: 'Sample', at: 'Bogus/Bogus', onlyWithParent: true },
       { type: 'Other', optional: true },
       { type: 'Sample', at: 'Link', linksTo: 'Sample', action: 'Do', parameters: { What: ['this'] } },
     ];
     expect(rows.flatMap((row) => lacking(row, sample('GET, HEAD, PATCH')))).toEqual([]);
+  });
+
+  it('finds a property that its resource announces as writable without PATCH', () => {
     const written: ProfileRow = { type: 'Sample', at: 'Boot/Target', writable: true };
     expect(lacking(written, sample('GET, HEAD'))).toEqual(['/sample: Boot/Target cannot be written']);
   });

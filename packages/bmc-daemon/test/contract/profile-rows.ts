@@ -35,8 +35,8 @@ export interface ProfileRow {
   readonly creates?: boolean;
   /** It may be absent. */
   readonly optional?: boolean;
-  /** It may be absent if its parent is absent. */
-  readonly within?: boolean;
+  /** It is required only if its parent exists: the object around it, or a resource of the type. */
+  readonly onlyWithParent?: boolean;
 }
 
 const isObject = (value: unknown): value is Body =>
@@ -53,13 +53,13 @@ interface Place {
 
 /**
  * Returns the positions of a path, in each item of a list. An empty list has none.
- * @param within returns none if the parent is absent.
+ * @param onlyWithParent returns none if the parent is absent.
  */
-function placesOf(value: unknown, [name = '', ...below]: readonly string[], within: boolean): readonly Place[] {
-  if (Array.isArray(value)) return value.flatMap((item) => placesOf(item, [name, ...below], within));
-  if (within && !isObject(value)) return [];
+function placesOf(value: unknown, [name = '', ...below]: readonly string[], onlyWithParent: boolean): readonly Place[] {
+  if (Array.isArray(value)) return value.flatMap((item) => placesOf(item, [name, ...below], onlyWithParent));
+  if (onlyWithParent && !isObject(value)) return [];
   const object = isObject(value) ? value : {};
-  return below.length === 0 ? [{ object, name }] : placesOf(object[name], below, within);
+  return below.length === 0 ? [{ object, name }] : placesOf(object[name], below, onlyWithParent);
 }
 
 /** Compares versions by number, so that `1.10.0` is newer than `1.9.0`. */
@@ -78,7 +78,9 @@ export function lacking(row: ProfileRow, all: ReadonlyMap<string, Crawled>): rea
     // A settings resource has the type of its subject, but not all its properties.
     ({ path, body }) => typeOf(body) === row.type && path.startsWith(row.below ?? '/') && !path.endsWith('/Settings'),
   );
-  if (about.length === 0) return row.optional === true || row.within === true ? [] : [`there is no ${row.type}`];
+  const place = row.below === undefined ? '' : ` below ${row.below}`;
+  if (about.length === 0)
+    return row.optional === true || row.onlyWithParent === true ? [] : [`there is no ${row.type}${place}`];
   return about.flatMap((resource) => lackingIn(row, resource, all).map((what) => `${resource.path}: ${what}`));
 }
 
@@ -89,7 +91,7 @@ function lackingIn(row: ProfileRow, { body, headers }: Crawled, all: ReadonlyMap
   if (row.creates === true && !allow.includes('POST')) faults.push('takes no POST');
   if (row.action !== undefined) faults.push(...lackingOfAction(row, body));
   if (row.at === undefined) return faults;
-  const places = placesOf(body, row.at.split('/'), row.within === true);
+  const places = placesOf(body, row.at.split('/'), row.onlyWithParent === true);
   const values = places.map(({ object, name }) => object[name]);
   for (const { object, name } of places) {
     if (!(name in object)) {
@@ -120,7 +122,7 @@ function lackingValues(
   if (unsupported.length > 0) faults.push(`${name} does not offer ${unsupported.join(', ')}`);
   const given = Array.isArray(value) ? value : [value];
   if (row.anyOf !== undefined && !given.some((one) => row.anyOf?.includes(String(one)) === true)) {
-    faults.push(`${name} is ${JSON.stringify(value)}`);
+    faults.push(`${name} is ${JSON.stringify(value)}, not one of: ${row.anyOf.join(', ')}`);
   }
   if (row.atLeast !== undefined && (!Array.isArray(value) || value.length < row.atLeast)) {
     faults.push(`${name} has less than ${row.atLeast}`);
@@ -128,7 +130,8 @@ function lackingValues(
   if (row.linksTo !== undefined) {
     for (const link of given) {
       const target = all.get(String(isObject(link) ? link['@odata.id'] : ''))?.body ?? {};
-      if (typeOf(target) !== row.linksTo) faults.push(`${name} leads to a ${typeOf(target)}`);
+      if (typeOf(target) !== row.linksTo)
+        faults.push(`${name} leads to the type ${typeOf(target)}, not ${row.linksTo}`);
     }
   }
   return faults;
@@ -213,7 +216,7 @@ function propertyRows(
   type: string,
   requirements: Readonly<Record<string, PropertyRequirement>>,
   above: string,
-  within: boolean,
+  onlyWithParent: boolean,
 ): readonly ProfileRow[] {
   return Object.entries(requirements).flatMap(([name, requirement]): readonly ProfileRow[] => {
     // The profile requires a newer property instead.
@@ -226,7 +229,7 @@ function propertyRows(
         type,
         at,
         optional,
-        within,
+        onlyWithParent,
         writable: requirement.WriteRequirement === 'Mandatory',
         ...(requirement.MinSupportValues === undefined ? {} : { supports: requirement.MinSupportValues }),
         ...(requirement.MinCount === undefined ? {} : { atLeast: requirement.MinCount }),
@@ -234,7 +237,7 @@ function propertyRows(
         ...(comparison === 'AnyOf' ? { anyOf: values } : {}),
         ...(comparison === 'AllOf' ? { allOf: values } : {}),
       },
-      ...propertyRows(type, requirement.PropertyRequirements ?? {}, `${at}/`, within || optional),
+      ...propertyRows(type, requirement.PropertyRequirements ?? {}, `${at}/`, onlyWithParent || optional),
     ];
   });
 }

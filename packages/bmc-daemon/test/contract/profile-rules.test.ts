@@ -198,7 +198,7 @@ const openCompute: readonly Named[] = [
   ...there('ManagerNetworkProtocol', [
     ...['SSDP/ProtocolEnabled', 'SSDP/Port', 'SSDP/NotifyMulticastIntervalSeconds', 'SSDP/NotifyTTL'],
     ...['SSH/ProtocolEnabled', 'SSH/Port'],
-  ]).map(([name, row]): Named => [`${name}, where it is shown`, { ...row, within: true }]),
+  ]).map(([name, row]): Named => [`${name}, where it is shown`, { ...row, onlyWithParent: true }]),
   ...there('LogService', ['Entries']),
   ['a log can be cleared', { type: 'LogService', action: 'ClearLog' }],
   ...there('LogEntry', ['Created', 'EntryType', 'Message', 'Severity']),

@@ -16,7 +16,7 @@ describeEndToEnd('uploads of local images', () => {
   let guest: Guest;
 
   beforeAll(async () => {
-    // The limit is larger than any disk, so that the pool rejects an image.
+    // The limit is larger than any disk, so that not the limit but the pool rejects an image.
     lab = await Lab.start({ settings: ['EMULATOR_VMEDIA_MAX_IMAGE_GIB = 65_000'] });
     guest = await lab.guest();
   });
@@ -40,7 +40,7 @@ describeEndToEnd('uploads of local images', () => {
   });
   const append = async (path: string, offset: number, body: Buffer): Promise<Response> =>
     await fetch(url(path), { method: 'PATCH', headers: headersAt(offset), body: new Uint8Array(body) });
-  /** Sends bytes, and breaks the connection as soon as the system has taken them. */
+  /** Sends bytes, and breaks the connection as soon as the kernel has accepted them. */
   const appendAndBreak = async (path: string, offset: number, body: Buffer): Promise<void> => {
     await new Promise<void>((resolve) => {
       const headers = { ...headersAt(offset), 'Content-Length': String(body.length + 1) };

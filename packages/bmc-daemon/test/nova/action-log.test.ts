@@ -5,7 +5,7 @@ import { idOf } from '../support/listed-servers.js';
 import { servedCloud } from '../support/served-cloud.js';
 import type { Body } from '../support/served-resources.js';
 
-const at = servedCloud();
+const cloud = servedCloud();
 const system = `/redfish/v1/Systems/${idOf(1)}`;
 const log = `${system}/LogServices/ActionLog`;
 const membersOf = (body: Body) => body['Members'] as Body[]; // Every log has this list.
@@ -20,7 +20,7 @@ const action = (id: string, parts: object = {}) => ({
 
 /** Lets Nova list these actions, newest first. */
 function list(actions: readonly unknown[]): void {
-  at.answer((request, response, path) => {
+  cloud.answer((request, response, path) => {
     if (!path.includes('/os-instance-actions')) return false;
     sendJson(response, 200, { instanceActions: actions });
     return true;
@@ -28,9 +28,9 @@ function list(actions: readonly unknown[]): void {
 }
 
 it('lists the actions, oldest first, and shows which failed', async () => {
-  at.servers.put(1);
+  cloud.servers.put(1);
   list([action('req-2', { action: 'rescue', message: 'Error' }), action('req-1')]);
-  const { get, send } = await at.serve();
+  const { get, send } = await cloud.serve();
   expect(await get(`${system}/LogServices`)).toMatchObject({
     Members: expect.arrayContaining([{ '@odata.id': log }]),
   });
@@ -42,27 +42,27 @@ it('lists the actions, oldest first, and shows which failed', async () => {
   expect(await get(`${log}/Entries/req-2`)).toMatchObject({ Id: 'req-2', Message: 'Action rescue failed.' });
   expect((await send('GET', `${log}/Entries/req-9`)).status).toBe(404);
   expect((await send('POST', `${log}/Actions/LogService.ClearLog`, {})).status).toBe(404);
-  const reads = at.requestsTo('/compute').filter((line) => line.includes('os-instance-actions'));
+  const reads = cloud.requestsTo('/compute').filter((line) => line.includes('os-instance-actions'));
   expect(new Set(reads)).toEqual(new Set([`GET /compute/servers/${idOf(1)}/os-instance-actions?limit=500`]));
 });
 
 it('requests actions only when a client reads them', async () => {
-  at.servers.put(1);
-  const { get } = await at.serve();
+  cloud.servers.put(1);
+  const { get } = await cloud.serve();
   await get('/redfish/v1/Systems?$expand=.');
   await get(system);
   await get(log);
-  expect(at.requestsTo('/compute').filter((line) => line.includes('os-instance-actions'))).toEqual([]);
+  expect(cloud.requestsTo('/compute').filter((line) => line.includes('os-instance-actions'))).toEqual([]);
 });
 
 it('shows the fault of a server in its status and in the log, without the traceback', async () => {
-  at.servers.put(1, {
+  cloud.servers.put(1, {
     'OS-EXT-STS:vm_state': 'error',
     'OS-EXT-STS:power_state': 0,
     fault: { code: 500, created: '2026-11-23T01:15:04Z', message: 'No valid host\nwas found. ', details: 'Traceback' },
   });
   list([]);
-  const { get } = await at.serve();
+  const { get } = await cloud.serve();
   const status = (await get(system))['Status'];
   expect(status).toMatchObject({
     Health: 'Critical',
@@ -80,14 +80,14 @@ it('shows the fault of a server in its status and in the log, without the traceb
 });
 
 it('limits a hostile list, and hides entries that are not actions', async () => {
-  at.servers.put(1);
+  cloud.servers.put(1);
   const hostile = [
     ...[null, 7, { action: 'x' }, action('../../Managers'), action('a b'), action('req-time', { start_time: 'soon' })],
     ...[action('req-html', { action: `<img src=x onerror=alert(1)>\u0000${'y'.repeat(9000)}`, user_id: '\u001b[2J' })],
     ...Array.from({ length: 200_000 }, (_, index) => action(`req-${index}`)),
   ];
   list(hostile);
-  const { get } = await at.serve();
+  const { get } = await cloud.serve();
   const members = membersOf(await get(`${log}/Entries`));
   expect(members).toHaveLength(495);
   expect(members.at(-1)).toMatchObject({ Id: 'req-time', Message: 'Action reboot was requested.' });
@@ -99,13 +99,13 @@ it('limits a hostile list, and hides entries that are not actions', async () => 
 });
 
 it('answers 503 with the name of Nova if it fails', async () => {
-  at.servers.put(1);
-  at.answer((_request, response, path) => {
+  cloud.servers.put(1);
+  cloud.answer((_request, response, path) => {
     if (!path.includes('/os-instance-actions')) return false;
     sendJson(response, 403, { forbidden: { message: "Policy doesn't allow it" } });
     return true;
   });
-  const { send } = await at.serve();
+  const { send } = await cloud.serve();
   const { status, body } = await send('GET', `${log}/Entries`);
   expect([status, JSON.stringify(body)]).toEqual([503, expect.stringContaining("Nova answers 403: Policy doesn't")]);
 });

@@ -10,7 +10,7 @@ const test = servedCloud();
 let glance: Glance;
 beforeEach(() => {
   glance = createGlance();
-  test.cloud.others.set('image', glance.handler);
+  test.api.others.set('image', glance.handler);
   test.servers.put(1);
 });
 

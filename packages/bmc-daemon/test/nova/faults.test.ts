@@ -24,16 +24,16 @@ const faults: Readonly<Record<string, NovaHandler>> = {
 };
 const silence: NovaHandler = () => undefined;
 
-const at = servedCloud();
+const cloud = servedCloud();
 beforeEach(() => {
   // Each server has its own image or boot volume, so that no cache contains it.
   for (let index = 1; index < 20; index += 1) {
-    at.servers.put(index, { image: { id: `image-${index}` } });
-    at.servers.put(index + 20, { image: '', 'os-extended-volumes:volumes_attached': [{ id: `v${index}` }] });
+    cloud.servers.put(index, { image: { id: `image-${index}` } });
+    cloud.servers.put(index + 20, { image: '', 'os-extended-volumes:volumes_attached': [{ id: `v${index}` }] });
   }
   const volume = { name: 'root', size: 1, bootable: 'true', attachments: [] };
-  at.cloud.others.set('image', (_request, response) => sendJson(response, 200, {}));
-  at.cloud.others.set('volumev3', (_request, response) => sendJson(response, 200, { volume }));
+  cloud.api.others.set('image', (_request, response) => sendJson(response, 200, {}));
+  cloud.api.others.set('volumev3', (_request, response) => sendJson(response, 200, { volume }));
 });
 
 /** A service, its handler, and a resource that needs it for each server. */
@@ -47,29 +47,29 @@ interface Part {
 
 const systemOf = (index: number): string => `/redfish/v1/Systems/${idOf(index)}`;
 const otherPart = (type: string, pathOf: Part['pathOf']): Part => ({
-  handler: at.cloud.others.get(type) ?? silence,
-  replace: (handler) => void at.cloud.others.set(type, handler),
+  handler: cloud.api.others.get(type) ?? silence,
+  replace: (handler) => void cloud.api.others.set(type, handler),
   pathOf,
 });
 const parts: Readonly<Record<string, () => Part>> = {
   Nova: () => ({
-    handler: at.cloud.nova,
+    handler: cloud.api.nova,
     replace: (handler) => {
-      at.cloud.nova = handler;
+      cloud.api.nova = handler;
     },
     pathOf: systemOf,
   }),
   Keystone: () => {
-    const { nova } = at.cloud;
+    const { nova } = cloud.api;
     return {
-      handler: at.cloud.keystone,
+      handler: cloud.api.keystone,
       replace: (handler) => {
-        at.cloud.keystone = handler;
+        cloud.api.keystone = handler;
       },
       // The daemon requests a token only if Nova rejects its present token.
       require: () => {
-        at.cloud.nova = (...request) => {
-          at.cloud.nova = nova;
+        cloud.api.nova = (...request) => {
+          cloud.api.nova = nova;
           rejectedToken(...request);
         };
       },
@@ -88,7 +88,7 @@ describe.each(Object.keys(parts))('%s', (name) => {
   };
 
   it('fails once, and the client does not notice it', async () => {
-    const { send } = await at.serve();
+    const { send } = await cloud.serve();
     const part = partOf();
     // Keystone rejects the credentials with a 401, and the daemon does not retry a request for a
     // token that Keystone may have executed.
@@ -108,7 +108,7 @@ describe.each(Object.keys(parts))('%s', (name) => {
   });
 
   it.each(Object.entries(faults))('%s, and the client gets a 503 until the service recovers', async (_, fault) => {
-    const { send } = await at.serve();
+    const { send } = await cloud.serve();
     const part = partOf();
     part.replace(fault);
     part.require?.();
@@ -120,7 +120,7 @@ describe.each(Object.keys(parts))('%s', (name) => {
   });
 
   it('does not answer, and the client gets a 503', async () => {
-    const { send } = await at.serve({ timeoutMs: 3000 });
+    const { send } = await cloud.serve({ timeoutMs: 3000 });
     const part = partOf();
     part.replace(silence);
     part.require?.();

@@ -5,20 +5,20 @@ import { idOf, IMAGE_ID } from '../support/listed-servers.js';
 import { servedCloud } from '../support/served-cloud.js';
 import type { Body } from '../support/served-resources.js';
 
-const at = servedCloud();
+const cloud = servedCloud();
 const system = `/redfish/v1/Systems/${idOf(1)}`;
 const flavor = { vcpus: 2, ram: 512, disk: 1, original_name: 'm1' };
 
 /** Glance with one image. */
 const glance = (properties: object): void => {
-  at.cloud.others.set('image', (_request, response) => sendJson(response, 200, { id: IMAGE_ID, ...properties }));
+  cloud.api.others.set('image', (_request, response) => sendJson(response, 200, { id: IMAGE_ID, ...properties }));
 };
 const attributes = ({ Attributes: all }: Body) => all;
 
 it('shows the properties of the image, which clients cannot change', async () => {
-  at.servers.put(1, { flavor });
+  cloud.servers.put(1, { flavor });
   glance({ hw_firmware_type: 'uefi', os_secure_boot: 'required', hw_machine_type: 'q35' });
-  const { get, send, messages } = await at.serve();
+  const { get, send, messages } = await cloud.serve();
   const bios = await get(`${system}/Bios`);
   expect(bios['Description']).toBe('UEFI firmware');
   expect(attributes(bios)).toEqual({
@@ -45,7 +45,7 @@ it('shows the properties of the image, which clients cannot change', async () =>
   expect(await get(`/redfish/v1/UpdateService/FirmwareInventory/BIOS-${idOf(1)}`)).toMatchObject({
     Description: 'UEFI firmware',
   });
-  expect(at.requestsTo('/image/v2/images/')).toEqual([`GET /image/v2/images/${IMAGE_ID}`]);
+  expect(cloud.requestsTo('/image/v2/images/')).toEqual([`GET /image/v2/images/${IMAGE_ID}`]);
 });
 
 it.each<[string, object, object, string | null, boolean | null]>([
@@ -55,25 +55,25 @@ it.each<[string, object, object, string | null, boolean | null]>([
   ['a flavor with Secure Boot', { hw_firmware_type: 'uefi' }, { 'os:secure_boot': 'required' }, 'Uefi', true],
   ['hostile properties', { hw_firmware_type: '__proto__', os_secure_boot: ['required'] }, {}, null, false],
 ])('reads %s', async (_, properties, extraSpecs, mode, isSecure) => {
-  at.servers.put(1, { flavor: { ...flavor, extra_specs: extraSpecs } });
+  cloud.servers.put(1, { flavor: { ...flavor, extra_specs: extraSpecs } });
   glance(properties);
-  const { get } = await at.serve();
+  const { get } = await cloud.serve();
   expect(attributes(await get(`${system}/Bios`))).toMatchObject({ BootMode: mode });
   expect(await get(`${system}/SecureBoot`)).toMatchObject({ SecureBootEnable: isSecure });
 });
 
 it('reads the properties of the boot volume of a server without an image', async () => {
   const ids = ['v1', 'v2', 'v3'].map((id) => ({ id }));
-  at.servers.put(1, { image: '', 'os-extended-volumes:volumes_attached': ids });
+  cloud.servers.put(1, { image: '', 'os-extended-volumes:volumes_attached': ids });
   const devices: Readonly<Record<string, string>> = { v1: '/dev/vdb', v2: '/dev/vda', v3: '/dev/vdc' };
-  at.cloud.others.set('block-storage', (_request, response, path) => {
+  cloud.api.others.set('block-storage', (_request, response, path) => {
     const id = path.split('/')[2] ?? '';
     const attachments = [{ server_id: idOf(1), device: devices[id] }];
     const properties = { hw_firmware_type: id === 'v2' ? 'uefi' : 'bios' };
     const volume = { name: '', size: 1, bootable: String(id !== 'v3'), attachments, volume_image_metadata: properties };
     sendJson(response, 200, { volume });
   });
-  const { get } = await at.serve();
+  const { get } = await cloud.serve();
   expect(attributes(await get(`${system}/Bios`))).toMatchObject({ BootMode: 'Uefi', SecureBootStatus: 'Disabled' });
 });
 
@@ -81,20 +81,20 @@ it.each<[string, NovaHandler | undefined]>([
   ['without Glance', undefined],
   ['that has deleted the image', (_request, response) => sendJson(response, 404, { message: 'gone' })],
 ])('shows unknown values with a cloud %s', async (_, handler) => {
-  at.servers.put(1);
-  if (handler !== undefined) at.cloud.others.set('image', handler);
-  const { get } = await at.serve();
+  cloud.servers.put(1);
+  if (handler !== undefined) cloud.api.others.set('image', handler);
+  const { get } = await cloud.serve();
   expect(attributes(await get(`${system}/Bios`))).toMatchObject({ BootMode: null, SecureBootStatus: null });
   expect(await get(`${system}/SecureBoot`)).toMatchObject({ SecureBootEnable: null, SecureBootCurrentBoot: null });
 });
 
 it('answers 503 with the name of a service that fails, and still shows the server', async () => {
-  at.servers.put(1);
-  at.servers.put(2, { image: '', 'os-extended-volumes:volumes_attached': [{ id: 'v1' }] });
+  cloud.servers.put(1);
+  cloud.servers.put(2, { image: '', 'os-extended-volumes:volumes_attached': [{ id: 'v1' }] });
   const fail: NovaHandler = (_request, response) => void response.writeHead(418).end('<b>no</b> tea');
-  at.cloud.others.set('image', fail);
-  at.cloud.others.set('volumev3', fail);
-  const { get, send } = await at.serve();
+  cloud.api.others.set('image', fail);
+  cloud.api.others.set('volumev3', fail);
+  const { get, send } = await cloud.serve();
   for (const [index, name] of [
     [1, 'Glance'],
     [2, 'Cinder'],
@@ -112,18 +112,18 @@ it.each<[string, object, string, string]>([
   ['the older name of the property', { architecture: 'aarch64' }, 'ARM', 'ARM-A64'],
   ['the setting', {}, 'x86', 'x86-64'],
 ])('derives the architecture from %s', async (_, properties, ProcessorArchitecture, InstructionSet) => {
-  at.servers.put(1, { flavor });
+  cloud.servers.put(1, { flavor });
   glance(properties);
-  const { get } = await at.serve();
+  const { get } = await cloud.serve();
   expect(await get(`${system}/Processors/CPU0`)).toMatchObject({ ProcessorArchitecture, InstructionSet });
 });
 
 it('shows the boot mode of a server that is read alone, and only known modes in a listing', async () => {
-  at.servers.put(1);
-  at.servers.put(2);
-  at.servers.put(3, { image: '' });
+  cloud.servers.put(1);
+  cloud.servers.put(2);
+  cloud.servers.put(3, { image: '' });
   glance({ hw_firmware_type: 'bios' });
-  const { get, send } = await at.serve();
+  const { get, send } = await cloud.serve();
   const modes = async (): Promise<readonly unknown[]> => {
     const { Members: members } = await get('/redfish/v1/Systems?$expand=.');
     const found = (members as readonly { Id: string; Boot: Body }[]).map(({ Id, Boot: boot }) => [Id, boot[mode]]); // systems
@@ -131,9 +131,9 @@ it('shows the boot mode of a server that is read alone, and only known modes in 
   };
   const mode = 'BootSourceOverrideMode';
   const asked = `GET /image/v2/images/${IMAGE_ID}`;
-  expect([await modes(), at.requestsTo('/image/v2/images/')]).toEqual([[undefined, undefined, undefined], []]);
+  expect([await modes(), cloud.requestsTo('/image/v2/images/')]).toEqual([[undefined, undefined, undefined], []]);
   expect((await get(system))['Boot']).toMatchObject({ [mode]: 'Legacy' });
-  expect([await modes(), at.requestsTo('/image/v2/images/')]).toEqual([['Legacy', undefined, undefined], [asked]]);
+  expect([await modes(), cloud.requestsTo('/image/v2/images/')]).toEqual([['Legacy', undefined, undefined], [asked]]);
   const refused = await send('PATCH', system, { Boot: { [mode]: 'UEFI' } });
   expect([refused.status, JSON.stringify(refused.body)]).toEqual([
     400,
@@ -143,10 +143,10 @@ it('shows the boot mode of a server that is read alone, and only known modes in 
 });
 
 it('shows a server without its boot mode while Glance fails, and with it later', async () => {
-  at.servers.put(1);
-  at.servers.put(2, { image: { id: '00000000-0000-4000-8000-0000000000fe' } });
-  at.cloud.others.set('image', (_request, response) => response.writeHead(500).end());
-  const { get } = await at.serve();
+  cloud.servers.put(1);
+  cloud.servers.put(2, { image: { id: '00000000-0000-4000-8000-0000000000fe' } });
+  cloud.api.others.set('image', (_request, response) => response.writeHead(500).end());
+  const { get } = await cloud.serve();
   expect((await get(system))['Boot']).not.toHaveProperty('BootSourceOverrideMode');
   glance({ hw_firmware_type: 'uefi' });
   expect((await get(system.replace(idOf(1), idOf(2))))['Boot']).toMatchObject({ BootSourceOverrideMode: 'UEFI' });

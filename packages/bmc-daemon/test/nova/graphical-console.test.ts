@@ -6,7 +6,7 @@ import { idOf } from '../support/listed-servers.js';
 import { servedCloud } from '../support/served-cloud.js';
 import type { Served } from '../support/served-resources.js';
 
-const at = servedCloud();
+const cloud = servedCloud();
 const system = `/redfish/v1/Systems/${idOf(1)}`;
 const action = `${system}/Actions/Oem/RacklessComputerSystem.OpenConsole`;
 const url = 'https://console.example/vnc_auto.html?path=%3Ftoken%3Dsecret';
@@ -17,7 +17,7 @@ const url = 'https://console.example/vnc_auto.html?path=%3Ftoken%3Dsecret';
  */
 function offer(type: string, answer: { readonly status: number; readonly body: object }): string[] {
   const asked: string[] = [];
-  at.answer((request, response, path) => {
+  cloud.answer((request, response, path) => {
     if (!path.endsWith('/remote-consoles')) return false;
     whenRead(request, (text) => {
       // This is the driver's body.
@@ -43,10 +43,10 @@ async function untilShown({ get }: Served): Promise<unknown> {
 }
 
 it('are shown if the cloud has them, and an action creates the URL', async () => {
-  at.servers.put(1);
-  at.servers.put(2);
+  cloud.servers.put(1);
+  cloud.servers.put(2);
   const asked = offer('spice-html5', spice);
-  const served = await at.serve();
+  const served = await cloud.serve();
   await served.get('/redfish/v1/Systems?$expand=.');
   expect(asked).toEqual([]);
   expect(await untilShown(served)).toEqual({ ServiceEnabled: true, ConnectTypesSupported: ['KVMIP'] });
@@ -62,9 +62,9 @@ it('are shown if the cloud has them, and an action creates the URL', async () =>
 });
 
 it('are absent if the cloud has none, and not every reader causes another attempt', async () => {
-  at.servers.put(1);
+  cloud.servers.put(1);
   const asked = offer('none', spice);
-  const { get, send } = await at.serve();
+  const { get, send } = await cloud.serve();
   await get(system);
   await waitFor(
     () => (asked.length === 3 ? true : undefined),
@@ -88,14 +88,14 @@ it.each<[string, number, object, number, string]>([
     'form',
   ],
 ])('for a server %s cannot be opened', async (_, status, body, expected, reason) => {
-  at.servers.put(1);
+  cloud.servers.put(1);
   let answer = spice;
-  at.answer((_request, response, path) => {
+  cloud.answer((_request, response, path) => {
     if (!path.endsWith('/remote-consoles')) return false;
     sendJson(response, answer.status, answer.body);
     return true;
   });
-  const served = await at.serve();
+  const served = await cloud.serve();
   await untilShown(served);
   answer = { status, body: body as typeof spice.body }; // a faulty answer
   const failed = await served.send('POST', action);

@@ -8,13 +8,13 @@ import { iso, startImages, type Images } from './media-lab.js';
  * caller closes it.
  */
 export async function startImageCloud({
-  cloud,
+  api,
   servers,
 }: ServedCloud): Promise<{ readonly images: Images; readonly glance: Glance }> {
   const images = await startImages();
   images.contents.set('/boot.iso', iso);
   const glance = createGlance();
-  cloud.others.set('image', glance.handler);
+  api.others.set('image', glance.handler);
   servers.put(1);
   return { images, glance };
 }

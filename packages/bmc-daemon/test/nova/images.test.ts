@@ -79,7 +79,7 @@ it.each([
 it('reads only the beginning of an image that Glance has fetched, and shares no image that it has not checked', async () => {
   glance.content = iso;
   const unchecked: (readonly unknown[])[] = [];
-  test.cloud.others.set('image', (request, response, path) => {
+  test.api.others.set('image', (request, response, path) => {
     if (request.method !== 'GET' || !path.endsWith('/file')) {
       glance.handler(request, response, path);
       return;
@@ -136,7 +136,7 @@ it('deletes unused images at the start, except images of others and images that 
 it('deletes no image that another daemon has inserted during the sweep, and sweeps again after its change', async () => {
   const [used, unused] = [glance.put(), glance.put()];
   const changed = new Set<string>();
-  test.cloud.others.set('image', (request, response, path) => {
+  test.api.others.set('image', (request, response, path) => {
     const id = path.split('/')[3] ?? '';
     const image = glance.images.get(id);
     // The servers have been read. The other daemon has marked the image, changed its server and
@@ -158,7 +158,7 @@ it('deletes the image of an eject during a sweep that has read the servers befor
   test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: glance.put() }) } });
   const unused = glance.put();
   let release: (() => void) | undefined;
-  test.cloud.others.set('image', (request, response, path) => {
+  test.api.others.set('image', (request, response, path) => {
     const pass = (): void => glance.handler(request, response, path);
     // The sweep of the start has read the servers.
     if (release === undefined && request.method === 'DELETE') release = pass;
@@ -211,7 +211,7 @@ it.each([
 it('shows servers while Glance does not answer', async () => {
   const used = glance.put();
   test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: used }) } });
-  test.cloud.others.set('image', (_request, response) => response.writeHead(500).end('broken'));
+  test.api.others.set('image', (_request, response) => response.writeHead(500).end('broken'));
   const served = await test.serve();
   expect(await served.get(drive)).toMatchObject({ Inserted: true, Image: null });
   const before = test.requestsTo('/image/v2/images?').length;
@@ -325,7 +325,7 @@ it('shows the image of an insert, even if an older listing of the images arrives
   // Glance has read the images for a reader of the other server, and its answer is late.
   let isHeld = false;
   const late = new Promise<() => void>((resolve) => {
-    test.cloud.others.set('image', (request, response, path) => {
+    test.api.others.set('image', (request, response, path) => {
       if (isHeld || !path.startsWith('/v2/images?')) {
         glance.handler(request, response, path);
         return;
@@ -350,7 +350,7 @@ it('makes one listing of the images while Glance hangs, and shows servers after 
   const served = await test.serve();
   await untilSwept();
   const before = test.requestsTo('/image/v2/images?').length;
-  test.cloud.others.set('image', () => undefined);
+  test.api.others.set('image', () => undefined);
   expect(await served.get(drive)).toMatchObject({ Inserted: true, Image: null });
   expect(await served.get(drive)).toMatchObject({ Inserted: true, Image: null });
   expect(test.requestsTo('/image/v2/images?')).toHaveLength(before + 1);
@@ -384,11 +384,11 @@ it('never changes what a newer version has stored for a server, and deletes no i
 });
 
 it('still looks for changes of servers while Glance is silent about an unfinished boot', async () => {
-  const listings = () => test.cloud.requests.filter((line) => line.includes('/servers/detail')).length;
+  const listings = () => test.api.requests.filter((line) => line.includes('/servers/detail')).length;
   const used = glance.put();
   test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: used, after: 'req-1' }) } });
   const answers: (() => void)[] = [];
-  test.cloud.others.set('image', (_request, response) => void answers.push(() => sendJson(response, 404, {})));
+  test.api.others.set('image', (_request, response) => void answers.push(() => sendJson(response, 404, {})));
   await test.serve({ timeoutMs: 600_000 });
   await waitFor(
     () => (test.requestsTo(`/image/v2/images/${used}`).length > 0 ? true : undefined),
@@ -400,6 +400,6 @@ it('still looks for changes of servers while Glance is silent about an unfinishe
     () => `the service made ${listings() - before} listings`,
   );
   // The service waits for the operation before it ends.
-  test.cloud.others.set('image', (_request, response) => sendJson(response, 404, {}));
+  test.api.others.set('image', (_request, response) => sendJson(response, 404, {}));
   for (const answer of answers) answer();
 });

@@ -164,12 +164,12 @@ it('keeps a one-time override if Nova rejects the image', async () => {
 });
 
 it('warns at the start about an image that servers cannot boot, and waits for Glance', async () => {
-  const session = createSession(settingsFor(test.cloud.url), { timeoutMs: 120_000 });
+  const session = createSession(settingsFor(test.api.url), { timeoutMs: 120_000 });
   const logged: string[] = [];
   const log = { warn: (text: string) => void logged.push(`warn ${text}`), debug: () => void logged.push('debug') };
   glance.put({ name: 'ipxe', tags: [] });
   for (const name of ['none', 'ipxe', ipxe]) await createNetworkImage(session, name).check(log);
-  test.cloud.others.set('image', (_request, response) => response.writeHead(503, { 'retry-after': '0' }).end());
+  test.api.others.set('image', (_request, response) => response.writeHead(503, { 'retry-after': '0' }).end());
   await createNetworkImage(session, 'ipxe').check(log);
   session.close();
   expect(logged).toEqual([

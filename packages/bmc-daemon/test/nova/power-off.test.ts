@@ -18,7 +18,7 @@ let glance: Glance;
 let image: string;
 beforeEach(() => {
   glance = createGlance();
-  test.cloud.others.set('image', glance.handler);
+  test.api.others.set('image', glance.handler);
   image = glance.put();
   const state = { cd: image, enabled: 'continuous', target: 'cdrom', after: 'req-1' };
   test.servers.put(1, {
@@ -44,7 +44,7 @@ it('ends the rescue, stops the server, and keeps the override', async () => {
 });
 
 it('works while Glance is down', async () => {
-  test.cloud.others.set('image', (_request, response) => response.writeHead(500).end('broken'));
+  test.api.others.set('image', (_request, response) => response.writeHead(500).end('broken'));
   const served = await test.serve();
   const reset = `/redfish/v1/Systems/${id}/Actions/ComputerSystem.Reset`;
   expect((await served.send('POST', reset, { ResetType: 'ForceOff' })).status).toBe(204);
@@ -54,7 +54,7 @@ it('works while Glance is down', async () => {
 describe('a daemon that is killed between the two actions', () => {
   const { at, start } = daemonFixture();
   const serve = (): DaemonProcess => {
-    const auth = { auth_url: test.cloud.url, username: 'u', password: PASSWORD, project_name: 'p' };
+    const auth = { auth_url: test.api.url, username: 'u', password: PASSWORD, project_name: 'p' };
     const domains = { user_domain_id: 'default', project_domain_id: 'default' };
     const clouds = { test: { auth: { ...auth, ...domains }, region_name: 'R1' } };
     writeFileSync(at('clouds.json'), JSON.stringify({ clouds }));
@@ -96,7 +96,7 @@ describe('a daemon that is killed between the two actions', () => {
   it('does not switch off a server that its owner has restarted while no daemon ran', async () => {
     await killBetween();
     const init = { method: 'POST', body: JSON.stringify({ reboot: { type: 'HARD' } }) };
-    await fetch(`${test.cloud.url}/compute/servers/${id}/action`, init);
+    await fetch(`${test.api.url}/compute/servers/${id}/action`, init);
     serve();
     await waitFor(
       () => (stored().includes('after') ? undefined : true),

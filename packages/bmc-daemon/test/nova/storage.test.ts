@@ -8,14 +8,14 @@ import { idOf } from '../support/listed-servers.js';
 import { servedCloud } from '../support/served-cloud.js';
 import type { Body, Served } from '../support/served-resources.js';
 
-const at = servedCloud();
+const cloud = servedCloud();
 
 /**
  * Starts a daemon for a cloud. `cinder`: answers of its Cinder; undefined: the cloud has no Cinder.
  */
 async function serve(cinder?: NovaHandler): Promise<Served> {
-  if (cinder !== undefined) at.cloud.others.set('volumev3', cinder);
-  return await at.serve();
+  if (cinder !== undefined) cloud.api.others.set('volumev3', cinder);
+  return await cloud.serve();
 }
 
 const volumeOf = (id: string, parts: object = {}) => ({
@@ -23,12 +23,12 @@ const volumeOf = (id: string, parts: object = {}) => ({
 });
 const attached = (...ids: string[]) => ({ 'os-extended-volumes:volumes_attached': ids.map((id) => ({ id })) });
 const storage = `/redfish/v1/Systems/${idOf(1)}/Storage`;
-const cinderRequests = () => at.requestsTo('/volumev3');
+const cinderRequests = () => cloud.requestsTo('/volumev3');
 const members = (body: Body) => (body['Members'] as Body[]).map((link) => link['@odata.id']); // a collection's links
 
 it('shows the disks of the flavor, and volumes with size and name', async () => {
   const flavor = { vcpus: 1, ram: 64, original_name: 'm1', disk: 20, ephemeral: 4, swap: 512 };
-  at.servers.put(1, { flavor, ...attached('v1') });
+  cloud.servers.put(1, { flavor, ...attached('v1') });
   const { get } = await serve((_request, response, path) =>
     sendJson(response, 200, volumeOf(path.split('/')[2] ?? '')),
   );
@@ -51,7 +51,7 @@ it('shows the disks of the flavor, and volumes with size and name', async () => 
 });
 
 it('sends requests to Cinder only when a client reads storage', async () => {
-  at.servers.put(1, attached('v1'));
+  cloud.servers.put(1, attached('v1'));
   const { get } = await serve((_request, response) => sendJson(response, 200, volumeOf('v1')));
   await get('/redfish/v1/Systems?$expand=.');
   await get(`/redfish/v1/Systems/${idOf(1)}`);
@@ -66,7 +66,7 @@ it.each<[string, NovaHandler | undefined]>([
   ['has a Cinder with another form', (_request, response) => sendJson(response, 200, { volume: [] })],
   ['does not show the volume', (_request, response) => sendJson(response, 404, { itemNotFound: { message: 'no' } })],
 ])('shows the values of Nova if the cloud %s', async (_, cinder) => {
-  at.servers.put(1, attached('v1', 'v2'));
+  cloud.servers.put(1, attached('v1', 'v2'));
   const { get } = await serve(cinder);
   for (const id of ['v1', 'v2']) {
     expect(await get(`${storage}/volume/Volumes/${id}`)).toMatchObject({
@@ -78,7 +78,7 @@ it.each<[string, NovaHandler | undefined]>([
 });
 
 it('sends only one request to a Cinder that answers 400', async () => {
-  at.servers.put(1, attached('v1', 'v2', 'v3'));
+  cloud.servers.put(1, attached('v1', 'v2', 'v3'));
   const { get } = await serve((_request, response) => sendJson(response, 400, { badRequest: { message: 'no' } }));
   await get(`${storage}/volume`);
   const asked = cinderRequests().length;
@@ -89,7 +89,7 @@ it('sends only one request to a Cinder that answers 400', async () => {
 
 it('limits texts of a hostile cloud, and removes control characters', async () => {
   const ids = Array.from({ length: 5000 }, (_, index) => `v${index}`);
-  at.servers.put(1, attached('../../Managers', 'a b', ...ids));
+  cloud.servers.put(1, attached('../../Managers', 'a b', ...ids));
   const name = `<script>alert(1)</script>\u0000\u001b[31m\ud800\u202e${'x'.repeat(100_000)}`;
   const { get } = await serve((_request, response) => sendJson(response, 200, volumeOf('v', { name, size: 1e300 })));
   expect(members(await get(`${storage}/volume/Volumes`))).toHaveLength(128);
@@ -100,7 +100,7 @@ it('limits texts of a hostile cloud, and removes control characters', async () =
 });
 
 it('rejects changes of volumes and drives', async () => {
-  at.servers.put(1);
+  cloud.servers.put(1);
   const { send, messages } = await serve();
   const rejected = await send('PATCH', `${storage}/local/Drives/root`, { LocationIndicatorActive: true });
   expect([rejected.status, messages(rejected)]).toEqual([400, ['PropertyUnknown']]);

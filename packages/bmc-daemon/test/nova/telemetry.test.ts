@@ -24,8 +24,7 @@ const valuesOf = (report: Body): Readonly<Record<string, string>> => {
   const all = report['MetricValues'] as readonly { readonly MetricId: string; readonly MetricValue: string }[]; // A report has this list.
   return Object.fromEntries(all.map(({ MetricId: id, MetricValue: value }) => [id, value]));
 };
-const asked = () =>
-  test.cloud.requests.filter((line) => line.endsWith('/diagnostics')).map((line) => line.split('/')[3]);
+const asked = () => test.api.requests.filter((line) => line.endsWith('/diagnostics')).map((line) => line.split('/')[3]);
 /** Sends the given answer to requests for diagnostics. */
 const answerWith = (respond: (response: ServerResponse, id: string) => void): void =>
   test.answer((_request, response, path) => {

@@ -16,7 +16,7 @@ const STATE = 'rackless:state';
 let image: string;
 beforeEach(() => {
   const glance = createGlance();
-  test.cloud.others.set('image', glance.handler);
+  test.api.others.set('image', glance.handler);
   image = glance.put();
   test.servers.put(1, { metadata: { [STATE]: stateText({ enabled: 'once', target: 'cdrom' }) } });
 });
@@ -29,7 +29,7 @@ const setState = (parts: object): void => setBody({ metadata: { [STATE]: stateTe
 /** Actions of Nova in the test, in their order. */
 const actions = () => test.servers.actions.flatMap((action) => Object.keys(action as object));
 const act = (action: object): Promise<unknown> =>
-  fetch(`${test.cloud.url}/compute/servers/${id}/action`, { method: 'POST', body: JSON.stringify(action) });
+  fetch(`${test.api.url}/compute/servers/${id}/action`, { method: 'POST', body: JSON.stringify(action) });
 const reset = async (served: Served, type: string): Promise<number> =>
   (await served.send('POST', `${system}/Actions/ComputerSystem.Reset`, { ResetType: type })).status;
 const boot = async (served: Served): Promise<unknown> => {
@@ -74,7 +74,7 @@ it('boots an image once, although another daemon boots it at the same moment', a
     setState({ enabled: 'once', target: 'cdrom', after: 'req-1' });
     void act({ rescue: {} }).then(() => {
       setBody({ 'OS-EXT-STS:vm_state': 'active', 'OS-EXT-STS:task_state': 'rescuing' });
-      test.cloud.nova(request, response, path);
+      test.api.nova(request, response, path);
     });
     return true;
   });

@@ -18,8 +18,9 @@ export interface CloudServer {
   readonly requests: string[];
   /** The largest number of connections that were open at the same time. */
   readonly mostConnections: () => number;
-  /** Replaces the answer to requests for a token. */
+  /** Answers requests for a token. A test can replace it. */
   keystone: NovaHandler;
+  /** Answers requests to Nova. A test can replace it. */
   nova: NovaHandler;
   /**
    * Other services of the catalog by type, for example `image`, with the answers below `/<type>`.
@@ -135,7 +136,7 @@ export function settingsFor(
   };
 }
 
-/** Settings of virtual media for a driver whose cloud has no images. */
+/** Settings of virtual media for a driver whose cloud has no image service. */
 export const mediaSettings = {
   limits: {
     ...{ connectTimeoutMs: 60_000, answerTimeoutMs: 60_000, idleTimeoutMs: 60_000, downloadTimeoutMs: 600_000 },

@@ -1,6 +1,6 @@
 import { LibvirtError, type ErrorCode } from '@rackless/libvirt';
 
-/** Creates an error as libvirt reports it. Only code and message differ from error to error. */
+/** Creates a LibvirtError. All fields but code and message are the same in each. */
 export const libvirtError = (code: ErrorCode, message: string): LibvirtError =>
   new LibvirtError(message, {
     code,

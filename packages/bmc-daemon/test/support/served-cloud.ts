@@ -15,7 +15,8 @@ import type { TestServices } from './services.js';
 
 /** The cloud of the running test. */
 export interface ServedCloud {
-  readonly cloud: CloudServer;
+  /** The HTTP server of all services of the cloud. */
+  readonly api: CloudServer;
   readonly servers: ListedServers;
   /** Warnings and errors in the log. */
   readonly logged: readonly LogLine[];
@@ -44,23 +45,23 @@ interface ServeOptions {
 
 /** Declares a cloud for each test of a file. */
 export function servedCloud(): ServedCloud {
-  let cloud: CloudServer;
+  let api: CloudServer;
   let servers: ListedServers;
   let served: Served[] = [];
   let logged: LogLine[] = [];
   beforeEach(async () => {
     logged = [];
-    cloud = await startCloudServer();
-    servers = listServers(cloud);
+    api = await startCloudServer();
+    servers = listServers(api);
   });
   afterEach(async () => {
     for (const one of served) await one.close();
     served = [];
-    await cloud.close();
+    await api.close();
   });
   return {
-    get cloud() {
-      return cloud;
+    get api() {
+      return api;
     },
     get servers() {
       return servers;
@@ -68,10 +69,10 @@ export function servedCloud(): ServedCloud {
     get logged() {
       return logged;
     },
-    requestsTo: (path) => cloud.requests.filter((line) => line.includes(` ${path}`)),
+    requestsTo: (path) => api.requests.filter((line) => line.includes(` ${path}`)),
     answer: (handler) => {
-      const { nova } = cloud;
-      cloud.nova = (...request) => {
+      const { nova } = api;
+      api.nova = (...request) => {
         if (!handler(...request)) nova(...request);
       };
     },
@@ -81,7 +82,7 @@ export function servedCloud(): ServedCloud {
       };
       const log = createTestLog({ level: 'warn', format: 'json', write });
       const driver = createNovaDriver({
-        cloud: settingsFor(cloud.url),
+        cloud: settingsFor(api.url),
         filter: {},
         architecture: 'x86_64',
         timeoutMs,

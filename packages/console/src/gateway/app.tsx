@@ -5,7 +5,7 @@ import { Button } from '../ui/button.js';
 import { preloadPage } from '../ui/frame/pages.js';
 import { Shell } from '../ui/frame/shell.js';
 import { Badge, ErrorState, Loading, messageOf, Notice } from '../ui/states.js';
-import { deployments, modelsError, startModels } from './api/models.js';
+import { deployments, modelsError, pollModels } from './api/models.js';
 import { loginState, logOut, role, startSession, type Role } from './api/session.js';
 import { LoginDialog } from './login-dialog.js';
 import { pages } from './pages.js';
@@ -24,7 +24,7 @@ export function App() {
   useEffect(start, []);
   const current = role.value;
   const hasRole = current !== null;
-  useEffect(() => (hasRole ? startModels() : undefined), [hasRole]);
+  useEffect(() => (hasRole ? pollModels() : undefined), [hasRole]);
 
   if (error.value !== null) return <ErrorState title={texts.startFailed} message={error.value} onRetry={start} />;
   const { kind } = loginState.value;

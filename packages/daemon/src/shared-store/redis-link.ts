@@ -10,8 +10,8 @@ import { StoreUnavailable } from './store-unavailable.js';
 export interface RedisLink {
   /**
    * Runs a command.
-   * @throws {StoreUnavailable} if Redis rejects the command; at once without a connection, and
-   *   after the deadline.
+   * @throws {StoreUnavailable} if Redis rejects the command, if there is no connection (at once), or if
+   *   Redis does not answer before the deadline.
    */
   command(args: readonly string[]): Promise<unknown>;
   /**

@@ -7,7 +7,7 @@ const derive = promisify(pbkdf2);
 
 const HASH = 'sha256';
 const HASH_BYTES = 32;
-/** RFC 7677 §4 wants at least 4096 iterations. More than the maximum would block the client. */
+/** RFC 7677 §4 wants at least 4096 iterations. More than the maximum would cost too much CPU time. */
 const MIN_ITERATIONS = 4_096;
 const MAX_ITERATIONS = 1_000_000;
 /** No channel binding, which libvirt does not use. */
@@ -38,8 +38,8 @@ export class ScramExchange {
     const [, nonce = '', salt = '', count = ''] =
       /^r=([\x21-\x2b\x2d-\x7e]+),s=([A-Za-z0-9+/]+={0,2}),i=(\d{1,9})(?:,.*)?$/.exec(serverFirst) ?? [];
     const iterations = Number(count);
-    // RFC 5802 §5.1: the nonce must start with that of the client, and a mandatory extension must
-    // end the exchange.
+    // RFC 5802 §5.1: the nonce must start with that of the client. The client must also reject a
+    // mandatory extension (`m=`), which the pattern does not match.
     if (!nonce.startsWith(this.#nonce) || nonce.length <= this.#nonce.length) {
       throw new Error('SCRAM-SHA-256: the first message of libvirtd is invalid');
     }

@@ -88,7 +88,7 @@ async function fingerprintOf(file: string): Promise<string> {
   try {
     return formatFingerprint(await stat(file, { bigint: true }));
   } catch {
-    return 'none'; // missing or not readable: both are changes
+    return 'none'; // missing, or stat fails: both count as the same state
   }
 }
 

@@ -12,7 +12,7 @@ import { ProxyError, toProxyError } from '../errors/proxy-error.js';
 import type { Target } from '../endpoints/paths.js';
 import { breakOff, refuse } from './answer/refusal.js';
 import { Attempts } from './attempts/attempts.js';
-import { modelsOf, startBatch } from './batch/batch.js';
+import { modelsOf, startForModels } from './multi-model/multi-model.js';
 import { requestedRetriesOf } from './client-retries.js';
 import type { Exchange } from './exchange.js';
 import type { RequestBody } from './request/request-body.js';
@@ -98,7 +98,7 @@ function receive(exchange: Exchange, target: Target, body: RequestBody): void {
 function start(exchange: Exchange, target: Target, body: RequestBody): void {
   const models = modelsOf(exchange, target, body);
   if (models === null) new Attempts(exchange, target, body).start();
-  else startBatch(exchange, target, body, models);
+  else startForModels(exchange, target, body, models);
 }
 
 /** Returns whether the answer is complete or has failed. The proxy then discards the rest of the body. */

@@ -28,10 +28,11 @@ const repetitions: Readonly<Record<FailureKind, Repetition>> = {
 };
 
 /**
- * Failures after which an attempt at another deployment counts as a retry. After all other failures,
- * the next deployment is free: it costs little time, and cannot crash another server.
+ * Failures after which the maximum number of retries also limits attempts at other deployments. After
+ * all other failures, every other deployment may be tried once, even above the maximum: this costs little
+ * time, and cannot crash another server.
  */
-const counted: ReadonlySet<FailureKind> = new Set<FailureKind>(['timeout', 'interrupted']);
+const strictlyLimited: ReadonlySet<FailureKind> = new Set<FailureKind>(['timeout', 'interrupted']);
 
 /** Returns whether a later attempt at the same deployment may succeed. */
 export function isRepeatable(failure: FailureKind): boolean {
@@ -50,20 +51,20 @@ interface FailedAttempt {
 /** The next step of the request. */
 type NextAttempt =
   | 'untried' // try a deployment that has not failed this request
-  | 'any' // if there is no such deployment, wait and repeat the request at one that has
+  | 'any' // try such a deployment first; if there is none, wait and repeat the request at one that failed
   | 'none'; // answer with the error
 
 /** Decides the next step of the request. */
 export function nextAttempt({ failure, maxRetries, retries }: FailedAttempt): NextAttempt {
   if (maxRetries === 0 || repetitions[failure] === 'never') return 'none';
   if (retries < maxRetries) return 'any';
-  return counted.has(failure) ? 'none' : 'untried';
+  return strictlyLimited.has(failure) ? 'none' : 'untried';
 }
 
 /**
  * Returns the maximum number of retries of a request after a failure.
  * @param selection the failed deployment, with its group.
- * @param requested number that the client asks for; null: it asks for none.
+ * @param requested number that the client asks for; null: the client does not say.
  */
 export function maxRetriesOf(
   { retries, policy, groupPolicies }: RetrySettings,

@@ -19,7 +19,7 @@ export interface Connector {
   readonly peer: Peer;
   /** Set for plain HTTP through a forward proxy, otherwise null. */
   readonly absolute: AbsoluteForm | null;
-  /** The access token for the handshake; absent: the deployment needs none. */
+  /** The access token for the request that opens a WebSocket; absent: the deployment needs none. */
   readonly accessToken?: string;
   /** The clock for deadlines of requests to this upstream. */
   readonly clock: DeadlineClock;
@@ -76,7 +76,11 @@ export class Targets {
     return this.#pools.values();
   }
 
-  /** Resolves a deployment. @throws {Error} if its certificates cannot be read, and there are no old ones. */
+  /**
+   * Resolves a deployment. If its certificates cannot be read at the start, the deployment becomes
+   * unusable.
+   * @throws {Error} on a reload, if its certificates cannot be read, and there are no old ones.
+   */
   add(deployment: Deployment): void {
     const { tls, apiBase } = deployment;
     if (this.#former !== null && isHttps(apiBase)) this.#readIdentity(tls);
@@ -155,7 +159,7 @@ export class Targets {
     return { hostname, port, tls, tunnel: { proxy, tls: proxyTls } };
   }
 
-  /** @throws {Error} if a file cannot be read, now or since the last reload. */
+  /** @throws {Error} if a file could not be read. Each file is read once for each configuration. */
   #readIdentity(tls: UpstreamTls): TlsIdentity {
     const key = JSON.stringify(tls);
     const former = this.#former === null ? undefined : this.#former.#identities.get(key);

@@ -1,6 +1,6 @@
-/** Tests LangChain's client of OpenAI against a complete proxy and an upstream with a private authority. */
+/** Tests LangChain's client of OpenAI against a complete proxy and an upstream whose certificate is from a private CA. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { AIMessage, HumanMessage, SystemMessage } from '@langchain/core/messages';
+import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from '@langchain/core/messages';
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';
 import { PUBLIC_MODEL, sampleConfig, startTestProxy, type TestProxy } from '../harness/proxy.js';
 import { TestUpstream } from '../harness/upstream.js';
@@ -47,16 +47,20 @@ describe('the client of LangChain', () => {
     ]);
   });
 
-  it('gets the call of a tool, and sends its result', async () => {
+  it('gets the call of a tool, and sends the call and its result', async () => {
     const { tool_calls: calls = [] } = await model.bindTools([weather], { tool_choice: 'weather' }).invoke('Oslo?');
     expect(calls).toMatchObject([{ name: 'weather', type: 'tool_call' }]);
     await model.invoke([
       new HumanMessage('Oslo?'),
       new AIMessage({ content: '', tool_calls: calls }),
-      new HumanMessage('Well?'),
+      new ToolMessage({ content: 'Rain', tool_call_id: calls[0]?.id ?? '' }),
     ]);
     expect(upstream.last.json).toMatchObject({
-      messages: [{}, { tool_calls: [{ function: { name: 'weather' } }] }, {}],
+      messages: [
+        {},
+        { tool_calls: [{ id: calls[0]?.id, function: { name: 'weather' } }] },
+        { role: 'tool', tool_call_id: calls[0]?.id, content: 'Rain' },
+      ],
     });
   });
 
@@ -67,7 +71,7 @@ describe('the client of LangChain', () => {
     expect(upstream.last.json).toMatchObject({ input: ['one', 'two'] });
   });
 
-  it('reports an error of the upstream with its status', async () => {
+  it('reports an error of the proxy with its status', async () => {
     const unknown = new ChatOpenAI({ model: 'nothing', apiKey: 'anything', maxRetries: 0, configuration });
     await expect(unknown.invoke('x')).rejects.toMatchObject({
       status: 400,

@@ -24,7 +24,7 @@ export interface Fixture {
   readonly works: () => Promise<void>;
 }
 
-/** Starts both before a suite, and closes them after it. */
+/** Starts an upstream and a proxy before a suite, and closes them after it. */
 export function useProxy(config: SampleConfigOptions = {}, options: TestUpstreamOptions = {}): () => Fixture {
   let fixture: Fixture;
   beforeAll(async () => {
@@ -38,7 +38,8 @@ export function useProxy(config: SampleConfigOptions = {}, options: TestUpstream
       stream: (...script) => open(url, { body: { model: PUBLIC_MODEL, messages, stream: true, script } }),
       works: async () => {
         const { status, text } = await call(url, { body: { model: PUBLIC_MODEL, messages } });
-        if (status !== 200 || !text.includes('You said: Hello')) throw new Error(`asking as ever: ${status} ${text}`);
+        if (status !== 200 || !text.includes('You said: Hello'))
+          throw new Error(`a normal request after the faults: ${status} ${text}`);
       },
     };
   });

@@ -22,8 +22,11 @@ export type Behavior =
 /** Sends a stream. */
 export interface StreamBehavior {
   readonly events: string;
-  /** How the HTTP message ends: properly, also if the stream is incomplete; with a reset of the connection; or never. */
-  readonly end: 'closed' | 'reset' | 'never';
+  /** End of the HTTP message. */
+  readonly end:
+    | 'closed' // properly, also if the events are incomplete
+    | 'reset' // with a reset of the connection
+    | 'never';
 }
 
 /** A running upstream. */
@@ -36,7 +39,7 @@ export interface FaultyUpstream {
   readonly count: number;
   /** Paths, and bodies as text, of the requests so far. */
   readonly requests: readonly { readonly url: string; readonly body: string }[];
-  /** Number of requests whose connection the proxy has closed before the answer. */
+  /** Number of requests whose connection closed before the end of the answer, whoever closed it. */
   readonly aborted: number;
   /** Stops listening, and closes all connections: later requests are refused. */
   close(): Promise<void>;
@@ -45,7 +48,7 @@ export interface FaultyUpstream {
 /** The text of a working upstream's answer. */
 export const ANSWER = 'It works.';
 /** The first event of a working upstream's stream. */
-export const WORD = `data: {"model":"m","choices":[{"delta":{"content":"${ANSWER}"}}]}\n\n`;
+export const FIRST_EVENT = `data: {"model":"m","choices":[{"delta":{"content":"${ANSWER}"}}]}\n\n`;
 const USAGE = '{"prompt_tokens":5,"completion_tokens":5,"total_tokens":10}';
 
 /** Starts an upstream. */
@@ -55,7 +58,7 @@ export async function startFaultyUpstream(behavior: Behavior = 'works'): Promise
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    // A proxy that ends its request is part of the tests.
+    // In some tests, the proxy aborts its request.
     request.on('error', () => undefined);
     request.on('end', () => {
       const body = Buffer.concat(chunks).toString('latin1');
@@ -130,7 +133,7 @@ function behave(behavior: Behavior, request: IncomingMessage, response: ServerRe
   if (body.includes('"stream":true')) {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const usage = body.includes('"include_usage":true') ? `data: {"choices":[],"usage":${USAGE}}\n\n` : '';
-    response.end(`${WORD}${usage}data: [DONE]\n\n`);
+    response.end(`${FIRST_EVENT}${usage}data: [DONE]\n\n`);
     return;
   }
   response.writeHead(200, { 'content-type': 'application/json' });

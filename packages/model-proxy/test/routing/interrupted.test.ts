@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import { documentedStreams, eventsText, failure } from '../providers/anthropic-samples.js';
 import { waitFor } from '../harness/wait.js';
-import { WORD, type Behavior } from './faulty-upstream.js';
+import { FIRST_EVENT, type Behavior } from './faulty-upstream.js';
 import { useSetups, type Setup } from './fixture.js';
 
 const DONE = 'data: [DONE]\n\n';
@@ -29,17 +29,17 @@ describe('a stream that breaks off', () => {
   const setUp = useSetups();
 
   it.each<[string, string, Behavior]>([
-    ['is reset', 'hosted_vllm/m', { events: WORD, end: 'reset' }],
-    ['closes without its last events', 'hosted_vllm/m', { events: WORD, end: 'closed' }],
+    ['is reset', 'hosted_vllm/m', { events: FIRST_EVENT, end: 'reset' }],
+    ['closes without its last events', 'hosted_vllm/m', { events: FIRST_EVENT, end: 'closed' }],
     [
       'ends with an error event',
       'hosted_vllm/m',
-      { events: `${WORD}data: {"error":{"message":"x"}}\n\n`, end: 'closed' },
+      { events: `${FIRST_EVENT}data: {"error":{"message":"x"}}\n\n`, end: 'closed' },
     ],
     [
       'ends with an error event and [DONE]',
       'hosted_vllm/m',
-      { events: `${WORD}data: {"error":"x"}\n\n${DONE}`, end: 'closed' },
+      { events: `${FIRST_EVENT}data: {"error":"x"}\n\n${DONE}`, end: 'closed' },
     ],
     ['has an error in its dialect', 'anthropic/claude', { events: begunMessage + overloaded, end: 'never' }],
   ])('frees its slot, counts its tokens, and counts against its deployment: %s', async (_how, model, behavior) => {
@@ -64,7 +64,7 @@ describe('a stream that breaks off', () => {
   });
 
   it('cools its deployment down, so that another one serves later requests', async () => {
-    const { ask, upstreams } = await setUp([{ behavior: { events: WORD, end: 'closed' } }, {}], {
+    const { ask, upstreams } = await setUp([{ behavior: { events: FIRST_EVENT, end: 'closed' } }, {}], {
       router_settings: { num_retries: 0, cooldown_time: 600 },
     });
     await waitFor(
@@ -79,7 +79,7 @@ describe('a stream that breaks off', () => {
   });
 
   it('is complete if it is reset after its end', async () => {
-    const { ask } = await setUp([{ behavior: { events: WORD + DONE, end: 'reset' } }], {
+    const { ask } = await setUp([{ behavior: { events: FIRST_EVENT + DONE, end: 'reset' } }], {
       router_settings: { num_retries: 0, allowed_fails: 0, cooldown_time: 600 },
     });
     for (let count = 0; count < 3; count += 1) expect((await ask({ stream: true })).text).toContain(DONE);
@@ -90,8 +90,8 @@ describe('a stream that its client abandons', () => {
   const setUp = useSetups();
 
   it.each<[string, string, string]>([
-    ['as the upstream reported', 'hosted_vllm/m', WORD + USAGE],
-    ['by an estimate', 'hosted_vllm/m', WORD.repeat(100)],
+    ['as the upstream reported', 'hosted_vllm/m', FIRST_EVENT + USAGE],
+    ['by an estimate', 'hosted_vllm/m', FIRST_EVENT.repeat(100)],
     ['by an estimate, of a translated stream', 'anthropic/claude', begunMessage],
   ])('frees its slot, and counts its tokens: %s', async (_how, model, events) => {
     const setup = await setUp(

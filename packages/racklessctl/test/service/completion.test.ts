@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { startBmc, type Bmc } from '../support/bmc.js';
 import { commandFixture } from '../support/command.js';
-import { oneMachine, StrangeService } from '../support/strange-service.js';
+import { oneMachine, ScriptedService } from '../support/scripted-service.js';
 
 let bmc: Bmc;
 beforeAll(async () => {
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => bmc.close());
 const { at, run, write } = commandFixture();
-const services: StrangeService[] = [];
+const services: ScriptedService[] = [];
 afterEach(() => Promise.all(services.splice(0).map((service) => service.close())));
 
 const scripts = join(import.meta.dirname, '../../completions');
@@ -86,7 +86,7 @@ describe('racklessctl completion', () => {
   });
 
   it('never offers the name of a machine if a shell would interpret it', async () => {
-    const service = await StrangeService.start(oneMachine({ Name: '$(touch${IFS}x)', Id: 'a;b' }));
+    const service = await ScriptedService.start(oneMachine({ Name: '$(touch${IFS}x)', Id: 'a;b' }));
     services.push(service);
     const { stdout } = await run(['__complete', '--', 'power', 'on', ''], { RACKLESSCTL_URL: service.url });
     expect(stdout).toBe('');

@@ -2,13 +2,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startBmc, type Bmc } from '../support/bmc.js';
 import { commandFixture } from '../support/command.js';
-import { StrangeService } from '../support/strange-service.js';
+import { ScriptedService } from '../support/scripted-service.js';
 
 let bmc: Bmc;
-let images: StrangeService;
+let images: ScriptedService;
 beforeAll(async () => {
   bmc = await startBmc();
-  images = await StrangeService.start({
+  images = await ScriptedService.start({
     'GET /a.iso': (_, response) => void response.end('an image'),
     'HEAD /a.iso': (_, response) => void response.end(),
   });
@@ -16,10 +16,10 @@ beforeAll(async () => {
 afterAll(() => Promise.all([bmc.close(), images.close()]));
 const { json, run } = commandFixture();
 
-const system = '/redfish/v1/Systems/5ac4fa6e-0000-4000-8000-00000000000';
+const systemPath = (number: number) => `/redfish/v1/Systems/5ac4fa6e-0000-4000-8000-00000000000${number}`;
 
 describe('boot', () => {
-  const bootOf = async (): Promise<unknown> => (await bmc.get(`${system}1`))['Boot'];
+  const bootOf = async (): Promise<unknown> => (await bmc.get(systemPath(1)))['Boot'];
 
   it('sets, shows and clears the override', async () => {
     expect(await run(['boot', 'set', 'pxe', 'node-1', '--mode', 'uefi'], bmc.env)).toMatchObject({

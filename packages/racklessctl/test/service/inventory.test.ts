@@ -7,7 +7,7 @@ import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { PASSWORD, startBmc, type Bmc } from '../support/bmc.js';
 import { commandFixture } from '../support/command.js';
-import { oneMachine, StrangeService } from '../support/strange-service.js';
+import { oneMachine, ScriptedService } from '../support/scripted-service.js';
 
 let bmc: Bmc;
 beforeAll(async () => {
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => bmc.close());
 const { at, json, run, write } = commandFixture();
-const services: StrangeService[] = [];
+const services: ScriptedService[] = [];
 afterEach(() => Promise.all(services.splice(0).map((service) => service.close())));
 
 /** Reads the documents of a YAML text with PyYAML, as Ironic's client and Ansible do. */
@@ -163,7 +163,7 @@ describe('inventory', () => {
 describe('texts of a hostile service', () => {
   const evil = `"'$(touch pwned)\`touch pwned\`\n- hosts: all\u001b[2J`;
   const serve = async (members: object): Promise<Record<string, string>> => {
-    const service = await StrangeService.start({
+    const service = await ScriptedService.start({
       ...oneMachine({ Name: evil, Id: evil, Model: `{{ lookup('pipe', 'touch pwned') }}`, ...members }),
       'GET /nics': { Members: [{ '@odata.id': '/nic' }] },
       'GET /nic': { '@odata.id': '/nic', MACAddress: '52-54-00-00-01-10' },

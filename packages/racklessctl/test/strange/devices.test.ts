@@ -1,15 +1,15 @@
 /** Boot, media and logs of services with other URIs and rules than ours. */
 import { describe, expect, it } from '@jest/globals';
 import { commandFixture } from '../support/command.js';
-import { oneMachine, sendJson, type StrangeAnswer, strangeServices } from '../support/strange-service.js';
+import { oneMachine, sendJson, type ScriptedAnswer, scriptedServices } from '../support/scripted-service.js';
 
 const { run, json, start } = commandFixture();
-const serve = strangeServices();
+const serve = scriptedServices();
 
 const uri = '/redfish/v1/Systems/System.Embedded.1';
 const bmc = '/redfish/v1/Managers/iDRAC.Embedded.1';
 const managed = { Links: { ManagedBy: [{ '@odata.id': bmc }] } };
-const noContent: StrangeAnswer = (_, response) => void response.writeHead(204).end();
+const noContent: ScriptedAnswer = (_, response) => void response.writeHead(204).end();
 
 describe('boot', () => {
   it('sends the ETag, reads it again after 412, and tries its strong form', async () => {
@@ -40,7 +40,7 @@ describe('boot', () => {
 
 describe('media', () => {
   const drive = `${bmc}/VirtualMedia/CD`;
-  const withDrive = (member: object): Record<string, StrangeAnswer> => ({
+  const withDrive = (member: object): Record<string, ScriptedAnswer> => ({
     ...oneMachine(managed),
     [`GET ${bmc}`]: { VirtualMedia: { '@odata.id': `${bmc}/VirtualMedia` } },
     [`GET ${bmc}/VirtualMedia`]: { Members: [{ '@odata.id': drive }] },

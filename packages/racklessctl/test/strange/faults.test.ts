@@ -1,16 +1,16 @@
 /** Services with other URIs than ours, and with faults. */
 import { describe, expect, it } from '@jest/globals';
 import { commandFixture } from '../support/command.js';
-import { oneMachine, sendJson, type StrangeAnswer, strangeServices } from '../support/strange-service.js';
+import { oneMachine, sendJson, type ScriptedAnswer, scriptedServices } from '../support/scripted-service.js';
 
 const { run, json, start } = commandFixture();
-const serve = strangeServices();
+const serve = scriptedServices();
 
 const account = { RACKLESSCTL_USER: 'root', RACKLESSCTL_PASSWORD: 'calvin' };
 const withSessions = { Links: { Sessions: { '@odata.id': '/redfish/v1/Sessions' } } };
 
 describe('a service with a fault', () => {
-  it.each<[string, StrangeAnswer, number, RegExp]>([
+  it.each<[string, ScriptedAnswer, number, RegExp]>([
     [
       'HTML with 502',
       (_, response) => void response.writeHead(502).end('<html><title>Bad\nGateway!</title>'),
@@ -83,7 +83,7 @@ describe('a service with a fault', () => {
 
   it('is reported if it has an endless number of empty pages', async () => {
     let page = 0;
-    const next: StrangeAnswer = (_, response) => {
+    const next: ScriptedAnswer = (_, response) => {
       page += 1;
       sendJson(response, 200, { Members: [], 'Members@odata.nextLink': `/redfish/v1/Systems?page=${page}` });
     };

@@ -2,9 +2,9 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { oneMachine, strangeServices } from '../support/strange-service.js';
+import { oneMachine, scriptedServices } from '../support/scripted-service.js';
 
-const serve = strangeServices();
+const serve = scriptedServices();
 const BIN = path.join(import.meta.dirname, '../../bin/racklessctl.js');
 
 /** Runs racklessctl with standard output to a file or a program. */

@@ -2,13 +2,13 @@
 import { chmodSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { commandFixture } from '../support/command.js';
-import { oneMachine, sendJson, type StrangeAnswer, strangeServices } from '../support/strange-service.js';
+import { oneMachine, sendJson, type ScriptedAnswer, scriptedServices } from '../support/scripted-service.js';
 
 const { run, start, write } = commandFixture();
-const serve = strangeServices();
+const serve = scriptedServices();
 
 const uri = '/redfish/v1/Systems/System.Embedded.1';
-const withEvents = (stream: StrangeAnswer): Record<string, StrangeAnswer> => ({
+const withEvents = (stream: ScriptedAnswer): Record<string, ScriptedAnswer> => ({
   ...oneMachine({}, { EventService: { '@odata.id': '/redfish/v1/EventService' } }),
   'GET /redfish/v1/EventService': { ServerSentEventUri: '/sse' },
   'GET /sse': stream,

@@ -1,13 +1,13 @@
 /** Commands for several services, of which some fail. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { commandFixture } from '../support/command.js';
-import { oneMachine, sendJson, strangeServices, type StrangeAnswer } from '../support/strange-service.js';
+import { oneMachine, sendJson, scriptedServices, type ScriptedAnswer } from '../support/scripted-service.js';
 
 const { run, write } = commandFixture();
-const serve = strangeServices();
+const serve = scriptedServices();
 
 const uri = '/redfish/v1/Systems/System.Embedded.1';
-const fails: StrangeAnswer = (_, response) => sendJson(response, 500, { error: { message: 'out of order' } });
+const fails: ScriptedAnswer = (_, response) => sendJson(response, 500, { error: { message: 'out of order' } });
 
 /** Returns options for contexts with the given URLs. Keys of a context may follow the URL. */
 function contexts(entries: Readonly<Record<string, string>>): readonly string[] {

@@ -2,10 +2,10 @@
 import { execFile } from 'node:child_process';
 import { expect, it } from '@jest/globals';
 import { commandFixture } from '../support/command.js';
-import { oneMachine, sendJson, strangeServices } from '../support/strange-service.js';
+import { oneMachine, sendJson, scriptedServices } from '../support/scripted-service.js';
 
 const { at, write } = commandFixture();
-const serve = strangeServices();
+const serve = scriptedServices();
 
 const bin = new URL('../../bin/racklessctl.js', import.meta.url).pathname;
 

@@ -1,19 +1,19 @@
 /** Services of which some machines do not answer. */
 import { describe, expect, it } from '@jest/globals';
 import { commandFixture, type Finished } from '../support/command.js';
-import { sendJson, strangeServices, type StrangeAnswer, type StrangeService } from '../support/strange-service.js';
+import { sendJson, scriptedServices, type ScriptedAnswer, type ScriptedService } from '../support/scripted-service.js';
 
 const { run, start } = commandFixture();
-const serve = strangeServices();
+const serve = scriptedServices();
 
 const unavailableFor =
-  (seconds: string): StrangeAnswer =>
+  (seconds: string): ScriptedAnswer =>
   (_, response) =>
     sendJson(response, 503, { error: { message: 'QEMU does not answer' } }, { 'retry-after': seconds });
 /** Longer than racklessctl repeats requests for machines. */
 const unavailable = unavailableFor('30');
-const silent: StrangeAnswer = () => undefined;
-const missing: StrangeAnswer = (_, response) => sendJson(response, 404, {});
+const silent: ScriptedAnswer = () => undefined;
+const missing: ScriptedAnswer = (_, response) => sendJson(response, 404, {});
 
 const systems = '/redfish/v1/Systems';
 const reasonOf = (id: string): string => `reading ${systems}/${id}: 503 Service Unavailable: QEMU does not answer`;
@@ -28,11 +28,11 @@ function machine(id: string): Readonly<Record<string, unknown>> {
 /** Serves m-1, m-2, m-3, … with answers in place of some of them. */
 async function machines(
   count: number,
-  failing: Readonly<Record<string, StrangeAnswer>>,
+  failing: Readonly<Record<string, ScriptedAnswer>>,
   other: Readonly<Record<string, unknown>> = {},
-): Promise<StrangeService> {
+): Promise<ScriptedService> {
   const ids = Array.from({ length: count }, (_, index) => `m-${index + 1}`);
-  const entries = ids.flatMap((id): [string, StrangeAnswer][] => [
+  const entries = ids.flatMap((id): [string, ScriptedAnswer][] => [
     [`GET ${systems}/${id}`, failing[id] ?? machine(id)],
     [`POST ${systems}/${id}/Actions/ComputerSystem.Reset`, {}],
   ]);
@@ -41,7 +41,7 @@ async function machines(
     'GET /redfish/v1/': { RedfishVersion: '1.6.0', Systems: { '@odata.id': systems }, ...(root as object) },
     [`GET ${systems}`]: { Members: ids.map((id) => ({ '@odata.id': `${systems}/${id}` })) },
     ...Object.fromEntries(entries),
-    ...(answers as Readonly<Record<string, StrangeAnswer>>),
+    ...(answers as Readonly<Record<string, ScriptedAnswer>>),
   });
 }
 
@@ -98,7 +98,7 @@ describe('list', () => {
 
   it('still repeats a request that the service answers with 429', async () => {
     let busy = 1;
-    const limited: StrangeAnswer = (_, response) => {
+    const limited: ScriptedAnswer = (_, response) => {
       busy -= 1;
       if (busy >= 0) sendJson(response, 429, {}, { 'retry-after': '5' });
       else sendJson(response, 200, machine('m-1'));
@@ -181,7 +181,7 @@ describe('inventory', () => {
 describe('watch', () => {
   it('does not show a machine that fails for some time as removed', async () => {
     let reads = 0;
-    const sometimes: StrangeAnswer = (request, response) => {
+    const sometimes: ScriptedAnswer = (request, response) => {
       reads += 1;
       if (reads === 2 && typeof unavailable === 'function') unavailable(request, response);
       else sendJson(response, 200, { ...machine('m-1'), PowerState: reads > 2 ? 'On' : 'Off' });

@@ -1,6 +1,6 @@
 /**
  * Sessions: a client logs in once with user and password and gets a token. POST of a session is the
- * only write without credentials.
+ * only write that needs no login.
  */
 import { z } from 'zod';
 import type { Session } from '../../offers/logins.js';
@@ -52,7 +52,7 @@ const sessionCollection = defineResource({
     Description: 'Open sessions, including those of SSH consoles',
   }),
   post: {
-    open: true,
+    needsNoLogin: true,
     // sushycli sends null if it has no user and no password.
     body: z.strictObject({ UserName: z.string().nullable(), Password: z.string().nullable() }),
     async run(_sessions, { UserName: user, Password: password }, { services, requester }) {

@@ -17,7 +17,7 @@ const load = (text: string): LoadedSettings => {
 };
 
 describe('settings of virtual media', () => {
-  it("are sushy-tools' map of devices, and the allowed image hosts", () => {
+  it("are read: sushy-tools' map of devices, the IP family, and the allowed image hosts", () => {
     const { settings, faults } = load(`
 SUSHY_EMULATOR_VMEDIA_DEVICES = {
     u'Cd': {u'Name': 'Virtual CD', u'MediaTypes': [u'CD', u'DVD']},
@@ -45,6 +45,9 @@ EMULATOR_VMEDIA_ALLOWED_HOSTS = ['images.example.org', '*.lab.example.org', '10.
     ]);
     const { settings } = load(`EMULATOR_VMEDIA_DEVICES = {'constructor': ${drive}}`);
     expect(Object.keys(settings.vmediaDevices)).toEqual(['constructor']);
+  });
+
+  it("do not read members of Object's prototype as environment variables", () => {
     expect(load("EMULATOR_STORAGE_POOL = os.environ.get('constructor')").settings.storagePool).toBeNull();
   });
 
@@ -56,7 +59,7 @@ EMULATOR_VMEDIA_ALLOWED_HOSTS = ['images.example.org', '*.lab.example.org', '10.
     `EMULATOR_VMEDIA_ALLOWED_HOSTS = ['10.0.0.0/40']`,
     `EMULATOR_VMEDIA_ALLOWED_HOSTS = 'images.example.org'`,
     `EMULATOR_VIRTUAL_MEDIA_IP_FAMILY = '5'`,
-  ])('are rejected with their line: %s', (text) => {
+  ])('are rejected with the number of their line: %s', (text) => {
     const name = text.split(' ')[0] ?? '';
     const [fault, ...others] = load(`# first line\n${text}\n`).faults;
     expect(others).toEqual([]);

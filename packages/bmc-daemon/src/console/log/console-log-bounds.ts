@@ -2,9 +2,9 @@
 import type { ConsoleLogLimits } from './console-log-folder.js';
 import type { RecordingPace } from './console-log-recording.js';
 
-/** Size limits of the log, and of one write. */
+/** Limits of size, number and time for the console logs. */
 export interface ConsoleLogBounds extends ConsoleLogLimits, RecordingPace {
-  /** Maximum number of records of a machine, lines and boots. */
+  /** Maximum number of records that a machine shows. A record is a line or a boot. */
   readonly records: number;
   /**
    * Maximum size on the disk, for all machines. Above it, the oldest boots are removed, but never
@@ -14,7 +14,7 @@ export interface ConsoleLogBounds extends ConsoleLogLimits, RecordingPace {
   /** The minimum time between two warnings about failed writes. */
   readonly warnEveryMs: number;
   /** The pause after a failure to list the machines, and after the first failure to remove an old folder. */
-  readonly lookEveryMs: number;
+  readonly failurePauseMs: number;
 }
 
 const KIB = 1024;
@@ -34,5 +34,5 @@ export const consoleLogBounds: ConsoleLogBounds = {
   burstBytes: 512 * KIB,
   retryMs: 10_000,
   warnEveryMs: 600_000,
-  lookEveryMs: 5_000,
+  failurePauseMs: 5_000,
 };

@@ -80,7 +80,7 @@ const open = async (bounds: Partial<ConsoleLogBounds> = {}): Promise<void> => {
     folder: path.join(folder, 'console'),
     log: { info: note, warn: note },
     // Switches the timer off. A read first writes everything.
-    bounds: { ...consoleLogBounds, flushMs: 3_600_000, lookEveryMs: 5, ...bounds },
+    bounds: { ...consoleLogBounds, flushMs: 3_600_000, failurePauseMs: 5, ...bounds },
     now: () => (clock += 10),
   });
   logs.start();

@@ -106,7 +106,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
       present: () => new Set([...this.#machines.keys()].map(fileNameOf)),
       remove: (name) => this.#folder(name).remove(),
       log: options.log,
-      pauseMs: this.#bounds.lookEveryMs,
+      pauseMs: this.#bounds.failurePauseMs,
     });
     this.#unsubscribe = options.driver.onChange(({ kind, uuid }) => {
       if (kind === 'undefined') {
@@ -218,7 +218,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
     if (this.#isClosed) return;
     for (const { uuid } of listed ?? []) this.#record(uuid);
     if (listed !== null && driver.isListIncomplete?.() !== true) this.#oldFolders.start();
-    else this.#timer = setTimeout(() => void this.#listMachines(), this.#bounds.lookEveryMs).unref();
+    else this.#timer = setTimeout(() => void this.#listMachines(), this.#bounds.failurePauseMs).unref();
   }
 
   #onWritten(uuid: string): void {

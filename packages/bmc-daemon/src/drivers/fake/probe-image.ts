@@ -1,5 +1,6 @@
 /**
- * Requests an image and reads only the headers. Reads an image that a client uploads to its end.
+ * Requests an image from its server, and reads only the headers of the answer. If a client uploads the
+ * image, reads all of it.
  */
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';

@@ -18,17 +18,17 @@ export function asDriverError(error: unknown): unknown {
 
 /**
  * Returns the error of an action that Nova rejected.
- * @param server.exists whether the server exists. While Nova selects a host for a server, it answers
- *   404 too.
+ * @param server.isKnownServer whether the caller knows that the server exists. While Nova selects a
+ *   host for such a server, it answers 404 too.
  * @param server.isBuilding whether Nova has not built the server yet. Default: no.
  */
 export function rejection(
   doing: string,
   { status, reason }: Rejected,
-  { exists, isBuilding = false }: { readonly exists: boolean; readonly isBuilding?: boolean },
+  { isKnownServer, isBuilding = false }: { readonly isKnownServer: boolean; readonly isBuilding?: boolean },
 ): DriverError {
   const message = `${doing}: Nova answers ${reason}`;
-  if (status === 404) return new DriverError(exists ? 'unavailable' : 'notFound', message);
+  if (status === 404) return new DriverError(isKnownServer ? 'unavailable' : 'notFound', message);
   // If the reason is a running task, the client may retry soon. If it is the state, a retry does
   // not help.
   if (status === 409) {

@@ -173,10 +173,10 @@ async function send(
   if (!('status' in answer)) return answer;
   // Nova answers "Instance is not ready" both while it builds a server and after a failed build.
   const isUnclear = answer.status === 404 || (answer.status === 409 && answer.reason.includes('is not ready'));
-  if (!isUnclear) throw rejection(doing, answer, { exists: true });
+  if (!isUnclear) throw rejection(doing, answer, { isKnownServer: true });
   const readAt = performance.now();
-  const exists = list.record(id, await api.getServer(id), { readAt }) !== undefined;
-  throw rejection(doing, answer, { exists, isBuilding: list.find(id)?.server.vmState === 'building' });
+  const isKnownServer = list.record(id, await api.getServer(id), { readAt }) !== undefined;
+  throw rejection(doing, answer, { isKnownServer, isBuilding: list.find(id)?.server.vmState === 'building' });
 }
 
 type Goal = NonNullable<PowerPlan['goal']>;

@@ -6,7 +6,7 @@ import type { ComputeApi, Rejected } from './compute/compute-api.js';
 import { consoleKinds, type ConsoleKind } from './compute/remote-console.js';
 import { rejection } from './failure.js';
 
-/** Consoles of a cloud. */
+/** Access to the graphical consoles of a cloud. */
 interface RemoteConsoles {
   /** Whether the cloud is known to have consoles. */
   readonly areAvailable: boolean;
@@ -24,7 +24,7 @@ const ABSENT_MS = 3_600_000;
 /** Minimum time between two probes, if the first one has not shown whether the cloud has consoles. */
 const RETRY_MS = 60_000;
 
-/** Creates the consoles. They make no request before they are used. */
+/** Creates the access to a cloud's consoles. Makes no request before its first use. */
 export function createRemoteConsoles(api: Pick<ComputeApi, 'openConsole'>): RemoteConsoles {
   let found: ConsoleKind | undefined;
   let nextProbeAt = -Infinity;
@@ -65,7 +65,7 @@ export function createRemoteConsoles(api: Pick<ComputeApi, 'openConsole'>): Remo
       const answer = await tryKinds(id);
       if (!('status' in answer)) return answer;
       if (answer.status === 400) throw new DriverError('unsupported', `${doing}: Nova answers ${answer.reason}`);
-      throw rejection(doing, answer, { exists: false });
+      throw rejection(doing, answer, { isKnownServer: false });
     },
   };
 }

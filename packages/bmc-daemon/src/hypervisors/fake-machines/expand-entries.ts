@@ -3,7 +3,7 @@ import type { FakeSystem } from '../../config/rows/fake-systems.js';
 import type { MachinePlan, PlannedFailure } from '../../drivers/fake/fake-plan.js';
 import type { CompleteSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { machineOf } from '../fake-systems.js';
-import { MAX_MACHINES, type FileDelays, type FileEntry, type FileMachine } from './file-schema.js';
+import { MAX_MACHINES, type FileDelays, type FileEntry, type MachineMembers } from './file-schema.js';
 import { hasNumber, macOf, uuidOfName, withNumber } from './machine-identity.js';
 import { delaysOf, failuresOf } from './planned-failures.js';
 
@@ -92,7 +92,7 @@ function claims(onFault: ExpandOptions['onFault']): (path: EntryPath, system: Fa
   };
 }
 
-function systemOf(machine: FileMachine, name: string): FakeSystem {
+function systemOf(machine: MachineMembers, name: string): FakeSystem {
   const uuid = (machine.uuid ?? uuidOfName(name)).toLowerCase();
   const { nics = 1, power_state, boot_mode, boot_device, secure_boot, external_notifier } = machine;
   return {
@@ -110,7 +110,7 @@ function systemOf(machine: FileMachine, name: string): FakeSystem {
   };
 }
 
-function hardwareOf(machine: FileMachine, number: number): Parameters<typeof machineOf>[1] {
+function hardwareOf(machine: MachineMembers, number: number): Parameters<typeof machineOf>[1] {
   const { cpus, memory_mib: memoryMib, disks_gib: disksGib, manufacturer, model, serial_number: serial } = machine;
   return {
     cpus,
@@ -126,7 +126,7 @@ function hardwareOf(machine: FileMachine, number: number): Parameters<typeof mac
  * Returns the schedule of an entry or an override: its delays replace others, its failures come
  * first.
  */
-function extended(schedule: Schedule, { delays, failures = [] }: FileMachine, path: EntryPath): Schedule {
+function extended(schedule: Schedule, { delays, failures = [] }: MachineMembers, path: EntryPath): Schedule {
   return {
     delays: { ...schedule.delays, ...delays },
     failures: [...failuresOf(failures, ['machines', ...path, 'failures']), ...schedule.failures],

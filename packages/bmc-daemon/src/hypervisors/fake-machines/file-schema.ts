@@ -10,7 +10,7 @@ const MAX_NICS = 64;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const MAC = /^[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}$/i;
 
-/** Returns a type whose only message says which value is expected. */
+/** Returns a type with only two messages: `is missing`, or `must be` with the expected value. */
 function value<T>(type: z.ZodType<T>, expected: string) {
   return z.unknown().transform((given, context): T => {
     const result = type.safeParse(given);
@@ -37,7 +37,7 @@ const duration = value(
 const time = value(seconds, `seconds from 0 to ${MAX_SECONDS}`);
 const share = value(z.number().gt(0).max(1), 'a number above 0, up to 1');
 
-/** As libvirt's names of domains. A URI has room for 255 characters. */
+/** The same rules as for libvirt's names of domains. At most 255 characters, because URIs contain the name. */
 const name = value(
   z.string().regex(/^[^/\p{Cc}]{1,255}$/u),
   'a text of 1 to 255 characters, without slashes and control characters',
@@ -103,7 +103,7 @@ const failureWith = <const Operation extends FailingOperation>(operations: reado
       if (effect === 'slow' && given.lasts === undefined) fault('effect', 'needs lasts: how long the answer takes');
       if (effect === 'vanish' && operation === 'list') fault('operation', 'must be an operation of a machine');
       if (effect !== 'vanish' && operation === undefined)
-        fault('effect', 'needs an operation; any stands for all operations of a machine');
+        fault('effect', "needs an operation, such as 'any' for all operations of a machine");
       if (operation !== undefined) return;
       for (const member of ['for', 'calls', 'every', 'share'] as const)
         if (given[member] !== undefined) fault(member, 'needs an operation, whose calls it selects');
@@ -155,8 +155,8 @@ export const machineFile = z.strictObject({
 type MachineFile = z.infer<typeof machineFile>;
 /** An entry for one or many machines. */
 export type FileEntry = MachineFile['machines'][number];
-/** The members that an override can replace. */
-export type FileMachine = NonNullable<FileEntry['overrides']>[string];
+/** The members of one machine of an entry. An override can replace them. */
+export type MachineMembers = NonNullable<FileEntry['overrides']>[string];
 /** A planned failure, with times in seconds. */
 export type FileFailure = NonNullable<MachineFile['failures']>[number];
 /** Delays in seconds. */

@@ -110,7 +110,7 @@ const root = defineResource({
   entity: 'ServiceRoot',
   odataType: '#ServiceRoot.v1_20_0.ServiceRoot',
   uri: '/redfish/v1',
-  open: true,
+  needsNoLogin: true,
   load: () => ({}),
   render: () => ({ Id: 'RootService', Managers: link('/redfish/v1/Managers/1') }),
 });

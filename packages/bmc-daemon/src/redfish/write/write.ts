@@ -92,7 +92,7 @@ function postOperation<Services>(
   target: BodyTarget,
   options: EndpointOptions<Services>,
 ): Operation {
-  const begin = post.open === true ? withoutTurn : inTurn;
+  const begin = post.needsNoLogin === true ? withoutTurn : inTurn;
   return begin(options, async (exchange, params, received) => {
     const view = options.viewOf(exchange);
     const request = { params, services: view.services, requester: exchange.requester };

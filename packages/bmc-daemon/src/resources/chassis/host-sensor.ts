@@ -4,7 +4,7 @@ import type { JsonObject } from '../../redfish/resource.js';
 import { absent, enabled, unavailable } from '../status.js';
 import type { HostChassis } from './host-chassis.js';
 
-/** A share of a host's capacity that is in use. */
+/** A kind of sensor: it shows a share of a host's capacity that is in use. */
 interface HostSensorKind {
   readonly id: string;
   readonly name: string;
@@ -20,8 +20,8 @@ export interface HostSensor {
   readonly kind: HostSensorKind;
 }
 
-/** The sensors of each host. */
-export const hostSensors: readonly HostSensorKind[] = [
+/** The kinds of sensors that each host has. */
+export const hostSensorKinds: readonly HostSensorKind[] = [
   { id: 'ProcessorUtilization', name: 'Processor Utilization', context: 'CPU', read: ({ cpuLoad }) => cpuLoad },
   {
     id: 'MemoryUtilization',

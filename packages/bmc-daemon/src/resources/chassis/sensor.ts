@@ -9,7 +9,7 @@ import { defineResource } from '../services.js';
 import { absent } from '../status.js';
 import { loadChassis, type ChassisEntity } from './chassis-place.js';
 import { chassisId, loadAnyChassis } from './host-chassis.js';
-import { hostSensors, renderHostSensor, type HostSensor } from './host-sensor.js';
+import { hostSensorKinds, renderHostSensor, type HostSensor } from './host-sensor.js';
 import { relatedItems } from './power.js';
 
 /** A kind of sensor, which every chassis shows. */
@@ -60,7 +60,7 @@ const sensorCollection = defineResource({
   render: (chassis, { self }) =>
     renderCollection(
       'Sensor Collection',
-      ('host' in chassis ? hostSensors : sensors).map(({ id }) => `${self}/${id}`),
+      ('host' in chassis ? hostSensorKinds : sensors).map(({ id }) => `${self}/${id}`),
     ),
 });
 
@@ -71,7 +71,7 @@ const sensor = defineResource({
   load: async ({ params, services }): Promise<MachineSensor | HostSensor> => {
     const chassis = await loadAnyChassis(params.chassisId, services);
     return 'host' in chassis
-      ? sensorIn(hostSensors, chassis, params.sensorId)
+      ? sensorIn(hostSensorKinds, chassis, params.sensorId)
       : sensorIn(sensors, chassis, params.sensorId);
   },
   canonicalParams: ({ chassis }, params) => ({ ...params, chassisId: chassisId(chassis) }),

@@ -33,7 +33,7 @@ export const serviceRoot = defineResource({
   entity: 'ServiceRoot',
   odataType: '#ServiceRoot.v1_20_0.ServiceRoot',
   uri: '/redfish/v1',
-  open: true,
+  needsNoLogin: true,
   load: () => emptyEntity,
   render: (_entity, { services, isServed }) => ({
     Id: 'RootService',

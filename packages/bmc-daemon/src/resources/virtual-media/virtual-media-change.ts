@@ -41,7 +41,7 @@ function conflicts(body: DriveBody, shown: Readonly<Record<string, unknown>>): r
   if (typeof image === 'string' && image !== '') {
     const found: Message[] = [];
     if (inserted === false) {
-      const why = 'An image in a drive is always visible to the machine.';
+      const why = 'Inserted cannot be false together with an Image: an image in a drive is always inserted.';
       found.push(withPointers(withDetail(faults.conflict('Inserted', 'false'), why), '#/Inserted', '#/Image'));
     }
     const fault = typeof claimed === 'string' ? protocolFault(image, claimed, faults) : undefined;
@@ -66,8 +66,8 @@ function conflicts(body: DriveBody, shown: Readonly<Record<string, unknown>>): r
 type DriveChange = { readonly kind: 'insert'; readonly body: ImageBody } | { readonly kind: 'eject' } | null;
 
 /**
- * Returns the image change of a PATCH. It is an eject even for an empty drive, because an insert
- * may be running.
+ * Returns the image change of a PATCH. A request to eject is an eject also for an empty drive, because
+ * an insert may be running.
  */
 export function driveChange(body: DriveBody): DriveChange {
   const { Image: image, Inserted: inserted, ...options } = body;

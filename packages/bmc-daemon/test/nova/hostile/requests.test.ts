@@ -9,11 +9,11 @@ import type { Body, Served } from '../../support/served-resources.js';
 import { startImageCloud } from '../image-cloud.js';
 import type { Images } from '../media-lab.js';
 
-const at = servedCloud();
+const cloud = servedCloud();
 let glance: Glance;
 let images: Images;
 beforeEach(async () => {
-  ({ images, glance } = await startImageCloud(at));
+  ({ images, glance } = await startImageCloud(cloud));
 });
 afterEach(() => images.close());
 
@@ -28,9 +28,9 @@ const eject = ({ send }: Served, index: number) =>
   send('POST', `${systemOf(index)}/VirtualMedia/Cd/Actions/VirtualMedia.EjectMedia`, {});
 
 it('lists all servers with a token for each page, if each token expires after a page', async () => {
-  for (let index = 1; index <= 2500; index += 1) at.servers.put(index, {}, 0);
+  for (let index = 1; index <= 2500; index += 1) cloud.servers.put(index, {}, 0);
   let valid = 1;
-  at.answer((request, response, path) => {
+  cloud.answer((request, response, path) => {
     if (request.headers['x-auth-token'] !== `token-${valid}`) {
       sendJson(response, 401, {});
       return true;
@@ -38,9 +38,9 @@ it('lists all servers with a token for each page, if each token expires after a 
     if (path.includes('/servers/detail')) valid += 1;
     return false;
   });
-  const { get } = await at.serve();
+  const { get } = await cloud.serve();
   expect((await get('/redfish/v1/Systems'))['Members']).toHaveLength(2500);
-  expect(at.logged).toEqual([]);
+  expect(cloud.logged).toEqual([]);
 });
 
 it.each([
@@ -51,17 +51,17 @@ it.each([
   ['Instance X is not ready', 'error', null, 409],
   ['', 'active', null, 409],
 ])('answers a ForceOff that Nova rejects with "%s" in the state %s', async (message, vmState, task, status) => {
-  at.servers.put(1, { 'OS-EXT-STS:vm_state': vmState, 'OS-EXT-STS:task_state': task });
-  at.answer((_request, response, path) => {
+  cloud.servers.put(1, { 'OS-EXT-STS:vm_state': vmState, 'OS-EXT-STS:task_state': task });
+  cloud.answer((_request, response, path) => {
     if (!path.endsWith('/action')) return false;
     sendJson(response, 409, { conflictingRequest: { code: 409, message } });
     return true;
   });
-  expect((await reset(await at.serve(), 1, 'ForceOff')).status).toBe(status);
+  expect((await reset(await cloud.serve(), 1, 'ForceOff')).status).toBe(status);
 });
 
 it('answers 404 if a server is deleted between two requests', async () => {
-  const served = await at.serve();
+  const served = await cloud.serve();
   const requests: readonly ((index: number) => Promise<{ readonly status: number }>)[] = [
     (index) => served.send('GET', systemOf(index)),
     (index) => served.send('GET', `${systemOf(index)}/LogServices/ConsoleLog/Entries`),
@@ -73,40 +73,42 @@ it('answers 404 if a server is deleted between two requests', async () => {
   ];
   for (const [position, request] of requests.entries()) {
     const index = position + 10;
-    at.servers.put(index);
+    cloud.servers.put(index);
     // The listing of another client is fresh for a second.
     await waitFor(
       async () => (JSON.stringify(await served.get('/redfish/v1/Systems')).includes(idOf(index)) ? true : undefined),
       () => `the service does not list server ${index}`,
     );
-    at.servers.all.delete(idOf(index));
+    cloud.servers.all.delete(idOf(index));
     expect([position, (await request(index)).status]).toEqual([position, 404]);
   }
 });
 
 it('answers 404 if a server is deleted while Nova executes its action', async () => {
-  at.answer((_request, response, path) => {
+  cloud.answer((_request, response, path) => {
     if (!path.endsWith('/action')) return false;
-    at.servers.all.delete(idOf(1));
+    cloud.servers.all.delete(idOf(1));
     response.writeHead(202).end();
     return true;
   });
-  expect((await reset(await at.serve(), 1, 'ForceOff')).status).toBe(404);
+  expect((await reset(await cloud.serve(), 1, 'ForceOff')).status).toBe(404);
 });
 
 it('boots, stops and ejects with a Glance that allows no changes, and reports its reason', async () => {
   const cd = glance.put({ rackless_url: `${images.url}/boot.iso` });
-  at.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd, enabled: 'continuous', target: 'cdrom' }) } });
-  at.servers.put(2);
-  at.cloud.others.set('image', (request, response, path) => {
+  cloud.servers.put(1, {
+    metadata: { 'rackless:state': JSON.stringify({ cd, enabled: 'continuous', target: 'cdrom' }) },
+  });
+  cloud.servers.put(2);
+  cloud.api.others.set('image', (request, response, path) => {
     if (request.method === 'GET') glance.handler(request, response, path);
     else request.resume().on('end', () => response.writeHead(403).end('<h1>403 Forbidden</h1>'));
   });
-  const served = await at.serve();
+  const served = await cloud.serve();
   const refused = await insert(served, 2);
   expect([refused.status, JSON.stringify(refused.body)]).toEqual([400, expect.stringContaining('Glance answers 403')]);
   expect((await reset(served, 1, 'ForceRestart')).status).toBe(204);
-  expect(at.servers.actions).toEqual([{ rescue: { rescue_image_ref: cd } }]);
+  expect(cloud.servers.actions).toEqual([{ rescue: { rescue_image_ref: cd } }]);
   // Nova stores no settings while the server runs the image, so they would need Glance.
   const locked = await eject(served, 1);
   expect([locked.status, JSON.stringify(locked.body)]).toEqual([400, expect.stringContaining('Glance answers 403')]);
@@ -118,24 +120,26 @@ it('boots, stops and ejects with a Glance that allows no changes, and reports it
 it.each(['ftp://cloud', 'file:///etc/passwd', 'javascript:0', 'http://['])(
   'does not start if the catalog has the URL %s for Nova, and names the setting',
   async (url) => {
-    at.cloud.keystone = (request, response) => {
+    cloud.api.keystone = (request, response) => {
       request.resume();
       const catalog = [{ type: 'compute', endpoints: [{ interface: 'public', region_id: 'R1', url }] }];
       sendJson(response, 201, { token: { catalog } }, { 'x-subject-token': 'token' });
     };
-    await expect(at.serve()).rejects.toThrow('region_name: the endpoint of the service compute is not a URL with http');
+    await expect(cloud.serve()).rejects.toThrow(
+      'region_name: the endpoint of the service compute is not a URL with http',
+    );
   },
 );
 
 it('shows the servers if the catalog has endpoints without a form, and no Glance', async () => {
-  const compute = { interface: 'public', region_id: 'R1', url: `${at.cloud.url}/compute` };
-  at.cloud.keystone = (request, response) => {
+  const compute = { interface: 'public', region_id: 'R1', url: `${cloud.api.url}/compute` };
+  cloud.api.keystone = (request, response) => {
     request.resume();
     const endpoints = [null, 7, { url: 1 }, compute];
     const catalog = [null, { type: 'image' }, { type: 'compute', endpoints }];
     sendJson(response, 201, { token: { catalog } }, { 'x-subject-token': 'token' });
   };
-  const served = await at.serve();
+  const served = await cloud.serve();
   expect((await served.get('/redfish/v1/Systems'))['Members'] as Body[]).toHaveLength(1);
   const refused = await insert(served, 1);
   expect([refused.status, JSON.stringify(refused.body)]).toEqual([400, expect.stringContaining('no image service')]);

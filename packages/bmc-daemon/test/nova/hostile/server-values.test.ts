@@ -4,7 +4,7 @@ import { idOf } from '../../support/listed-servers.js';
 import { servedCloud } from '../../support/served-cloud.js';
 import type { Body, ServedAnswer } from '../../support/served-resources.js';
 
-const at = servedCloud();
+const cloud = servedCloud();
 const systemOf = (index: number): string => `/redfish/v1/Systems/${idOf(index)}`;
 const flavor = { vcpus: 1, ram: 64, disk: 1, ephemeral: 0, swap: 0, original_name: 'm1' };
 /** The largest number in Nova's database. */
@@ -13,10 +13,10 @@ const LARGEST = 2 ** 31 - 1;
 const membersOf = ({ body }: ServedAnswer): number => ((body?.['Members'] ?? []) as Body[]).length; // It has this list.
 
 it('shows a server with the largest flavor that Nova can store', async () => {
-  at.servers.put(1, {
+  cloud.servers.put(1, {
     flavor: { ...flavor, vcpus: LARGEST, ram: LARGEST, disk: LARGEST, ephemeral: LARGEST, swap: LARGEST },
   });
-  const { get, send } = await at.serve();
+  const { get, send } = await cloud.serve();
   expect(await get(systemOf(1))).toMatchObject({ ProcessorSummary: { Count: LARGEST } });
   const processors = await send('GET', `${systemOf(1)}/Processors?$expand=.`);
   expect([processors.status, membersOf(processors)]).toEqual([200, 1]);
@@ -31,18 +31,18 @@ it.each([
   ['ram', -1],
   ['ram', 1e300],
 ])('ignores a server whose flavor has the %s %d, and shows the others', async (name, value) => {
-  at.servers.put(1, { flavor: { ...flavor, [name]: value } });
-  at.servers.put(2);
-  const { get, send } = await at.serve();
+  cloud.servers.put(1, { flavor: { ...flavor, [name]: value } });
+  cloud.servers.put(2);
+  const { get, send } = await cloud.serve();
   expect((await get('/redfish/v1/Systems'))['Members']).toEqual([{ '@odata.id': systemOf(2) }]);
-  expect(at.logged).toMatchObject([{ id: idOf(1), at: `flavor.${name}` }]);
+  expect(cloud.logged).toMatchObject([{ id: idOf(1), at: `flavor.${name}` }]);
   const single = await send('GET', systemOf(1));
   expect([single.status, JSON.stringify(single.body)]).toEqual([503, expect.stringContaining(`server.flavor.${name}`)]);
 });
 
 it('shows a server whose flavor has no numbers for its disks', async () => {
-  at.servers.put(1, { flavor: { ...flavor, disk: null, ephemeral: -1, swap: '' } });
-  const { get } = await at.serve();
+  cloud.servers.put(1, { flavor: { ...flavor, disk: null, ephemeral: -1, swap: '' } });
+  const { get } = await cloud.serve();
   const drives = (await get(`${systemOf(1)}/Storage/local`))['Drives'] as unknown[]; // The schema has this list.
   expect(drives).toHaveLength(1);
 });
@@ -56,8 +56,8 @@ it('shortens names, and replaces characters that Nova allows in no name', async 
     '\ud800-\u202egnp.exe': '�-�gnp.exe',
     ['__proto__']: '__proto__',
   };
-  for (const [index, name] of Object.keys(names).entries()) at.servers.put(index, { name, description: name });
-  const { get, send } = await at.serve();
+  for (const [index, name] of Object.keys(names).entries()) cloud.servers.put(index, { name, description: name });
+  const { get, send } = await cloud.serve();
   for (const [index, shown] of Object.values(names).entries()) {
     expect(await get(systemOf(index))).toMatchObject({ Name: shown, Description: expect.any(String) });
   }

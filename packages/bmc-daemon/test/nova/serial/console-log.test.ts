@@ -6,16 +6,16 @@ import { idOf } from '../../support/listed-servers.js';
 import { servedCloud } from '../../support/served-cloud.js';
 import type { Body } from '../../support/served-resources.js';
 
-const at = servedCloud();
+const cloud = servedCloud();
 const system = `/redfish/v1/Systems/${idOf(1)}`;
 const log = `${system}/LogServices/ConsoleLog`;
 const membersOf = (body: Body) => body['Members'] as Body[]; // Every log has this list.
-const requests = () => at.requestsTo('/compute').filter((line) => line.startsWith('POST'));
+const requests = () => cloud.requestsTo('/compute').filter((line) => line.startsWith('POST'));
 
 /** Sets the answer of the cloud to requests for the output. @returns the bodies of these requests. */
 function answerOutput(status: number, body: unknown): string[] {
   const bodies: string[] = [];
-  at.answer((request, response, path) => {
+  cloud.answer((request, response, path) => {
     if (!path.endsWith('/action')) return false;
     whenRead(request, (text) => {
       bodies.push(text);
@@ -27,9 +27,9 @@ function answerOutput(status: number, body: unknown): string[] {
 }
 
 it('the console log has the output as an attachment and its lines as entries', async () => {
-  at.servers.put(1);
+  cloud.servers.put(1);
   const bodies = answerOutput(200, { output: 'GRUB\n\n\u001b[31mLinux\u001b[0m <b>6.1</b>\n' });
-  const { get, send } = await at.serve();
+  const { get, send } = await cloud.serve();
   expect((await get(`${system}/LogServices`))['Members']).toContainEqual({ '@odata.id': log });
   expect(requests()).toEqual([]);
   const entries = membersOf(await get(`${log}/Entries`));
@@ -45,14 +45,14 @@ it('the console log has the output as an attachment and its lines as entries', a
 });
 
 it('creates the entry of a line when the service first reads the line', async () => {
-  at.servers.put(1);
+  cloud.servers.put(1);
   let output = 'GRUB\n';
-  at.answer((request, response, path) => {
+  cloud.answer((request, response, path) => {
     if (!path.endsWith('/action')) return false;
     whenRead(request, () => sendJson(response, 200, { output }));
     return true;
   });
-  const { get } = await at.serve();
+  const { get } = await cloud.serve();
   const timesOf = async () => {
     const entries = membersOf(await get(`${log}/Entries`));
     return new Map(entries.map((entry) => [String(entry['Message']), Date.parse(String(entry['Created']))]));
@@ -84,17 +84,17 @@ it.each<[string, number, unknown]>([
   ['that was never built', 409, { conflictingRequest: { message: 'Instance is not ready' } }],
   ['without output', 200, { output: null }],
 ])('the console log is empty for a server %s', async (_, status, body) => {
-  at.servers.put(1);
+  cloud.servers.put(1);
   answerOutput(status, body);
-  const { get } = await at.serve();
+  const { get } = await cloud.serve();
   expect(membersOf(await get(`${log}/Entries`))).toEqual([]);
 });
 
 it('the console log shows the end of an output of megabytes, with limits', async () => {
-  at.servers.put(1);
+  cloud.servers.put(1);
   const line = `\u001b]0;title\u0007€\u0000\u202e${'x'.repeat(90)}\n`;
   answerOutput(200, { output: line.repeat(50_000) });
-  const { get } = await at.serve();
+  const { get } = await cloud.serve();
   const [output, ...lines] = membersOf(await get(`${log}/Entries`));
   expect(output).toMatchObject({ AdditionalDataSizeBytes: expect.any(Number) });
   const size = Number(output?.['AdditionalDataSizeBytes']);
@@ -107,9 +107,9 @@ it.each<[string, number, unknown, string]>([
   ['rejects the request', 403, { forbidden: { message: 'no' } }, 'Nova answers 403: no'],
   ['sends another form', 200, { output: 7 }, 'unexpected form'],
 ])('the entries of the console log answer 503 if Nova %s', async (_, status, answer, reason) => {
-  at.servers.put(1);
+  cloud.servers.put(1);
   answerOutput(status, answer);
-  const { get, send } = await at.serve();
+  const { get, send } = await cloud.serve();
   const failed = await send('GET', `${log}/Entries`);
   expect([failed.status, JSON.stringify(failed.body)]).toEqual([503, expect.stringContaining(reason)]);
   expect(await get(log)).toMatchObject({ Id: 'ConsoleLog' });

@@ -14,7 +14,7 @@ import { mediaSettings, sendJson, settingsFor, whenRead } from '../../support/cl
 import { idOf } from '../../support/listed-servers.js';
 import { servedCloud } from '../../support/served-cloud.js';
 
-const at = servedCloud();
+const cloud = servedCloud();
 const id = idOf(1);
 const system = `/redfish/v1/Systems/${id}`;
 const off = { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 };
@@ -64,7 +64,7 @@ afterEach(async () => {
 /** Gives the servers serial consoles. @returns the number of requests so far. */
 function offerConsoles(): () => number {
   let count = 0;
-  at.answer((request, response, path) => {
+  cloud.answer((request, response, path) => {
     if (!path.endsWith('/remote-consoles')) return false;
     whenRead(request, (text) => {
       if (!text.includes('"serial"')) {
@@ -93,7 +93,7 @@ describe('a viewer of a server', () => {
 
   /** @param retryMs the pause after a failed attempt. */
   const start = async (retryMs = 20): Promise<void> => {
-    const settings = { cloud: settingsFor(at.cloud.url), filter: {}, timeoutMs: 120_000, media: mediaSettings, log };
+    const settings = { cloud: settingsFor(cloud.api.url), filter: {}, timeoutMs: 120_000, media: mediaSettings, log };
     driver = createNovaDriver(settings);
     await driver.start();
     const { console: control } = driver;
@@ -120,8 +120,8 @@ describe('a viewer of a server', () => {
     );
   };
 
-  it('causes the only connection, gets the output after each loss, and each time a new token', async () => {
-    at.servers.put(1);
+  it('shares one connection with other viewers, and sees the output after a reconnection with a new token', async () => {
+    cloud.servers.put(1);
     const requests = offerConsoles();
     proxy.onClient = (client) => {
       client.send(Buffer.from('hello'));
@@ -147,25 +147,25 @@ describe('a viewer of a server', () => {
     );
   });
 
-  it('sees that the server is off without a request for a console, and its output after the start', async () => {
-    at.servers.put(1, off);
+  it('sees that the server is off, which needs no request for a console, and sees the output after the start', async () => {
+    cloud.servers.put(1, off);
     const requests = offerConsoles();
     await start();
     watch();
     await untilSeen('closed: the machine is off');
     expect(requests()).toBe(0);
-    at.servers.put(1);
+    cloud.servers.put(1);
     proxy.onClient = (client) => client.send('booting');
     await driver.getSystem(id);
     await untilSeen('booting');
-    at.servers.put(1, off);
+    cloud.servers.put(1, off);
     for (const client of proxy.clients) client.close(1000, 'Target closed');
     await untilSeen('closed: the machine is off', 2);
     expect(seen.slice(1)).toEqual(['open: connected', 'booting', 'closed: the machine is off']);
   });
 
-  it('sees that a proxy drops each connection, and the daemon pauses', async () => {
-    at.servers.put(1);
+  it('sees that a proxy drops each connection; the daemon pauses after two attempts', async () => {
+    cloud.servers.put(1);
     const requests = offerConsoles();
     proxy.onClient = (client) => client.close(1000, 'Target closed');
     await start(3_600_000);
@@ -175,7 +175,7 @@ describe('a viewer of a server', () => {
   });
 
   it('sees that the proxy is down, and its output as soon as the proxy runs again', async () => {
-    at.servers.put(1);
+    cloud.servers.put(1);
     offerConsoles();
     const { port } = new URL(proxy.url);
     await proxy.close();
@@ -192,8 +192,8 @@ describe('a viewer of a server', () => {
     [403, 'Policy does not allow it.'],
     [501, 'Not implemented.'],
   ])('sees that there is no serial port if Nova answers %i', async (status, message) => {
-    at.servers.put(1);
-    at.answer((_request, response, path) => {
+    cloud.servers.put(1);
+    cloud.answer((_request, response, path) => {
       if (!path.endsWith('/remote-consoles')) return false;
       sendJson(response, status, { error: { message } });
       return true;
@@ -204,7 +204,7 @@ describe('a viewer of a server', () => {
   });
 
   it('cannot send a break', async () => {
-    at.servers.put(1);
+    cloud.servers.put(1);
     offerConsoles();
     await start();
     watch();
@@ -217,9 +217,9 @@ describe('Redfish', () => {
   const ssh = { consoleSsh: { port: 2222, maxConsoles: 64 } };
 
   it('shows SSH once the console has proved to work, and no longer if the proxy is down', async () => {
-    at.servers.put(1);
+    cloud.servers.put(1);
     const requests = offerConsoles();
-    const served = await at.serve({ services: ssh });
+    const served = await cloud.serve({ services: ssh });
     expect((await served.get(system))['SerialConsole']).toBeUndefined();
     const shown = await waitFor(
       async () => (await served.get(system))['SerialConsole'],
@@ -236,12 +236,12 @@ describe('Redfish', () => {
     expect((await served.get(system))['SerialConsole']).toBeUndefined();
   });
 
-  it('shows none if the proxy does not answer, and not every reader causes a request', async () => {
-    at.servers.put(1);
-    at.servers.put(2);
+  it('shows no SSH if the proxy does not answer, and probes only once for several reads', async () => {
+    cloud.servers.put(1);
+    cloud.servers.put(2);
     const requests = offerConsoles();
     await proxy.close();
-    const served = await at.serve({ services: ssh });
+    const served = await cloud.serve({ services: ssh });
     await served.get(system);
     await waitFor(
       () => (requests() === 1 ? true : undefined),
@@ -280,7 +280,7 @@ describe('a connection to a proxy', () => {
     expect(await isProxyThere(url, tls, 20)).toBe(false);
   });
 
-  it('ends with its caller while the proxy does not answer', async () => {
+  it('fails if its caller aborts it while the proxy does not answer', async () => {
     const aborting = new AbortController();
     const attempt = connect(await silentServer(), long, aborting.signal);
     aborting.abort();
@@ -293,7 +293,7 @@ describe('a connection to a proxy', () => {
     await new Promise((resolve) => void stream.resume().once('close', resolve));
   });
 
-  it('gets pings while it is silent, and stays open because the proxy replies', async () => {
+  it('sends pings while it is silent, and stays open because the proxy replies', async () => {
     let pings = 0;
     proxy.onClient = (client) => void client.on('ping', () => (pings += 1));
     const stream = await connect(new URL(proxy.url), { ...long, pingMs: 1000 });

@@ -4,7 +4,7 @@ import { AnswerOrder } from '../../ui/answer-order.js';
 import { messageOf } from '../../ui/states.js';
 import { get } from './client.js';
 
-/** Times in milliseconds. */
+/** Measured times: their number, and statistics in milliseconds. */
 interface Times {
   readonly count: number;
   readonly average: number;
@@ -41,7 +41,7 @@ interface Sample {
 }
 
 const POLL_MS = 2000;
-/** Samples for the lines: the last two minutes. */
+/** Number of samples for the line charts: the last two minutes. */
 const MAX_SAMPLES = 61;
 
 const samples = signal<readonly Sample[]>([]);
@@ -72,7 +72,7 @@ export async function readModels(): Promise<void> {
 }
 
 /** Reads the deployments every two seconds while the page is visible. @returns a function that ends this. */
-export function startModels(): () => void {
+export function pollModels(): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isStopped = false;
   const poll = async (): Promise<void> => {

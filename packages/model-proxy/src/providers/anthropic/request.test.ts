@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { ProxyError } from '../../errors/proxy-error.js';
 import { anthropicRequest } from './request.js';
 
-/** Translates a request. @returns Anthropic's request, with the same text for each number. */
+/** Translates a request. @returns Anthropic's request, parsed. */
 function translated(request: Record<string, unknown>, model = 'claude-opus-4-6'): Record<string, unknown> {
   const values = new Map(Object.entries({ messages: [], ...request }).map(([name, value]) => [name, bytesOf(value)]));
   const members = {
@@ -22,7 +22,7 @@ const text = (words: string) => ({ type: 'text', text: words });
 const call = (args: unknown, id = 'c') => ({ id, type: 'function', function: { name: 'f', arguments: args } });
 
 describe("a chat in Anthropic's form", () => {
-  it('has system messages at the top, and joins messages of one role', () => {
+  it('has system messages in `system`, and joins consecutive messages of one role', () => {
     expect(
       conversation(
         { role: 'system', content: 'Be kind.' },
@@ -135,7 +135,7 @@ describe("a chat in Anthropic's form", () => {
     expect(translated({ tools, ...request })['tool_choice']).toEqual(expected);
   });
 
-  it("keeps Anthropic's own tools and other members", () => {
+  it("keeps Anthropic's own tools and members, and translates or drops those of OpenAI", () => {
     const tools = [{ type: 'web_search_20250305', name: 'web_search' }];
     expect(translated({ tools, top_k: 5, service_tier: 'auto', temperature: 0.5, stop: 'END', user: 'u-1' })).toEqual({
       model: 'claude-opus-4-6',
@@ -182,7 +182,7 @@ describe("a chat in Anthropic's form", () => {
     expect(translated({ reasoning_effort: 'none' })).not.toHaveProperty('thinking');
   });
 
-  it('has a JSON schema in output_config, and a tool for other JSON', () => {
+  it('has a JSON schema in output_config, and a tool for json_object', () => {
     const schema = { type: 'object', properties: {}, additionalProperties: false };
     expect(
       translated({
@@ -211,7 +211,7 @@ describe("a chat in Anthropic's form", () => {
     ['a content that is a number', { messages: [user(7)] }],
     ['a part that is a number', { messages: [user([7])] }],
     ['a sound', { messages: [user([{ type: 'input_audio', input_audio: {} }])] }],
-    ['an image without encryption', { messages: [user([{ type: 'image_url', image_url: 'http://a.test/b.png' }])] }],
+    ['an image with an http URL', { messages: [user([{ type: 'image_url', image_url: 'http://a.test/b.png' }])] }],
     ['an image without a URL', { messages: [user([{ type: 'image_url' }])] }],
     ['arguments that are not JSON', { messages: [{ role: 'assistant', tool_calls: [call('{')] }] }],
     ['arguments that are a list', { messages: [{ role: 'assistant', tool_calls: [call('[]')] }] }],
@@ -220,7 +220,7 @@ describe("a chat in Anthropic's form", () => {
     ['an unknown choice', { tools: [{ name: 'f', input_schema: {} }], tool_choice: 'whichever' }],
     ['an unknown effort', { reasoning_effort: 'heroic' }],
     ['an unknown format', { response_format: { type: 'grammar' } }],
-    ['a schema without a schema', { response_format: { type: 'json_schema' } }],
+    ['a json_schema without its member schema', { response_format: { type: 'json_schema' } }],
   ])('rejects %s with 400', (_what, request) => {
     expect(() => translated(request)).toThrow(ProxyError);
     expect(() => translated(request)).toThrow(/^Invalid request: /);

@@ -1,6 +1,6 @@
 /**
- * Endpoints of Anthropic's API that the server of a deployment also has. Some model servers have them
- * only since a late version, so the configuration says it.
+ * Endpoints of Anthropic's API that the server of a deployment also has. Only recent versions of some
+ * model servers have them, so the configuration must name them.
  */
 import type { Provider } from '../provider.js';
 
@@ -8,7 +8,8 @@ const endpoints: readonly string[] = ['messages', 'messages/count_tokens'];
 
 /**
  * Returns the provider with the endpoints in `model_info.supported_endpoints`, which is LiteLLM's name.
- * @returns the same object if the information names no endpoint of Anthropic's API.
+ * @returns the same object if the information names no endpoint of Anthropic's API, or if the provider
+ *   has a dialect.
  */
 export function withNativeEndpoints(provider: Provider, modelInfo: Readonly<Record<string, unknown>>): Provider {
   const supported = modelInfo['supported_endpoints'];

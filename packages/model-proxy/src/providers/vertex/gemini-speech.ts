@@ -1,5 +1,5 @@
 /**
- * Speech of Gemini, whose sound comes inside of JSON and has no head.
+ * Speech of Gemini. The audio comes as base64 in JSON: samples without a WAV header.
  * @see https://cloud.google.com/text-to-speech/docs/gemini-tts
  * @see https://ai.google.dev/gemini-api/docs/speech-generation
  */
@@ -8,7 +8,7 @@ import { recordOf, recordsOf, textOf } from '../anthropic/values.js';
 import type { DialectEndpoint } from '../dialect.js';
 import { jsonMembers, memberValue } from '../request-members.js';
 
-/** Bytes of the head of a WAV file. */
+/** Size of the header of a WAV file. */
 const HEAD_BYTES = 44;
 const BYTES_PER_SAMPLE = 2;
 const DEFAULT_RATE = 24_000;

@@ -32,19 +32,20 @@ export async function examineFirmware(
   if (emulator === null) return [];
   const offered = await offeredFirmware(hypervisor, host, capabilities);
   if (offered === null) return [];
-  const install = installFirmware(architecture, host, false);
+  const install = firmwareInstallCommand(architecture, host);
   const images = host.isLocal ? await readImages() : [];
   const usable = images.filter(({ targets }) => targets.some((target) => target.architecture === architecture));
-  const missing = host.isLocal ? missingFiles(usable, installFirmware(architecture, host, true)) : [];
+  const missing = host.isLocal ? missingFiles(usable, firmwareInstallCommand(architecture, host, { again: true })) : [];
   if (!offered.hasUefi) {
     const message = `libvirt finds no UEFI firmware for ${architecture}, so clients cannot select the boot mode UEFI.`;
     return [...missing, ...missingTemplates(host, templates), warning(SUBJECT, message, install)];
   }
-  const hasKeys =
+  // Without descriptors, it is unknown whether a firmware has keys.
+  const mayHaveKeys =
     usable.length === 0 ||
     templates.enabled !== null ||
     usable.some(({ features }) => features.includes('secure-boot') && features.includes('enrolled-keys'));
-  const lacks = !offered.hasSecureBoot ? 'Secure Boot' : hasKeys ? null : "Secure Boot and its vendor's keys";
+  const lacks = !offered.hasSecureBoot ? 'Secure Boot' : mayHaveKeys ? null : 'Secure Boot with enrolled keys';
   const message = `No UEFI firmware has ${lacks ?? ''}, so clients cannot enable Secure Boot.`;
   return [
     ...missing,
@@ -53,7 +54,7 @@ export async function examineFirmware(
   ];
 }
 
-/** Returns null if the driver of libvirt has no firmware, as the test driver. */
+/** Returns null if libvirt's hypervisor driver does not report firmware; its test driver does not. */
 async function offeredFirmware(
   hypervisor: Pick<Hypervisor, 'getDomainCapabilities'>,
   { timeoutMs }: ExaminedHost,
@@ -65,8 +66,8 @@ async function offeredFirmware(
   if (found === null) return null;
   return {
     hasUefi: found.firmware.includes('efi'),
-    // libvirt reports only whether SMM protects the UEFI variables. Other machine types have no
-    // SMM, and this value says nothing about their Secure Boot.
+    // libvirt reports only whether SMM protects the UEFI variables. Only q35 has SMM, so this report
+    // says nothing about Secure Boot of other machine types.
     hasSecureBoot: machine !== 'q35' || found.hasProtectedVariables,
   };
 }
@@ -97,8 +98,8 @@ function missingTemplates(host: ExaminedHost, templates: SecureBootTemplates): r
   });
 }
 
-/** @param again installs the package again, because its files are missing. */
-function installFirmware(architecture: string, host: ExaminedHost, again: boolean): string {
+/** @param options.again the command reinstalls the package, because its files are missing. */
+function firmwareInstallCommand(architecture: string, host: ExaminedHost, { again = false } = {}): string {
   const isArm = architecture === 'aarch64';
   const names = isArm
     ? { debian: 'qemu-efi-aarch64', fedora: 'edk2-aarch64', suse: 'qemu-uefi-aarch64', arch: 'edk2-aarch64' }

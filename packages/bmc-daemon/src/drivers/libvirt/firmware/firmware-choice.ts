@@ -140,7 +140,7 @@ export class FirmwareChooser {
       });
     if (imageWith() !== null) {
       const hasKeys = imageWith('secure-boot', 'enrolled-keys') !== null || templates.enabled !== null;
-      if (!hasKeys) throw refusal("firmware with Secure Boot and its vendor's keys");
+      if (!hasKeys) throw refusal('firmware with Secure Boot and enrolled keys');
       // libvirt's capabilities report only the support of SMM, which exists only on x86. So other
       // architectures need no further check.
       if (!/^(x86_64|i686)$/.test(architecture)) return;

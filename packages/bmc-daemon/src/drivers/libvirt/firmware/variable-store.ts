@@ -55,7 +55,8 @@ const securityVendors = new Set(
 /**
  * Returns the file `template` with the variables of the file `old`, which are mostly boot entries.
  * Variables of Secure Boot (keys and enforcement) come from `template`. Signed variables of `old`
- * are dropped, because their signers are recorded together with the keys.
+ * are dropped, because their signers would be unknown: `certdb`, the record of the signers, also comes
+ * from `template`.
  * @param options `maxEnd`: no variable ends beyond this offset of the file, even if the store is
  *   longer.
  * @returns null if a file has another layout, or the variables do not fit.

@@ -54,7 +54,7 @@ describe('parseXml', () => {
     ['<a></b>', 'unexpected end tag b'],
     ['<a/><b/>', 'a second root element'],
     ['<a>\n<b c=d/></a>', 'the value of c is not quoted'],
-    [`<a b='1' b='2'/>`, 'b twice'],
+    [`<a b='1' b='2'/>`, 'attribute b occurs twice'],
     ['<a b/>', 'attribute b has no value'],
     ['<a', 'the tag a does not end'],
     ['<a><!-- </a>', 'missing -->'],

@@ -4,8 +4,8 @@
  *
  * No library does this: the tree libraries (xmldom, fast-xml-parser, libxmljs2) have no offsets.
  * saxes, the only tokenizer with positions, has them for tags only and not for attribute values.
- * libvirt writes a small, validated part of XML: one document, no DOCTYPE, only the five entities
- * of XML 1.0 and character references.
+ * libvirt writes well-formed XML, and uses only a small subset of the language: one document, no
+ * DOCTYPE, only the five entities of XML 1.0 and character references.
  */
 import { DriverError } from '../../driver-error.js';
 import { decodeAttribute, decodeCharacterData, withLineFeeds } from './escape.js';
@@ -81,18 +81,18 @@ export function parseXml(source: string): XmlDocument {
 /**
  * Parses markup that becomes part of a document: elements and text in any number.
  * @param scope the element around it, for the prefixes of namespaces.
- * @returns an element without tags that contains the markup.
+ * @returns the markup; its root is an artificial element, which has no tags.
  * @throws {DriverError} internal, if it is not well-formed.
  */
 export function parseFragment(markup: string, scope: XmlElement): XmlDocument {
   return { source: markup, root: new XmlParser(markup, scope).content() };
 }
 
-/** Parses one text. Its methods read at the present offset and move it forward. */
+/** Parses one text. Its methods read at the current offset and move it forward. */
 export class XmlParser {
   readonly #source: string;
   readonly #scope: XmlElement | null;
-  /** The elements that are not closed yet. The first one has no tags and contains the text. */
+  /** The elements that are not closed yet. The first one is artificial: it contains the whole source. */
   readonly #open: OpenElement[] = [];
   #at = 0;
 
@@ -110,13 +110,13 @@ export class XmlParser {
     return { source: this.#source, root };
   }
 
-  /** Parses markup. Returns an element without tags that contains it. @throws {DriverError} internal. */
+  /** Parses markup. Returns an artificial element that contains it. @throws {DriverError} internal. */
   content(): ParsedElement {
     const source = this.#source;
     const top = newElement('', { start: 0, contentStart: this.#at, parent: this.#scope });
     this.#open.push(top);
     while (this.#at < source.length) this.#readNode();
-    const last = this.#present();
+    const last = this.#current();
     if (last !== top) throw this.#fault(last.start, `${last.name} is not closed`);
     top.contentEnd = source.length;
     top.end = source.length;
@@ -128,12 +128,12 @@ export class XmlParser {
     const at = this.#at;
     if (source[at] !== '<') this.#readText();
     else if (source.startsWith('</', at)) this.#readEndTag();
-    else if (source.startsWith('<!--', at)) this.#skipOther(this.#find('-->', at + 4) + 3);
+    else if (source.startsWith('<!--', at)) this.#addOther(this.#find('-->', at + 4) + 3);
     else if (source.startsWith('<![CDATA[', at) && !this.#isOutside()) {
       const end = this.#find(']]>', at);
-      this.#present().text += withLineFeeds(source.slice(at + 9, end));
-      this.#skipOther(end + 3);
-    } else if (source.startsWith('<?', at)) this.#skipOther(this.#find('?>', at) + 2);
+      this.#current().text += withLineFeeds(source.slice(at + 9, end));
+      this.#addOther(end + 3);
+    } else if (source.startsWith('<?', at)) this.#addOther(this.#find('?>', at) + 2);
     // A DOCTYPE can define external and recursive entities. libvirt never writes one.
     else if (source.startsWith('<!', at)) throw this.#fault(at, 'a declaration that libvirt does not write');
     else this.#readStartTag();
@@ -143,7 +143,7 @@ export class XmlParser {
     const next = this.#source.indexOf('<', this.#at);
     const end = next < 0 ? this.#source.length : next;
     const raw = this.#source.slice(this.#at, end);
-    if (!this.#isOutside()) this.#present().text += decodeCharacterData(raw);
+    if (!this.#isOutside()) this.#current().text += decodeCharacterData(raw);
     else if (raw.trim() !== '') throw this.#fault(this.#at, 'text outside the root element');
     this.#at = end;
   }
@@ -158,7 +158,7 @@ export class XmlParser {
     if (this.#source[this.#at] !== '>') throw this.#fault(this.#at, `the tag ${name} does not end`);
     this.#at += 1;
     const colon = name.indexOf(':');
-    const above = this.#present();
+    const above = this.#current();
     const isTop = this.#open.length === 1;
     const parent = isTop ? this.#scope : above;
     const element = newElement(name, { start, contentStart: this.#at, parent, attributes, selfClosing });
@@ -176,7 +176,7 @@ export class XmlParser {
     this.#at += 2;
     const name = this.#readName();
     this.#skipSpace();
-    const element = this.#present();
+    const element = this.#current();
     if (this.#open.length === 1 || element.name !== name || this.#source[this.#at] !== '>') {
       throw this.#fault(start, `unexpected end tag ${name}`);
     }
@@ -193,7 +193,7 @@ export class XmlParser {
     while (this.#at < source.length && source[this.#at] !== '>' && source[this.#at] !== '/') {
       const attribute = this.#readAttribute();
       if (attributes.some((other) => other.name === attribute.name)) {
-        throw this.#fault(this.#at, `${attribute.name} twice`);
+        throw this.#fault(this.#at, `attribute ${attribute.name} occurs twice`);
       }
       attributes.push(attribute);
       this.#skipSpace();
@@ -232,8 +232,8 @@ export class XmlParser {
     this.#at = SPACE.lastIndex;
   }
 
-  #skipOther(end: number): void {
-    this.#present().nodes.push({ kind: 'other', start: this.#at, end });
+  #addOther(end: number): void {
+    this.#current().nodes.push({ kind: 'other', start: this.#at, end });
     this.#at = end;
   }
 
@@ -244,7 +244,7 @@ export class XmlParser {
   }
 
   /** Returns the innermost open element. */
-  #present(): OpenElement {
+  #current(): OpenElement {
     const element = this.#open.at(-1);
     if (element === undefined) throw new RangeError('parsing xml: no element is open');
     return element;

@@ -38,7 +38,7 @@ export function createServerItems(session: CloudSession): ServerItems {
       if (answer.status === 403 && rejected.reason.includes('metadata items')) {
         throw new DriverError('storageFull', `storing the state of server ${id}: Nova answers ${rejected.reason}`);
       }
-      throw rejection(`storing the state of server ${id}`, rejected, { exists: false });
+      throw rejection(`storing the state of server ${id}`, rejected, { isKnownServer: false });
     },
   };
 }

@@ -15,7 +15,7 @@ export const telemetryTexts = {
     PT1M: 'Measured every minute',
   } as Readonly<Record<string, string>>,
   otherInterval: (duration: string) => `Measured every ${duration}`,
-  hint: 'The console keeps the values while it is open. The service itself keeps only the last ones.',
+  hint: 'This page keeps the values while the web console is open. The service keeps only the latest values.',
   absent: 'This machine has no telemetry',
   charts: { processor: 'Processors', memory: 'Memory', disk: 'Disks', network: 'Network' },
   used: 'In use',

@@ -26,7 +26,7 @@ interface Part {
 
 /**
  * Returns the models of a request; null: the request is for a single model.
- * @throws {ProxyError} 400: too many models, or the client asks for events.
+ * @throws {ProxyError} 400: too many models, or the client asks for a stream.
  */
 export function modelsOf({ proxy }: Exchange, { endpoint, model }: Target, body: RequestBody): string[] | null {
   if (endpoint.path !== 'chat/completions' || model !== null) return null;
@@ -39,7 +39,7 @@ export function modelsOf({ proxy }: Exchange, { endpoint, model }: Target, body:
 }
 
 /** Sends the request to each model. A model that fails has its error in the list. */
-export function startBatch(exchange: Exchange, target: Target, body: RequestBody, models: readonly string[]): void {
+export function startForModels(exchange: Exchange, target: Target, body: RequestBody, models: readonly string[]): void {
   const { request, proxy } = exchange;
   let running = models.length;
   const parts: Part[] = [];
@@ -63,7 +63,7 @@ export function startBatch(exchange: Exchange, target: Target, body: RequestBody
   exchange.call = { abort: () => parts.forEach((part) => part.exchange.call?.abort()) };
 }
 
-/** Returns the body without its release, because other models still need it. */
+/** Returns the body without its method `release`, which would free memory that other models still need. */
 function sharedBody(body: RequestBody): RequestBody {
   return new Proxy(body, {
     get: (target, name) => {
@@ -81,7 +81,10 @@ function answerParts(exchange: Exchange, parts: readonly Part[]): void {
     answerText(exchange, 200, 'application/json', `[${parts.map(({ response }) => jsonIn(response)).join()}]`);
 }
 
-/** Returns the answer of a model as received: written again, an answer may be nested too deep for JSON. */
+/**
+ * Returns the received text of an answer, because JSON.stringify may fail for a deeply nested one; `null`
+ * if the text is not JSON.
+ */
 function jsonIn({ body }: CollectedResponse): string {
   const text = body.toString();
   return parseJson(text) === undefined ? 'null' : text;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { afterEach } from '@jest/globals';
 
 /** An answer: JSON, or a function that writes it. */
-export type StrangeAnswer = object | ((request: RecordedRequest, response: ServerResponse) => void);
+export type ScriptedAnswer = object | ((request: RecordedRequest, response: ServerResponse) => void);
 
 export interface RecordedRequest {
   readonly method: string;
@@ -13,7 +13,7 @@ export interface RecordedRequest {
   readonly body: unknown;
 }
 
-export class StrangeService {
+export class ScriptedService {
   readonly requests: RecordedRequest[] = [];
   readonly #server: Server;
 
@@ -25,7 +25,7 @@ export class StrangeService {
    * @param answers answers by method and path: `GET /redfish/v1/`; `?*` stands for any query. Without an
    *   answer: 404.
    */
-  static async start(answers: Readonly<Record<string, StrangeAnswer>>): Promise<StrangeService> {
+  static async start(answers: Readonly<Record<string, ScriptedAnswer>>): Promise<ScriptedService> {
     const server = createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -45,7 +45,7 @@ export class StrangeService {
         else sendJson(response, 200, answer);
       });
     });
-    const service = new StrangeService(server);
+    const service = new ScriptedService(server);
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     return service;
@@ -74,11 +74,11 @@ export class StrangeService {
  * Returns a function that starts services, which end after each test. Call this at the top of a
  * suite.
  */
-export function strangeServices(): (answers: Readonly<Record<string, StrangeAnswer>>) => Promise<StrangeService> {
-  const services: StrangeService[] = [];
+export function scriptedServices(): (answers: Readonly<Record<string, ScriptedAnswer>>) => Promise<ScriptedService> {
+  const services: ScriptedService[] = [];
   afterEach(() => Promise.all(services.splice(0).map((service) => service.close())));
   return async (answers) => {
-    const service = await StrangeService.start(answers);
+    const service = await ScriptedService.start(answers);
     services.push(service);
     return service;
   };
@@ -95,7 +95,7 @@ export function sendJson(
 }
 
 /** Returns a service root and a collection with one machine, as an iDRAC names them. */
-export function oneMachine(system: object = {}, root: object = {}): Record<string, StrangeAnswer> {
+export function oneMachine(system: object = {}, root: object = {}): Record<string, ScriptedAnswer> {
   const uri = '/redfish/v1/Systems/System.Embedded.1';
   return {
     'GET /redfish/v1/': { RedfishVersion: '1.6.0', Systems: { '@odata.id': '/redfish/v1/Systems' }, ...root },
