@@ -7,6 +7,7 @@ import { errorCode } from '@rackless/daemon/error-code.js';
 import { connectionReasons } from '../../../host/connection-reasons.js';
 import { DriverError } from '../../driver-error.js';
 import type { CloudTls } from '../cloud/cloud-settings.js';
+import { createLiveness } from './liveness.js';
 
 /** Times of a connection, in milliseconds. */
 export interface ProxyTimes {
@@ -80,7 +81,7 @@ export async function connectToProxy(url: URL, doing: string, options: ProxyOpti
 function watch(socket: WebSocket, pingMs: number): void {
   const liveness = createLiveness();
   socket.on('message', liveness.heard);
-  socket.on('pong', liveness.heard);
+  socket.on('pong', liveness.replied);
   const timer = setInterval(() => {
     // A paused connection reads no reply: its client is slow, and not its proxy.
     if (socket.isPaused) liveness.heard();
@@ -89,25 +90,6 @@ function watch(socket: WebSocket, pingMs: number): void {
     if (next === 'end') socket.terminate();
   }, pingMs).unref();
   socket.once('close', () => clearInterval(timer));
-}
-
-/** Decides what a connection does at regular times. */
-function createLiveness() {
-  let hasHeard = true;
-  let isAsked = false;
-  return {
-    /** Call this when anything arrives. */
-    heard: (): void => {
-      hasHeard = true;
-    },
-    /** Returns the next step: the connection ends if nothing has arrived since the last ping. */
-    next: (): 'wait' | 'ping' | 'end' => {
-      if (!hasHeard && isAsked) return 'end';
-      isAsked = !hasHeard;
-      hasHeard = false;
-      return isAsked ? 'ping' : 'wait';
-    },
-  };
 }
 
 /**

@@ -1,0 +1,31 @@
+/** Decides at regular times whether a connection needs a ping, or has lost its peer. */
+
+/** What a connection does at regular times. */
+interface Liveness {
+  /** Call this when a message arrives. */
+  readonly heard: () => void;
+  /** Call this when the reply to a ping arrives. */
+  readonly replied: () => void;
+  /** Returns the next step: a ping if no message has arrived since the last step, the end if a ping got no reply. */
+  readonly next: () => 'wait' | 'ping' | 'end';
+}
+
+/** Creates the state of a connection that has just opened. */
+export function createLiveness(): Liveness {
+  let hasHeard = true;
+  let isAsked = false;
+  return {
+    heard: () => {
+      hasHeard = true;
+    },
+    replied: () => {
+      isAsked = false;
+    },
+    next: () => {
+      if (isAsked && !hasHeard) return 'end';
+      isAsked = !hasHeard;
+      hasHeard = false;
+      return isAsked ? 'ping' : 'wait';
+    },
+  };
+}
