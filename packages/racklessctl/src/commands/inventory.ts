@@ -5,7 +5,7 @@ import { enrollmentFormats } from '../enrollment/index.js';
 import { enrollmentNames } from '../enrollment/node.js';
 import { CommandFailure, exitCode, usageFailure } from '../failure.js';
 import { readFacts, type MachineFacts } from '../machines/facts.js';
-import { selectMachines, type Machine } from '../machines/machine.js';
+import { selectMachines, type Machine, type MachineList } from '../machines/machine.js';
 import { plainLine } from '@rackless/daemon/text/plain-text.js';
 import { defineCommand, type Call } from './command.js';
 import { attemptEach } from './each-machine.js';
@@ -14,8 +14,7 @@ import { machinesArgument, readAllMachines, reportUnread, withServices, type Ope
 
 const formatNames = Object.keys(enrollmentFormats);
 
-async function readInventory(call: Call, opened: readonly OpenedService[]): Promise<readonly MachineFacts[]> {
-  const all = await readAllMachines(call, opened);
+async function readInventory(call: Call, all: MachineList): Promise<readonly MachineFacts[]> {
   const patterns = call.list('machines');
   const machines = patterns.length === 0 ? all.machines : selectMachines(all, patterns);
   reportUnread(call, all.unread, patterns);
@@ -73,8 +72,8 @@ async function printInventory(call: Call): Promise<void> {
     throw usageFailure(`--format must be one of ${formatNames.join(', ')}, not '${format}'`);
   if (format !== undefined && call.flag('json')) throw usageFailure('--format and --json exclude each other');
   if (format === undefined && call.text('output') !== undefined) throw usageFailure('--output needs --format');
-  await withServices(call, async (opened) => {
-    const facts = await readInventory(call, opened);
+  await withServices(call, async (opened, selected) => {
+    const facts = await readInventory(call, await readAllMachines(call, opened, selected));
     if (format !== undefined) {
       writeOutput(call, render(call, format, facts, opened));
       return;

@@ -118,15 +118,17 @@ async function findLogIn(call: Call, connection: Connection): Promise<ServiceLog
 /**
  * Opens the selected services, and calls a function with those that answer. Always closes them at
  * the end.
+ * @param use also gets the connections of all selected services.
  */
 export async function withServices<T>(
   call: Call,
-  use: (opened: readonly OpenedService[]) => Promise<T> | T,
+  use: (opened: readonly OpenedService[], selected: readonly Connection[]) => Promise<T> | T,
 ): Promise<T> {
   const timeoutMs = call.milliseconds('timeout') ?? DEFAULT_TIMEOUT_SECONDS * 1000;
-  const connections = connectionsOf(call).map((connection) => ({ connection }));
+  const selected = connectionsOf(call);
+  const items = selected.map((connection) => ({ connection }));
   // Gets the credentials one after the other, because each may need a prompt for a password.
-  const logIns = await eachService(call, connections, 1, ({ connection }) => findLogIn(call, connection));
+  const logIns = await eachService(call, items, 1, ({ connection }) => findLogIn(call, connection));
   const opened: OpenedService[] = [];
   try {
     const answering = await eachService(call, logIns, Infinity, async ({ connection, credentials }) => {
@@ -137,18 +139,31 @@ export async function withServices<T>(
       opened.push(each);
       return each;
     });
-    return await use(answering);
+    return await use(answering, selected);
   } finally {
     await Promise.all(opened.map(({ service }) => service.close()));
   }
 }
 
-/** Reads the machines of services. */
-export async function readAllMachines(call: Call, opened: readonly OpenedService[]): Promise<MachineList> {
-  const lists = await eachService(call, opened, Infinity, ({ service, connection }) =>
-    readMachines(service, connection.name),
+/**
+ * Reads the machines of services.
+ * @param selected the connections of all selected services, also of those that failed.
+ */
+export async function readAllMachines(
+  call: Call,
+  opened: readonly OpenedService[],
+  selected: readonly Connection[],
+): Promise<MachineList> {
+  const readings = await eachService(call, opened, Infinity, async ({ service, connection }) => ({
+    connection,
+    list: await readMachines(service, connection.name),
+  }));
+  const read = new Set(readings.map(({ connection }) => connection));
+  const failed = selected.filter((connection) => !read.has(connection));
+  return joinLists(
+    readings.map(({ list }) => list),
+    failed.map(({ name = '' }) => name),
   );
-  return joinLists(lists);
 }
 
 /** Maximum number of unread machines whose reasons are printed. */
@@ -177,7 +192,7 @@ export function reportUnread(call: Call, unread: readonly UnreadMachine[], patte
 
 /** Opens the selected services and reads all their machines. */
 export async function withAllMachines<T>(call: Call, use: (list: MachineList) => Promise<T> | T): Promise<T> {
-  return withServices(call, async (opened) => use(await readAllMachines(call, opened)));
+  return withServices(call, async (opened, selected) => use(await readAllMachines(call, opened, selected)));
 }
 
 /** Opens the selected services and calls a function with the machines of the arguments. */

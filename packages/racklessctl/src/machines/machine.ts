@@ -29,9 +29,11 @@ export interface UnreadMachine {
 
 /** The machines of services. */
 export interface MachineList {
-  /** In the order of their names. */
+  /** By service, and then in the order of their names. */
   readonly machines: readonly Machine[];
   readonly unread: readonly UnreadMachine[];
+  /** Contexts that failed, so that all their machines are missing. */
+  readonly failedContexts: readonly string[];
 }
 
 /** Sorts `node-2` before `node-10`. */
@@ -64,12 +66,17 @@ export async function readMachines(service: Service, context: string | undefined
   return {
     machines: machines.sort((a, b) => names.compare(a.name, b.name)),
     unread: unread.sort((a, b) => names.compare(a.id, b.id)),
+    failedContexts: [],
   };
 }
 
 /** Returns the lists of several services as one. */
-export function joinLists(lists: readonly MachineList[]): MachineList {
-  return { machines: lists.flatMap(({ machines }) => machines), unread: lists.flatMap(({ unread }) => unread) };
+export function joinLists(lists: readonly MachineList[], failedContexts: readonly string[]): MachineList {
+  return {
+    machines: lists.flatMap(({ machines }) => machines),
+    unread: lists.flatMap(({ unread }) => unread),
+    failedContexts,
+  };
 }
 
 /**
@@ -136,58 +143,121 @@ const namesOf = ({ name, id, uuid, resource }: Machine): readonly string[] =>
 
 /**
  * Returns the machines that one of the patterns selects. A pattern is a name, an id, a UUID, a host
- * name, a serial number, a unique beginning of one of these, or a glob. While some machines cannot
- * be read, a beginning is not enough: it may be the full name of one of them.
- * @throws {CommandFailure} if a pattern selects none, or if a beginning is not unique.
+ * name, a serial number, a unique beginning of one of these, or a glob. While machines are missing,
+ * only a text that no missing machine can have selects a machine: its UUID, its serial number, or
+ * its id if all missing machines belong to the same service.
+ * @throws {CommandFailure} if a pattern selects none, or if a name or a beginning is not unique.
  */
 export function selectMachines(list: MachineList, patterns: readonly string[]): readonly Machine[] {
-  const selected = new Set(patterns.flatMap((pattern) => matching(list, pattern)));
-  return list.machines.filter((machine) => selected.has(machine));
+  return selectBy(list, patterns, (pattern) => {
+    if (isGlob(pattern)) return required(matching(list, pattern), pattern, list);
+    const machine = named(list, pattern);
+    if (!isUnique(list, machine, pattern)) throw sharedNameFailure(list, machine, pattern);
+    return [machine];
+  });
+}
+
+/**
+ * Returns the machines that a command only shows. While machines are missing, a full name is
+ * enough, although one of them may have the same name.
+ * @throws {CommandFailure} as {@link selectMachines}.
+ */
+export function selectShownMachines(list: MachineList, patterns: readonly string[]): readonly Machine[] {
+  return selectBy(list, patterns, (pattern) =>
+    isGlob(pattern) ? required(matching(list, pattern), pattern, list) : [named(list, pattern)],
+  );
+}
+
+/** Returns the machines that a function finds for the patterns, in the order of the list. */
+function selectBy(
+  { machines }: MachineList,
+  patterns: readonly string[],
+  find: (pattern: string) => readonly Machine[],
+): readonly Machine[] {
+  const selected = new Set(patterns.flatMap(find));
+  return machines.filter((machine) => selected.has(machine));
 }
 
 /** Returns whether a pattern is a glob, so that it may select several machines. */
 export const isGlob = (pattern: string): boolean => /[*?[]/.test(pattern);
 
-function matching({ machines, unread }: MachineList, pattern: string): readonly Machine[] {
-  if (isGlob(pattern)) {
-    const expression = globExpression(pattern);
-    return required(
-      machines.filter((machine) => namesOf(machine).some((name) => expression.test(name))),
-      pattern,
-      { machines, unread },
-    );
-  }
-  const wanted = pattern.toLowerCase();
-  const having = (test: (name: string) => boolean): readonly Machine[] =>
-    machines.filter((machine) => namesOf(machine).some((name) => test(name.toLowerCase())));
-  const exact = having((name) => name === wanted);
-  const isFull = exact.length > 0 || unread.length > 0;
-  const found = isFull ? exact : having((name) => name.startsWith(wanted));
-  if (found.length > 1)
-    throw new CommandFailure(
-      exitCode.noMatch,
-      `'${pattern}' means ${found.length} machines: ${list(found)}. Name one of them, or use '${pattern}*'`,
-    );
-  return required(found, pattern, { machines, unread });
+function matching({ machines }: MachineList, glob: string): readonly Machine[] {
+  const expression = globExpression(glob);
+  return machines.filter((machine) => namesOf(machine).some((name) => expression.test(name)));
 }
 
-function required(found: readonly Machine[], pattern: string, all: MachineList): readonly Machine[] {
-  if (found.length > 0) return found;
-  const { machines, unread } = all;
-  if (unread.length > 0) throw unreadFailure(pattern, unread);
-  const hint = machines.length === 0 ? 'The service has no machines' : `The machines are: ${list(machines)}`;
+const isComplete = ({ unread, failedContexts }: MachineList): boolean =>
+  unread.length === 0 && failedContexts.length === 0;
+
+/** Returns the machine with a name, or with a unique beginning of one if no machine is missing. */
+function named(all: MachineList, pattern: string): Machine {
+  const wanted = pattern.toLowerCase();
+  const having = (test: (name: string) => boolean): readonly Machine[] =>
+    all.machines.filter((machine) => namesOf(machine).some((name) => test(name.toLowerCase())));
+  const exact = having((name) => name === wanted);
+  const isFull = exact.length > 0 || !isComplete(all);
+  const [machine, ...others] = required(isFull ? exact : having((name) => name.startsWith(wanted)), pattern, all);
+  if (others.length > 0)
+    throw new CommandFailure(
+      exitCode.noMatch,
+      `'${pattern}' means ${others.length + 1} machines: ${list([machine, ...others])}. ` +
+        `Name one of them, or use '${pattern}*'`,
+    );
+  return machine;
+}
+
+/** Returns the texts of a machine that no missing machine can have. */
+function uniqueNames({ unread, failedContexts }: MachineList, machine: Machine): readonly string[] {
+  const { context, id, uuid, resource } = machine;
+  // Ids are unique only within a service. Real BMCs often have one machine, `1`.
+  const isAlone = failedContexts.length === 0 && unread.every((each) => each.context === context);
+  return [uuid, textAt(resource, 'SerialNumber'), isAlone ? id : undefined].filter((text) => text !== undefined);
+}
+
+/** Returns whether no missing machine can have the name that selects a machine. */
+function isUnique(all: MachineList, machine: Machine, pattern: string): boolean {
+  if (isComplete(all)) return true;
+  const wanted = pattern.toLowerCase();
+  const isOfUnread = all.unread.some(({ id }) => id.toLowerCase() === wanted);
+  return !isOfUnread && uniqueNames(all, machine).some((name) => name.toLowerCase() === wanted);
+}
+
+/** Returns the machines. @throws {CommandFailure} if there are none. */
+function required(found: readonly Machine[], pattern: string, all: MachineList): readonly [Machine, ...Machine[]] {
+  const [first, ...others] = found;
+  if (first !== undefined) return [first, ...others];
+  if (!isComplete(all)) throw missingFailure(pattern, all);
+  const hint = all.machines.length === 0 ? 'The service has no machines' : `The machines are: ${list(all.machines)}`;
   throw new CommandFailure(exitCode.noMatch, `no machine is named '${pattern}'. ${hint}`);
 }
 
-/** Returns the failure for a name that one of the unread machines may have. */
-function unreadFailure(pattern: string, unread: readonly UnreadMachine[]): CommandFailure {
+/** Returns the failure for a pattern that one of the missing machines may match. */
+function missingFailure(pattern: string, all: MachineList): CommandFailure {
+  const found = isGlob(pattern)
+    ? `no machine matches '${pattern}'`
+    : `no machine with the full name '${pattern}' was found`;
+  return new CommandFailure(exitCode.failed, `${found}, but ${missingText(all)}`);
+}
+
+/** Returns the failure for a name that one of the missing machines may also have. */
+function sharedNameFailure(all: MachineList, machine: Machine, pattern: string): CommandFailure {
+  const { context = '' } = machine;
+  const unique = uniqueNames(all, machine).find((name) => name.toLowerCase() !== pattern.toLowerCase());
+  const hint = unique === undefined ? `Select its context with --context '${context}'` : `Name it '${unique}'`;
+  return new CommandFailure(
+    exitCode.failed,
+    `'${pattern}' may also be the name of another machine, because ${missingText(all)}. ${hint}`,
+  );
+}
+
+/** Says which machines are missing, and why. */
+function missingText({ unread, failedContexts }: MachineList): string {
+  const contexts = failedContexts.length === 0 ? [] : [`these contexts failed: ${failedContexts.join(', ')}`];
+  if (unread.length === 0) return contexts.join();
   const reasons = unread.slice(0, MAX_LISTED).map(({ id, failure }) => `${id}: ${failure.message}`);
   const more = unread.length > MAX_LISTED ? `; and ${unread.length - MAX_LISTED} more` : '';
   const count = unread.length === 1 ? '1 machine' : `${unread.length} machines`;
-  return new CommandFailure(
-    exitCode.failed,
-    `no machine with the full name '${pattern}' was found, but ${count} could not be read: ${reasons.join('; ')}${more}`,
-  );
+  return [...contexts, `${count} could not be read: ${reasons.join('; ')}${more}`].join('; ');
 }
 
 const MAX_LISTED = 8;

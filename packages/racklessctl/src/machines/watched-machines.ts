@@ -3,7 +3,7 @@ import { CommandFailure } from '../failure.js';
 import { linkAt, type Resource } from '../redfish/resource.js';
 import type { Service } from '../redfish/service.js';
 import { eventsIn, machinesByLink, type MachineEvent, type MachinesByLink } from './events.js';
-import { readMachines, selectMachines, type Machine, type MachineList, type UnreadMachine } from './machine.js';
+import { readMachines, selectShownMachines, type Machine, type MachineList, type UnreadMachine } from './machine.js';
 
 /** Minimum time between two reads that events of unknown machines cause. */
 const REFRESH_MS = 5000;
@@ -101,7 +101,7 @@ export class WatchedMachines {
 function selectedOf(list: MachineList, patterns: readonly string[], mayBeNone: boolean): readonly string[] {
   return patterns.flatMap((pattern) => {
     try {
-      return selectMachines(list, [pattern]).map(({ uri }) => uri);
+      return selectShownMachines(list, [pattern]).map(({ uri }) => uri);
     } catch (error) {
       if (mayBeNone && error instanceof CommandFailure) return [];
       throw error;

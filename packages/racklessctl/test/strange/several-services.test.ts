@@ -7,7 +7,8 @@ const { run, write } = commandFixture();
 const serve = scriptedServices();
 
 const uri = '/redfish/v1/Systems/System.Embedded.1';
-const fails: ScriptedAnswer = (_, response) => sendJson(response, 500, { error: { message: 'out of order' } });
+const uuid = '3a1d7f0e-8c5b-4f7e-9d61-0c2f5a9b7e44';
+const fails: StrangeAnswer = (_, response) => sendJson(response, 500, { error: { message: 'out of order' } });
 
 /** Returns options for contexts with the given URLs. Keys of a context may follow the URL. */
 function contexts(entries: Readonly<Record<string, string>>): readonly string[] {
@@ -85,9 +86,40 @@ describe('if one of several services fails', () => {
   });
 
   it('console works for a machine of another service', async () => {
-    const service = await serve(oneMachine({ SerialConsole: { SSH: { ServiceEnabled: true } } }));
-    const { code, stdout } = await run(['console', 'sys', '--print', ...contexts({ good: service.url, unreachable })]);
+    const service = await serve(oneMachine({ UUID: uuid, SerialConsole: { SSH: { ServiceEnabled: true } } }));
+    const { code, stdout } = await run(['console', uuid, '--print', ...contexts({ good: service.url, unreachable })]);
     expect({ code, stdout }).toEqual({ code: 69, stdout: 'ssh -t -p 22 -- 127.0.0.1\n' });
+  });
+
+  describe('power', () => {
+    const reset = { target: '/reset', 'ResetType@Redfish.AllowableValues': ['ForceOff'] };
+    const machine = { Name: 'web-10', UUID: uuid, PowerState: 'On', Actions: { '#ComputerSystem.Reset': reset } };
+    const silentMember: StrangeAnswer = (_, response) => sendJson(response, 503, {}, { 'retry-after': '30' });
+    const others: readonly [string, () => Promise<string>, RegExp][] = [
+      ['is unreachable', () => Promise.resolve(unreachable), /these contexts failed: bad/],
+      [
+        'does not return its machine',
+        async () => (await serve({ ...oneMachine(), [`GET ${uri}`]: silentMember })).url,
+        /1 machine could not be read/,
+      ],
+    ];
+
+    describe.each(others)('if the other service %s', (_, other, reason) => {
+      it.each(['web-1', 'web-10', 'System.Embedded.1'])('does not act on a machine by %s', async (name) => {
+        const service = await serve({ ...oneMachine(machine), 'POST /reset': {} });
+        const options = contexts({ good: service.url, bad: await other() });
+        const { code, stdout, stderr } = await run(['power', 'force-off', name, ...options]);
+        expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(reason) });
+        expect(service.lines).not.toContain('POST /reset');
+      });
+
+      it('acts on a machine by its UUID', async () => {
+        const service = await serve({ ...oneMachine(machine), 'POST /reset': {} });
+        const options = contexts({ good: service.url, bad: await other() });
+        expect(await run(['power', 'force-off', uuid, ...options])).toMatchObject({ stdout: 'web-10: off\n' });
+        expect(service.lines).toContain('POST /reset');
+      });
+    });
   });
 
   it('inventory writes the machines of the others', async () => {

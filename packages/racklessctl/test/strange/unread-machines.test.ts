@@ -155,6 +155,30 @@ describe('power', () => {
     expect(service.lines.filter((line) => line.startsWith('POST'))).toEqual([]);
   });
 
+  it('says that no machine matches a pattern if only a machine that fails may match it', async () => {
+    const service = await machines(2, { 'm-2': unavailable });
+    expect(await run(['power', 'on', 'm-2*', '--url', service.url])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: "racklessctl: no machine matches 'm-2*', but 1 machine could not be read: " + `m-2: ${reasonOf('m-2')}\n`,
+    });
+  });
+
+  it('does not act on a machine whose name the machine that fails may also have', async () => {
+    const named: StrangeAnswer = { ...machine('m-1'), Name: 'System' };
+    const service = await machines(2, { 'm-1': named, 'm-2': unavailable });
+    const finished = await run(['power', 'force-off', 'System', '--url', service.url]);
+    expect(finished).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        "racklessctl: 'System' may also be the name of another machine, because 1 machine could not be read: " +
+        `m-2: ${reasonOf('m-2')}. Name it 'm-1'\n`,
+    });
+    expect(service.lines.filter((line) => line.startsWith('POST'))).toEqual([]);
+    expect(await run(['list', 'System', '--url', service.url])).toMatchObject({ code: 0 });
+  });
+
   it.each([['--all'], ['m-*']])('works with the other machines of %s, and reports the rest', async (selection) => {
     const service = await machines(3, { 'm-2': unavailable });
     const { code, stdout, stderr } = await run(['power', 'on', selection, '--url', service.url]);
