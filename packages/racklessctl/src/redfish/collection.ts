@@ -53,7 +53,7 @@ export async function readEachMember(service: Service, path: string): Promise<Me
     const link = linkAt(member);
     if (link === undefined) return undefined;
     try {
-      return await service.find(link, retryUntil);
+      return await service.findMember(link, retryUntil);
     } catch (error) {
       const isOfMember = error instanceof CommandFailure && error.code !== exitCode.denied && !service.signal.aborted;
       if (!isOfMember) throw error;

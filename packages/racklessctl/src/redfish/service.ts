@@ -25,11 +25,15 @@ export interface WriteAnswer {
 /** The path that DSP0266 prescribes; all other paths come from links. */
 const ROOT = '/redfish/v1/';
 const MAX_REDIRECTS = 5;
+/** The service does not have the resource (404), or does not show it. */
+const HIDDEN: ReadonlySet<number> = new Set([403, 404, 405, 501]);
 /** Repetitions of a GET that the service answers with 503 or 429. */
 const MAX_RETRIES = 3;
 const MAX_PAUSE_MS = 30_000;
 /** Time to end the session when the command ends. */
 const LOGOUT_MS = 5000;
+
+const unavailable = (message: string): CommandFailure => new CommandFailure(exitCode.unavailable, message);
 
 /** Connects to a service: reads the service root, then logs in. The caller closes the service. */
 export async function openService(options: ServiceOptions): Promise<Service> {
@@ -91,10 +95,7 @@ export class Service {
   async start(): Promise<void> {
     this.#root = await this.get(ROOT);
     if (textAt(this.#root, 'RedfishVersion') === undefined && linkAt(this.#root, 'Systems') === undefined)
-      throw new CommandFailure(
-        exitCode.unavailable,
-        `${this.origin.origin} has no Redfish service: ${ROOT} is no service root`,
-      );
+      throw unavailable(`${this.origin.origin} has no Redfish service: ${ROOT} is no service root`);
     const { credentials } = this.#options;
     if (credentials === undefined) return;
     const sessions = linkAt(this.#root, 'Links', 'Sessions');
@@ -121,10 +122,7 @@ export class Service {
       );
     if (answer.status >= 400) throw this.#rejection('logging in', sessions, answer);
     if (typeof token !== 'string')
-      throw new CommandFailure(
-        exitCode.unavailable,
-        `${this.origin.origin} returned no token for the session. Try --auth basic`,
-      );
+      throw unavailable(`${this.origin.origin} returned no token for the session. Try --auth basic`);
     this.#authorization = { 'X-Auth-Token': token };
     this.#session = answer.headers.location ?? linkAt(asResource(parseJson(answer.text)));
     this.signal.throwIfAborted();
@@ -138,29 +136,35 @@ export class Service {
   /** Reads a resource and its ETag. @throws {CommandFailure} */
   async read(path: string): Promise<ReadResource> {
     const answer = await this.receive(path);
+    const resource = this.#resource(path, answer);
+    return { resource, etag: answer.headers.etag ?? textAt(resource, '@odata.etag') };
+  }
+
+  #resource(path: string, answer: Answer): Resource {
     if (answer.status >= 400) throw this.#rejection('reading', path, answer);
     const resource = parseJson(answer.text);
-    if (typeof resource !== 'object' || resource === null || Array.isArray(resource)) {
-      const type = answer.headers['content-type'] ?? 'without a content type';
-      throw new CommandFailure(
-        exitCode.unavailable,
-        `reading ${path}: the answer is not a JSON object (${answer.status}, ${type})`,
-      );
-    }
-    return { resource: asResource(resource), etag: answer.headers.etag ?? textAt(resource, '@odata.etag') };
+    if (typeof resource === 'object' && resource !== null && !Array.isArray(resource)) return asResource(resource);
+    const type = answer.headers['content-type'] ?? 'without a content type';
+    throw unavailable(`reading ${path}: the answer is not a JSON object (${answer.status}, ${type})`);
+  }
+
+  /** Reads a resource; undefined if the service does not have or show it, or if it is not JSON. */
+  async find(path: string): Promise<Resource | undefined> {
+    const answer = await this.receive(path);
+    if (HIDDEN.has(answer.status)) return undefined;
+    if (answer.status >= 400) throw this.#rejection('reading', path, answer);
+    const body = parseJson(answer.text);
+    return body === undefined ? undefined : asResource(body);
   }
 
   /**
-   * Reads a resource; undefined if the service does not have it (404) or does not show it (403,
-   * 405, 501).
+   * Reads a member of a collection; undefined if the service does not have or show it.
    * @param retryUntil as in {@link receive}.
+   * @throws {CommandFailure} also if the answer is not JSON.
    */
-  async find(path: string, retryUntil = Infinity): Promise<Resource | undefined> {
+  async findMember(path: string, retryUntil: number): Promise<Resource | undefined> {
     const answer = await this.receive(path, retryUntil);
-    const body = parseJson(answer.text);
-    if ([403, 404, 405, 501].includes(answer.status)) return undefined;
-    if (answer.status >= 400) throw this.#rejection('reading', path, answer);
-    return body === undefined ? undefined : asResource(body);
+    return HIDDEN.has(answer.status) ? undefined : this.#resource(path, answer);
   }
 
   /**
@@ -182,16 +186,10 @@ export class Service {
         const next = linkPath(headers.location, base);
         const target = new URL(headers.location, base);
         if (target.origin !== this.origin.origin)
-          throw new CommandFailure(
-            exitCode.unavailable,
-            `${this.origin.origin} redirects to ${target.origin}: use that address instead`,
-          );
+          throw unavailable(`${this.origin.origin} redirects to ${target.origin}: use that address instead`);
         redirects += 1;
         if (redirects > MAX_REDIRECTS)
-          throw new CommandFailure(
-            exitCode.unavailable,
-            `reading ${path}: there are more than ${MAX_REDIRECTS} redirects`,
-          );
+          throw unavailable(`reading ${path}: there are more than ${MAX_REDIRECTS} redirects`);
         current = next;
       } else if (isBusy && retries < MAX_RETRIES) {
         retries += 1;

@@ -79,6 +79,18 @@ describe('list', () => {
     expect([...namesIn(finished)].sort()).toEqual(['m-1', 'm-2', 'm-3']);
   });
 
+  it('reports a machine whose answer is not JSON', async () => {
+    const html: StrangeAnswer = (_, response) =>
+      void response.writeHead(200, { 'content-type': 'text/html' }).end('<p>');
+    const service = await machines(2, { 'm-2': html });
+    const finished = await run(['list', '--url', service.url]);
+    expect({ ...finished, names: [...namesIn(finished)].sort() }).toMatchObject({
+      code: 1,
+      stderr: `racklessctl: machine m-2: reading ${systems}/m-2: the answer is not a JSON object (200, text/html)\n`,
+      names: ['m-1', 'm-2'],
+    });
+  });
+
   it('leaves out a machine with 404 without a failure', async () => {
     const service = await machines(3, { 'm-1': missing });
     const finished = await run(['list', '--url', service.url]);
