@@ -47,21 +47,74 @@ export async function readMembers(service: Service, path: string): Promise<reado
 export async function readEachMember(service: Service, path: string): Promise<MemberReadings> {
   const links = await readLinks(service, path);
   const retryUntil = performance.now() + Math.min(MAX_RETRY_MS, service.timeoutMs / 2);
+  const silence = new SilenceWatch();
+  const members: (Resource | undefined)[] = [];
   const failed: FailedMember[] = [];
-  const members = await mapConcurrently(links, CONCURRENCY, async (member) => {
+  const read = async (index: number): Promise<Resource | undefined> => {
+    const member = links[index] ?? {};
     if (isExpanded(member)) return member;
     const link = linkAt(member);
     if (link === undefined) return undefined;
     try {
-      return await service.findMember(link, retryUntil);
+      return await silence.observe(() => service.findMember(link, retryUntil));
     } catch (error) {
       const isOfMember = error instanceof CommandFailure && error.code !== exitCode.denied && !service.signal.aborted;
       if (!isOfMember) throw error;
       failed.push({ link, failure: error });
       return undefined;
     }
+  };
+  await mapConcurrently(spreadIndexes(links.length), CONCURRENCY, async (index) => {
+    members[index] = await read(index);
   });
   return { members: members.filter((member) => member !== undefined), failed };
+}
+
+/**
+ * Returns the indexes of a list in an order in which the requests at the same time are far apart.
+ * Machines of one host, which may all be silent, are often neighbors.
+ */
+function spreadIndexes(length: number): readonly number[] {
+  const step = Math.ceil(length / CONCURRENCY);
+  return Array.from({ length }, (_, index) => index).sort((a, b) => (a % step) - (b % step) || a - b);
+}
+
+/**
+ * Recognizes a service that no longer answers. Without this limit, each of many members would cost
+ * the time of a request.
+ */
+class SilenceWatch {
+  #answers = 0;
+  /** Requests in a row that timed out, while no other request got an answer. */
+  #timeouts = 0;
+  #failure: CommandFailure | undefined;
+
+  /** Sends a request, or fails at once if the service no longer answers. @throws {CommandFailure} */
+  async observe<T>(send: () => Promise<T>): Promise<T> {
+    if (this.#failure !== undefined)
+      throw new CommandFailure(
+        exitCode.timeout,
+        `no request, because ${CONCURRENCY} requests in a row failed: ${this.#failure.message}`,
+      );
+    const answersBefore = this.#answers;
+    try {
+      const result = await send();
+      this.#answered();
+      return result;
+    } catch (error) {
+      if (!(error instanceof CommandFailure) || error.code !== exitCode.timeout) this.#answered();
+      else if (this.#answers === answersBefore) {
+        this.#timeouts += 1;
+        if (this.#timeouts >= CONCURRENCY) this.#failure = error;
+      }
+      throw error;
+    }
+  }
+
+  #answered(): void {
+    this.#answers += 1;
+    this.#timeouts = 0;
+  }
 }
 
 /** Returns whether a member has more than its link. */

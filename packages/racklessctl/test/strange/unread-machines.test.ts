@@ -79,6 +79,30 @@ describe('list', () => {
     expect([...namesIn(finished)].sort()).toEqual(['m-1', 'm-2', 'm-3']);
   });
 
+  it('gives up soon if no machine answers in time', async () => {
+    const failing = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`m-${index + 1}`, silent]));
+    const service = await machines(40, failing);
+    const { code, stdout, stderr } = await run(['list', '--json', '--url', service.url, '--timeout', '3']);
+    const errors = (JSON.parse(stdout) as readonly { error: string }[]).map(({ error }) => error);
+    expect({ code, count: errors.length, stderr }).toEqual({
+      code: 1,
+      count: 40,
+      stderr: expect.stringContaining('32 more machines could not be read'),
+    });
+    expect(errors.filter((error) => error.includes('there is no complete answer after 3 s'))).toHaveLength(40);
+    // 4 at the same time; 3 more may have begun before the fourth failure.
+    expect(service.lines.filter((line) => line.includes('/m-')).length).toBeLessThanOrEqual(7);
+  });
+
+  it('reads all other machines if many machines in a row do not answer in time', async () => {
+    const failing = Object.fromEntries(Array.from({ length: 6 }, (_, index) => [`m-${index + 1}`, silent]));
+    const service = await machines(40, failing);
+    const finished = await run(['list', '--url', service.url, '--timeout', '5']);
+    expect(finished.code).toBe(1);
+    expect(finished.stdout.match(/^m-\d+ +\?/gm)).toHaveLength(6);
+    expect(finished.stdout.match(/^m-\d+ +Off/gm)).toHaveLength(34);
+  });
+
   it('reports a machine whose answer is not JSON', async () => {
     const html: StrangeAnswer = (_, response) =>
       void response.writeHead(200, { 'content-type': 'text/html' }).end('<p>');
