@@ -151,11 +151,19 @@ async function expanded(service: Service, path: string): Promise<Resource | unde
   return undefined;
 }
 
-/** Reads a resource once; undefined if the service refuses. */
+/** Reads a resource once; undefined if the service refuses, or does not answer completely. */
 async function tried(service: Service, path: string): Promise<Resource | undefined> {
-  const { status, text } = await service.receive(path, -Infinity);
-  const body = status >= 400 ? undefined : parseJson(text);
-  return body === undefined ? undefined : asResource(body);
+  try {
+    const { status, text } = await service.receive(path, -Infinity);
+    const body = status >= 400 ? undefined : parseJson(text);
+    return body === undefined ? undefined : asResource(body);
+  } catch (error) {
+    // A service may wait for a silent member before it answers.
+    const hasNoAnswer =
+      error instanceof CommandFailure && (error.code === exitCode.timeout || error.code === exitCode.unavailable);
+    if (!hasNoAnswer || service.signal.aborted) throw error;
+    return undefined;
+  }
 }
 
 /** The members of several pages. */

@@ -115,6 +115,22 @@ describe('list', () => {
     });
   });
 
+  it.each<[string, StrangeAnswer]>([
+    ['does not answer in time', silent],
+    ['ends its connection', (_, response) => void response.destroy()],
+  ])('reads the machines one by one if $expand %s', async (_, answer) => {
+    const service = await machines(
+      2,
+      {},
+      {
+        root: { ProtocolFeaturesSupported: { ExpandQuery: { NoLinks: true } } },
+        [`GET ${systems}?$expand=.`]: answer,
+      },
+    );
+    const finished = await run(['list', '--url', service.url, '--timeout', '5']);
+    expect({ ...finished, names: namesIn(finished) }).toMatchObject({ code: 0, stderr: '', names: ['m-1', 'm-2'] });
+  });
+
   it('leaves out a machine with 404 without a failure', async () => {
     const service = await machines(3, { 'm-1': missing });
     const finished = await run(['list', '--url', service.url]);
