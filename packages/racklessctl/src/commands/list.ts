@@ -1,5 +1,5 @@
 /** `racklessctl list` */
-import { globExpression, isGlob, selectShownMachines, summaryOf, type MachineList } from '../machines/machine.js';
+import { isGlob, selectShownMachines, summaryOf, unreadMatching, type MachineList } from '../machines/machine.js';
 import type { Column } from '../output/table.js';
 import { defineCommand } from './command.js';
 import { printRows } from './print-rows.js';
@@ -40,8 +40,8 @@ function modelOf(manufacturer: string | undefined, model: string | undefined): s
 /** Returns the rows of the machines that the patterns select, also of those that cannot be read. */
 function rowsOf(list: MachineList, patterns: readonly string[]): readonly ListedMachine[] {
   const machines = patterns.length === 0 ? list.machines : selectShownMachines(list, patterns);
-  const globs = patterns.filter(isGlob).map(globExpression);
-  const unread = list.unread.filter(({ id }) => patterns.length === 0 || globs.some((glob) => glob.test(id)));
+  const shown = new Set(patterns.filter(isGlob).flatMap((glob) => unreadMatching(list, glob)));
+  const unread = list.unread.filter((each) => patterns.length === 0 || shown.has(each));
   return [
     ...machines.map(summaryOf),
     ...unread.map(({ context, id, uri, failure }) => ({ context, name: id, id, uri, error: failure.message })),

@@ -159,13 +159,21 @@ export function selectMachines(list: MachineList, patterns: readonly string[]): 
 
 /**
  * Returns the machines that a command only shows. While machines are missing, a full name is
- * enough, although one of them may have the same name.
+ * enough, although one of them may have the same name. A glob may match only unread machines.
  * @throws {CommandFailure} as {@link selectMachines}.
  */
 export function selectShownMachines(list: MachineList, patterns: readonly string[]): readonly Machine[] {
-  return selectBy(list, patterns, (pattern) =>
-    isGlob(pattern) ? required(matching(list, pattern), pattern, list) : [named(list, pattern)],
-  );
+  return selectBy(list, patterns, (pattern) => {
+    if (!isGlob(pattern)) return [named(list, pattern)];
+    const found = matching(list, pattern);
+    return unreadMatching(list, pattern).length > 0 ? found : required(found, pattern, list);
+  });
+}
+
+/** Returns the unread machines whose id matches a glob. */
+export function unreadMatching({ unread }: MachineList, glob: string): readonly UnreadMachine[] {
+  const expression = globExpression(glob);
+  return unread.filter(({ id }) => expression.test(id));
 }
 
 /** Returns the machines that a function finds for the patterns, in the order of the list. */

@@ -115,6 +115,16 @@ describe('list', () => {
     });
   });
 
+  it('shows the row of a machine that fails if only this machine matches a pattern', async () => {
+    const service = await machines(3, { 'm-2': unavailable });
+    const finished = await run(['list', 'm-2*', '--url', service.url]);
+    expect({ ...finished, names: namesIn(finished) }).toMatchObject({
+      code: 1,
+      stderr: `racklessctl: machine m-2: ${reasonOf('m-2')}\n`,
+      names: ['m-2'],
+    });
+  });
+
   it.each<[string, StrangeAnswer]>([
     ['does not answer in time', silent],
     ['ends its connection', (_, response) => void response.destroy()],
