@@ -61,7 +61,7 @@ async function watchService(
   const { service, connection } = opened;
   const context = showsContext ? connection.name : undefined;
   const watched = await WatchedMachines.read({ service, context: connection.name, patterns: call.list('machines') });
-  for (const line of unreadLines(watched.unread)) printer.complain(line);
+  for (const line of unreadLines(watched.shownUnread())) printer.complain(line);
   const show = (event: MachineEvent): void => {
     if (watched.shows(event)) printer.print(event, context);
   };
@@ -95,14 +95,22 @@ async function poll(
 ): Promise<void> {
   const interval = call.milliseconds('interval') ?? DEFAULT_INTERVAL_SECONDS * 1000;
   let before = watched.all;
+  let unseen = watched.unreadUris();
+  let reported = unseen;
   const link = { isLost: false };
   for (;;) {
     await wait(interval, printer.signal);
     try {
       const after = await watched.readAgain();
       link.isLost = false;
-      for (const event of eventsBetween(before, after, new Date().toISOString())) show(event);
+      for (const event of eventsBetween(before, after, unseen, new Date().toISOString())) show(event);
       before = after;
+      const unread = watched.unreadUris();
+      // A machine that was created later is new when it answers.
+      unseen = new Set([...unseen].filter((uri) => unread.has(uri)));
+      const failing = watched.shownUnread().filter(({ uri }) => !reported.has(uri));
+      for (const line of unreadLines(failing)) printer.complain(line);
+      reported = unread;
     } catch (error) {
       const isTemporary = error instanceof CommandFailure && error.code !== exitCode.denied && !printer.signal.aborted;
       if (!isTemporary) throw error;

@@ -72,11 +72,13 @@ const shownChanges: readonly (readonly [key: keyof MachineSummary, name: string]
 
 /**
  * Returns the differences between two reads of a service's machines.
+ * @param unseen URIs of machines that exist, but that no former read returned. They are not new.
  * @param time the time of the second read.
  */
 export function eventsBetween(
   before: readonly Machine[],
   after: readonly Machine[],
+  unseen: ReadonlySet<string>,
   time: string,
 ): readonly MachineEvent[] {
   const event = (machine: Machine, message: string): MachineEvent => ({
@@ -88,7 +90,7 @@ export function eventsBetween(
   return [
     ...after.flatMap((machine) => {
       const old = known.get(machine.uri);
-      if (old === undefined) return [event(machine, 'the machine is new')];
+      if (old === undefined) return unseen.has(machine.uri) ? [] : [event(machine, 'the machine is new')];
       const [was, is] = [summaryOf(old), summaryOf(machine)];
       return shownChanges.flatMap(([key, name]) =>
         was[key] === is[key] ? [] : [event(machine, `${name}: ${was[key] ?? 'unknown'} → ${is[key] ?? 'unknown'}`)],

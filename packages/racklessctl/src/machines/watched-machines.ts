@@ -44,11 +44,6 @@ export class WatchedMachines {
     return this.#machines;
   }
 
-  /** The machines that the last read did not return. */
-  get unread(): readonly UnreadMachine[] {
-    return this.#unread;
-  }
-
   /** Reads the machines again. @returns the machines. @throws {CommandFailure} */
   async readAgain(): Promise<readonly Machine[]> {
     const { service, context, patterns } = this.#options;
@@ -89,6 +84,17 @@ export class WatchedMachines {
   /** Returns whether the command shows an event. */
   shows({ machine }: MachineEvent): boolean {
     return this.#selected === undefined || (machine !== undefined && this.#selected.has(machine.uri));
+  }
+
+  /** Returns the URIs of all machines that the last read did not return. */
+  unreadUris(): ReadonlySet<string> {
+    return new Set(this.#unread.map(({ uri }) => uri));
+  }
+
+  /** Returns the unread machines that the command shows, or that may be one of these. */
+  shownUnread(): readonly UnreadMachine[] {
+    const known = new Set(this.#machines.map(({ uri }) => uri));
+    return this.#unread.filter(({ uri }) => this.#selected?.has(uri) !== false || !known.has(uri));
   }
 
   #isOfUnknownMachine({ machine, origin = '' }: MachineEvent): boolean {

@@ -280,4 +280,33 @@ describe('watch', () => {
       event: expect.objectContaining({ machine: 'm-1', message: expect.stringContaining('On') }),
     });
   });
+
+  const watchArgs = ['watch', '--poll', '--interval', '0.2', '--count', '1', '--timeout', '5', '--json'];
+
+  it('does not show a machine that failed at the start as new', async () => {
+    let reads = 0;
+    const later: StrangeAnswer = (request, response) => {
+      reads += 1;
+      if (reads === 1 && typeof unavailable === 'function') unavailable(request, response);
+      else sendJson(response, 200, { ...machine('m-1'), PowerState: reads > 3 ? 'On' : 'Off' });
+    };
+    const service = await machines(2, { 'm-1': later });
+    const { code, stdout } = await start([...watchArgs, '--url', service.url]).finished();
+    expect({ code, event: JSON.parse(stdout) as unknown }).toEqual({
+      code: 0,
+      event: expect.objectContaining({ machine: 'm-1', message: 'power state: Off → On' }),
+    });
+  });
+
+  it('says once that a machine fails after the start', async () => {
+    let reads = 0;
+    const sometimes: StrangeAnswer = (request, response) => {
+      reads += 1;
+      if (reads > 1 && reads < 5 && typeof unavailable === 'function') unavailable(request, response);
+      else sendJson(response, 200, { ...machine('m-1'), PowerState: reads > 1 ? 'On' : 'Off' });
+    };
+    const service = await machines(2, { 'm-1': sometimes });
+    const { code, stderr } = await start([...watchArgs, '--url', service.url]).finished();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `racklessctl: machine m-1: ${reasonOf('m-1')}\n` });
+  });
 });
