@@ -216,10 +216,10 @@ function named(all: MachineList, pattern: string): Machine {
 
 /** Returns the texts of a machine that no missing machine can have. */
 function uniqueNames({ unread, failedContexts }: MachineList, machine: Machine): readonly string[] {
-  const { context, id, uuid, resource } = machine;
-  // Ids are unique only within a service. Real BMCs often have one machine, `1`.
+  const { context, id, name, uuid, resource } = machine;
+  // Ids and names are unique only within a service. Many real BMCs have one machine with the id `1` and the name `System`.
   const isAlone = failedContexts.length === 0 && unread.every((each) => each.context === context);
-  return [uuid, textAt(resource, 'SerialNumber'), isAlone ? id : undefined].filter((text) => text !== undefined);
+  return [uuid, textAt(resource, 'SerialNumber'), ...(isAlone ? [id, name] : [])].filter((text) => text !== undefined);
 }
 
 /** Returns whether no missing machine can have the name that selects a machine. */

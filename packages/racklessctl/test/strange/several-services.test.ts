@@ -8,7 +8,7 @@ const serve = scriptedServices();
 
 const uri = '/redfish/v1/Systems/System.Embedded.1';
 const uuid = '3a1d7f0e-8c5b-4f7e-9d61-0c2f5a9b7e44';
-const fails: StrangeAnswer = (_, response) => sendJson(response, 500, { error: { message: 'out of order' } });
+const fails: ScriptedAnswer = (_, response) => sendJson(response, 500, { error: { message: 'out of order' } });
 
 /** Returns options for contexts with the given URLs. Keys of a context may follow the URL. */
 function contexts(entries: Readonly<Record<string, string>>): readonly string[] {
@@ -94,7 +94,7 @@ describe('if one of several services fails', () => {
   describe('power', () => {
     const reset = { target: '/reset', 'ResetType@Redfish.AllowableValues': ['ForceOff'] };
     const machine = { Name: 'web-10', UUID: uuid, PowerState: 'On', Actions: { '#ComputerSystem.Reset': reset } };
-    const silentMember: StrangeAnswer = (_, response) => sendJson(response, 503, {}, { 'retry-after': '30' });
+    const silentMember: ScriptedAnswer = (_, response) => sendJson(response, 503, {}, { 'retry-after': '30' });
     const others: readonly [string, () => Promise<string>, RegExp][] = [
       ['is unreachable', () => Promise.resolve(unreachable), /these contexts failed: bad/],
       [

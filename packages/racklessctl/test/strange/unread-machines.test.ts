@@ -104,7 +104,7 @@ describe('list', () => {
   });
 
   it('reports a machine whose answer is not JSON', async () => {
-    const html: StrangeAnswer = (_, response) =>
+    const html: ScriptedAnswer = (_, response) =>
       void response.writeHead(200, { 'content-type': 'text/html' }).end('<p>');
     const service = await machines(2, { 'm-2': html });
     const finished = await run(['list', '--url', service.url]);
@@ -125,7 +125,7 @@ describe('list', () => {
     });
   });
 
-  it.each<[string, StrangeAnswer]>([
+  it.each<[string, ScriptedAnswer]>([
     ['does not answer in time', silent],
     ['ends its connection', (_, response) => void response.destroy()],
   ])('reads the machines one by one if $expand %s', async (_, answer) => {
@@ -226,19 +226,14 @@ describe('power', () => {
     });
   });
 
-  it('does not act on a machine whose name the machine that fails may also have', async () => {
-    const named: StrangeAnswer = { ...machine('m-1'), Name: 'System' };
+  it('acts on a machine by its full name while another machine of the service fails', async () => {
+    const named: ScriptedAnswer = { ...machine('m-1'), Name: 'node-one' };
     const service = await machines(2, { 'm-1': named, 'm-2': unavailable });
-    const finished = await run(['power', 'force-off', 'System', '--url', service.url]);
-    expect(finished).toEqual({
-      code: 1,
-      stdout: '',
-      stderr:
-        "racklessctl: 'System' may also be the name of another machine, because 1 machine could not be read: " +
-        `m-2: ${reasonOf('m-2')}. Name it 'm-1'\n`,
-    });
-    expect(service.lines.filter((line) => line.startsWith('POST'))).toEqual([]);
-    expect(await run(['list', 'System', '--url', service.url])).toMatchObject({ code: 0 });
+    const finished = await run(['power', 'on', 'node-one', '--url', service.url]);
+    expect(finished).toMatchObject({ code: 0, stdout: 'node-one: on\n' });
+    const beginning = await run(['power', 'force-off', 'node', '--url', service.url]);
+    expect(beginning).toMatchObject({ code: 1, stdout: '' });
+    expect(service.lines.filter((line) => line.startsWith('POST'))).toHaveLength(1);
   });
 
   it.each([['--all'], ['m-*']])('works with the other machines of %s, and reports the rest', async (selection) => {
@@ -285,7 +280,7 @@ describe('watch', () => {
 
   it('does not show a machine that failed at the start as new', async () => {
     let reads = 0;
-    const later: StrangeAnswer = (request, response) => {
+    const later: ScriptedAnswer = (request, response) => {
       reads += 1;
       if (reads === 1 && typeof unavailable === 'function') unavailable(request, response);
       else sendJson(response, 200, { ...machine('m-1'), PowerState: reads > 3 ? 'On' : 'Off' });
@@ -300,7 +295,7 @@ describe('watch', () => {
 
   it('says once that a machine fails after the start', async () => {
     let reads = 0;
-    const sometimes: StrangeAnswer = (request, response) => {
+    const sometimes: ScriptedAnswer = (request, response) => {
       reads += 1;
       if (reads > 1 && reads < 5 && typeof unavailable === 'function') unavailable(request, response);
       else sendJson(response, 200, { ...machine('m-1'), PowerState: reads > 1 ? 'On' : 'Off' });
