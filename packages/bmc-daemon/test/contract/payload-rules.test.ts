@@ -96,7 +96,9 @@ describe('every payload', () => {
   });
 
   it('has an @odata.type with a version, except collections', () => {
-    for (const { body } of found.values()) {
+    for (const [path, { body }] of found) {
+      // These files are JSON schemas.
+      if (path.startsWith('/redfish/v1/Schemas/')) continue;
       expect(body['@odata.type']).toMatch(/^#(\w+Collection\.\w+Collection|(\w+)\.v\d+_\d+_\d+\.\2)$/);
     }
   });
