@@ -56,7 +56,7 @@ async function startGuests({ uri, dir }: PrivateLibvirtd): Promise<readonly stri
   return sockets;
 }
 
-/** What the measured process spends and sends for one screen per second. */
+/** CPU time and bytes of the measured process, for each screen and second. */
 interface Cost {
   readonly cpuMs: number;
   readonly kib: number;

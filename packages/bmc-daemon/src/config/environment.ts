@@ -23,8 +23,8 @@ export interface Variable {
 /** Returns the variables that set a setting, and warns about misspelled ones. */
 export function environmentVariables(environment: Environment, findings: Findings): ReadonlyMap<SettingKey, Variable> {
   const variables = new Map<SettingKey, Variable>();
-  // Of several names of one setting, the first one applies: our prefix before that of sushy-tools,
-  // and LIBVIRT_URI before its old name LIBVIRT_URL, which also sorts after it.
+  // A setting can have several names. The first one in this order applies: names with our prefix
+  // come before those of sushy-tools, and LIBVIRT_URI comes before its old name LIBVIRT_URL.
   const names = Object.keys(environment).sort(
     (a, b) => Number(a.startsWith('SUSHY')) - Number(b.startsWith('SUSHY')) || (a < b ? -1 : 1),
   );

@@ -15,7 +15,7 @@ interface Running {
   close(): Promise<void>;
 }
 
-/** What happened before the daemon handled signals. */
+/** The signals that arrived before {@link handleSignals} was called. */
 export interface EarlySignals {
   /** Whether a SIGHUP arrived. */
   readonly wantsReload: boolean;

@@ -39,7 +39,7 @@ export interface FaultyUpstream {
   readonly count: number;
   /** Paths, and bodies as text, of the requests so far. */
   readonly requests: readonly { readonly url: string; readonly body: string }[];
-  /** Number of requests whose connection closed before the end of the answer, whoever closed it. */
+  /** Number of requests whose connection this upstream, or its client, closed before the end of the answer. */
   readonly aborted: number;
   /** Stops listening, and closes all connections: later requests are refused. */
   close(): Promise<void>;

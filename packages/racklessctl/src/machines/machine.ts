@@ -145,7 +145,7 @@ const namesOf = ({ name, id, uuid, resource }: Machine): readonly string[] =>
  * Returns the machines that one of the patterns selects. A pattern is a name, an id, a UUID, a host
  * name, a serial number, a unique beginning of one of these, or a glob. While machines are missing,
  * only a text that no missing machine can have selects a machine: its UUID, its serial number, or
- * its id if all missing machines belong to the same service.
+ * its id or name if all missing machines belong to the same service.
  * @throws {CommandFailure} if a pattern selects none, or if a name or a beginning is not unique.
  */
 export function selectMachines(list: MachineList, patterns: readonly string[]): readonly Machine[] {
@@ -217,7 +217,8 @@ function named(all: MachineList, pattern: string): Machine {
 /** Returns the texts of a machine that no missing machine can have. */
 function uniqueNames({ unread, failedContexts }: MachineList, machine: Machine): readonly string[] {
   const { context, id, name, uuid, resource } = machine;
-  // Ids and names are unique only within a service. Many real BMCs have one machine with the id `1` and the name `System`.
+  // Ids and names are unique only within a service. Many real BMCs have one machine with the id `1`
+  // and the name `System`.
   const isAlone = failedContexts.length === 0 && unread.every((each) => each.context === context);
   return [uuid, textAt(resource, 'SerialNumber'), ...(isAlone ? [id, name] : [])].filter((text) => text !== undefined);
 }

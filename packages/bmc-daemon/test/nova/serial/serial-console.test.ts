@@ -83,7 +83,7 @@ function offerConsoles(): () => number {
 describe('a viewer of a server', () => {
   let driver: HypervisorDriver;
   let hub: ConsoleHub;
-  /** What the viewer has seen. */
+  /** The output that the viewer got. */
   let seen: string[];
   let seat: ConsoleSeat;
   afterEach(async () => {

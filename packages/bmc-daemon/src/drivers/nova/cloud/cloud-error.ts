@@ -1,4 +1,4 @@
-/** The error of a cloud that the daemon cannot use until somebody changes the settings or the cloud. */
+/** The error of a cloud that the daemon cannot use: its settings or the cloud itself must change. */
 
 /**
  * Faults of a cloud. A fault in the settings names its place and its field, such as
