@@ -19,7 +19,8 @@ interface ParameterLists {
 // The file is part of the package, and a test checks its shape.
 const lists = JSON.parse(readFileSync(new URL('./parameters.json', import.meta.url), 'utf8')) as ParameterLists;
 
-const unchecked: ReadonlySet<string> = new Set();
+/** The parameters of an endpoint whose parameters are not checked: none. */
+export const unchecked: ReadonlySet<string> = new Set();
 
 /**
  * Returns the OpenAI parameters that are checked at an endpoint. Other parameters are forwarded.

@@ -46,8 +46,8 @@ export function needsTokenEstimate(provider: Provider, path: string): boolean {
   return path === COUNT_TOKENS && !isNative(provider, path);
 }
 
-const isNative = ({ dialect, anthropicEndpoints: nativeEndpoints }: Provider, path: string): boolean =>
-  dialect?.endpoints.has(path) === true || nativeEndpoints?.includes(path) === true;
+const isNative = ({ dialect, anthropicEndpoints }: Provider, path: string): boolean =>
+  dialect?.endpoints.has(path) === true || anthropicEndpoints?.includes(path) === true;
 
 /** Translates a request for a message to chat, and chat to the dialect of the provider. */
 function messagesTranslation(provider: Provider, model: string, streams: boolean): TranslatedCall {

@@ -97,7 +97,7 @@ function connectionsOf(call: Call): readonly Connection[] {
       auth: call.text('auth'),
     },
     call.environment,
-    (glob, name) => /[*?[]/.test(glob) && globExpression(glob).test(name),
+    (glob, name) => isGlob(glob) && globExpression(glob).test(name),
   );
 }
 

@@ -3,7 +3,7 @@
  * @see https://platform.claude.com/docs/en/api/overview
  */
 import type { Dialect, DialectEndpoint } from '../dialect.js';
-import { supportedParameters } from '../parameters.js';
+import { supportedParameters, unchecked } from '../parameters.js';
 import type { Provider } from '../provider.js';
 import type { ModelApi, TargetOf } from '../target.js';
 import { openaiAnswer } from './answer.js';
@@ -40,8 +40,6 @@ const target: TargetOf = ({ apiBase, query }) =>
   apiBase === null ? null : { apiBase: `${withoutMessages(apiBase)}/v1`, query };
 
 const supported = supportedParameters('anthropic', 'chat/completions');
-const unchecked: ReadonlySet<string> = new Set();
-
 /** Anthropic's API, which other vendors also have for its models. */
 export const anthropicApi = {
   dialect,

@@ -10,6 +10,7 @@ import type { Provider } from '../provider.js';
 import { jsonMembers, memberValue } from '../request-members.js';
 import type { ModelApi, TargetOf } from '../target.js';
 import { configuredRegion, DEFAULT_REGION, signedTarget } from './signed-target.js';
+import { unchecked } from '../parameters.js';
 
 /** LiteLLM's voices for those of OpenAI. */
 const voices: ReadonlyMap<unknown, string> = new Map([
@@ -51,8 +52,6 @@ const speech: DialectEndpoint = {
     throw new Error('the answer of speech is never translated');
   },
 };
-
-const unchecked: ReadonlySet<string> = new Set();
 
 const api: ModelApi = {
   dialect: {

@@ -7,6 +7,7 @@ import { recordOf, textOf } from '../anthropic/values.js';
 import { DialectRequest, type DialectEndpoint } from '../dialect.js';
 import { memberValue, type RequestMembers } from '../request-members.js';
 import type { ModelApi } from '../target.js';
+import { unchecked } from '../parameters.js';
 
 /** Azure's voices for those of OpenAI, the same as in LiteLLM. */
 const voices: ReadonlyMap<unknown, string> = new Map([
@@ -67,8 +68,6 @@ const speech: DialectEndpoint = {
     throw new Error('the answer of speech is never translated');
   },
 };
-
-const unchecked: ReadonlySet<string> = new Set();
 
 /** The API. */
 export const speechApi: ModelApi = {

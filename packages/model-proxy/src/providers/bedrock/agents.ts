@@ -15,6 +15,7 @@ import { segmentOf, type ModelApi } from '../target.js';
 import { bedrockError } from './bedrock-error.js';
 import { chunkBytes } from './invoke-stream.js';
 import { streamError } from './stream-error.js';
+import { unchecked } from '../parameters.js';
 
 /** The agent always streams. The end of the stream is the end of its answer. */
 class AgentStream implements DialectStream {
@@ -81,8 +82,6 @@ const chat: DialectEndpoint = {
 };
 
 const supported: ReadonlySet<string> = new Set(['stream']);
-const unchecked: ReadonlySet<string> = new Set();
-
 /** The API of agents. */
 export const agentApi: ModelApi = {
   dialect: { endpoints: new Map([['chat/completions', chat]]), error: bedrockError },

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { openaiAnswer } from '../anthropic/answer.js';
 import { recordsOf } from '../anthropic/values.js';
 import type { Dialect, DialectEndpoint } from '../dialect.js';
-import { supportedParameters } from '../parameters.js';
+import { supportedParameters, unchecked } from '../parameters.js';
 import { segmentOf, type ModelApi } from '../target.js';
 import { bedrockError } from './bedrock-error.js';
 import { anthropicBlock } from './converse-blocks.js';
@@ -45,8 +45,6 @@ const dialect: Dialect = {
 };
 
 const supported = supportedParameters('bedrock_converse', 'chat/completions');
-const unchecked: ReadonlySet<string> = new Set();
-
 /** The API of all models with Converse. */
 export const converseApi: ModelApi = {
   dialect,

@@ -9,7 +9,7 @@ import { invalidParameter } from '../../errors/model.js';
 import { recordOf, recordsOf, textOf } from '../anthropic/values.js';
 import type { DialectEndpoint } from '../dialect.js';
 import { embeddingsAnswer, type Embeddings } from '../openai/embeddings-answer.js';
-import { supportedParameters } from '../parameters.js';
+import { supportedParameters, unchecked } from '../parameters.js';
 import { jsonMembers, memberValue, type RequestMembers } from '../request-members.js';
 import { segmentOf, type ModelApi } from '../target.js';
 import { bedrockError } from './bedrock-error.js';
@@ -116,8 +116,6 @@ const endpoint = (form: Form): DialectEndpoint => ({
 });
 
 const supported = supportedParameters('bedrock', 'embeddings');
-const unchecked: ReadonlySet<string> = new Set();
-
 /** Returns the API for the embeddings of a model. @returns undefined: its form is unknown. */
 export function embeddingsApi(model: string): ModelApi | undefined {
   const [, form] = forms.find(([pattern]) => pattern.test(model)) ?? [];

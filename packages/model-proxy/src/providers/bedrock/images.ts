@@ -10,6 +10,7 @@ import type { DialectAnswer, DialectEndpoint } from '../dialect.js';
 import { jsonMembers, memberValue, type RequestMembers } from '../request-members.js';
 import { segmentOf, type ModelApi } from '../target.js';
 import { bedrockError } from './bedrock-error.js';
+import { unchecked } from '../parameters.js';
 
 const size = /^(\d{1,5})x(\d{1,5})$/;
 
@@ -88,8 +89,6 @@ function answer(value: unknown): DialectAnswer {
 
 const textsOf = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.map(textOf).filter((text) => text !== undefined) : [];
-
-const unchecked: ReadonlySet<string> = new Set();
 
 const apiWith = (request: DialectEndpoint['request']): ModelApi => ({
   dialect: {

@@ -12,7 +12,7 @@ import { anthropicRequest } from '../anthropic/request.js';
 import { recordOf } from '../anthropic/values.js';
 import type { DialectCall, DialectEndpoint, DialectEvents } from '../dialect.js';
 import { passedAnswer, PassedChunks } from '../openai/passed-chat.js';
-import { supportedParameters } from '../parameters.js';
+import { supportedParameters, unchecked } from '../parameters.js';
 import type { RequestMembers } from '../request-members.js';
 import { segmentOf, type ModelApi } from '../target.js';
 import { bedrockError } from './bedrock-error.js';
@@ -76,8 +76,6 @@ function withUsage(value: unknown): unknown {
     usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
   };
 }
-
-const unchecked: ReadonlySet<string> = new Set();
 
 function chatApi(endpoint: DialectEndpoint, provider: string): ModelApi {
   const supported = supportedParameters(provider, 'chat/completions');

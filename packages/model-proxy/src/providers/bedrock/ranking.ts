@@ -8,6 +8,7 @@ import type { DialectEndpoint } from '../dialect.js';
 import { jsonMembers, memberValue } from '../request-members.js';
 import type { ModelApi } from '../target.js';
 import { bedrockError } from './bedrock-error.js';
+import { unchecked } from '../parameters.js';
 
 function sourceOf(document: unknown): object {
   const text = textOf(document);
@@ -46,8 +47,6 @@ const ranking = (region: string): DialectEndpoint => ({
     };
   },
 });
-
-const unchecked: ReadonlySet<string> = new Set();
 
 /** Returns the API for ranking. */
 export const rankingApi = (region: string): ModelApi => ({

@@ -9,6 +9,7 @@ import type { Provider } from '../provider.js';
 import { jsonMembers, memberValue } from '../request-members.js';
 import { membersText } from '../../json/splice.js';
 import { segmentOf } from '../target.js';
+import { unchecked } from '../parameters.js';
 
 const formats: ReadonlyMap<unknown, string> = new Map([
   ['mp3', 'mp3_44100_128'],
@@ -51,8 +52,6 @@ function elevenlabsError(_status: number, body: unknown): UpstreamError | undefi
 }
 
 const dialect: Dialect = { endpoints: new Map([['audio/speech', speech]]), error: elevenlabsError };
-const unchecked: ReadonlySet<string> = new Set();
-
 /** ElevenLabs. */
 export const elevenlabs: Provider = {
   name: 'elevenlabs',

@@ -9,6 +9,7 @@ import type { Dialect, DialectEndpoint, UpstreamError } from '../dialect.js';
 import type { Provider } from '../provider.js';
 import { jsonMembers, memberValue, type RequestMembers } from '../request-members.js';
 import { segmentOf } from '../target.js';
+import { unchecked } from '../parameters.js';
 
 /** Models that get an aspect ratio, and choose the number of pixels. All other models get width and height. */
 const proportional = /flux-pro\/v1\.1-ultra|imagen|nano-banana/;
@@ -75,8 +76,6 @@ function falError(_status: number, body: unknown): UpstreamError | undefined {
 }
 
 const dialect: Dialect = { endpoints: new Map([['images/generations', images]]), error: falError };
-const unchecked: ReadonlySet<string> = new Set();
-
 /** The provider fal. */
 export const fal: Provider = {
   name: 'fal_ai',

@@ -25,7 +25,7 @@ export const compatible: readonly Provider[] = [
     name: 'litellm_proxy',
     apiKeyEnvironment: ['LITELLM_PROXY_API_KEY'],
     apiBaseEnvironment: ['LITELLM_PROXY_API_BASE'],
-    nativeEndpoints: ['messages', 'messages/count_tokens'],
+    anthropicEndpoints: ['messages', 'messages/count_tokens'],
   }),
   openaiApiProvider({
     name: 'lm_studio',
@@ -42,7 +42,7 @@ export const compatible: readonly Provider[] = [
     name: 'openrouter',
     apiKeyEnvironment: ['OPENROUTER_API_KEY', 'OR_API_KEY'],
     apiBaseEnvironment: ['OPENROUTER_API_BASE'],
-    nativeEndpoints: ['messages'],
+    anthropicEndpoints: ['messages'],
     defaultApiBase: 'https://openrouter.ai/api/v1',
   }),
   openaiApiProvider({

@@ -5,11 +5,10 @@ import {
   isOpenaiModel,
   renamedParameters,
   supportedParameters,
+  unchecked,
 } from '../parameters.js';
 import type { Provider } from '../provider.js';
 import type { TargetOf } from '../target.js';
-
-const unchecked: ReadonlySet<string> = new Set();
 
 /** The differences between providers with OpenAI's API. */
 interface OpenaiApiOptions {
@@ -22,14 +21,14 @@ interface OpenaiApiOptions {
   readonly keyHeader?: string;
   readonly targetOf?: TargetOf;
   /** As in {@link Provider}. */
-  readonly nativeEndpoints?: readonly string[];
+  readonly anthropicEndpoints?: readonly string[];
   /** Changes that need more than lists of names. */
   readonly translation?: Required<Pick<Provider, 'translate' | 'translationTriggers'>>;
 }
 
 /** Makes a provider with OpenAI's API: `Authorization: Bearer`, JSON, and OpenAI's paths. */
 export function openaiApiProvider(options: OpenaiApiOptions): Provider {
-  const { name, keyHeader, targetOf, nativeEndpoints, translation } = options;
+  const { name, keyHeader, targetOf, anthropicEndpoints, translation } = options;
   // Caches only endpoints with a list, because clients choose the paths of others.
   const supported = new Map(checkedEndpoints.map((endpoint) => [endpoint, supportedParameters(name, endpoint)]));
   return {
@@ -45,7 +44,7 @@ export function openaiApiProvider(options: OpenaiApiOptions): Provider {
     },
     renamedParameters: renamedParameters(name),
     ...(targetOf === undefined ? {} : { targetOf }),
-    ...(nativeEndpoints === undefined ? {} : { anthropicEndpoints: nativeEndpoints }),
+    ...(anthropicEndpoints === undefined ? {} : { anthropicEndpoints }),
     ...translation,
   };
 }

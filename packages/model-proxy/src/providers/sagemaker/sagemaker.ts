@@ -11,7 +11,7 @@ import type { Dialect, DialectEndpoint, UpstreamError } from '../dialect.js';
 import { OpenaiEvents } from '../openai/chat-events.js';
 import { openaiApiProvider } from '../openai/openai.js';
 import { passedAnswer } from '../openai/passed-chat.js';
-import { supportedParameters } from '../parameters.js';
+import { supportedParameters, unchecked } from '../parameters.js';
 import type { Provider } from '../provider.js';
 import type { ModelApi, TargetOf } from '../target.js';
 import { embeddings } from './embeddings.js';
@@ -43,7 +43,6 @@ function sagemakerError(_status: number, body: unknown): UpstreamError | undefin
 
 function apiOf(provider: string, endpoints: Dialect['endpoints']): ModelApi {
   const supported = new Map([...endpoints.keys()].map((path) => [path, supportedParameters(provider, path)]));
-  const unchecked: ReadonlySet<string> = new Set();
   return {
     dialect: { endpoints, error: sagemakerError },
     supportedParameters: (path) => supported.get(path) ?? unchecked,

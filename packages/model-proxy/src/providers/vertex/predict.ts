@@ -6,7 +6,7 @@
 import { invalidParameter } from '../../errors/model.js';
 import { recordOf, recordsOf, textOf } from '../anthropic/values.js';
 import type { Dialect, DialectEndpoint, UpstreamError } from '../dialect.js';
-import { supportedParameters } from '../parameters.js';
+import { supportedParameters, unchecked } from '../parameters.js';
 import { jsonMembers, memberValue } from '../request-members.js';
 import type { ModelApi, ProviderTarget } from '../target.js';
 import { embeddingsEndpoint } from './embeddings.js';
@@ -22,7 +22,6 @@ function googleError(_status: number, body: unknown): UpstreamError | undefined 
 function apiWith(path: string, endpoint: DialectEndpoint): ModelApi {
   const dialect: Dialect = { endpoints: new Map([[path, endpoint]]), error: googleError };
   const supported = supportedParameters('vertex_ai', path);
-  const unchecked: ReadonlySet<string> = new Set();
   return { dialect, supportedParameters: (asked) => (asked === path ? supported : unchecked) };
 }
 

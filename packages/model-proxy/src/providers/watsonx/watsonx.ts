@@ -11,7 +11,7 @@ import { openaiApiProvider } from '../openai/openai.js';
 import { passedAnswer, PassedChunks } from '../openai/passed-chat.js';
 import type { Provider } from '../provider.js';
 import { jsonMembers, memberValue } from '../request-members.js';
-import { supportedParameters } from '../parameters.js';
+import { supportedParameters, unchecked } from '../parameters.js';
 import { segmentOf, type ModelApi, type ProviderTarget, type TargetOf, type TargetSettings } from '../target.js';
 
 /** LiteLLM's version of the API. */
@@ -138,8 +138,6 @@ const rerank = (place: Place): DialectEndpoint => ({
 const supported = new Map(
   ['chat/completions', 'embeddings', 'rerank'].map((path) => [path, supportedParameters('watsonx', path)]),
 );
-const unchecked: ReadonlySet<string> = new Set();
-
 const apiAt = (place: Place): ModelApi => ({
   dialect: {
     endpoints: new Map<string, DialectEndpoint | 'unchanged'>([
