@@ -24,9 +24,17 @@ export const silencePace: SilencePace = {
   afterChangeMs: 1_000,
 };
 
+/** The pace of a stream that is never checked. */
+const never: SilencePace = {
+  firstMs: Infinity,
+  maxMs: Infinity,
+  afterInputMs: Infinity,
+  afterChangeMs: Infinity,
+};
+
 /** Measures the silence of one stream. */
 export class SilenceWatch {
-  readonly #pace: SilencePace | null;
+  readonly #pace: SilencePace;
   readonly #onDue: (isUrgent: boolean) => void;
   #timer: NodeJS.Timeout | undefined;
   #isRunning = false;
@@ -42,9 +50,9 @@ export class SilenceWatch {
    * @param onDue called once when a check is due; urgent after input, or a change of the machine.
    */
   constructor(pace: SilencePace | null, onDue: (isUrgent: boolean) => void) {
-    this.#pace = pace;
+    this.#pace = pace ?? never;
     this.#onDue = onDue;
-    this.#pauseMs = pace?.firstMs ?? Infinity;
+    this.#pauseMs = this.#pace.firstMs;
   }
 
   /** Whether the stream is still silent when its check begins. */
@@ -64,7 +72,6 @@ export class SilenceWatch {
   start(): void {
     this.stop();
     this.#heardAt = performance.now();
-    if (this.#pace === null) return;
     this.#isRunning = true;
     this.#checkedAt = -Infinity;
     this.#pauseMs = this.#pace.firstMs;
@@ -84,7 +91,6 @@ export class SilenceWatch {
    */
   heard(): void {
     this.#heardAt = performance.now();
-    if (this.#pace === null) return;
     this.#pauseMs = this.#pace.firstMs;
     this.#dueAt = this.#heardAt + this.#pauseMs;
     this.#isUrgent = false;
@@ -96,19 +102,17 @@ export class SilenceWatch {
    * `firstMs`.
    */
   typed(): void {
-    if (this.#pace === null) return;
     this.#hurry(Math.max(performance.now() + this.#pace.afterInputMs, this.#checkedAt + this.#pace.firstMs));
   }
 
   /** Call this when the machine has started or stopped, which normally ends the stream. */
   changed(): void {
-    if (this.#pace !== null) this.#hurry(performance.now() + this.#pace.afterChangeMs);
+    this.#hurry(performance.now() + this.#pace.afterChangeMs);
   }
 
   /** Call this when a check has found that the stream still works. */
   checked(): void {
     this.#checkedAt = performance.now();
-    if (this.#pace === null) return;
     this.#pauseMs = Math.min(this.#pace.maxMs, this.#pauseMs * 2);
     this.#dueAt = this.#checkedAt + this.#pauseMs;
     this.#isUrgent = false;
@@ -130,7 +134,7 @@ export class SilenceWatch {
   #arm(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (!this.#isRunning) return;
+    if (!this.#isRunning || this.#dueAt === Infinity) return;
     const waitMs = Math.ceil(Math.max(0, this.#dueAt - performance.now()));
     this.#timer = setTimeout(() => {
       if (this.isDue) this.#onDue(this.#isUrgent);

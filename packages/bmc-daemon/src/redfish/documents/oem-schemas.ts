@@ -64,8 +64,8 @@ export const oemSchemas: readonly OemSchema[] = [attributeRegistry, virtualMedia
 /** The values of `@odata.type` in `Oem.Rackless`. */
 export const oemTypes = { attribute: oemTypeOf(attributeRegistry), virtualMedia: oemTypeOf(virtualMedia) } as const;
 
-/** Returns `#RacklessVirtualMedia.v1_0_0.VirtualMedia`. */
-export function oemTypeOf({ name, version, type }: OemSchema): string {
+/** Returns the `@odata.type`, such as `#RacklessVirtualMedia.v1_0_0.VirtualMedia`. */
+export function oemTypeOf({ name, version, type }: Pick<OemSchema, 'name' | 'version' | 'type'>): string {
   return `#${name}.${version}.${type}`;
 }
 
@@ -156,6 +156,6 @@ function jsonSchema({ name, version, type, description, properties }: OemSchema)
       },
     },
     owningEntity: vendor,
-    title: oemTypeOf({ name, version, type, description, properties }),
+    title: oemTypeOf({ name, version, type }),
   };
 }

@@ -134,8 +134,9 @@ function createProxies(tls: CloudTls, { connectMs }: ProxyTimes) {
   const states = new Map<string, { readonly isThere: boolean; readonly checkedAt: number }>();
   const keyOf = ({ protocol, host, pathname }: URL): string => `${protocol}//${host}${pathname}`;
   const record = (url: URL, isThere: boolean): void => {
-    if (states.size >= MAX_PROXIES) states.clear();
-    states.set(keyOf(url), { isThere, checkedAt: performance.now() });
+    const key = keyOf(url);
+    if (states.size >= MAX_PROXIES && !states.has(key)) states.clear();
+    states.set(key, { isThere, checkedAt: performance.now() });
   };
   return {
     record,
