@@ -16,7 +16,7 @@ interface DraftBarProps {
 }
 
 /** Shows conflicts and errors of a form, and saves it. */
-export function DraftBar({ draft, labelOf, textOf = valueText, saveLabel: action }: DraftBarProps) {
+export function DraftBar({ draft, labelOf, textOf = valueText, saveLabel }: DraftBarProps) {
   const { conflicts, error, isChanged, isBusy } = draft;
   return (
     <div class="draft-bar">
@@ -47,7 +47,7 @@ export function DraftBar({ draft, labelOf, textOf = valueText, saveLabel: action
           disabled={!isChanged || conflicts.length > 0}
           onClick={() => void draft.save()}
         >
-          {action}
+          {saveLabel}
         </Button>
         <Button disabled={!isChanged || isBusy} onClick={draft.discard}>
           {texts.discard}

@@ -26,15 +26,7 @@ interface FormDialogProps {
 }
 
 /** The dialog. */
-export function FormDialog({
-  title,
-  sendLabel: action,
-  properties,
-  isWide,
-  onSend,
-  onClose,
-  children,
-}: FormDialogProps) {
+export function FormDialog({ title, sendLabel, properties, isWide, onSend, onClose, children }: FormDialogProps) {
   const isBusy = useSignal(false);
   const failure = useSignal<unknown>(null);
   const send = async (event: Event): Promise<void> => {
@@ -58,7 +50,7 @@ export function FormDialog({
         <div class="actions">
           <Button onClick={onClose}>{texts.cancel}</Button>
           <Button kind="primary" type="submit" isBusy={isBusy.value}>
-            {action}
+            {sendLabel}
           </Button>
         </div>
       </form>

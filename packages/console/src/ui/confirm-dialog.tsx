@@ -28,7 +28,7 @@ interface ConfirmDialogProps {
 export function ConfirmDialog({
   title,
   lost,
-  confirmLabel: action,
+  confirmLabel,
   typed = '',
   children,
   onConfirm,
@@ -74,7 +74,7 @@ export function ConfirmDialog({
           disabled={input !== typed}
           onClick={() => void confirm()}
         >
-          {action}
+          {confirmLabel}
         </Button>
       </div>
     </Dialog>

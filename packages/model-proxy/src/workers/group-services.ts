@@ -63,7 +63,7 @@ export class GroupServices {
   }
 
   #reachable(): readonly WorkerProcess[] {
-    return [...this.#workers].filter(({ receivesMessages: isListening }) => isListening);
+    return [...this.#workers].filter(({ receivesMessages }) => receivesMessages);
   }
 
   #audience(): OwnerAudience {

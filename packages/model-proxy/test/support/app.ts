@@ -95,7 +95,7 @@ export interface ServeOptions {
 
 /** Starts the app and its upstream. */
 export async function serveApp({ settings, deployment, app: more }: ServeOptions = {}): Promise<ServedApp> {
-  const asked: UpstreamRequest[] = [];
+  const requests: UpstreamRequest[] = [];
   const state: { answering: AnswerHandler } = { answering: json({ id: 'x', model: 'served/model' }) };
   const upstreamServer = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -103,7 +103,7 @@ export async function serveApp({ settings, deployment, app: more }: ServeOptions
     request.on('end', () => {
       const { method = '', url = '', headers } = request;
       const received = { method, url, headers, body: Buffer.concat(chunks), request };
-      asked.push(received);
+      requests.push(received);
       state.answering(received, response);
     });
   });
@@ -131,7 +131,7 @@ export async function serveApp({ settings, deployment, app: more }: ServeOptions
     port,
     upstreamPort,
     app,
-    requests: asked,
+    requests,
     get answering() {
       return state.answering;
     },

@@ -125,10 +125,10 @@ class EventReader {
         // The next heartbeat retries.
         return;
       }
-      const [run, newest, which, ...elements] = answerSchema.parse(answer);
+      const [dataId, newest, which, ...elements] = answerSchema.parse(answer);
       // Redis has lost its data. Old numbers say nothing about the new events.
-      if (run !== this.#dataId) this.#last = { number: 0, digest: '' };
-      this.#dataId = run;
+      if (dataId !== this.#dataId) this.#last = { number: 0, digest: '' };
+      this.#dataId = dataId;
       if (which === 'all') this.#deliverUnknown(elements);
       else for (const element of elements) this.#deliver(element);
       this.#newest = newest;

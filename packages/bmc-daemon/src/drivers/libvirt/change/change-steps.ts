@@ -83,8 +83,9 @@ export function driveStep(
       if (present !== null) await plug(host, machine, present, { target, source: former });
     };
   };
-  const plugs = running === null ? image !== null : image === null && isUnplugged(running, readDomain(definition.xml));
-  return { intent: { kind: 'drive', device: 'cdrom' }, run, changesDevices: plugs };
+  const changesDevices =
+    running === null ? image !== null : image === null && isUnplugged(running, readDomain(definition.xml));
+  return { intent: { kind: 'drive', device: 'cdrom' }, run, changesDevices };
 }
 
 /** Plugs in a drive. @returns a function that unplugs it. */

@@ -185,7 +185,7 @@ export class SystemChanges {
         if (definition.instance === null) return;
         // Reads the machine again, because its boot order may contain a drive that was just plugged
         // in.
-        const instance = plan.steps.some(({ changesDevices: plugs }) => plugs)
+        const instance = plan.steps.some(({ changesDevices }) => changesDevices)
           ? await readInstance(machine, timeoutMs)
           : definition.instance;
         if (instance !== null) await this.#options.boot.applyOrderIfRunning(machine, instance, plan.edit);
