@@ -382,3 +382,18 @@ describe('the calls of an operation', () => {
     expect(rows).toEqual(table);
   });
 });
+
+describe('a new connection', () => {
+  it('lets the driver read all machines before a client does', async () => {
+    await host.guest();
+    const calls: string[] = [];
+    relay.decideBy(({ name }) => {
+      calls.push(name);
+      return 'forward';
+    });
+    await host.driver({ uri: `qemu+unix:///system?socket=${relay.path}` });
+    // Only a reader of the machine asks for the size of its disk.
+    await until('a read', () => Promise.resolve(calls.includes('domainGetBlockInfo')));
+    relay.decideBy(() => 'forward');
+  });
+});

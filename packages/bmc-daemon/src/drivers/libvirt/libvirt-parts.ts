@@ -150,6 +150,7 @@ export function createParts(options: LibvirtDriverOptions) {
       { doing: 'removing leftover pools', run: () => removeLeftoverPools(host.hypervisor, host.timeoutMs) },
     ],
     machineParts: [systemChanges, variables, coldStart, boot, power, disks],
+    read: (machine) => reader.read(machine),
   });
   const guestNetwork = new GuestNetworkReader(host);
   const reading = { host, hosts, firmware, reader, streams, changes, guestNetwork };

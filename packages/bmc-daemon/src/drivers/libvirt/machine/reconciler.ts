@@ -2,7 +2,7 @@
  * Completes operations that were in progress when the daemon ended or the connection was lost. It
  * handles each machine once per connection.
  */
-import { readDefinition, type Definition } from './definition.js';
+import { readForChange, type Definition } from './definition.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
 
@@ -20,6 +20,11 @@ interface ReconcilerOptions {
   readonly machineParts: readonly {
     readonly reconcile: (machine: Machine, definition: Definition) => Promise<void>;
   }[];
+  /**
+   * Reads a machine as clients see it. Each round reads all machines, so that the first request
+   * for many machines finds them parsed.
+   */
+  readonly read: (machine: Machine) => Promise<unknown>;
 }
 
 /**
@@ -65,7 +70,8 @@ export class Reconciler {
   }
 
   async #reconcileAll(): Promise<void> {
-    const { inventory, log } = this.#options.host;
+    const { host, read } = this.#options;
+    const { inventory, log } = host;
     for (const { doing, run } of this.#options.hostTasks) {
       if (this.#isClosed) return;
       await run().catch((error: unknown) => log.warn(`${doing} failed`, { error }));
@@ -78,6 +84,8 @@ export class Reconciler {
     const reconcileNext = async (): Promise<void> => {
       for (let machine = remaining.shift(); machine !== undefined && !this.#isClosed; machine = remaining.shift()) {
         await this.reconcile(machine);
+        // A client that reads the machine gets the error.
+        await read(machine).catch(() => undefined);
       }
     };
     await Promise.all(Array.from({ length: PARALLEL_MACHINES }, reconcileNext));
@@ -86,7 +94,7 @@ export class Reconciler {
   async #reconcileMachine(machine: Machine): Promise<void> {
     const { host, machineParts } = this.#options;
     try {
-      const definition = await readDefinition(machine, host.timeoutMs);
+      const definition = await readForChange(host, machine);
       for (const part of machineParts) await part.reconcile(machine, definition);
     } catch (error) {
       host.log.warn(`reconciling machine ${machine.name} failed`, { error });
