@@ -33,7 +33,7 @@ const machineXml = (index: number, disk: string, socket: string): string => `<do
   <memory unit='MiB'>16</memory><vcpu>1</vcpu>
   <os><type arch='x86_64' machine='pc'>hvm</type></os>
   <devices>
-    <disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='${disk}'/><shareable/><readonly/>
+    <disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='${disk}'/>
       <target dev='hda' bus='ide'/></disk>
     <graphics type='vnc' socket='${socket}'/><video><model type='vga'/></video><memballoon model='none'/>
   </devices>
