@@ -1,5 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { createLog, type LogOptions } from './log.js';
+import { renderJson } from './log-line.js';
 
 const collect = (options: Partial<LogOptions> = {}) => {
   const written: string[] = [];
@@ -30,6 +31,12 @@ describe('createLog', () => {
     } finally {
       jest.useRealTimers();
     }
+  });
+
+  it('writes the time of each line in milliseconds', () => {
+    const times = ['2026-01-02T03:04:05.007Z', '2026-01-02T03:04:05.070Z', '2026-01-02T03:04:06.000Z'];
+    const lines = times.map((time) => renderJson({ level: 'info', message: 'one', timeMs: Date.parse(time) }));
+    expect(lines.map((line) => (parse(line) as { time: string }).time)).toEqual(times);
   });
 
   it('writes the first lines after a while without a flush', async () => {
