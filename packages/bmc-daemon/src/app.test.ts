@@ -7,7 +7,7 @@ import type { SystemRef, SystemSnapshot } from './drivers/snapshot/system-snapsh
 import { FakeDriver } from './drivers/fake/fake-driver.js';
 import { sampleMachines } from './drivers/fake/sample-machines.js';
 import type { PagesDriver } from './pages/routes.js';
-import { openClient } from './redfish/authenticate.js';
+import { fullAccess } from './redfish/authenticate.js';
 import { resourceDefiner } from './redfish/resource.js';
 
 const root = resourceDefiner<object>()({
@@ -57,8 +57,8 @@ beforeAll(async () => {
     },
     authenticate: ({ headers }) => {
       if (headers.authorization === 'Basic broken') throw new Error('bcrypt fell over');
-      if (headers.authorization === 'Basic new') return { ...openClient, user: 'new', privileges: new Set() };
-      return headers.authorization === 'Basic ok' ? { ...openClient, user: 'admin' } : { refused: 'no credentials' };
+      if (headers.authorization === 'Basic new') return { ...fullAccess, user: 'new', privileges: new Set() };
+      return headers.authorization === 'Basic ok' ? { ...fullAccess, user: 'admin' } : { refused: 'no credentials' };
     },
   });
   client = await serve(app.handler, (server) => server.on('clientError', app.clientError));

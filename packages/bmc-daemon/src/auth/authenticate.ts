@@ -2,7 +2,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Session } from '../offers/logins.js';
-import { openClient, type Authenticate, type Authenticated, type Refusal } from '../redfish/authenticate.js';
+import { fullAccess, type Authenticate, type Authenticated, type Refusal } from '../redfish/authenticate.js';
 import type { AccessSettings } from './access-state.js';
 import type { Account } from './account-list.js';
 import type { Accounts } from './accounts.js';
@@ -92,7 +92,7 @@ export function createOpenAuthentication(sessions: Pick<Sessions, 'use'>): Authe
   return ({ headers }) => {
     const token = headers['x-auth-token'];
     const session = typeof token === 'string' && token !== '' ? sessions.use(token) : undefined;
-    return session === undefined ? openClient : { ...openClient, session: session.id };
+    return session === undefined ? fullAccess : { ...fullAccess, session: session.id };
   };
 }
 

@@ -2,7 +2,7 @@
  * Checks whether the client of an open connection may still use it: a WebSocket, event stream or
  * console.
  */
-import { openClient, type WatchIdentity } from '../redfish/authenticate.js';
+import { fullAccess, type WatchIdentity } from '../redfish/authenticate.js';
 import type { Accounts } from './accounts.js';
 import type { Sessions } from './sessions.js';
 
@@ -19,7 +19,7 @@ export function createIdentityWatch(
     const hashAtStart = accountOf()?.hash;
     return () => {
       if (session !== null && sessions.find(session) === undefined) return undefined;
-      if (accounts === null) return { ...openClient, session };
+      if (accounts === null) return { ...fullAccess, session };
       const account = accountOf();
       // A session checks the password of its account itself.
       const isCurrent = account?.enabled === true && (session !== null || account.hash === hashAtStart);

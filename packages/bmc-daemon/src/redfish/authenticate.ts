@@ -7,13 +7,13 @@ import type { Awaitable } from './resource.js';
 
 /** The client of a request and its privileges. */
 export interface Authenticated {
-  /** The account's name; null if no AUTH_FILE is set, so that no login is needed. */
+  /** The account's name; null without EMULATOR_AUTH_FILE, and for a client that has not logged in. */
   readonly user: string | null;
-  /** The account's role, for example `Administrator`. */
+  /** The account's role, for example `Administrator`; empty for a client that has not logged in. */
   readonly roleId: string;
   /** Only `ConfigureSelf` while the account must change its password. */
   readonly privileges: ReadonlySet<Privilege>;
-  /** Id of the request's session; null for HTTP Basic credentials. */
+  /** Id of the request's session; null without a session, for example with HTTP Basic credentials. */
   readonly session: string | null;
   readonly passwordChangeRequired: boolean;
 }
@@ -39,13 +39,13 @@ export interface Refusal {
 export type Authenticate = (request: IncomingMessage) => Awaitable<Authenticated | Refusal>;
 
 /**
- * Begins to watch the identity of a client that has logged in. The returned function gives the current
- * identity; undefined if its session has ended, or its account is disabled, removed or has another password.
+ * Begins to watch the identity of a client. The returned function returns the current identity; undefined
+ * if the session has ended, or if the account is disabled or removed, or has a new password.
  */
 export type WatchIdentity = (client: Pick<Authenticated, 'user' | 'session'>) => () => Authenticated | undefined;
 
-/** The client of a service without AUTH_FILE: it has all privileges. */
-export const openClient: Authenticated = {
+/** A client with all privileges, such as each client of a service without EMULATOR_AUTH_FILE. */
+export const fullAccess: Authenticated = {
   user: null,
   roleId: 'Administrator',
   privileges: new Set(privilegeNames),
@@ -53,11 +53,11 @@ export const openClient: Authenticated = {
   passwordChangeRequired: false,
 };
 
-/** Accepts every client: for a service without an AUTH_FILE and without sessions. */
-export const withoutLogin: Authenticate = () => openClient;
+/** Accepts every client: for a service without EMULATOR_AUTH_FILE and without sessions. */
+export const withoutLogin: Authenticate = () => fullAccess;
 
-/** A client without credentials: it may use only what is open to everyone. */
-export const anonymous: Authenticated = { ...openClient, roleId: '', privileges: new Set() };
+/** A client that has not logged in: it has no privileges. */
+export const anonymous: Authenticated = { ...fullAccess, roleId: '', privileges: new Set() };
 
 /**
  * The error for a {@link Refusal}. A 401 shows the accepted schemes, and never the reason (RFC 9110

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Privilege } from './privileges.js';
-import { openClient, anonymous } from './authenticate.js';
+import { fullAccess, anonymous } from './authenticate.js';
 import { guardOf } from './authorize.js';
 
 const account = guardOf('ManagerAccount', '/redfish/v1/AccountService/Accounts/{accountId}');
 const system = guardOf('ComputerSystem', '/redfish/v1/Systems/{systemId}');
 const session = guardOf('Session', '/redfish/v1/SessionService/Sessions/{sessionId}');
-const having = (...privileges: Privilege[]) => ({ ...openClient, user: 'eve', privileges: new Set(privileges) });
+const having = (...privileges: Privilege[]) => ({ ...fullAccess, user: 'eve', privileges: new Set(privileges) });
 const mine = () => true;
 const another = () => false;
 const refusal = expect.objectContaining({ status: 403, message: expect.stringContaining('not allowed') as unknown });
@@ -17,8 +17,8 @@ describe('the guard of a resource', () => {
     expect(system(having('ConfigureComponents'), 'POST', another)).toBeNull();
     expect(() => system(having('Login', 'ConfigureSelf'), 'PATCH', mine)).toThrow(refusal);
     expect(() => system(anonymous, 'GET', mine)).toThrow(refusal);
-    expect(() => guardOf('Toaster', '/redfish/v1/Toaster')(openClient, 'GET', mine)).toThrow(refusal);
-    expect(() => system(openClient, 'BREW', mine)).toThrow(refusal);
+    expect(() => guardOf('Toaster', '/redfish/v1/Toaster')(fullAccess, 'GET', mine)).toThrow(refusal);
+    expect(() => system(fullAccess, 'BREW', mine)).toThrow(refusal);
   });
 
   it('accepts ConfigureSelf only for the client’s own resources', () => {

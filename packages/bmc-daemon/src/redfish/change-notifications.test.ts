@@ -67,7 +67,7 @@ describe('notifications of writes', () => {
   const send = (method: string, path: string, body?: object) =>
     client.send(method, path, body === undefined ? {} : { body });
 
-  it('contain the canonical URI, the user and the properties, without values that may be secret', async () => {
+  it("contain the canonical URI, the client's address and the properties, without secret values", async () => {
     await send('PATCH', at, { AssetTag: 'secret', IndicatorLED: 'Lit', Boot: { HttpBootUri: 'http://u:p@h/' } });
     await send('POST', `${at}/Actions/ComputerSystem.Reset`, { ResetType: 'ForceOff' });
     await send('POST', `${at}/Actions/ComputerSystem.SetDefaultBootOrder`);

@@ -27,7 +27,7 @@ export function entityTag(text: string): string {
 }
 
 /**
- * Returns the entity tag for a SHA-256 digest in base64url. It uses 128 bits, enough to make each
+ * Returns the entity tag for a SHA-256 digest in base64url. It uses 132 bits, enough to make each
  * body's tag unique.
  */
 export function tagOfDigest(digest: string): string {
@@ -35,7 +35,7 @@ export function tagOfDigest(digest: string): string {
 }
 
 /**
- * Returns whether If-Match allows a write: the header is `*`, or contains the tag (strong
+ * Returns whether If-Match allows the request: the header is `*`, or contains the tag (strong
  * comparison).
  */
 export function ifMatchHolds(header: string, etag: string): boolean {

@@ -34,14 +34,14 @@ export interface Endpoint {
   /** The URI template, for metrics. */
   readonly route: string;
   /** Methods that need no login. */
-  readonly openMethods: ReadonlySet<string>;
+  readonly methodsWithoutLogin: ReadonlySet<string>;
   /** Absent for a document, which everyone may read. */
   readonly guard?: Guard;
   /** Whether the resource is the client's own, for the guard. */
   readonly isOwn: (exchange: Exchange, params: Params) => boolean;
   /** Value of the Allow header. */
   readonly allow: string;
-  /** Operations by method. HEAD runs the GET operation; `send()` drops the body. */
+  /** Operations by method. HEAD runs the GET operation; Node does not send its body. */
   readonly operations: ReadonlyMap<string, Operation>;
   /**
    * Loads the resource as an object. Absent if the endpoint supports no query: documents, actions,
@@ -64,7 +64,10 @@ interface PathEndpoint {
 const readMethods: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 const noMethods: ReadonlySet<string> = new Set();
 
-/** Returns the paths of a resource: its own, its aliases, and the actions below each of them. */
+/**
+ * Returns the endpoints of a resource, at its URI and at each alias: the resource, `Members`, the
+ * attachment, the uploads and the actions.
+ */
 export function resourceEndpoints<Services>(
   resource: Resource<Services>,
   options: EndpointOptions<Services>,
@@ -78,7 +81,7 @@ export function resourceEndpoints<Services>(
     resource.isOwn?.({ params, services: options.viewOf(exchange).services, requester: exchange.requester }) ?? false;
   const own: Endpoint = {
     route: resource.uri,
-    openMethods: new Set([
+    methodsWithoutLogin: new Set([
       ...(resource.needsNoLogin === true ? readMethods : []),
       ...(resource.post?.needsNoLogin === true ? ['POST'] : []),
     ]),
@@ -95,7 +98,7 @@ export function resourceEndpoints<Services>(
     name,
     target: {
       route: actionUri(resource.uri, name),
-      openMethods: noMethods,
+      methodsWithoutLogin: noMethods,
       guard,
       isOwn,
       allow: 'POST',
@@ -115,9 +118,9 @@ export function resourceEndpoints<Services>(
   ]);
 }
 
-function postOnly({ route, openMethods, guard, isOwn, operations }: Endpoint): Endpoint {
+function postOnly({ route, methodsWithoutLogin, guard, isOwn, operations }: Endpoint): Endpoint {
   const post = [...operations].filter(([method]) => method === 'POST');
-  const target = { route, openMethods, isOwn, allow: 'POST', operations: new Map(post), isCollection: false };
+  const target = { route, methodsWithoutLogin, isOwn, allow: 'POST', operations: new Map(post), isCollection: false };
   return guard === undefined ? target : { ...target, guard };
 }
 
@@ -145,7 +148,7 @@ function attachmentEndpoint<Services>(
   };
   return {
     route: `${resource.uri}/attachment`,
-    openMethods: noMethods,
+    methodsWithoutLogin: noMethods,
     ...(guard === undefined ? {} : { guard }),
     isOwn,
     allow,
@@ -173,7 +176,7 @@ export function documentEndpoint({ path, answer }: Document): PathEndpoint {
     template: path,
     target: {
       route: path,
-      openMethods: readMethods,
+      methodsWithoutLogin: readMethods,
       isOwn: () => false,
       allow: 'GET, HEAD',
       operations: new Map([
@@ -206,7 +209,7 @@ export function streamEndpoint<Services>(
     template: stream.uri,
     target: {
       route: stream.uri,
-      openMethods: noMethods,
+      methodsWithoutLogin: noMethods,
       guard: guardOf(stream.entity, stream.uri),
       isOwn: () => false,
       allow: 'GET',
@@ -237,7 +240,7 @@ export function webSocketEndpoint<Services>(
     template: uri,
     target: {
       route: uri,
-      openMethods: noMethods,
+      methodsWithoutLogin: noMethods,
       guard,
       isOwn: () => false,
       allow: 'GET',

@@ -5,7 +5,7 @@ import type { Authenticated } from './authenticate.js';
 import type { Preconditions } from './conditions.js';
 import type { Requester } from './resource.js';
 
-/** A request, after its login and the check of its privileges. */
+/** A request after its login. */
 export interface Exchange {
   readonly request: IncomingMessage;
   /** The path as sent, without the query. */
@@ -13,8 +13,8 @@ export interface Exchange {
   readonly requester: Requester;
   readonly identity: Authenticated;
   /**
-   * UUID of the machine whose own name or address received the request; the request sees only this
-   * machine. Null: all machines are visible.
+   * UUID of the machine whose own name or address received the request; only this machine is visible
+   * to the request. Null: all machines are visible.
    */
   readonly scope: string | null;
   /** Conditions for the ETag of the resource at `path`, and of no other resource. */
@@ -24,14 +24,14 @@ export interface Exchange {
   /** The only properties that this PATCH may change; null: no restriction. */
   readonly patchable: ReadonlySet<string> | null;
   /**
-   * Returns the exchange with the current rights of the client. A body can arrive minutes after its
-   * head, and an administrator may have deleted the account in between.
+   * Returns the exchange with the current rights of the client. A body can arrive minutes after the
+   * headers, and an administrator may have deleted the account in between.
    * @throws {RedfishError} 401, 403, 503.
    */
   readonly reauthorize: () => Promise<Exchange>;
 }
 
-/** A successful POST, PATCH or DELETE. An action counts as a change of its resource. */
+/** The change of a resource by a POST, PATCH or DELETE. An action counts as a change of its resource. */
 export interface Change {
   readonly kind: 'created' | 'changed' | 'removed';
   /** Canonical URI of the resource. */
@@ -43,7 +43,10 @@ export interface Change {
    */
   readonly detail?: string;
 }
-/** Called after every successful write; it must not throw. */
+/**
+ * Called after every successful write, except for a task, which reports its own end, and for an action
+ * without a summary (`ActionDefinition.summary`). It must not throw.
+ */
 export type ChangeListener = (change: Change) => void;
 
 /**

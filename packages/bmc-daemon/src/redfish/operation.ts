@@ -21,8 +21,7 @@ export interface EndpointOptions<Services> extends AnnotateOptions {
   /** Decides when each write starts. */
   readonly writeTurns: WriteTurns;
   readonly uploads: Uploads;
-  /** Called after every successful write. */
   readonly onChange?: ChangeListener;
-  /** Whether a path has a resource. */
+  /** Returns whether the service has a GET for a path. */
   readonly isServed: (path: string) => boolean;
 }

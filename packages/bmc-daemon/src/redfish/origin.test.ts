@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
-import { checkOpenOrigin, checkOrigin } from './origin.js';
+import { checkOriginWithoutLogin, checkOrigin } from './origin.js';
 
 const request = (headers: Readonly<Record<string, string>>, method = 'POST') => ({ method, headers });
 const own = { host: 'bmc.example.org:8000', origin: 'https://bmc.example.org:8000' };
@@ -49,13 +49,13 @@ describe('a write by a web page to a service without login', () => {
     `http://${hostname()}.evil.example`,
     'http://localhost.evil.example',
   ])('gets 403 for the name %s, which an attacker may have pointed to this host', (origin) => {
-    expect(() => checkOpenOrigin(request({ origin }))).toThrow(expect.objectContaining({ status: 403 }));
+    expect(() => checkOriginWithoutLogin(request({ origin }))).toThrow(expect.objectContaining({ status: 403 }));
   });
 
   it.each(['http://127.0.0.1:8000', 'http://[::1]:8000', 'http://localhost:8000', `http://${hostname()}:8000`])(
     'is accepted at %s',
     (origin) => {
-      expect(() => checkOpenOrigin(request({ origin }))).not.toThrow();
+      expect(() => checkOriginWithoutLogin(request({ origin }))).not.toThrow();
     },
   );
 });

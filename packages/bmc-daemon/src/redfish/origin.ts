@@ -1,7 +1,7 @@
 /**
- * Rejects writes and WebSockets of web pages of other sites (cross-site request forgery). The
- * browser adds stored credentials for this service to requests of any page. A page can also send a
- * body without a Content-Type, and the browser then makes no preflight request. So a check of
+ * Rejects writes and WebSockets that come from web pages of other sites (cross-site request forgery).
+ * The browser adds stored credentials for this service to requests of any page. A page can also send
+ * a body without a Content-Type, and the browser then makes no preflight request. So a check of
  * Content-Type is not enough.
  */
 import type { IncomingMessage } from 'node:http';
@@ -15,9 +15,9 @@ import { message, withDetail } from './messages/messages.js';
 export const safeMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Rejects a write or a WebSocket of a page of another site. A browser names the page's site in `Origin` (RFC
- * 6454); other clients send no such header. Pages cannot have the schemes of browser extensions, so
- * an extension may write.
+ * Rejects a write or a WebSocket that comes from a page of another site. A browser names the page's site in
+ * `Origin` (RFC 6454); other clients send no such header. A browser extension has a scheme that no page
+ * can have, so an extension may write.
  * @throws {RedfishError} 403.
  */
 export function checkOrigin(request: Pick<IncomingMessage, 'method' | 'headers'>): void {
@@ -34,14 +34,14 @@ export function checkOrigin(request: Pick<IncomingMessage, 'method' | 'headers'>
 }
 
 /**
- * For a service without login: rejects a write or a WebSocket of a page whose host name is not a name of this
- * host. A page can point its own name to this service (DNS rebinding), and the browser then sees
- * one site. Names of this host are `localhost`, the names below it, its host name and every IP
- * address: a page cannot point an address to another host. The host name must match exactly,
- * because anyone can register a longer domain that begins with it.
+ * For a service without login: rejects a write or a WebSocket that comes from a page whose host name is not a
+ * name of this host. An attacker can point the name of a page to this service (DNS rebinding), and the
+ * browser then treats both as one site. Names of this host are `localhost`, the names below `localhost`,
+ * the host name, and every IP address, because DNS cannot point an address to another host. The host
+ * name must match exactly, because an attacker can register a longer domain that begins with it.
  * @throws {RedfishError} 403.
  */
-export function checkOpenOrigin(request: Pick<IncomingMessage, 'method' | 'headers'>): void {
+export function checkOriginWithoutLogin(request: Pick<IncomingMessage, 'method' | 'headers'>): void {
   const { origin } = request.headers;
   if (origin === undefined || isRead(request)) return;
   const site = siteOf(origin);

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { z } from 'zod';
 import { serve, type Client } from '../../test/support/client.js';
 import { DriverError } from '../drivers/driver-error.js';
-import { openClient } from './authenticate.js';
+import { fullAccess } from './authenticate.js';
 import type { Change } from './exchange.js';
 import { redfishError } from './messages/errors.js';
 import { message } from './messages/messages.js';
@@ -171,7 +171,7 @@ beforeAll(async () => {
     onChange: (change) => changes.push(change),
     authenticate: ({ method = '', headers }) => {
       logins.push(method);
-      if (headers.authorization === 'Basic ok') return { ...openClient, user: 'admin' };
+      if (headers.authorization === 'Basic ok') return { ...fullAccess, user: 'admin' };
       if (headers.authorization === 'Basic slow')
         return { refused: 'not verified', attemptedUser: 'eve', retryAfterSeconds: 1.5 };
       if (headers.authorization === undefined) return { refused: 'no credentials' };
@@ -334,7 +334,7 @@ describe('ETags', () => {
         'Connection: close\r\nExpect: 100-continue\r\n' +
         `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nIf-Match: ${headers.etag ?? ''}\r\n\r\n`,
     );
-    // "100 Continue": the head has been read.
+    // "100 Continue": the service has read the headers.
     await once(socket, 'data');
     services.machines.set('a', { ...a, tag: 'changed meanwhile' });
     socket.write(body);
@@ -387,7 +387,7 @@ describe('ETags', () => {
     ]);
   });
 
-  it('are not compared with If-Match of a POST, whose URI has no ETag', async () => {
+  it('are not compared with If-Match of a POST', async () => {
     const reset = '/redfish/v1/Systems/a/Actions/ComputerSystem.Reset';
     const other = { 'If-Match': (await get('/redfish/v1')).headers.etag };
     expect((await send('POST', reset, { ResetType: 'On' }, other)).status).toBe(204);
@@ -492,7 +492,7 @@ describe('writing', () => {
     expect([status, services.done]).toEqual([204, ['a eject']]);
   });
 
-  it('requires a body unless it is optional, even if it may be empty', async () => {
+  it('requires a body from an action without bodyOptional, even if {} is enough', async () => {
     const path = '/redfish/v1/Systems/a/Actions/ComputerSystem.Strict';
     expect([(await send('POST', path)).status, (await send('POST', path, {})).status]).toEqual([400, 204]);
   });
@@ -597,7 +597,7 @@ describe('rejecting', () => {
     ]);
   });
 
-  it('answers an error of the authentication itself', async () => {
+  it('answers with the error that the authentication throws', async () => {
     expect((await client.get('/redfish/v1/Systems', { Authorization: 'Basic odd' })).status).toBe(503);
   });
 

@@ -13,7 +13,7 @@ import { RequestClient, type ChangeListener, type Exchange } from './exchange.js
 import { toRedfishError } from './messages/driver-errors.js';
 import { clientGone, RedfishError } from './messages/errors.js';
 import { message } from './messages/messages.js';
-import { checkOpenOrigin, checkOrigin, safeMethods } from './origin.js';
+import { checkOriginWithoutLogin, checkOrigin, safeMethods } from './origin.js';
 import type { ExpansionLimits } from './query/expansion-budget.js';
 import type { View } from './rendering.js';
 import type { Resource } from './resource.js';
@@ -24,8 +24,8 @@ import { WriteArrivals } from './write/write-arrivals.js';
 /** The outcome of a request, for the log and the metrics. */
 export interface Outcome {
   /**
-   * The matched template, `/redfish/v1/Systems/{systemId}`; `unmatched` if no resource has the
-   * path.
+   * The matched template, `/redfish/v1/Systems/{systemId}`; `unmatched` if the path has no
+   * endpoint.
    */
   readonly route: string;
   readonly status: number;
@@ -45,7 +45,6 @@ interface PipelineOptions<Services> extends AnnotateOptions {
   readonly webSockets?: ServedWebSockets<Services>;
   readonly services: Services;
   readonly authenticate: Authenticate;
-  /** Called after every successful write. */
   readonly onChange?: ChangeListener;
   /** Default: every request sees everything. */
   readonly scoping?: Scoping<Services>;
@@ -63,7 +62,7 @@ export interface Scoping<Services> {
   readonly servicesOf: (scope: string) => Services;
 }
 
-/** Answers one request. Resolves when the answer is sent; a stream may continue. Never rejects. */
+/** Answers one request. Resolves when the service has begun to send the answer. Never rejects. */
 export type Pipeline = (request: IncomingMessage, response: ServerResponse, requestId: string) => Promise<Outcome>;
 
 /**
@@ -96,7 +95,7 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       if (held !== undefined) await untilReleased(held, request);
       const identity = await identify(request, match, query, authenticate);
       user = identity.user;
-      if (user === null && identity !== anonymous) checkOpenOrigin(request);
+      if (user === null && identity !== anonymous) checkOriginWithoutLogin(request);
       const preconditions = preconditionsOf(request);
       const exchangeOf = (client: Authenticated): Exchange => {
         const requester = new RequestClient(client, requestId, request, response);
@@ -134,9 +133,9 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
   };
 }
 
-/** Returns whether a request may wait before its login: a write, but not a login itself. */
+/** Returns whether a request may wait before its login: a write that needs a login. */
 function isHeld({ method = '' }: IncomingMessage, match: MatchedPath | undefined): boolean {
-  return !safeMethods.has(method) && match?.target.openMethods.has(method) !== true;
+  return !safeMethods.has(method) && match?.target.methodsWithoutLogin.has(method) !== true;
 }
 
 /** Waits until a held write may continue. @throws {RedfishError} 499, if its client has disconnected. */
@@ -146,7 +145,8 @@ async function untilReleased(held: Promise<void>, { socket }: IncomingMessage): 
 }
 
 /**
- * Returns the client of a request; {@link anonymous} if it needs no login and sends no credentials.
+ * Returns the client of a request; {@link anonymous} if the request needs no login, and has no query or
+ * no credentials.
  * @throws {LoginRefused} 401, 503.
  */
 async function identify(
@@ -155,7 +155,7 @@ async function identify(
   query: string | undefined,
   authenticate: Authenticate,
 ): Promise<Authenticated> {
-  if (match?.target.openMethods.has(request.method ?? '') !== true) return logIn(request, authenticate);
+  if (match?.target.methodsWithoutLogin.has(request.method ?? '') !== true) return logIn(request, authenticate);
   // A query may read resources that need a login.
   if (query === undefined) return anonymous;
   const result = await authenticate(request);

@@ -50,7 +50,7 @@ interface CacheEntry {
 type Volatile = Readonly<Record<string, string>>;
 const noneVolatile: Volatile = {};
 
-/** An entity at its URI in a view, and what is cached of it. */
+/** An entity at its URI in a view, with its cached results. */
 interface Rendered<Services> {
   readonly entity: object;
   readonly params: Params;
@@ -63,7 +63,7 @@ interface Rendered<Services> {
 interface RendererOptions extends AnnotateOptions {
   /** Value of the Allow header. */
   readonly allow: string;
-  /** Returns whether the service serves a path. */
+  /** Returns whether the service has a GET for a path. */
   readonly isServed: (path: string) => boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The types for declaring a resource. A resource is one literal, `defineResource({...})` in
- * `resources/<dmtf-noun>.ts`. The pipeline implements the protocol for all resources: HEAD, 405
+ * The types for declaring a resource. A resource is one literal, `defineResource({...})`, in a file with
+ * DMTF's noun as its name. The pipeline implements the protocol for all resources: HEAD, 405
  * with Allow, ETag, If-Match, describedby, annotations, the Actions block, and the faults of
  * bodies.
  */
@@ -23,18 +23,18 @@ export type UriParams<Uri extends string> = Uri extends `${string}{${infer Name}
   : unknown;
 
 /**
- * The client of a request. `user` is null without EMULATOR_AUTH_FILE, and if a resource without login is
- * read without credentials.
+ * The client of a request. `user` is null without EMULATOR_AUTH_FILE, and for a client that has not logged
+ * in because the request needs no login.
  */
 export interface Requester {
   readonly user: string | null;
-  /** Id of the request's session; null for HTTP Basic credentials. */
+  /** Id of the request's session; null without a session, for example with HTTP Basic credentials. */
   readonly session: string | null;
   readonly privileges: ReadonlySet<Privilege>;
   /** The peer's IP address. */
   readonly address: string;
   readonly requestId: string;
-  /** Aborted if the client disconnects before it has the answer. */
+  /** Aborted when the client disconnects, and also after the complete answer. */
   readonly signal: AbortSignal;
 }
 
@@ -88,7 +88,7 @@ interface RenderContext<Services, Params> {
   /** The parameters in `self`. */
   readonly params: Params;
   readonly services: Services;
-  /** Whether a path of this service has a resource. */
+  /** Returns whether the service has a GET for a path. */
   readonly isServed: (path: string) => boolean;
 }
 
@@ -159,7 +159,7 @@ export interface ActionDefinition<Services, Params, Entity, Body> {
  * The parts of a resource whose types do not depend on a request body; see {@link
  * ResourceDefinition}.
  */
-interface ResourceHead<Services, Uri extends string, Params, Entity> {
+interface ResourceBase<Services, Uri extends string, Params, Entity> {
   /** Entity of the PrivilegeRegistry, such as `ComputerSystem` or `ComputerSystemCollection`. */
   readonly entity: string;
   /** The value of `@odata.type`, such as `#ComputerSystem.v1_27_0.ComputerSystem`. */
@@ -233,7 +233,7 @@ export interface ResourceDefinition<
   PatchBody,
   PostBody,
   ActionBodies extends Readonly<Record<ActionName, unknown>>,
-> extends ResourceHead<Services, Uri, UriParams<Uri>, Entity> {
+> extends ResourceBase<Services, Uri, UriParams<Uri>, Entity> {
   readonly patch?: PatchDefinition<Services, UriParams<Uri>, Entity, PatchBody>;
   /** POST to the resource itself (create, for a collection). */
   readonly post?: ActionDefinition<Services, UriParams<Uri>, Entity, PostBody>;
@@ -270,7 +270,7 @@ export type Params = Readonly<Record<string, string>>;
  * A resource with any entity and any bodies, as the pipeline uses it. Only {@link resourceDefiner}
  * makes it.
  */
-export interface Resource<Services> extends ResourceHead<Services, string, Params, object> {
+export interface Resource<Services> extends ResourceBase<Services, string, Params, object> {
   readonly patch?: PatchDefinition<Services, Params, object, unknown>;
   readonly post?: ActionDefinition<Services, Params, object, unknown>;
   readonly actions?: Readonly<Record<ActionName, ActionDefinition<Services, Params, object, unknown>>>;

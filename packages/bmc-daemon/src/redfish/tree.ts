@@ -42,7 +42,6 @@ interface TreeOptions<Services> extends AnnotateOptions {
   readonly webSockets?: ServedWebSockets<Services>;
   /** Returns the part of the service that a request sees. */
   readonly viewOf: (exchange: Exchange) => View<Services>;
-  /** Called after every successful write. */
   readonly onChange?: ChangeListener;
   /** Limits for all answers to `$expand` and `$filter` together. Default: {@link expansionLimits}. */
   readonly expansion?: Partial<ExpansionLimits>;
@@ -54,8 +53,8 @@ export type MatchedPath = Match<Endpoint>;
 /** The served paths. */
 interface Tree {
   /**
-   * Returns the endpoint of a path, preferably one with the given method; undefined if no resource
-   * has the path.
+   * Returns the endpoint of a path, preferably one with the given method; undefined if the path has
+   * no endpoint.
    */
   match(path: string, method: string): MatchedPath | undefined;
   /**
@@ -166,7 +165,7 @@ function get(matched: MatchedPath | undefined, uri: string, exchange: Exchange):
  * @throws {RedfishError} 403.
  */
 export function admit({ target, params }: MatchedPath, exchange: Exchange, method: string): Exchange {
-  if (target.guard === undefined || target.openMethods.has(method)) return exchange;
+  if (target.guard === undefined || target.methodsWithoutLogin.has(method)) return exchange;
   const patchable = target.guard(exchange.identity, method, () => target.isOwn(exchange, params));
   return patchable === null ? exchange : { ...exchange, patchable };
 }

@@ -19,7 +19,8 @@ export interface WebSocketClient {
   /**
    * Sends a text message for a string, and a binary message for bytes.
    * @returns false if the client reads more slowly than the handler sends. The handler must then
-   *   stop until {@link WebSocketHandler.drained}. A client with too many unsent bytes is closed.
+   *   stop until {@link WebSocketHandler.drained}. The service ends a connection with too many unsent
+   *   bytes.
    */
   send(message: string | Uint8Array): boolean;
   /** Stops the messages of the client. A few messages that have already arrived may follow. */

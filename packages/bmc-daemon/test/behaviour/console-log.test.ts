@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { privilegeNames, type Privilege } from '../../src/redfish/privileges.js';
 import { openConsoleServices, type ConsoleRecorder } from '../../src/console/console-services.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
-import { openClient } from '../../src/redfish/authenticate.js';
+import { fullAccess } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { resources } from '../../src/features.js';
 import { until, type Body } from '../events/event-lab.js';
@@ -32,7 +32,7 @@ const open = async ({ isLogged = true } = {}): Promise<void> => {
     resources,
     services: testServices(driver, { consoleLogs: consoles.logs }),
     strict: true,
-    authenticate: () => ({ ...openClient, user: 'rick', privileges: new Set(privileges) }),
+    authenticate: () => ({ ...fullAccess, user: 'rick', privileges: new Set(privileges) }),
   });
   client = await serve((request, response) => void pipeline(request, response, '1'));
   consoles.start();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { DriverError, type DriverErrorKind } from '../../src/drivers/driver-error.js';
-import { openClient } from '../../src/redfish/authenticate.js';
+import { fullAccess } from '../../src/redfish/authenticate.js';
 import { redfishError } from '../../src/redfish/messages/errors.js';
 import { answerClientError } from '../../src/redfish/messages/raw-errors.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
@@ -53,7 +53,7 @@ let busy: Client;
 
 beforeAll(async () => {
   const options = { resources: [failing], streams: [stream], services: {}, strict: true };
-  const pipeline = createPipeline({ ...options, authenticate: () => openClient });
+  const pipeline = createPipeline({ ...options, authenticate: () => fullAccess });
   failures = await serve(
     (request, response) => void pipeline(request, response, '1'),
     (server) => server.on('clientError', answerClientError),

@@ -6,7 +6,7 @@ import { requirementOf } from '../../src/redfish/privileges.js';
 import { renderResourcesPage } from '../../src/resources/documentation.js';
 import { resources, streams } from '../../src/features.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
-import { openClient } from '../../src/redfish/authenticate.js';
+import { fullAccess } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { serve, type Client } from '../support/client.js';
 import { testServices } from '../support/services.js';
@@ -47,7 +47,7 @@ describe('the methods of docs/reference/resources.md', () => {
     const pipeline = createPipeline({
       resources,
       services: testServices(driver),
-      authenticate: () => openClient,
+      authenticate: () => fullAccess,
       strict: true,
     });
     client = await serve((request, response) => void pipeline(request, response, '1'));

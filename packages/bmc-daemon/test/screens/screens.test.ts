@@ -219,7 +219,7 @@ describe('the screen of a guest', () => {
     const ended = viewer.end();
     const session = new URL(login.headers.get('location') ?? '', sessions);
     await fetch(session, { method: 'DELETE', headers: { 'X-Auth-Token': token } });
-    expect(await ended).toEqual([4401, 'The session has ended.']);
+    expect(await ended).toEqual([4401, 'The session or the account is no longer valid.']);
     expect(logged.join('')).not.toContain(token);
   });
 

@@ -269,7 +269,7 @@ describe('the end of a WebSocket', () => {
     const { client, session } = await openAs();
     const other = (await openAs()).client;
     await access.sessions.end(session.id);
-    expect(await end(client)).toEqual([4401, 'The session has ended.']);
+    expect(await end(client)).toEqual([4401, 'The session or the account is no longer valid.']);
     other.send('still here');
     expect(await message(other)).toBe('still here');
   });
@@ -280,7 +280,7 @@ describe('the end of a WebSocket', () => {
     const disabled = open('one', ['rackless'], { headers: basic('admin') });
     await once(disabled, 'open');
     await access.accounts?.change('admin', { enabled: false });
-    expect(await end(disabled)).toEqual([4401, 'The session has ended.']);
+    expect(await end(disabled)).toEqual([4401, 'The session or the account is no longer valid.']);
     await access.accounts?.change('admin', { enabled: true });
     const demoted = open('one', ['rackless'], { headers: basic('admin') });
     await once(demoted, 'open');

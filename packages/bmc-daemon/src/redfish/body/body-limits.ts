@@ -80,7 +80,7 @@ export function checkStructure(bytes: Buffer): void {
       const pointer = pointerTo(bytes, places, depth - 1);
       throw (places[depth] ?? 0) < 0
         ? tooMany(pointer)
-        : tooMuch(`It has an object with more than ${MAX_MEMBERS} members.`, pointer);
+        : tooMuch(`The body has an object with more than ${MAX_MEMBERS} members.`, pointer);
     }
   }
 }

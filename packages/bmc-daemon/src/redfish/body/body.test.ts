@@ -138,7 +138,7 @@ describe('readBody', () => {
     expect([status, headers, stream.isPaused()]).toEqual([413, { Connection: 'close' }, true]);
   });
 
-  it('holds 64 MiB of large bodies, and rejects the next one until one has ended', async () => {
+  it('accepts 64 MiB of unfinished bodies, and rejects the next large body until these have ended', async () => {
     const shared = createBodyReader();
     const send = () => {
       const stream = Object.assign(new PassThrough(), { headers: {} });

@@ -139,7 +139,7 @@ function collect(request: IncomingMessage, collector: Collector): Promise<Buffer
   });
 }
 
-/** Rejects a content type that is not JSON. A body without a type counts as JSON. */
+/** Rejects a content type other than JSON in UTF-8. A body without a type counts as JSON. */
 function requireJson(contentType: string | undefined): void {
   const [type = '', ...parameters] = (contentType ?? 'application/json').toLowerCase().split(';');
   const charset = parameters

@@ -39,8 +39,8 @@ function unwrap(schema: unknown): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {
     return unwrap(schema.unwrap());
   }
-  // The input of a pipe describes what clients send. If the input is a function, which accepts
-  // anything, the output describes it.
+  // The input of a pipe describes the body that clients send. A function as the input accepts anything;
+  // then the output describes the body.
   if (schema instanceof z.ZodPipe) return unwrap(schema.in instanceof z.ZodTransform ? schema.out : schema.in);
   return schema;
 }

@@ -56,7 +56,7 @@ function metadata(resources: readonly DeclaredPath[]): string {
     if (version.length > 0) included.add([name, ...version].join('.'));
     namespaces.set(name, included);
   }
-  // Our container extends the one that this version declares.
+  // Our container extends the container of ServiceRoot.v1_0_0.
   namespaces.set(
     'ServiceRoot',
     new Set(['ServiceRoot', 'ServiceRoot.v1_0_0', ...(namespaces.get('ServiceRoot') ?? [])]),

@@ -47,6 +47,7 @@ const retryAfterSeconds = 5;
  * - a {@link DriverError}: the message for its kind.
  * - a {@link StorageError}: 507 InsufficientStorage or 500 OperationFailed, with the name of the
  *   file.
+ * - a {@link StoreUnavailable}: 503 ServiceTemporarilyUnavailable.
  * - everything else, and the kind `internal` (a bug of the daemon): 500 InternalError; only the log
  *   has the cause.
  */

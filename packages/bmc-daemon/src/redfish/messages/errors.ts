@@ -1,6 +1,6 @@
 /**
- * The error that resources and stages throw to send a Redfish error, and its body (DSP0266, error
- * responses).
+ * The error that resources and the steps of the pipeline throw to send a Redfish error, and its body
+ * (DSP0266, error responses).
  */
 import { baseRegistry, messageTable } from './base-registry.js';
 import {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { serve, type Client } from '../../../test/support/client.js';
-import { openClient } from '../authenticate.js';
+import { fullAccess } from '../authenticate.js';
 import { DriverError } from '../../drivers/driver-error.js';
 import { redfishError } from '../messages/errors.js';
 import type { JsonObject } from '../json.js';
@@ -90,7 +90,7 @@ const chassis = defineResource({
   render: ({ id }) => ({ Id: id, Links: { ComputerSystems: [link(`/redfish/v1/Systems/${id}`)] } }),
 });
 
-/** Only ConfigureManager may read it. */
+/** Only an account with ConfigureManager may read the collection. */
 const certificates = defineResource({
   entity: 'CertificateCollection',
   odataType: '#CertificateCollection.CertificateCollection',
@@ -122,8 +122,8 @@ beforeAll(async () => {
     services,
     strict: true,
     authenticate: ({ headers: { authorization } }) => {
-      if (authorization === 'reader') return { ...openClient, user: 'r', privileges: new Set(['Login']) };
-      return authorization === 'unknown' || authorization === undefined ? { refused: 'no' } : openClient;
+      if (authorization === 'reader') return { ...fullAccess, user: 'r', privileges: new Set(['Login']) };
+      return authorization === 'unknown' || authorization === undefined ? { refused: 'no' } : fullAccess;
     },
   });
   client = await serve((request, response) => void pipeline(request, response, 'r1'));
@@ -155,14 +155,14 @@ const fault = async (uri: string, method = 'GET') => {
   const { error } = json as { error: { '@Message.ExtendedInfo': { MessageId: string }[] } };
   return [status, ...error['@Message.ExtendedInfo'].map(({ MessageId }) => MessageId.split('.').at(-1))];
 };
-const head = (uri: string, type: string) => ({
+const identityOf = (uri: string, type: string) => ({
   '@odata.id': uri,
   '@odata.type': type,
   '@odata.context': expect.stringContaining('$metadata#') as unknown,
 });
-const systemHead = (id: string) => head(`${path}/${id}`, '#ComputerSystem.v1_27_0.ComputerSystem');
+const identityOfSystem = (id: string) => identityOf(`${path}/${id}`, '#ComputerSystem.v1_27_0.ComputerSystem');
 const chassisOf = (id: string) => ({
-  ...head(`/redfish/v1/Chassis/${id}`, '#Chassis.v1_28_0.Chassis'),
+  ...identityOf(`/redfish/v1/Chassis/${id}`, '#Chassis.v1_28_0.Chassis'),
   Id: id,
   Links: { ComputerSystems: [link(`${path}/${id}`)] },
 });
@@ -170,7 +170,7 @@ const chassisOf = (id: string) => ({
 describe('$select', () => {
   it('returns the selected properties and those that identify the resource', async () => {
     expect(await bodyOf(`${path}/1?$select=Id,Status/Health,Foo`)).toEqual({
-      ...systemHead('1'),
+      ...identityOfSystem('1'),
       Id: '1',
       Status: { Health: 'OK' },
     });
@@ -188,8 +188,8 @@ describe('$select', () => {
   it('also applies to properties of expanded members', async () => {
     services.count = 1;
     expect(await bodyOf(`${path}?$expand=.&$select=Members/PowerState`)).toEqual({
-      ...head(path, '#ComputerSystemCollection.ComputerSystemCollection'),
-      Members: [{ ...systemHead('1'), PowerState: 'On' }],
+      ...identityOf(path, '#ComputerSystemCollection.ComputerSystemCollection'),
+      Members: [{ ...identityOfSystem('1'), PowerState: 'On' }],
     });
   });
 
@@ -246,7 +246,7 @@ describe('$filter, $skip and $top', () => {
     expect(idsOf(await bodyOf(`${path}?$skip=2`))).toEqual(['3']);
   });
 
-  it('also divide a long collection into pages without a query', async () => {
+  it('also work for a collection that the service divides into pages', async () => {
     const log = `${path}/1/LogServices`;
     const pages = [];
     for (let uri: string | undefined = log; uri !== undefined;) {
@@ -330,7 +330,7 @@ describe('$expand', () => {
     });
   });
 
-  it('on an open resource expands links for users with the privilege, and shows links to others', async () => {
+  it('on a resource without login expands links only for users with the privilege', async () => {
     const expanded = await bodyOf('/redfish/v1?$expand=.');
     expect(expanded['Managers']).toEqual(await bodyOf('/redfish/v1/Managers/1'));
     const anonymous = await client.get('/redfish/v1?$expand=.');
@@ -345,7 +345,7 @@ describe('$expand', () => {
     expect((await client.get('/redfish/v1', { Authorization: 'unknown' })).status).toBe(200);
   });
 
-  it('rejects an answer that would be too large before reading it, and returns it in parts', async () => {
+  it('rejects an answer that would be too large before it reads the members, and returns a part with $top', async () => {
     services.count = maximumResources + 1;
     services.maxAtOnce = 0;
     expect(await fault(`${path}?$expand=.`)).toEqual([507, 'InsufficientStorage']);

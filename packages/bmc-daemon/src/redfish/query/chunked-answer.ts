@@ -14,7 +14,7 @@ interface SendingOptions {
   readonly released: (bytes: number) => void;
 }
 
-/** Returns a 200 that writes each piece after the connection has taken the previous one. */
+/** Returns a 200 that writes each piece after the connection has accepted the previous piece. */
 export function chunkedAnswer({ pieces, bytes }: Serialized, headers: Headers, options: SendingOptions): Answer {
   const length = { 'Content-Length': String(bytes) };
   const source = (output: Writable): void => void send([...pieces], output, options);

@@ -7,7 +7,7 @@ import type { Expand, ExpandScope } from './parse.js';
 import type { Pace } from './pace.js';
 
 /**
- * Returns the resource of a link; undefined if no template matches the URI.
+ * Returns the resource of a link; undefined if the URI has no resource that supports queries.
  * @throws {RedfishError} 403 if the client may not read the resource, 404 if it does not exist.
  */
 export type ReadLink = (uri: string) => Promise<JsonObject | undefined>;

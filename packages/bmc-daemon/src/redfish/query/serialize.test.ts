@@ -57,7 +57,7 @@ describe('a large answer as text', () => {
     },
   );
 
-  it('comes in pieces of 64 KiB', async () => {
+  it('comes in pieces of about 64 KiB', async () => {
     const { pieces } = await serialize(
       body,
       undefined,

@@ -214,7 +214,7 @@ class SharedTasks implements TaskStore {
       try {
         const isStored = await this.#store.commit([{ kind: TASK_KIND, id, expected: entry?.revision ?? 0, value }]);
         failedAttempts = isStored ? 0 : failedAttempts + 1;
-        // If another replica has changed the task, for example to cancel it, stores the task again.
+        // Another replica may have changed the task, for example to cancel it: store the task again.
         const isKnown = this.#store.get(TASK_KIND, id) !== undefined;
         if (!isStored && isKnown && !this.#unstored.has(id)) this.#unstored.set(id, this.#local.get(id) ?? null);
       } catch {

@@ -1,4 +1,4 @@
-/** The records of tasks. Limits their number, and removes a finished one after some time. */
+/** The records of tasks. Limits their number, and removes a finished task after some time. */
 import type { JsonObject } from '../json.js';
 import type { RedfishError } from '../messages/errors.js';
 import type { Message } from '../messages/messages.js';
@@ -9,7 +9,7 @@ type TaskState = 'Running' | 'Cancelling' | 'Completed' | 'Exception' | 'Cancell
 /** The HTTP method of the task's request. */
 export type TaskMethod = 'POST' | 'PATCH' | 'DELETE';
 
-/** The client that started or cancelled a task: the event bus's Actor. */
+/** The client that started or cancelled a task. */
 export interface TaskOwner {
   readonly user: string | null;
   readonly address: string;

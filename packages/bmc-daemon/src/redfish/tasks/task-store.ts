@@ -27,8 +27,8 @@ interface NewTask {
 }
 
 /**
- * The tasks, limited in number: a new task replaces the oldest finished one. A running task is
- * never replaced.
+ * The tasks. Above the maximum number, the store removes the oldest finished task, but never a running
+ * task.
  */
 export interface TaskStore {
   /** Adds a running task. */
@@ -58,9 +58,11 @@ export interface TaskStore {
    */
   remove(id: string): Awaitable<boolean>;
   /**
-   * Resolves when all replicas know the current state of the tasks, or the store does not answer.
+   * Resolves when the shared store has the current state of the tasks, or when an attempt to store the
+   * state has failed.
    */
   whenStored(): Promise<void>;
+  /** Calls the listener for each change of a task of this process. */
   onChange(listener: TaskListener): void;
   /** Time until a finished task is removed, in minutes. Default: a day. */
   readonly keepMinutes: number;

@@ -60,7 +60,7 @@ export function announcedFile(headers: IncomingHttpHeaders): AnnouncedFile {
 }
 
 /**
- * Returns the number of bytes in a header.
+ * Returns the number of bytes that a header contains.
  * @throws {RedfishError} 400.
  */
 export function byteCount(headers: IncomingHttpHeaders, name: 'Upload-Length' | 'Upload-Offset'): number {

@@ -40,15 +40,15 @@ interface Rights {
 /** A path for uploads, as an endpoint. Its OPTIONS needs no login. */
 interface UploadEndpoint extends Rights {
   readonly route: string;
-  readonly openMethods: ReadonlySet<string>;
+  readonly methodsWithoutLogin: ReadonlySet<string>;
   readonly allow: string;
   readonly operations: ReadonlyMap<string, Operation>;
   readonly isCollection: false;
 }
 
 /**
- * Returns the paths for uploads to a resource at one of its templates; none if the resource accepts no
- * files.
+ * Returns the endpoints for uploads to a resource at one of its templates; none if the resource accepts
+ * no files.
  */
 export function uploadEndpoints<Services>(
   { upload, ...resource }: Resource<Services>,
@@ -65,7 +65,7 @@ export function uploadEndpoints<Services>(
     const target: UploadEndpoint = {
       ...rights,
       route: `${resource.uri}/${path}`,
-      openMethods: new Set(['OPTIONS']),
+      methodsWithoutLogin: new Set(['OPTIONS']),
       allow,
       operations: new Map([['OPTIONS', answerOptions], ...checked]),
       isCollection: false,
@@ -144,7 +144,8 @@ function operationsOf<Services>(
 /**
  * Appends the body of a PATCH. The last PATCH waits until the image is in the drive, but not longer
  * than `waitMs`.
- * @throws {RedfishError} 400, 409, 413 or 415 for the request; the error of an upload that has failed.
+ * @throws {RedfishError} 400, 409, 413 or 415 for the request; 499 if the client has disconnected; the
+ *   error of an upload that has failed.
  */
 async function appendTo(upload: Upload, { request }: Exchange): Promise<Answer> {
   const { content, ended, waitMs, outcome } = upload;

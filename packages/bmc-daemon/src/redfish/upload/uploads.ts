@@ -5,7 +5,7 @@ import { RedfishError, redfishError } from '../messages/errors.js';
 import { message, withDetail } from '../messages/messages.js';
 import type { AnnouncedFile } from './tus-headers.js';
 
-/** An upload whose task runs. */
+/** An upload that has begun. */
 export interface BegunUpload {
   readonly content: ImageUpload;
   /** URI of the task; null if the driver has inserted the image at once. */
@@ -46,7 +46,7 @@ const MAX_RUNNING = 32;
 const MAX_ENDED = 100;
 const RETRY_AFTER_SECONDS = '60';
 
-/** The running uploads, and the last ended ones. */
+/** The running uploads, and the uploads that ended most recently. */
 export class Uploads {
   readonly #places = new Set<string>();
   readonly #uploads = new Map<string, Upload>();

@@ -18,7 +18,10 @@ export interface WebSocketLimits {
   readonly messagesPerTick: number;
   /** Bytes that the service reads from a client between two checks. */
   readonly bytesPerTick: number;
-  /** Checks between two pings. A client that has not answered the last ping is closed. */
+  /**
+   * Checks between two pings. The service closes the connection of a client that has not answered the
+   * previous ping.
+   */
   readonly ticksPerPing: number;
   /** How long a client may take to answer a close frame, in milliseconds. */
   readonly closeMs: number;

@@ -13,7 +13,10 @@ const MAX_REASON_BYTES = 120;
 /** The connection of one client. */
 export class OpenWebSocket implements WebSocketClient {
   privileges: ReadonlySet<Privilege>;
-  /** The number of received and sent bytes, without the frames' headers. */
+  /**
+   * The number of received and sent bytes, without the frames' headers. A sent text counts by its
+   * length in characters.
+   */
   readonly bytes = { in: 0, out: 0 };
   /** The code and the reason with which this service ended the connection. */
   end: { readonly code: number; readonly reason: string } | undefined;

@@ -93,7 +93,8 @@ export class WebSockets {
    * Returns the answer that opens a WebSocket. A browser cannot show an HTTP error to its page, so a
    * client with our subprotocol gets a handshake and a close code instead.
    * @param find finds the machine.
-   * @throws {RedfishError} {DriverError} if the client does not offer our subprotocol.
+   * @throws {RedfishError} {DriverError} if `find` fails or a limit is reached, and the client does not
+   *   offer our subprotocol or the service has no place for another WebSocket.
    */
   async answer(exchange: Exchange, route: WebSocketRoute, find: () => Awaitable<OpenedWebSocket>): Promise<Answer> {
     let opened: Target;
@@ -119,7 +120,7 @@ export class WebSockets {
     for (const { socket } of this.#open) socket.close(1001, 'The service stops.');
   }
 
-  /** Returns the error if there is no place for another WebSocket. */
+  /** Returns an error if another WebSocket would exceed a limit. */
   #fullError(
     { route, maxPerMachine }: WebSocketRoute,
     { machine }: Target,
@@ -187,14 +188,14 @@ export class WebSockets {
       key: keyOf(route, machine),
       user: identity.user,
       check: () => {
-        const now = currentIdentity();
-        if (now === undefined) {
-          socket.close(4401, 'The session has ended.');
+        const current = currentIdentity();
+        if (current === undefined) {
+          socket.close(4401, 'The session or the account is no longer valid.');
           return;
         }
-        socket.privileges = now.privileges;
+        socket.privileges = current.privileges;
         try {
-          guard(now, 'GET', () => false);
+          guard(current, 'GET', () => false);
         } catch {
           socket.close(4403, 'The account no longer has the privilege.');
         }
@@ -233,7 +234,7 @@ function keyOf(route: string, machine: string | null): string {
 
 /**
  * Returns a WebSocket that sends an error as a close code. A close frame has little space, so its
- * reason has only the details.
+ * reason has only the detail of each message, if the message has one.
  */
 function refusal({ status, messages }: RedfishError): Target {
   const reason = messages.map((each) => each.detail ?? messageText(each)).join(' ');

@@ -4,11 +4,14 @@
  * so for all work of the service in these turns.
  */
 
-/** Number of held writes that continue in a turn. Each costs about 0.1 ms before it waits for its turn to run. */
+/**
+ * Number of held writes that continue in one turn of the event loop. Each costs about 0.1 ms before it
+ * enters the queue of writes.
+ */
 const AT_ONCE = 8;
 /**
- * Held writes continue after this time, also if more writes arrive in each turn. In milliseconds. The
- * work of eight writes takes 40 ms on a busy computer, and delays new connections for so long.
+ * Time in milliseconds after which held writes continue even if more writes arrive in each turn. The
+ * work of eight writes takes 40 ms on a busy computer, and delays new connections for this time.
  */
 const MAX_PAUSE_MS = 200;
 
@@ -17,7 +20,7 @@ export class WriteArrivals {
   readonly #now: () => number;
   readonly #held: (() => void)[] = [];
   #isMeasuring = false;
-  /** Whether a write arrived in the present turn of the event loop. */
+  /** Whether a write arrived in the current turn of the event loop. */
   #arrived = false;
   #lastRelease = -Infinity;
 
@@ -28,7 +31,7 @@ export class WriteArrivals {
 
   /**
    * Holds a write until no other write arrives in a turn of the event loop.
-   * @returns undefined for a write that may continue at once, because no other one has arrived since the last quiet turn.
+   * @returns undefined for a write that may continue at once, because no other write arrived shortly before.
    */
   hold(): Promise<void> | undefined {
     this.#arrived = true;

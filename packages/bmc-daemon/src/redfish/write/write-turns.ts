@@ -9,13 +9,13 @@ interface WriteTurnLimits {
   /** Maximum number of running writes. Slow writes do not count. */
   readonly running: number;
   /**
-   * A write that runs longer does not count any more, in milliseconds: it waits for a guest, a download,
-   * or a host that hangs.
+   * Time in milliseconds after which a running write does not count any more: it probably waits for a
+   * guest, a download, or a host that hangs.
    */
   readonly slowMs: number;
-  /** A write starts only after a turn of the event loop that was not longer, in milliseconds. */
+  /** A write starts only after a turn of the event loop of at most this length, in milliseconds. */
   readonly shortTurnMs: number;
-  /** After a pause of this length, a write starts after any turn, in milliseconds. */
+  /** After a pause of this length in milliseconds, a write also starts after a longer turn. */
   readonly maxPauseMs: number;
 }
 
@@ -28,17 +28,17 @@ interface WaitingWrite {
   readonly settle: (starts: boolean) => void;
 }
 
-/** The turns of all writes. Clients take turns, and the writes of a client start in their order. */
+/** The queue of all writes. It alternates between the clients; the writes of one client start in their order. */
 export class WriteTurns {
   readonly #limits: WriteTurnLimits;
   readonly #now: () => number;
   /** The waiting writes by client. The client whose turn is next comes first. */
   readonly #waiting = new Map<string, WaitingWrite[]>();
   #running = 0;
-  /** When the present turn of the event loop began; undefined while turns are not measured. */
+  /** Start of the current turn of the event loop; undefined while turns are not measured. */
   #turnBegan: number | undefined;
   #lastStart = -Infinity;
-  /** Whether a write arrived in the present turn of the event loop. */
+  /** Whether a write arrived in the current turn of the event loop. */
   #arrived = false;
 
   /** @param now a monotonic clock in milliseconds. */
@@ -49,8 +49,8 @@ export class WriteTurns {
 
   /**
    * Waits until the write may start, and runs it. A write has no time limit while it waits.
-   * @param client its user and address.
-   * @param write gets whether it waited.
+   * @param client the user and the address of the client.
+   * @param write receives whether the write waited.
    * @returns the result; undefined if the client has disconnected before the start.
    */
   async run<Result>(
