@@ -43,7 +43,7 @@ export function showsMedia({ media }: Pick<SystemSnapshot, 'media'>, { driver }:
   return media !== undefined && driver.media !== undefined;
 }
 
-/** Returns the virtual media of the driver. @throws {RedfishError} 404 if it has none. */
+/** Returns the virtual media of the driver. @throws {RedfishError} 404 if the driver has none. */
 export function mediaOf({ driver }: Pick<Services, 'driver'>): MediaControl {
   if (driver.media === undefined) throw redfishError('ResourceNotFound', 'VirtualMediaCollection', 'VirtualMedia');
   return driver.media;

@@ -27,11 +27,11 @@ const code = (text: string) => `\`${text}\``;
 const segmentOf = (uri: string) => uri.split('/')[3] ?? '';
 
 /**
- * Returns the privileges of a method, such as `ConfigureManager or ConfigureSelf`; `none` for an
- * open method.
+ * Returns the privileges of a method, such as `ConfigureManager or ConfigureSelf`; `none` for a method
+ * that needs no login.
  */
-function privilegeOf(entity: string, uri: string, method: string, isOpen: boolean): string {
-  if (isOpen) return 'none';
+function privilegeOf(entity: string, uri: string, method: string, needsNoLogin: boolean): string {
+  if (needsNoLogin) return 'none';
   const { any, properties = {} } = requirementOf(entity, uri, method);
   const others = Object.entries(properties).map(([name, some]) => `; ${code(name)} alone: ${some.join(' or ')}`);
   return `${any.join(' or ')}${others.join('')}`;
@@ -41,8 +41,8 @@ function privilegeOf(entity: string, uri: string, method: string, isOpen: boolea
 function rowsOf<Services>(resource: Resource<Services>): readonly string[] {
   const { uri, entity, odataType, actions = {}, aliases = [] } = resource;
   const type = odataType.slice(1, odataType.lastIndexOf('.'));
-  const row = (path: string, method: string, what: string, open: boolean) =>
-    `| ${code(path)} | ${method} | ${what} | ${privilegeOf(entity, uri, method, open)} |`;
+  const row = (path: string, method: string, what: string, needsNoLogin: boolean) =>
+    `| ${code(path)} | ${method} | ${what} | ${privilegeOf(entity, uri, method, needsNoLogin)} |`;
   return [
     row(uri, 'GET', type, resource.needsNoLogin === true),
     ...aliases.map((alias) => row(alias, 'GET', `the same as ${code(uri)}`, resource.needsNoLogin === true)),

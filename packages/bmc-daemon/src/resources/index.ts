@@ -63,9 +63,9 @@ export const coreResources: readonly Resource<Services>[] = [
 ];
 
 /**
- * Returns the resources for a driver. Omits virtual media, the log of actions and hosts if the
- * driver has none, and the boot options if the driver cannot change their order. The BIOS settings
- * have no PATCH if the driver cannot change them.
+ * Returns the resources for a driver. Omits the resources of virtual media, of the action log and of
+ * hosts if the driver does not support them, and the boot options if the driver cannot change the boot
+ * order. The BIOS settings have no PATCH if the driver cannot change them.
  */
 export function coreResourcesOf({
   media,

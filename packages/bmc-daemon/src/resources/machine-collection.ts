@@ -11,7 +11,7 @@ interface MachineCollection<Detail extends keyof SystemDetails> {
   /** Value of the property Name. */
   readonly name: string;
   readonly uri: `/redfish/v1/${'Systems' | 'Managers'}/{systemId}/${string}`;
-  /** Details of the machine that `ids` reads. A machine without them answers 404. */
+  /** Details of the machine that `ids` reads. Without them, the collection is a 404. */
   readonly details: readonly Detail[];
   /** Returns the ids of the members, which are the last segments of their URIs. */
   readonly ids: (system: SystemWith<Detail>, services: Services) => readonly string[];

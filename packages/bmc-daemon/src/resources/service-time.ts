@@ -11,7 +11,7 @@ function serviceTime(time: Date): string {
 /**
  * Returns a function that creates values from times, and returns the same values again until a time
  * is in another second. Thousands of answers show the same times.
- * @param create gets the times as texts.
+ * @param create receives the times as texts.
  */
 export function valuesOfTimes<Values>(create: (...texts: string[]) => Values): (...times: readonly Date[]) => Values {
   let last: { readonly seconds: readonly number[]; readonly values: Values } | undefined;
@@ -27,5 +27,5 @@ function secondOf(time: Date): number {
   return Math.floor(time.getTime() / 1000);
 }
 
-/** Returns the property of resources that show only the present time. */
+/** Returns `DateTime`, for resources that show only the current time. */
 export const dateTime = valuesOfTimes((DateTime = '') => ({ DateTime }));

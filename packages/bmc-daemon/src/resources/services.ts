@@ -17,11 +17,11 @@ import type { ConfiguredVirtualMediaDrives } from './virtual-media/configured-dr
 
 /** The settings that resources use, under their names in config/settings.ts. */
 export interface ResourceSettings extends InventorySettings {
-  /** The service accepts changes of the boot device and ignores them. */
+  /** Whether the service accepts changes of the boot device and ignores them. */
   readonly ignoreBootDevice: boolean;
-  /** The service rejects actions that switch a machine off. */
+  /** Whether the service rejects actions that switch a machine off. */
   readonly disablePowerOff: boolean;
-  /** The service verifies certificates of image servers, unless a client sets otherwise. */
+  /** Whether the service verifies certificates of image servers. A client can change this for a drive. */
   readonly vmediaVerifySsl: boolean;
   /** The service cancels an upload that receives nothing for this time. */
   readonly vmediaUploadExpirySeconds: number;

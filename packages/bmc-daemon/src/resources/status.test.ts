@@ -6,14 +6,14 @@ const condition = {
   MessageId: 'ResourceEvent.1.4.ResourceStatusChangedWarning',
   MessageArgs: ['web-1', 'Warning'],
   Message:
-    "The health of 'web-1' is now Warning. The hypervisor does not answer for this machine. This is its last reading.",
+    "The health of 'web-1' is now Warning. The hypervisor does not answer for this machine. These are the last known values.",
   Severity: 'Warning',
   Resolution: 'If the machine hangs, ForceOff and ForceRestart end its process.',
   Timestamp: '2026-01-02T03:04:05.000Z',
 };
 
 describe('the status of a machine', () => {
-  it('is Warning with a condition while the hypervisor does not answer', () => {
+  it('has a condition, and is at least Warning, while the hypervisor does not answer', () => {
     expect(systemStatus({ name: 'web-1', state: 'running' })).toEqual({
       State: 'Enabled',
       Health: 'OK',

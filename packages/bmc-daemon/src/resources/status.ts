@@ -22,25 +22,26 @@ export const unavailable: JsonObject = { State: 'UnavailableOffline', Health: 'C
 export const enabledWithParts: JsonObject = { ...enabled, HealthRollup: 'OK' };
 
 /** The fields of a machine that status and power state depend on. */
-type Condition = Pick<
+type StatusFields = Pick<
   SystemSnapshot,
   'name' | 'host' | 'state' | 'failure' | 'fault' | 'starting' | 'unansweredSince' | 'unreachable' | 'duplicates'
 >;
 
 /**
- * Returns the status of a machine, which is Enabled even while the machine is off. It is
- * UnavailableOffline while its host does not answer. Health is Critical after a failure of the
- * guest, its process or a disk, until the next start. It is Warning while the hypervisor does not
- * answer, and if several hosts have a machine with its UUID.
+ * Returns the status of a machine. State is Enabled, even while the machine is off, or
+ * UnavailableOffline while the host does not answer. Health is Critical after a failure of the guest,
+ * its process or a disk, until the next start. Otherwise, Health is Warning if the hypervisor reports a
+ * failure, if the hypervisor or the host does not answer, or if several hosts have a machine with this
+ * UUID.
  * @see DSP2046, Status
  */
-export function systemStatus(condition: Condition): JsonObject {
-  const { name, state, failure, fault, unansweredSince, unreachable } = condition;
+export function systemStatus(machine: StatusFields): JsonObject {
+  const { name, state, failure, fault, unansweredSince, unreachable } = machine;
   const isBroken = state === 'crashed' || (failure ?? null) !== null;
   const conditions = [
     ...(fault === undefined ? [] : [reported(name, fault)]),
     ...(unansweredSince === undefined ? [] : [unanswered(name, unansweredSince)]),
-    ...hostConditions(condition),
+    ...hostConditions(machine),
   ];
   if (!isBroken && conditions.length === 0) return enabledWithParts;
   const health = isBroken ? 'Critical' : 'Warning';
@@ -80,7 +81,7 @@ function reported(name: string, { message, at }: MachineFault): JsonObject {
 }
 
 function unanswered(name: string, since: Date): JsonObject {
-  const detail = 'The hypervisor does not answer for this machine. This is its last reading.';
+  const detail = 'The hypervisor does not answer for this machine. These are the last known values.';
   return {
     ...warning(name, detail, 'If the machine hangs, ForceOff and ForceRestart end its process.'),
     Timestamp: since.toISOString(),
@@ -88,7 +89,7 @@ function unanswered(name: string, since: Date): JsonObject {
 }
 
 /** Renders the conditions that the hosts of a machine cause. */
-function hostConditions({ name, host = '', unreachable, duplicates }: Condition): readonly JsonObject[] {
+function hostConditions({ name, host = '', unreachable, duplicates }: StatusFields): readonly JsonObject[] {
   const lost =
     unreachable === undefined
       ? []
@@ -104,7 +105,7 @@ function hostConditions({ name, host = '', unreachable, duplicates }: Condition)
         ];
   if (duplicates === undefined) return lost;
   const hosts = duplicates.join(' and ');
-  const detail = `Hosts ${hosts} have a machine with this UUID. This is the one of host ${host}.`;
+  const detail = `Hosts ${hosts} have a machine with this UUID. This is the machine of host ${host}.`;
   return [...lost, warning(name, detail, 'Remove the machine from all hosts but one.')];
 }
 
@@ -130,7 +131,7 @@ function warning(name: string, detail: string, resolution: string): JsonObject {
 export function powerState({
   state,
   starting,
-}: Pick<Condition, 'state' | 'starting'>): 'On' | 'Off' | 'PoweringOn' | 'PoweringOff' | 'Paused' {
+}: Pick<StatusFields, 'state' | 'starting'>): 'On' | 'Off' | 'PoweringOn' | 'PoweringOff' | 'Paused' {
   if (starting === true) return 'PoweringOn';
   if (state === 'shutoff') return 'Off';
   if (state === 'shutdown') return 'PoweringOff';

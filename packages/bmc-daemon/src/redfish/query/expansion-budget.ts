@@ -32,7 +32,7 @@ const expansionLimits: ExpansionLimits = {
   atOnce: 2,
   waitingPerClient: 128,
   waiting: 512,
-  // Below the timeouts of known clients, which are 15 to 60 s.
+  // Below the timeouts of most clients, which are 15 to 60 s.
   waitMs: 10_000,
   unreadBytesPerClient: 16 * 1024 * 1024,
   unreadBytes: 128 * 1024 * 1024,

@@ -32,7 +32,7 @@ type Kind =
   | { readonly type: 'String'; readonly maxLength: number }
   | { readonly type: 'Password'; readonly maxLength: number };
 
-/** Maps an attribute to a setting of the machine. `change` gets a value of the attribute's type. */
+/** Maps an attribute to a setting of the machine. `change` receives a value of the attribute's type. */
 interface Meaning {
   readonly read: (system: BiosMachine) => StoredValue | null;
   /**
@@ -47,7 +47,7 @@ interface Meaning {
 /** A BIOS attribute: description, type, and access to its value. */
 export type BiosAttribute = Described & Kind & Meaning;
 
-/** Returns an attribute that is stored in the machine's metadata and has no effect on it. */
+/** Returns an attribute that is stored in the machine's metadata and has no effect on the machine. */
 function storedOnly(resetValue: StoredValue, { name, ...described }: Described & Kind): BiosAttribute {
   return {
     name,

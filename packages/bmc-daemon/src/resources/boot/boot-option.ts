@@ -59,8 +59,8 @@ const bootOption = defineResource({
       if (services.settings.ignoreBootDevice) return { messages: [notUpdated('BootOptionEnabled')] };
       const changed = wanted ? [...order, option.key] : order.filter((key) => key !== option.key);
       if (changed.length === 0) {
-        // Without boot options the hypervisor boots from a disk, so the last option cannot be
-        // disabled.
+        // Without boot options the hypervisor boots from a disk, so a client cannot disable the only
+        // enabled option.
         const fault = withPointers(
           message('PropertyValueIncorrect', 'BootOptionEnabled', 'false'),
           '#/BootOptionEnabled',

@@ -55,7 +55,7 @@ export const bootProperties: PropertyNames = {
 /** The fields of a machine that `Boot` shows. */
 type Bootable = Pick<SystemWith<'boot'>, 'boot' | 'architecture'>;
 
-/** Returns the boot modes of an architecture; undefined: unknown. Only x86 has a legacy BIOS. */
+/** Returns the boot modes of an architecture; both if it is unknown. Only x86 has a legacy BIOS. */
 function allowableModes(architecture: string | undefined): readonly (keyof typeof modeIn)[] {
   return architecture === undefined || /^(x86_64|i686)$/.test(architecture) ? ['UEFI', 'Legacy'] : ['UEFI'];
 }
@@ -275,8 +275,8 @@ const overrideProperties = [
 ] as const satisfies readonly (keyof BootBody)[];
 
 /**
- * Returns the properties of a PATCH that EMULATOR_IGNORE_BOOT_DEVICE ignores. It applies the boot
- * mode.
+ * Returns the properties of a PATCH that the service ignores with EMULATOR_IGNORE_BOOT_DEVICE. The boot
+ * mode is not among them.
  */
 export function ignoredProperties(body: BootBody): readonly (keyof BootBody)[] {
   return overrideProperties.filter((name) => body[name] !== undefined);

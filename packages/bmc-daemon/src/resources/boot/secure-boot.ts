@@ -11,8 +11,9 @@ import { readSystem } from '../details.js';
 import { defineResource } from '../services.js';
 
 /**
- * The value of `secureBoot` in `driver.change()` for each ResetKeysType. The driver can create the UEFI variables again, with the
- * vendor's keys or without keys. It cannot edit them, so DeletePK is not supported.
+ * The value of `secureBoot` in `driver.change()` for each ResetKeysType. The driver can create the UEFI
+ * variables again, with the default keys or without keys. The driver cannot edit the variables, so
+ * DeletePK is not supported.
  */
 const resetKeys = { ResetAllKeysToDefault: 'on', DeleteAllKeys: 'setup' } as const;
 const resetKeysTypes = [

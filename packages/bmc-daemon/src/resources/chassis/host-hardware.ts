@@ -13,7 +13,8 @@ interface KnownHost extends HostChassis {
 }
 
 /**
- * @throws {RedfishError} 404 for an unknown host, and for one that has never answered.
+ * Loads a host that has answered at least once.
+ * @throws {RedfishError} 404 for an unknown host, and for a host that has never answered.
  * @throws {DriverError}
  */
 async function loadKnown(name: string, what: string, services: Services): Promise<KnownHost> {

@@ -1,4 +1,4 @@
-/** Stores indicators of shared chassis, which no machine definition can hold. */
+/** Stores the indicators of shared chassis, because the definition of a machine cannot contain them. */
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { IndicatorState } from '../../drivers/snapshot/hardware-snapshot.js';

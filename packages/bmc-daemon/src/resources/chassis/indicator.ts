@@ -62,7 +62,7 @@ export const indicatorProperties = [
  */
 export function wantedIndicator(
   body: { readonly IndicatorLED?: IndicatorLed | undefined; readonly LocationIndicatorActive?: boolean | undefined },
-  present: IndicatorState,
+  current: IndicatorState,
 ): IndicatorState | undefined {
   const { IndicatorLED: led, LocationIndicatorActive: active } = body;
   if (led !== undefined) {
@@ -72,6 +72,6 @@ export function wantedIndicator(
     }
     return stateOf[led];
   }
-  if (active === undefined || active === (present === 'blinking')) return undefined;
+  if (active === undefined || active === (current === 'blinking')) return undefined;
   return active ? 'blinking' : 'off';
 }

@@ -1,6 +1,6 @@
 /**
  * The sensors that the profiles of Ironic and OCP require. A virtual machine has no sensors, so
- * each is `Absent` with a null reading.
+ * each sensor is `Absent` with a null reading. host-sensor.ts has the sensors of hosts.
  */
 import { redfishError } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
@@ -12,7 +12,7 @@ import { chassisId, loadAnyChassis } from './host-chassis.js';
 import { hostSensorKinds, renderHostSensor, type HostSensor } from './host-sensor.js';
 import { relatedItems } from './power.js';
 
-/** A kind of sensor, which every chassis shows. */
+/** A kind of sensor that every chassis has, except the chassis of a host. */
 interface SensorKind {
   readonly id: string;
   readonly name: string;

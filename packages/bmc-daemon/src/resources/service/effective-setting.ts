@@ -1,4 +1,4 @@
-/** The effective settings of the service, as the resources get them. */
+/** The effective settings of the service, as the resources receive them. */
 
 /** Value of a setting in Redfish. Lists and mappings are Python literals, as in the configuration file. */
 export type SettingValue = string | number | boolean | null;
@@ -13,7 +13,7 @@ export interface EffectiveSetting {
   readonly origin: string | null;
   /** One or two sentences. */
   readonly help: string;
-  /** A change of the setting needs a restart of the daemon. Other changes need a reload. */
+  /** Whether a change of the setting needs a restart of the daemon. If not, a reload is enough. */
   readonly needsRestart: boolean;
   /** Title of the group in the documentation. */
   readonly group: string;

@@ -90,7 +90,7 @@ describe('the registries', () => {
     expect(Messages['Success']).not.toHaveProperty('ParamTypes');
   });
 
-  it('answer 404 for other registries', async () => {
+  it('answer 404 for other registries and schemas', async () => {
     expect((await client.get('/redfish/v1/Registries/Base.1.1')).status).toBe(404);
     expect((await client.get('/redfish/v1/JsonSchemas/ComputerSystem')).status).toBe(404);
   });

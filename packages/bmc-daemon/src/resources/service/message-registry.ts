@@ -132,15 +132,15 @@ export function registryResources(files: readonly RegistryFile[]): readonly Reso
 
 function fileResource(file: RegistryFile): Resource<Services> {
   const { id, name, description, odataType, body } = file;
-  const head = { Id: id, Name: name, Description: description };
-  const fixed = typeof body === 'function' ? undefined : { ...head, ...body };
+  const common = { Id: id, Name: name, Description: description };
+  const fixed = typeof body === 'function' ? undefined : { ...common, ...body };
   return defineResource({
     entity: 'MessageRegistryFile',
     odataType,
     uri: fileUri(file),
     isFile: true,
     // A constant file is one object, so that the pipeline renders it once.
-    load: ({ services }) => (typeof body === 'function' ? { ...head, ...body(services) } : (fixed ?? head)),
+    load: ({ services }) => (typeof body === 'function' ? { ...common, ...body(services) } : (fixed ?? common)),
     render: (content) => content,
   });
 }

@@ -91,7 +91,7 @@ describe('the registry of the settings', () => {
     expect(of('EMULATOR_AUTH_FILE')).not.toHaveProperty('Oem');
   });
 
-  it('contains no password, token or query of an address', async () => {
+  it('contains no password and no token of a URL', async () => {
     const { attributes } = await served(
       [
         "EMULATOR_LIBVIRT_URI = {'a': 'qemu+tcp://u:hush-1@h/system', 'b': 'qemu+ssh://root@h/system?keyfile=/key'}",
@@ -107,7 +107,7 @@ describe('the registry of the settings', () => {
     expect(text).toContain('https://h.example/x?******');
   });
 
-  it('has lists and mappings as Python literals, also with 10,000 parts of 1,000 characters', async () => {
+  it('has lists and mappings as Python literals, also with 10,000 long members', async () => {
     const hosts = Array.from({ length: 10_000 }, (_, index) => [`h${index}`, `qemu+ssh://${'x'.repeat(900)}${index}/`]);
     const literal = `{${hosts.map(([name, address]) => `'${name}': '${address}'`).join(', ')}}`;
     const { of } = await served(`EMULATOR_LIBVIRT_URI = ${literal}\n`);

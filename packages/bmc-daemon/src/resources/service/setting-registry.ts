@@ -1,6 +1,6 @@
 /**
  * The effective settings of the service, as a registry of attributes (decision 031). DMTF has no
- * other resource for settings of a service without an own schema.
+ * other resource for settings that are not in a schema.
  */
 import { oemTypes } from '../../redfish/documents/oem-schemas.js';
 import type { JsonObject } from '../../redfish/resource.js';

@@ -17,8 +17,8 @@ import { enabled } from '../status.js';
 const pollSeconds = 1;
 
 /**
- * Time that a DELETE waits for the operation to stop. The shortest timeout of a known client is 15
- * s.
+ * Time that a DELETE waits for the operation to stop. It is below the shortest timeout of a known client,
+ * Ansible's 10 s.
  */
 const stopWithinMs = 5_000;
 
@@ -103,8 +103,8 @@ function renderTask(record: TaskRecord): JsonObject {
  * @throws {RedfishError} 409 ResourceInUse if the operation cannot be cancelled.
  */
 async function stop({ id, name }: TaskRecord, tasks: TaskStore, by: Requester): Promise<WriteResult | undefined> {
-  const present = tasks.get(id);
-  if (present === undefined || !isRunning(present)) return undefined;
+  const before = tasks.get(id);
+  if (before === undefined || !isRunning(before)) return undefined;
   if (!(await tasks.cancel(id, by))) {
     throw new RedfishError(409, [withDetail(message('ResourceInUse'), `${name} cannot be cancelled.`)]);
   }
@@ -114,8 +114,8 @@ async function stop({ id, name }: TaskRecord, tasks: TaskStore, by: Requester): 
     setTimeout(stopWithinMs, undefined, { signal: waited.signal }).catch(() => undefined),
   ]);
   waited.abort();
-  const current = tasks.get(id);
-  return current !== undefined && isRunning(current)
+  const after = tasks.get(id);
+  return after !== undefined && isRunning(after)
     ? { task: { monitor: taskMonitorUri(id), task: taskUri(id) } }
     : undefined;
 }

@@ -18,7 +18,7 @@ const names: Readonly<Record<string, string>> = {
   ide: 'IDE',
   usb: 'USB',
   nvme: 'NVMe',
-  // The driver of OpenStack uses this name, because Nova does not tell the bus of a disk.
+  // The driver of OpenStack uses this name, because Nova does not report the bus of a disk.
   local: 'Local',
   volume: 'Cinder',
 };

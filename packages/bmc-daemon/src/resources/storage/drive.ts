@@ -1,6 +1,6 @@
 /**
- * Drives: the disks of a machine, or those of EMULATOR_DRIVES. Clients find them under their
- * storage. DMTF moved them to the chassis. Both URIs work.
+ * Drives: the disks of a machine, or the drives of EMULATOR_DRIVES. Each drive has two URIs: below its
+ * storage, and below the chassis, to which DMTF moved drives.
  */
 import { z } from 'zod';
 import { DriverError } from '../../drivers/driver-error.js';
@@ -26,7 +26,7 @@ interface ChassisDrive extends DriveEntity {
 
 const body = z.strictObject(indicatorBody);
 
-/** For the disks of a driver that stores no indicators. */
+/** The schema for the disks of a driver that stores no indicators. */
 const emptyBody = z.strictObject({});
 
 /**

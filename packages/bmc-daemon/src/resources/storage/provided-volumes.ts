@@ -9,7 +9,7 @@ import type { VolumeUnit } from './storage-unit.js';
 
 /** State of a configured volume since the start of the daemon. */
 interface Provision {
-  /** Absent: the next read looks for the volume. */
+  /** Whether libvirt has the volume. Absent after a failure: the next read tries again. */
   providing?: Promise<boolean>;
   /** The last logged failure. A repeated failure is not logged again. */
   loggedFailure?: string;

@@ -20,7 +20,7 @@ export interface ControllerUnit {
   readonly name: string;
   readonly speedGbps: number | null;
   /**
-   * DMTF's Protocol values of its devices. In a configured storage, those of the configured drives.
+   * DMTF's Protocol values of the drives. In a configured storage, only of the configured drives.
    */
   readonly protocols: readonly string[];
 }
@@ -96,8 +96,8 @@ function busUnit(id: string, disks: readonly DiskSnapshot[]): StorageUnit {
     id,
     name: `${busName(id)} Storage`,
     bus: id,
-    // Shows one controller for each bus, even if libvirt uses several, because the guest uses one
-    // driver for all of them.
+    // Shows one controller for each bus, even if the machine has several, because the guest uses one
+    // device driver for all of them.
     controllers: [{ id, name: `${busName(id)} Controller`, speedGbps: null, protocols: [busProtocol(id)] }],
     drives: disks.map((disk) => driveOf(disk)),
     volumes: disks.map((disk) => volumeOf(disk)),

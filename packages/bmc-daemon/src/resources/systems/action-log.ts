@@ -14,10 +14,10 @@ import { defineResource, type Services } from '../services.js';
 const service = '/redfish/v1/Systems/{systemId}/LogServices/ActionLog' as const;
 const entryType = '#LogEntry.v1_21_0.LogEntry';
 const actionLogId = 'ActionLog';
-/** Id of the entry of the present failure. */
+/** Id of the entry for the current failure. */
 const faultId = 'Fault';
 
-/** Returns the logs of the driver. @throws {RedfishError} 404 if it has none. */
+/** Returns the logs of the driver. @throws {RedfishError} 404 if the driver has none. */
 function logsOf({ driver }: Pick<Services, 'driver'>) {
   if (driver.logs === undefined) throw redfishError('ResourceNotFound', 'LogService', actionLogId);
   return driver.logs;
@@ -38,7 +38,8 @@ const actionLog = defineResource({
     ...logServiceBase(self),
     Id: actionLogId,
     Name: 'Log of Actions',
-    Description: 'Actions that clients of the hypervisor requested, and the present failure. The hypervisor keeps it.',
+    Description:
+      'Actions that clients of the hypervisor requested, and the current failure. The hypervisor stores the log.',
     LogEntryType: 'OEM',
     LogPurposes: ['Operations'],
     MaxNumberOfRecords: maxRecords,
@@ -120,7 +121,7 @@ function renderAction({ id, action, startedAt, hasFailed, user }: ActionRecord) 
 function renderFault({ message, at }: MachineFault) {
   return {
     Id: faultId,
-    Name: 'Present Failure',
+    Name: 'Current Failure',
     EntryType: 'Oem',
     OemRecordFormat: 'Failure that the hypervisor reports',
     ...(at === null ? {} : { Created: at.toISOString() }),

@@ -150,7 +150,7 @@ interface RenderOptions {
   readonly metrics: { readonly processors: JsonObject; readonly memory: JsonObject };
 }
 
-/** Renders the `Metrics` links of both summaries. Omits links to resources that are not served. */
+/** Renders the `Metrics` links of ProcessorSummary and MemorySummary. Omits links to resources that are not served. */
 function summaryMetrics(self: string, isServed: (path: string) => boolean) {
   return {
     processors: linkIfServed('Metrics', `${self}/ProcessorSummary/ProcessorMetrics`, isServed),

@@ -46,7 +46,7 @@ const ofGuest = ({
 const nothing = { HostName: null, FQDN: null, SpeedMbps: null, IPv4Addresses: [], IPv6Addresses: [], NameServers: [] };
 
 describe('an Ethernet interface', () => {
-  it('has only a MAC address if the machine is off; other properties are null or empty', async () => {
+  it('has no data of the guest if the machine is off', async () => {
     const body = await read(new FakeDriver(), off);
     expect(body).toMatchObject({
       MACAddress: off.interfaces[0]?.mac,

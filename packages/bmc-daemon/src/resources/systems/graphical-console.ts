@@ -1,7 +1,7 @@
 /**
  * Graphical consoles in a browser, for example noVNC. DMTF's GraphicalConsole has no property for a
  * URL. The WebSocket of a screen is below the machine's URI. The URL of a hypervisor's own proxy
- * holds a secret that expires, so an OEM action creates it for one client.
+ * contains a secret that expires, so an OEM action creates a URL for one client.
  */
 import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { maxScreens } from '../../offers/screens.js';
@@ -13,7 +13,8 @@ import type { JsonObject, WriteResult } from '../../redfish/resource.js';
 import type { Services } from '../services.js';
 
 /**
- * Renders the system's GraphicalConsole; empty if neither this service nor the hypervisor shows screens.
+ * Renders the system's GraphicalConsole; empty if neither this service nor the hypervisor offers the
+ * graphical console of the machine.
  * @see DSP2046, ComputerSystem, HostGraphicalConsole
  */
 export function renderGraphicalConsole(

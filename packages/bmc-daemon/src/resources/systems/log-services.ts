@@ -1,4 +1,4 @@
-/** The collection of a system's logs, which features serve. */
+/** The collection of a system's logs. */
 import { renderCollection } from '../reference.js';
 import { defineResource } from '../services.js';
 

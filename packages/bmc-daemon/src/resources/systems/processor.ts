@@ -32,8 +32,8 @@ export function processorSockets({
 }
 
 /**
- * DMTF's values for libvirt's architectures. DMTF has none for some, for example s390x: those are
- * OEM.
+ * DMTF's values for libvirt's architectures. For an architecture without a DMTF value, such as
+ * s390x, the service shows OEM.
  */
 const architectures: Readonly<Record<string, readonly [architecture: string, instructionSet: string]>> = {
   x86_64: ['x86', 'x86-64'],

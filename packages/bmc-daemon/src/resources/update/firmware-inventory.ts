@@ -20,8 +20,8 @@ export const firmwareUri = (uuid: string): string => `${inventoryUri}/${firmware
 const firmwareId = (uuid: string): string => `BIOS-${uuid}`;
 
 /**
- * Returns the firmware version of a machine: that of the last update over Redfish, else the version
- * in its SMBIOS configuration, else null.
+ * Returns the firmware version of a machine: the version of the latest update over Redfish, else the
+ * version in the machine's SMBIOS configuration, else null.
  */
 export function firmwareVersion({ firmwareUpdate, sysinfo }: SystemSnapshot): string | null {
   return firmwareUpdate?.installed ?? sysinfo?.biosVersion ?? null;

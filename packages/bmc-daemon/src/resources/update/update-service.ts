@@ -81,7 +81,7 @@ function imageOf(uri: string, protocol: (typeof transferProtocols)[number] | und
 }
 
 /**
- * Returns the machine id of a target. A target is the firmware of a machine, or as clients of
+ * Returns the machine id of a target. A target is the firmware of a machine or, as clients of
  * sushy-tools send it, the system or its Bios.
  * @throws {RedfishError} 400 for any other URI.
  */
@@ -124,8 +124,8 @@ function update(
 ): WriteResult {
   const { tasks, onTaskFailed } = services.operations;
   const [first, ...others] = [...systems].map(({ name }) => name);
-  // The name does not contain several machines, because a client with access to only one of them
-  // also sees the task.
+  // The task's name does not list several machines, because the task is also visible to a client with
+  // access to only one of them.
   const updated = others.length === 0 ? first : `${systems.size} machines`;
   const machines = [...systems].map(({ uuid }) => uuid);
   const { id, name } = tasks.create({ name: `Update the firmware of ${updated}`, targetUri: path, machines, owner });
@@ -157,15 +157,15 @@ function update(
 /**
  * Returns the version after an update: the version in the image's file name (`bios-1.5.2.bin`),
  * else the current version with its last number incremented, as in sushy-tools.
- * @param present null if unknown.
+ * @param current null if unknown.
  */
-export function nextVersion(image: URL, present: string | null): string {
+export function nextVersion(image: URL, current: string | null): string {
   const file = image.pathname.split('/').at(-1) ?? '';
   const named = /(?<![\d.])\d+(?:\.\d+)+/.exec(file)?.[0];
   if (named !== undefined) return named;
-  if (present === null) return '1.0.0';
-  const last = /\d+(?=\D*$)/.exec(present)?.[0];
-  return last === undefined ? `${present}.1` : present.replace(/\d+(?=\D*$)/, String(BigInt(last) + 1n));
+  if (current === null) return '1.0.0';
+  const lastNumber = /\d+(?=\D*$)/.exec(current)?.[0];
+  return lastNumber === undefined ? `${current}.1` : current.replace(/\d+(?=\D*$)/, String(BigInt(lastNumber) + 1n));
 }
 
 /**

@@ -57,7 +57,7 @@ export function drivesOf(
 
 /**
  * Returns the trust settings for downloads of a drive.
- * @param verifyByDefault applies if no client has set it.
+ * @param verifyByDefault applies if no client has set VerifyCertificate.
  */
 export function trustOf(
   drive: Pick<MediaSnapshot, 'verifyCertificate' | 'certificates'> | undefined,

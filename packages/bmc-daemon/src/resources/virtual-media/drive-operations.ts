@@ -17,8 +17,8 @@ interface Origin {
 }
 
 /**
- * Replaces the image in a drive, for a PATCH of Image. Ejects a different image first. With
- * InsertMedia, the client must eject it.
+ * Replaces the image in a drive, for a PATCH of Image. Ejects a different image first. InsertMedia does
+ * not eject.
  * @throws {RedfishError} as {@link insertImage}.
  * @throws {DriverError}
  */

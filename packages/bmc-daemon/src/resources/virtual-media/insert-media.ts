@@ -9,8 +9,8 @@ import { parseUrl } from '../parse-url.js';
 export const insertMediaAction = 'VirtualMedia.InsertMedia';
 
 /**
- * Transfer methods: `Upload` stores the image on the host; with `Stream` QEMU reads it from its
- * server.
+ * Transfer methods: with `Upload`, the service stores the image on the host; with `Stream`, QEMU reads the
+ * image from the image server.
  */
 const transferMethods = ['Upload', 'Stream'] as const;
 /** DMTF's TransferProtocolType values that the service supports. */

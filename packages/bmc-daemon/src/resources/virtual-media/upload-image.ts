@@ -1,4 +1,4 @@
-/** Inserts an image that a client uploads into a drive. */
+/** Inserts an uploaded image into a drive. */
 import { ImageUpload } from '../../media/image-upload.js';
 import { toRedfishError } from '../../redfish/messages/driver-errors.js';
 import { RedfishError } from '../../redfish/messages/errors.js';

@@ -76,7 +76,7 @@ async function stick({ get }: Served): Promise<Body> {
 }
 
 describe('virtual media', () => {
-  it('are a CD drive, a floppy drive and a USB stick, with the same body under systems and managers', async () => {
+  it('are a CD drive, a floppy drive and a USB stick, under systems and under managers', async () => {
     const { get } = await serve();
     for (const tree of ['Systems', 'Managers'] as const) {
       expect((await get(`/redfish/v1/${tree}/${off.uuid}/VirtualMedia`))['Members']).toEqual(
@@ -132,7 +132,7 @@ describe('virtual media', () => {
     expect(await get(usb)).toMatchObject({ WriteProtected: false });
     expect(fetched[0]?.writeProtected).toBe(false);
     const cd = await send('POST', insert(under('Systems', 'Cd')), { Image: configDrive, WriteProtected: false });
-    // 204 without a body: the request was applied exactly.
+    // A 204 would mean that the service applied the request exactly.
     expect(cd.status).toBe(200);
     expect(await get(under('Systems', 'Cd'))).toMatchObject({ Inserted: true, WriteProtected: true });
   });

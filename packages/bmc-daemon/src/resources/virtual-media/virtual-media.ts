@@ -84,15 +84,15 @@ const driveAt = (uri: `${CollectionUri}/{mediaId}`) => {
         const { system, drive } = entity;
         const { VerifyCertificate: verifyCertificate } = body;
         if (verifyCertificate !== undefined) {
-          await mediaOf(services).set(system.uuid, drive.device, (present) => ({ ...present, verifyCertificate }));
+          await mediaOf(services).set(system.uuid, drive.device, (current) => ({ ...current, verifyCertificate }));
         }
         const change = driveChange(body);
         if (change === null) return undefined;
         const context = { path: pathOf(entity) };
         if (change.kind === 'eject') return await ejectImage(entity, services, { requester, context });
         const isCurrent = verifyCertificate === undefined;
-        const present = isCurrent ? entity : await loadMediaDrive({ systemId: system.uuid, mediaId: entity.id }, services); // prettier-ignore
-        return await replaceImage(present, change.body, services, { requester, context });
+        const current = isCurrent ? entity : await loadMediaDrive({ systemId: system.uuid, mediaId: entity.id }, services); // prettier-ignore
+        return await replaceImage(current, change.body, services, { requester, context });
       },
     },
     actions: {
