@@ -1,7 +1,7 @@
 /**
- * Reads and writes `access.json` of EMULATOR_STATE_DIR: roles, locks and account settings, which a
- * password file cannot contain. A damaged `access.json` prevents the start: without the stored
- * roles, every user of the password file would be an administrator.
+ * Reads and writes `access.json` of EMULATOR_STATE_DIR: roles, settings and the state of accounts,
+ * which a password file cannot contain. A damaged `access.json` prevents the start: without the
+ * stored roles, every user of the password file would be an administrator.
  */
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';

@@ -15,7 +15,7 @@ import { PasswordFileWriteError } from '../password-file/password-file-writer.js
 let folder: string;
 let file: string;
 let state: StateFile<AccessState>;
-/** Milliseconds of the monotonic clock, and of the host's clock. */
+/** The time of both clocks, in milliseconds. */
 let time: number;
 let access: Access;
 
@@ -214,7 +214,7 @@ describe('locking accounts out', () => {
     expect(await logIn('eve', 'apple')).toBe('in');
   });
 
-  it('forgets wrong passwords after a while', async () => {
+  it('forgets wrong passwords after lockoutResetSeconds', async () => {
     await lockAfterThree();
     await wrong(2);
     time += 30_001;

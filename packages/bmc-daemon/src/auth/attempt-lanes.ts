@@ -108,7 +108,7 @@ export function countWaiting({ address, pair }: QueuedAttempt, change: number): 
   pair.waitingCount += change;
 }
 
-/** Resets the counts of a client after a right password. */
+/** Resets the counts of a pair after a right password. */
 export function resetCounts({ pair }: QueuedAttempt): void {
   pair.pace.clear();
   pair.accountPace.clear();

@@ -185,7 +185,7 @@ describe('the queue of logins', () => {
     expect(withResult(named, seconds * 1000).length).toBeGreaterThan(seconds / 2);
   });
 
-  it('does not show by the duration of a login whether a user exists, even if it is full', async () => {
+  it('does not show by the duration of a login whether a user exists, even if many logins wait', async () => {
     /** Returns the answers that a guesser gets for one of many names. */
     const seen = async (exists: boolean): Promise<readonly Answer[]> => {
       const simulation = new Simulation();

@@ -52,7 +52,7 @@ export const attemptLimits: AttemptLimits = {
   forgetAfterMs: 900_000,
 };
 
-/** Clocks of a queue. */
+/** The clock and the timer of a queue. */
 export interface AttemptClock {
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
@@ -118,10 +118,10 @@ export class AttemptQueue {
   /** Returns the counts of a key. Creates them if there are none, or if they are too old. */
   #countsOf(map: RecentMap<string, AttemptCounts>, key: string): AttemptCounts {
     const now = this.#clock.now();
-    const present = map.get(key);
-    if (present !== undefined && (present.waitingCount > 0 || now - present.usedAt <= this.#limits.forgetAfterMs)) {
-      present.usedAt = now;
-      return present;
+    const known = map.get(key);
+    if (known !== undefined && (known.waitingCount > 0 || now - known.usedAt <= this.#limits.forgetAfterMs)) {
+      known.usedAt = now;
+      return known;
     }
     const limits = map === this.#addresses ? this.#limits.address : this.#limits.pair;
     const order = (this.#order += 1);
@@ -159,8 +159,8 @@ export class AttemptQueue {
   }
 
   /**
-   * Ends attempts that have waited too long, starts all attempts that can start now, and sets the
-   * alarm for the others.
+   * Ends attempts that have waited too long, starts the next attempt of each idle lane, and sets
+   * the alarm for the others.
    */
   #startReady(): void {
     const now = this.#clock.now();

@@ -165,9 +165,15 @@ describe('authentication by password file', () => {
 
   it('verifies a password only once for a client that opens many connections at the same time', async () => {
     await writeUsers({ admin: 'secret' });
-    const ask = await serve(authentication());
+    const verified: string[] = [];
+    const counted: typeof verify = (password, line) => {
+      verified.push(password.toString());
+      return verify(password, line);
+    };
+    const ask = await serve(authenticateWith({ after, verify: counted }));
     const answers = await Promise.all(Array.from({ length: 30 }, () => ask('admin:secret')));
     expect(answers.filter((answer) => JSON.stringify(answer).includes('"user":"admin"'))).toHaveLength(30);
+    expect(verified).toEqual(['secret']);
     expect(slept).toEqual([]);
   });
 

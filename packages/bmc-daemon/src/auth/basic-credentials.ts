@@ -15,7 +15,8 @@ const CONTROL = /[\x00-\x1f\x7f]/;
 
 /**
  * Parses an Authorization header.
- * @returns undefined if it is missing, has another scheme, or is not base64 of `user:password`.
+ * @returns undefined if it is missing, has another scheme, is not base64 of `user:password`, or if
+ *   the user name has a control character or the password a NUL.
  */
 export function readBasicCredentials(authorization: string | undefined): BasicCredentials | undefined {
   const encoded = authorization === undefined ? undefined : SCHEME.exec(authorization)?.[1];

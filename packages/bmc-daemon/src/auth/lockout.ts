@@ -7,7 +7,7 @@ import { defaultState, type AccessState } from './access-state.js';
 export interface Lockout {
   /** Counts a wrong password, and locks the account at the threshold. */
   count(user: string): void;
-  /** Resets the count, after a right password or an unlock. */
+  /** Resets the count of wrong passwords. */
   forget(user: string): void;
 }
 

@@ -74,8 +74,8 @@ class CredentialVerifier {
   readonly #queue: AttemptQueue;
   readonly #memory = new PasswordMemory();
   /**
-   * Verifications in progress, by digest and address: ten parallel connections of a client cost one
-   * verification.
+   * Verifications in progress, by digest and address: ten parallel connections of a client with the
+   * same password cost one attempt.
    */
   readonly #inProgress = new Map<string, Verification>();
 

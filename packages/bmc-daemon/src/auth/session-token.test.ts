@@ -17,11 +17,11 @@ describe('tokens of sessions', () => {
     // These have as many ones as zeros, so only the runs test rejects them.
     ['bits that alternate', 'aa'.repeat(32)],
     ['two long runs', 'ff'.repeat(16) + '00'.repeat(16)],
-  ])('are generated again if they have %s', (_, token) => {
+  ])('do not look random if they have %s', (_, token) => {
     expect(looksRandom(Buffer.from(token, 'hex'))).toBe(false);
   });
 
-  it("are generated again in about 2 % of cases, because the tests are NIST's tests and not stricter", () => {
+  it("do not look random in about 2 % of cases, because the tests are NIST's tests and not stricter", () => {
     // Uses its own generator with a fixed seed, so that this test never fails by chance.
     let state = 20_261_120;
     const next = () => {

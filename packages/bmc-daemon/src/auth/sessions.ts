@@ -8,7 +8,7 @@ import type { Session, SessionType } from '../offers/logins.js';
 import type { Awaitable } from '../redfish/resource.js';
 import { newSessionToken } from './session-token.js';
 
-/** Limits of sessions, and access to the passwords of accounts. */
+/** Clock and limits of sessions, and access to the password hashes of accounts. */
 export interface SessionsOptions {
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;

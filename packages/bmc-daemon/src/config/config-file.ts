@@ -19,7 +19,7 @@ interface FileSetting {
  * Reads the file and returns the value that it gives to each setting. Records the faults of the
  * file, and warns about unknown, repeated and unused names. Runs no code.
  * @param file path as given: absolute or relative to `workingDirectory`.
- * @param context names and folders that expressions of the file may refer to.
+ * @param context the variables and the folder that expressions of the file may refer to.
  */
 export function readConfigFile(
   file: string,

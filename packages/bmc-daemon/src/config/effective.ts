@@ -59,7 +59,10 @@ function effectiveSetting(key: SettingKey, group: SettingGroup, { settings, orig
   };
 }
 
-/** Returns the value in JSON; a Python literal of a list or a mapping; null for an empty text, which DMTF forbids. */
+/**
+ * Returns a value for JSON, without secrets: a Python literal for a list or a mapping, and null for
+ * an empty text, which DMTF forbids.
+ */
 function simple(value: unknown): EffectiveSetting['value'] {
   const shown = masked(value);
   if (shown === '') return null;

@@ -18,7 +18,8 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 /**
- * Returns faults and warnings of a file that listens at loopback, without the name of the folder.
+ * Returns faults and warnings of a configuration with a loopback address, without the name of the
+ * folder.
  */
 function inspect(text: string) {
   writeFileSync(at('bmc.conf'), `EMULATOR_LISTEN_IP = '127.0.0.1'\n${text}`);
@@ -105,7 +106,7 @@ describe('the inspection of settings', () => {
       "EMULATOR_VMEDIA_CA_FILE = 'text'",
       'bmc.conf:2: EMULATOR_VMEDIA_CA_FILE cannot be used: text: it is not a PEM file',
     ],
-  ])('reports a fault with its line: %s', (text, fault) => {
+  ])('reports a fault with the number of its line: %s', (text, fault) => {
     expect(inspect(text)).toEqual({ faults: [fault], warnings: [] });
   });
 
@@ -142,8 +143,8 @@ describe('the inspection of settings', () => {
   it('accepts a valid certificate, and reports the key of another certificate as a fault of the key', () => {
     makePair('one');
     makePair('two');
-    const authorities = "EMULATOR_VMEDIA_CA_FILE = 'one.pem'\n";
-    expect(inspect(`EMULATOR_SSL_CERT = 'one.pem'\nEMULATOR_SSL_KEY = 'one.key'\n${authorities}`)).toEqual({
+    const caFile = "EMULATOR_VMEDIA_CA_FILE = 'one.pem'\n";
+    expect(inspect(`EMULATOR_SSL_CERT = 'one.pem'\nEMULATOR_SSL_KEY = 'one.key'\n${caFile}`)).toEqual({
       faults: [],
       warnings: [],
     });
@@ -181,7 +182,7 @@ describe('the inspection of settings', () => {
     expect(inspect(`${map}EMULATOR_LIBVIRT_URI = 'qemu+ssh://root@host/system'\n`).warnings).toEqual([]);
   });
 
-  it('warns about a reachable address without authentication, and about an empty list of machines', () => {
+  it('warns about a reachable address without authentication, and about empty lists', () => {
     expect(inspect("EMULATOR_LISTEN_IP = '0.0.0.0'").warnings).toEqual([
       'no EMULATOR_AUTH_FILE: every client that reaches 0.0.0.0 may switch every machine on and off',
     ]);

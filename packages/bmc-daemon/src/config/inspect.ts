@@ -61,7 +61,7 @@ export function inspectSettings(loaded: Inspected, environment = noVariables): I
     inspectPasswordFile(settings, messageFor, faults, warnings);
   for (const key of ['vmediaCaFile', 'notificationCaFile'] as const) {
     const file = settings[key];
-    const reason = file === null ? undefined : authoritiesFault(file);
+    const reason = file === null ? undefined : caFileFault(file);
     if (reason !== undefined) faults.push(messageFor(key, `cannot be used: ${file}: ${reason}`));
   }
   const { notificationCertFile: cert, notificationKeyFile: key } = settings;
@@ -196,7 +196,7 @@ function inspectPasswordFile(settings: Settings, messageFor: MessageFor, faults:
   }
 }
 
-function authoritiesFault(file: string): string | undefined {
+function caFileFault(file: string): string | undefined {
   try {
     const text = readTextFile(file);
     if (!text.includes('-----BEGIN ')) return 'it is not a PEM file';

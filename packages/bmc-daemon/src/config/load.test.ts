@@ -45,7 +45,7 @@ describe('the effective settings', () => {
     expect(settings.dmtfStrict).toBe(false);
   });
 
-  it('prefer flags, then the file, then the environment, and EMULATOR_ to SUSHY_EMULATOR_ in each', () => {
+  it('prefer flags, then the file, then the environment, and EMULATOR_ to SUSHY_EMULATOR_ in file and environment', () => {
     const environment = {
       EMULATOR_LISTEN_PORT: '1',
       SUSHY_EMULATOR_LISTEN_PORT: '2',

@@ -1,7 +1,7 @@
 /**
  * Loads the effective settings. Flags have precedence over the file, the file over the environment,
- * and the environment over defaults. Within each, EMULATOR_* has precedence over SUSHY_EMULATOR_*.
- * All faults are reported together, each with its place.
+ * and the environment over defaults. In the file and in the environment, EMULATOR_* has precedence
+ * over SUSHY_EMULATOR_*. All faults are reported together, each with its place.
  */
 import { readConfigFile } from './config-file.js';
 import { environmentVariables, type Environment, type Variable } from './environment.js';

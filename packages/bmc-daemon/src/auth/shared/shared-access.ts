@@ -28,7 +28,7 @@ export interface SharedAccess {
   /**
    * Runs a change of the state and the passwords, and stores it. If another replica was faster,
    * runs it again on the new content.
-   * @throws {StoreUnavailable}; what the change throws.
+   * @throws {StoreUnavailable}, and the errors of `work`.
    */
   change<Result>(work: () => Result | Promise<Result>): Promise<Result>;
 }

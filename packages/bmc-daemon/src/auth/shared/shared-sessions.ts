@@ -44,7 +44,7 @@ const TOUCH_SHARE = 1 / 20;
 /** Attempts to store a change of a session while other replicas change the session. */
 const MAX_ATTEMPTS = 5;
 
-/** Creates the sessions of all replicas. */
+/** Opens the sessions that all replicas share. It creates no session. */
 export function createSharedSessions(store: SharedStore, options: SessionsOptions): Sessions {
   return new SharedSessions(store, options);
 }
@@ -127,8 +127,8 @@ class SharedSessions implements Sessions {
       const lastEntry = lastKnown.get(id);
       const stored = lastEntry?.revision === revision ? lastEntry.stored : schema.safeParse(value).data;
       if (stored === undefined) continue;
-      // Returns the same object while the session exists, because `authenticate` caches an identity
-      // by this object.
+      // Uses the same object while the session exists, because `authenticate` caches an identity by
+      // this object.
       const session = lastEntry?.session ?? sessionOf(id, stored);
       const newEntry = { revision, session, stored };
       this.#known.set(id, newEntry);

@@ -41,7 +41,7 @@ export class Cursor {
   }
 
   /**
-   * Returns the current token, or a later or earlier one. At the limits, the last or first token.
+   * Returns the current token, or a later or earlier one; beyond the ends, the last or first token.
    */
   protected peek(offset = 0): Token {
     const token = this.tokens[Math.max(0, Math.min(this.index + offset, this.tokens.length - 1))];

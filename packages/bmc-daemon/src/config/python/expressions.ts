@@ -236,7 +236,7 @@ export class ExpressionReader extends Cursor {
     }
   }
 
-  /** Reads values up to the closing bracket, with the number of commas. */
+  /** Reads the values up to the closing bracket, and counts the commas. */
   private items(opening: Token, closing: string, depth: number): { items: PythonValue[]; commas: number } {
     const items: PythonValue[] = [];
     let commas = 0;

@@ -18,8 +18,8 @@ export function formatLiteral(value: unknown): string {
 }
 
 function formatString(value: string): string {
-  // Python knows the escapes of JSON. As in Python's repr, the quotes are single ones, unless the text
-  // contains only single ones.
+  // Python knows the escapes of JSON. As in Python's repr, the outer quotes are single quotes, unless
+  // the text contains single quotes and no double quotes.
   const body = JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"');
   return value.includes("'") && !value.includes('"') ? `"${body}"` : `'${body.replaceAll("'", "\\'")}'`;
 }

@@ -84,7 +84,7 @@ describe('literals that are read', () => {
     expect(read(text)).toEqual(value);
   });
 
-  it('skips comments, blank lines, continued lines, semicolons and separate strings', () => {
+  it('skips comments, blank lines and strings without a name, and reads continued lines', () => {
     const text = [
       '\uFEFF# -*- coding: utf-8 -*-',
       '"""A long',

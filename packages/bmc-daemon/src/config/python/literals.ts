@@ -2,7 +2,7 @@
  * Reads a file of Python-style assignments, `NAME = value`, the form of sushy-emulator's
  * configuration, and runs no code. It supports strings, numbers, None, booleans, lists, tuples,
  * sets, mappings, names of earlier assignments, imports, and the functions of `paths.ts`.
- * All other Python is a fault with its line.
+ * All other Python is a fault with its line, except in the value of a name that no setting uses.
  */
 import { CodeFault, isOperator, LiteralFault, describe } from './cursor.js';
 import { ExpressionReader, type SourceContext } from './expressions.js';

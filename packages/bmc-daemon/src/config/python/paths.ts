@@ -48,7 +48,7 @@ const real = (text: string, context: PathContext): string => {
   try {
     return realpathSync(absolute(text, context));
   } catch {
-    // A path that does not exist becomes absolute, without a change of links.
+    // A path that does not exist becomes absolute. Its links are not followed.
     return absolute(text, context);
   }
 };

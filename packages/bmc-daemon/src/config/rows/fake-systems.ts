@@ -17,8 +17,8 @@ const fakeSystem = z.object({
 });
 
 /**
- * One machine in memory, with the member names of sushy-tools. `uuid` in any case, `mac` with
- * colons or dashes.
+ * One machine in memory, with the member names of sushy-tools. `uuid` may have upper-case digits,
+ * and `mac` may have dashes.
  */
 export type FakeSystem = z.infer<typeof fakeSystem>;
 

@@ -16,7 +16,7 @@ const load = (text: string): LoadedSettings => {
   writeFileSync(file, text);
   return loadSettings({ file });
 };
-/** Returns a message without the folder, such as `emulator.conf:3: …`. */
+/** Returns the faults of a text without the folder, such as `emulator.conf:3: …`. */
 const faults = (text: string) => load(text).faults.map((fault) => fault.replace(`${folder}/`, ''));
 
 const machine = 'da69abcc-dae0-4913-9a7b-d344043097c0';
@@ -103,11 +103,11 @@ describe("sushy-tools' inventory settings", () => {
     expect(chosen(loaded.settings)).toEqual(wanted);
   });
 
-  it('are unchanged after a read of the effective settings', () => {
+  it('are the same after the printed settings are loaded again', () => {
     expect(chosen(load(renderEffectiveSettings(load(sample))).settings)).toEqual(wanted);
   });
 
-  it('have no effect if they are absent', () => {
+  it('are empty if they are absent', () => {
     expect(chosen(load('').settings)).toEqual({ chassis: [], indicatorLeds: {}, storage: {}, drives: {}, volumes: {} });
   });
 
@@ -140,7 +140,7 @@ describe("sushy-tools' inventory settings", () => {
       /^emulator\.conf:3: .*\[1\]\['Id'\] must be .* with its own Id, not the string '1'$/,
     ],
     [`EMULATOR_STORAGE = {"${machine}": [\n  {"Name": "RAID"}]}`, /^emulator\.conf:2: .*\['Id'\] must be/],
-  ])('have the line and the part of a fault reported: %j', (text, fault) => {
+  ])('are rejected with the line and the part that has the fault: %j', (text, fault) => {
     expect(faults(text)).toEqual([expect.stringMatching(fault)]);
   });
 });

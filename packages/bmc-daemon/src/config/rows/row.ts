@@ -61,7 +61,7 @@ export const optionalPath = (row: OptionalRow): SettingDefinition<string | null>
   path: true,
 });
 
-/** Returns a row for True or False, without other values that Python converts. */
+/** Returns a row for True or False. It rejects other values, also those that Python converts. */
 export const boolean = (row: Row<boolean>): SettingDefinition<boolean> => ({
   ...row,
   type: z.boolean(),
