@@ -38,7 +38,7 @@ it.each<[string, () => void]>([
   ['a stream had output', () => stream(10, { hasOutput: true })],
   ['a stream lasted longer', () => stream(10_000)],
   ['the machine has started', () => pace.reset()],
-])('pauses shortly again after %s', (_, use) => {
+])('pauses only for a short time again after %s', (_, use) => {
   stream(10);
   stream(10);
   expect([pace.isUnusable, pace.restMs]).toEqual([true, 1000]);

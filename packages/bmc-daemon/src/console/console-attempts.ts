@@ -13,7 +13,7 @@ const MAX_FACTOR = 5;
  */
 const USELESS_MS = 10_000;
 
-/** Counts failed attempts, and streams without use. */
+/** Counts failed attempts and useless streams. */
 export class AttemptPace {
   readonly #retryMs: number;
   #failures = 0;

@@ -2,7 +2,7 @@
 import { DriverError } from '../drivers/driver-error.js';
 
 /**
- * `closed`: the machine is off, or its host does not answer; the console opens again later.
+ * `closed`: the machine is off, or its console cannot be reached; the console opens again later.
  * `taken`: another program uses the console, and the daemon continues to try. `absent`: there is no
  * machine, or it has no serial port.
  */

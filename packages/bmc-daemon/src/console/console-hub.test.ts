@@ -176,7 +176,7 @@ describe('the console hub', () => {
     await ear.is(connected);
   });
 
-  it('waits while a program takes the console by force, and reconnects when the console is free', async () => {
+  it('waits after another program took the console by force, and reconnects when the console is free', async () => {
     const driver = new FakeDriver();
     const hub = hubOn(driver);
     const uuid = await machine(driver, 'node-2');

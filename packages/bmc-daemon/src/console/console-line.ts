@@ -223,8 +223,8 @@ export class ConsoleLine {
   }
 
   /**
-   * Replaces the stream by the one of a check. It must be used, because it may have read output of
-   * the port already.
+   * Replaces the lost stream by the stream of a check. The new stream must be used, because it may
+   * have read output of the port already.
    */
   #replaceBy(stream: Duplex): void {
     const lost = this.#stream;

@@ -46,8 +46,8 @@ export class ConsoleOutput {
   }
 
   /**
-   * Shows how many bytes were dropped, as soon as the client has read all earlier ones. Also called
-   * when the socket is empty.
+   * Shows how many bytes were dropped, if the client has caught up. Also call this when the socket is
+   * empty.
    */
   caughtUp(): void {
     if (this.#leftOut === 0 || this.#options.behindBytes() > CAUGHT_UP_BYTES) return;

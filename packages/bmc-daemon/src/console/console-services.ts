@@ -26,7 +26,7 @@ export interface ConsoleRecorder {
   readonly logs: ConsoleLogs | null;
   /** Starts recording. Call it after the driver has started. */
   start(): void;
-  /** Releases the consoles, and resolves when the logs are on the disk. */
+  /** Releases the consoles, and resolves when the logs are written, or writing has failed. */
   close(): Promise<void>;
 }
 

@@ -66,8 +66,8 @@ export class SilenceWatch {
   }
 
   /**
-   * Begins with a new stream. Silence is only measured after its first output, because libvirtd
-   * loses streams only while it sends output.
+   * Begins with a new stream. Before its first output, only input and changes of the machine cause
+   * checks, because libvirtd loses streams only while it sends output.
    */
   start(): void {
     this.stop();
@@ -86,8 +86,8 @@ export class SilenceWatch {
   }
 
   /**
-   * Call this when output arrives. It is cheap, because a guest may print without pause: it leaves
-   * the running timer alone, and the timer starts again when it fires.
+   * Call this when output arrives. It must be cheap, because a guest may print without pause. So it
+   * does not touch a running timer; the timer starts again when it fires.
    */
   heard(): void {
     this.#heardAt = performance.now();

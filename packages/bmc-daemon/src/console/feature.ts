@@ -50,7 +50,7 @@ export const consoles: Feature<ConsoleServices> = {
 /**
  * Opens SSH before the first request, because Redfish shows whether consoles are reachable over
  * SSH.
- * @throws {StartError} the port or the address cannot be used.
+ * @throws {StartError} if the port or the address cannot be used.
  */
 async function openSsh(context: FeatureContext, recorder: ConsoleRecorder): Promise<SshServer | null> {
   const { settings, origins, services, stateDir, log } = context;

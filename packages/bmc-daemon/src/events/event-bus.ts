@@ -7,7 +7,7 @@ import type { Severity } from '../redfish/messages/base-registry.js';
 
 /** The client that caused a change. */
 export interface Actor {
-  /** Null if no AUTH_FILE is set. */
+  /** Null for a service without accounts. */
   readonly user: string | null;
   /** The peer's IP address. */
   readonly address: string;

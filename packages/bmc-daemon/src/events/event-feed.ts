@@ -17,7 +17,7 @@ interface Subscriber {
 /** The events after a certain event. */
 export interface Replay {
   readonly events: readonly FeedEvent[];
-  /** How many events are no longer stored. */
+  /** How many of these events are no longer stored. */
   readonly missed: number;
 }
 
@@ -31,8 +31,8 @@ export interface EventFeed {
    */
   add(subscriber: Subscriber): () => void;
   /**
-   * Returns all events after the event with the given id; all stored events for an unknown id, or
-   * for an id of an earlier process.
+   * Returns the stored events after the event with the given id; all stored events for an unknown
+   * id, or for an id of an earlier process.
    */
   since(id: string): Replay;
   /**

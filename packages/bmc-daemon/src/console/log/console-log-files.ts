@@ -14,7 +14,7 @@ const facts = z.object({
 /** When a boot began, and in which run of the machine. */
 export type BootFacts = z.infer<typeof facts>;
 
-/** Reads when the boot of a folder began. */
+/** Returns when the boot of a folder began, and in which run of the machine. */
 export async function factsIn(folder: string): Promise<BootFacts> {
   try {
     return facts.parse(JSON.parse(await readFile(path.join(folder, 'boot.json'), 'utf8')));

@@ -75,7 +75,7 @@ export class PendingText {
     this.#lost += count;
   }
 
-  /** Returns a copy of the buffered text. */
+  /** Returns a copy of the buffered text, after a note if bytes were lost. */
   peek(): Buffer {
     return Buffer.concat([
       ...(this.#lost === 0 ? [] : [note(leftOut(this.#lost))]),

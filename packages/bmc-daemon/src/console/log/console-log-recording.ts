@@ -14,7 +14,7 @@ import { PendingText } from './console-log-pending.js';
 export interface RecordingPace {
   /** Time that text waits for more text. */
   readonly flushMs: number;
-  /** Number of buffered bytes that are written at once. */
+  /** Number of buffered bytes above which the recording does not wait for more text. */
   readonly flushBytes: number;
   /** Maximum number of buffered bytes. */
   readonly maxPending: number;
@@ -70,7 +70,7 @@ export class ConsoleRecording {
   #isOpen = false;
   /** When the port was disconnected. */
   #closedAt: number | undefined;
-  /** When the last output of the present connection arrived. */
+  /** When the last output of the current connection arrived; without output, when it began. */
   #heardAt: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #writing = false;

@@ -419,7 +419,7 @@ describe('the console log', () => {
     expect(warned.at(-1)).toMatch(/^writing console logs works again in /);
   });
 
-  it('writes in the background, in the long run no more than a serial line carries', async () => {
+  it('writes in the background, within the limits of burst and rate', async () => {
     await restart({ flushMs: 5, burstBytes: 3_000, bytesPerSecond: 1, maxPending: 1_000, flushBytes: 500 });
     ports.starts('1');
     const file = path.join(folder, 'console', uuid, '1', '0.log');

@@ -45,7 +45,7 @@ export interface ConsoleLogs {
   readonly clearable: boolean;
   /** Starts recording as soon as the host lists its machines. */
   start(): void;
-  /** Detaches from all consoles, and resolves when everything is on the disk. */
+  /** Detaches from all consoles, and resolves when everything is written, or writing has failed. */
   close(): Promise<void>;
 }
 

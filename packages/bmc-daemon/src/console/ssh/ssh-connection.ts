@@ -110,7 +110,8 @@ export class SshConnection {
   }
 
   /**
-   * Ends the session and all consoles, and tells the client the reason. Then ends the connection.
+   * Ends the session, and all consoles with the reason as their last message. Then ends the
+   * connection.
    */
   close(why: string): void {
     this.#endSession();

@@ -56,7 +56,7 @@ function open(options: { readonly terminal: boolean; readonly sendBreak: () => P
 
 describe('an SSH console', () => {
   it.each([true, false])(
-    'buffers little for a client that asks for help and never reads it; terminal: %s',
+    'buffers only a little over 1 MiB for a client that asks for help and never reads; terminal: %s',
     (terminal) => {
       const { channel, typed } = open({ terminal, sendBreak: () => Promise.resolve() });
       for (let round = 0; round < 100; round += 1) typed.emit('data', Buffer.from('\r~?'.repeat(1000)));

@@ -76,17 +76,17 @@ export class SshLogin {
 
   async #answer(context: AuthContext): Promise<void> {
     const { access, isMachine, onTooMany } = this.#options;
-    const isOpen = access.accounts === null;
+    const hasNoAccounts = access.accounts === null;
     // Clients send `none` to ask for the list of methods, and keys are not supported. Both are
     // answered without the list of machines, which must be read from the host.
-    if (!isOpen && context.method !== 'password' && context.method !== 'keyboard-interactive') {
+    if (!hasNoAccounts && context.method !== 'password' && context.method !== 'keyboard-interactive') {
       this.#otherAttempts += 1;
       if (this.#otherAttempts > MAX_OTHER_ATTEMPTS) onTooMany();
       else context.reject([...methods]);
       return;
     }
     const target = readUserName(context.username, await isMachine());
-    if (isOpen) {
+    if (hasNoAccounts) {
       await this.#admit(context, target, { user: null, password: null });
     } else if (context.method === 'password') {
       await this.#admit(context, target, { user: target.account ?? context.username, password: context.password });

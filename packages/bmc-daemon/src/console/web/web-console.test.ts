@@ -15,7 +15,7 @@ class Fixture {
   received: unknown[] = [];
   readonly closed: string[] = [];
   readonly written: string[] = [];
-  readonly taken: string[] = [];
+  readonly seatCalls: string[] = [];
   isPaused = false;
   isReading = true;
   hasKeyboard = true;
@@ -70,8 +70,8 @@ class Fixture {
   #seat(client: ConsoleListener & KeyboardClient): ConsoleSeat {
     this.listener = client;
     return {
-      takeKeyboard: () => void this.taken.push('take'),
-      releaseKeyboard: () => void this.taken.push('release'),
+      takeKeyboard: () => void this.seatCalls.push('take'),
+      releaseKeyboard: () => void this.seatCalls.push('release'),
       write: (bytes, onAccepted) => {
         if (!this.hasKeyboard) return false;
         this.written.push(bytes.toString());
@@ -80,7 +80,7 @@ class Fixture {
         return true;
       },
       sendBreak: () => this.sendBreak(),
-      detach: () => void this.taken.push('detach'),
+      detach: () => void this.seatCalls.push('detach'),
     };
   }
 }
@@ -130,7 +130,7 @@ describe('a console on a WebSocket', () => {
     fixture = await new Fixture().begin();
     fixture.sends({ type: 'take' });
     fixture.sends({ type: 'release' });
-    expect(fixture.taken).toEqual(['take', 'release']);
+    expect(fixture.seatCalls).toEqual(['take', 'release']);
     fixture.listener?.keyboard({ holder: 'rick', asker: null, isYours: false });
     expect(fixture.received).toEqual([{ type: 'keyboard', holder: 'rick', asker: null, yours: false }]);
   });

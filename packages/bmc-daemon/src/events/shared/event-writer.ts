@@ -38,8 +38,8 @@ interface WaitingEvent {
 /** Maximum length of all events that wait for Redis, as JSON, in characters. */
 const MAX_WAITING_LENGTH = 16 * 1024 * 1024;
 /**
- * Limits of a batch. Redis runs nothing else meanwhile, and all replicas read it before it is
- * replaced.
+ * Limits of a batch. Redis runs nothing else while it stores a batch, and all replicas must read the
+ * batch before later batches replace it.
  */
 const BATCH_EVENTS = 100;
 const BATCH_LENGTH = 1024 * 1024;

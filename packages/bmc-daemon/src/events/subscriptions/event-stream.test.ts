@@ -53,7 +53,7 @@ it('sends all events of one turn of the event loop to a client that reads, even 
   stream.close();
 });
 
-it('stores a limited number of events for a client that does not read', async () => {
+it('writes only one batch of events to a client that does not read', async () => {
   const { stream, ids } = openStream(false);
   await deliver(stream, 10 * LIMIT);
   await new Promise((resolve) => setImmediate(resolve));

@@ -63,7 +63,7 @@ export interface Subscriptions {
   openStream(request: EventStreamRequest): StreamSource;
   readonly retries: { readonly attempts: number; readonly intervalSeconds: number };
   setRetries(change: RetryChange): Awaitable<void>;
-  /** Closes all streams, which never end by themselves. */
+  /** Closes all streams, and rejects new ones. */
   closeStreams(): void;
   /** Closes the streams and stops all deliveries. */
   close(): void;
@@ -131,10 +131,10 @@ export function createSubscriptions(options: SubscriptionsOptions): OpenSubscrip
       return { attempts: state.state.retryAttempts, intervalSeconds: state.state.retryIntervalSeconds };
     },
     setRetries({ attempts, intervalSeconds }) {
-      state.update((present) => ({
-        ...present,
-        retryAttempts: attempts ?? present.retryAttempts,
-        retryIntervalSeconds: intervalSeconds ?? present.retryIntervalSeconds,
+      state.update((old) => ({
+        ...old,
+        retryAttempts: attempts ?? old.retryAttempts,
+        retryIntervalSeconds: intervalSeconds ?? old.retryIntervalSeconds,
       }));
     },
     closeStreams: () => streams.close(),
