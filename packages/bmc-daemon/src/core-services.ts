@@ -14,7 +14,7 @@ import type { Offers, Services } from './resources/services.js';
 
 /** Maximum number of tasks of the task store. */
 const MAX_TASKS = 100;
-/** Minimum pause between two resets of managers. */
+/** Minimum pause between two reloads that resets of managers cause. */
 const RELOAD_PAUSE_MS = 500;
 
 /** The data and actions of management controllers. */

@@ -44,7 +44,7 @@ export interface Daemon {
   readonly addresses: readonly string[];
   /** Reads configuration, certificate and key again. Logs faults, and then keeps the old values. */
   reload(): void;
-  /** Waits for running requests, then closes everything. The caller flushes the log. */
+  /** Waits a limited time for running requests, then closes everything. The caller flushes the log. */
   close(): Promise<void>;
 }
 
@@ -101,7 +101,7 @@ async function startIn(stateDir: string, options: DaemonOptions): Promise<Daemon
   // Copies the settings and their sources, because a reload changes them.
   const live = { settings: { ...options.settings }, origins: { ...options.origins } };
   const { settings } = live;
-  const present: ListeningState = {
+  const listening: ListeningState = {
     addresses: [],
     lastReset: new Date(),
     reload: () => undefined,
@@ -113,7 +113,7 @@ async function startIn(stateDir: string, options: DaemonOptions): Promise<Daemon
   const store = await openStore(options).catch((error: unknown) => {
     throw toStartError(error);
   });
-  const service = await openService({ stateDir, store, tls }, { ...options, ...live }, present).catch(
+  const service = await openService({ stateDir, store, tls }, { ...options, ...live }, listening).catch(
     async (error: unknown) => {
       await store?.close();
       throw toStartError(error);
@@ -122,18 +122,18 @@ async function startIn(stateDir: string, options: DaemonOptions): Promise<Daemon
   const { driver, setHosts, features } = service;
   const listener = await listen(service, { ...options, settings }, tls);
   try {
-    present.addresses = hostAddresses(listener, features.services);
-    present.setTls = (next) => listener.setTls(next);
-    present.reload = () => {
-      const { setTls } = present;
+    listening.addresses = hostAddresses(listener, features.services);
+    listening.setTls = (next) => listener.setTls(next);
+    listening.reload = () => {
+      const { setTls } = listening;
       features.reload(reloadSettings({ live, reread: options.reread, setTls, setHosts, log }));
-      present.lastReset = new Date();
+      listening.lastReset = new Date();
     };
     // Starts the driver only after the port is open. The open port proves that no other daemon with
     // these settings manages the machines.
     await driver.start();
     await features.start({
-      addresses: present.addresses,
+      addresses: listening.addresses,
       everywhere: isWildcardAddress(settings.listenIp),
       addAddress: (address) => listener.addAddress(address),
     });
@@ -141,10 +141,10 @@ async function startIn(stateDir: string, options: DaemonOptions): Promise<Daemon
     await close(service, listener, 0);
     throw error;
   }
-  for (const address of present.addresses) log.info(`serving ${driver.name} at ${address}/redfish/v1`);
+  for (const address of listening.addresses) log.info(`serving ${driver.name} at ${address}/redfish/v1`);
   return {
-    addresses: present.addresses,
-    reload: () => present.reload(),
+    addresses: listening.addresses,
+    reload: () => listening.reload(),
     close: () => close(service, listener, settings.shutdownWaitSeconds * 1000),
   };
 }
@@ -183,7 +183,7 @@ async function openStore({ settings: { sharedStore }, log }: DaemonOptions): Pro
 async function openService(
   { stateDir, store, tls }: Opening,
   { settings, origins, environment, log, machineFile = null }: DaemonOptions,
-  present: ListeningState,
+  listening: ListeningState,
 ): Promise<Service> {
   const nameServers = createNameServers();
   const settingError = (key: SettingKey, sentence: string, cause: unknown) =>
@@ -202,10 +202,10 @@ async function openService(
       serviceUuid,
       store,
       driver,
-      controller: present,
+      controller: listening,
       log,
     });
-    const setTls = (next: TlsOptions): void => present.setTls(next);
+    const setTls = (next: TlsOptions): void => listening.setTls(next);
     const shared = { settings, origins, stateDir, store, log, nameServers, tls, setTls, resources: served };
     features = await openFeatures(shared, core);
     return { driver, setHosts, store, features, app: openApp(served, features, { settings, origins, log }) };

@@ -74,7 +74,7 @@ export interface OpenFeature<Own extends object> {
    * @returns a function that ends it.
    */
   readonly addAddress?: (address: string) => Promise<() => void>;
-  /** Called once the service listens and the driver runs. */
+  /** Called when the service listens and the driver runs. */
   readonly start?: (listening: Listening) => Awaitable<void>;
   /**
    * Called after a reload.

@@ -32,7 +32,7 @@ export function openApp(
 ): App {
   const { services } = features;
   const { settings, log } = options;
-  // A stream is available only if its resource is.
+  // A stream or WebSocket is available only if its resource is served.
   const isServed = ({ entity }: { readonly entity: string }): boolean =>
     resources.some((resource) => resource.entity === entity);
   return createApp<AllServices>({

@@ -49,7 +49,7 @@ export function reloadSettings(options: ReloadOptions): TlsOptions | undefined {
   }
 }
 
-/** Returns both files; undefined for plain HTTP. */
+/** Returns the files of the certificate and the key; undefined for plain HTTP. */
 export function tlsFilesOf({ sslCert, sslKey }: Pick<Settings, 'sslCert' | 'sslKey'>): TlsFiles | undefined {
   return sslCert === null || sslKey === null ? undefined : { sslCert, sslKey };
 }

@@ -70,15 +70,15 @@ export function openStateFile<State>(options: StateFileOptions<State>): StateFil
     },
     update(change) {
       const found = fingerprint(file);
-      let present = state;
+      let current = state;
       if (found !== seen) {
         // Another process wrote the file: an administrator's editor, or a second daemon. Keeps its
         // changes.
         log.warn(`${file} was changed by another program and is read again`);
-        present = read(file, options) ?? initial;
+        current = read(file, options) ?? initial;
       }
-      const next = change(present);
-      if (next !== present) {
+      const next = change(current);
+      if (next !== current) {
         attempt(`writing ${file}`, () => {
           mkdirSync(folder, { recursive: true, mode: 0o700 });
           replaceFile(file, `${JSON.stringify(next, null, 2)}\n`);
@@ -86,7 +86,7 @@ export function openStateFile<State>(options: StateFileOptions<State>): StateFil
       }
       // Changes the state after the write, so that a failed write changes neither the state nor the
       // fingerprint.
-      seen = next === present ? found : fingerprint(file);
+      seen = next === current ? found : fingerprint(file);
       state = next;
     },
   };
@@ -100,7 +100,7 @@ function fingerprint(file: string): string {
 
 /**
  * Returns the state; undefined if there is no file, or if the damaged file was renamed.
- * @throws {StateFileError} the file cannot be read, or is damaged and must not be renamed.
+ * @throws {StateFileError} if the file cannot be read, or is damaged and must not be renamed.
  */
 function read<State>(file: string, { schema, log, broken }: StateFileOptions<State>): State | undefined {
   const found = attempt(`reading ${file}`, () => statSync(file, { throwIfNoEntry: false }));

@@ -1,4 +1,4 @@
-/** Examines the certificate of the service, and the certificates that it uses for others. */
+/** Examines the certificate of the service, and the certificates for its connections to other servers. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { existsSync } from 'node:fs';
@@ -82,8 +82,8 @@ export const clientCertificates: Probe = {
 };
 
 /**
- * Returns the command that creates a certificate which signs itself. It uses the present key if there is one, and
- * copies each file that it replaces.
+ * Returns the command that creates a self-signed certificate. The command uses the existing key if it
+ * is usable, and first copies each file that it replaces.
  */
 export function renewCertificate({ loaded: { settings } }: Examined): string {
   const { sslCert, sslKey, listenIp } = settings;

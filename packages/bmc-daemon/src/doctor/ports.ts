@@ -29,7 +29,7 @@ export const consolePort: Probe = {
   examine: async (examined) => {
     const { listenIp: ip, consoleSshPort: wanted, authFile, osCloud } = examined.loaded.settings;
     const port = consoleSshPort(wanted, authFile);
-    // Servers of a cloud have no serial console over SSH.
+    // The doctor does not examine this port for a cloud.
     if (port === null || osCloud !== null) return [];
     const isOptional = wanted === 'auto';
     const effect = isOptional ? 'so there are no consoles over SSH' : 'so the daemon cannot start';

@@ -12,7 +12,7 @@ interface FreeSpace {
 
 /**
  * Returns the free space of the file system of a folder, or of its nearest parent that exists.
- * @throws the other errors of node:fs.
+ * @throws the errors of node:fs, except ENOENT.
  */
 export async function freeSpace(folder: string): Promise<FreeSpace> {
   for (let place = path.resolve(folder); ; place = path.dirname(place)) {

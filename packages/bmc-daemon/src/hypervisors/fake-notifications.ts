@@ -18,7 +18,7 @@ import { notificationOf, type PendingPower, type SystemNotification } from './fa
 export interface NotificationTarget {
   readonly url: string;
   /**
-   * Authorities as PEM. If absent, the daemon verifies the agent's certificate only if `cert` and
+   * CA certificates as PEM. If absent, the daemon verifies the agent's certificate only if `cert` and
    * `key` are set, as sushy-tools does.
    */
   readonly ca?: string;

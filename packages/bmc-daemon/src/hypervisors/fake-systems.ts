@@ -59,8 +59,8 @@ export interface PendingPower {
 }
 
 /**
- * A system as the fake driver of sushy-tools stores it. `boot_image` has for each drive: the URL,
- * whether it is write-protected, whether an image is inserted.
+ * A system as the fake driver of sushy-tools stores it. `boot_image` has, for each drive with an
+ * image: the URL, whether the drive is write-protected, whether an image is inserted.
  */
 export interface SystemNotification extends Omit<FakeSystem, 'boot_device'> {
   readonly boot_device: string;

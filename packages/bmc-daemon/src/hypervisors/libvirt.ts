@@ -12,7 +12,7 @@ import type { DriverContext, OpenedDriver } from './driver-context.js';
 
 /**
  * Creates the driver of the libvirt hosts. This is the driver if the settings select no other one.
- * @throws {Error} that names the setting: the state folder or the URI cannot be used.
+ * @throws the error of `settingError` if the state folder or the URI cannot be used.
  */
 export function libvirt(context: DriverContext): OpenedDriver {
   const { settings, environment, log } = context;

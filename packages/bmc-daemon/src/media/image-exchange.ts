@@ -20,7 +20,7 @@ interface ExchangeOptions {
 }
 
 /**
- * Sends one request and waits for the response head. The caller reads or destroys the body, and
+ * Sends one request and waits for the response headers. The caller reads or destroys the body, and
  * limits the total time by `signal`.
  * @throws {ImageError} the signal's reason, if the signal aborted with an ImageError; else an error
  *   for the cause.

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { ImageError } from './image-error.js';
 import { imageHosts, isHostRule, type HostRules } from './image-hosts.js';
 
-const open: HostRules = { allowed: null, ipFamily: null };
+const noList: HostRules = { allowed: null, ipFamily: null };
 
 /** Returns `allowed`, or the kind of the error. */
 function verdict(rules: HostRules, url: string): string {
@@ -40,7 +40,7 @@ describe('image hosts without a list', () => {
     'http://[2002:a00:1::1]/x',
     'http://[2001:db8:a9fe:a9fe::1]/x',
   ])('allow %s, which labs use', (url) => {
-    expect(verdict(open, url)).toBe('allowed');
+    expect(verdict(noList, url)).toBe('allowed');
   });
 
   it.each([
@@ -81,11 +81,11 @@ describe('image hosts without a list', () => {
     'http://[2001:db8::200:5efe:169.254.169.254]/x',
     'http://[::100.100.100.200]/x',
   ])('reject %s, which can serve secrets, or is multicast', (url) => {
-    expect(verdict(open, url)).toBe('mediaForbidden');
+    expect(verdict(noList, url)).toBe('mediaForbidden');
   });
 
   it('check the addresses to which the name of the URL resolves', async () => {
-    expect(await looksUp(open, 'localhost')).toEqual(expect.arrayContaining(['127.0.0.1']));
+    expect(await looksUp(noList, 'localhost')).toEqual(expect.arrayContaining(['127.0.0.1']));
   });
 });
 
@@ -120,7 +120,7 @@ describe('image hosts with a list', () => {
   it('allow a forbidden address by its own entry, but not by an entry for everything', () => {
     const verdicts = (allowed: readonly string[]) =>
       ['http://169.254.3.4/x', 'http://[::ffff:169.254.3.4]/x', 'http://8.8.8.8/x'].map((url) =>
-        verdict({ ...open, allowed }, url),
+        verdict({ ...noList, allowed }, url),
       );
     expect(verdicts(['169.254.0.0/16'])).toEqual(['allowed', 'allowed', 'mediaForbidden']);
     expect(verdicts(['169.254.3.4'])).toEqual(['allowed', 'allowed', 'mediaForbidden']);
@@ -129,9 +129,9 @@ describe('image hosts with a list', () => {
 
   it('check an address with a zone from a lookup', async () => {
     const lookup: HostRules['lookup'] = (_name, _options, give) => give(null, [{ address: 'fe80::1%lo', family: 6 }]);
-    expect(await looksUp({ ...open, lookup }, 'here')).toBe('mediaForbidden');
-    expect(await looksUp({ ...open, allowed: ['here'], lookup }, 'here')).toBe('mediaForbidden');
-    expect(await looksUp({ ...open, allowed: ['fe80::/64'], lookup }, 'here')).toEqual(['fe80::1%lo']);
+    expect(await looksUp({ ...noList, lookup }, 'here')).toBe('mediaForbidden');
+    expect(await looksUp({ ...noList, allowed: ['here'], lookup }, 'here')).toBe('mediaForbidden');
+    expect(await looksUp({ ...noList, allowed: ['fe80::/64'], lookup }, 'here')).toEqual(['fe80::1%lo']);
   });
 });
 

@@ -57,7 +57,7 @@ export function isPartImageName(name: string): boolean {
   return isStoredImageName(name) && name.endsWith(PART_SUFFIX);
 }
 
-/** Returns a hash of 64 bits, which is unique on a host and short enough for users to compare. */
+/** Returns 64 bits of a hash: enough to be unique on a host, and short enough for users to compare. */
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }

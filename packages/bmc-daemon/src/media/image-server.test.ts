@@ -277,7 +277,7 @@ describe('openImage', () => {
     expect((await failure(buffer(body))).kind).toBe('aborted');
   });
 
-  it('verifies the certificate by default, with the CA file and the built-in authorities', async () => {
+  it('verifies the certificate by default, and accepts certificates of the CA file or of the image', async () => {
     const url = await serveTls((_request, response) => response.end('image'));
     expect(await failure(read(url))).toEqual({
       kind: 'mediaTls',
@@ -333,13 +333,13 @@ describe('a hostile server', () => {
   });
 
   it.each([
-    ['sends the head byte by byte', 'HTTP/1.1 200 OK\r\nX: ', 'x'],
+    ['sends the headers byte by byte', 'HTTP/1.1 200 OK\r\nX: ', 'x'],
     ['sends 1xx answers slowly', '', 'HTTP/1.1 102 Processing\r\n\r\n'],
     ['sends nothing', '', ''],
-  ])('is rejected at the deadline of the head if it %s', async (_what, begin, rest) => {
+  ])('is rejected at the deadline of the response headers if it %s', async (_what, begin, rest) => {
     const url = await serveRaw((socket) => {
       socket.write(begin);
-      // Sends less than the parser's limit for a head, and more often than the limit for silence.
+      // Sends less than the parser's limit for headers, and more often than the limit for silence.
       if (rest !== '') setInterval(() => socket.writable && socket.write(rest), 20).unref();
     });
     expect(await failure(read(url, {}, quick))).toEqual({
@@ -348,7 +348,7 @@ describe('a hostile server', () => {
     });
   });
 
-  it('gets no additional time for the response head by a redirect', async () => {
+  it('gets no additional time for the response headers by a redirect', async () => {
     const second = await serveRaw(() => undefined);
     const first = await serve((_request, response) => response.writeHead(302, { location: second.href }).end());
     expect((await failure(read(first, {}, quick))).message).toBe(

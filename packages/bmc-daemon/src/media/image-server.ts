@@ -17,8 +17,8 @@ export interface ImageServerLimits {
   /** Time for name lookup, connection and TLS handshake together. */
   readonly connectTimeoutMs: number;
   /**
-   * Total time from a request to the complete head of its last response, with lookups, connections,
-   * redirects and 1xx responses.
+   * Total time from a request to the end of the headers of its last response, with lookups,
+   * connections, redirects and 1xx responses.
    */
   readonly answerTimeoutMs: number;
   /** Maximum silence of the server, before and within the response. */
@@ -52,7 +52,7 @@ export async function openImage(
   onReceived?: (bytes: number) => void,
 ): Promise<ImageDownload> {
   if (request.upload !== undefined) return request.upload.open(limits.maxBytes, signal, onReceived);
-  const response = await fetchHead('GET', request, limits, signal);
+  const response = await fetchHeaders('GET', request, limits, signal);
   const validator = validatorOf(response);
   try {
     checkSize(request.url, validator, limits.maxBytes);
@@ -74,7 +74,7 @@ export async function inspectImage(
   signal: AbortSignal,
 ): Promise<ImageValidator | null> {
   try {
-    const response = await fetchHead('HEAD', request, limits, signal);
+    const response = await fetchHeaders('HEAD', request, limits, signal);
     response.destroy();
     return validatorOf(response);
   } catch (error) {
@@ -111,7 +111,7 @@ export async function locateImage(
 }
 
 /** Returns the response after all redirects, with an unread body. */
-async function fetchHead(
+async function fetchHeaders(
   method: 'GET' | 'HEAD',
   request: Request,
   limits: ImageServerLimits,
@@ -176,7 +176,7 @@ async function followRedirects(
   }
 }
 
-/** Returns the deadline of a response head. */
+/** Returns the deadline of the response headers. */
 export function answerDeadline(url: URL, { answerTimeoutMs: ms }: ImageServerLimits): Deadline {
   return { ms, message: () => `${reading(url)}: no complete answer within ${seconds(ms)}` };
 }

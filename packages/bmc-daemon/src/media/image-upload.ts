@@ -21,8 +21,8 @@ interface ImageUploadOptions {
 }
 
 /**
- * The end of a request that appends bytes: `received` completely; `tooLong`, with more bytes than the
- * image; `replaced` by a later request.
+ * How a request that appends bytes ended. `received`: completely. `tooLong`: it has more bytes than
+ * the image. `replaced`: by a later request.
  */
 type AppendResult = 'received' | 'tooLong' | 'replaced';
 
@@ -109,7 +109,7 @@ export class ImageUpload {
   }
 
   /**
-   * Appends the bytes of a request until the request or the image ends. Ends an earlier request that
+   * Appends the bytes of a request until the request ends, or has more bytes than the image. Ends an earlier request that
    * is still open, so that a client that lost its connection continues at once. Bytes before an
    * interruption count.
    * @throws the failure of the upload; the error of the request, if its client disconnects.

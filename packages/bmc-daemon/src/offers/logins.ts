@@ -9,7 +9,7 @@ export type SessionType = 'Redfish' | 'HostConsole';
 export interface Session {
   /** Independent of the token. */
   readonly id: string;
-  /** Null if no AUTH_FILE is set and the client gave no name. */
+  /** Null if the service has no accounts and the client gave no name. */
   readonly user: string | null;
   readonly createdAt: Date;
   /** The client's address. */

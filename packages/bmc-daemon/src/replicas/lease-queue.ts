@@ -87,7 +87,7 @@ export class LeaseQueues {
   /**
    * Removes the waiting tickets of a key with the given label, at all replicas. Does not remove the
    * first ticket.
-   * @param options `before`: only tickets in front of the first one with that label.
+   * @param options `before`: another label. Only tickets in front of its first ticket are removed.
    */
   async cancelWaiting(
     key: string,

@@ -19,7 +19,7 @@ describe('arguments of bmc-daemon machine', () => {
     expect(() => args.parseSize(text)).toThrow('from 1M to 8191T');
   });
 
-  it('rejects names of bridges that the kernel does not have, and empty names', () => {
+  it('rejects names of bridges that the kernel does not allow, and empty names', () => {
     expect([args.parseBridge('br0'), args.parseText('my pool')]).toEqual(['br0', 'my pool']);
     for (const name of ['', 'a b', 'a/b', '..', 'a'.repeat(16), "br0'/>"]) {
       expect(() => args.parseBridge(name)).toThrow('up to 15 characters');
@@ -49,7 +49,7 @@ describe('arguments of bmc-daemon machine', () => {
     for (const text of ['', 'usb', 'disk,disk', 'disk,']) expect(() => args.parseSteps(text)).toThrow('at most once');
   });
 
-  it('rejects names that cannot be in a path or a URI, and counts that are not numbers', () => {
+  it('rejects names with other characters or more than 60, and counts outside of 1 to 10,000', () => {
     expect(args.parseName('rack-1.node_2')).toBe('rack-1.node_2');
     for (const name of ['', '-x', 'a/b', '../x', 'ä', 'a b', 'a'.repeat(61)])
       expect(() => args.parseName(name)).toThrow();

@@ -27,7 +27,7 @@ interface HostReadings<Result> {
 }
 
 /**
- * Reads one host, or all hosts of the settings at once. Prints why a host failed.
+ * Reads one host, or all hosts of the settings at the same time. Prints why a host failed.
  * @param host one of several hosts; undefined: all.
  */
 export async function readLabHosts<Result>(

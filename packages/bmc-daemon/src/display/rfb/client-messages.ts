@@ -18,7 +18,7 @@ interface MessageType {
    */
   readonly length: (bytes: Buffer) => number;
   readonly head: number;
-  /** Whether the message only asks for pictures. */
+  /** Whether the message only controls the pictures that the client gets. All other messages are input. */
   readonly isView: boolean;
 }
 
@@ -65,7 +65,7 @@ export class ClientMessages {
   /**
    * Begins the handshake.
    * @param reply sends bytes to the client.
-   * @param isViewOnly whether only messages that ask for pictures pass.
+   * @param isViewOnly whether to drop input.
    */
   constructor(reply: (bytes: Buffer) => void, isViewOnly: () => boolean) {
     this.#reply = reply;
@@ -117,7 +117,7 @@ export class ClientMessages {
 
   /**
    * Returns the length of the next message; undefined if its beginning has not arrived.
-   * @throws {RfbError} the message is unknown or too long.
+   * @throws {RfbError} if the message is unknown or too long.
    */
   #nextLength(rest: Buffer): number | undefined {
     if (this.#stage === 'version') return rfbVersion.length;
