@@ -9,51 +9,50 @@ async function someAllowed() {
   const driver = new FakeDriver();
   const machines = await driver.listSystems();
   const [first, second, third] = machines;
-  if (first === undefined || second === undefined || third === undefined)
-    throw new Error('the fake driver has three machines');
-  return { driver, first, second, third, some: allowSystems(driver, [first.uuid.toUpperCase(), second.name]) };
+  if (first === undefined || second === undefined || third === undefined) throw new Error('expected three machines');
+  return { driver, first, second, third, restricted: allowSystems(driver, [first.uuid.toUpperCase(), second.name]) };
 }
 
 describe('a restricted driver', () => {
   it('lists and finds only the allowed machines, by UUID and by name', async () => {
-    const { driver, some, first, second } = await someAllowed();
-    const listed = await some.listSystems();
+    const { driver, restricted, first, second } = await someAllowed();
+    const listed = await restricted.listSystems();
     expect(listed).toEqual([first, second]);
-    // The same object, so that callers can cache results.
-    expect(await some.listSystems()).toBe(listed);
-    expect(await some.getSystem(first.uuid)).toBe(await driver.getSystem(first.uuid));
-    expect(await some.getSystem(first.name)).toBe(await driver.getSystem(first.uuid));
-    expect(await some.getSystem(second.uuid.toUpperCase())).toBe(await driver.getSystem(second.uuid));
-    expect(some.name).toBe(driver.name);
+    // Returns the same object, so that callers can cache results.
+    expect(await restricted.listSystems()).toBe(listed);
+    expect(await restricted.getSystem(first.uuid)).toBe(await driver.getSystem(first.uuid));
+    expect(await restricted.getSystem(first.name)).toBe(await driver.getSystem(first.uuid));
+    expect(await restricted.getSystem(second.uuid.toUpperCase())).toBe(await driver.getSystem(second.uuid));
+    expect(restricted.name).toBe(driver.name);
   });
 
   it('rejects other machines as if they did not exist', async () => {
-    const { some, third } = await someAllowed();
+    const { restricted, third } = await someAllowed();
     const image = { url: new URL('http://127.0.0.1/a.iso'), writeProtected: true, verifyCertificate: false };
     for (const id of [third.uuid, third.name]) {
       const attempts = [
-        some.getSystem(id),
-        some.power(id, 'destroy'),
-        some.change(id, { boot: { target: 'cdrom' } }),
-        some.change(id, { indicator: 'off' }),
-        some.media?.insert(id, 'cdrom', image),
-        some.media?.eject(id, 'cdrom'),
+        restricted.getSystem(id),
+        restricted.power(id, 'destroy'),
+        restricted.change(id, { boot: { target: 'cdrom' } }),
+        restricted.change(id, { indicator: 'off' }),
+        restricted.media?.insert(id, 'cdrom', image),
+        restricted.media?.eject(id, 'cdrom'),
       ];
       for (const attempt of attempts)
         await expect(attempt).rejects.toEqual(new DriverError('notFound', `looking up machine ${id}: no such machine`));
     }
   });
 
-  it('passes changes of an allowed machine to the driver', async () => {
-    const { driver, some, first } = await someAllowed();
-    await some.start();
-    await some.ping();
-    await some.change(first.name, { indicator: 'blinking' });
-    await some.change(first.uuid, { boot: { target: 'cdrom', enabled: 'once' } });
-    await some.power(first.name, 'destroy');
+  it('passes changes and power actions of an allowed machine to the driver', async () => {
+    const { driver, restricted, first } = await someAllowed();
+    await restricted.start();
+    await restricted.ping();
+    await restricted.change(first.name, { indicator: 'blinking' });
+    await restricted.change(first.uuid, { boot: { target: 'cdrom', enabled: 'once' } });
+    await restricted.power(first.name, 'destroy');
     const { indicator, boot, state } = await driver.getSystem(first.uuid);
     expect([indicator, boot.target, boot.enabled, state]).toEqual(['blinking', 'cdrom', 'once', 'shutoff']);
-    await some.close();
+    await restricted.close();
   });
 
   it('reads the statistics of single machines, if they are allowed', async () => {
@@ -69,15 +68,15 @@ describe('a restricted driver', () => {
       },
     });
     const allowed = allowSystems(single, [first.name]).statistics;
-    if (allowed === undefined || 'all' in allowed) throw new Error('the driver has statistics of single machines');
+    if (allowed === undefined || 'all' in allowed) throw new Error('expected statistics of single machines');
     expect(await allowed.of(first.name)).toMatchObject({ uuid: first.uuid });
     await expect(allowed.of(third.uuid)).rejects.toMatchObject({ kind: 'notFound' });
   });
 
   it('reports changes of the allowed machines only', async () => {
-    const { driver, some, first, third } = await someAllowed();
+    const { driver, restricted, first, third } = await someAllowed();
     const reported: string[] = [];
-    const unsubscribe = some.onChange(({ kind, uuid }) => reported.push(`${kind} ${uuid}`));
+    const unsubscribe = restricted.onChange(({ kind, uuid }) => reported.push(`${kind} ${uuid}`));
     driver.define({ ...(await driver.getSystem(first.uuid)), state: 'paused' });
     driver.undefine(third.uuid);
     unsubscribe();

@@ -7,7 +7,7 @@ const two = { uuid: '3a1f2c84-5f0e-4a53-9a0d-6d6b4b5a7c11', name: 'web' };
 const three = { uuid: '9c4f3d6e-0b2a-4c8d-8e7f-1a2b3c4d5e6f', name: one.uuid };
 
 describe('looking up a machine', () => {
-  it('finds it by UUID in any case, before another machine with this name', () => {
+  it('finds it by UUID in any case, not another machine whose name is this UUID', () => {
     expect(matching([three, two, one], one.uuid.toUpperCase())).toEqual([one]);
     expect(onlyMachine([three, two, one], one.uuid)).toBe(one);
   });

@@ -52,7 +52,7 @@ type OtherMembers<Group> = {
 /**
  * Makes a driver, or a part of a driver such as `media`, that forwards the calls for one machine.
  * @param onMachine resolves the id, and selects the object that receives the call.
- * @param others all other members. A method for one machine is in it if it must do more than
+ * @param others all other members. Also has each method for one machine that must do more than
  *   forward.
  */
 export function byMachine<Group extends object>(

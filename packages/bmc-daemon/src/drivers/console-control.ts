@@ -14,9 +14,9 @@ export interface ConsoleControl {
    * @returns raw bytes in both directions, with backpressure. The stream closes when the machine
    *   stops, or when another client takes the port by force. It has an `error` if libvirt reports a
    *   reason. The caller destroys it.
-   * @throws {DriverError} conflict: the machine is off; unsupported: it has no such port;
+   * @throws {DriverError} conflict: the machine is off; unsupported: it has no usable serial port;
    *   consoleInUse: a client is connected. The stream of an earlier call counts as a client, unless
-   *   {@link acceptsSecondClient}: `ConsoleLine` relies on it to find lost streams;
+   *   {@link acceptsSecondClient}: `ConsoleLine` finds lost streams by this error;
    *   consoleUnreachable: the proxy of the console does not answer.
    */
   open(id: string, options?: OperationOptions): Promise<Duplex>;
@@ -27,7 +27,7 @@ export interface ConsoleControl {
    */
   sendBreak(id: string): Promise<void>;
   /**
-   * Returns an id of the present run of the machine, for comparison only. A reboot of the guest
+   * Returns an id of the current run of the machine, for comparison only. A reboot of the guest
    * does not change it; power off and on does.
    * @throws {DriverError} conflict: the machine is off.
    */

@@ -3,7 +3,7 @@ import type { SettingsChange } from './snapshot/firmware-snapshot.js';
 
 /** Kinds of driver errors, with the usual HTTP status of some. */
 export type DriverErrorKind =
-  /** No such machine. */
+  /** No such machine, host or disk. Or several machines have the name. */
   | 'notFound'
   /** The host does not answer: 503 with Retry-After. */
   | 'unavailable'

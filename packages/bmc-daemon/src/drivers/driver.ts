@@ -112,8 +112,8 @@ export interface CompleteDriver extends HypervisorDriver {
 }
 
 /**
- * Completes a driver. By default it changes nothing, supports all power actions, reports no
- * changes, and `ping` lists the machines.
+ * Completes a driver. By default, a driver supports no changes and all power actions, reports no
+ * changes, and its `ping` lists the machines.
  */
 export function defineDriver(driver: MinimalDriver & Partial<HypervisorDriver>): HypervisorDriver {
   return {

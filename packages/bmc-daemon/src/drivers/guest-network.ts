@@ -22,7 +22,7 @@ export interface InterfaceFacts {
   readonly hostName: string | null;
   /** Domain of the network of the interface; null: none. */
   readonly domainName: string | null;
-  /** Speed of the host interface to which it is directly connected; null for a virtual network. */
+  /** Speed of the host interface behind a direct connection; null for a virtual network, or if unknown. */
   readonly speedMbps: number | null;
 }
 

@@ -1,9 +1,9 @@
 /**
- * Logs of machines that the hypervisor keeps itself. A driver without them has no `logs`, and resources
- * then show none. The texts come from users of the hypervisor, without control characters.
+ * Logs of machines that the hypervisor itself stores. A driver without them has no `logs`, and
+ * resources then show none.
  */
 
-/** An action that a client of the hypervisor requested. */
+/** An action that a client of the hypervisor requested. Its texts have no control characters. */
 export interface ActionRecord {
   /** Unique for the machine; letters, digits, `-` and `_`. */
   readonly id: string;

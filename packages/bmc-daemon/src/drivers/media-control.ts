@@ -11,7 +11,7 @@ import type { MediaChange, MediaDevice } from './snapshot/media-snapshot.js';
  */
 export interface MediaControl {
   /**
-   * Downloads the image and inserts it into the drive. All machines share one download. If the
+   * Downloads the image and inserts it into the drive. Machines share the download of an image. If the
    * guest may write to the image, its machine has a private copy, which the eject removes. Resolves
    * at once if the drive already has the image of this URL.
    */

@@ -57,7 +57,7 @@ describe('power actions by state', () => {
     );
   });
 
-  it('contain the action in the error if the state does not allow it', () => {
+  it('appear in the error if the state does not allow them', () => {
     expect(() => planPower('shutdown', { state: 'shutoff' })).toThrow('graceful shutdown on a machine that is off');
   });
 });

@@ -45,7 +45,7 @@ export type PowerStep =
   | 'pmSuspend'
   | 'pmWakeup';
 
-/** Destroy and start. Used in states in which a reset does not restart the guest. */
+/** Destroy and start. Also restarts the guest in states in which a reset does not. */
 const cycle: readonly PowerStep[] = ['destroy', 'create'];
 /** A restart must boot. A saved machine would continue instead. */
 const freshBoot: readonly PowerStep[] = ['managedSaveRemove', 'create'];
@@ -71,7 +71,7 @@ const running: Row = {
   pmSuspend: ['pmSuspend'],
 };
 
-/** No guest runs that could be suspended or paused. */
+/** No guest runs, so none can be paused, resumed or suspended. */
 const noGuest = { suspend: rejected, resume: rejected, pmSuspend: rejected } as const;
 
 const table: Readonly<Record<DomainState, Row>> = {
@@ -143,8 +143,7 @@ const table: Readonly<Record<DomainState, Row>> = {
 const ends: ReadonlySet<PowerStep> = new Set(['destroy', 'shutdown', 'pmSuspend']);
 
 /**
- * Returns the calls of a power action in order; none if the machine is already in the requested
- * state.
+ * Returns the calls of a power action in order; none if the action does nothing in this state.
  * @throws {DriverError} conflict, if the state does not allow it (a graceful action needs a running
  *   guest); transient, if the machine would be lost with its process.
  */
@@ -154,21 +153,21 @@ export function planPower(
 ): readonly PowerStep[] {
   const steps = table[state][action];
   if (steps === rejected)
-    throw new DriverError('conflict', `${gerund[action]} on a machine that is ${adjective[state]}`);
-  if (!persistent && steps.some((step) => ends.has(step))) throw transientError(gerund[action]);
+    throw new DriverError('conflict', `${actionName[action]} on a machine that is ${stateName[state]}`);
+  if (!persistent && steps.some((step) => ends.has(step))) throw transientError(actionName[action]);
   return steps;
 }
 
 /**
- * Returns the error of an action that would delete a transient machine.
- * @param doing the action.
+ * Returns the error of an action after which a transient machine would no longer exist.
+ * @param doing the name of the action.
  */
 export function transientError(doing: string): DriverError {
   const advice = 'it has no definition that could be started again; give it one with virsh define';
   return new DriverError('transient', `${doing} of a transient machine, which would be lost: ${advice}`);
 }
 
-const gerund: Readonly<Record<PowerAction, string>> = {
+const actionName: Readonly<Record<PowerAction, string>> = {
   create: 'power-on',
   destroy: 'power-off',
   shutdown: 'graceful shutdown',
@@ -182,7 +181,7 @@ const gerund: Readonly<Record<PowerAction, string>> = {
   pmSuspend: 'suspend',
 };
 
-const adjective: Readonly<Record<DomainState, string>> = {
+const stateName: Readonly<Record<DomainState, string>> = {
   nostate: 'in no known state',
   running: 'running',
   blocked: 'running',

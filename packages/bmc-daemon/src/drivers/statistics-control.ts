@@ -20,7 +20,7 @@ export type InterfaceCounter =
 export interface ProcessorStatistics {
   /** CPU time of the whole process, including its devices. */
   readonly timeNs?: number;
-  /** CPU time of the virtual CPUs only, and how many are online. */
+  /** CPU time of the virtual CPUs only, and the number of those that are online. */
   readonly vcpus?: { readonly timeNs: number; readonly count: number };
 }
 

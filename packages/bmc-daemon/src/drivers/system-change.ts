@@ -1,4 +1,4 @@
-/** A change of one machine in hypervisor terms. A driver makes all of its parts, or none. */
+/** A change of one machine in hypervisor terms. A driver applies all parts of a change, or none. */
 import type { ImageRequest } from '../media/image.js';
 import { storedUrl } from '../media/image.js';
 import { DriverError } from './driver-error.js';
@@ -10,7 +10,7 @@ import type { DeviceKey, MachineSettings, SettingsChange } from './snapshot/firm
 import { checkSettings } from './rules/firmware-settings.js';
 
 /**
- * `on`: enforced with the vendor's keys. `off`: firmware without Secure Boot, or without keys.
+ * `on`: enforced with enrolled keys. `off`: firmware without Secure Boot, or without keys.
  * `setup`: firmware with Secure Boot, without keys.
  */
 export type SecureBootMode = 'on' | 'off' | 'setup';
@@ -74,7 +74,7 @@ export const everyPart: ReadonlySet<SystemChangePart> = new Set(
   Object.keys(parts) as SystemChangePart[], // the keys of a literal whose type lists them all
 );
 
-/** Parts that a transient machine does not support, with their names for the error. */
+/** Parts that a driver rejects as `transient` for a transient machine, with their names for the error. */
 const ofDefinition = {
   bootOrder: 'the boot order',
   display: 'the display',
@@ -106,8 +106,8 @@ export function checkPersistence(
 }
 
 /**
- * Rejects settings that the machine does not support.
- * @throws {DriverError} unsupported; its field is the setting's name.
+ * Rejects firmware settings and a Secure Boot mode that the machine does not support.
+ * @throws {DriverError} unsupported; its field is the setting's name, or `secureBoot`.
  */
 export function checkFirmware(machine: CompleteSnapshot, { settings, secureBoot }: SystemChange): void {
   if (settings !== undefined) checkSettings(machine, settings);

@@ -37,7 +37,7 @@ export interface VolumeControl {
    * Creates a volume and attaches it to the definition, and to the running guest if its bus
    * supports hot-plug. Otherwise the disk is `pending` until a power cycle. If a step fails,
    * nothing remains.
-   * @returns the disk's target, `vdb`.
+   * @returns the disk's target, such as `vdb`.
    * @throws the signal's reason, if it aborts before the disk is attached.
    * @throws {DriverError} storageFull, noPlace, unsupported (no such bus), unavailable.
    */

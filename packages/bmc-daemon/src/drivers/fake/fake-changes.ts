@@ -22,11 +22,11 @@ export class FakeChanges {
     checkFirmware(machine, change);
     const { uuid } = machine;
     const { boot, bootOrder, secureBoot, indicator, assetTag, autostart, display, firmwareVersion } = change;
-    const overrides = boot !== undefined && changesOverride(boot);
+    const setsOverride = boot !== undefined && changesOverride(boot);
     let result = machine;
     if (boot !== undefined) result = { ...result, ...afterBootChange(result, boot) };
     if (bootOrder !== undefined) {
-      const hasOverride = overrides || this.#overridden.has(uuid);
+      const hasOverride = setsOverride || this.#overridden.has(uuid);
       result = { ...result, ...afterOrderChange(result, bootOrder, { hasOverride }) };
     }
     if (secureBoot !== undefined) result = { ...result, ...afterSecureBootChange(result, secureBoot) };

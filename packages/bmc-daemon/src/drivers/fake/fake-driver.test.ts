@@ -75,7 +75,7 @@ describe('fake driver', () => {
     expect(new Set(sampleMachines(300).map(({ interfaces }) => interfaces[0]?.mac)).size).toBe(300);
   });
 
-  it('executes each reset type as the power table says', async () => {
+  it('runs power actions as the power table says', async () => {
     const driver = new FakeDriver();
     const state = async (id: string): Promise<string> => (await driver.getSystem(id)).state;
     await driver.power(off, 'create');
@@ -244,7 +244,7 @@ describe('fake driver', () => {
     expect((await driver.getSystem(off)).state).toBe('shutoff');
   });
 
-  it('leaves the drive empty if the image is not available, and accepts another one', async () => {
+  it('leaves the drive empty if the insert fails', async () => {
     const { driver, begun, finish } = slowDriver();
     const insert = kindOf(driver.media.insert(off, 'cdrom', image('http://images.test/a.iso')));
     await begun;
@@ -315,7 +315,7 @@ describe('fake driver with an image server', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('inserts an available image under its requested name', async () => {
+  it('inserts an available image under its requested name, rejects another one, and ejects the image', async () => {
     const driver = new FakeDriver();
     await driver.media.insert(off, 'cdrom', image(`${base}/disc%20one.iso?token=t`));
     expect((await driver.getSystem(off)).media).toEqual([
@@ -358,7 +358,7 @@ describe('fake driver with an image server', () => {
     );
   });
 
-  it('follows a redirect and gives the credentials to the server', async () => {
+  it('follows a redirect, and sends the credentials to the server each time', async () => {
     const driver = new FakeDriver();
     await driver.media.insert(off, 'cdrom', image(`${base}/moved.iso`, { userName: 'u', password: 'p' }));
     const authorization = `Basic ${Buffer.from('u:p').toString('base64')}`;

@@ -78,7 +78,7 @@ export class FakeDriver implements CompleteDriver {
     this.#power = new FakePower({
       find: (id) => this.find(id),
       update: (uuid, change) => this.#update(uuid, change),
-      tell: (machine, kind) => this.#tell(machine, kind),
+      report: (machine, kind) => this.#report(machine, kind),
       queue: this.#queue,
       timetable: this.#timetable,
     });
@@ -135,7 +135,7 @@ export class FakeDriver implements CompleteDriver {
   }
 
   /**
-   * Returns the present snapshot at once. A change listener that calls it gets the snapshot after
+   * Returns the current snapshot at once. A change listener that calls it gets the snapshot after
    * the reported change.
    * @throws {DriverError} notFound.
    */
@@ -187,12 +187,12 @@ export class FakeDriver implements CompleteDriver {
 
   /** Adds or replaces a machine, as a user of virsh can, without a request to the daemon. */
   define(machine: CompleteSnapshot): void {
-    const present = this.#machines.get(machine.uuid);
+    const current = this.#machines.get(machine.uuid);
     this.#machines.set(machine.uuid, machine);
     this.#power.noteRun(machine);
     this.#machinesChanged();
-    if (present === undefined) this.#tell(machine, 'defined');
-    else this.#tellDifference(present, machine);
+    if (current === undefined) this.#report(machine, 'defined');
+    else this.#reportDifference(current, machine);
   }
 
   /** Removes a machine, as a user of virsh can. */
@@ -201,7 +201,7 @@ export class FakeDriver implements CompleteDriver {
     this.#machines.delete(machine.uuid);
     this.#power.forget(machine.uuid);
     this.#machinesChanged();
-    this.#tell(machine, 'undefined');
+    this.#report(machine, 'undefined');
   }
 
   /** Removes a machine. @returns the function that adds it again; undefined if there is no such machine. */
@@ -244,28 +244,28 @@ export class FakeDriver implements CompleteDriver {
     const image = change.cd?.image ?? null;
     const drive = this.media.drive(uuid, 'cdrom');
     const after = step === 'insert' && image !== null ? filled(drive, image) : emptied(drive);
-    const media = changed.media.map((present) => (present.device === 'cdrom' ? after : present));
+    const media = changed.media.map((current) => (current.device === 'cdrom' ? after : current));
     this.#update(uuid, { ...changed, media });
   }
 
   #update(uuid: string, change: Partial<CompleteSnapshot>): void {
-    const present = this.find(uuid);
-    const machine = this.#power.withPresentRun({ ...present, ...change });
+    const current = this.find(uuid);
+    const machine = this.#power.withCurrentRun({ ...current, ...change });
     this.#machines.set(uuid, machine);
-    this.#tellDifference(present, machine);
+    this.#reportDifference(current, machine);
   }
 
-  #tellDifference(before: CompleteSnapshot, after: CompleteSnapshot): void {
+  #reportDifference(before: CompleteSnapshot, after: CompleteSnapshot): void {
     const kind = changeOfState(before.state, after.state);
-    if (kind !== undefined) this.#tell(after, kind);
-    if (before.media !== after.media) this.#tell(after, 'media');
-    // Ignores the firmware of the present run, because it changes with the state.
+    if (kind !== undefined) this.#report(after, kind);
+    if (before.media !== after.media) this.#report(after, 'media');
+    // Ignores the firmware of the current run, because it changes with the state.
     const rest = (machine: CompleteSnapshot) =>
       JSON.stringify({ ...machine, ...afterFirmwareStop(machine), state: null, media: null });
-    if (rest(before) !== rest(after)) this.#tell(after, 'changed');
+    if (rest(before) !== rest(after)) this.#report(after, 'changed');
   }
 
-  #tell({ uuid, name }: SystemRef, kind: MachineChangeKind): void {
+  #report({ uuid, name }: SystemRef, kind: MachineChangeKind): void {
     this.console.follow({ kind, uuid, name });
     this.statistics.follow({ kind, uuid, name });
     for (const listener of this.#listeners) listener({ kind, uuid, name });

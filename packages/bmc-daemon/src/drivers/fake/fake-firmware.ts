@@ -13,14 +13,14 @@ import type { SecureBootMode } from '../system-change.js';
 type Change = Partial<CompleteSnapshot>;
 
 /**
- * Returns the machine after a change of its boot settings.
+ * Returns the members of a machine that a change of its boot settings changes.
  * @throws {DriverError} invalid, for a device that it does not have.
  */
 export function afterBootChange(machine: CompleteSnapshot, change: BootChange): Change {
   const { boot } = machine;
   const { target, firmware } = change;
-  const present: readonly string[] = [...boot.available, 'none', 'http', 'path', 'next'];
-  if (target !== undefined && !present.includes(target)) {
+  const targets: readonly string[] = [...boot.available, 'none', 'http', 'path', 'next'];
+  if (target !== undefined && !targets.includes(target)) {
     throw new DriverError('invalid', `setting the boot target: the machine has no ${target} device`, {
       field: 'bootTarget',
     });
@@ -46,7 +46,7 @@ export function withoutOverride(boot: BootSnapshot): BootSnapshot {
   return without(boot, 'option', 'httpUri');
 }
 
-/** Returns the machine after a start, with its pending settings applied. */
+/** Returns the members of a machine that a start changes: it applies the pending settings. */
 export function afterFirmwareStart(machine: CompleteSnapshot): Change {
   const applied = afterSettings(machine, machine.firmware.pending);
   const firmware = { ...machine.firmware, ...applied.firmware, pending: {}, failure: null };
@@ -57,7 +57,7 @@ export function afterFirmwareStart(machine: CompleteSnapshot): Change {
   };
 }
 
-/** Returns the machine after a stop. */
+/** Returns the members of a machine that a stop changes. */
 export function afterFirmwareStop({
   firmware,
 }: Pick<CompleteSnapshot, 'firmware'>): Pick<CompleteSnapshot, 'firmware'> {
@@ -65,19 +65,19 @@ export function afterFirmwareStop({
 }
 
 /**
- * Restores Secure Boot of the present run in a running machine whose boot mode was changed to
+ * Restores Secure Boot of the current run in a running machine whose boot mode was changed to
  * Legacy and back: such changes of the definition do not affect the run.
- * @param running Secure Boot at the start of the run; undefined: without UEFI.
+ * @param atStart Secure Boot at the start of the run; undefined: the run has no UEFI.
  */
-export function withPresentRun(machine: CompleteSnapshot, running: boolean | undefined): CompleteSnapshot {
+export function withCurrentRun(machine: CompleteSnapshot, atStart: boolean | undefined): CompleteSnapshot {
   const { firmware, state } = machine;
   const { secureBoot } = firmware;
-  if (running === undefined || state === 'shutoff' || secureBoot?.current !== null) return machine;
-  return { ...machine, firmware: { ...firmware, secureBoot: { ...secureBoot, current: running } } };
+  if (atStart === undefined || state === 'shutoff' || secureBoot?.current !== null) return machine;
+  return { ...machine, firmware: { ...firmware, secureBoot: { ...secureBoot, current: atStart } } };
 }
 
 /**
- * Returns the machine with a changed boot order.
+ * Returns the members of a machine that a change of its boot order changes.
  * @throws {DriverError} invalid, for a device that it does not have.
  */
 export function afterOrderChange(
@@ -98,7 +98,7 @@ export function afterOrderChange(
   return { boot: withFirstDevice({ ...boot, ...override, order: keys }), firmware: { ...firmware, settings } };
 }
 
-/** Returns the machine after a change of Secure Boot. */
+/** Returns the members of a machine that a change of Secure Boot changes. */
 export function afterSecureBootChange({ firmware }: CompleteSnapshot, mode: SecureBootMode): Change {
   const enabled = mode === 'on';
   const secureBoot = { enabled, enrolled: enabled, current: firmware.secureBoot?.current ?? null };
@@ -112,7 +112,7 @@ export function afterSecureBootChange({ firmware }: CompleteSnapshot, mode: Secu
   };
 }
 
-/** Returns the machine after a change of settings. */
+/** Returns the members of a machine that a change of settings changes. */
 function afterSettings(
   machine: CompleteSnapshot,
   change: SettingsChange,

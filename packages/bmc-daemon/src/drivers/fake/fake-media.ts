@@ -37,10 +37,10 @@ export class FakeMedia implements MediaControl {
     const machine = this.#options.find(id);
     const { uuid } = machine;
     const insert = async (signal: AbortSignal): Promise<void> => {
-      const present = this.drive(uuid, device);
-      if (present.inserted) {
-        const wanted = filled(present, image);
-        if (present.image === wanted.image && present.writeProtected === wanted.writeProtected) return;
+      const current = this.drive(uuid, device);
+      if (current.inserted) {
+        const wanted = filled(current, image);
+        if (current.image === wanted.image && current.writeProtected === wanted.writeProtected) return;
         throw new DriverError('mediaInUse', 'inserting an image: the drive holds another image');
       }
       await this.#options.before('insert', machine, signal);
@@ -81,7 +81,7 @@ export class FakeMedia implements MediaControl {
   #setDrive(uuid: string, drive: MediaSnapshot): void {
     const { media, boot } = this.#options.find(uuid);
     this.#options.update(uuid, {
-      media: media.map((present) => (present.device === drive.device ? drive : present)),
+      media: media.map((current) => (current.device === drive.device ? drive : current)),
       ...(drive.device === 'cdrom' ? {} : { boot: withDrive(boot, drive) }),
     });
   }

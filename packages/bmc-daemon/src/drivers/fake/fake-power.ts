@@ -7,7 +7,7 @@ import { planPower, type PowerAction, type PowerStep } from '../power.js';
 import type { MachineQueue } from '../queue/machine-queue.js';
 import { afterBoot, overrideDevice, type BootChoice } from '../rules/boot-override.js';
 import type { CompleteSnapshot, SystemRef } from '../snapshot/system-snapshot.js';
-import { afterFirmwareStart, afterFirmwareStop, withPresentRun, withoutOverride } from './fake-firmware.js';
+import { afterFirmwareStart, afterFirmwareStop, withCurrentRun, withoutOverride } from './fake-firmware.js';
 import type { MachineOperation } from './fake-plan.js';
 import { afterFailure, afterStart } from './fake-run.js';
 import type { FakeTimetable } from './fake-timetable.js';
@@ -16,7 +16,7 @@ interface FakePowerOptions {
   /** @throws {DriverError} notFound. */
   readonly find: (id: string) => CompleteSnapshot;
   readonly update: (uuid: string, change: Partial<CompleteSnapshot>) => void;
-  readonly tell: (machine: SystemRef, kind: MachineChangeKind) => void;
+  readonly report: (machine: SystemRef, kind: MachineChangeKind) => void;
   readonly queue: MachineQueue;
   readonly timetable: FakeTimetable | undefined;
 }
@@ -34,7 +34,7 @@ const plannedSteps: Readonly<Partial<Record<PowerStep, MachineOperation>>> = {
 export class FakePower {
   readonly #options: FakePowerOptions;
   readonly #bootedFrom = new Map<string, BootChoice>();
-  /** Secure Boot of the present run by machine, for runs with UEFI. */
+  /** Secure Boot of the current run by machine, for runs with UEFI. */
   readonly #secureRuns = new Map<string, boolean>();
   /** Running actions that start a machine, by machine. A power-off aborts them. */
   readonly #starting = new Map<string, AbortController>();
@@ -65,16 +65,16 @@ export class FakePower {
     return this.#bootedFrom.get(uuid);
   }
 
-  /** Records whether Secure Boot is on in the present run. */
+  /** Records whether Secure Boot is on in the current run. */
   noteRun({ uuid, firmware }: CompleteSnapshot): void {
     const current = firmware.secureBoot?.current ?? null;
     if (current === null) this.#secureRuns.delete(uuid);
     else this.#secureRuns.set(uuid, current);
   }
 
-  /** Returns a changed machine with the Secure Boot state of its present run. */
-  withPresentRun(machine: CompleteSnapshot): CompleteSnapshot {
-    return withPresentRun(machine, this.#secureRuns.get(machine.uuid));
+  /** Returns a changed machine with the Secure Boot state of its current run. */
+  withCurrentRun(machine: CompleteSnapshot): CompleteSnapshot {
+    return withCurrentRun(machine, this.#secureRuns.get(machine.uuid));
   }
 
   /** Aborts the shutdown of a machine that was removed. */
@@ -106,7 +106,7 @@ export class FakePower {
   }
 
   #step(uuid: string, step: PowerStep): void {
-    const { find, update, tell } = this.#options;
+    const { find, update, report } = this.#options;
     switch (step) {
       case 'create':
         this.#boot(uuid);
@@ -114,7 +114,7 @@ export class FakePower {
       case 'reboot':
       case 'reset':
         this.#boot(uuid);
-        tell(find(uuid), 'rebooted');
+        report(find(uuid), 'rebooted');
         return;
       case 'suspend':
         update(uuid, { state: 'paused' });
@@ -169,8 +169,8 @@ export class FakePower {
 
   #boot(uuid: string): void {
     this.#endShutdown(uuid);
-    const present = this.#options.find(uuid);
-    const machine = { ...present, ...afterFirmwareStart(present) };
+    const previous = this.#options.find(uuid);
+    const machine = { ...previous, ...afterFirmwareStart(previous) };
     const { boot } = machine;
     const defaultDevice = boot.available.includes('hd') ? 'hd' : (boot.available[0] ?? 'hd');
     this.#bootedFrom.set(uuid, overrideDevice(boot) ?? defaultDevice);

@@ -36,7 +36,7 @@ export class FakeTimetable {
   readonly #options: FakeTimetableOptions;
   /** Number of calls by machine and operation. */
   readonly #calls = new Map<string, number>();
-  /** One function for each wait and each timer, which ends it. */
+  /** Functions that each end one wait or one timer. */
   readonly #ends = new Set<(reason: DriverError) => void>();
   #startedAt: number;
 

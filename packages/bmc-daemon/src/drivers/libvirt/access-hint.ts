@@ -5,7 +5,7 @@ import type { Account } from '../../host/account.js';
 import { isOnThisHost } from './connection-uri.js';
 
 /**
- * Returns the command that gives the account access to libvirt.
+ * Returns advice with the command that gives the account access to libvirt.
  * @param failure the error of the connection attempt.
  * @returns null for root, for a failure with another cause, and for libvirt on another host, where
  *   the account may not exist.

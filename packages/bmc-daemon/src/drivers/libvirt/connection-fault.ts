@@ -1,4 +1,4 @@
-/** Tells whether there is a connection to libvirt, and why there is none. */
+/** Reports whether there is a connection to libvirt, and why there is none. */
 import type { Hypervisor } from '@rackless/libvirt';
 import { thisAccount } from '../../host/account.js';
 import { accessHint } from './access-hint.js';

@@ -63,7 +63,8 @@ export class LibvirtConsole implements ConsoleControl {
 
   /**
    * Returns the alias of the serial port of the running machine.
-   * @throws {DriverError} conflict, if it is off; unsupported, if it has no such port; the errors of libvirt.
+   * @throws {DriverError} conflict, if the machine is off; unsupported, if it has no serial port with a
+   *   console; the errors of libvirt.
    */
   async #portAlias({ domain }: Machine, doing: string): Promise<string> {
     const { timeoutMs } = this.#options.host;

@@ -68,13 +68,13 @@ export async function withPoolOfDirectory<Result>(
   timeoutMs: number,
   use: (pool: StoragePool) => Promise<Result>,
 ): Promise<Result> {
-  const present = await hypervisor.storagePoolLookupByTargetPath(directory, { timeoutMs }).catch((error: unknown) => {
+  const existing = await hypervisor.storagePoolLookupByTargetPath(directory, { timeoutMs }).catch((error: unknown) => {
     if (isLibvirtError(error, 'NO_STORAGE_POOL')) return null;
     throw error;
   });
-  if (present !== null) {
-    await present.refresh({ timeoutMs });
-    return await use(present);
+  if (existing !== null) {
+    await existing.refresh({ timeoutMs });
+    return await use(existing);
   }
   const target = `<target><path>${encodeText(directory)}</path></target>`;
   const xml = `<pool type='dir'><name>${POOL_PREFIX}${randomUUID()}</name>${target}</pool>`;

@@ -26,7 +26,7 @@ import { LibvirtStatistics } from './read/statistics.js';
 export type { LibvirtDriverOptions } from './libvirt-driver-options.js';
 
 /**
- * Creates a driver. It connects when started; the caller closes it.
+ * Creates a driver. It connects in the background; the caller starts and closes it.
  * @throws {LibvirtError} INVALID_URI.
  */
 export function createLibvirtDriver(options: LibvirtDriverOptions): CompleteDriver {

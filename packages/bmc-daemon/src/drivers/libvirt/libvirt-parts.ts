@@ -30,7 +30,7 @@ import { SystemReader } from './read/system-reader.js';
 import { Reconciler } from './machine/reconciler.js';
 import { LibvirtVolumes } from './volumes/volume-control.js';
 
-/** Connects to the host, and creates its readers. */
+/** Starts to connect to the host, and creates its readers. */
 function openHost(options: LibvirtDriverOptions) {
   const { uri, timeoutMs, log, hostName = hostNameOf(uri) } = options;
   const hypervisor = Hypervisor.connect(uri, {
@@ -125,7 +125,7 @@ function createPower({ host, firmware, templates, store }: Opened, options: Libv
 export type LibvirtParts = ReturnType<typeof createParts>;
 
 /**
- * Creates the parts of a driver. They do not connect yet; the driver closes them.
+ * Creates the parts of a driver. They connect in the background; the driver starts and closes them.
  * @throws {LibvirtError} INVALID_URI.
  */
 export function createParts(options: LibvirtDriverOptions) {

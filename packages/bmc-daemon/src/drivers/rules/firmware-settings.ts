@@ -12,8 +12,8 @@ export function mergeSettings(earlier: SettingsChange, later: SettingsChange): S
 }
 
 /** Returns the change that reverts a change: the current values of its settings. */
-export function resetChange(present: MachineSettings, change: SettingsChange): SettingsChange {
-  const undone = Object.entries(present).filter(([name, value]) => Object.hasOwn(change, name) && value !== null);
+export function resetChange(current: MachineSettings, change: SettingsChange): SettingsChange {
+  const undone = Object.entries(current).filter(([name, value]) => Object.hasOwn(change, name) && value !== null);
   // These are the members of a change, without null.
   return without(Object.fromEntries(undone) as SettingsChange, 'kept');
 }

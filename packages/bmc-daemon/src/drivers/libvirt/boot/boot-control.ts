@@ -137,8 +137,8 @@ export class BootControl {
   }
 
   /** Completes a boot override that was in progress when the daemon or the connection ended. */
-  async reconcile(machine: Machine, known: Definition): Promise<void> {
-    const { xml, instance } = known;
+  async reconcile(machine: Machine, definition: Definition): Promise<void> {
+    const { xml, instance } = definition;
     if (instance !== null && (readMetadata(xml).boot !== null || readProcess(instance) !== null)) {
       await this.#reconcile(machine);
     }
@@ -192,7 +192,7 @@ export class BootControl {
 
   /**
    * Returns the firmware files of a boot mode on this host.
-   * @throws {DriverError} invalid, if a file does not exist.
+   * @throws {DriverError} invalid, if the file of the boot loader map does not exist.
    */
   async firmwareFiles(firmware: FirmwareType, architecture: string): Promise<FirmwareChoice> {
     return await chooseFirmware(this.#bootLoaderMap, firmware, architecture, this.#variables, this.#host.files);
@@ -207,8 +207,8 @@ export class BootControl {
     try {
       await this.#applyOrder(machine, instance, defined);
     } catch (error) {
-      const { instance: present } = await readDefinition(machine, this.#host.timeoutMs);
-      if (present?.id === instance.id) throw error;
+      const { instance: current } = await readDefinition(machine, this.#host.timeoutMs);
+      if (current?.id === instance.id) throw error;
     }
   }
 
@@ -218,9 +218,9 @@ export class BootControl {
     const order = deviceKeys(machine.persistent ? effectiveBootOrder(domain) : transientOrder(instance.domain, record));
     const pending = onceDevice(record);
     const once = pending !== null && hasChoice(instance.domain.devices, pending) ? pending : null;
-    const known = readProcess(instance);
-    const present = known?.order ?? deviceKeys(effectiveBootOrder(instance.domain));
-    if (once === null && (known?.armed ?? null) === null && isSameOrder(present, order)) return;
+    const processRecord = readProcess(instance);
+    const current = processRecord?.order ?? deviceKeys(effectiveBootOrder(instance.domain));
+    if (once === null && (processRecord?.armed ?? null) === null && isSameOrder(current, order)) return;
     const keys = once === null ? order : deviceKeys(orderWithFirst(instance.domain, once));
     if (!(await setQemuBootOrder(machine.domain, bootIndexes(instance.domain, keys), timeoutMs))) {
       if (!this.#hasReportedMonitor)
@@ -235,8 +235,8 @@ export class BootControl {
     } catch (error) {
       // Restores the order in QEMU, because after a restart the daemon trusts the record, which was
       // not written.
-      const formerArmed = known?.armed ?? null;
-      const former = formerArmed === null ? present : deviceKeys(orderWithFirst(instance.domain, formerArmed.target));
+      const formerArmed = processRecord?.armed ?? null;
+      const former = formerArmed === null ? current : deviceKeys(orderWithFirst(instance.domain, formerArmed.target));
       await setQemuBootOrder(machine.domain, bootIndexes(instance.domain, former), timeoutMs).catch(
         (reason: unknown) => {
           log.warn(`restoring the boot order of machine ${machine.name} failed`, { error: reason });

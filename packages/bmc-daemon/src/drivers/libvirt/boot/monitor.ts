@@ -47,17 +47,17 @@ async function setBootOrder(domain: Domain, indexes: readonly BootIndex[], timeo
     const property = await propertyOf(domain, index, timeoutMs);
     if (property !== null) properties.push(property);
   }
-  const present = new Map<BootProperty, number>();
+  const current = new Map<BootProperty, number>();
   for (const property of properties) {
     const { qomPath: path, name } = property;
     const value = await execute(domain, 'qom-get', { path, property: name }, timeoutMs, { optional: true });
-    if (typeof value === 'number' && value >= 0) present.set(property, value);
+    if (typeof value === 'number' && value >= 0) current.set(property, value);
   }
   const wantedOrder = properties.filter(({ wanted }) => wanted > 0).toSorted((a, b) => a.wanted - b.wanted);
-  const presentOrder = [...present].toSorted(([, a], [, b]) => a - b).map(([property]) => property);
+  const currentOrder = [...current].toSorted(([, a], [, b]) => a - b).map(([property]) => property);
   if (
-    presentOrder.length === wantedOrder.length &&
-    wantedOrder.every((property, place) => property === presentOrder[place])
+    currentOrder.length === wantedOrder.length &&
+    wantedOrder.every((property, place) => property === currentOrder[place])
   )
     return;
   const set = ({ qomPath: path, name }: BootProperty, value: number): Promise<unknown> =>
@@ -65,11 +65,11 @@ async function setBootOrder(domain: Domain, indexes: readonly BootIndex[], timeo
   // Sets the numbers from the last device to the first. Two devices must not share a number, so
   // each new number is above all current ones. A guest that restarts meanwhile still finds all its
   // devices.
-  const base = Math.max(0, ...present.values());
+  const base = Math.max(0, ...current.values());
   const changes = [...wantedOrder.entries()]
     .toReversed()
     .map(([place, property]) => [property, base + place + 1] as const);
-  const removals = [...present.keys()]
+  const removals = [...current.keys()]
     .filter((property) => property.wanted < 0)
     .map((property) => [property, -1] as const);
   const changed: BootProperty[] = [];
@@ -81,7 +81,7 @@ async function setBootOrder(domain: Domain, indexes: readonly BootIndex[], timeo
   } catch (error) {
     // After an error, restores the old order, because no client asked for a partly changed one.
     // Throws the first error.
-    for (const property of changed) await set(property, present.get(property) ?? -1).catch(() => undefined);
+    for (const property of changed) await set(property, current.get(property) ?? -1).catch(() => undefined);
     throw error;
   }
 }
@@ -135,7 +135,7 @@ export async function sendBreak(domain: Domain, alias: string, timeoutMs: number
  * Runs a QMP command.
  * @returns the result; undefined for an error of an optional command, because not every device has
  *   a boot number.
- * @throws {DriverError} failed, for an error of another command; also for an error of libvirt.
+ * @throws {DriverError} failed, if a command that is not optional fails; also for an error of libvirt.
  */
 async function execute(
   domain: Domain,

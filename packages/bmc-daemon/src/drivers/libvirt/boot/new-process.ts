@@ -14,8 +14,8 @@ export function needsNewProcess(
   instance: Instance,
   { onceByReset }: { readonly onceByReset: boolean },
 ): boolean {
-  const known = readProcess(instance);
-  if (onceDevice(record) !== null && (!onceByReset || (known?.armed ?? null) === null)) return true;
+  const processRecord = readProcess(instance);
+  if (onceDevice(record) !== null && (!onceByReset || (processRecord?.armed ?? null) === null)) return true;
   const running = instance.domain;
   const loader = defined.os.loader?.path ?? null;
   const { resetNvram, settings, owner } = record;
@@ -29,6 +29,6 @@ export function needsNewProcess(
   // the user has plugged in for this run only.
   const plugged = new Set(bootableDevices(running.devices).map(({ key }) => key));
   if (bootableDevices(defined.devices).some(({ key }) => !plugged.has(key))) return true;
-  const present = known?.order ?? deviceKeys(effectiveBootOrder(running));
-  return !isSameOrder(present, deviceKeys(effectiveBootOrder(defined)));
+  const current = processRecord?.order ?? deviceKeys(effectiveBootOrder(running));
+  return !isSameOrder(current, deviceKeys(effectiveBootOrder(defined)));
 }

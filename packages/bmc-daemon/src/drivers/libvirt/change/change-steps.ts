@@ -9,7 +9,7 @@ import { readDefinition, type Definition } from '../machine/definition.js';
 import type { Host } from '../machine/host.js';
 import type { Instance } from '../machine/instance.js';
 import type { Machine } from '../machine/inventory.js';
-import { changeDrive, isUnplugged, plugIn, removeImage } from '../media/drive-hotplug.js';
+import { changeDrive, needsUnplug, plugIn, removeImage } from '../media/drive-hotplug.js';
 import { driveState } from '../media/drive-state.js';
 import { isHotplugged } from '../xml/devices/cdrom.js';
 import { mediaSourceOf, type MediaSource } from '../xml/devices/disk-source.js';
@@ -84,7 +84,7 @@ export function driveStep(
     };
   };
   const changesDevices =
-    running === null ? image !== null : image === null && isUnplugged(running, readDomain(definition.xml));
+    running === null ? image !== null : image === null && needsUnplug(running, readDomain(definition.xml));
   return { intent: { kind: 'drive', device: 'cdrom' }, run, changesDevices };
 }
 

@@ -39,8 +39,8 @@ export function examineAcceleration(
 }
 
 /**
- * Examines the access of QEMU. libvirt offers KVM if it can open the device, but QEMU has another
- * account.
+ * Examines the access of QEMU. libvirt offers KVM if libvirt can open the device, but QEMU runs as
+ * another account.
  */
 function deviceFindings(device: Device, { qemuAccount }: HostCapabilities, host: ExaminedHost): readonly Finding[] {
   if (qemuAccount === null || qemuAccount.uid === 0) return examineDevice(host, device);

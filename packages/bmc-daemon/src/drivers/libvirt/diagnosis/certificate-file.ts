@@ -1,4 +1,4 @@
-/** Finds out which certificate file keeps the daemon from a libvirt host with TLS. */
+/** Finds the certificate file that prevents a connection to a libvirt host with TLS. */
 import path from 'node:path';
 import { asRoot, commandLine } from '../../../findings/commands.js';
 import { problem, type Finding } from '../../../findings/finding.js';

@@ -1,16 +1,16 @@
-/** Finds the folder that keeps this process from a file. */
+/** Finds the folder whose permissions deny this process access to a file. */
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 
-/** Returns a folder and its parents, topmost first. */
-export function foldersAbove(directory: string): readonly string[] {
+/** Returns a folder and its parents without `/`, topmost first. */
+export function foldersOnPath(directory: string): readonly string[] {
   const parts = path.resolve(directory).split('/').slice(1);
   return parts.map((_, index) => `/${parts.slice(0, index + 1).join('/')}`);
 }
 
 /** Returns the topmost folder in the path of a file that this process may not enter; null if there is none. */
 export const closedFolder = (file: string): string | null =>
-  foldersAbove(path.dirname(file)).find((folder) => !mayEnter(folder)) ?? null;
+  foldersOnPath(path.dirname(file)).find((folder) => !mayEnter(folder)) ?? null;
 
 function mayEnter(folder: string): boolean {
   try {

@@ -64,7 +64,7 @@ async function connectionFailure(hypervisor: Hypervisor, host: ExaminedHost): Pr
   }
 }
 
-/** Runs all examinations at the same time, so that a call without an answer delays no other one. */
+/** Runs all examinations at the same time, so that a call without an answer delays no other call. */
 async function examineConnected(
   hypervisor: Hypervisor,
   host: ExaminedHost,
@@ -100,10 +100,10 @@ async function examineConnected(
   };
 }
 
-/** The version and the driver that libvirt reports. */
+/** The version and the hypervisor driver that libvirt reports. */
 interface Libvirt {
   readonly libvirt: number;
-  /** The name of the driver, such as `QEMU` or `TEST`. */
+  /** The name of the hypervisor driver, such as `QEMU` or `TEST`. */
   readonly type: string;
 }
 
@@ -117,7 +117,8 @@ async function reported(report: Promise<Libvirt>, host: ExaminedHost): Promise<L
 }
 
 /**
- * Runs an examination only for the driver of QEMU: the test driver has neither firmware nor KVM.
+ * Runs an examination only for libvirt's QEMU driver: libvirt's test driver has neither firmware nor
+ * KVM.
  */
 async function withQemu(
   report: Promise<Libvirt>,
@@ -130,7 +131,7 @@ async function withQemu(
 
 /**
  * Converts a failure and a missing answer to a finding. Never rejects.
- * @param otherwise returns what is known without an answer.
+ * @param otherwise returns the findings that need no answer.
  */
 async function settled(
   subject: string,
@@ -147,13 +148,13 @@ async function settled(
   }
 }
 
-/** Filters repeated findings: several examinations report the same call without an answer. */
+/** Returns whether no earlier finding has the same message: several examinations can report that libvirt is slow. */
 const isFirst = (finding: Finding, index: number, all: readonly Finding[]): boolean =>
   all.findIndex(({ message }) => message === finding.message) === index;
 
 function connectionFinding(error: unknown, host: ExaminedHost): Finding {
   const whole = reasonOf(error);
-  // Removes the URI, which the error names before the reason: its parameters could match a pattern.
+  // Removes the URI, which the error names before the reason: parameters of the URI could match a pattern.
   const text = whole.split(`${host.uri}: `).at(-1) ?? whole;
   if (text.includes('no answer within')) return silentHost(host);
   const known = host.isLocal ? localConnectionFinding(error, host) : remoteConnectionFinding(text, host);

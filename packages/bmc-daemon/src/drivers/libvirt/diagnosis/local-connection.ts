@@ -91,7 +91,7 @@ function joinCommand(group: string, host: ExaminedHost): string {
   return `${host.asRoot(commandLine('usermod', '-aG', group, host.account.name))} && ${renewCommand(host.account.name)}`;
 }
 
-/** Returns the command that starts a process with the present groups of the account. */
+/** Returns the command that starts a process with the current groups of the account. */
 const renewCommand = (name: string): string =>
   name === 'bmc-daemon' ? 'sudo systemctl restart bmc-daemon' : commandLine('exec', 'su', '-', name);
 

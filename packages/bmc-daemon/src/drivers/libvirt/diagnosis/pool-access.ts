@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { commandLine } from '../../../findings/commands.js';
 import { problem, type Finding } from '../../../findings/finding.js';
 import type { HostCapabilities } from '../host-capabilities.js';
-import { foldersAbove } from './closed-folder.js';
+import { foldersOnPath } from './closed-folder.js';
 import type { ExaminedHost } from './examined-host.js';
 
 /**
@@ -17,7 +17,7 @@ export function examinePoolAccess(
 ): readonly Finding[] {
   if (qemuAccount === null || qemuAccount.uid === 0) return [];
   const { uid, gid } = qemuAccount;
-  const closed = foldersAbove(directory).find((folder) => !mayEnter(folder, uid, gid));
+  const closed = foldersOnPath(directory).find((folder) => !mayEnter(folder, uid, gid));
   if (closed === undefined) return [];
   const message = `The account of QEMU (${uid}) may not enter ${closed}, so machines with an inserted image cannot start.`;
   return [problem('pool', message, host.asRoot(commandLine('setfacl', '-m', `u:${uid}:x`, closed)))];

@@ -12,10 +12,10 @@ import { examinePoolAccess } from './pool-access.js';
 
 const SUBJECT = 'pool';
 const GIB = 2 ** 30;
-/** Below this free space, the pool is full: an image of an installer often has more than 1 GiB. */
+/** Below this free space, the pool counts as full: an image of an installer often has more than 1 GiB. */
 const FULL_BYTES = GIB;
 const LOW_BYTES = 10 * GIB;
-/** Types of pools in which libvirt cannot create volumes with a name of the client. */
+/** Types of pools in which a client of libvirt cannot choose the names of new volumes. */
 const FIXED_TYPES: ReadonlySet<string> = new Set(['disk', 'iscsi', 'iscsi-direct', 'mpath', 'scsi']);
 const MEDIA_EFFECT = 'so inserts of images and new volumes fail';
 
@@ -23,7 +23,7 @@ const MEDIA_EFFECT = 'so inserts of images and new volumes fail';
 interface PoolExamination {
   /** EMULATOR_STORAGE_POOL; null: the pool that the daemon creates when it needs it. */
   readonly configured: string | null;
-  /** Names the account of QEMU. */
+  /** Contain the account of QEMU. */
   readonly capabilities: Promise<HostCapabilities>;
 }
 
@@ -73,7 +73,8 @@ export async function examinePool(
 }
 
 /**
- * Examines only the free space for the default pool, because the daemon creates this pool itself.
+ * Returns a problem if the configured pool does not exist. Examines only the free space for the
+ * default pool, because the daemon creates this pool itself.
  */
 async function missingPool(host: ExaminedHost, configured: string | null): Promise<readonly Finding[]> {
   if (configured !== null) {

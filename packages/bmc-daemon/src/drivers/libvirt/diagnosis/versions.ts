@@ -22,7 +22,7 @@ const STALLING_STREAMS = 10_000_000;
 export const versionText = (version: number): string =>
   [Math.floor(version / 1_000_000), Math.floor(version / 1_000) % 1_000, version % 1_000].join('.');
 
-/** Returns a finding for each version that is older than all tested ones or has a known fault. */
+/** Returns a finding for each version that is older than all tested ones, or that may have a known fault. */
 export function examineVersions(versions: HostVersions, host: ExaminedHost): readonly Finding[] {
   const { libvirt, qemu } = versions;
   const findings: Finding[] = [];

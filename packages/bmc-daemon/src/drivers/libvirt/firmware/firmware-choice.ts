@@ -105,7 +105,7 @@ export class FirmwareChooser {
     this.#catalog = undefined;
   }
 
-  /** Returns the catalog of this host's firmware. Never rejects. */
+  /** Returns the catalog of the host's firmware; for another host, a catalog without descriptors. Never rejects. */
   catalog(): Promise<FirmwareCatalog> {
     const { readImages = readFirmwareImages, templates, files } = this.#options;
     // The descriptors of this host do not describe another host.
@@ -117,9 +117,9 @@ export class FirmwareChooser {
 
   /**
    * Checks that the host has firmware with Secure Boot for the machine. If the host has descriptors
-   * for the machine, one of them must have the vendor's keys, unless the settings name a template
-   * with keys. Also, libvirt's capabilities must report firmware with Secure Boot. They contain
-   * nothing about keys.
+   * for the machine, one of them must have enrolled keys, unless the settings name a template with
+   * keys. On x86 and without descriptors, libvirt's capabilities must also report firmware with Secure
+   * Boot. The capabilities contain nothing about keys.
    * @param xml the definition of the machine.
    * @throws {DriverError} unsupported, with what is missing.
    */
@@ -158,23 +158,23 @@ export class FirmwareChooser {
   }
 
   /**
-   * Returns the files that a definition must name for a mode: the image of the map, or else
-   * `presentLoader`. The template comes from the settings or the descriptors. Returns null if
-   * libvirt selects the files.
-   * @param presentLoader the image that the definition names now; null: it names none.
+   * Returns the files that a definition must name for a mode: the image of the map, or `currentLoader`
+   * if the settings name a template. The template comes from the settings, from the descriptors, or
+   * from the folder of the image. Returns null if libvirt selects the files.
+   * @param currentLoader the image that the definition names now; null: it names none.
    * @throws {DriverError} invalid, if a file of the map does not exist.
    */
   async secureBootFiles(
     architecture: string,
     mode: SecureBootMode,
-    presentLoader: string | null,
+    currentLoader: string | null,
   ): Promise<SecureBootFiles | null> {
     const { bootLoaderMap, templates, files } = this.#options;
     const mapped = (await chooseFirmware(bootLoaderMap, 'efi', architecture, null, files)).loaderPath;
     const withKeys = mode === 'on';
     const configuredTemplate = withKeys ? templates.enabled : templates.disabled;
     // If the settings name the template, a definition with its own image keeps that image.
-    const loaderPath = mapped ?? (configuredTemplate === null ? null : presentLoader);
+    const loaderPath = mapped ?? (configuredTemplate === null ? null : currentLoader);
     if (loaderPath === null) return null;
     const catalog = await this.catalog();
     const template =

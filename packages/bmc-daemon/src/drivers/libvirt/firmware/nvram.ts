@@ -1,6 +1,6 @@
 /**
- * Recreates the file of UEFI variables of a machine that is off. Variables that the installed
- * system has written, such as its boot entries, do not change. libvirt reads and writes the file as
+ * Recreates the file of UEFI variables of a machine that is off. Variables that the operating system
+ * has written, such as its boot entries, do not change. libvirt reads and writes the file as
  * a volume, because the account of this daemon may have no access to it.
  */
 import { homedir } from 'node:os';

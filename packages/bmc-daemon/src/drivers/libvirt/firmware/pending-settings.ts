@@ -88,7 +88,7 @@ export class PendingSettings {
   }
 }
 
-/** Adds the intent to start, unless the record has a restart already. */
+/** Adds the intent to start, unless the record already has an intent to start or to restart. */
 export function withStartIntent(record: MachineRecord): MachineRecord {
   if (powerIntent(record.intents) !== null) return record;
   return { ...record, intents: withIntent(record.intents, { kind: 'start', fresh: true }) };

@@ -15,14 +15,14 @@ describe('a store of UEFI variables', () => {
     withKeys = await readFile('/usr/share/OVMF/OVMF_VARS_4M.ms.fd');
   });
 
-  it('takes the keys of another template and keeps the variables of the system', () => {
+  it('gets the keys of another template and keeps the boot entries of the operating system', () => {
     const installed = withVariable(empty, 'Boot0042', 'debian');
     expect(variableNames(installed)).toEqual(['Boot0042']);
     const secure = mergeVariables(withKeys, installed) ?? Buffer.alloc(0);
     expect(secure).toHaveLength(withKeys.length);
     // The list omits SecureBootEnable, which the template of OVMF 2026.08 does not have.
     expect(variableNames(secure)).toEqual(expect.arrayContaining(['PK', 'KEK', 'db', 'dbx', 'Boot0042']));
-    // The result has each variable once, with its last value.
+    // The result has each variable once.
     const names = variableNames(secure) ?? [];
     expect(new Set(names).size).toBe(names.length);
     const back = mergeVariables(empty, secure) ?? Buffer.alloc(0);

@@ -7,15 +7,15 @@ import type { Naming } from './machine-spec.js';
 
 const naming: Naming = { name: 'node', count: 200, macs: null, macPrefix: null };
 
-function choose(options: Partial<Naming> = {}, hostName = 'kvm1', present: readonly KnownMachine[] = []) {
-  return chooseAddresses({ ...naming, ...options }, hostName, present, {
+function choose(options: Partial<Naming> = {}, hostName = 'kvm1', others: readonly KnownMachine[] = []) {
+  return chooseAddresses({ ...naming, ...options }, hostName, others, {
     names: ['node-1', 'node-129'],
     interfaces: 2,
   });
 }
 
 /** Returns a machine with the given addresses. */
-function present(uuid: string, mac: string): KnownMachine {
+function machineWith(uuid: string, mac: string): KnownMachine {
   const xml = `<domain><name>other</name><uuid>${uuid}</uuid><devices><interface type='user'><mac address='${mac}'/></interface></devices></domain>`;
   const domain = { uuid, name: 'other' } as KnownMachine['machine']['domain']; // only its names are read
   const machine = { uuid, name: 'other', domain, persistent: true };
@@ -35,7 +35,7 @@ describe('chooseAddresses', () => {
 
   it('chooses other addresses if another machine has the derived ones', () => {
     const { uuid = '', macs: [mac = ''] = [] } = choose().get('node-1') ?? {};
-    const other = choose({}, 'kvm1', [present(uuid, mac)]).get('node-1');
+    const other = choose({}, 'kvm1', [machineWith(uuid, mac)]).get('node-1');
     expect(other?.uuid).not.toBe(uuid);
     expect(other?.macs).not.toContain(mac);
   });
@@ -48,7 +48,7 @@ describe('chooseAddresses', () => {
   });
 
   it('rejects an address from the prefix of the user if another machine has it', () => {
-    const other = present('00000000-0000-4000-8000-000000000001', '52:54:00:aa:00:02');
+    const other = machineWith('00000000-0000-4000-8000-000000000001', '52:54:00:aa:00:02');
     expect(() => choose({ macPrefix: '52:54:00:aa' }, 'kvm1', [other])).toThrow(
       'machine node-1: machine other has the MAC address 52:54:00:aa:00:02',
     );

@@ -86,21 +86,19 @@ export interface Addresses {
 
 /**
  * Chooses the addresses of new machines.
- * @param present the machines of the host that are not created again.
+ * @param others the machines of the host that are not created again.
  * @param interfaces the number of interfaces of each machine.
  * @throws {LabError} if an address that the user has given is in use.
  */
 export function chooseAddresses(
   naming: Naming,
   hostName: string,
-  present: readonly KnownMachine[],
+  others: readonly KnownMachine[],
   { names, interfaces }: { readonly names: readonly string[]; readonly interfaces: number },
 ): ReadonlyMap<string, Addresses> {
   const indexes = new Map(machineNames(naming).map((name, index) => [name, index]));
-  const uuids = new Set(present.map(({ uuid }) => uuid));
-  const owners = new Map(
-    present.flatMap(({ name, domain }) => domain.devices.interfaces.map(({ mac }) => [mac, name])),
-  );
+  const uuids = new Set(others.map(({ uuid }) => uuid));
+  const owners = new Map(others.flatMap(({ name, domain }) => domain.devices.interfaces.map(({ mac }) => [mac, name])));
   const problems: string[] = [];
   const chooseMac = (machine: string, index: number): string => {
     const place = { hostName, machine, machineIndex: indexes.get(machine) ?? 0, index, interfaces };

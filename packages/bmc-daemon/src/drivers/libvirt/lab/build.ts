@@ -1,7 +1,8 @@
 /**
  * Creates a machine in steps that can be interrupted at any time:
  *
- * 1. Defines the machine without its new disks. Its record names them, and says that it is not complete.
+ * 1. Defines the machine without its new disks. Its record names the disks, and says that the machine
+ *    is not complete.
  * 2. Creates the volumes.
  * 3. Defines the complete machine.
  *

@@ -88,7 +88,7 @@ describe('cloneXml', () => {
     expect(clone).toContain(`<entry name='serial'>7</entry>`);
   });
 
-  it('has the copies of its own disks, and shares the others', () => {
+  it('has the copies of the own disks, the same shared disk, and an empty CD drive', () => {
     expect(domain.devices.disks.map(({ target, source: { name } }) => [target, name])).toEqual([
       ['sda', '/images/copy.qcow2'],
       ['sdc', '/images/shared.img'],
@@ -103,7 +103,7 @@ describe('cloneXml', () => {
     expect(clone).toContain(`<log file='/log/copy-serial0.log' append='on'/>`);
   });
 
-  it("has the user's boot order, and nothing else of the daemon", () => {
+  it("has the user's boot order, and of the daemon's data only its own creation record", () => {
     expect(domain.devices.disks[0]?.bootOrder).toBe(2);
     expect(readMetadata(clone)).toMatchObject({ indicator: null, boot: null, media: null, created: record });
     expect(clone).toContain(`<other xmlns='https://example.com/other'>kept</other>`);

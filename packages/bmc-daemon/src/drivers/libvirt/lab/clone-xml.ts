@@ -1,4 +1,4 @@
-/** Definitions of clones: the source with another identity, other disks and its own files. */
+/** Definitions of clones: the definition of the source with a new identity, new disks and new files. */
 import { ejectMedia } from '../media/media-definition.js';
 import { DefinitionEdit } from '../xml/definition-edit.js';
 import type { Disk } from '../xml/devices/device.js';
@@ -29,8 +29,7 @@ export function ownDisks({ domain }: Pick<DefinitionEdit, 'domain'>): readonly D
 }
 
 /**
- * Removes the daemon's images, boot override and record from a definition. It is then as the user
- * made it.
+ * Returns a definition without the daemon's images, boot override and record, as the user made it.
  */
 export function withoutDaemon(source: string): string {
   const edit = new DefinitionEdit(source);

@@ -24,8 +24,8 @@ interface CloneRequest extends Pick<CreateRequest, 'naming' | 'signal' | 'onRepo
 }
 
 /**
- * Copies the source for each name that does not exist yet. Stops at the first failure.
- * @throws {LabError} for a problem before the first change.
+ * Copies the source for each name that has no machine yet. Stops at the first failure.
+ * @throws {LabError} for a problem before the first copy.
  * @throws {DriverError} if libvirt fails.
  */
 export async function cloneMachines(host: LabHost, request: CloneRequest): Promise<void> {
@@ -76,7 +76,7 @@ async function prepare(
   for (const name of new Set(disks.map(({ volume }) => poolName ?? volume.pool)))
     pools.set(name, await openLabPool(host, name));
   const interfaces = readDomain(text).devices.interfaces.length;
-  const addresses = chooseAddresses(naming, hostName, found.present, { names: found.missing, interfaces });
+  const addresses = chooseAddresses(naming, hostName, found.remaining, { names: found.missing, interfaces });
   const plans = found.missing.map((name) => {
     const volumes = disks.flatMap((disk, index) => {
       const pool = pools.get(poolName ?? disk.volume.pool);

@@ -10,10 +10,10 @@ import type { LabHost, OwnMachine } from './lab-host.js';
 import type { LabFirmware, MachineSpec } from './machine-spec.js';
 
 /** A property that differs: its name, and both values as text. */
-type Difference = readonly [property: string, present: string, wanted: string];
+type Difference = readonly [property: string, current: string, wanted: string];
 
 /**
- * Returns how a machine differs from the spec, one sentence each. It compares the machine as it is now: a
+ * Returns one text for each property that differs from the spec. It compares the machine as it is now: a
  * client may have changed it over Redfish. The boot order is no difference, because every client changes it.
  * @param macs the wanted addresses; null: any.
  * @throws {DriverError} unavailable.
@@ -36,7 +36,7 @@ export async function differencesOf(
     ['disk bus', diskBuses(own), spec.diskBus],
     ['networks', interfaces.map(({ type, source }) => `${type} ${source ?? ''}`).join(', '), networkText(spec)],
     ['network cards', distinct(interfaces.map(({ model }) => model ?? '')), spec.nicModel],
-    ['firmware', presentFirmware(own, catalog), spec.firmware],
+    ['firmware', currentFirmware(own, catalog), spec.firmware],
     ['tpm', yesNo(child(parseXml(xml).root, 'devices', 'tpm') !== undefined), yesNo(spec.tpm)],
     ...(macs === null
       ? []
@@ -46,8 +46,8 @@ export async function differencesOf(
     ...(spec.cpuModel === null ? [] : [['cpu model', domain.processors.model ?? 'none', spec.cpuModel] as const]),
   ];
   return all
-    .filter(([, present, wanted]) => present !== wanted)
-    .map(([property, present, wanted]) => `${property}: ${present || 'none'}, not ${wanted}`);
+    .filter(([, current, wanted]) => current !== wanted)
+    .map(([property, current, wanted]) => `${property}: ${current || 'none'}, not ${wanted}`);
 }
 
 /** Returns the sizes of the disks that the command has created; 0 for one that is missing. */
@@ -83,7 +83,7 @@ const distinct = (names: readonly string[]): string => [...new Set(names)].join(
 const networkText = ({ networks }: MachineSpec): string =>
   networks.map(({ type, name }) => `${type} ${name}`).join(', ');
 
-function presentFirmware({ domain }: OwnMachine, catalog: FirmwareCatalog): LabFirmware {
+function currentFirmware({ domain }: OwnMachine, catalog: FirmwareCatalog): LabFirmware {
   if (domain.firmware === 'bios') return 'bios';
   return secureBootState(domain.os, catalog).enabled === true ? 'secure-boot' : 'uefi';
 }

@@ -28,7 +28,7 @@ export interface CreateRequest {
 /**
  * Creates the machines that do not exist yet, and compares the others with the spec. Stops at the
  * first machine that cannot be created.
- * @throws {LabError} for a problem before the first change.
+ * @throws {LabError} for a problem before the first machine is created.
  * @throws {DriverError} if libvirt does not answer.
  */
 export async function createMachines(host: LabHost, request: CreateRequest): Promise<void> {
@@ -76,7 +76,7 @@ export async function build(host: LabHost, { blueprint, report }: Planned): Prom
 }
 
 /**
- * Checks everything that can be checked, and plans the missing machines.
+ * Checks everything that can be checked, removes incomplete machines, and plans the missing ones.
  * @throws {LabError} what prevents the creation; {DriverError} of libvirt.
  */
 async function prepare(
@@ -92,9 +92,9 @@ async function prepare(
   const firmware = await firmwareFiles(host, spec, platform);
   await removeIncomplete(host, found);
   const pool = await openLabPool(host, spec.pool);
-  const { missing: names, present } = found;
+  const { missing: names, remaining } = found;
   const interfaces = spec.networks.length;
-  const addresses = chooseAddresses(naming, platform.hostName, present, { names, interfaces });
+  const addresses = chooseAddresses(naming, platform.hostName, remaining, { names, interfaces });
   const plans = names.map((name) => {
     const volumes = spec.diskBytes.map((bytes, index) => plannedDisk(pool, { machine: name, index, bytes }));
     const { uuid, macs } = addresses.get(name) ?? { uuid: '', macs: [] }; // The map has every name.
@@ -138,9 +138,14 @@ function planned(plan: MachinePlan, volumes: readonly PlannedVolume[]): Planned 
 }
 
 /** Returns the addresses that an existing machine must have; null if the user has not given any. */
-function expectedMacs(naming: Naming, { present }: Survey, name: string, interfaces: number): Addresses['macs'] | null {
+function expectedMacs(
+  naming: Naming,
+  { remaining }: Survey,
+  name: string,
+  interfaces: number,
+): Addresses['macs'] | null {
   if (naming.macs === null && naming.macPrefix === null) return null;
-  const others = present.filter((known) => known.name !== name);
+  const others = remaining.filter((known) => known.name !== name);
   return chooseAddresses(naming, '', others, { names: [name], interfaces }).get(name)?.macs ?? null;
 }
 

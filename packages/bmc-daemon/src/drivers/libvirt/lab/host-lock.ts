@@ -23,8 +23,8 @@ interface LockOptions {
 }
 
 /**
- * Waits for the lock of a libvirt, and holds it until the process ends. Several URIs can name the same
- * libvirt, so the name of its host identifies it.
+ * Waits for the lock of a libvirt daemon, and holds it until the process ends. Several URIs can name
+ * the same libvirt daemon, so the lock has the host name that libvirt reports.
  * @throws {Error} AbortError after the signal; an error of node:net if the host has no sockets left;
  *   DriverError unavailable.
  */

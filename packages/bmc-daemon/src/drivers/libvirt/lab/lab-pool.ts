@@ -1,4 +1,4 @@
-/** The storage pool of new disks, and the volumes that it gets. */
+/** The storage pool of new disks, and the new volumes in it. */
 import type { StoragePool, StorageVolume } from '@rackless/libvirt';
 import { attempt } from '../failure.js';
 import { activePool, isDirectoryPool } from '../media/open-pool.js';

@@ -9,7 +9,7 @@ import { reasonOf } from './lab-error.js';
 const FOLDER = '/var/log/libvirt/qemu';
 
 /**
- * Returns the file for the output of a serial port; null on the libvirt of a user, whose folder is unknown.
+ * Returns the file for the output of a serial port; null for a session libvirt, whose folder is unknown.
  * @param uri the connection URI.
  */
 export function serialLogOf(uri: string, machine: string): string | null {

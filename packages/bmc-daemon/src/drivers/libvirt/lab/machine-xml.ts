@@ -62,8 +62,8 @@ function domain(plan: MachinePlan, disks: readonly DiskVolume[]): Markup {
     element('features', {}, [element('acpi'), isX86 ? element('apic') : null]),
     cpu(spec, platform),
     element('clock', { offset: 'utc' }),
-    // Behaves like a server: restarts after a reboot or a crash of its system, and stays off after
-    // a power-off.
+    // Behaves like a server: restarts after a reboot or a crash of the guest, and stays off after a
+    // power-off.
     element('on_poweroff', {}, 'destroy'),
     element('on_reboot', {}, 'restart'),
     element('on_crash', {}, 'restart'),

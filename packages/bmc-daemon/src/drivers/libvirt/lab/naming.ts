@@ -4,10 +4,10 @@ import { isOwn, readMachines, type KnownMachine, type LabHost, type OwnMachine }
 import { machineNames, type Naming } from './machine-spec.js';
 import { dataBytesOf, removeMachine, usesOf, volumesOf } from './remove.js';
 
-/** The names of a command, by what exists. */
+/** The names of a command, and the machines of the host that have these names. */
 export interface Survey {
   /** All machines of the host, without incomplete ones of this command. */
-  readonly present: readonly KnownMachine[];
+  readonly remaining: readonly KnownMachine[];
   /** In the order of their numbers. */
   readonly names: readonly string[];
   readonly existing: ReadonlyMap<string, OwnMachine>;
@@ -34,7 +34,7 @@ export async function survey(host: LabHost, naming: Naming): Promise<Survey> {
   const existing = new Map(own.filter(({ created }) => created.complete).map((known) => [known.name, known]));
   const incomplete = own.filter(({ created }) => !created.complete);
   return {
-    present: all.filter((known) => !incomplete.some(({ uuid }) => uuid === known.uuid)),
+    remaining: all.filter((known) => !incomplete.some(({ uuid }) => uuid === known.uuid)),
     names,
     existing,
     missing: names.filter((name) => !existing.has(name)),
@@ -48,11 +48,11 @@ export async function survey(host: LabHost, naming: Naming): Promise<Survey> {
  * @throws {LabError} for a volume that something else uses, or that has data.
  * @throws {DriverError} if libvirt fails.
  */
-export async function removeIncomplete(host: LabHost, { incomplete, present }: Survey): Promise<void> {
+export async function removeIncomplete(host: LabHost, { incomplete, remaining }: Survey): Promise<void> {
   const problems: string[] = [];
   for (const own of incomplete) {
     const { volumes } = await volumesOf(host, own);
-    problems.push(...(await usesOf(host, volumes, present)));
+    problems.push(...(await usesOf(host, volumes, remaining)));
     // A copy contains data from its creation on, so its data does not prevent the removal.
     if (own.created.clonedFrom !== null || (await dataBytesOf(volumes, host.timeoutMs)) === 0) continue;
     const { name } = own;

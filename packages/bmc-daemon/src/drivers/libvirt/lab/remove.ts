@@ -15,7 +15,7 @@ import { removeLogs } from './logs.js';
 const { MANAGED_SAVE, SNAPSHOTS_METADATA, CHECKPOINTS_METADATA, NVRAM } = DomainUndefineFlags;
 
 /**
- * Removes everything that libvirt stores for a machine. The state of the TPM needs no flag.
+ * Flags that remove everything that libvirt stores for a machine. The state of the TPM needs no flag.
  */
 export const UNDEFINE_FLAGS = MANAGED_SAVE | SNAPSHOTS_METADATA | CHECKPOINTS_METADATA | NVRAM;
 

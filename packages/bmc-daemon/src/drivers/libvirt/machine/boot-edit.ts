@@ -70,11 +70,11 @@ export function changeFirmware(edit: DefinitionEdit, change: () => void): void {
   const now = edit.domain;
   const { record } = edit;
   const settings = record.settings ?? noSettings;
-  const present = settings.variables ?? (record.resetNvram ? null : variablesTemplateKey(old.os, old.firmware));
+  const current = settings.variables ?? (record.resetNvram ? null : variablesTemplateKey(old.os, old.firmware));
   const wanted = variablesTemplateKey(now.os, now.firmware);
-  if (settings.variables === null && !record.resetNvram && present === wanted) return;
-  const resetNvram = wanted !== null && present !== wanted;
-  const variablesTemplate = present === wanted ? null : present;
+  if (settings.variables === null && !record.resetNvram && current === wanted) return;
+  const resetNvram = wanted !== null && current !== wanted;
+  const variablesTemplate = current === wanted ? null : current;
   const changed = settingsOrNull({ ...settings, variables: variablesTemplate });
   edit.setRecord({ ...record, resetNvram, settings: changed });
 }
@@ -149,8 +149,8 @@ export function applyContinuousOrder(edit: DefinitionEdit): void {
 }
 
 /**
- * Returns the boot order of a transient machine. It has no stored definition. So a continuous
- * override exists only in its running QEMU process.
+ * Returns the boot order of a transient machine. Such a machine has no stored definition, so a
+ * continuous override exists only in its running QEMU process.
  */
 export function transientOrder(running: Domain, { boot }: MachineRecord): readonly BootStep[] {
   const device = boot?.enabled === 'continuous' ? overrideDevice(boot) : undefined;

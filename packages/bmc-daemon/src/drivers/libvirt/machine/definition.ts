@@ -30,11 +30,11 @@ export interface Definition {
 /** Reads both XML texts of a machine. @throws {DriverError} notFound, unavailable. */
 export async function readDefinition({ name, domain }: Machine, timeoutMs: number): Promise<Definition> {
   return await attempt(`reading the definition of machine ${name}`, async () => {
-    const [xml, present] = await Promise.all([
+    const [xml, current] = await Promise.all([
       domain.getXmlDesc(DomainXmlFlags.INACTIVE | DomainXmlFlags.SECURE, { timeoutMs }),
       domain.getXmlDesc(0, { timeoutMs }),
     ]);
-    return { xml, instance: instanceOf(present) };
+    return { xml, instance: instanceOf(current) };
   });
 }
 

@@ -156,9 +156,9 @@ export class Inventory {
   }
 
   /**
-   * Forgets the list after the start or the end of a transient machine. Events of persistent
-   * machines do not change the list, so the start of many machines does not cause many reads of the
-   * list.
+   * Forgets the list after the start or the end of a transient machine. The start and the stop of a
+   * persistent machine do not change the list, so the start of many machines does not cause many
+   * reads of the list.
    */
   #forgetListUnlessPersistent(uuid: string): void {
     const listing = this.#listing;

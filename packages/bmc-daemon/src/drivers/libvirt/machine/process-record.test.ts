@@ -46,14 +46,14 @@ describe('the record of a process', () => {
   });
 
   it.each(['', 'x', '[]', '{"instance":7}', '{"instance":"7","order":[]}', '{"instance":7,"order":"disk:vda"}'])(
-    'ignores %s, an unknown format',
+    'is ignored in an unknown format: %s',
     (text) => {
       const xml = live(`<process version='2'>${text}</process>`);
       expect([readProcess({ id: 7, xml }), isStarting({ xml })]).toEqual([null, false]);
     },
   );
 
-  it('keeps the valid members next to an invalid one', () => {
+  it('is read without its invalid member', () => {
     const text = (armed: unknown): string => JSON.stringify({ instance: 7, order: ['disk:vda'], armed });
     const read = (armed: unknown) => readProcess({ id: 7, xml: live(`<process version='2'>${text(armed)}</process>`) });
     expect(read({ target: 'tape', evidence: null })).toEqual({ instance: 7, order: ['disk:vda'], armed: null });

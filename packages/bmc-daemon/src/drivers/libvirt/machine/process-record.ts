@@ -96,10 +96,10 @@ export function renderProcess(
   record: Omit<ProcessRecord, 'instance'>,
 ): string {
   const { root } = parseXml(xml);
-  const present = findInMetadata(root, PROCESS_URI);
-  checkVersion(root, present, 'the record of its process');
+  const written = findInMetadata(root, PROCESS_URI);
+  checkVersion(root, written, 'the record of its process');
   const isCurrent = readProcess({ id, xml }) !== null;
-  const later = present === undefined || !isCurrent ? {} : readMembers(present, schemas).later;
+  const later = written === undefined || !isCurrent ? {} : readMembers(written, schemas).later;
   const { order, armed } = record;
   return jsonElement('process', { instance: id, order, ...(armed === null ? {} : { armed }), ...later });
 }

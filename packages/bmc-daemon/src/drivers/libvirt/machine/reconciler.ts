@@ -56,8 +56,8 @@ export class Reconciler {
    * rejects.
    */
   reconcile(machine: Machine): Promise<void> {
-    const present = this.#reconciled.get(machine.uuid);
-    if (present !== undefined) return present;
+    const running = this.#reconciled.get(machine.uuid);
+    if (running !== undefined) return running;
     const reconciling = this.#reconcileMachine(machine);
     this.#reconciled.set(machine.uuid, reconciling);
     return reconciling;

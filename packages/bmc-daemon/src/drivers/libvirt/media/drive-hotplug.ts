@@ -47,7 +47,8 @@ interface NewDrive {
  * Plugs a drive with an image into a running guest.
  * @returns the target of the guest's drive; null if the guest accepts no drive now. It then gets
  *   the image at its next start.
- * @throws {DriverError} unavailable; every error for a transient machine, which has no next start.
+ * @throws {DriverError} unavailable; the error of a stream that QEMU cannot open; every error for a
+ *   transient machine, which has no next start.
  */
 export async function plugIn(
   host: Host,
@@ -78,7 +79,7 @@ export async function plugIn(
  * Returns whether a drive of the running guest must be unplugged to remove its image. This applies
  * to USB sticks and hot-plugged drives, because they have no tray.
  */
-export function isUnplugged(drive: Disk, defined: Domain): boolean {
+export function needsUnplug(drive: Disk, defined: Domain): boolean {
   return drive.device === 'disk' || isHotplugged(drive, defined);
 }
 
@@ -94,7 +95,7 @@ export async function removeImage(
 ): Promise<void> {
   const drive = instance?.domain.devices.disks.find((disk) => disk.target === target);
   if (instance === null || drive === undefined) return;
-  if (isUnplugged(drive, readDomain(xml))) {
+  if (needsUnplug(drive, readDomain(xml))) {
     await unplug(host, machine, instance, drive);
     return;
   }
@@ -149,8 +150,8 @@ async function unplug(host: Host, machine: Machine, instance: Instance, { target
     machine.domain.detachDeviceFlags(markup, DomainDeviceModifyFlags.LIVE, { timeoutMs: UNPLUG_TIMEOUT_MS }),
   );
   const isPlugged = async (): Promise<boolean> => {
-    const { instance: present } = await readDefinition(machine, host.timeoutMs);
-    return present?.id === instance.id && present.domain.devices.disks.some((disk) => disk.target === target);
+    const { instance: current } = await readDefinition(machine, host.timeoutMs);
+    return current?.id === instance.id && current.domain.devices.disks.some((disk) => disk.target === target);
   };
   while (await isPlugged()) {
     if (performance.now() > deadline) throw new DriverError('unavailable', `${doing}: its guest has not released it`);

@@ -11,9 +11,9 @@ interface EarlyCheckOptions {
 }
 
 /**
- * Runs a check with the last reading of the machine, which this request has usually just made. If
- * the check fails or returns false, it runs again with a new reading, because the last one may be outdated. The
- * change itself reads the machine again in any case.
+ * Runs a check with the latest reading of the machine, which this request has usually just made. If
+ * the check throws or returns false, runs it again with a new reading, because the latest one may be
+ * outdated. The change itself reads the machine again in any case.
  * @param check returns false if there is nothing to download; throws if the change is impossible.
  * @returns what the check returns.
  * @throws what the check throws; {DriverError} notFound, unavailable.

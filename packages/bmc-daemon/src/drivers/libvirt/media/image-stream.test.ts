@@ -90,7 +90,7 @@ describe('streams of images', () => {
     expect(name).toBe(`http://127.0.0.1:${target.port}/a/image.iso`);
   });
 
-  it('are rejected if only the authorities of the drive or of the configuration can verify the server', async () => {
+  it('are rejected if the server needs a certificate authority of the drive or of the configuration', async () => {
     const folder = await modules();
     const [key, caFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
     await promisify(execFile)('openssl', [
@@ -115,7 +115,7 @@ describe('streams of images', () => {
     expect(source).toMatchObject({ type: 'network', protocol: 'https', verify: false });
   });
 
-  it('need a server that has the image, supports ranges, and answers requests to its IP address', async () => {
+  it('need an allowed server that has a small enough image, supports ranges, and answers at its address', async () => {
     const streams = new ImageStreams(limits);
     const whole = await serve((_request, response) => response.end('all of it'));
     expect(await fault(streams.open(image(whole), never))).toEqual([

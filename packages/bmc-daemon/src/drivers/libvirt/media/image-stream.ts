@@ -98,7 +98,7 @@ export class ImageStreams {
   }
 
   /**
-   * Translates the error of a stream that QEMU could not open. Returns any other error unchanged.
+   * Translates the error of QEMU for a stream that it could not open. Returns any other error unchanged.
    */
   translate(error: unknown): unknown {
     if (!(error instanceof DriverError)) return error;
@@ -111,9 +111,9 @@ export class ImageStreams {
   }
 
   /**
-   * Checks that the authorities of the host can verify the server. QEMU does not use those of the
-   * drive or of the configuration.
-   * @throws {DriverError} invalid, if the server's certificate needs another authority.
+   * Checks that the certificate authorities of the host can verify the server. QEMU does not use the
+   * authorities of the drive or of the configuration.
+   * @throws {DriverError} invalid, if the server's certificate is from another authority.
    */
   async #assertKnownToHost(image: ImageRequest, signal: AbortSignal): Promise<void> {
     const { caFile, ...limits } = this.#limits;
@@ -155,7 +155,7 @@ export function isStreamFault(error: DriverError): boolean {
   return NO_DRIVER.test(error.message) || NO_ANSWER.test(error.message);
 }
 
-/** Returns the authorities of this host in PEM; empty if the known files do not exist. */
+/** Returns the certificate authorities of this host in PEM; empty if none of {@link HOST_AUTHORITIES} exists. */
 async function hostAuthorities(): Promise<readonly string[]> {
   const files = await Promise.all(HOST_AUTHORITIES.map((file) => readFile(file, 'utf8').catch(() => null)));
   return files.filter((file) => file !== null);

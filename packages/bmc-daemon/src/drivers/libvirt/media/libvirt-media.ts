@@ -20,7 +20,7 @@ import type { ImageLease } from './stored-images.js';
 import type { ImageStreams } from './image-stream.js';
 import type { Instance } from '../machine/instance.js';
 import type { Machine } from '../machine/inventory.js';
-import { changeDrive, isUnplugged, removeImage, plugIn } from './drive-hotplug.js';
+import { changeDrive, needsUnplug, removeImage, plugIn } from './drive-hotplug.js';
 import { driveState } from './drive-state.js';
 import { checkEarly } from './early-check.js';
 import { ejectMedia, insertMedia, type Insertion } from './media-definition.js';
@@ -71,7 +71,7 @@ export class LibvirtMedia {
    */
   async insert(machine: Machine, device: MediaDevice, image: ImageRequest, options: InsertOptions): Promise<void> {
     const insert = async (signal: AbortSignal): Promise<void> => {
-      if (!(await checkEarly(this.#options, machine, (present) => this.#lacks(machine, device, present, image))))
+      if (!(await checkEarly(this.#options, machine, (definition) => this.#lacks(machine, device, definition, image))))
         return;
       const lease = await this.acquire(device, image, { ...options, signal });
       try {
@@ -148,7 +148,7 @@ export class LibvirtMedia {
 
   /**
    * Returns whether this image is already in the drive.
-   * @throws {DriverError} mediaInUse, if another image is.
+   * @throws {DriverError} mediaInUse, if another image is in the drive.
    */
   #holds({ name }: Machine, device: MediaDevice, definition: Definition, image: ImageRequest): boolean {
     const media = mediaRecord(readMetadata(definition.xml).media, device);
@@ -193,9 +193,9 @@ export class LibvirtMedia {
     const fullDrives = (instance?.domain.devices.disks ?? []).filter(
       (disk) =>
         isStick(disk, device === 'cdrom' ? undefined : media) ||
-        (disk.device === device && isFull(disk) && (disk.key === running?.key || disk.source.name === media?.source)),
+        (disk.device === device && hasImage(disk) && (disk.key === running?.key || disk.source.name === media?.source)),
     );
-    const plugs = fullDrives.some((drive) => isUnplugged(drive, readDomain(xml)));
+    const plugs = fullDrives.some((drive) => needsUnplug(drive, readDomain(xml)));
     const edit = new DefinitionEdit(xml);
     ejectMedia(machine, edit, device);
     await this.#carryOut(machine, { definition, edit, device, plugs }, async () => {
@@ -239,15 +239,15 @@ export class LibvirtMedia {
     }
     // Reads the definition again, because the change of the guest takes time. Also, the boot order
     // may contain the drive that was just plugged in.
-    const present = plugs
+    const current = plugs
       ? await readDefinition(machine, timeoutMs)
       : { xml: await readInactiveXml(machine, timeoutMs), instance };
-    const done = new DefinitionEdit(present.xml);
+    const done = new DefinitionEdit(current.xml);
     done.editRecord((record) => ({ ...record, intents: withoutIntent(record.intents, intent) }));
-    await save({ from: present.xml, to: done.text() }).catch((error: unknown) => {
+    await save({ from: current.xml, to: done.text() }).catch((error: unknown) => {
       this.#host.log.warn(`removing a complete change from the record of machine ${machine.name} failed`, { error });
     });
-    if (present.instance !== null) await this.#options.boot.applyOrderIfRunning(machine, present.instance, done);
+    if (current.instance !== null) await this.#options.boot.applyOrderIfRunning(machine, current.instance, done);
   }
 
   /**
@@ -271,8 +271,8 @@ export class LibvirtMedia {
 }
 
 /**
- * Repeats a change, a few times, if the machine stops, starts or is reset after its definition was read.
- * A reset closes the tray that libvirt has just opened.
+ * Repeats a change if the machine stops, starts or is reset after its definition was read. A reset
+ * closes the tray that libvirt has just opened. Makes at most 4 attempts.
  * @throws the error of the last attempt.
  */
 async function retryOnConflict(change: () => Promise<void>): Promise<void> {
@@ -289,6 +289,6 @@ async function retryOnConflict(change: () => Promise<void>): Promise<void> {
   }
 }
 
-function isFull(drive: Disk): boolean {
+function hasImage(drive: Disk): boolean {
   return drive.source.name !== null;
 }

@@ -8,7 +8,7 @@ import type { SharedPools } from './shared-pools.js';
 
 /**
  * Returns the mark of a pool, and creates it if there is none.
- * @returns null if the pool cannot get one: it is read-only, full or busy.
+ * @returns null if no mark can be created: the pool is read-only, full or busy.
  * @throws {LibvirtError} if the host does not answer.
  */
 export async function markOf(pool: StoragePool, pools: SharedPools, timeoutMs: number): Promise<string | null> {

@@ -99,7 +99,7 @@ export class StoredImages {
     return false;
   }
 
-  /** Returns the running download into a volume. */
+  /** Returns the running download into a volume; undefined if there is none. */
   filling(name: string): Promise<void> | undefined {
     return this.#contents.filling.get(name);
   }
@@ -149,8 +149,8 @@ export class StoredImages {
    * call retries.
    */
   removeUnused(): Promise<void> {
-    // One sweep runs at a time. Callers during a sweep share one more, because the running sweep
-    // may have read their images as used.
+    // One sweep runs at a time. Callers during a sweep share one further sweep, because the running
+    // sweep may have read their images as used.
     this.#nextSweep ??= this.#lastSweep.then(() => {
       this.#nextSweep = undefined;
       return this.#removeUnused();

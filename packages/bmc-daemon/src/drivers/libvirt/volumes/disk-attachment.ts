@@ -47,8 +47,8 @@ export class DiskAttachment {
         const disks = withDiskRecord(edit.record.disks, { ...recordOf(volume), target, source: sourceName(added) });
         edit.setRecord({ ...edit.record, disks, unattached: unattachedAfter });
       });
-    const known = readMetadata(from).unattached;
-    const done = withoutUnattached(known, unattached);
+    const recorded = readMetadata(from).unattached;
+    const done = withoutUnattached(recorded, unattached);
     if (instance === null) {
       await this.#save(machine, from, withAdded(from, done));
       return target;
@@ -59,7 +59,7 @@ export class DiskAttachment {
       return target;
     }
     const step = { kind: 'attach', target } as const;
-    const marked = withAdded(from, withUnattached(known, { ...unattached, step }));
+    const marked = withAdded(from, withUnattached(recorded, { ...unattached, step }));
     await this.#save(machine, from, marked);
     try {
       await this.#guestDisks.plugIn(machine, markup);
@@ -77,7 +77,8 @@ export class DiskAttachment {
   /**
    * Removes the disk from the definition, then from the guest. The record names the volume until it is deleted.
    * @returns the definition without the disk.
-   * @throws {DriverError} if the guest keeps the disk; it is then in the definition again.
+   * @throws {DriverError} if the guest does not release the disk; the disk is then in the definition
+   *   again.
    */
   async detach(
     machine: Machine,

@@ -135,8 +135,7 @@ interface BackedVolume {
 }
 
 /**
- * Returns the volumes of all active pools that have a backing file, as of the last refresh of each
- * pool.
+ * Returns the volumes with a backing file in all active pools, as of the latest refresh of each pool.
  */
 export async function backedVolumes(hypervisor: Hypervisor, timeoutMs: number): Promise<readonly BackedVolume[]> {
   const backed: BackedVolume[] = [];

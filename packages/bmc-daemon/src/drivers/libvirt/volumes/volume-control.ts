@@ -49,8 +49,8 @@ export class LibvirtVolumes {
     const { timeoutMs, queue } = this.#host;
     const { capacityBytes, provisioning } = volume;
     // Checks first that the bus has a free place, so that a failure leaves no volume behind.
-    const present = await readDefinition(machine, timeoutMs);
-    freeTarget(present, volume.bus);
+    const definition = await readDefinition(machine, timeoutMs);
+    freeTarget(definition, volume.bus);
     const pool = await this.#openPool();
     const spec = volumeSpec(
       `${volumePrefix(machine.uuid)}${randomBytes(4).toString('hex')}`,

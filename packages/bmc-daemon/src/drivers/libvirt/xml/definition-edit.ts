@@ -66,13 +66,13 @@ export class DefinitionEdit implements DefinitionValues {
    */
   setRecord(record: MachineRecord): void {
     const { root } = this.xml;
-    const present = findRecord(root);
-    checkVersion(root, present, 'its metadata');
+    const existing = findRecord(root);
+    checkVersion(root, existing, 'its metadata');
     this.#record = record;
     this.#isRecordSet = true;
     if (isEmptyRecord(record)) {
-      if (present !== undefined) this.xml.remove(present);
-    } else if (present === undefined) this.#addElement(root);
+      if (existing !== undefined) this.xml.remove(existing);
+    } else if (existing === undefined) this.#addElement(root);
   }
 
   /**

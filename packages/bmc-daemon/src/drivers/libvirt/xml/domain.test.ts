@@ -5,7 +5,7 @@ import { readDomain, readInstanceId } from './domain.js';
 import { parseXml } from './parse.js';
 import { readMemoryKiB } from './size.js';
 
-/** Removes positions, which these tests do not compare. */
+/** Replaces the element by null, because these tests do not compare elements. */
 const withoutElement = <T extends object>(device: T): T & { element: null } => ({ ...device, element: null });
 
 /** Returns a domain with the given disks. */

@@ -78,7 +78,7 @@ export interface Domain {
 }
 
 /**
- * Reads the domain id from the start tag only, because most machines of a large host are off.
+ * Reads the domain id from the start tag only, because parsing the whole XML takes longer.
  * @returns null if the machine is off.
  * @throws {DriverError} internal, if the XML is not a domain.
  */
@@ -95,8 +95,8 @@ const domains = new WeakMap<XmlDocument, Domain>();
 /** Reads a domain's XML. @throws {DriverError} internal, if the XML is not a domain. */
 export function readDomain(xml: string | XmlDocument): Domain {
   const document = typeof xml === 'string' ? parseXml(xml) : xml;
-  const known = domains.get(document);
-  if (known !== undefined) return known;
+  const cached = domains.get(document);
+  if (cached !== undefined) return cached;
   const domain = readRoot(document.root);
   domains.set(document, domain);
   return domain;

@@ -73,19 +73,19 @@ function cdata({ markup }: EditedOther): string {
 /** Copies a parsed element with everything in it. */
 export function copyElement(source: string, parsed: ParsedElement, parent: EditedElement | null): EditedElement {
   const element = new EditedElement(parsed, parent);
-  let at = parsed.start + '<'.length + parsed.name.length;
+  let offset = parsed.start + '<'.length + parsed.name.length;
   for (const { name, value, valueStart, valueEnd, end } of parsed.attributes) {
     const quote = source[valueEnd] === '"' ? '"' : "'";
     element.attributes.push({
       name,
       value,
-      lead: source.slice(at, valueStart),
+      lead: source.slice(offset, valueStart),
       raw: source.slice(valueStart, valueEnd),
       quote,
     });
-    at = end;
+    offset = end;
   }
-  element.tagEnd = source.slice(at, parsed.contentStart);
+  element.tagEnd = source.slice(offset, parsed.contentStart);
   element.endTag = source.slice(parsed.contentEnd, parsed.end);
   const { nodes, tail } = copyContent(source, parsed, element);
   element.nodes = nodes;
@@ -99,14 +99,14 @@ export function copyContent(
   parsed: ParsedElement,
   parent: EditedElement | null,
 ): Pick<EditedElement, 'nodes' | 'tail'> {
-  let at = parsed.contentStart;
+  let offset = parsed.contentStart;
   const nodes = parsed.nodes.map((node) => {
     const copy = copyNode(source, node, parent);
-    copy.before = source.slice(at, node.start);
-    at = node.end;
+    copy.before = source.slice(offset, node.start);
+    offset = node.end;
     return copy;
   });
-  return { nodes, tail: source.slice(at, parsed.contentEnd) };
+  return { nodes, tail: source.slice(offset, parsed.contentEnd) };
 }
 
 function copyNode(source: string, node: ParsedElement | ParsedOther, parent: EditedElement | null) {

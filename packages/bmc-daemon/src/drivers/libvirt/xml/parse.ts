@@ -70,8 +70,8 @@ const MAX_RECENT = 16;
  */
 export function parseXml(source: string): XmlDocument {
   // The comparison is fast, because texts of different machines differ in their first lines.
-  const known = recent.find((document) => document.source === source);
-  if (known !== undefined) return known;
+  const cached = recent.find((document) => document.source === source);
+  if (cached !== undefined) return cached;
   const document = new XmlParser(source).document();
   recent.unshift(document);
   if (recent.length > MAX_RECENT) recent.pop();

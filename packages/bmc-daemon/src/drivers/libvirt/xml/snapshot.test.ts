@@ -142,7 +142,7 @@ describe('readSnapshot', () => {
         { key: 'interface:', kind: 'network', name: '', path: null },
         { key: 'interface:52:54:00:aa:bb:cc', kind: 'network', name: '52:54:00:aa:bb:cc', path: null },
       ],
-      // The order of the user, under that of the override.
+      // The user's own order, not the order of the override.
       order: ['disk:vda', 'disk:sda'],
       firmware: 'bios',
       firstDevicePath: null,

@@ -53,8 +53,7 @@ interface SnapshotExtras {
 
 /**
  * Returns the snapshot. Boot, firmware and metadata are from the definition, which the next boot
- * uses. If the machine runs, processors, memory, disks and interfaces are from its running
- * instance.
+ * uses. If the machine runs, its hardware and its media are from its running instance.
  * @param inactive the persistent definition; for a transient machine its live XML.
  * @param live null if the machine is off.
  */
@@ -65,7 +64,7 @@ export function readSnapshot(
 ): CompleteSnapshot {
   const document = typeof inactive === 'string' ? parseXml(inactive) : inactive;
   const defined = readDomain(document);
-  const present = live === null ? defined : readDomain(live);
+  const actual = live === null ? defined : readDomain(live);
   const record = readMetadata(document);
   const own = { ...readOwn(document, record), defined };
   return {
@@ -77,16 +76,16 @@ export function readSnapshot(
     description: defined.description,
     architecture: defined.os.architecture,
     machineType: defined.os.machineType,
-    sysinfo: present.sysinfo,
-    processors: withHostModel(present.processors, extras.hostCpuModel ?? null),
-    memoryKiB: present.memoryKiB,
-    memoryDevices: present.memoryDevices,
-    memorySlots: present.memorySlots,
+    sysinfo: actual.sysinfo,
+    processors: withHostModel(actual.processors, extras.hostCpuModel ?? null),
+    memoryKiB: actual.memoryKiB,
+    memoryDevices: actual.memoryDevices,
+    memorySlots: actual.memorySlots,
     boot: bootSnapshot(own, record),
-    firmware: firmwareSnapshot(own, present, record, extras.catalog ?? catalogOfFileNames),
-    media: mediaSnapshots(defined, present, record, extras.streams ?? false),
-    disks: diskSnapshots(defined, present, record, extras.capacityBytes),
-    interfaces: present.devices.interfaces.map(({ mac, type, source, model, linkUp }) => ({
+    firmware: firmwareSnapshot(own, actual, record, extras.catalog ?? catalogOfFileNames),
+    media: mediaSnapshots(defined, actual, record, extras.streams ?? false),
+    disks: diskSnapshots(defined, actual, record, extras.capacityBytes),
+    interfaces: actual.devices.interfaces.map(({ mac, type, source, model, linkUp }) => ({
       mac,
       type,
       source,
@@ -94,8 +93,8 @@ export function readSnapshot(
       linkUp,
     })),
     indicator: record.indicator,
-    ...(present.serialPort === null ? {} : { hasConsole: true }),
-    ...(present.hasVncDisplay ? { hasGraphicalConsole: true } : {}),
+    ...(actual.serialPort === null ? {} : { hasConsole: true }),
+    ...(actual.hasVncDisplay ? { hasGraphicalConsole: true } : {}),
     ...optionalMembers(record, extras),
   };
 }
@@ -162,15 +161,14 @@ function deviceName(device: BootableDevice): string {
 
 function firmwareSnapshot(
   { root, own, defined }: OwnDefinition,
-  present: Domain,
+  actual: Domain,
   record: MachineRecord,
   catalog: FirmwareCatalog,
 ): FirmwareSnapshot {
   const { kept, pending, failure, original } = record.settings ?? noSettings;
   const state = defined.firmware === 'efi' ? secureBootState(defined.os, catalog) : null;
   // Live XML names the files that libvirt has selected.
-  const current =
-    present.id === null || present.firmware !== 'efi' ? null : secureBootState(present.os, catalog).enabled;
+  const current = actual.id === null || actual.firmware !== 'efi' ? null : secureBootState(actual.os, catalog).enabled;
   const limits = readLimits(root);
   return {
     secureBoot: state === null ? null : { ...state, current },
@@ -203,7 +201,7 @@ function withHostModel(processors: ProcessorTopology, model: string | null): Pro
 
 function diskSnapshots(
   defined: Domain,
-  present: Domain,
+  actual: Domain,
   { disks: records, media }: MachineRecord,
   capacities: ReadonlyMap<string, number>,
 ): readonly DiskSnapshot[] {
@@ -212,9 +210,9 @@ function diskSnapshots(
   const stick = mediaRecord(media, 'usb');
   const floppyStick = mediaRecord(media, 'floppy');
   const isMedia = (disk: Disk): boolean => isStick(disk, stick) || isStick(disk, floppyStick);
-  const targets = new Set(present.devices.disks.map(({ target }) => target));
+  const targets = new Set(actual.devices.disks.map(({ target }) => target));
   const waiting = defined.devices.disks.filter(({ target }) => !targets.has(target));
-  const all = [...present.devices.disks, ...waiting].filter((disk) => !isMedia(disk));
+  const all = [...actual.devices.disks, ...waiting].filter((disk) => !isMedia(disk));
   return all.map((disk) => {
     const { target, device, bus, source, serial, readonly } = disk;
     const record = diskRecord(records, { target, source: source.name });
@@ -236,13 +234,13 @@ function diskSnapshots(
 
 function mediaSnapshots(
   defined: Domain,
-  present: Domain,
+  actual: Domain,
   record: MachineRecord,
   streams: boolean,
 ): readonly MediaSnapshot[] {
   return MEDIA_DEVICES.filter((device) => canHaveDrive(defined, device)).map((device) => {
     const media = mediaRecord(record.media, device);
-    const drive = shownDrive(defined, present, device, media);
+    const drive = shownDrive(defined, actual, device, media);
     const held = content(drive, media);
     return {
       device,
@@ -259,15 +257,10 @@ function mediaSnapshots(
  * Returns the drive of the running machine that has the same target as in the definition; or else
  * the drive of the definition; or else the drive that only the running machine has.
  */
-function shownDrive(
-  defined: Domain,
-  present: Domain,
-  device: MediaDevice,
-  media: MediaRecord | undefined,
-): Disk | null {
+function shownDrive(defined: Domain, actual: Domain, device: MediaDevice, media: MediaRecord | undefined): Disk | null {
   const own = findDrive(defined, device, media);
-  const running = present.devices.disks.find((disk) => disk.key === own?.key && disk.device === own.device);
-  return running ?? own ?? findDrive(present, device, media);
+  const running = actual.devices.disks.find((disk) => disk.key === own?.key && disk.device === own.device);
+  return running ?? own ?? findDrive(actual, device, media);
 }
 
 function content(drive: Disk | null, media: MediaRecord | undefined) {

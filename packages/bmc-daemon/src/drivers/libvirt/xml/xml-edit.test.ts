@@ -47,7 +47,7 @@ describe('an edit of a text', () => {
     expect(edit.text()).toBe(`<d><a b="&lt;'2'&gt;"/><c>y &amp; z</c><e f='&#38;'><g h='1'/></e></d>`);
   });
 
-  it('does not change the parsed text, which others read', () => {
+  it('does not change the parsed text, which other edits read', () => {
     const one = new XmlEdit(q35Xml);
     one.remove(at(one, 'devices'));
     expect(child(new XmlEdit(q35Xml).root, 'devices')).toBeDefined();

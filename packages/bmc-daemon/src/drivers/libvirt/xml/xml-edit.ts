@@ -59,12 +59,12 @@ export class XmlEdit {
     return at !== this.source.length;
   }
 
-  /** Returns the present text of an element. */
+  /** Returns the current text of an element. */
   markupOf(element: XmlElement): string {
     return markupOf(this.#own(element));
   }
 
-  /** Returns the present text of an element, with the white space before it. */
+  /** Returns the current text of an element, with the white space before it. */
   indentedMarkupOf(element: XmlElement): string {
     const own = this.#own(element);
     return trailingSpace(own.before) + markupOf(own);
@@ -93,9 +93,9 @@ export class XmlEdit {
     const { attributes } = this.#own(element);
     const value = decodeAttribute(raw);
     const place = attributes.findIndex((candidate) => candidate.name === name);
-    const present = attributes[place];
+    const existing = attributes[place];
     this.#changed();
-    if (present !== undefined) attributes[place] = { ...present, raw, value };
+    if (existing !== undefined) attributes[place] = { ...existing, raw, value };
     else {
       const quote = attributes.at(-1)?.quote ?? "'";
       attributes.push({ name, value, lead: ` ${name}=${quote}`, raw, quote });

@@ -45,7 +45,7 @@ describe('withDriveMedia', () => {
     );
   });
 
-  it('does not change disks that are not CD drives', () => {
+  it('rejects a disk that is not a drive', () => {
     expect(() => withDriveMedia(q35Xml, 'vda', iso)).toThrow('changing the media of node-1: it has no drive vda');
   });
 });
@@ -64,7 +64,7 @@ describe('firstCdrom', () => {
   const found = (id: string, devices: string): string | undefined =>
     firstCdrom(readDomain(`<domain${id}><name>n</name><devices>${devices}</devices></domain>`))?.target;
 
-  it('is the first built-in drive, or a USB drive if the machine runs', () => {
+  it('is the first built-in drive, or a USB drive of a running machine without a built-in one', () => {
     expect(found('', drives + builtIn)).toBe('sdb');
     expect(found(` id='1'`, drives + builtIn)).toBe('sdb');
     expect(found(` id='1'`, drives)).toBe('sda');

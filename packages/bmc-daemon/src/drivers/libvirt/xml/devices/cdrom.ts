@@ -80,7 +80,8 @@ export function setDriveMedia(
  * supports hot-plug. So a hot-plugged drive is on USB, or on SCSI if the machine has no USB.
  * @param wantedTarget the target of the drive. A hot-plugged drive gets the target of the drive that the
  *   definition adds for the next start. Absent: a free one.
- * @throws {DriverError} unsupported, if the machine has no bus for it.
+ * @throws {DriverError} unsupported, if the machine has no bus for the drive; noPlace, if the bus is
+ *   full.
  */
 export function newCdromMarkup(
   domain: Domain,
@@ -107,7 +108,7 @@ export function newCdromMarkup(
 /**
  * Adds a new drive after the last disk.
  * @returns its target.
- * @throws {DriverError} unsupported, as {@link newCdromMarkup}.
+ * @throws {DriverError} as {@link newCdromMarkup}.
  */
 export function addCdrom(edit: DefinitionEdit, media: MediaSource | null): string {
   const { domain } = edit;
@@ -150,9 +151,9 @@ function setMedia(xml: XmlEdit, drive: XmlElement, media: MediaSource | null): v
 }
 
 function setProtection(xml: XmlEdit, drive: XmlElement, wanted: boolean | undefined): void {
-  const present = child(drive, 'readonly');
-  if (wanted === undefined || wanted === (present !== undefined)) return;
-  if (present !== undefined) xml.remove(present);
+  const existing = child(drive, 'readonly');
+  if (wanted === undefined || wanted === (existing !== undefined)) return;
+  if (existing !== undefined) xml.remove(existing);
   else xml.insert(drive, '<readonly/>', child(drive, 'target') ?? null);
 }
 

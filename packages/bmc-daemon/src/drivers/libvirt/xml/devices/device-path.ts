@@ -65,19 +65,19 @@ function controllerPath(type: string, index: number, devices: Devices): string |
  */
 function pciPath(address: DeviceAddress & { type: 'pci' }, devices: Devices): string | null {
   const nodes: string[] = [];
-  let at = address;
+  let current = address;
   // A chain that is longer than the number of controllers contains a loop.
   for (let hops = 0; hops <= devices.controllers.length; hops += 1) {
-    nodes.unshift(`Pci(${hex(at.slot)},${hex(at.function)})`);
-    if (at.bus === 0) return ['PciRoot(0x0)', ...nodes].join('/');
-    const bridge = findController('pci', at.bus, devices);
+    nodes.unshift(`Pci(${hex(current.slot)},${hex(current.function)})`);
+    if (current.bus === 0) return ['PciRoot(0x0)', ...nodes].join('/');
+    const bridge = findController('pci', current.bus, devices);
     // An expander bus is a separate root. Its path begins with its bus number.
     const busNumber = bridge?.busNumber ?? null;
     if (busNumber !== null && bridge?.model?.endsWith('expander-bus') === true) {
       return [`PciRoot(${hex(busNumber)})`, ...nodes].join('/');
     }
     if (bridge?.address?.type !== 'pci') return null;
-    at = bridge.address;
+    current = bridge.address;
   }
   return null;
 }

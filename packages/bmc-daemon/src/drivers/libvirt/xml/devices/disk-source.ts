@@ -25,7 +25,7 @@ export interface NetworkSource {
   readonly path: string;
   /** Without the question mark; null if absent. */
   readonly query: string | null;
-  /** For https: whether to verify the server's certificate with the authorities of the host. */
+  /** For https: whether to verify the server's certificate with the certificate authorities of the host. */
   readonly verify: boolean;
 }
 

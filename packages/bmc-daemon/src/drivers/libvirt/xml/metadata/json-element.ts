@@ -28,15 +28,15 @@ export function findInMetadata<E extends XmlElementOf<E>>(root: E, namespace: st
 }
 
 /**
- * Throws if this version of the daemon cannot read the current data, so that it does not overwrite
- * them.
+ * Throws if this version of the daemon cannot read the stored data, so that the daemon does not
+ * overwrite the data.
  * @param what names the data, `its metadata`.
  * @throws {DriverError} conflict.
  */
-export function checkVersion(root: XmlElement, present: XmlElement | undefined, what: string): void {
-  if (present === undefined || versionOf(present) <= VERSION) return;
+export function checkVersion(root: XmlElement, element: XmlElement | undefined, what: string): void {
+  if (element === undefined || versionOf(element) <= VERSION) return;
   const name = child(root, 'name')?.text ?? '';
-  const why = `${what} has version ${versionOf(present)}, and this service knows versions up to ${VERSION}`;
+  const why = `${what} has version ${versionOf(element)}, and this service knows versions up to ${VERSION}`;
   throw new DriverError('conflict', `changing machine ${name}: ${why}`);
 }
 
@@ -84,7 +84,7 @@ export function jsonElement(
 ): string {
   const [prefix] = name.split(':');
   const declaration = namespace === null ? '' : ` xmlns:${prefix ?? ''}='${namespace}'`;
-  // XML cannot contain such characters, not even as references.
+  // XML cannot contain these characters, not even as references.
   const text = JSON.stringify(members).replace(
     /[\uFFFE\uFFFF]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16)}`,

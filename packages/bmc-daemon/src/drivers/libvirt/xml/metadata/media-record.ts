@@ -1,4 +1,4 @@
-/** Records of inserted images in a machine's metadata: one element for each device. */
+/** Records of inserted images in a machine's metadata: at most one for each device. */
 import type { MediaDevice } from '../../../snapshot/media-snapshot.js';
 
 /** An image that the daemon has inserted. */

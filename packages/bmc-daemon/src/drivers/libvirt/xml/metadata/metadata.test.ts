@@ -195,7 +195,7 @@ describe('the metadata record', () => {
     expect(xml.indexOf(own)).toBe(unusualXml.indexOf('\n  </metadata>'));
   });
 
-  it('adds <metadata> after the name of the machine', () => {
+  it('adds <metadata> after the name and the description of the machine', () => {
     expect(withMetadata(q35Xml, { ...emptyRecord, indicator: 'off' })).toBe(
       q35Xml.replace(
         '</description>',
@@ -231,7 +231,7 @@ describe('the metadata record', () => {
     );
   });
 
-  it('keeps the valid members next to an invalid one', () => {
+  it('is read without its invalid members', () => {
     const text = JSON.stringify({
       indicator: 'lit',
       boot: { enabled: 'twice' },
@@ -246,7 +246,7 @@ describe('the metadata record', () => {
   });
 
   it.each(['', 'x', '[]', '7', 'null', '{"boot":{"enabled":"once"}}', '{"media":[{"device":"cdrom","drive":"sda"}]}'])(
-    'ignores %s, an unknown format',
+    'is ignored in an unknown format: %s',
     (text) => {
       expect(readMetadata(inDomain(`<machine version='2'>${text}</machine>`))).toEqual(emptyRecord);
     },

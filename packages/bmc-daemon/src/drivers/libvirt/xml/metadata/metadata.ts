@@ -29,8 +29,8 @@ const records = new WeakMap<XmlDocument, MachineRecord>();
 /** Reads the record in a domain's XML. Ignores a member with an unknown format. */
 export function readMetadata(xml: string | XmlDocument): MachineRecord {
   const document = typeof xml === 'string' ? parseXml(xml) : xml;
-  const known = records.get(document);
-  if (known !== undefined) return known;
+  const cached = records.get(document);
+  if (cached !== undefined) return cached;
   const record = readElement(document, findRecord(document.root));
   records.set(document, record);
   return record;

@@ -10,7 +10,7 @@ export interface SettingsRecord {
   /** Values before the first change by a client: `ResetBios` restores them. */
   readonly original: SettingsChange;
   /**
-   * The template of the present UEFI variables. Set only while the definition names another
+   * The template of the existing UEFI variables. Set only while the definition names another
    * template or boots by BIOS.
    */
   readonly variables: string | null;

@@ -58,7 +58,7 @@ describe('effectiveBootOrder', () => {
 });
 
 describe('availableBootDevices', () => {
-  it('lists network, cdrom and hd first, and other kinds only if present', () => {
+  it('lists the kinds of devices that the machine has, network, cdrom and hd first', () => {
     expect(availableBootDevices(readDomain(q35Xml).devices)).toEqual(['network', 'cdrom', 'hd', 'usb']);
     expect(availableBootDevices(readDomain(unusualXml).devices)).toEqual(['network', 'cdrom', 'hd']);
   });

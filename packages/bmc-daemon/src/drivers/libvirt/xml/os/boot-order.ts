@@ -98,13 +98,13 @@ export function hasChoice(devices: Devices, choice: BootChoice): boolean {
 export function orderWithFirst(domain: Domain, target: BootChoice): readonly BootStep[] {
   const order = effectiveBootOrder(domain);
   const all = bootableDevices(domain.devices).filter((device) => isChosen(device, target));
-  const known = order.filter((step) => all.includes(step.device));
+  const inOrder = order.filter((step) => all.includes(step.device));
   // A USB disk boots as `hd` only after the built-in disks.
   const others = all
-    .filter((device) => !known.some((step) => step.device === device))
+    .filter((device) => !inOrder.some((step) => step.device === device))
     .sort((a, b) => Number(bootKind(a) !== target) - Number(bootKind(b) !== target));
   return [
-    ...known,
+    ...inOrder,
     ...others.map((device) => ({ kind: isKey(target) ? (bootKind(device) ?? 'hd') : target, device })),
     ...order.filter((step) => !all.includes(step.device)),
   ];
@@ -117,11 +117,11 @@ export function orderWithFirst(domain: Domain, target: BootChoice): readonly Boo
  */
 export function bootIndexes(liveDomain: Domain, keys: readonly string[]): readonly BootIndex[] {
   const devices = bootableDevices(liveDomain.devices);
-  const present = keys.filter((candidate) => devices.some(({ key }) => key === candidate));
+  const bootKeys = keys.filter((candidate) => devices.some(({ key }) => key === candidate));
   return devices.flatMap((device) => {
     const { key, alias, address } = device;
     if (alias === null) return [];
-    const place = present.indexOf(key);
+    const place = bootKeys.indexOf(key);
     const unit = address?.type === 'drive' ? address.unit : 0;
     return [
       {

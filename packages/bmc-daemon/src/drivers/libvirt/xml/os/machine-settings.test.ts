@@ -25,7 +25,7 @@ describe('withHardware', () => {
     );
   });
 
-  it('removes the first interface from the boot order, and adds it at the end', () => {
+  it('removes the first interface from the boot order, and adds it again', () => {
     expect(bootsFromNetwork(readDomain(q35Xml))).toBe(true);
     const without = withHardware(q35Xml, { networkBoot: false });
     expect(bootsFromNetwork(readDomain(without))).toBe(false);

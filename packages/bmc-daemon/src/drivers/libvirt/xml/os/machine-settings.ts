@@ -31,8 +31,8 @@ export function bootsFromNetwork(domain: Domain): boolean | null {
 
 /**
  * Sets these settings.
- * @throws {DriverError} unsupported, if the definition has the value in several places; invalid,
- *   above the maximum.
+ * @throws {DriverError} unsupported, if the definition has the value in several places, or has no
+ *   network interface or no memory size; invalid, above the maximum.
  */
 export function setHardware(edit: DefinitionEdit, { cpuCount, memoryMiB, networkBoot }: HardwareChange): void {
   if (cpuCount !== undefined) setCpuCount(edit, cpuCount);

@@ -122,7 +122,7 @@ describe('withSecureBoot', () => {
 });
 
 describe('the descriptors of a host', () => {
-  it("are read in libvirt's order; other files are ignored", async () => {
+  it("are read in libvirt's order; a missing folder has none", async () => {
     expect(await readFirmwareImages(['/nowhere'])).toEqual([]);
     const known = firmwareCatalog(await readFirmwareImages(), noTemplates);
     const os = {
