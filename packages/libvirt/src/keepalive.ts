@@ -2,10 +2,10 @@ import type { Clock, Timer } from './clock.js';
 
 /**
  * Options for the detection of a dead peer. The defaults are those of libvirt. They detect a dead
- * peer after 30 s: five PINGs and one more interval.
+ * peer 30 to 35 s after its last byte: an interval without bytes, then five PINGs.
  */
 export interface KeepaliveOptions {
-  /** Milliseconds of silence before a PING, and between PINGs. Default: 5,000. */
+  /** Milliseconds between checks. A PING follows each interval without a received byte. Default: 5,000. */
   readonly intervalMs: number;
   /** Maximum number of successive PINGs without an answer. Default: 5. */
   readonly count: number;

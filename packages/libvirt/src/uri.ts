@@ -123,7 +123,7 @@ function decoded(what: string, text: string): string {
   } catch (cause) {
     throw new Error(`the ${what} is badly escaped`, { cause });
   }
-  // ssh gives both to the commands of its configuration.
+  // ssh passes the user name and the host to the commands of its configuration.
   if (/^-|[\s\p{Cc}'"`$;&<>|(){}]/u.test(value)) throw new Error(`the ${what} has a character that is not allowed`);
   return value;
 }

@@ -38,23 +38,23 @@ export class XdrWriter {
   }
 
   #reserve(bytes: number): number {
-    const at = this.#end;
-    const end = at + bytes;
+    const offset = this.#end;
+    const end = offset + bytes;
     const size = end - this.#frame;
     if (size > MAX_MESSAGE_BYTES)
       throw new XdrError(`message of ${size} bytes exceeds the limit of ${MAX_MESSAGE_BYTES}`);
     this.#end = end;
-    return end > this.#slab.length ? this.#grow(at) : at;
+    return end > this.#slab.length ? this.#grow(offset) : offset;
   }
 
   /**
-   * Moves the bytes that `finish()` has not returned to a new block. Returns the new value of `at`.
+   * Moves the bytes that `finish()` has not returned to a new block. Returns the new value of `offset`.
    */
-  #grow(at: number): number {
+  #grow(offset: number): number {
     const start = this.#start;
-    const moved = at - start;
+    const moved = offset - start;
     const slab = Buffer.allocUnsafe(Math.max(this.slabBytes, (this.#end - start) * 2));
-    this.#slab.copy(slab, 0, start, at);
+    this.#slab.copy(slab, 0, start, offset);
     this.#slab = slab;
     this.#end -= start;
     this.#frame -= start;
@@ -63,35 +63,35 @@ export class XdrWriter {
   }
 
   int32(value: number): void {
-    const at = this.#reserve(4);
-    this.#slab.writeInt32BE(value, at);
+    const offset = this.#reserve(4);
+    this.#slab.writeInt32BE(value, offset);
   }
 
   uint32(value: number): void {
-    const at = this.#reserve(4);
-    this.#slab.writeUInt32BE(value, at);
+    const offset = this.#reserve(4);
+    this.#slab.writeUInt32BE(value, offset);
   }
 
   int64(value: bigint): void {
-    const at = this.#reserve(8);
-    this.#slab.writeBigInt64BE(value, at);
+    const offset = this.#reserve(8);
+    this.#slab.writeBigInt64BE(value, offset);
   }
 
   uint64(value: bigint): void {
-    const at = this.#reserve(8);
-    this.#slab.writeBigUInt64BE(value, at);
+    const offset = this.#reserve(8);
+    this.#slab.writeBigUInt64BE(value, offset);
   }
 
   double(value: number): void {
-    const at = this.#reserve(8);
-    this.#slab.writeDoubleBE(value, at);
+    const offset = this.#reserve(8);
+    this.#slab.writeDoubleBE(value, offset);
   }
 
   /** Writes bytes without a length. */
   fixed(bytes: Uint8Array): void {
-    const at = this.#reserve(padded(bytes.length));
-    this.#slab.set(bytes, at);
-    this.#slab.fill(0, at + bytes.length, at + padded(bytes.length));
+    const offset = this.#reserve(padded(bytes.length));
+    this.#slab.set(bytes, offset);
+    this.#slab.fill(0, offset + bytes.length, offset + padded(bytes.length));
   }
 
   /** Writes the length and the bytes. */
@@ -104,9 +104,9 @@ export class XdrWriter {
   text(value: string): void {
     const bytes = Buffer.byteLength(value, 'utf8');
     this.uint32(bytes);
-    const at = this.#reserve(padded(bytes));
-    this.#slab.write(value, at, bytes, 'utf8');
-    this.#slab.fill(0, at + bytes, at + padded(bytes));
+    const offset = this.#reserve(padded(bytes));
+    this.#slab.write(value, offset, bytes, 'utf8');
+    this.#slab.fill(0, offset + bytes, offset + padded(bytes));
   }
 
   /** Starts a message, with space for its length. */
@@ -187,28 +187,28 @@ export class XdrReader {
 
   /** Returns a view, which is valid only as long as the message. */
   fixed(length: number): Buffer {
-    const at = this.#take(padded(length));
-    return this.buffer.subarray(at, at + length);
+    const offset = this.#take(padded(length));
+    return this.buffer.subarray(offset, offset + length);
   }
 
-  /** Returns a view, which is valid only as long as the message. @throws {XdrError} it is too long or incomplete. */
+  /** Returns a view, which is valid only as long as the message. @throws {XdrError} if it is too long or incomplete. */
   variable(maxBytes = MAX_MESSAGE_BYTES): Buffer {
     const length = this.uint32();
     if (length > maxBytes) throw new XdrError(`${length} bytes exceed the limit of ${maxBytes}`);
     return this.fixed(length);
   }
 
-  /** Reads the length in bytes and the UTF-8 text. @throws {XdrError} it is too long or incomplete. */
+  /** Reads the length in bytes and the UTF-8 text. @throws {XdrError} if it is too long or incomplete. */
   text(): string {
     const length = this.uint32();
     if (length > MAX_MESSAGE_BYTES) throw new XdrError(`text of ${length} bytes`);
-    const at = this.#take(padded(length));
-    return this.buffer.toString('utf8', at, at + length);
+    const offset = this.#take(padded(length));
+    return this.buffer.toString('utf8', offset, offset + length);
   }
 
   /** Returns a view of all remaining bytes. */
   rest(): Buffer {
-    const at = this.#take(this.remaining);
-    return this.buffer.subarray(at, this.end);
+    const offset = this.#take(this.remaining);
+    return this.buffer.subarray(offset, this.end);
   }
 }

@@ -54,7 +54,7 @@ export async function readCredentials(
 
 /**
  * Returns the files in libvirt's order (virAuthGetConfigFilePath). If the URI or the environment
- * names a file, this is the only one.
+ * names a file, returns only this file.
  */
 function candidates(authfile: string | null, { variables, home, systemFile }: AuthEnvironment): readonly string[] {
   const given = authfile ?? variables['LIBVIRT_AUTH_FILE'] ?? null;

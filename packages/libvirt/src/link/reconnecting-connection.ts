@@ -52,7 +52,7 @@ interface Waiter {
   closed(): void;
 }
 
-/** A loss after this connection time resets the back-off to its first delay. */
+/** The loss of a connection that lasted this long resets the back-off to its first delay. */
 const STABLE_MS = 5_000;
 
 /** A connection that is reopened when it is lost, with exponential back-off and jitter. */

@@ -34,7 +34,7 @@ const SETTLE_MS = 100;
 
 /**
  * A libvirt host. It owns the connections, so close it after use. Methods have the names of
- * libvirt's functions without `virConnect` or `vir`. All methods reject with a {@link
+ * libvirt's functions without `virConnect` or `vir`. A method that fails rejects with a {@link
  * LibvirtError}.
  */
 export class Hypervisor {
@@ -118,7 +118,7 @@ export class Hypervisor {
     await this.#link.close();
   }
 
-  /** Returns the name of the driver, such as `QEMU` or `TEST`. */
+  /** Returns the name of libvirt's hypervisor driver, such as `QEMU` or `TEST`. */
   getType(options?: CallOptions): Promise<string> {
     return this.#link.call(connectProcedures.getType, undefined, options);
   }

@@ -90,7 +90,7 @@ describe('opening a local daemon', () => {
     });
   });
 
-  it('does not try the next socket if a daemon denies access', async () => {
+  it('does not try the next socket after an error other than a missing daemon', async () => {
     // Root never gets EACCES. A path that is too long is an error for every user.
     const deep = join(runtimeDir, 'x'.repeat(120));
     const open = openLocal(parseUri('qemu:///session'), {

@@ -13,7 +13,7 @@ afterEach(() => rm(dir, { recursive: true }));
 
 const environment = (): NodeJS.ProcessEnv => ({ PATH: `${dir}:/usr/bin:/bin`, RESULT: join(dir, 'result') });
 
-/** Creates an executable that writes its arguments to a file. */
+/** Creates an executable that writes its name and its arguments to a file. */
 const install = (name: string): Promise<void> =>
   writeFile(join(dir, name), '#!/bin/sh\necho "$(basename "$0") $*" >"$RESULT.part"\nmv "$RESULT.part" "$RESULT"\n', {
     mode: 0o755,

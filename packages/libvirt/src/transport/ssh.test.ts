@@ -71,7 +71,7 @@ describe('an ssh client', () => {
     );
   });
 
-  it('is ended by the timeout of the attempt if it hangs, with the processes that it started', async () => {
+  it('is ended by close if it hangs, with the processes that it started; an attempt has a timeout', async () => {
     const uri = await uriOf(`trap '' TERM; sleep 1000 & echo $! >${join(dir, 'child')}; while :; do wait; done`);
     const hypervisor = Hypervisor.connect(uri, { connectTimeoutMs: 240_000 });
     await until('both processes', () => existsSync(join(dir, 'child')) && existsSync(join(dir, 'pid')));

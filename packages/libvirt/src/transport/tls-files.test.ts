@@ -35,11 +35,11 @@ describe('the certificate files of a client', () => {
     ]);
   });
 
-  it('are those of a user, else those of the host', async () => {
+  it('are those of the user, if the user has a certificate, its key and a certificate authority', async () => {
     expect(await read([...system, ...own])).toEqual([own[0], null, own[1], own[2]]);
   });
 
-  it('are those of the host, with the authority of the user, if the user has no key', async () => {
+  it('are those of the host, with the certificate authority of the user, if the user has no key', async () => {
     expect(await read([...system, ...own.slice(0, 2)])).toEqual([own[0], null, system[1], system[2]]);
   });
 
@@ -47,7 +47,7 @@ describe('the certificate files of a client', () => {
     expect(await read(system.slice(0, 1))).toEqual([system[0], null, null, null]);
   });
 
-  it('need an authority, except without verification', async () => {
+  it('need a certificate authority, except without verification', async () => {
     const why = `no certificate authority: there is neither ${dir}/home/.pki/libvirt/cacert.pem nor ${dir}/pki/CA/cacert.pem`;
     expect(await failureOf(read([]))).toHaveProperty('message', why);
     expect(await read([], { verify: false })).toEqual([null, null, null, null]);

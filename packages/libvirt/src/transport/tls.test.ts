@@ -144,7 +144,7 @@ describe('a TLS transport', () => {
     await until('the end of the connection', () => sockets.size === 0);
   });
 
-  it('fails with the path of an invalid certificate file', async () => {
+  it('fails with the path of a missing certificate file', async () => {
     const port = await listenTls(() => undefined);
     const folder = await authority.clientFolder();
     await rm(join(folder, 'clientcert.pem'));

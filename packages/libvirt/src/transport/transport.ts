@@ -3,8 +3,8 @@ export interface TransportHandlers {
   /** Called with received bytes, which are valid only during the call. */
   data(chunk: Buffer): void;
   /**
-   * Called once when the connection ends, but not after `destroy()`. null: the peer closed
-   * the connection without an error.
+   * Called once when the connection ends, but not after `end()` or `destroy()`. null: the peer
+   * closed the connection without an error.
    */
   closed(error: Error | null): void;
 }

@@ -115,7 +115,7 @@ describe('a call', () => {
     const link = open();
     await link.connected();
     const timeoutMs = 2000;
-    // It is sent at the end of this event loop iteration, long after its timeout.
+    // The call is sent at the end of this event loop iteration, long after its timeout.
     const answer = link.call(getHostname, undefined, { timeoutMs });
     for (const until = performance.now() + 2 * timeoutMs; performance.now() < until;);
     expect(await answer).toBe('host');
@@ -159,7 +159,7 @@ describe('a call', () => {
     expect(error).toMatchObject({ code: 'UNKNOWN_9001', codeNumber: 9001, domain: 'UNKNOWN_9002' });
   });
 
-  it('fails with NO_SUPPORT if libvirtd does not know it, and the connection remains open', async () => {
+  it('fails with NO_SUPPORT if libvirtd does not know the procedure, and the connection remains open', async () => {
     const link = open();
     const error = await failureOf(link.call(getVersion, undefined));
     expect(error).toMatchObject({ code: 'NO_SUPPORT', domain: 'RPC', message: 'unknown procedure: 4' });
@@ -192,7 +192,7 @@ describe('a call', () => {
     expect(link.state).toBe('connected');
   });
 
-  it('fails with PROTOCOL if the reply is malformed or for another procedure; other calls continue', async () => {
+  it('fails with PROTOCOL if the reply is malformed or for another procedure; the connection remains open', async () => {
     const link = open();
     const bad = [
       (serial: number) => replyTo(getVersion, serial, 5),
@@ -373,7 +373,7 @@ describe('keepalive', () => {
     const link = open({ clock, keepalive: { intervalMs: 20, count: 2 } });
     await link.connected();
     const calls = Array.from({ length: 8 }, () => failureOf(link.call(getHostname, undefined)));
-    // In the first interval it received data.
+    // In the first interval the client received data.
     clock.advance(60);
     await until('two pings', () => fake.everyClient[0]?.pings === 2);
     clock.advance(20);
@@ -451,7 +451,7 @@ describe('events', () => {
     expect(link.state).toBe('connected');
   });
 
-  it('continue after messages of unexpected or unknown types, which are ignored', async () => {
+  it('share the connection with messages of unexpected or unknown types, which are ignored', async () => {
     const link = open();
     await link.connected();
     for (const type of [MessageType.call, MessageType.stream, 4, 6, 77]) {

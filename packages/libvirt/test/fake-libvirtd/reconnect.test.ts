@@ -316,7 +316,7 @@ describe('a connection hook', () => {
     expect(fake.everyClient.at(-1)?.calls).not.toContain(316);
   });
 
-  it('rejects if the link is closed before', async () => {
+  it('rejects if the link is closed before its first run', async () => {
     await fake.refuse();
     const link = open();
     const hook = link.onConnected(() => Promise.resolve());

@@ -346,7 +346,7 @@ describe('aborting a stream', () => {
     await until('every connection to close', () => fake.clients.length === 0);
   });
 
-  it('by closing the link before it connects opens no connection', async () => {
+  it('by closing the link before the stream connects opens no connection', async () => {
     await link.connected();
     const opening = failureOf(link.openStream(upload, transfer));
     await link.close();

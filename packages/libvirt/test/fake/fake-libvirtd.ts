@@ -227,7 +227,7 @@ export class FakeLibvirtd {
     this.clients.push(client);
     this.everyClient.push(client);
     const splitter = new MessageSplitter((buffer, start, end) => {
-      this.#take(client, Buffer.from(buffer.subarray(start, end)));
+      this.#receive(client, Buffer.from(buffer.subarray(start, end)));
       return true;
     });
     socket.on('data', (chunk: Buffer) => splitter.push(chunk));
@@ -238,7 +238,7 @@ export class FakeLibvirtd {
     });
   }
 
-  #take(client: FakeClient, bytes: Buffer): void {
+  #receive(client: FakeClient, bytes: Buffer): void {
     const reader = new XdrReader(bytes);
     const header = readHeader(reader);
     if (header.program === PROGRAM.keepalive) {

@@ -201,8 +201,8 @@ class Holder implements PrivateLibvirtd {
 
 /**
  * Starts a private libvirtd in its own mount and process namespaces, in about 0.1 s. This needs
- * root, or a user who may create user namespaces. The daemon shares only the network with the host.
- * When this process exits, the kernel kills the daemon and its guests.
+ * root, or a user who may create user namespaces. Without `bridges`, the daemon shares the network
+ * with the host. When this process exits, the kernel kills the daemon and its guests.
  * @throws {Error} with the end of its output if it does not listen within four minutes.
  */
 export async function startLibvirtd(options: LibvirtdOptions): Promise<PrivateLibvirtd> {

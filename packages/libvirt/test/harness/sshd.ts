@@ -34,7 +34,7 @@ export async function startSshd(daemon: PrivateLibvirtd, setup = ''): Promise<Pr
   const at = (name: string): string => join(dir, name);
   for (const name of ['host_key', 'key']) await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', at(name)]);
   await copyFile(at('key.pub'), at('authorized_keys'));
-  // The folder of Debian's service, where sshd without privileges lives.
+  // sshd needs this folder for its processes without privileges. Debian's service creates it.
   await mkdir('/run/sshd', { recursive: true, mode: 0o755 });
   await writeFile(at('session'), `#!/bin/sh\n${setup}\nexec sh -c "$SSH_ORIGINAL_COMMAND"\n`, { mode: 0o755 });
   await writeFile(
@@ -44,7 +44,7 @@ export async function startSshd(daemon: PrivateLibvirtd, setup = ''): Promise<Pr
       `AuthorizedKeysFile ${at('authorized_keys')}`,
       `ForceCommand ${at('session')}`,
       'PermitRootLogin yes',
-      // A client without an accepted key may use a password. Tests expect that ours does not ask.
+      // A client without an accepted key may use a password. Tests expect that our client does not ask.
       'PasswordAuthentication yes',
       'StrictModes no',
       'UsePAM no',

@@ -216,7 +216,7 @@ describe('a domain with a saved state', () => {
 });
 
 describe('a domain with a guest agent channel', () => {
-  it('reports when the agent connects and disconnects', async () => {
+  it('reports at its start that no agent is connected', async () => {
     const channel = `<channel type='unix'><target type='virtio' name='org.qemu.guest_agent.0'/></channel>`;
     const events = hypervisor.events.iterate('agentLifecycle');
     await events.ready;

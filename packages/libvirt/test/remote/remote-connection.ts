@@ -40,7 +40,7 @@ export async function expectStreams(hypervisor: Hypervisor, folder: string): Pro
 
 /**
  * Cuts all connections, and expects a new connection with the same events.
- * @param hypervisor is {@link persistent}.
+ * @param hypervisor was opened with the options {@link persistent}.
  */
 export async function expectReconnect(hypervisor: Hypervisor, relay: Relay, how: 'end' | 'reset'): Promise<void> {
   const domain = await hypervisor.domainLookupByName('test');

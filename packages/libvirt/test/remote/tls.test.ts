@@ -100,7 +100,7 @@ describe('TLS', () => {
     }
   });
 
-  it('rejects a server of another authority, and a client that the server does not accept', async () => {
+  it('rejects a server of another certificate authority, and a client that the server does not accept', async () => {
     const foreign = await createAuthority(join(host.pkipath, '..', 'foreign'));
     const folder = await foreign.clientFolder();
     const uri = (more: string): string => `test+tls://localhost:${host.tlsPort}/default?pkipath=${folder}${more}`;
