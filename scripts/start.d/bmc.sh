@@ -16,13 +16,13 @@ scripts/start proxy …       starts model-proxy: see scripts/start proxy --help
 
 Installs missing parts (Debian and Ubuntu packages, Node, npm packages), builds, and runs bmc-daemon
 for the virtual machines of this host, at 127.0.0.1 port 8000. If no libvirtd runs, the script starts
-a private one. If the host has no machines, the script creates two small demo guests, and builds and
-serves an ISO image for them. Ctrl-C ends the daemon, the private libvirtd and the demo guests.
+a private one. If the host has no machines, the script creates two small demo machines, and builds and
+serves an ISO image for them. Ctrl-C ends the daemon, the private libvirtd and the demo machines.
 
   --fake      machines in memory: needs no libvirt and no QEMU, only Node
   --port N    another port
   --private   a private libvirtd even if the host has one
-  --clean     remove the demo guests, their disks, and the data of a private libvirtd
+  --clean     remove the demo machines, their disks, and the data of a private libvirtd
 
 Other flags go to bmc-daemon: --config FILE, --interface ADDRESS, --debug (packages/bmc-daemon/README.md
 lists all).

@@ -111,7 +111,7 @@ define_demo_guest() {
 make_demo_guests() {
   local type
   type=$(demo_domain_type)
-  say "No machines here: making two demo guests, rackless-bios and rackless-uefi (virtualization: $type)"
+  say "No machines here: creating two demo machines, rackless-bios and rackless-uefi (virtualization: $type)"
   if ! virsh_quiet pool-info "$demo_pool" >/dev/null 2>&1; then
     virsh_quiet pool-define-as "$demo_pool" dir --target "$demo_folder" >/dev/null
     virsh_quiet pool-build "$demo_pool" >/dev/null

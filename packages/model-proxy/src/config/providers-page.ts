@@ -95,8 +95,8 @@ ${awsSections}
 ## Amazon Polly
 
 \`aws_polly/neural\` and the other engines of Polly serve \`/v1/audio/speech\`, with
-[credentials of AWS](#credentials-of-aws). OpenAI's voices become LiteLLM's voices for them, and other names are voices
-of Polly. Formats are \`mp3\`, \`opus\` and \`pcm\`.
+[credentials of AWS](#credentials-of-aws). The proxy replaces OpenAI's voices by the voices of Polly that
+LiteLLM uses for them. Other names are voices of Polly. Formats are \`mp3\`, \`opus\` and \`pcm\`.
 
 ## Anthropic
 
@@ -139,7 +139,7 @@ Clients of Anthropic, such as its SDKs and Claude Code, can use every model that
 \`litellm_proxy\` and \`openrouter\`. For all others, the proxy makes a request for chat, and expresses its
 answer, its events and its errors as Anthropic does.
 
-New versions of vLLM, Ollama and LM Studio serve the path, too. If your server does, say so in the entry.
+New versions of vLLM, Ollama and LM Studio serve the path, too. If your server does, name the paths in the entry.
 The proxy then forwards the requests without translation:
 
 \`\`\`yaml
