@@ -57,6 +57,12 @@ const nameOf = (fault) => {
     .at(-1);
 };
 
+/** Returns a fault without its place. The text of a fault without a subject begins with the name of the setting. */
+const asSentence = (fault) => {
+  const text = withoutPlace(fault);
+  return /^(?:is|must|has) /.test(text) ? `\`${nameOf(fault)}\` ${text}` : text;
+};
+
 /** Faults with which LiteLLM serves no model either. LiteLLM 1.106.2 stops at an entry without name or params. */
 const INVALID =
   /not valid YAML|model_list: (?:must be a list|has no entry)|(?:litellm_params|model_name) is missing: the /;
@@ -82,7 +88,7 @@ function outcomeOf(load, folder, sample) {
     const protection = (fault) => `\`${nameOf(fault)}\` ${withoutPlace(fault).split(PROTECTION)[0]}`;
     return isRefused
       ? { kind: 'refused', reasons: [...new Set(protecting.map(protection))] }
-      : { kind: 'unserved', reasons: [...new Set(error.faults.map(withoutPlace))] };
+      : { kind: 'unserved', reasons: [...new Set(error.faults.map(asSentence))] };
   }
 }
 

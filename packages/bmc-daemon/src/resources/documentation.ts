@@ -53,9 +53,9 @@ function rowsOf<Services>(resource: Resource<Services>): readonly string[] {
     ...('upload' in resource
       ? [
           row(uploadUri(uri), 'POST', 'begins an upload', false),
-          ...['HEAD', 'PATCH', 'DELETE'].map((method) =>
-            row(`${uploadUri(uri)}/{uploadId}`, method, 'the upload', false),
-          ),
+          row(`${uploadUri(uri)}/{uploadId}`, 'HEAD', 'returns the number of received bytes', false),
+          row(`${uploadUri(uri)}/{uploadId}`, 'PATCH', 'appends bytes', false),
+          row(`${uploadUri(uri)}/{uploadId}`, 'DELETE', 'cancels the upload', false),
         ]
       : []),
     ...Object.keys(actions).map((name) => row(actionUri(uri, name), 'POST', `action ${code(name.slice(1))}`, false)),
@@ -91,10 +91,10 @@ export function renderResourcesPage<Services>(
 
 # Resources of bmc-daemon
 
-This page lists all URIs below \`/redfish\` with their methods, except the WebSockets of
+This page lists \`/redfish\` and all URIs below it with their methods, except the WebSockets of
 [serial consoles](serial-console-websocket.md) and [screens](graphical-console-websocket.md). For a GET,
-it shows the type of the answer; for other methods, the effect. The column "Privilege" shows which privilege an account needs. If it names
-several privileges, one of them is enough.
+it shows the type of the answer; for other methods, the effect. The column "Privilege" shows which privilege
+an account needs. If it names several privileges, one of them is enough.
 
 - \`{systemId}\`, \`{managerId}\` and \`{ownerId}\` are the UUID or the name of a machine.
 - \`none\`: the method needs no login.

@@ -25,7 +25,7 @@ and translates answers, event streams and errors back.
   \`cache_control\` work. Images and files need a data URL.
 - Parameters that Converse does not have, such as \`top_k\`, become \`additionalModelRequestFields\`.
   \`guardrailConfig\`, \`performanceConfig\`, \`requestMetadata\` and \`serviceTier\` stay unchanged.
-- Models of Anthropic get \`thinking\` and \`reasoning_effort\` as at \`anthropic/\`. Others get
+- Models of Anthropic get \`thinking\` and \`reasoning_effort\` as at \`anthropic/\`. Other models get
   \`reasoning_effort\` unchanged.
 - \`bedrock/openai.gpt-oss-120b-1:0\` and \`bedrock_mantle/…\` use Bedrock's endpoints with OpenAI's API if
   there is an API key of Bedrock.

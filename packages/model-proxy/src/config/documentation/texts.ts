@@ -109,7 +109,7 @@ reuse its cache of the prompt:
 - \`deployment_affinity\`: requests with the same \`user\`, or else with the same virtual key.
 - \`prompt_caching\`: requests whose prompts have the same first 1,024 bytes.
 
-If this deployment fails, or runs far more requests than the others, the next one gets them. The choice
+If this deployment fails, or runs far more requests than the others, the next deployment gets them. The choice
 needs no memory, so all processes with the same configuration choose the same deployment.
 
 ### Retries
@@ -191,7 +191,7 @@ router_settings:
   list may have 16 KB.
   \`disable_fallbacks: true\` switches all fallbacks off.
 - A fallback has its own retries and its own fallbacks. The proxy tries each group once.
-- If all fail, the client gets the error of the group that it asked for.
+- If all groups fail, the client gets the error of the group that it requested.
 - The proxy leaves out groups that the client's key may not use.
 - Answers have the headers \`x-litellm-attempted-fallbacks\` and, after a fallback,
   \`x-litellm-model-group\` with the name of the fallback.
@@ -199,7 +199,7 @@ router_settings:
 ### Overload
 
 \`max_in_flight_requests_per_worker\` limits the requests that run at the same time. More requests wait in
-a queue, up to \`max_queued_requests_per_worker\` and \`admission_queue_timeout_seconds\`. All others get 503
+a queue, up to \`max_queued_requests_per_worker\` and \`admission_queue_timeout_seconds\`. All other requests get 503
 with \`Retry-After\`. The proxy does not read the body of a request that waits, so the queue needs little
 memory. Pages, probes and WebSockets do not count. Set \`max_parallel_requests\` for each deployment, so
 that a slow one cannot take all places.
@@ -260,7 +260,7 @@ settings change only with a restart.
 3. Then it closes the requests that still run, and exits.
 
 **Which delay.** By default, \`--drain_delay\` is 0, and the port closes at once. This is enough for load
-balancers that treat a refused connection as "not ready". Others send requests until their next probe:
+balancers that treat a refused connection as "not ready". Other load balancers send requests until their next probe:
 HAProxy, nginx, Traefik, and a Kubernetes Service for a second or two. For these, set a delay that is
 longer than the time between two probes. During the delay, the proxy answers requests with
 \`connection: close\`.

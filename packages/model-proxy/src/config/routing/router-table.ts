@@ -66,7 +66,7 @@ export const failureRows = {
   ...cooldownRows,
   fallbacks: fallbacks({
     name: 'fallbacks',
-    doc: '[Fallbacks](#fallbacks): model groups for requests that a group cannot serve. Example: `[{gpt-4o: [gpt-4o-mini, claude]}]`. The group `*` stands for all others.',
+    doc: '[Fallbacks](#fallbacks): model groups for requests that a group cannot serve. Example: `[{gpt-4o: [gpt-4o-mini, claude]}]`. The group `*` stands for all other groups.',
   }),
   contextWindowFallbacks: fallbacks({
     name: 'context_window_fallbacks',
