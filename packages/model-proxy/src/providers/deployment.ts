@@ -11,8 +11,8 @@ export interface Timeouts {
   /** For TCP and TLS. */
   readonly connectMs: number | null;
   /**
-   * From the last byte of the request to the first byte of the answer's body, or to its head if it
-   * has no body.
+   * From the last byte of the request to the first byte of the answer's body. For an answer without
+   * a body: to its headers.
    */
   readonly firstByteMs: number | null;
   /** Between two chunks of an answer. */
@@ -64,7 +64,7 @@ export interface Deployment {
   readonly pathOf?: (path: string, call: CallTraits) => string;
   /** As in {@link ProviderTarget}. */
   readonly formFields?: Readonly<Record<string, string>>;
-  /** Source of the access token of each request. Absent: the key is enough. */
+  /** Source of the access token of each request. Absent: the requests have no access token. */
   readonly token?: DeploymentToken;
   /** null: there is no key; a token or other headers may authenticate the requests. */
   readonly apiKey: string | null;
@@ -76,7 +76,7 @@ export interface Deployment {
   readonly dropParams: boolean;
   /** Parameters that are always removed. May be paths, such as `tools[*].input_examples`. */
   readonly additionalDropParams: readonly string[];
-  /** Parameters that count as supported. */
+  /** Parameters that the proxy handles as supported, also if the provider does not support them. */
   readonly allowedOpenaiParams: readonly string[];
   /** Parameters that are added to requests without them, such as `temperature: 0.2`. */
   readonly defaults: Readonly<Record<string, unknown>>;

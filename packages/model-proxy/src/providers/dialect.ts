@@ -3,7 +3,7 @@
  * A provider without a dialect speaks OpenAI's API, and the proxy changes only single members of its
  * requests and answers.
  *
- * A dialect has no state and does no I/O. It sees one request or one answer at a time.
+ * A dialect has no state and does no I/O. A call translates one request or one answer.
  */
 import type { RequestMembers } from './request-members.js';
 
@@ -13,7 +13,7 @@ export interface DialectCall {
   readonly endpoint: string;
   /** The upstream's name for the model. */
   readonly model: string;
-  /** Whether the client asks for events. */
+  /** Whether the client asks for a stream. */
   readonly streams: boolean;
 }
 
@@ -33,17 +33,20 @@ export interface UpstreamError {
 export type DialectAnswer =
   /** The object for the client, in OpenAI's form (`messages`: Anthropic's). The proxy renames its model and reads its `usage`. */
   | { readonly value: object }
-  /** Sound, which the upstream sends inside of JSON. */
+  /** Audio, which the upstream sends inside of JSON. */
   | { readonly bytes: Buffer; readonly contentType: string }
   | { readonly error: UpstreamError };
 
-/** The result of a chunk of a stream. */
+/** The translation of a chunk, or of the end of a stream. */
 export interface DialectEvents {
   /** The client's events, in order: OpenAI's without `[DONE]`; for `messages`, Anthropic's. */
   readonly events: readonly object[];
-  /** The answer is complete. The proxy sends `[DONE]` if the client uses OpenAI's API, and ignores later bytes. */
+  /**
+   * Whether the answer is complete. Then the proxy sends `[DONE]` to a client of OpenAI's API, and
+   * ignores later bytes.
+   */
   readonly isDone: boolean;
-  /** The upstream reports an error. It ends the stream after `events`. */
+  /** An error that the upstream reports. The proxy ends the stream after `events`. */
   readonly error?: UpstreamError;
 }
 
@@ -103,13 +106,13 @@ export interface DialectEndpoint<Request extends Translated = Translated> {
    * @throws {Error} if the answer is not what the dialect expects. The client gets a 502.
    */
   answer(value: unknown, call: DialectCall): DialectAnswer;
-  /** Whether successful answers pass unchanged, such as sound. `answer` then gets none of them. */
+  /** Whether successful answers, such as audio, pass unchanged. Then the proxy does not call `answer` for them. */
   readonly answersRaw?: boolean;
   /** Absent: the endpoint has no streams. */
   readonly events?: {
     /**
-     * Media type of the upstream's streams: `text/event-stream`. If an upstream streams although the
-     * client wants none, the client gets the whole chat at the end.
+     * Media type of the upstream's streams: `text/event-stream`. If the upstream streams, but the
+     * client has not asked for a stream, the client gets the whole chat at the end.
      */
     readonly mediaType: string;
     /** Starts the translation of one stream. */

@@ -10,7 +10,7 @@ const bedrockVendors =
 /** The first pattern that matches decides. */
 const names: readonly (readonly [provider: string, pattern: RegExp])[] = [
   ['text-completion-openai', /^(ft:)?(davinci|babbage)-002|^gpt-3\.5-turbo-instruct/],
-  // OpenAI does not serve gpt-oss: its configuration names the server.
+  // OpenAI does not serve gpt-oss. The configuration must name its server.
   ['openai', /^gpt-(?!oss)|^ft:(gpt|o\d)|^chatgpt-|^o\d(-|$)|^codex-|^computer-use-preview/],
   ['openai', /^text-embedding-(ada-|3-)|^(dall-e|whisper|tts|sora)-\d|^(omni|text)-moderation/],
   ['anthropic', /^claude-/],

@@ -1,4 +1,4 @@
-/** Applies the changes to a request that the configuration and the client's proxy parameters ask for. */
+/** Changes a request as the configuration and the client's parameters for the proxy demand. */
 import { parseJson } from '@rackless/daemon/text/json.js';
 import { invalidParameter, unsupportedParameters } from '../errors/model.js';
 import { objectMembers } from '../json/navigate.js';
@@ -105,7 +105,7 @@ export class OutgoingRequest implements RequestMembers {
     }
   }
 
-  /** Adds the deployment's defaults for parameters that the request does not have. */
+  /** Adds the deployment's defaults for parameters that are missing or null, except for dropped parameters. */
   addDefaults(): void {
     const { defaults } = planOf(this.#options.deployment);
     for (const [name, value] of defaults) {
@@ -215,7 +215,7 @@ export class OutgoingRequest implements RequestMembers {
     return spliceJson(this.#object, edits);
   }
 
-  /** Returns the body of a dialect, with the members of `extra_body`. */
+  /** Returns the request in the dialect. Adds the members of `extra_body`, but not to a {@link DialectRequest}. */
   finishAs({ endpoint, call }: TranslatedCall): Buffer[] | DialectRequest {
     const request = endpoint.request(this, call);
     if (request instanceof DialectRequest) return request;

@@ -5,7 +5,7 @@ import { checkedParameters, isConsumed, isOpenaiModel, openaiParameters } from '
 const chat = 'chat/completions';
 
 describe('providers and their parameters', () => {
-  it("support the parameters in LiteLLM for a model that is not OpenAI's", () => {
+  it("support the same parameters as in LiteLLM for models that are not OpenAI's", () => {
     const expected = [
       'audio',
       'extra_headers',
@@ -89,7 +89,7 @@ describe('providers and their parameters', () => {
       expect(openaiParameters.has(name)).toBe(false);
   });
 
-  it('support only checked parameters, for all dialects and endpoints', () => {
+  it('support at least one parameter of each checked endpoint, and only checked parameters', () => {
     const names = [
       'openai',
       'hosted_vllm',

@@ -26,7 +26,7 @@ interface Prices {
   /** null: not set. */
   readonly outputToken: number | null;
   readonly tokens: TokenPrices;
-  /** Prices of requests with more input tokens, the largest number first. */
+  /** Prices of requests with more than `above` input tokens. The largest `above` is first. */
   readonly tiers: readonly { readonly above: number; readonly tokens: TokenPrices }[];
   /** Whether some kinds of tokens have a price of their own. */
   readonly hasKinds: boolean;
@@ -77,7 +77,10 @@ function readPrices(info: Deployment['modelInfo']): Prices {
   };
 }
 
-/** A kind without a price has that of the other tokens of the request, or of the answer. */
+/**
+ * Returns the prices of all kinds. A kind without a price has the price of `input` or of `output`
+ * (`longCacheWrite`: of `cacheWrite`).
+ */
 function completed(priceAt: (kind: keyof TokenPrices) => number | null): TokenPrices {
   const input = priceAt('input') ?? 0;
   const output = priceAt('output') ?? 0;

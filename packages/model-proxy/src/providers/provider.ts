@@ -52,8 +52,8 @@ export interface Provider {
   /** Other changes of members. */
   readonly translate?: Translation;
   /**
-   * The names to which {@link Provider.translate} reacts: of members, and inside of other members. A
-   * request with none of them needs no translation.
+   * Names of members, and names inside of members, that {@link Provider.translate} changes. It does not
+   * change a request without these names.
    */
   readonly translationTriggers?: TranslationTriggers;
 }

@@ -62,7 +62,7 @@ function mayChange(key: string, { deployment, endpoint: { path }, upstreamModel 
 /** Clients can send any name, so the number of cached names is limited. */
 const MAX_NAMES = 200;
 
-/** Returns the names of members that change nothing, as far as they are known. The caller may add more. */
+/** Returns the cached names of members that need no change. The caller may add names. */
 function unchangedNames(plan: Plan, path: string, upstreamModel: string): Set<string> {
   // Which parameters are supported may depend on the model.
   if (plan.upstreamModel !== upstreamModel || !checkedEndpoints.includes(path)) return new Set();

@@ -175,7 +175,7 @@ describe('the body for the upstream', () => {
     expect(refusedParameter('{"model":"p"}', { defaults: { verbosity: true } })).toBe('verbosity');
   });
 
-  it('gets extra_body at its top; the deployment’s replaces the request’s', () => {
+  it('gets the members of extra_body as its own; the deployment’s replace the request’s', () => {
     expect(
       sent('{"model":"p","extra_body":{"a" : 1.0,"b":2,"seed":3, "verbosity":true},"seed":1}', {
         extraBody: { b: { c: 1 }, stop: 'x' },
@@ -219,7 +219,7 @@ describe('the body for the upstream', () => {
     );
   });
 
-  it('has the parameter names of the dialect', () => {
+  it('has the parameter names of the provider', () => {
     expect(sent('{"max_completion_tokens":5,"model":"p","seed":1,"max_tokens":9}', { to: 'mistral' })).toBe(
       '{"model":"served","max_tokens":5,"random_seed":1}',
     );
@@ -351,7 +351,7 @@ describe('the body for vLLM', () => {
     expect(sent(given)).toBe(given);
   });
 
-  it('forwards messages without changes and without joining their chunks', () => {
+  it('has messages that need no change in their received chunks', () => {
     const text = `{"model":"served","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,${'A'.repeat(200_000)}"}}]}]}`;
     const body = prepare(text, { to, chunkBytes: 65_536 });
     expect(body.length).toBeGreaterThan(4);

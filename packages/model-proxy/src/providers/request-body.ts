@@ -23,7 +23,7 @@ import type { TranslatedCall } from './translation.js';
 /**
  * Prepares the body for the upstream.
  * @param object the verified request. The caller has rejected a second `model`. Other members may
- *   occur twice, and both are handled in the same way.
+ *   occur twice.
  * @returns views of the received chunks, and buffers with changes; or the request of a dialect.
  * @throws {ProxyError} 400: a parameter is not supported and must not be dropped, or a parameter
  *   for the proxy is invalid.

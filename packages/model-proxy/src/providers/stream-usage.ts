@@ -5,8 +5,8 @@ import { memberEdits, spliceChunks } from '../json/splice.js';
 /**
  * Returns the options with `include_usage: true`.
  * @param options a JSON object.
- * @param replaces whether to replace another value of the client.
- * @returns undefined if the options need no change.
+ * @param replaces whether to replace a value that the client has set.
+ * @returns undefined: the options stay unchanged.
  */
 export function withUsage(options: Buffer, replaces: boolean): Buffer | undefined {
   const members = objectMembers(options, 0, options.length);

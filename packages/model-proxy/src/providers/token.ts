@@ -9,11 +9,11 @@ export interface OauthToken {
   readonly url: string;
   /** The members of the form. Some are secrets. */
   readonly form: Readonly<Record<string, string>>;
-  /** A member of the form with a token of another identity provider, which is read or asked for each request. */
+  /** A member of the form. Its value is a token of another identity provider, which the proxy reads or requests each time. */
   readonly identityMember?: readonly [name: string, token: IdentityToken];
   /** Other headers; names in lower case. Some are secrets. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** A header for the id of the request. */
+  /** Name of the header with a random id. Each token request has a new id. */
   readonly idHeader?: string;
 }
 
@@ -52,7 +52,7 @@ export interface AwsRole {
 /** A token of an identity provider: the text itself, its file, or the server that is asked for it. */
 export type IdentityToken = { readonly text: string } | { readonly file: string } | { readonly issuer: IdentityIssuer };
 
-/** A role for clients that have a token of an identity provider. */
+/** A role of AWS that the proxy assumes with a token of an identity provider. */
 interface AwsWebIdentity {
   readonly role: AwsRole;
   readonly token: IdentityToken;
@@ -77,7 +77,7 @@ export interface AwsPlaces {
   readonly asksMetadata: boolean;
 }
 
-/** Where the keys come from. Only a single member is set. */
+/** Where the keys come from. Exactly one member is set. */
 export interface AwsSource {
   readonly keys?: AwsKeys;
   readonly profile?: string;
@@ -94,7 +94,7 @@ export interface AwsToken {
   /** Such as `bedrock`. */
   readonly service: string;
   readonly source: AwsSource;
-  /** Assumed with the keys of the source; null: the source is enough. */
+  /** The role that the proxy assumes with the keys of the source; null: the keys of the source sign the requests. */
   readonly role: AwsRole | null;
   /** Address of AWS's token service; null: that of the region. */
   readonly stsEndpoint: string | null;

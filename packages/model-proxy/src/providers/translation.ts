@@ -9,8 +9,8 @@ export interface TranslatedCall {
   readonly endpoint: DialectEndpoint;
   readonly call: DialectCall;
   /**
-   * If `endpoint` makes a request for chat: the translation of this request; null: none. Absent: the
-   * request of `endpoint` goes upstream.
+   * If `endpoint` makes a request for chat: the translation of that request; null: it needs none.
+   * Absent: the request that `endpoint` makes goes upstream.
    */
   readonly chat?: TranslatedCall | null;
 }
@@ -23,8 +23,8 @@ const COUNT_TOKENS = 'messages/count_tokens';
  * Returns the translation of a request.
  * @param path OpenAI's path below `/v1/`: `chat/completions`.
  * @param model the upstream's name.
- * @param streams whether the client asks for events.
- * @returns null if the dialect does not translate this request.
+ * @param streams whether the client asks for a stream.
+ * @returns null: the request needs no translation.
  * @throws {ProxyError} 400: the dialect does not have the endpoint.
  */
 export function translationOf(

@@ -227,7 +227,7 @@ describe('models of Anthropic, as OpenAI chat', () => {
     ['tokens that are a text', json(message([], { usage: { input_tokens: 'many' } })), false],
     ['an event without a type', stream('data: {}\n\n'), true],
     ['an event that is not JSON', stream('event: message_start\ndata: <html>\n\n'), true],
-  ])('answer %s with 502', async (_what, answering, streams) => {
+  ])('cause a 502 if they answer with %s', async (_what, answering, streams) => {
     answerWith(answering);
     await expect(client.chat.completions.create({ model: 'claude', messages, stream: streams })).rejects.toMatchObject({
       status: 502,
@@ -237,7 +237,7 @@ describe('models of Anthropic, as OpenAI chat', () => {
     expect(choices[0]?.message.content).toBe('still alive');
   });
 
-  it('do not have embeddings', async () => {
+  it('reject embeddings with 400, without a request to Anthropic', async () => {
     await expect(client.embeddings.create({ model: 'claude', input: 'x' })).rejects.toMatchObject({ status: 400 });
     expect(vendors.take()).toEqual([]);
   });

@@ -1,6 +1,6 @@
 /**
  * Access keys of AWS from roles, web identities, SSO, containers and metadata servers, with servers that
- * answer as AWS documents it, and with hostile ones.
+ * answer as AWS documents it, and with hostile servers.
  * @see https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html
  * @see https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRoleWithWebIdentity.html
  * @see https://docs.aws.amazon.com/singlesignon/latest/PortalAPIReference/API_GetRoleCredentials.html
@@ -59,7 +59,7 @@ const rejection =
     );
   };
 
-/** The server of a host: its address for containers, or its metadata server. */
+/** A server on the host of the proxy: for the credentials of containers, or for metadata. */
 class HostServer {
   readonly requests: { readonly line: string; readonly headers: IncomingMessage['headers'] }[] = [];
   answer: (request: IncomingMessage, response: ServerResponse) => void = (_request, response) => response.end();
@@ -447,7 +447,7 @@ describe('hosts at AWS', () => {
     });
   });
 
-  it('run the command of a profile', async () => {
+  it('give the keys that the command of a profile prints', async () => {
     const output = { Version: 1, ...credentials(), SessionToken: 'process-session' };
     const file = join(vendors.folder, 'output.json');
     writeFileSync(file, JSON.stringify(output));

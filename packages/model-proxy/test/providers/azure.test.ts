@@ -139,7 +139,7 @@ describe('models of Azure', () => {
   it.each([
     ['claude', { 'x-api-key': 'foundry-key-0123456789' }],
     ['claude-at-path', { authorization: 'Bearer ey.token-0123456789' }],
-  ])("have Anthropic's API if they are its models: %s, with %j", async (model, credentials) => {
+  ])("have Anthropic's API if they are models of Anthropic: %s, with %j", async (model, credentials) => {
     vendors.answers.set(FOUNDRY_HOST, json(message([{ type: 'text', text: 'Hi!' }])));
     const { choices } = await client.chat.completions.create({ model, messages });
     expect(choices[0]?.message.content).toBe('Hi!');

@@ -198,7 +198,7 @@ describe('models of Bedrock with Converse, as OpenAI chat', () => {
     });
   });
 
-  it('call tools, see pictures and files, and get results of tools', async () => {
+  it('call tools, and get pictures, files and results of tools', async () => {
     vendors.answers.set(
       HOST,
       json(answer([{ toolUse: { toolUseId: 'tooluse_1', name: 'get_weather', input: { city: 'Oslo' } } }], 'tool_use')),
@@ -362,12 +362,12 @@ describe('models of Bedrock with Converse, as OpenAI chat', () => {
     ['an object of another form', json({ hello: 1 })],
     ['a text', json('hi')],
     ['tokens that are a text', json({ ...answer([]), usage: { inputTokens: 'x' } })],
-  ])('answer %s with 502', async (_what, answering) => {
+  ])('cause a 502 if they answer with %s', async (_what, answering) => {
     vendors.answers.set(HOST, answering);
     await expect(client.chat.completions.create({ model: 'claude', messages })).rejects.toMatchObject({ status: 502 });
   });
 
-  it('reject pictures at a URL, which Bedrock does not load', async () => {
+  it('reject pictures at a URL, which Bedrock does not download', async () => {
     const content = [{ type: 'image_url' as const, image_url: { url: 'https://example.com/a.png' } }];
     await expect(
       client.chat.completions.create({ model: 'claude', messages: [{ role: 'user', content }] }),

@@ -39,7 +39,7 @@ const models: Readonly<Record<string, string>> = {
   'rank-cohere': 'bedrock/cohere.rerank-v3-5:0',
 };
 
-describe('models of Bedrock without Converse', () => {
+describe('the proxy with models of Bedrock', () => {
   let vendors: Vendors;
   let proxy: TestProxy;
   let client: OpenAI;
@@ -288,7 +288,7 @@ describe('models of Bedrock without Converse', () => {
     expect(request.json).toEqual({ inputText: 'hello', enableTrace: false });
   });
 
-  it('sends a known session of an agent only the last message, and reports its exceptions', async () => {
+  it('sends an existing session of an agent only the last message, and reports its exceptions', async () => {
     vendors.answers.set(AGENTS, stream(frame('throttlingException', { message: 'Slow down' }, 'exception')));
     const talk = [...messages, { role: 'assistant', content: 'Hi' }, { role: 'user', content: 'more' }];
     const ask = async (more: object) => {

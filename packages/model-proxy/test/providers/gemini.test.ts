@@ -19,7 +19,7 @@ const answer = (text: string) => ({
   modelVersion: model,
 });
 
-describe("Google's SDK", () => {
+describe("the proxy with clients of Gemini's API", () => {
   let vendors: Vendors;
   let proxy: TestProxy;
   let client: GoogleGenAI;
@@ -46,7 +46,7 @@ describe("Google's SDK", () => {
     expect(JSON.parse(request?.body ?? '')).toEqual({ contents: [{ parts: [{ text: 'hello' }], role: 'user' }] });
   });
 
-  it('gets streams', async () => {
+  it('forwards streams', async () => {
     vendors.answers.set(HOST, events(JSON.stringify(answer('Hel')), JSON.stringify(answer('lo 雪'))));
     let text = '';
     for await (const chunk of await client.models.generateContentStream({ model, contents: 'hello' }))
@@ -55,7 +55,7 @@ describe("Google's SDK", () => {
     expect(vendors.take()[0]?.line).toBe(`POST https://${HOST}/v1beta/models/${model}:streamGenerateContent?alt=sse`);
   });
 
-  it("gets Gemini's errors unchanged, and 401 for a wrong key", async () => {
+  it("forwards Gemini's errors unchanged, and answers a wrong key with 401", async () => {
     const error = { error: { code: 400, message: 'Invalid value at contents', status: 'INVALID_ARGUMENT' } };
     vendors.answers.set(HOST, json(error, 400));
     const failed = client.models.generateContent({ model, contents: 'hello' });
@@ -67,7 +67,7 @@ describe("Google's SDK", () => {
     expect(vendors.take()).toEqual([]);
   });
 
-  it('authenticates a client by its key in the query alone, and rejects a wrong one', async () => {
+  it('authenticates a client by its key in the query alone, and rejects a wrong key', async () => {
     vendors.answers.set(HOST, json({ models: [] }));
     const status = async (key: string) => (await fetch(`${proxy.url}/gemini/v1beta/models?key=${key}`)).status;
     expect([await status('sk-wrong'), await status(MASTER_KEY)]).toEqual([401, 200]);

@@ -101,7 +101,7 @@ describe('a vendor with the API of OpenAI', () => {
   });
 
   it.each([
-    // https://console.groq.com/docs/openai: no logprobs, and one name of the limit for tokens at Cohere and Ollama.
+    // Cohere and Ollama have only `max_tokens`.
     ['cohere/', { max_completion_tokens: 5 }, { max_tokens: 5 }],
     ['ollama/', { max_completion_tokens: 5 }, { max_tokens: 5 }],
     ['mistral/', { seed: 7 }, { random_seed: 7 }],

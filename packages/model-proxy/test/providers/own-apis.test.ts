@@ -29,7 +29,7 @@ const FEDERATED = 'federated.openai.azure.com';
 const VERTEX = 'us-central1-aiplatform.googleapis.com';
 
 const messages = [{ role: 'user' as const, content: 'hello' }];
-const SOUND = Buffer.from([0xff, 0xfb, 0x90, 0x00, 0x7b]);
+const AUDIO = Buffer.from([0xff, 0xfb, 0x90, 0x00, 0x7b]);
 
 /** Makes a stream of server-sent events with names. */
 const named =
@@ -231,7 +231,7 @@ describe('vendors with APIs of their own', () => {
     await expect(failed).rejects.toMatchObject({ status: expected, message: expect.stringContaining(text) });
   });
 
-  it('include Replicate, which cannot stream: the proxy rejects such a request', async () => {
+  it('include Replicate, whose streams the proxy does not support: it rejects such a request', async () => {
     const failed = client.chat.completions.create({ model: 'llama', messages, stream: true });
     await expect(failed).rejects.toMatchObject({ status: 400, param: 'stream' });
   });
@@ -267,7 +267,7 @@ describe('vendors with APIs of their own', () => {
   it('MP-154 make speech: ElevenLabs gets the voice in the path', async () => {
     vendors.answers.set(ELEVENLABS, (_request, response) => {
       response.writeHead(200, { 'content-type': 'audio/mpeg' });
-      response.end(SOUND);
+      response.end(AUDIO);
     });
     const answer = await client.audio.speech.create({
       model: 'eleven',
@@ -275,7 +275,7 @@ describe('vendors with APIs of their own', () => {
       input: 'Hi',
       speed: 1.1,
     });
-    expect(Buffer.from(await answer.arrayBuffer())).toEqual(SOUND);
+    expect(Buffer.from(await answer.arrayBuffer())).toEqual(AUDIO);
     const request = requestTo(ELEVENLABS);
     expect(request.line).toBe(
       `POST https://${ELEVENLABS}/v1/text-to-speech/JBFqnCBsd6RMkjVDRZzb?output_format=mp3_44100_128`,
@@ -299,7 +299,7 @@ describe('vendors with APIs of their own', () => {
   it('MP-155 make speech: Azure gets the text as SSML', async () => {
     vendors.answers.set(AZURE, (_request, response) => {
       response.writeHead(200, { 'content-type': 'audio/mpeg' });
-      response.end(SOUND);
+      response.end(AUDIO);
     });
     const answer = await client.audio.speech.create({
       model: 'azure-speech',
@@ -308,7 +308,7 @@ describe('vendors with APIs of their own', () => {
       speed: 1.5,
       response_format: 'wav',
     });
-    expect(Buffer.from(await answer.arrayBuffer())).toEqual(SOUND);
+    expect(Buffer.from(await answer.arrayBuffer())).toEqual(AUDIO);
     const request = requestTo(AZURE);
     expect(request.line).toBe(`POST https://${AZURE}/cognitiveservices/v1`);
     expect(request.headers).toMatchObject({
@@ -325,17 +325,17 @@ describe('vendors with APIs of their own', () => {
     expect(requestTo(AZURE).body).toBe(ssml);
   });
 
-  it('MP-156 make speech: the sound of Gemini becomes a WAV file', async () => {
+  it('MP-156 make speech: the audio of Gemini becomes a WAV file', async () => {
     answerTokenRequests();
     const data = Buffer.from([1, 0, 2, 0]).toString('base64');
     const inlineData = { mimeType: 'audio/L16;codec=pcm;rate=24000', data };
     vendors.answers.set(VERTEX, json({ candidates: [{ content: { role: 'model', parts: [{ inlineData }] } }] }));
     const answer = await client.audio.speech.create({ model: 'gemini-speech', voice: 'Kore', input: 'Hi' });
-    const sound = Buffer.from(await answer.arrayBuffer());
+    const audio = Buffer.from(await answer.arrayBuffer());
     expect(answer.headers.get('content-type')).toBe('audio/wav');
-    expect(sound.subarray(0, 4).toString()).toBe('RIFF');
-    expect([sound.readUInt32LE(4), sound.readUInt32LE(24), sound.readUInt32LE(40)]).toEqual([40, 24_000, 4]);
-    expect(sound.subarray(44)).toEqual(Buffer.from([1, 0, 2, 0]));
+    expect(audio.subarray(0, 4).toString()).toBe('RIFF');
+    expect([audio.readUInt32LE(4), audio.readUInt32LE(24), audio.readUInt32LE(40)]).toEqual([40, 24_000, 4]);
+    expect(audio.subarray(44)).toEqual(Buffer.from([1, 0, 2, 0]));
     const request = requestTo(VERTEX);
     expect(request.line).toBe(
       `POST https://${VERTEX}/v1beta1/projects/p/locations/us-central1/publishers/google/models/gemini-2.5-flash-preview-tts:generateContent`,

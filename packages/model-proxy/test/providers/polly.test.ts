@@ -8,7 +8,7 @@ import type { TestProxy } from '../harness/proxy.js';
 import { cleanUp, entry, json, Vendors } from './vendors.js';
 
 const HOST = 'polly.eu-west-1.amazonaws.com';
-const SOUND = Buffer.from([0xff, 0xfb, 0x90, 0x00, 0x7b]);
+const AUDIO = Buffer.from([0xff, 0xfb, 0x90, 0x00, 0x7b]);
 
 describe('models of Amazon Polly', () => {
   let vendors: Vendors;
@@ -25,13 +25,13 @@ describe('models of Amazon Polly', () => {
   });
   cleanUp(() => ({ vendors, proxy }));
 
-  it('MP-150 answer with the sound of a signed request', async () => {
+  it('MP-150 answer a signed request with audio', async () => {
     vendors.answers.set(HOST, (_request, response) => {
       response.writeHead(200, { 'content-type': 'audio/mpeg' });
-      response.end(SOUND);
+      response.end(AUDIO);
     });
     const answer = await client.audio.speech.create({ model: 'neural', voice: 'echo', input: 'Hello' });
-    expect(Buffer.from(await answer.arrayBuffer())).toEqual(SOUND);
+    expect(Buffer.from(await answer.arrayBuffer())).toEqual(AUDIO);
     expect(answer.headers.get('content-type')).toBe('audio/mpeg');
     const [request] = vendors.take();
     expect(request?.line).toBe(`POST https://${HOST}/v1/speech`);

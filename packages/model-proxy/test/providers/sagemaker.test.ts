@@ -25,7 +25,7 @@ function parts(text: string, size: number): Buffer {
   return Buffer.concat(frames);
 }
 
-describe('endpoints of SageMaker', () => {
+describe('the proxy with endpoints of SageMaker', () => {
   let vendors: Vendors;
   let proxy: TestProxy;
   let client: OpenAI;

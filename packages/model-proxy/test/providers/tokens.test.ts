@@ -1,6 +1,6 @@
 /**
  * Access tokens of Microsoft Entra ID and of Google, with token servers that behave as documented,
- * and with hostile ones.
+ * and with hostile token servers.
  * @see https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow
  * @see https://developers.google.com/identity/protocols/oauth2/service-account#httprest
  */
@@ -55,7 +55,7 @@ const login = (count: number) =>
   );
 const logged = () => (proxy?.logged() ?? []).join('\n');
 
-/** Numbered tokens. */
+/** Answers with numbered tokens. */
 function tokens(more: object = {}): VendorAnswer {
   let count = 0;
   return (request, response) => {
@@ -103,7 +103,7 @@ describe('tokens of Microsoft Entra ID', () => {
     expect(at(LOGIN_HOST)[0]?.body).toContain(`scope=${encodeURIComponent('api://x')}`);
   });
 
-  it('come from the token file in Kubernetes pods', async () => {
+  it('are fetched with the token file of a Kubernetes pod', async () => {
     const file = join(vendors.folder, 'federated');
     writeFileSync(file, 'ey.pod-token\n');
     vendors.answers.set(LOGIN_HOST, tokens());
@@ -147,7 +147,7 @@ describe('tokens of Microsoft Entra ID', () => {
       503,
       'the answer has more than 65536 bytes',
     ],
-    ['no end', closing, 503, 'Connection error'],
+    ['half of an answer', closing, 503, 'Connection error'],
     ['503', json({}, 503), 503, 'answered 503'],
     [
       '401 with the secret',
@@ -205,7 +205,7 @@ describe('tokens of Microsoft Entra ID', () => {
     ['rejects the credentials', json({ error: 'invalid_client' }, 401)],
     ['is down', json({}, 503)],
     ['closes the connection', closing],
-  ] as const)('do not affect a sibling with a key if the login server %s', async (_name, answer) => {
+  ] as const)('do not affect another deployment of the group if the login server %s', async (_name, answer) => {
     vendors.answers.set(LOGIN_HOST, answer);
     vendors.answers.set(AZURE_HOST, json(completion));
     proxy = await vendors.proxy([entra, entry('entra', { ...azureModel, api_key: 'key-0123456789' })]);
@@ -328,7 +328,7 @@ describe('tokens of Google', () => {
     ['a page', json('<html>', 503), 503, '503'],
     ['another form', json({ hello: 1 }), 503, 'Could not refresh access token'],
     ['an expired token', tokens({ expires_in: -5 }), 503, 'expired token'],
-    ['no end', closing, 503, 'Connection error'],
+    ['half of an answer', closing, 503, 'Connection error'],
   ] as const)('give an error if Google answers with %s', async (_name, answer, status, text) => {
     vendors.answers.set(GOOGLE_TOKEN_HOST, answer);
     proxy = await vendors.proxy([entry('vertex', { ...vertex, model: 'vertex_ai/gemini-2.5-pro' })], {}, [

@@ -48,7 +48,7 @@ export const events =
 
 /** All vendors. */
 export class Vendors {
-  /** Path of the authority's certificate. */
+  /** Path of the CA certificate. */
   readonly caFile: string;
   /** A folder for files of the test. */
   readonly folder: string;
@@ -72,7 +72,7 @@ export class Vendors {
     this.#sockets = sockets;
   }
 
-  /** @param hosts names in the certificate. */
+  /** Starts the servers. @param hosts names in the certificate. */
   static async start(hosts: readonly string[]): Promise<Vendors> {
     const folder = mkdtempSync(join(tmpdir(), 'rackless-vendors-'));
     const authority = await createAuthority(folder);

@@ -89,7 +89,7 @@ describe('models of Anthropic on Vertex AI', () => {
   });
 });
 
-/** The forms of Google's reference: model, more params, OpenAI's input, method's URL, request, answer. */
+/** A model for each form of embeddings in Google's reference, with the expected request and Google's answer. */
 const embeddings = [
   {
     model: 'text-embedding-005',

@@ -123,7 +123,7 @@ export function openaiUsage(usage: Partial<AnthropicUsage>): object {
     prompt_tokens_details: { cached_tokens: read },
     cache_creation_input_tokens: written,
     cache_read_input_tokens: read,
-    // Writes for an hour have another price.
+    // Tokens that the cache stores for an hour have another price.
     ...(usage.cache_creation?.ephemeral_1h_input_tokens ? { cache_creation: usage.cache_creation } : {}),
   };
 }

@@ -31,8 +31,8 @@ const dialect: Dialect = {
 };
 
 /**
- * Returns an address without `/v1` and `/messages`. As in LiteLLM, an address has `/v1` or not, and may be
- * the complete URL of the messages.
+ * Returns an address without `/v1` and `/messages` at its end. As in LiteLLM, a configured address may
+ * end with `/v1`, `/messages` or both.
  */
 export const withoutMessages = (apiBase: string): string => apiBase.replace(/(?:\/v1)?(?:\/messages)?$/, '');
 
@@ -40,7 +40,7 @@ const target: TargetOf = ({ apiBase, query }) =>
   apiBase === null ? null : { apiBase: `${withoutMessages(apiBase)}/v1`, query };
 
 const supported = supportedParameters('anthropic', 'chat/completions');
-/** Anthropic's API, which other vendors also have for its models. */
+/** Anthropic's API, which other vendors also offer for Anthropic's models. */
 export const anthropicApi = {
   dialect,
   supportedParameters: (endpoint: string) => (endpoint === 'chat/completions' ? supported : unchecked),

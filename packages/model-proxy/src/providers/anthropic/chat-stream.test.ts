@@ -43,7 +43,7 @@ const stop = [
 const said = (text: string) => ({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } });
 
 describe("a stream of Anthropic's", () => {
-  it.each(Object.entries(documentedStreams))('reads the same with a cut at each byte: %s', (_name, text) => {
+  it.each(Object.entries(documentedStreams))('gives the same chunks with a cut at any byte: %s', (_name, text) => {
     const bytes = Buffer.from(text);
     const expected = withoutTime(whole(text).chunks);
     expect(expected.length).toBeGreaterThan(2);

@@ -24,7 +24,7 @@ const signed = z.object({ signature: z.string() });
 const partialJson = z.object({ partial_json: z.string() });
 const toolUse = z.object({ id: z.string(), name: z.string(), input: z.record(z.string(), z.unknown()).nullish() });
 
-/** A stream with more unfinished tool calls is a fault of the upstream, because they take memory. */
+/** The translation of a stream with more unfinished tool calls fails, because each call takes memory. */
 const MAX_OPEN_CALLS = 1000;
 
 /** A tool call that has not ended. */
@@ -42,7 +42,7 @@ export class ChatStream implements DialectStream {
   #id = '';
   #usage: Partial<AnthropicUsage> = {};
   #stopReason: string | null = null;
-  /** The role is in the first chunk. It waits for content, so that an early error can still be retried. */
+  /** Whether a chunk with the role was sent. That chunk waits for content, so that an early error can still be retried. */
   #hasRole = false;
   /** By Anthropic's index of the block. */
   readonly #openCalls = new Map<number, OpenCall>();
@@ -60,7 +60,7 @@ export class ChatStream implements DialectStream {
     return this.read(this.#reader.finish().map(valueOf));
   }
 
-  /** Translates parsed events, which may come in another coding. @throws {Error} as {@link push}. */
+  /** Translates parsed events, which may come from a stream without SSE. @throws {Error} as {@link push}. */
   read(values: readonly unknown[]): DialectEvents {
     const events: object[] = [];
     for (const event of values) {
@@ -114,11 +114,11 @@ export class ChatStream implements DialectStream {
     if (block.type !== 'tool_use') return undefined;
     const { id, name, input } = toolUse.parse(block);
     if (this.#openCalls.size >= MAX_OPEN_CALLS) throw new Error('too many tool calls at the same time');
-    const known = Object.keys(input ?? {}).length === 0 ? '' : JSON.stringify(input);
+    const initialArguments = Object.keys(input ?? {}).length === 0 ? '' : JSON.stringify(input);
     const position = name === JSON_TOOL ? null : this.#calls++;
-    this.#openCalls.set(index, { position, hasArguments: known !== '' });
-    if (position === null) return textDelta(known);
-    return { tool_calls: [{ index: position, id, type: 'function', function: { name, arguments: known } }] };
+    this.#openCalls.set(index, { position, hasArguments: initialArguments !== '' });
+    if (position === null) return textDelta(initialArguments);
+    return { tool_calls: [{ index: position, id, type: 'function', function: { name, arguments: initialArguments } }] };
   }
 
   #changeBlock(index: number, delta: z.infer<typeof typed>): object | undefined {

@@ -12,7 +12,7 @@ export type Block = Readonly<Record<string, unknown>>;
 /**
  * Translates the `content` of a message. Anthropic rejects empty texts, so the result has none. Parts
  * that OpenAI does not have, such as `document`, stay unchanged.
- * @throws {ProxyError} 400: a part has no counterpart.
+ * @throws {ProxyError} 400: a part is invalid, or Anthropic has no counterpart for it.
  */
 export function blocksOf(content: unknown): Block[] {
   if (typeof content === 'string') return textBlocks(content, {});

@@ -23,9 +23,9 @@ interface Conversation {
 }
 
 /**
- * Translates a conversation. System messages go to the front. Consecutive messages of one role become
+ * Translates a conversation. All system messages go to `system`. Consecutive messages of one role become
  * one message, because the results of parallel tool calls must be in one message.
- * @throws {ProxyError} 400: a message has no counterpart.
+ * @throws {ProxyError} 400: a message is invalid, or Anthropic has no counterpart for it.
  */
 export function conversationOf(messages: unknown): Conversation {
   if (!Array.isArray(messages)) throw invalidParameter('messages', 'must be a list');
@@ -46,7 +46,7 @@ export function conversationOf(messages: unknown): Conversation {
   return { system, messages: translated };
 }
 
-/** Adds blocks to the last message if it has the same role, otherwise as a new message. */
+/** Adds blocks to the last message if it has the same role, otherwise as a new message. Ignores an empty list. */
 function add(messages: AnthropicMessage[], role: AnthropicMessage['role'], content: readonly Block[]): void {
   if (content.length === 0) return;
   const last = messages.at(-1);
@@ -106,7 +106,7 @@ function callId(id: unknown): string {
   return text.replace(/[^\w-]/g, '_');
 }
 
-/** Removes white space at the end of an answer that the model must continue: Anthropic rejects it. */
+/** Removes white space at the end of an answer that the model must continue. Anthropic rejects such white space. */
 function trimLast(messages: readonly AnthropicMessage[]): void {
   const last = messages.at(-1);
   if (last?.role !== 'assistant') return;

@@ -69,7 +69,7 @@ describe("a chat in Anthropic's form", () => {
     ]);
   });
 
-  it('keeps cache_control of parts, messages, tools and the request', () => {
+  it('has the cache_control of parts, messages, tools and the request', () => {
     const control = { cache_control: { type: 'ephemeral' } };
     expect(
       translated({
@@ -210,7 +210,7 @@ describe("a chat in Anthropic's form", () => {
     ['an unknown role', { messages: [{ role: 'critic', content: 'x' }] }],
     ['a content that is a number', { messages: [user(7)] }],
     ['a part that is a number', { messages: [user([7])] }],
-    ['a sound', { messages: [user([{ type: 'input_audio', input_audio: {} }])] }],
+    ['audio', { messages: [user([{ type: 'input_audio', input_audio: {} }])] }],
     ['an image with an http URL', { messages: [user([{ type: 'image_url', image_url: 'http://a.test/b.png' }])] }],
     ['an image without a URL', { messages: [user([{ type: 'image_url' }])] }],
     ['arguments that are not JSON', { messages: [{ role: 'assistant', tool_calls: [call('{')] }] }],

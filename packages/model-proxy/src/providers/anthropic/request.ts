@@ -16,7 +16,7 @@ import { recordOf, textOf } from './values.js';
 /** Anthropic requires `max_tokens`. LiteLLM has the same default. */
 const DEFAULT_MAX_TOKENS = 4096;
 
-/** Members that this file sets. */
+/** Members that `anthropicRequest` sets itself, even if OpenAI has no member with that name. */
 const translated: ReadonlySet<string> = new Set(['model', 'messages', 'system', 'output_config', 'stop_sequences']);
 
 /** OpenAI's parameters with the same name and meaning. */

@@ -6,10 +6,10 @@
 import { invalidParameter } from '../../errors/model.js';
 import type { Block } from './content.js';
 
-/** Models before version 4.6, which think up to a number of tokens. Later ones have levels of effort. */
+/** Models before version 4.6, whose thinking has a maximum number of tokens. Later models have levels of effort. */
 const modelsWithBudget = /claude-(?:instant|[1-3](?!\d)|4-[a-z]|[a-z]+-4(?!\d|[-.][6-9](?!\d)|[-.]\d\d(?!\d{6})))/;
 
-/** LiteLLM's numbers of tokens, but at least the 1024 that Anthropic requires. */
+/** LiteLLM's numbers of tokens. The smallest is 1024, because Anthropic requires at least that number. */
 const budgets: ReadonlyMap<string, number> = new Map([
   ['minimal', 1024],
   ['low', 1024],
@@ -26,7 +26,7 @@ interface Thinking {
   readonly effort?: string;
 }
 
-/** @throws {ProxyError} 400: there is no such effort. */
+/** @throws {ProxyError} 400: `effort` is not a value of `reasoning_effort`. */
 export function thinkingOf(effort: unknown, model: string): Thinking {
   if (effort === undefined || effort === 'none') return {};
   const budget = typeof effort === 'string' ? budgets.get(effort) : undefined;

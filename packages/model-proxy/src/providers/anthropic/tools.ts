@@ -16,7 +16,7 @@ export const jsonTool: Block = {
   input_schema: { type: 'object', additionalProperties: true, properties: {} },
 };
 
-/** Translates `tools`. Tools of Anthropic's API stay unchanged. @throws {ProxyError} 400: a tool has no name. */
+/** Translates `tools`. Tools of Anthropic's API stay unchanged. @throws {ProxyError} 400: a function has no name. */
 export function toolsOf(tools: unknown): readonly Block[] {
   return recordsOf(tools).map((tool) => {
     const described = recordOf(tool['function']);
@@ -36,7 +36,8 @@ export function toolsOf(tools: unknown): readonly Block[] {
 /**
  * Translates `tool_choice` and `parallel_tool_calls`. A choice of Anthropic's API stays unchanged.
  * @param choice undefined: the request has none.
- * @throws {ProxyError} 400: the choice has no counterpart.
+ * @returns undefined: Anthropic's default applies.
+ * @throws {ProxyError} 400: the choice is invalid.
  */
 export function toolChoiceOf(choice: unknown, parallel: unknown): Block | undefined {
   const chosen = choice === undefined ? undefined : chosenTool(choice);
@@ -52,8 +53,8 @@ const choices: ReadonlyMap<unknown, Block> = new Map([
 const anthropicChoices: ReadonlySet<unknown> = new Set(['auto', 'any', 'tool', 'none']);
 
 function chosenTool(choice: unknown): Block {
-  const known = choices.get(choice);
-  if (known !== undefined) return known;
+  const translated = choices.get(choice);
+  if (translated !== undefined) return translated;
   const object = recordOf(choice);
   if (object !== undefined && anthropicChoices.has(object['type'])) return object;
   const name = textOf(recordOf(object?.['function'])?.['name']);

@@ -13,7 +13,7 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Returns the objects of a list; empty: the value is not a list. */
+/** Returns the objects of a list, without its other elements. Empty if the value is not a list. */
 export function recordsOf(value: unknown): readonly JsonRecord[] {
   if (!Array.isArray(value)) return [];
   return value.map((element: unknown) => recordOf(element)).filter((element) => element !== undefined);

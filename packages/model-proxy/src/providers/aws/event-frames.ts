@@ -18,7 +18,7 @@ export interface EventFrame {
 /** Parses the payload of a message. @throws {Error} if it is not JSON. */
 export const jsonIn = ({ body }: EventFrame): unknown => JSON.parse(body.toString());
 
-/** Length of the whole message, length of its headers, checksum of both, checksum of the message. */
+/** Four numbers of 4 bytes: length of the message, length of its headers, checksum of both lengths, checksum of the message. */
 const MIN_BYTES = 16;
 /** AWS's limit for a message. */
 const MAX_BYTES = 24 * 1024 * 1024;
@@ -44,7 +44,7 @@ export class EventFrames {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
     const frames: EventFrame[] = [];
-    // Joins the chunks only if they contain a whole message.
+    // Joins the chunks only if they contain the length of a message, or a whole message.
     while (this.#bytes >= Math.max(this.#needed, MIN_BYTES)) {
       const [first] = this.#chunks;
       const bytes = this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks, this.#bytes);

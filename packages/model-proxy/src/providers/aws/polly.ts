@@ -12,7 +12,7 @@ import type { ModelApi, TargetOf } from '../target.js';
 import { configuredRegion, DEFAULT_REGION, signedTarget } from './signed-target.js';
 import { unchecked } from '../parameters.js';
 
-/** LiteLLM's voices for those of OpenAI. */
+/** OpenAI's voices → Polly's voices, as in LiteLLM. */
 const voices: ReadonlyMap<unknown, string> = new Map([
   ['alloy', 'Joanna'],
   ['echo', 'Matthew'],

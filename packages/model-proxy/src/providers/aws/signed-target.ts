@@ -21,7 +21,7 @@ interface AwsService {
 
 /**
  * Adds the source of the keys for signatures.
- * @returns a string: a setting is missing or not valid. null: a wildcard, and nothing names an account at AWS.
+ * @returns a string: the fault of a setting. null: the model is a wildcard, and nothing names an account at AWS.
  */
 export function signedTarget(
   target: ProviderTarget,
@@ -50,7 +50,7 @@ export function signedTarget(
   return { ...target, apiKey: null, token };
 }
 
-/** Returns the source and the role in LiteLLM's order; a string: why there is none. */
+/** Returns the source of the keys and the role, in LiteLLM's order; a string: why there is no source. */
 function sourceOf(settings: TargetSettings): Pick<AwsToken, 'source' | 'role'> | string {
   const { value } = settings;
   const role = roleOf(settings);
@@ -63,7 +63,7 @@ function sourceOf(settings: TargetSettings): Pick<AwsToken, 'source' | 'role'> |
       : { source: { webIdentity: { role, token } }, role: null };
   }
   const source = keySourceOf(settings);
-  // A pod that has the role already cannot assume it again.
+  // A role cannot assume itself, so the pod's token gets the keys of the role directly.
   const ofPod = source.places?.webIdentity;
   if (role !== null && ofPod?.role.arn === role.arn) return { source: { webIdentity: { ...ofPod, role } }, role: null };
   return { source, role };
@@ -120,7 +120,7 @@ function placesOf(value: TargetSettings['value']): AwsPlaces {
   };
 }
 
-/** Whether a variable or a setting names an account. Many configurations have `model: "*"`, but no account at AWS. */
+/** Returns whether a variable or a setting names an account. Many configurations have `model: "*"`, but no account at AWS. */
 function hasAccount({ webIdentity, container }: AwsPlaces, settings: TargetSettings): boolean {
   return (
     webIdentity !== null ||

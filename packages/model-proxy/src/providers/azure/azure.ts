@@ -15,21 +15,21 @@ import { speechApi, speechBase } from './speech.js';
 /** LiteLLM's version for deployments without `api_version`. */
 const DEFAULT_VERSION = '2025-02-01-preview';
 
-/** Versions of Azure's API at `/openai/v1`, which needs none. */
+/** Values of `api_version` that select `/openai/v1`, whose requests need no version. */
 const undatedVersions: ReadonlySet<string> = new Set(['v1', 'latest', 'preview']);
 
-/** A URL of a deployment, which people copy from Azure's pages. The model group may have another name. */
+/** The URL of a deployment at Azure, whose pages show it. The model group may have another name than the deployment. */
 const deploymentUrl = /^(.*\/openai)\/deployments\/([^/]+)(?:\/.*)?$/;
 
 /** Prefixes with which LiteLLM marks the kind of a deployment. */
 const markedModel = /^(o_series|gpt5_series|responses)\//;
 
-/** Parameters of reasoning models, which the name of a deployment may not show. */
+/** Parameters of reasoning models. The name of a deployment may not show that its model is one. */
 const reasoningParameters = ['reasoning_effort', 'verbosity', 'safety_identifier', 'prompt_cache_key', 'service_tier'];
 
 type Credentials = Pick<ProviderTarget, 'headers' | 'token' | 'apiKey'>;
 
-/** Returns how requests authenticate without a key; empty: with the key, or not at all; a string: the reason why they cannot. */
+/** Returns how requests authenticate without a key; empty: with the key, or not at all; a string: the fault of a setting. */
 function credentialsOf(settings: TargetSettings): Credentials | string {
   const { apiKey, value } = settings;
   if (apiKey !== null) return {};
@@ -72,7 +72,7 @@ function queryVersion(query: string | null): string | undefined {
   return new URLSearchParams(query ?? '').get('api-version') ?? undefined;
 }
 
-/** Azure OpenAI, without the parameters of models that OpenAI names. The upstream selects the model by the path, so the proxy leaves `model` in the body. */
+/** Azure OpenAI. Does not know which deployments have all parameters of OpenAI's models. */
 const listedAzure = openaiApiProvider({
   name: 'azure',
   exceptionName: 'AzureException',
@@ -84,23 +84,23 @@ const listedAzure = openaiApiProvider({
 
 const azure: Provider = {
   ...listedAzure,
-  // Many deployments have the name of their model.
+  // Many deployments at Azure have the same name as their model.
   supportedParameters: (endpoint, upstreamModel) =>
     isOpenaiModel(upstreamModel)
       ? checkedParameters(endpoint)
       : listedAzure.supportedParameters(endpoint, upstreamModel),
 };
 
-/** Models and paths of Azure AI whose APIs differ from OpenAI's. */
+/** Models of Azure AI whose APIs the proxy does not support. */
 const foreignModels: readonly (readonly [pattern: RegExp, api: string])[] = [
   [/^agents\//, 'the API of Azure AI Agents'],
   [/^doc-intelligence\//, 'the API of Azure Document Intelligence'],
 ];
 
-/** Hosts of resources, where the path of the inference API is known. */
+/** Addresses of resources without a path. Their inference API has the path `/models`. */
 const foundryHost = /^https:\/\/[^/]+\.services\.ai\.azure\.com$/;
 
-/** Hosts of serverless deployments, which take the key as a bearer token. */
+/** Addresses of serverless deployments, which expect the key as a bearer token. */
 const serverlessHost = /^https:\/\/[^/]+\.(?:models|inference)\.ai\.azure\.com(?:\/|$)/;
 
 function bearerKey({ apiKey, value }: TargetSettings): Credentials {
@@ -108,7 +108,7 @@ function bearerKey({ apiKey, value }: TargetSettings): Credentials {
   return key === undefined ? {} : { apiKey: null, headers: { authorization: `Bearer ${key}` } };
 }
 
-/** The inference API of Foundry needs a version. */
+/** The version for deployments without `api_version`. The inference API of Foundry requires a version. */
 const FOUNDRY_VERSION = '2024-05-01-preview';
 
 const azureAiTarget: TargetOf = (settings) => {

@@ -12,7 +12,7 @@ const SCOPE = 'https://cognitiveservices.azure.com/.default';
 
 const MEMBER = 'client_assertion';
 
-/** Returns how to get the tokens with the token of another identity provider; a string: why not. */
+/** Returns how to get the tokens with the token of another identity provider; a string: the fault of a setting. */
 export function federatedToken(reference: string, settings: Pick<TargetSettings, 'value'>): TokenSettings | string {
   const application = applicationOf(settings);
   if (application === null) return 'azure_ad_token: oidc/… needs tenant_id and client_id';
@@ -20,7 +20,7 @@ export function federatedToken(reference: string, settings: Pick<TargetSettings,
   return typeof token === 'string' ? `azure_ad_token: ${token}` : { ...application, identityMember: [MEMBER, token] };
 }
 
-/** Returns the request without the secret or the assertion; null: the configuration has no application. */
+/** Returns the token request without a secret and without the assertion; null: the configuration names no application. */
 function applicationOf({ value }: Pick<TargetSettings, 'value'>): OauthToken | null {
   const tenant = value('tenant_id', 'AZURE_TENANT_ID');
   const client = value('client_id', 'AZURE_CLIENT_ID');
@@ -37,8 +37,8 @@ function applicationOf({ value }: Pick<TargetSettings, 'value'>): OauthToken | n
 }
 
 /**
- * Returns how to get the tokens; null: the configuration has no application, or neither a secret nor a
- * file for it.
+ * Returns how to get the tokens; null: the configuration names no application, or neither its secret
+ * nor its file.
  */
 export function entraToken(settings: Pick<TargetSettings, 'value'>): TokenSettings | null {
   const application = applicationOf(settings);

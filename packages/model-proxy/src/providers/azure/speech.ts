@@ -9,7 +9,7 @@ import { memberValue, type RequestMembers } from '../request-members.js';
 import type { ModelApi } from '../target.js';
 import { unchecked } from '../parameters.js';
 
-/** Azure's voices for those of OpenAI, the same as in LiteLLM. */
+/** OpenAI's voices → Azure's voices, as in LiteLLM. */
 const voices: ReadonlyMap<unknown, string> = new Map([
   ['alloy', 'en-US-JennyNeural'],
   ['echo', 'en-US-GuyNeural'],
@@ -69,7 +69,7 @@ const speech: DialectEndpoint = {
   },
 };
 
-/** The API. */
+/** The API for speech. */
 export const speechApi: ModelApi = {
   dialect: {
     endpoints: new Map([['audio/speech', speech]]),

@@ -32,7 +32,7 @@ class AgentStream implements DialectStream {
     for (const frame of this.#frames.push(chunk)) {
       const error = streamError(frame);
       if (error !== undefined) return { events, isDone: false, error };
-      // Undefined for `trace`, `returnControl` and `files`.
+      // Empty for `trace`, `returnControl` and `files`, which have no bytes.
       const content = this.#decoder.decode(chunkBytes(frame), { stream: true });
       if (content !== '') events.push(this.#chunk({ role: 'assistant', content }, null));
     }
@@ -48,8 +48,8 @@ class AgentStream implements DialectStream {
   }
 }
 
-/** A session knows its earlier messages, so it gets only the last one. A new session gets all of them. */
-function inputOf(members: RequestMembers, isKnown: boolean): string {
+/** Returns the last message for an existing session, which stores its earlier messages. For a new session: all messages. */
+function inputOf(members: RequestMembers, sessionExists: boolean): string {
   const messages = recordsOf(memberValue(members, 'messages')).map(({ role, content }) => {
     const texts = blocksOf(content).map((block) => textOf(block['text']));
     if (texts.includes(undefined)) throw invalidParameter('messages', 'must have only texts for this model');
@@ -57,7 +57,7 @@ function inputOf(members: RequestMembers, isKnown: boolean): string {
   });
   const last = messages.at(-1);
   if (last === undefined) throw invalidParameter('messages', 'must have a message');
-  if (isKnown || messages.length === 1) return last.text;
+  if (sessionExists || messages.length === 1) return last.text;
   return messages.map(({ role, text }) => `${role}: ${text}`).join('\n');
 }
 

@@ -16,14 +16,14 @@ import { imagesApi } from './images.js';
 import { claudeInvokeApi, openaiInvokeApi } from './invoke.js';
 import { rankingApi } from './ranking.js';
 
-/** Models of OpenAI, also in a profile of a region. LiteLLM's prefix selects another API for them. */
+/** Models of OpenAI, also with a prefix for a group of regions (`us.`). */
 const openaiModel = /^(?:converse\/)?((?:[a-z-]{2,6}\.)?openai\.[\w.:-]+)$/;
 
 /** A region before the name, as in LiteLLM. */
 const regionalModel = /^([a-z]{2}(?:-[a-z]+)+-\d)\/(.+)$/;
 const regionOfArn = /^(?:\w+\/)?arn:aws[\w-]*:bedrock:([\w-]+):/;
 
-/** Models of Bedrock that no API of this file serves. */
+/** Models of Bedrock whose APIs the proxy does not support. */
 const foreignModels: readonly (readonly [pattern: RegExp, api: string])[] = [
   [/^agentcore\//, "Bedrock's AgentCore"],
   [/embed|^twelvelabs\./, 'embeddings of this model'],
@@ -39,16 +39,16 @@ const importedWithOpenai = /^(?:openai|qwen[23])\/(?=arn:)/;
 interface Choice {
   readonly api: ModelApi;
   readonly upstreamModel: string;
-  /** The host of agents and of the ranking differs. */
+  /** Absent: {@link RUNTIME}. */
   readonly host?: string;
 }
 
-/** @param name without a region. @returns a string: the API that is not implemented. */
+/** @param name the model's name without a region. @returns a string: the API that is not implemented. */
 function apiOf(name: string, region: string): Choice | string {
   if (importedWithOpenai.test(name))
     return { api: openaiInvokeApi, upstreamModel: name.replace(importedWithOpenai, '') };
   const plain = name.replace(imported, '').replace(/^invoke\//, '');
-  // The other models have the same answers with Converse.
+  // For all other models with the prefix `invoke/`, the proxy uses Converse, which gives the same answers.
   if (name.startsWith('invoke/') && plain.includes('claude')) return { api: claudeInvokeApi, upstreamModel: plain };
   if (plain.includes('rerank')) return { api: rankingApi(region), upstreamModel: plain, host: AGENT_RUNTIME };
   if (name.startsWith('agent/'))

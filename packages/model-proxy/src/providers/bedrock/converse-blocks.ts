@@ -1,6 +1,6 @@
 /**
- * Translates between the content blocks of Anthropic and of Bedrock's Converse API, which have the same
- * meaning. So the translation from and to OpenAI's chat is that of Anthropic.
+ * Translates between the content blocks of Anthropic and of Bedrock's Converse API. Both have the same
+ * blocks, so Anthropic's translation does the rest: from OpenAI's chat, and to OpenAI's chat.
  * @see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock.html
  */
 import { createHash } from 'node:crypto';
@@ -23,14 +23,14 @@ const documentFormats: ReadonlyMap<string, string> = new Map([
 
 const cachePoint: Block = { cachePoint: { type: 'default' } };
 
-/** Adds a cache point after each block with `cache_control`. */
+/** Translates blocks, and adds a cache point after each block with `cache_control`. */
 export function withCachePoints(blocks: readonly Block[], translate: (block: Block) => Block): readonly Block[] {
   return blocks.flatMap((block) =>
     block['cache_control'] === undefined ? [translate(block)] : [translate(block), cachePoint],
   );
 }
 
-/** @throws {ProxyError} 400: Converse has no such block. */
+/** Translates a block to Converse. @throws {ProxyError} 400: Converse has no such block, or the block has a URL. */
 export function converseBlock(block: Block): Block {
   const { type, text, source } = block;
   switch (type) {
@@ -42,7 +42,7 @@ export function converseBlock(block: Block): Block {
       const { mediaType, data } = bytesOf(source);
       const format = documentFormats.get(mediaType);
       if (format === undefined) throw invalidParameter('messages', `has a file of type '${mediaType}'`);
-      // Bedrock requires different names.
+      // Bedrock requires that the documents of a request have different names.
       const name = createHash('sha256').update(data).digest('hex').slice(0, 16);
       return { document: { format, name, source: { bytes: data } } };
     }
@@ -66,7 +66,7 @@ export function converseBlock(block: Block): Block {
   }
 }
 
-/** @throws {ProxyError} 400: Bedrock loads no URLs. */
+/** @throws {ProxyError} 400: the source is not base64. Bedrock downloads no URLs. */
 function bytesOf(source: unknown): { readonly mediaType: string; readonly subtype: string; readonly data: string } {
   const { type, media_type: media, data } = recordOf(source) ?? {};
   if (type !== 'base64' || typeof data !== 'string')

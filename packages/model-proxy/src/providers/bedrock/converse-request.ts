@@ -40,7 +40,7 @@ export function converseRequest(members: RequestMembers, call: DialectCall): Map
   );
   set('system', withCachePoints(recordsOf(value('system')), converseBlock));
   const isClaude = call.model.includes('claude');
-  // Each model has its own maximum, so the default for Anthropic's API is not used.
+  // Each model has its own default for `maxTokens`. Only thinking needs a larger number.
   const hasLimit = ['max_tokens', 'max_completion_tokens'].some((name) => members.bytes(name) !== undefined);
   const inference = {
     maxTokens: hasLimit || (isClaude && source.has('thinking')) ? value('max_tokens') : undefined,
@@ -55,7 +55,7 @@ export function converseRequest(members: RequestMembers, call: DialectCall): Map
   const others: Record<string, unknown> = {};
   for (const name of source.keys())
     if (!translated.has(name) && (isClaude || name !== 'thinking')) others[name] = value(name);
-  // Anthropic's models understand Anthropic's thinking. Others have an effort, as in OpenAI's API.
+  // Only Anthropic's models understand `thinking`. All other models get `reasoning_effort`, as in OpenAI's API.
   const givenEffort = isClaude ? undefined : members.bytes('reasoning_effort');
   set('additionalModelRequestFields', {
     ...recordOf(value('additionalModelRequestFields')),
@@ -73,7 +73,10 @@ export function converseRequest(members: RequestMembers, call: DialectCall): Map
 const present = (values: Block): Block =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 
-/** Converse has no choice `none`, but rejects tools in messages without a list of tools. */
+/**
+ * Returns the tools and the choice. Converse has no choice `none`, so the tools are omitted. But Converse
+ * rejects messages with tool calls or results if the list of tools is missing.
+ */
 function toolConfig(tools: readonly Block[], choice: Block | undefined, messages: readonly Block[]): Block | undefined {
   const { type = 'auto', name } = choice ?? {};
   const isUsed = messages.some(({ content }) =>

@@ -1,6 +1,6 @@
 /**
- * Translates Converse's streams: first to Anthropic's events, which have the same meaning, and then as
- * those.
+ * Translates Converse's streams: first to Anthropic's events, which have the same meaning, and then to
+ * OpenAI's chunks.
  * @see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html
  */
 import { randomUUID } from 'node:crypto';
@@ -54,7 +54,7 @@ export class ConverseStream implements DialectStream {
     return { events, isDone: false };
   }
 
-  /** The usage comes after the reason. A stream without it still has the whole answer. */
+  /** The usage comes after the stop reason. A stream with a stop reason, but without the usage, has the whole answer. */
   finish(): DialectEvents {
     return this.#reason === null ? { events: [], isDone: false } : this.#chat.read(this.#end({}));
   }

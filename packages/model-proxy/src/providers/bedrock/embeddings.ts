@@ -24,7 +24,7 @@ interface Form {
   read(answer: Members): Embeddings;
 }
 
-/** Picture in a data URL. */
+/** The beginning of a data URL with a picture. */
 const dataUrl = /^data:image\/([\w.+-]+);base64,/;
 
 const titanEmbeddings = ({ embedding, inputTextTokenCount: tokens }: Members): Embeddings => ({

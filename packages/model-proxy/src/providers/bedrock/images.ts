@@ -76,7 +76,7 @@ function stabilityRequest(members: RequestMembers): Map<string, Buffer> {
   );
 }
 
-/** A filter of the content gives a reason instead of a picture. */
+/** Translates an answer. If a content filter rejects a picture, the answer has the reason instead. */
 function answer(value: unknown): DialectAnswer {
   const { images, error, finish_reasons: reasons } = recordOf(value) ?? {};
   const found = textsOf(images).filter((image) => image !== '');

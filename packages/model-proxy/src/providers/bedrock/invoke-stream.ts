@@ -1,5 +1,5 @@
 /**
- * Translates the streams of InvokeModel. Each event has an event of the model's own API, as base64.
+ * Translates the streams of InvokeModel. Each event contains an event of the model's own API, as base64.
  * @see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModelWithResponseStream.html
  */
 import { z } from 'zod';
@@ -9,14 +9,14 @@ import { streamError } from './stream-error.js';
 
 const chunked = z.object({ bytes: z.base64() });
 
-/** Returns the bytes in an event; undefined for an event without, which Bedrock may add. */
+/** Returns the bytes in an event; undefined: an event without bytes. */
 export function chunkBytes(frame: EventFrame): Buffer | undefined {
   return frame.name === 'chunk' ? Buffer.from(chunked.parse(jsonIn(frame)).bytes, 'base64') : undefined;
 }
 
 /** Reads the parsed events of a model's own API. */
 interface ValueReader {
-  /** @throws {Error} if an event is not what the model's API has. */
+  /** @throws {Error} if an event does not belong to the model's API. */
   read(values: readonly unknown[]): DialectEvents;
   /** Reads the end of the stream. */
   finish(): DialectEvents;

@@ -59,7 +59,7 @@ const openaiChat: DialectEndpoint = {
 const METRICS = 'amazon-bedrock-invocationMetrics';
 const metrics = z.object({ inputTokenCount: z.number(), outputTokenCount: z.number() });
 
-/** Chunks of OpenAI's form. Bedrock adds its own count of the tokens to the last of them. */
+/** Chunks of OpenAI's form. Bedrock adds its own count of the tokens to the last chunk. */
 class MeasuredChunks extends PassedChunks {
   override read(values: readonly unknown[]): DialectEvents {
     return super.read(values.map(withUsage));
@@ -88,5 +88,5 @@ function chatApi(endpoint: DialectEndpoint, provider: string): ModelApi {
 /** Models of Anthropic. */
 export const claudeInvokeApi: ModelApi = chatApi(claude, 'anthropic');
 
-/** Imported models in OpenAI's form, which Bedrock has for models that were imported since November 2025. */
+/** OpenAI's form, which Bedrock has for models that were imported since November 2025. */
 export const openaiInvokeApi: ModelApi = chatApi(openaiChat, 'openai');

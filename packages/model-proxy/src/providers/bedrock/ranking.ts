@@ -17,7 +17,7 @@ function sourceOf(document: unknown): object {
   return { type: 'INLINE', inlineDocumentSource };
 }
 
-/** @param region of models without an ARN. */
+/** @param region the region of models without an ARN. */
 const ranking = (region: string): DialectEndpoint => ({
   path: () => 'rerank',
   request: (members, { model }) => {

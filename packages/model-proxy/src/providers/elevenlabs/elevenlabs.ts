@@ -14,7 +14,7 @@ import { unchecked } from '../parameters.js';
 const formats: ReadonlyMap<unknown, string> = new Map([
   ['mp3', 'mp3_44100_128'],
   ['opus', 'opus_48000_128'],
-  // OpenAI's sound without a head has 24,000 samples per second, too.
+  // OpenAI's PCM also has 24,000 samples per second.
   ['pcm', 'pcm_24000'],
 ]);
 

@@ -16,7 +16,7 @@ import type { RequestMembers, Translation } from '../request-members.js';
 const needles = (...texts: string[]): Buffer[] => texts.map((text) => Buffer.from(text));
 const toolNeedles = needles('strict', 'additi', 'custom');
 const messageNeedles = needles('_block', '"file"');
-/** Messages without these members need no rewriting. */
+/** Messages without these names of members need no rewriting. */
 const messageKeys = ['thinking_blocks', 'file', 'image_url'];
 const imageNeedles = needles('_url"');
 

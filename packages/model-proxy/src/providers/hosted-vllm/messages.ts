@@ -49,8 +49,8 @@ function withThinking(bytes: Buffer, { members, start, blocks, content }: Assist
 }
 
 /**
- * Returns the part for a thinking block: its text, or its data if it is encrypted. Omits
- * signatures.
+ * Returns the content part for a thinking block. It has the text or the encrypted data, but no
+ * signature.
  */
 function thought(bytes: Buffer, block: readonly JsonMember[]): string {
   const type = lastMember(block, 'type');
@@ -111,7 +111,7 @@ function lastMember(members: readonly JsonMember[], name: string): JsonMember | 
   return members.findLast(({ key }) => key === name);
 }
 
-/** Returns the value of a text; undefined: the member is missing or not a text. */
+/** Returns the value of a member; undefined: the member is missing or not a text. */
 function textAt(bytes: Buffer, member: JsonMember | undefined): string | undefined {
   return member && parseText(bytes.subarray(member.valueStart, member.valueEnd));
 }

@@ -1,6 +1,6 @@
 /**
- * Rewrites `tools` for vLLM's chat: only functions, and schemas without keywords that older
- * versions reject.
+ * Rewrites `tools` for vLLM's chat. The result has only functions, and its schemas have no keywords
+ * that older versions reject.
  */
 import { arrayElements, objectMembers } from '../../json/navigate.js';
 import type { JsonEdit } from '../../json/object.js';
@@ -23,7 +23,7 @@ export function vllmTools(tools: Buffer): Buffer {
   return withoutCustomTools(cleaned);
 }
 
-/** Keywords whose members are named by the author of the schema. */
+/** Keywords whose members have names that the author of the schema chooses. */
 const keywordsWithNames = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 /** Keywords that contain values, not schemas. */
 const keywordsWithValues = new Set(['enum', 'const', 'default', 'example', 'examples', 'required']);
@@ -43,7 +43,7 @@ function withoutCustomTools(tools: Buffer): Buffer {
   return edits.length === 0 ? tools : Buffer.concat(spliceChunks([tools], tools.length, edits));
 }
 
-/** The schema for a custom tool that has none: an object with a text. */
+/** The schema for a custom tool without a schema: an object with a text. */
 const rawInput = {
   type: 'object',
   properties: { input: { type: 'string', description: 'The input of the tool, as free text.' } },

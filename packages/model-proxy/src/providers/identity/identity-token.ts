@@ -13,7 +13,7 @@ const variables = new Map([
 /**
  * Returns the source of the token in the form `oidc/google/AUDIENCE`, `oidc/github/AUDIENCE`,
  * `oidc/file/PATH`, `oidc/env/VARIABLE`, `oidc/env_path/VARIABLE`, `oidc/circleci/` or `oidc/circleci_v2/`.
- * @returns a string: why there is none.
+ * @returns a string: why there is no source.
  * @see https://cloud.google.com/compute/docs/instances/verifying-instance-identity
  * @see https://docs.github.com/actions/reference/security/oidc
  * @see https://circleci.com/docs/openid-connect-tokens/
@@ -36,6 +36,6 @@ export function identityTokenOf(reference: string, { value }: Pick<TargetSetting
   if (kind !== 'github') return `${reference.split('/', 2).join('/')}/… is not implemented`;
   const url = value(null, 'ACTIONS_ID_TOKEN_REQUEST_URL');
   const token = value(null, 'ACTIONS_ID_TOKEN_REQUEST_TOKEN');
-  if (url === undefined || token === undefined) return 'ACTIONS_ID_TOKEN_REQUEST_URL and …_TOKEN are not set';
+  if (url === undefined || token === undefined) return 'ACTIONS_ID_TOKEN_REQUEST_URL or …_TOKEN is not set';
   return { issuer: { url: `${url}&audience=${audience}`, headers: { authorization: `Bearer ${token}` } } };
 }

@@ -9,7 +9,7 @@ import { recordOf, recordsOf, textOf } from '../anthropic/values.js';
 /**
  * Translates a conversation. `cache_control` and citations are dropped.
  * @param keepsThinking whether the upstream understands LiteLLM's `thinking_blocks`.
- * @throws {ProxyError} 400: a block has no counterpart.
+ * @throws {ProxyError} 400: a message is invalid, or OpenAI's API has no counterpart for a block.
  */
 export function chatMessages(system: unknown, messages: unknown, keepsThinking: boolean): readonly Block[] {
   if (!Array.isArray(messages)) throw invalidParameter('messages', 'must be a list');
@@ -41,7 +41,7 @@ function blocksOf({ content }: Block): readonly Block[] {
   return recordsOf(content);
 }
 
-/** The results of tools become messages of their own, directly after the calls, as OpenAI requires. */
+/** Translates a user's message. Each tool result becomes its own message, before the rest, as OpenAI requires. */
 function userMessages(blocks: readonly Block[]): readonly Block[] {
   const results: Block[] = [];
   const parts: Block[] = [];
@@ -61,7 +61,7 @@ function userMessages(blocks: readonly Block[]): readonly Block[] {
 
 const isText = ({ type }: Block): boolean => type === 'text';
 
-/** Writes a single text as a text, which every server accepts. */
+/** Returns a single text part as its text, which every server accepts. */
 function simplified(parts: readonly Block[]): unknown {
   const [only, second] = parts;
   return only !== undefined && second === undefined && isText(only) ? only['text'] : parts;

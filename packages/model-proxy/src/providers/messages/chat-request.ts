@@ -15,7 +15,7 @@ import { chatMessages } from './chat-messages.js';
 /** Maximum length of OpenAI's `user`. LiteLLM cuts longer texts in the same way. */
 const MAX_USER_LENGTH = 64;
 
-/** Members that this file translates, or that OpenAI's API cannot express and that change only cost or speed. */
+/** Members that do not stay unchanged: those that this file translates, and those that OpenAI's API does not have. */
 const handled: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'system', 'max_tokens', 'stop_sequences', 'stream', 'tools', 'tool_choice', 'metadata'],
   ...['thinking', 'output_config', 'output_format'],
@@ -77,7 +77,7 @@ export function chatRequest(
 }
 
 /**
- * Translates `thinking` to an effort. Adaptive thinking has none, so the upstream decides.
+ * Translates `thinking` to an effort. Adaptive thinking has no budget, so the upstream decides.
  * @throws {ProxyError} 400: the budget is not a number of tokens.
  */
 function effortOf(value: unknown): string | undefined {
@@ -95,7 +95,7 @@ function responseFormatOf(value: unknown): Block | undefined {
   return { type: 'json_schema', json_schema: { name: 'answer', schema: format['schema'], strict: true } };
 }
 
-/** @throws {ProxyError} 400: a tool runs at Anthropic's servers, or has no schema. */
+/** @throws {ProxyError} 400: a tool runs at Anthropic's servers, or has no name or no schema. */
 function toolsOf(value: unknown): readonly Block[] | undefined {
   const tools = recordsOf(value);
   if (tools.length === 0) return undefined;

@@ -10,7 +10,7 @@ import type { Block } from '../anthropic/content.js';
 const text = z.string().nullish();
 const tokens = z.number().int().nonnegative().nullish();
 
-/** OpenAI's usage, with LiteLLM's member for written caches. */
+/** OpenAI's usage, with LiteLLM's member for the tokens that the upstream wrote to its cache. */
 export const chatUsage = z
   .object({
     prompt_tokens: tokens,
@@ -44,7 +44,7 @@ const answered = z.object({
   usage: chatUsage,
 });
 
-/** @throws {Error} if the value is not an answer of chat. */
+/** @throws {Error} if the value is not an answer of chat, or if the arguments of a complete call are not a JSON object. */
 export function messageOf(value: unknown): object {
   const { id, model, choices, usage } = answered.parse(value);
   const [choice] = choices;
@@ -99,7 +99,7 @@ export function stopOf(reason: string | null | undefined, stop: unknown): Block 
     : { stop_reason: stopReasons.get(reason) ?? 'end_turn', stop_sequence: null };
 }
 
-/** OpenAI's number of input tokens includes the cached ones, Anthropic's excludes them. */
+/** OpenAI's number of input tokens includes the cached tokens. Anthropic's number excludes them. */
 export function messageUsage(usage: z.infer<typeof chatUsage>): Block {
   const read = usage?.prompt_tokens_details?.cached_tokens ?? 0;
   const written = usage?.cache_creation_input_tokens ?? 0;

@@ -43,7 +43,7 @@ const chunk = z.object({
 
 type Choice = NonNullable<z.infer<typeof chunk>['choices']>[number];
 
-/** The block that the events change now. */
+/** The block that the current events extend. */
 interface OpenBlock {
   readonly type: 'thinking' | 'text' | 'tool_use';
   /** OpenAI's index and id of a call. */
@@ -108,7 +108,7 @@ export class MessageStream implements DialectStream {
     this.#change('text', (delta?.content ?? '') + (delta?.refusal ?? ''));
     for (const call of delta?.tool_calls ?? []) this.#call(call);
     if (choice.finish_reason) this.#last = choice;
-    // An answer begins with its content, so that an early error can still be retried.
+    // The first event waits for content, so that an early error can still be retried.
     if (this.#hasBegun || (this.#events.length === before && this.#last === null)) return;
     this.#begin(id ?? '', model ?? this.#model);
   }

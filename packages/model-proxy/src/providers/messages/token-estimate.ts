@@ -48,14 +48,14 @@ function textIn(value: unknown, files: { tokens: number }): string {
  * the space before it, up to three digits, punctuation, white space.
  */
 const pieces = / ?\p{L}+| ?\p{N}{1,3}|[^\p{L}\p{N}\s]+|\s+/gu;
-/** Matches letters of scripts in which a character is about a token. */
+/** Matches letters of scripts in which a token has about one character. */
 const denseScript = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}]/u;
 /** Longest word that is usually a single token. */
 const WORD_LETTERS = 7;
 const LETTERS_OF_TOKEN = 4;
 const OTHER_LETTERS_OF_TOKEN = 3.8;
 const SIGNS_OF_TOKEN = 2.5;
-/** White space between words is usually a part of the next word, or of the sign before it. */
+/** A run of white space that is not part of another piece. The tokenizer often joins it to the token before or after it. */
 const TOKENS_OF_SPACE = 0.6;
 /** The counted beginning of a long text. Counting so many characters takes about 20 ms. */
 const MAX_COUNTED_CHARACTERS = 100_000;

@@ -1,6 +1,6 @@
 /**
- * Providers with OpenAI's API whose address depends on more settings than `api_base`, or whose key
- * has a header of its own. The names of settings and variables are LiteLLM's.
+ * Providers with OpenAI's API that differ in more than their address: in how the address is derived,
+ * in the header of the key, or in parameters. The names of settings and variables are LiteLLM's.
  */
 import type { Provider } from '../provider.js';
 import type { TargetOf } from '../target.js';

@@ -6,7 +6,7 @@
 import type { Provider } from '../provider.js';
 import { openai, openaiApiProvider } from './openai.js';
 
-/** Providers with OpenAI's API at one address. vendors.ts and addressed.ts have more. */
+/** Providers with OpenAI's API at one fixed or configured address. vendors.ts and addressed.ts have more. */
 export const compatible: readonly Provider[] = [
   openaiApiProvider({
     name: 'text-completion-openai',

@@ -36,7 +36,7 @@ export function statusOfError(value: object): number | undefined {
   return Number.isInteger(code) && code >= 400 && code <= 599 ? code : 500;
 }
 
-/** In vLLM's older shape, the members of the error are at the top. */
+/** Returns the error; null: there is none. In vLLM's older shape, the members of the error are at the top level. */
 function errorMember(value: object): object | string | null {
   const error = 'error' in value ? value.error : 'object' in value && value.object === 'error' ? value : null;
   return typeof error === 'string' || typeof error === 'object' ? error : null;

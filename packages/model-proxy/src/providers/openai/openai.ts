@@ -22,14 +22,14 @@ interface OpenaiApiOptions {
   readonly targetOf?: TargetOf;
   /** As in {@link Provider}. */
   readonly anthropicEndpoints?: readonly string[];
-  /** Changes that need more than lists of names. */
+  /** Changes that the lists in parameters.json cannot express. */
   readonly translation?: Required<Pick<Provider, 'translate' | 'translationTriggers'>>;
 }
 
-/** Makes a provider with OpenAI's API: `Authorization: Bearer`, JSON, and OpenAI's paths. */
+/** Makes a provider with OpenAI's API. */
 export function openaiApiProvider(options: OpenaiApiOptions): Provider {
   const { name, keyHeader, targetOf, anthropicEndpoints, translation } = options;
-  // Caches only endpoints with a list, because clients choose the paths of others.
+  // Caches only endpoints with a list, because clients choose the paths of all other endpoints.
   const supported = new Map(checkedEndpoints.map((endpoint) => [endpoint, supportedParameters(name, endpoint)]));
   return {
     name,

@@ -1,9 +1,9 @@
-/** Passes chats in OpenAI's form that come inside of another coding, such as AWS's event streams. */
+/** Passes answers of chat that have OpenAI's form, for dialects that differ only in other parts, such as the framing of streams. */
 import { recordOf, recordsOf } from '../anthropic/values.js';
 import type { DialectAnswer, DialectEvents } from '../dialect.js';
 import { openaiErrorIn } from './errors.js';
 
-/** Returns an answer unchanged. @throws {Error} if it has no choices. */
+/** Returns an answer unchanged, or its error. @throws {Error} if it has neither choices nor an error. */
 export function passedAnswer(value: unknown): DialectAnswer {
   const answer = recordOf(value) ?? {};
   const error = openaiErrorIn(answer);
@@ -12,7 +12,7 @@ export function passedAnswer(value: unknown): DialectAnswer {
   return { value: answer };
 }
 
-/** Passes the events of one stream. The stream is complete if an event had a reason for the end. */
+/** Passes the events of one stream. The stream is complete if an event had a `finish_reason`. */
 export class PassedChunks {
   #hasReason = false;
 

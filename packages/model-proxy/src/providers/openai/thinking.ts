@@ -12,7 +12,7 @@ export function replaceThinking(rewritten: Map<string, Buffer | null>, members: 
   if (effort !== undefined) rewritten.set('reasoning_effort', Buffer.from(JSON.stringify(effort)));
 }
 
-/** The translation of providers that need no other changes. */
+/** The translation for providers that need only this change. */
 export const thinkingTranslation: Required<Pick<Provider, 'translate' | 'translationTriggers'>> = {
   translate: (endpoint, members) => {
     const rewritten = new Map<string, Buffer | null>();
@@ -35,11 +35,11 @@ export function effortOfBudget(budget: number): string {
   return budget >= 2_000 ? 'low' : 'minimal';
 }
 
-/** Returns the JSON text of a member; undefined: the member is missing. */
+/** Returns the beginning of a member's JSON text; undefined: the member is missing. */
 function textAt(object: Buffer, name: string): string | undefined {
   const place = findValue(object, 0, object.length, [name]);
-  return place && object.toString('latin1', place.start, Math.min(place.end, place.start + MAX_NUMBER_LENGTH));
+  return place && object.toString('latin1', place.start, Math.min(place.end, place.start + MAX_LENGTH));
 }
 
-/** Longer than any number of tokens, and than `"enabled"`. */
-const MAX_NUMBER_LENGTH = 24;
+/** More characters than a number of tokens or `"enabled"` has. */
+const MAX_LENGTH = 24;

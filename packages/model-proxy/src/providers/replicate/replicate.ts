@@ -1,5 +1,5 @@
 /**
- * Text models of Replicate. The proxy waits for the prediction in the same request, for at most a minute.
+ * Text models of Replicate. Replicate answers a request after the prediction, or after a minute.
  * @see https://replicate.com/docs/reference/http#predictions.create
  * @see https://replicate.com/docs/topics/predictions/create-a-prediction
  */
@@ -53,7 +53,8 @@ function inputOf(members: RequestMembers): object {
 const chat: DialectEndpoint = {
   path: ({ model }) => placeOf(model).path,
   request: (members, { model, streams }) => {
-    if (streams) throw invalidParameter('stream', 'must be false, because this provider has no streams');
+    if (streams)
+      throw invalidParameter('stream', 'must be false, because the proxy supports no streams of this provider');
     return new Map(jsonMembers({ version: placeOf(model).version, input: inputOf(members) }));
   },
   answer: (value, { model }) => {

@@ -1,5 +1,5 @@
 /**
- * Unwraps SageMaker's streams: the bytes of the container come in parts, which may end anywhere.
+ * Unwraps SageMaker's streams. Their events contain the container's stream in parts, which may end anywhere.
  * @see https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_runtime_ResponseStream.html
  */
 import { recordOf, textOf } from '../anthropic/values.js';
@@ -34,7 +34,7 @@ export class PayloadStream implements DialectStream {
   }
 }
 
-/** `ModelStreamError` is a fault of the container, `InternalStreamFailure` one of SageMaker. */
+/** Reads an exception: `ModelStreamError` (a fault of the container) or `InternalStreamFailure` (a fault of SageMaker). */
 function errorIn(frame: EventFrame): UpstreamError | undefined {
   if (frame.kind === 'event') return undefined;
   const { Message, message } = recordOf(jsonIn(frame)) ?? {};

@@ -1,5 +1,5 @@
 /**
- * Hugging Face's API for text, which its containers and those of Deep Java Library have.
+ * Hugging Face's API for text, which containers of Hugging Face and of Deep Java Library serve.
  * @see https://huggingface.co/docs/text-generation-inference/reference/api_reference
  * @see https://docs.djl.ai/master/docs/serving/serving/docs/lmi/user_guides/lmi_input_output_schema.html
  */
@@ -56,7 +56,7 @@ const details = z.object({
 const answered = z.object({ generated_text: z.string(), details: details.nullish() });
 type Answered = z.infer<typeof answered>;
 
-/** The container's list has one answer. */
+/** Reads the container's answer, which may be in a list. */
 function generated(value: unknown): Answered | { readonly error: string } {
   const only: unknown = Array.isArray(value) ? value[0] : value;
   const error = textOf(recordOf(only)?.['error']);

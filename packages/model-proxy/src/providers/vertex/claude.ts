@@ -27,7 +27,7 @@ export const claudeTarget: Pick<ProviderTarget, 'api' | 'pathOf'> = {
   api: {
     ...anthropicApi,
     dialect: { ...anthropicApi.dialect, endpoints },
-    // The access token is enough.
+    // The access token authenticates requests, and the body has the version.
     headers: () => ({}),
     // Requests in Anthropic's form. A request that counts tokens keeps the model in its body.
     translate: (endpoint) => {

@@ -19,7 +19,7 @@ interface Form {
   read(answer: Readonly<Record<string, unknown>>): Embeddings;
 }
 
-/** Returns the inputs of OpenAI's request. @throws {ProxyError} 400: an input has tokens instead of text. */
+/** Returns the inputs of OpenAI's request. @throws {ProxyError} 400: an input is neither a text nor an object. */
 function inputsOf(members: RequestMembers): readonly unknown[] {
   const input = memberValue(members, 'input');
   const inputs: readonly unknown[] = Array.isArray(input) ? input : [input];

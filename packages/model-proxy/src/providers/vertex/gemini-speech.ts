@@ -9,7 +9,7 @@ import type { DialectEndpoint } from '../dialect.js';
 import { jsonMembers, memberValue } from '../request-members.js';
 
 /** Size of the header of a WAV file. */
-const HEAD_BYTES = 44;
+const HEADER_BYTES = 44;
 const BYTES_PER_SAMPLE = 2;
 const DEFAULT_RATE = 24_000;
 
@@ -18,9 +18,9 @@ const DEFAULT_RATE = 24_000;
  * @see http://soundfile.sapp.org/doc/WaveFormat/
  */
 function wavFile(samples: Buffer, rate: number): Buffer {
-  const head = Buffer.alloc(HEAD_BYTES);
+  const head = Buffer.alloc(HEADER_BYTES);
   head.write('RIFF', 0, 'latin1');
-  head.writeUInt32LE(HEAD_BYTES - 8 + samples.length, 4);
+  head.writeUInt32LE(HEADER_BYTES - 8 + samples.length, 4);
   head.write('WAVEfmt ', 8, 'latin1');
   head.writeUInt32LE(16, 16);
   head.writeUInt16LE(1, 20);
@@ -34,7 +34,7 @@ function wavFile(samples: Buffer, rate: number): Buffer {
   return Buffer.concat([head, samples]);
 }
 
-/** Returns the endpoint. The client gets a WAV file. @param path of `generateContent`. */
+/** Returns the endpoint. The client gets a WAV file. @param path the path of `generateContent`. */
 export const geminiSpeech = (path: string): DialectEndpoint => ({
   path: () => path,
   request: (members) => {
@@ -56,9 +56,9 @@ export const geminiSpeech = (path: string): DialectEndpoint => ({
     const [candidate] = recordsOf(recordOf(value)?.['candidates']);
     const [part] = recordsOf(recordOf(candidate?.['content'])?.['parts']);
     const { mimeType, data } = recordOf(part?.['inlineData']) ?? {};
-    const sound = textOf(data);
-    if (sound === undefined) throw new Error('the answer has no sound');
+    const audio = textOf(data);
+    if (audio === undefined) throw new Error('the answer has no audio');
     const rate = Number(/rate=(\d{4,6})/.exec(textOf(mimeType) ?? '')?.[1] ?? DEFAULT_RATE);
-    return { bytes: wavFile(Buffer.from(sound, 'base64'), rate), contentType: 'audio/wav' };
+    return { bytes: wavFile(Buffer.from(audio, 'base64'), rate), contentType: 'audio/wav' };
   },
 });

@@ -117,8 +117,8 @@ export function predictTarget(model: string, settings: AddressSettings): Target 
 }
 
 /**
- * Returns the target for methods of a model. An address without a path is that of a private endpoint
- * of Google. An address with a path names the endpoint, with or without the method.
+ * Returns the target for methods of a model. A configured address without a path belongs to a private
+ * endpoint of Google. A configured address with a path names the endpoint, and may end with the method.
  */
 function targetOf(
   model: string,

@@ -15,13 +15,13 @@ import { predictTarget } from './predict.js';
 /** LiteLLM's location for deployments without `vertex_location`. */
 const DEFAULT_LOCATION = 'us-central1';
 
-/** Publishers whose models have OpenAI's API at an address of their own. */
+/** Publishers whose models have OpenAI's API at a path of the publisher. */
 const rawPublishers: readonly (readonly [pattern: RegExp, publisher: string])[] = [
   [/^(?:codestral|mistral|ministral)(?!-ocr)/, 'mistralai'],
   [/^jamba/, 'ai21'],
 ];
 
-/** Models that have no endpoint with OpenAI's API. */
+/** Models whose APIs the proxy does not support. */
 const foreignModels: readonly (readonly [pattern: RegExp, api: string])[] = [
   [/^imagetext/, 'the API of Imagen for captions'],
   [/^veo-/, 'the API of Veo'],
@@ -52,7 +52,7 @@ const vertexTarget: TargetOf = ({ apiBase, model, value }) => {
 
 type Paths = Pick<ProviderTarget, 'api' | 'apiBase' | 'upstreamModel' | 'pathOf'>;
 
-/** @param isComplete the address is configured, so it already names the endpoint. */
+/** @param isComplete whether `base` is configured, so that it already names the endpoint. */
 function pathsOf(model: string, base: string, isComplete: boolean): Paths {
   if (model.startsWith('claude-')) return { ...claudeTarget, apiBase: base };
   const [, publisher] = rawPublishers.find(([pattern]) => pattern.test(model)) ?? [];
@@ -60,7 +60,7 @@ function pathsOf(model: string, base: string, isComplete: boolean): Paths {
     const method = (streams: boolean) => (streams ? 'streamRawPredict' : 'rawPredict');
     return {
       apiBase: base,
-      // Their API knows the model without its version.
+      // The body has the model's name without its version.
       upstreamModel: model.replace(/@.*$/, ''),
       pathOf: (_path, { streams }) => `publishers/${publisher}/models/${encodeURIComponent(model)}:${method(streams)}`,
     };
@@ -72,7 +72,7 @@ function pathsOf(model: string, base: string, isComplete: boolean): Paths {
   return { apiBase: `${base}/endpoints/openapi`, upstreamModel: qualified(model) };
 }
 
-/** The endpoint knows models by publisher and name. */
+/** Returns the name with its publisher, as the endpoint expects it. */
 const qualified = (model: string) => (model.includes('/') ? model : `google/${model}`);
 
 const vertexProvider = (name: string) =>

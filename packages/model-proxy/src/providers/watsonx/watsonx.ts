@@ -1,5 +1,5 @@
 /**
- * IBM watsonx.ai. Its chat has OpenAI's members; the name of the model, the project and the paths differ.
+ * IBM watsonx.ai. Its chat has OpenAI's members, except for the model and the project. Its paths differ.
  * @see https://cloud.ibm.com/apidocs/watsonx-ai
  * @see https://cloud.ibm.com/docs/account?topic=account-iamtoken_from_apikey
  */
@@ -27,7 +27,7 @@ interface Place {
   readonly deployment?: string;
 }
 
-/** watsonx streams end without a mark. */
+/** Translates one stream. Streams of watsonx end without `[DONE]`. */
 class ChatStream implements DialectStream {
   readonly #reader = new EventReader();
   readonly #chunks = new PassedChunks();
@@ -48,7 +48,7 @@ class ChatStream implements DialectStream {
   }
 }
 
-/** `{"errors": [{"code": …, "message": …}], "status_code": 400}` */
+/** Reads `{"errors": [{"code": …, "message": …}], "status_code": 400}`. */
 function errorIn(value: unknown): UpstreamError | undefined {
   const { errors, status_code: status } = recordOf(value) ?? {};
   const [first] = recordsOf(errors);
@@ -58,7 +58,7 @@ function errorIn(value: unknown): UpstreamError | undefined {
   return { message, code: textOf(first?.['code']) ?? null, ...(isStatus ? { status } : {}) };
 }
 
-/** Returns the members with the model and its place. A deployment knows both. */
+/** Returns the members with the model and its place; empty for a deployment of watsonx, which determines both. */
 const placed = (model: string, { deployment, ...place }: Place) =>
   deployment === undefined ? { model_id: model, ...place } : {};
 
@@ -156,7 +156,7 @@ const apiAt = (place: Place): ModelApi => ({
 function credentialsOf({ apiKey, value }: TargetSettings): Pick<ProviderTarget, 'apiKey' | 'headers' | 'token'> {
   const token = value(null, 'WATSONX_TOKEN');
   if (token !== undefined) return { apiKey: null, headers: { authorization: `Bearer ${token}` } };
-  // Keys of IBM's software, which is not in IBM's cloud.
+  // Keys of IBM's software outside of IBM's cloud.
   const zen = value('zen_api_key', 'WATSONX_ZENAPIKEY');
   if (zen !== undefined) return { apiKey: null, headers: { authorization: `ZenApiKey ${zen}` } };
   const key = apiKey ?? value(null, ...KEYS);
