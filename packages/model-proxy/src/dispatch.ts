@@ -88,7 +88,7 @@ export function createDispatch({ paths, passThrough, showPage }: DispatchOptions
     if (page !== undefined) {
       exchange.routeLabel = polled?.label ?? path;
       if (method !== 'GET' && method !== 'HEAD') otherMethod(exchange, path, 'GET, HEAD');
-      else if (!authorizePage(exchange, path, page.open)) return;
+      else if (!authorizePage(exchange, path, page.isPublic)) return;
       else if (polled === undefined) showPage(exchange);
       else {
         const result = polled.answer(exchange);

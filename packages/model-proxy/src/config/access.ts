@@ -1,4 +1,4 @@
-/** Reads the settings that restrict access, except the key itself, and judges the key. */
+/** Reads the settings that restrict access, except the key itself, and warns of a missing or weak key. */
 import { isLoopback } from '@rackless/daemon/network/loopback.js';
 import { nearestName } from '@rackless/daemon/text/nearest-name.js';
 import { endpoints } from '../endpoints/index.js';
@@ -63,8 +63,8 @@ function pathsOfPage(route: string): readonly string[] {
   return [...new Set([path, ...others])];
 }
 
-const openPages = [...pagePaths.keys(), ...polledPaths].filter(
-  (path) => (pagePaths.get(path) ?? polledPage(path))?.open === true,
+const publicPages = [...pagePaths.keys(), ...polledPaths].filter(
+  (path) => (pagePaths.get(path) ?? polledPage(path))?.isPublic === true,
 );
 const modelPaths = createPaths(endpoints);
 
@@ -75,19 +75,20 @@ const modelPaths = createPaths(endpoints);
 function routeFault(path: string): string | undefined {
   const isServed = pagePaths.has(path) || polledPage(path) !== undefined;
   if (isServed || modelPaths.match(path) !== undefined || acceptsPath(path)) return undefined;
-  const nearest = nearestName(path, openPages);
+  const nearest = nearestName(path, publicPages);
   if (nearest !== undefined) return `there is no ${path}: did you mean ${nearest}?`;
   // LiteLLM's routes that this proxy does not serve are always closed, so such an entry is not a
   // fault.
   return litellmRoutePage(path) === undefined ? `there is no ${path}` : undefined;
 }
 
-/** The key after LiteLLM's prefix has at least this length. 16 random hexadecimal digits already resist guessing. */
+/** Minimum length of a key without LiteLLM's prefix. 16 random hexadecimal digits already resist guessing. */
 const MIN_KEY_LENGTH = 16;
 const MIN_DIFFERENT_CHARACTERS = 6;
 
 /**
- * Warns of a master key that guesses can find. Nothing else limits guesses (decision 033).
+ * Warns if there is no master key, or if guesses can find it. Nothing else limits guesses (decision 033).
+ * Does not warn if the proxy listens only at loopback.
  * @param host the address to listen at.
  */
 export function warnOfMasterKey(masterKey: string | null, { host, port }: ListenSettings, findings: Findings): void {

@@ -20,7 +20,7 @@ interface BlockSearch {
 
 /**
  * Finds a block among the members of a mapping.
- * @returns undefined if it is missing, or if there is a fault.
+ * @returns undefined: there is no block that can be used. The fault is in `findings`, unless the block is missing.
  */
 export function findBlock(
   parent: YamlMapping,

@@ -21,7 +21,7 @@ const MAX_CELL_WORDS = 15;
 const isShort = (text: string) => text.split(/\s+/).length <= MAX_CELL_WORDS;
 const firstSentence = (text: string) => /^.*?\.(?= )/.exec(text)?.[0] ?? text;
 
-/** Renders a text as its first sentence and a list of the others. */
+/** Renders a text as its first sentence and a list of the other sentences. */
 function sentences(text: string): string {
   const summary = firstSentence(text);
   const others = text

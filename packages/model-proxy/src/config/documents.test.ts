@@ -19,7 +19,7 @@ beforeAll(() => {
 });
 
 describe('include', () => {
-  it('adds the models of other files, relative to the one that names them, each file once', () => {
+  it('adds the models of other files once; paths are relative to the file that names them', () => {
     const config = load(
       oneModel(
         ['api_key: os.environ/A'],
@@ -49,24 +49,24 @@ describe('include', () => {
   });
 });
 
-describe('the size of a file', () => {
+describe('a large file', () => {
   it.each([
     ['\n', 1_000_001],
     ['\r\n', 1_000_001],
     ['\r', 1_000_001],
-  ])('is a fault above a million lines that end with %j', (end, count) => {
+  ])('is a fault with more than a million lines that end with %j', (end, count) => {
     write('lines.yaml', `#${end}`.repeat(count));
     expect(faults(oneModel([], 'include: lines.yaml\n'))).toEqual([
       'config.yaml:6: include: the configuration lines.yaml cannot be read: it has more than a million lines',
     ]);
   });
 
-  it('accepts 600,000 lines that end with CRLF', () => {
+  it('is not too long with 600,000 lines that end with CRLF', () => {
     write('lines.yaml', '#\r\n'.repeat(600_000));
     expect(faults(oneModel([], 'include: lines.yaml\n'))).toEqual(['lines.yaml: the file is empty']);
   });
 
-  it('reports every fault of a file with 30,000', () => {
+  it('has a message for each of its 30,000 faults', () => {
     write('twice.yaml', 'a: 1\n'.repeat(30_001));
     expect(faults(oneModel([], 'include: twice.yaml\n'))).toHaveLength(30_000);
   });

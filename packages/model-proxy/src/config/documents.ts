@@ -38,7 +38,7 @@ interface DocumentOptions {
 
 /** A text that must be parsed, and the name of its file. */
 type Source = readonly [text: string, file: string];
-/** Asks for each document that it reads. */
+/** A reading of documents. It yields each text, and the caller returns the parsed document. */
 type Reading<Result> = Generator<Source, Result, YamlDocument>;
 
 /**
@@ -78,7 +78,7 @@ function* readAll({ file, flags, ...options }: DocumentOptions, findings: Findin
   return documents;
 }
 
-/** Reads the named file first, and each file once. */
+/** Reads a file, then the files that it includes. Reads each file once. */
 function* readFiles(
   file: string,
   { workingDirectory, readText = readTextFile }: Pick<DocumentOptions, 'workingDirectory' | 'readText'>,

@@ -82,7 +82,7 @@ function deploymentLines(deployment: Deployment): readonly string[] {
   ];
 }
 
-/** Renders the address. Its query may contain secrets, except the version of Azure's API. */
+/** Renders the address. Masks the query, because it may contain secrets, but not the version of Azure's API. */
 function addressLines({ apiBase, query = '' }: Deployment): readonly string[] {
   const members = new URLSearchParams(query);
   const version = members.get('api-version');

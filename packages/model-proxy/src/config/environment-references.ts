@@ -11,7 +11,7 @@ const PREFIX = 'os.environ/';
 
 /**
  * Replaces references by the values of the variables. A reference to a variable that is not set is
- * a fault. Can pause before each item of a list at the top.
+ * a fault. Can pause before each item of a top-level list.
  */
 export function* resolveInSteps(root: YamlMapping, environment: Environment, findings: Findings): Steps<YamlMapping> {
   const members = new Map<string, YamlNode>();

@@ -41,7 +41,7 @@ export class Findings {
   /** By their texts, to find duplicates fast: a file can have 100,000 faults. */
   readonly #faults = new Map<string, Finding>();
   readonly #warnings: Finding[] = [];
-  /** Absolute paths of all files that were read. */
+  /** Absolute paths of all files of the configuration, also of unreadable files. */
   readonly watchedFiles = new Set<string>();
 
   /**

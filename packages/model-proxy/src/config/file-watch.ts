@@ -34,21 +34,21 @@ const INTERVAL_MS = 1000;
 
 /** Starts watching. The watch does not keep the process alive. */
 export function watchFiles({ files, onChange, intervalMs = INTERVAL_MS }: FileWatchOptions): FileWatch {
-  /** File → fingerprint of its known state. */
+  /** File → fingerprint of its recorded state: at the last change that was reported, or at `mark` or `replace`. */
   let watched = new Map<string, string>();
-  /** State of the files at the last poll, if it differed from the known state. */
+  /** State of the files at the last poll, if it differed from the recorded state. */
   let pending: string | undefined;
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
 
-  const knownState = () => [...watched.values()].join('\n');
+  const recordedState = () => [...watched.values()].join('\n');
   const poll = async (): Promise<void> => {
     const seen = watched;
     const fingerprints = await Promise.all([...seen.keys()].map(fingerprintOf));
     // mark, replace or close was called in the meantime.
     if (closed || watched !== seen) return;
     const state = fingerprints.join('\n');
-    if (state === knownState()) {
+    if (state === recordedState()) {
       pending = undefined;
     } else if (state === pending) {
       pending = undefined;

@@ -52,10 +52,13 @@ describe('flags and environment', () => {
     [{}, { LITELLM_LOG: 'error' }, '', 'error', false],
     [{}, { LITELLM_LOG: 'WARNING' }, '', 'warn', false],
     [{}, {}, 'litellm_settings: {set_verbose: True}\n', 'debug', false],
-  ])('%j, %j and %j log at %s, bodies: %s', (flags, environment, blocks, logLevel, detailedDebug) => {
-    const { logLevel: level, detailedDebug: detailed } = listen(flags, environment, blocks);
-    expect([level, detailed]).toEqual([logLevel, detailedDebug]);
-  });
+  ])(
+    '%j, %j and %j set the log level %s, and log bodies: %s',
+    (flags, environment, blocks, logLevel, detailedDebug) => {
+      const { logLevel: level, detailedDebug: detailed } = listen(flags, environment, blocks);
+      expect([level, detailed]).toEqual([logLevel, detailedDebug]);
+    },
+  );
 
   it('set the format of the log', () => {
     expect(listen({}, { JSON_LOGS: 'True' }).jsonLogs).toBe(true);
@@ -96,11 +99,11 @@ describe('flags and environment', () => {
 });
 
 describe('a proxy on a public address', () => {
-  const open = 'no general_settings.master_key: every client that reaches 0.0.0.0 port 4000 may use all models';
+  const missing = 'no general_settings.master_key: every client that reaches 0.0.0.0 port 4000 may use all models';
 
   it('causes a warning only without a key', () => {
     const flags = { host: '0.0.0.0' };
-    expect(warnings(oneModel(), { flags })).toEqual([open]);
+    expect(warnings(oneModel(), { flags })).toEqual([missing]);
     expect(warnings(oneModel(), { flags: { host: 'localhost' } })).toEqual([]);
     const key = 'sk-3f7a90c2d45b816e';
     expect(warnings(oneModel([], `general_settings: {master_key: ${key}}\n`), { flags })).toEqual([]);
@@ -122,7 +125,7 @@ describe('a proxy on a public address', () => {
     expect(warnings(oneModel(), { flags: { host: '127.0.0.1' }, environment })).toEqual([]);
   });
 
-  it('uses the key of the file, then of the environment; an empty key is a fault', () => {
+  it('uses the key of the file, then of the environment; an empty key of the environment is a fault', () => {
     const keys = (blocks: string, environment = {}) => load(oneModel([], blocks), { environment }).proxy.clientKeys;
     const environment = { LITELLM_MASTER_KEY: 'env' };
     expect(keys('general_settings: {master_key: file}\n', environment)).toEqual(new Set(['file']));
@@ -134,11 +137,11 @@ describe('a proxy on a public address', () => {
   });
 });
 
-describe('without a file', () => {
+describe('the flags about models', () => {
   const single = (flags: Flags, environment: Environment = {}) =>
     loadConfig({ flags: { host: '127.0.0.1', ...flags }, environment });
 
-  it('flags specify the only model, which serves every requested name', () => {
+  it('specify the only model if there is no file; it serves every requested name', () => {
     const { proxy } = single({
       model: 'hosted_vllm/oss',
       alias: 'chat',
@@ -161,7 +164,7 @@ describe('without a file', () => {
     expect(proxy.hiddenAliases).toEqual(new Set(['*']));
   });
 
-  it('flags override the file', () => {
+  it('override the file', () => {
     const given = { flags: { request_timeout: '3', drop_params: true } };
     const { timeouts, dropParams } = deployment(
       oneModel([], 'litellm_settings: {request_timeout: 9, drop_params: false}\n'),
@@ -178,10 +181,10 @@ describe('without a file', () => {
     ],
     [{ model: 'x', headers: '[1]' }, 'command line: --headers must be a JSON object'],
     [{ alias: 'x' }, 'command line: --alias needs --model as well'],
-  ])('%j is not enough', (flags, fault) => {
+  ])('prevent the start without a file if they are %j', (flags, fault) => {
     try {
       single(flags);
-      throw new Error('it was enough');
+      throw new Error('the configuration is valid');
     } catch (error) {
       expect(error).toBeInstanceOf(ConfigError);
       if (error instanceof ConfigError) expect(error.faults).toContain(fault);

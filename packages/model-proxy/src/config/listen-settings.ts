@@ -1,6 +1,7 @@
 /**
  * Reads the settings that only a restart changes. Flags override the environment, and the
- * environment overrides the file. Exception: any of them can enable debug lines, none disables them.
+ * environment overrides the file. Exception: each of the three can enable debug lines, and none can disable
+ * them.
  */
 import path from 'node:path';
 import { loadTls, TlsFilesError } from '@rackless/daemon/network/tls.js';
@@ -102,7 +103,7 @@ export function readListenSettings(input: ListenInput): ListenSettings {
   };
 }
 
-/** Each worker needs about 100 MB of memory. */
+/** Maximum number of workers. Each worker needs about 100 MB of memory. */
 const MAX_WORKERS = 128;
 
 function storePlace(store: string, workingDirectory: string) {

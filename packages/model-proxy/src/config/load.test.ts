@@ -119,7 +119,7 @@ describe('a configuration', () => {
     expect(warnings(short)).toEqual([]);
   });
 
-  it('may use any block names: the content identifies a block, and a warning shows its name', () => {
+  it('may use other names for params and settings: the content identifies the block, and a warning shows its name', () => {
     const text = oneModel([], 'my_settings: {drop_params: true}\n').replace('litellm_params', 'upstream');
     expect(deployment(text).dropParams).toBe(true);
     expect(deployment(text).apiBase).toBe('https://up/v1');

@@ -97,7 +97,7 @@ function* readSettings(
   findings: Findings,
 ): Steps<LoadedConfig> {
   const ignoredSettings = new IgnoredSettings();
-  // Without a readable file, further faults would be misleading.
+  // If a file cannot be read, further faults would be misleading.
   if (documents.length === 0 || findings.faultCount > 0) throw failed(findings, ignoredSettings);
 
   const variables = withVariables(
@@ -200,7 +200,7 @@ function withoutEnvironment(root: YamlMapping): YamlMapping {
 }
 
 /**
- * Returns whether a key at the top is known. Keys `x-…` and `.…` may contain anything: as in
+ * Returns whether the proxy accepts a top-level key. Keys `x-…` and `.…` may contain anything: as in
  * compose and GitLab files, they are for YAML anchors.
  */
 const isKnownTopKey = (key: string) => topNames.settings.includes(key) || /^(x-|\.)/.test(key);
@@ -242,7 +242,7 @@ function noteTopKeys(root: YamlMapping, settings: FoundBlock | undefined, notes:
   );
 }
 
-/** Concatenates a list over all files. */
+/** Concatenates the lists with this name of all files. */
 function listOf(roots: readonly YamlMapping[], name: string, findings: Findings): readonly Entry[] {
   return roots.flatMap((root) => {
     const list = root.members.get(name);

@@ -89,8 +89,8 @@ ${awsSections}
 | \`gigachat\` | chat, embeddings | functions, but no tools |
 
 - watsonx gets an access token for the key. \`watsonx/deployment/ID\` is a model in a deployment space.
-- The proxy gets GigaChat's access tokens with \`GIGACHAT_SCOPE\`. Set \`ssl_verify\` to the file with the
-  authority of GigaChat's certificate.
+- The proxy gets GigaChat's access tokens with \`GIGACHAT_SCOPE\`. Set \`ssl_verify\` to the CA bundle for
+  GigaChat's certificate.
 
 ## Amazon Polly
 

@@ -40,7 +40,7 @@ interface TlsOptions {
 export class TlsResolver {
   readonly #options: TlsOptions;
   /** Maps the absolute path of a CA bundle to its fault; undefined if the bundle is valid. */
-  readonly #authorities = new Map<string, string | undefined>();
+  readonly #bundles = new Map<string, string | undefined>();
   /** Maps the paths of a certificate and its key to their fault; undefined if the pair is valid. */
   readonly #pairs = new Map<string, string | undefined>();
 
@@ -60,18 +60,18 @@ export class TlsResolver {
     const given =
       this.#inBlock(own, 'sslVerify') ?? this.#inEnvironment('SSL_VERIFY') ?? this.#inBlock(general, 'sslVerify');
     const value = given === undefined ? true : verifyWord(given.value);
-    if (given !== undefined && typeof value === 'string') return this.#authorityFile(value, given);
+    if (given !== undefined && typeof value === 'string') return this.#bundleFile(value, given);
     if (value !== true) return value;
-    // As in OpenSSL's programs, the file replaces the built-in authorities.
+    // As in OpenSSL's programs, the file replaces the built-in CA certificates.
     const file = this.#inEnvironment('SSL_CERT_FILE');
-    return file === undefined ? true : this.#authorityFile(file.value, file);
+    return file === undefined ? true : this.#bundleFile(file.value, file);
   }
 
-  #authorityFile(name: string, given: ValueWithOrigin<unknown>): string {
+  #bundleFile(name: string, given: ValueWithOrigin<unknown>): string {
     const file = path.resolve(given.directory, name);
     this.#options.findings.watchedFiles.add(file);
-    if (!this.#authorities.has(file)) this.#authorities.set(file, authoritiesFault(file));
-    const reason = this.#authorities.get(file);
+    if (!this.#bundles.has(file)) this.#bundles.set(file, bundleFault(file));
+    const reason = this.#bundles.get(file);
     if (reason !== undefined) given.fault(`the CA bundle ${file} cannot be used: ${reason}`);
     return file;
   }
@@ -142,7 +142,7 @@ const validBundles = new Map<string, string>();
  * the same contents again.
  * @returns why it cannot be used; undefined if it is valid.
  */
-function authoritiesFault(file: string): string | undefined {
+function bundleFault(file: string): string | undefined {
   let text: string;
   try {
     text = readTextFile(file);

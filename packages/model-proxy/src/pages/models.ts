@@ -47,7 +47,7 @@ export function describeModel(router: Router, id: string, key: VirtualKey | unde
   return Object.keys(modelInfo).length === 0 ? listed(id) : { ...listed(id), model_info: withoutSecrets(modelInfo) };
 }
 
-/** Returns the answer of `/model/info`: every deployment as configured, without its keys. */
+/** Returns the answer of `/model/info`: some settings of the given deployments, without secrets. */
 export function describeDeployments(deployments: readonly Deployment[]): { readonly data: readonly object[] } {
   return { data: deployments.map(describeDeployment) };
 }

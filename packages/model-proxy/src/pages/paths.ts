@@ -9,17 +9,17 @@ interface PagePath {
    * Whether the page is available without a key, as in LiteLLM, unless the configuration closes it.
    * Such pages show no secrets.
    */
-  readonly open: boolean;
+  readonly isPublic: boolean;
 }
 
 /** All pages by their path. */
 export const pagePaths: ReadonlyMap<string, PagePath> = new Map([
-  ['/', { open: true }],
-  ['/routes', { open: true }],
-  ['/metrics', { open: true }],
+  ['/', { isPublic: true }],
+  ['/routes', { isPublic: true }],
+  ['/metrics', { isPublic: true }],
   // A check costs tokens, so this page needs the key.
-  ['/health', { open: false }],
-  ['/model/info', { open: false }],
-  ['/v1/model/info', { open: false }],
-  ['/model/status', { open: false }],
+  ['/health', { isPublic: false }],
+  ['/model/info', { isPublic: false }],
+  ['/v1/model/info', { isPublic: false }],
+  ['/model/status', { isPublic: false }],
 ]);

@@ -14,7 +14,7 @@ interface PolledPage {
   /** Path template for the metrics, such as `/v1/models/{id}`. */
   readonly label: string;
   /** Whether the page is available without a key, unless the configuration closes it. Probes have no key. */
-  readonly open: boolean;
+  readonly isPublic: boolean;
   /** Returns the status and the value to send as JSON. */
   readonly answer: (exchange: Exchange) => { readonly status: number; readonly value: unknown } | ProxyError;
 }
@@ -22,7 +22,7 @@ interface PolledPage {
 /** Answers with LiteLLM's text, encoded as a JSON string. */
 const alive: PolledPage = {
   label: '/health/liveliness',
-  open: true,
+  isPublic: true,
   answer: () => ({ status: 200, value: "I'm alive!" }),
 };
 
@@ -33,7 +33,7 @@ const alive: PolledPage = {
  */
 const readiness: PolledPage = {
   label: '/health/readiness',
-  open: true,
+  isPublic: true,
   answer: ({ proxy }) => {
     const fault = unreadiness(proxy);
     return {
@@ -65,7 +65,7 @@ function storeStatus({ keys }: ProxyState): string {
 
 const models: PolledPage = {
   label: '/v1/models',
-  open: false,
+  isPublic: false,
   answer: (exchange) => ({ status: 200, value: listModels(visibleModels(exchange)) }),
 };
 
@@ -95,7 +95,7 @@ function modelPage(path: string): PolledPage | undefined {
   if (id === undefined) return undefined;
   return {
     label: '/v1/models/{id}',
-    open: false,
+    isPublic: false,
     answer: ({ proxy, client }) => {
       const name = decode(id) ?? id;
       const value = describeModel(proxy.router, name, client?.key);

@@ -136,9 +136,9 @@ function wantedDeployments({ router, settings }: ProxyState, wanted: WantedModel
 function allRoutes({
   forwardedPaths,
 }: ProxySettings): readonly { readonly path: string; readonly methods: readonly string[] }[] {
-  const opened = [...forwardedPaths].flatMap((path) => [`/v1/${path}`, `/${path}`]);
+  const forwarded = [...forwardedPaths].flatMap((path) => [`/v1/${path}`, `/${path}`]);
   return [
-    ...opened.map((path) => ({ path, methods: ['POST'] })),
+    ...forwarded.map((path) => ({ path, methods: ['POST'] })),
     ...endpointPaths(endpoints).map((path) => ({ path, methods: ['POST'] })),
     ...[...polledPaths, ...pagePaths.keys(), CONSOLE_PATH].map((path) => ({ path, methods: ['GET', 'HEAD'] })),
     ...[...managementPaths].map(([path, method]) => ({ path, methods: [method] })),

@@ -17,7 +17,7 @@ interface AlertInput {
   readonly ignoredSettings: IgnoredSettings;
 }
 
-/** @returns null: there are no alerts, or a fault was added. */
+/** Reads the receiver. @returns null: alerts are not configured, or a fault was added. */
 export function readAlerts({ general, variables, findings, ignoredSettings }: AlertInput): WebhookSettings | null {
   const { alerting = [], alertTypes } = general.values;
   const place = general.places.get('alerting');
@@ -32,6 +32,6 @@ export function readAlerts({ general, variables, findings, ignoredSettings }: Al
     return null;
   }
   const webhook = webhookOf('alerting', new Set(), { url, headers: {} }, undefined);
-  // An alert does not wait for others.
+  // An alert does not wait for other alerts.
   return { ...webhook, format: 'single', batchSize: 1, flushMs: 0 };
 }

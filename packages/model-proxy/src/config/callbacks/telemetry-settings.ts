@@ -16,7 +16,7 @@ const DEFAULT_INTERVAL_MS = 60_000;
 /**
  * Reads the settings.
  * @param rest the keys of `litellm_settings` without a row.
- * @returns null: no callback asks for it, or `OTEL_SDK_DISABLED` is set.
+ * @returns null: neither callback is configured, or `OTEL_SDK_DISABLED` is true.
  */
 export function readTelemetry(
   rest: readonly (readonly [string, YamlNode])[],
@@ -78,7 +78,7 @@ function decoded(value: string): string {
   try {
     return decodeURIComponent(value);
   } catch {
-    return value; // Many people write such headers without encoding.
+    return value; // Many configurations have values without percent-encoding.
   }
 }
 

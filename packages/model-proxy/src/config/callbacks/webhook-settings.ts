@@ -31,7 +31,7 @@ const variablesOf: ReadonlyMap<string, readonly [url: string, headers: string | 
   ['webhook', ['WEBHOOK_URL', null] as const],
 ]);
 
-/** Reads the settings. @returns also the names in `callback_settings` that are such addresses. */
+/** Reads the settings. @returns the webhooks, and the names of all `generic_api` entries of `callback_settings`. */
 export function readWebhooks(input: WebhookInput): {
   readonly webhooks: readonly WebhookSettings[];
   readonly callbacks: ReadonlySet<string>;

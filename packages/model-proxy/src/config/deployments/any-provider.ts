@@ -47,13 +47,13 @@ export function targetsByProvider(
       findings: new Findings(),
     });
     if (typeof target === 'object') targets.set(name, hasAddress ? withoutToken(target) : target);
-    // Otherwise its names would go to the provider of names without a prefix.
+    // A provider without a target needs an entry. Otherwise its names would go to the provider of names without a prefix.
     else if (!hasAddress) targets.set(name, null);
   }
   return targets;
 }
 
-/** Access tokens are credentials of the environment, also without a variable. */
+/** Removes the access token: it is a credential of the environment, also if no variable contains it. */
 function withoutToken({ token: _token, ...target }: UpstreamTarget): UpstreamTarget {
   return target;
 }

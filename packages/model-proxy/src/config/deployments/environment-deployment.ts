@@ -21,7 +21,7 @@ export function readEnvironmentDeployment(inherited: Inherited): Deployment | nu
   const params = { node: mapping({ model: scalar('openai/*'), use_in_pass_through: scalar(true) }), path: [] };
   const modelInfo = { id: 'environment' };
   const deployment = readParams({ modelName: 'openai', modelInfo, params, inherited: { ...inherited, findings } });
-  // An entry that the proxy does not support has a `reason` (UnsupportedEntry).
+  // An entry that the proxy cannot serve has a `reason` (`Unserved`).
   const isUsable = deployment !== undefined && !('reason' in deployment) && findings.faultCount === 0;
   return isUsable ? deployment : null;
 }

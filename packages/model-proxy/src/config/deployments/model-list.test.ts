@@ -49,7 +49,7 @@ describe('params', () => {
     expect(warnings(oneModel(['temperature: 0.2', 'top_k: 20']))).toEqual([]);
   });
 
-  it('go upstream as with LiteLLM if they are unknown, unless they look misspelled; both cause warnings', () => {
+  it('go upstream as with LiteLLM if they are unknown, unless they look misspelled; each causes a warning', () => {
     const text = oneModel([
       'my_gateway_option: [1]',
       'temprature: 1',
@@ -125,7 +125,7 @@ describe('params', () => {
     ]);
   });
 
-  it('may refer to a credential, whose values apply if the params have none', () => {
+  it('may refer to a credential, whose values apply if the params do not set them', () => {
     const credentials =
       'credential_list:\n  - credential_name: team\n    credential_values: {api_key: k, organization: o, weight: 2}\n';
     const text = oneModel(['litellm_credential_name: team', 'weight: 7'], credentials);
@@ -270,7 +270,7 @@ describe('a provider', () => {
     expect(fault('my-model')).toEqual([sentence('such as hosted_vllm/my-model')]);
   });
 
-  it('gets no key of another vendor: its model is not served', () => {
+  it('is not replaced by another vendor, which would get its key: the model is not served', () => {
     const text = `model_list:\n${entry('titan', '{model: humanloop/titan, api_key: k}')}${entry('flash', '{model: gemini-2.5-flash, api_key: k}')}`;
     const { proxy } = load(text);
     expect(proxy.deployments).toEqual([]);
@@ -288,7 +288,7 @@ describe('a provider', () => {
     ]);
   });
 
-  it('causes a warning with the name of the model, not a fault, if it is not implemented', () => {
+  it('causes a warning with the name of the model, not a fault, if it is not implemented or unknown', () => {
     const text = `model_list:\n${entry('a', '{model: topaz/x}')}${entry('b', '{model: humanloop/y, api_base: "https://z"}')}${entry('b', '{model: gpt-4o, api_key: k}')}${entry('c', '{model: org/z}')}`;
     const { proxy } = load(text);
     expect(proxy.deployments.map(({ modelName }) => modelName)).toEqual(['b']);

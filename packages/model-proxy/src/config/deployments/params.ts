@@ -26,7 +26,7 @@ export interface Inherited extends TimeoutSources, TargetOptions {
   readonly ignoredSettings: IgnoredSettings;
 }
 
-/** An entry that cannot be served because its provider's API is not implemented. */
+/** An entry that the proxy cannot serve, with the reason. This is not a fault of the file. */
 export interface Unserved {
   readonly modelName: string;
   readonly reason: string;

@@ -29,12 +29,12 @@ export const priceRows = {
   inputAudioCost: price({
     name: 'input_cost_per_audio_token',
     default: '`input_cost_per_token`',
-    doc: 'Price of a token of sound in the request.',
+    doc: 'Price of an audio token of the request.',
   }),
   outputAudioCost: price({
     name: 'output_cost_per_audio_token',
     default: '`output_cost_per_token`',
-    doc: 'Price of a token of sound in the answer.',
+    doc: 'Price of an audio token of the answer.',
   }),
   reasoningCost: price({
     name: 'output_cost_per_reasoning_token',

@@ -22,7 +22,7 @@ const optional = (value: string | boolean | undefined) => (value === undefined ?
 
 /**
  * Makes the document of the flags.
- * @returns undefined if no flag has a counterpart in a configuration file.
+ * @returns undefined if no flag is set that has a counterpart in a configuration file.
  */
 export function singleModelDocument(flags: Flags, findings: Findings): YamlMapping | undefined {
   const settings = mapping({

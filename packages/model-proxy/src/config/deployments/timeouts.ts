@@ -9,7 +9,7 @@ import type { paramsTable, settingsTable } from '../settings.js';
 export interface TimeoutSources {
   readonly settings: Block<typeof settingsTable>;
   readonly router: Block<typeof routerTable>;
-  /** Used if the deployment, the router and the general settings set no limit. */
+  /** Used if the deployment, `router_settings` and `litellm_settings` set no limit. */
   readonly requestTimeoutSeconds: number;
 }
 

@@ -155,8 +155,8 @@ interface NamedProvider {
   readonly name: string;
   readonly model: string;
   /**
-   * Whether the configuration names the provider. If not, no key from the environment is sent: it
-   * could reach another vendor.
+   * Whether the entry identifies the provider: by name, by its address or by the name of the model. If
+   * not, the proxy sends no key from the environment, because another vendor could get it.
    */
   readonly isSure: boolean;
 }

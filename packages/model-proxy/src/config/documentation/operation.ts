@@ -141,6 +141,6 @@ callback_settings:
   repeated after a status below 500, except 408 and 429.
 - At most 10,000 reports wait. While the server is away, more reports are lost, and SIGKILL loses all that
   wait. The log has a warning at most once a minute. For exact sums, use [the store](../guides/keys.md).
-- The proxy follows no redirects. It verifies certificates with Node's authorities, and those of
+- The proxy follows no redirects. It verifies certificates with Node's CA certificates, and those of
   \`NODE_EXTRA_CA_CERTS\`.
 - A change needs a restart.`;

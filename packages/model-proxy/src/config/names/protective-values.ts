@@ -1,6 +1,6 @@
 /**
- * Decides by their values whether settings are rejected: some values restrict access, others only
- * add features.
+ * Decides whether settings are rejected. This depends on their values: some values restrict access, other
+ * values only add features.
  */
 import { toPlain, type YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 

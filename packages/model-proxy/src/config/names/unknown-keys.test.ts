@@ -21,7 +21,7 @@ describe('a key that is not a setting', () => {
       'router_settings: {model_group_aliases: {}}',
       'router_settings.model_group_aliases: is not known; the nearest known name is model_group_alias',
     ],
-  ])('%s causes a warning with the nearest name, or the right block', (line, warning) => {
+  ])('%s causes a warning, with the nearest name or the right block if there is one', (line, warning) => {
     expect(warnings(oneModel([], `${line}\n`))).toEqual([`config.yaml:6: ${warning}`]);
   });
 

@@ -82,7 +82,7 @@ export const routerNames: BlockNames = {
 const allBlocks = [settingsNames, generalNames, routerNames, paramsNames, entryNames];
 
 /**
- * Collects ignored settings for one warning per file, and knows which restrictions may be ignored
+ * Collects ignored settings for one warning per file. Also stores which restrictions may be ignored
  * (`start_without`).
  */
 export class IgnoredSettings {

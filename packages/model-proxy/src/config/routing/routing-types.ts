@@ -22,7 +22,7 @@ const errorNames: Readonly<Record<string, readonly FailureKind[]>> = {
 interface CountTable {
   /** The end of each name: `Retries`. */
   readonly suffix: string;
-  /** Errors without such a name. */
+  /** Errors that have no name with this suffix in LiteLLM. */
   readonly without: readonly string[];
   /** The name of the number for all other failures; null: there is none. */
   readonly common: string | null;
