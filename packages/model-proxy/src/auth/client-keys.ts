@@ -31,12 +31,12 @@ export function requireKeys(keys: ReadonlySet<string>, findClient?: FindClient):
     const key = presentedKey(headers) ?? elsewhere;
     if (key === undefined) return noKeyPassed();
     if (accepted.has(key)) return masterKeyClient;
-    const other = findClient?.(key);
-    if (other !== undefined) return other;
+    const found = findClient?.(key);
+    if (found !== undefined) return found;
     const presented = digestOf(key);
-    let found = false;
-    for (const digest of keyDigests) found = timingSafeEqual(digest, presented) || found;
-    if (!found) return wrongKeyPassed();
+    let isConfigured = false;
+    for (const digest of keyDigests) isConfigured = timingSafeEqual(digest, presented) || isConfigured;
+    if (!isConfigured) return wrongKeyPassed();
     accepted.add(key);
     return masterKeyClient;
   };
@@ -75,7 +75,7 @@ export function subprotocols(headers: IncomingHttpHeaders): readonly string[] {
   return offered === '' ? [] : offered.split(',').map((protocol) => protocol.trim());
 }
 
-/** Returns the key among the subprotocols of a WebSocket handshake, the only header that browsers can set. */
+/** Returns the key among the subprotocols of a WebSocket handshake; undefined: there is none. */
 export function subprotocolKey(headers: IncomingHttpHeaders): string | undefined {
   const offered = subprotocols(headers).find((protocol) => protocol.startsWith(KEY_SUBPROTOCOL));
   return offered?.slice(KEY_SUBPROTOCOL.length);

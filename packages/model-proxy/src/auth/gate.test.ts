@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { IncomingMessage } from 'node:http';
 import { createGate } from './gate.js';
 
-const open = { allowedRoutes: null, allowedIps: null, useXForwardedFor: false };
+const unrestricted = { allowedRoutes: null, allowedIps: null, useXForwardedFor: false };
 
 /** Returns status and message of a refusal; undefined if the request is allowed. */
 function ask(settings: Parameters<typeof createGate>[0], path: string, remoteAddress: string, forwarded?: string) {
@@ -15,7 +15,7 @@ function ask(settings: Parameters<typeof createGate>[0], path: string, remoteAdd
 
 describe('allowed_ips', () => {
   const allowedIps = ['10.0.0.7', '192.168.0.0/16', '2001:db8::/32', '::1'];
-  const from = (address: string, path = '/v1/models') => ask({ ...open, allowedIps }, path, address);
+  const from = (address: string, path = '/v1/models') => ask({ ...unrestricted, allowedIps }, path, address);
 
   it.each(['10.0.0.7', '::ffff:10.0.0.7', '192.168.255.1', '2001:db8:1::1', '::1'])('accepts %s', (address) => {
     expect(from(address)).toBeUndefined();
@@ -33,18 +33,18 @@ describe('allowed_ips', () => {
   });
 
   it('uses the address that the nearest proxy saw, not an address that the client wrote', () => {
-    const behind = { ...open, allowedIps, useXForwardedFor: true };
+    const behind = { ...unrestricted, allowedIps, useXForwardedFor: true };
     expect(ask(behind, '/', '127.0.0.1', '10.0.0.7')).toBeUndefined();
     expect(ask(behind, '/', '127.0.0.1', '8.8.8.8, 10.0.0.7')).toBeUndefined();
     expect(ask(behind, '/', '127.0.0.1', '10.0.0.7, 8.8.8.8')?.[0]).toBe(403);
     expect(ask(behind, '/', '127.0.0.1', 'nonsense')?.[0]).toBe(403);
     expect(ask(behind, '/', '10.0.0.7')).toBeUndefined();
-    expect(ask({ ...open, allowedIps }, '/', '127.0.0.1', '10.0.0.7')?.[0]).toBe(403);
+    expect(ask({ ...unrestricted, allowedIps }, '/', '127.0.0.1', '10.0.0.7')?.[0]).toBe(403);
   });
 });
 
 describe('allowed_routes', () => {
-  const settings = { ...open, allowedRoutes: ['/v1/chat/completions', '/vllm/*', '/v1/audio*'] };
+  const settings = { ...unrestricted, allowedRoutes: ['/v1/chat/completions', '/vllm/*', '/v1/audio*'] };
 
   it.each(['/v1/chat/completions', '/v1/audio/speech', '/vllm/x', '/vllm/v1/score', '/health/liveness'])(
     'serves %s',
@@ -62,5 +62,5 @@ describe('allowed_routes', () => {
 });
 
 it('createGate returns null if nothing is restricted', () => {
-  expect(createGate(open)).toBeNull();
+  expect(createGate(unrestricted)).toBeNull();
 });

@@ -24,19 +24,19 @@ export function createGate({
   useXForwardedFor,
 }: Pick<ProxySettings, 'allowedRoutes' | 'allowedIps' | 'useXForwardedFor'>): Gate | null {
   if (allowedRoutes === null && allowedIps === null) return null;
-  const isOpenRoute = allowedRoutes === null ? () => true : pathTest(allowedRoutes);
-  const isAllowed = allowedIps === null ? null : networkTest(allowedIps);
+  const isAllowedRoute = allowedRoutes === null ? () => true : pathTest(allowedRoutes);
+  const isAllowedAddress = allowedIps === null ? null : networkTest(allowedIps);
   return (request, path) => {
     if (probes.has(path)) return undefined;
-    if (isAllowed !== null) {
+    if (isAllowedAddress !== null) {
       const address = clientAddress(request, useXForwardedFor);
-      if (!isAllowed(address)) return addressNotAllowed(address);
+      if (!isAllowedAddress(address)) return addressNotAllowed(address);
     }
-    return isOpenRoute(path) ? undefined : routeNotAllowed(path);
+    return isAllowedRoute(path) ? undefined : routeNotAllowed(path);
   };
 }
 
-/** Matches an entry of {@link pathTest}. */
+/** Matches the valid entries of {@link pathTest}. */
 export const routePattern = /^\/[^\s?#*]*\*?$/;
 
 /**
@@ -51,7 +51,7 @@ export function pathTest(routes: readonly string[]): (path: string) => boolean {
 
 /**
  * Returns the client's address. In X-Forwarded-For only the last entry is reliable: clients can
- * write the others.
+ * write all other entries.
  */
 export function clientAddress({ socket, headers }: IncomingMessage, useXForwardedFor: boolean): string {
   const forwarded = useXForwardedFor ? headers['x-forwarded-for'] : undefined;

@@ -42,7 +42,7 @@ describe('limits of keys', () => {
     expect(admit(key)).toBeUndefined();
   });
 
-  it('for one key do not affect another one', () => {
+  it('for one key do not affect another key', () => {
     const { admit } = limitsAt();
     expect([admit(keyOf({ rpmLimit: 1 }, 'a')), admit(keyOf({ rpmLimit: 1 }, 'b'))]).toEqual([undefined, undefined]);
     expect(admit(keyOf({ rpmLimit: 1 }, 'a'))?.status).toBe(429);

@@ -32,7 +32,7 @@ export interface KeyServices {
   readonly limits: KeyLimits;
 }
 
-/** The use of a key, or the limits of its use. `max_parallel_requests`: requests in progress. */
+/** The use of a key, or a share of its limits. `max_parallel_requests`: requests in progress. */
 export type Counts = Record<LimitType, number>;
 
 /** Use of a key in its present minute. */
@@ -44,7 +44,7 @@ interface Window {
 
 /** Length of the minute. */
 export const WINDOW_MS = 60_000;
-/** Each time that the map has grown by this many windows since the last removal, those that have ended are removed. */
+/** Number of new windows after which the proxy removes the windows that have ended. */
 const SWEEP_STEP = 10_000;
 
 /**
@@ -124,8 +124,8 @@ export function limitsOf({ rpmLimit, tpmLimit, maxParallelRequests }: StoredKey)
 
 /**
  * Returns the first limit that the use has reached.
- * @param limits the limits of the key. Others are not checked.
- * @param bounds the use at which each of them counts as reached: the limit itself, or the share of a proxy.
+ * @param limits the limits of the key; null: not checked.
+ * @param bounds the use at which a limit counts as reached: the limit itself, or the share of a proxy.
  */
 export function reachedLimit(used: Counts, limits: Limits, bounds: Limits): LimitType | undefined {
   return limitTypes.find((type) => limits[type] !== null && used[type] >= (bounds[type] ?? 0));
@@ -148,7 +148,7 @@ export function isLimited({ stored }: VirtualKey): boolean {
   return stored.rpmLimit !== null || stored.tpmLimit !== null || stored.maxParallelRequests !== null;
 }
 
-/** Removes the windows that have ended. @returns the number of the others. */
+/** Removes the windows that have ended and have no request in progress. @returns the number of remaining windows. */
 function sweep(windows: Map<string, Window>, time: number): number {
   for (const [digest, { endsAt, used }] of windows)
     if (used.max_parallel_requests === 0 && time >= endsAt) windows.delete(digest);

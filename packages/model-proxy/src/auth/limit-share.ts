@@ -30,7 +30,7 @@ export class LimitShare {
   stored: StoredKey;
   /** Whether a report is on its way. Until the grant arrives, requests wait and the share does not change. */
   isReporting = false;
-  /** A limit that Redis did not extend. Until the next heartbeat, the proxy rejects requests without a report. */
+  /** A limit of which the last grant left nothing. Until the next heartbeat, the proxy rejects requests without a report. */
   refused: LimitType | undefined;
   /** The share, and the sum of the shares of all other proxies, by the last grant. */
   #granted: Counts = noCounts();
@@ -39,7 +39,7 @@ export class LimitShare {
   #minute = 0;
   /** The end of the minute by the monotonic clock of this proxy, in ms. */
   #minuteEndsAt: number;
-  /** Parallel requests that the last grant contained in reserve. */
+  /** The reserve of parallel requests in the last grant. */
   #parallelReserve = 0;
   /** The use since the last heartbeat. */
   #sinceHeartbeat: Counts = noCounts();
@@ -117,7 +117,7 @@ export class LimitShare {
 
   /**
    * Begins the next interval between two heartbeats.
-   * @returns what the caller does. `report`: the share is in use, or Redis can take an unused part back.
+   * @returns what the caller must do. `report`: the share is in use, or Redis can take an unused part back.
    * `keep`: nothing to report, but the counts still apply. `forget`: nothing was used recently or in this minute.
    */
   heartbeat(now: number): 'report' | 'keep' | 'forget' {
@@ -166,8 +166,8 @@ export class LimitShare {
       this.#granted[type] = numbers[index * 2] ?? 0;
       this.#grantedToOthers[type] = numbers[index * 2 + 1] ?? 0;
     }
-    // The grant contains the tokens of the report, and some for the waiting requests. Requests that
-    // have ended since the report must not use the latter.
+    // The grant contains the tokens of the report, and tokens for the waiting requests. Requests that
+    // have ended since the report must not use the tokens for the waiting requests.
     this.#granted.tokens += this.used.tokens - used.tokens;
     this.#parallelReserve = Math.max(0, this.#granted.max_parallel_requests - used.max_parallel_requests - waiting);
   }

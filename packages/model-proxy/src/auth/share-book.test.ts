@@ -37,7 +37,7 @@ describe('the shares of workers', () => {
     expect(report(1, 10, [10, 0, 0], '61000')).toEqual([121_000, 60_000, 0, 10, 0, 0, 10, 0]);
   });
 
-  it('are free after the end of their worker: parallel requests at once, others in the next minute', () => {
+  it('are free after the end of their worker: parallel requests at once, requests in the next minute', () => {
     const clock = { ms: 1000 };
     const { book, report } = bookAt(clock);
     report(1, 10, [0, 10, 0]);

@@ -12,11 +12,11 @@ interface KeyShares {
   readonly shares: readonly Map<number, number>[];
 }
 
-/** Words of a report: digest, minute, then four for each limit. */
+/** Number of words in a report: digest, minute, then four for each limit. */
 const WORDS = 14;
 /** The reserve of a worker is at most this part of what is left, as in Redis. */
 const RESERVE_PART = 8;
-/** Removes unused keys when there are this many more than after the last removal. */
+/** Number of new keys after which the book removes unused keys. */
 const SWEEP_STEP = 10_000;
 
 /** The shares of all workers. */
@@ -30,7 +30,7 @@ export class ShareBook {
     this.#now = now;
   }
 
-  /** Takes reports of a worker. @returns the numbers that `shareScript` returns. */
+  /** Handles reports of a worker. @returns the numbers that `shareScript` would return. */
   report(worker: number, words: readonly string[]): number[] {
     const answer: number[] = [];
     for (let at = 0; at + WORDS <= words.length; at += WORDS) {

@@ -58,7 +58,7 @@ class SharedLimits implements KeyLimits {
   readonly #toReport = new Set<KeyInUse>();
   /** Whether a call with reports is scheduled or on its way. */
   #isReporting = false;
-  /** Whether the authority has not answered the last call. Then the proxy applies the whole limits of keys alone. */
+  /** Whether the last call failed. Then the proxy applies the whole limits of keys alone. */
   #isAlone = false;
 
   constructor(authority: LimitAuthority, log: Pick<Log, 'info' | 'warn'>) {
@@ -84,7 +84,7 @@ class SharedLimits implements KeyLimits {
     return { requests: share.left('requests'), tokens: share.left('tokens') };
   }
 
-  /** Reports the shares in use, returns what was not used, and finds out whether the authority answers again. */
+  /** Reports the shares in use, gives unused parts back, and finds out whether the authority answers again. */
   heartbeat(): void {
     const now = performance.now();
     for (const keyInUse of this.#keys.values()) {
@@ -181,7 +181,7 @@ class SharedLimits implements KeyLimits {
     if (this.#toReport.size > 0 && !this.#isAlone) this.#schedule();
   }
 
-  /** Sends reports. @returns the grants; undefined if the authority does not answer. */
+  /** Sends reports. @returns the numbers of the grants; undefined: the call failed. */
   async #call(reports: readonly string[]): Promise<readonly number[] | undefined> {
     try {
       const { timeoutMs } = this.#authority;

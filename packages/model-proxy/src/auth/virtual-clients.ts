@@ -10,7 +10,7 @@ import { virtualKeyOf, type VirtualKey } from './virtual-key.js';
 /** A client of a virtual key. */
 type KeyClient = Client & { readonly key: VirtualKey };
 
-/** Keys that are cached. More would use much memory, and a digest costs only microseconds. */
+/** Maximum number of cached keys. More would use much memory, and a digest costs only microseconds. */
 const MAX_CACHED = 10_000;
 
 /**

@@ -23,7 +23,7 @@ export interface VirtualKey {
 const ALL_MODELS: ReadonlySet<string> = new Set(['*', 'all-proxy-models', 'all-team-models']);
 /** Kinds of paths: requests to models, and information about models. A key with an empty list of allowed routes may use both. */
 export type RouteKind = 'model' | 'info';
-/** LiteLLM's names of groups of routes, with the paths that they open. */
+/** LiteLLM's names of groups of routes, with the kinds of paths that they allow. */
 const groupsOfRoutes: ReadonlyMap<string, readonly RouteKind[]> = new Map([
   ['llm_api_routes', ['model', 'info']],
   ['openai_routes', ['model', 'info']],

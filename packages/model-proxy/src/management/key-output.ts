@@ -54,7 +54,7 @@ export function statusOf({ blocked, expiresAt }: StoredKey, now: number): 'activ
   return expiresAt !== null && now >= expiresAt ? 'expired' : 'active';
 }
 
-/** Returns a key with its digest, as the elements of `/key/list`. */
+/** Returns a key with its digest, in the form of an element of `/key/list`. */
 export function fullKey(store: Store, digest: string, key: StoredKey, now: number) {
   return { token: digest, ...shownKey(key, store.spendOf(digest), now) };
 }

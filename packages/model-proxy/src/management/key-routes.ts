@@ -33,7 +33,7 @@ export async function generateKey({ store, body, clientKeys, now }: ManagementRe
   });
   if (spend > 0)
     await setFirstSpend(store, { digest, key, spend }).catch(async (error: unknown) => {
-      // The client gets an error instead of the key, so no client could use the key.
+      // The client gets an error, so the key must not exist.
       await store.changeKeys(() => ({ changes: new Map([[digest, null]]), result: undefined }));
       throw error;
     });
@@ -41,7 +41,7 @@ export async function generateKey({ store, body, clientKeys, now }: ManagementRe
   return { ...shown, key: secret, token: digest, token_id: digest, duration: input.duration ?? null };
 }
 
-/** Stores the spend of a blocked key, and then the key as it must be. */
+/** Stores the spend of a blocked key, and then the key as the client wants it. */
 async function setFirstSpend(
   store: Store,
   { digest, key, spend }: { readonly digest: string; readonly key: StoredKey; readonly spend: number },
@@ -66,7 +66,7 @@ function secretOf(given: unknown): string {
   return given;
 }
 
-/** Shows the end of a key, as LiteLLM does. */
+/** Returns the name of a key for lists, which shows only its end, as in LiteLLM. */
 const maskedName = (secret: string) => `sk-...${secret.slice(-4)}`;
 
 function checkAlias(keys: KeysInChange, digest: string, { alias }: StoredKey): void {

@@ -21,7 +21,7 @@ export type ManagementPath = keyof typeof methods;
 /** All paths with their methods. */
 export const managementPaths: ReadonlyMap<string, 'GET' | 'POST'> = new Map(Object.entries(methods));
 
-/** Paths that a virtual key may request: it gets only what belongs to it. */
+/** Paths that clients with a virtual key may request. The answers contain only data of this key. */
 export const pathsOfKeys: ReadonlySet<string> = new Set<ManagementPath>(['/key/info']);
 
 /** Returns whether a path is a management route. */

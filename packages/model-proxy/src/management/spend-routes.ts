@@ -127,7 +127,7 @@ const columns = [
   ...(['prompt_tokens', 'completion_tokens', 'total_tokens', 'spend'] as const),
 ] as const;
 
-/** Writes a cell (RFC 4180). A spreadsheet would run a text that begins like a formula. */
+/** Writes a cell (RFC 4180). Adds `'` to a text that a spreadsheet would run as a formula. */
 function csvCell(value: string | number | null): string {
   if (typeof value === 'number') return String(value);
   const text = /^[=+\-@\t\r]/.test(value ?? '') ? `'${value ?? ''}` : (value ?? '');

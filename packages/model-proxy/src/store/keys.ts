@@ -1,4 +1,4 @@
-/** A virtual key, as the store holds it. */
+/** The stored form of a virtual key. */
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 

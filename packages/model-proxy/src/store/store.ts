@@ -8,7 +8,7 @@ import type { StoredKey } from './keys.js';
 import type { RequestUsage, UsageRow } from './usage.js';
 import type { SubjectRow } from './usage-rows.js';
 
-/** The keys as a change sees them, including earlier changes that are not stored yet. */
+/** The keys on which a change is based. They include earlier changes that are not stored yet. */
 export interface KeysInChange {
   /** @param digest of the key. */
   get(digest: string): StoredKey | undefined;
@@ -23,13 +23,13 @@ export type KeyChanges = ReadonlyMap<string, StoredKey | null>;
 export interface Store {
   /** All keys by digest. The map changes when a change is stored. */
   readonly keys: ReadonlyMap<string, StoredKey>;
-  /** Whether the last attempt to store something succeeded. */
+  /** Whether the last write of usage succeeded. */
   readonly isAvailable: boolean;
   /** Grows with each change of the keys. */
   readonly keysRevision: number;
   /**
    * Changes keys. Changes run one after the other. A change is on the disk, or in Redis, when the
-   * promise resolves, and requests see it from then on.
+   * promise resolves, and requests use it from then on.
    * @param change makes the change from the present keys. It may run more than once.
    * @throws what `change` throws; StoreUnavailable: the change may not be stored.
    */
@@ -78,7 +78,7 @@ export interface OwnedStore extends Store {
 export interface LimitAuthority {
   /** Sends reports. @param reports as in `shareScript`, without the name of the proxy. @returns its answer. */
   report(reports: readonly string[]): Promise<unknown>;
-  /** Calls the listener about once a second. It must not throw. */
+  /** Calls the listener about once a second. The listener must not throw. */
   onHeartbeat(listener: () => void): void;
   /** How long to wait for an answer, in milliseconds. Without one, the limits apply to this process alone. */
   readonly timeoutMs: number;

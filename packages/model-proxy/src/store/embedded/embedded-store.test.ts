@@ -50,7 +50,7 @@ describe('keys', () => {
     expect((await reopen(again)).keys.size).toBe(0);
   });
 
-  it('see the changes of two administrators at the same time, also those that are not stored yet', async () => {
+  it('can be changed at the same time: each change includes earlier changes that are not stored yet', async () => {
     const store = await open();
     const create = (digest: string) =>
       store.changeKeys((keys) => {

@@ -160,7 +160,7 @@ class EmbeddedStore implements OwnedStore {
 
   #addCost(digest: string, cost: number): void {
     const period = this.spendOf(digest);
-    // A spread would need many times as long here.
+    // Object spread would need many times as long here.
     const after = { spend: period.spend + cost, resetAt: period.resetAt };
     this.#table.setSpend(digest, after);
     const { onBudgetEvent } = this.#options;
@@ -185,7 +185,7 @@ class EmbeddedStore implements OwnedStore {
       for (const day of storedDays(folder)) {
         if (day < from || day > to) continue;
         rows.push(...(day === this.#day.day ? this.#day.rows() : readDay(folder, day)));
-        // Reading a file blocks requests, so let them continue after each.
+        // Reading a file blocks requests, so let them continue after each file.
         await delay(0);
       }
     } catch (error) {

@@ -7,7 +7,7 @@ import { crc32 } from 'node:zlib';
 /** An entry: its kind, its id, and its value. null: the entry was deleted. */
 export type Entry = readonly [kind: string, id: string, value: object | null];
 
-/** Longer lines are damaged: the store writes none. */
+/** Longer lines are damaged: the store writes no such lines. */
 export const MAX_LINE_BYTES = 1_048_576;
 const CHECKSUM_LENGTH = 8;
 

@@ -4,7 +4,7 @@ import { entryOf, MAX_LINE_BYTES, type Entry } from './journal-lines.js';
 
 /** The result of {@link readJournal}. */
 interface JournalContent {
-  /** Length of the file up to its last readable line, in bytes. */
+  /** Length of the file up to the end of its last readable line, in bytes. */
   readonly goodBytes: number;
   /** Length of the file. */
   readonly bytes: number;

@@ -19,16 +19,16 @@ import { Journal } from './journal.js';
 let folder: string;
 let file: string;
 let logged: string[];
-let open: Journal[];
+let journals: Journal[];
 
 beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'journal-'));
   file = path.join(folder, 'x.journal');
   logged = [];
-  open = [];
+  journals = [];
 });
 afterEach(async () => {
-  await Promise.all(open.map((journal) => journal.close()));
+  await Promise.all(journals.map((journal) => journal.close()));
   rmSync(folder, { recursive: true });
 });
 
@@ -47,7 +47,7 @@ async function openJournal() {
     },
     entries: () => [...content].map(([id, value]): Entry => ['thing', id, value as object]), // put there by `load`
   });
-  open.push(journal);
+  journals.push(journal);
   return { journal, content };
 }
 
@@ -131,7 +131,7 @@ describe('a journal', () => {
   });
 
   it.each(['hello\n', '\0'.repeat(5000), '{"a":1}', lineOf(['thing', 'a', {}])])(
-    'sets a file that it has not written aside: %.10j',
+    'moves a file without its first line aside: %.10j',
     async (text) => {
       writeFileSync(file, text);
       await openJournal();

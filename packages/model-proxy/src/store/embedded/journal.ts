@@ -16,7 +16,7 @@ import { readJournal } from './journal-reader.js';
 interface JournalOptions {
   readonly file: string;
   readonly log: Pick<Log, 'warn' | 'error'>;
-  /** Takes an entry of the file. @returns false if its form is unknown. */
+  /** Loads an entry of the file. @returns false if its form is unknown. */
   readonly load: (entry: Entry) => boolean;
   /** Returns all entries at present, for a compaction. They may change while the compaction runs. */
   readonly entries: () => Iterable<Entry>;
@@ -42,7 +42,7 @@ export class Journal {
   #isTorn = false;
   /** The last operation on the file. Operations run one after the other. */
   #last: Promise<unknown> = Promise.resolve();
-  /** Lines that were appended while a compaction runs; null: none runs. */
+  /** Lines that were appended while a compaction runs; null: no compaction runs. */
   #sinceCompaction: string[] | null = null;
 
   private constructor(options: JournalOptions, handle: FileHandle, length: number) {
@@ -55,7 +55,7 @@ export class Journal {
   /**
    * Opens the file and loads its entries. Creates the file if there is none. Removes a write that a
    * crash interrupted. If other lines are damaged, keeps a copy of the file and loads the readable lines.
-   * @throws the error of node:fs; {@link JournalError} if a newer version has written the file.
+   * @throws the error of node:fs; {@link JournalError} if another version has written the file.
    */
   static async open(options: JournalOptions): Promise<Journal> {
     const { file } = options;
@@ -88,7 +88,7 @@ export class Journal {
     return Journal.#publish(options, handle, length);
   }
 
-  /** Gives the new file its name, which so appears only with a complete file. */
+  /** Renames the new file, which is complete, to the name of the journal. */
   static async #publish(options: JournalOptions, handle: FileHandle, length: number): Promise<Journal> {
     renameSync(temporaryOf(options.file), options.file);
     await syncFolder(options.file);
@@ -117,7 +117,7 @@ export class Journal {
     return journal;
   }
 
-  /** Whether a compaction would make the file much smaller. */
+  /** Whether the file has grown so much that a compaction is due. False while a compaction runs. */
   get isLong(): boolean {
     return this.#sinceCompaction === null && this.#length > Math.max(MIN_COMPACTION_BYTES, 3 * this.#compactLength);
   }

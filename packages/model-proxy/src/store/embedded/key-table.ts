@@ -28,7 +28,7 @@ export class KeyTable {
   readonly #waiting: WaitingChange[] = [];
   #isWriting = false;
 
-  /** Takes an entry of the journal. @returns false if its form is unknown. */
+  /** Loads an entry of the journal. @returns false if its form is unknown. */
   load([kind, id, value]: Entry): boolean {
     if (kind === SPEND) {
       const { data } = storedPeriod.safeParse(value);

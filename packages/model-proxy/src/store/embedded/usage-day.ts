@@ -19,7 +19,7 @@ export class UsageDay {
     this.day = day;
   }
 
-  /** Takes an entry of the journal. @returns false if its form is unknown. */
+  /** Loads an entry of the journal. @returns false if its form is unknown. */
   load([kind, id, value]: Entry): boolean {
     const { data } = storedRow.safeParse(value);
     if (kind !== USAGE || data === undefined) return false;

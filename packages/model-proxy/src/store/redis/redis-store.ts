@@ -23,7 +23,7 @@ interface RedisStoreOptions {
   readonly keepDays: number | null;
   /** Returns milliseconds since 1970. Default: the clock of Redis. */
   readonly now?: () => number;
-  /** Gets the keys that cross a threshold of their budget, in one of the proxies. */
+  /** Called in one of the proxies for each key that crosses a threshold of its budget. */
   readonly onBudgetEvent?: OnBudgetEvent;
 }
 
@@ -63,7 +63,10 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Shared
   }
 }
 
-/** All proxies see a new spend within a second. The first one sends the alert. */
+/**
+ * How long Redis stores that a proxy sends an alert. All proxies read a new spend within a second, and only
+ * the first of them sends the alert.
+ */
 const CLAIM_MS = 3_600_000;
 const claimScript = `return redis.call('SET', KEYS[1], '1', 'NX', 'PX', ARGV[1]) and 1 or 0`;
 

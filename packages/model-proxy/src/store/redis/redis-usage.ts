@@ -22,7 +22,7 @@ interface RedisUsageOptions {
 /** Names of the numbers in their order in Redis. */
 const numbers = ['requests', 'failed', 'inputTokens', 'outputTokens', 'totalTokens', 'cost'] as const;
 
-/** Maximum number of rows, and of costs, of a batch. Redis needs a few milliseconds for it, and blocks all requests. */
+/** Maximum number of rows, and of costs, of a batch. Redis needs a few milliseconds for a batch, and does nothing else meanwhile. */
 const BATCH_SIZE = 100;
 /** Fields of a day that one call reads. More would block Redis for longer. */
 const FIELDS_AT_ONCE = 2000;
@@ -138,7 +138,7 @@ export class RedisUsage {
     this.#costs.delete(digest);
   }
 
-  /** Sets what a key has spent. @throws an error if Redis does not answer. It may have stored the spend. */
+  /** Sets what a key has spent. @throws an error if Redis does not answer. Redis may have stored the spend. */
   async setSpend(digest: string, period: Period): Promise<void> {
     // Sends the costs of earlier requests first, because the new spend replaces them.
     await this.flush();

@@ -6,7 +6,7 @@ import type { BatchAnswer, ChangedKeys, ChangedSpends, OwnerState, ProposedChang
 
 /** Tells the workers of the group what has changed. */
 export interface OwnerAudience {
-  /** Resolves when all workers that serve clients know the change. Never rejects. */
+  /** Resolves when all workers that serve clients have applied the change. Never rejects. */
   keysChanged(keys: ChangedKeys, spends: ChangedSpends): Promise<void>;
   /** @param sender the worker that does not need the message; null: all workers get it. */
   spendsChanged(spends: ChangedSpends, sender: number | null): void;

@@ -16,7 +16,7 @@ export type ChangedSpends = readonly (readonly [digest: string, period: Period, 
 export interface ProposedChange {
   /** The JSON of each key that the change has read; null: there was no such key. */
   readonly read: readonly (readonly [digest: string, json: string | null])[];
-  /** The owner of each alias that the change has read; null: none. */
+  /** The key with each alias that the change has read; null: there was no such key. */
   readonly aliases: readonly (readonly [alias: string, digest: string | null])[];
   readonly changes: ChangedKeys;
 }
@@ -36,7 +36,7 @@ export interface BatchAnswer {
 
 /** Calls to the process that owns the store. Each may throw StoreUnavailable of packages/daemon. */
 export interface OwnerLink {
-  /** @returns false if a key or an alias has changed meanwhile. All workers know the change when it resolves to true. */
+  /** @returns false if a key or an alias has changed meanwhile; true: the change is stored, and all workers have applied it. */
   changeKeys(change: ProposedChange): Promise<boolean>;
   setSpend(digest: string, spend: number): Promise<void>;
   addBatch(batch: UsageBatch): Promise<BatchAnswer>;

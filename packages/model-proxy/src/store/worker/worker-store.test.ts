@@ -57,7 +57,7 @@ const create = (store: WorkerStore, digest: string, alias: string | null = null)
   store.changeKeys(() => ({ changes: new Map([[digest, keyOf({ alias })]]), result: undefined }));
 
 describe('the stores of workers', () => {
-  it('know a change of each other, and of earlier ones', async () => {
+  it('apply the changes of other workers, and begin with earlier changes', async () => {
     const [first, second] = [worker(), worker()];
     await create(first, 'a', 'one');
     expect([second.keys.has('a'), worker().keys.has('a')]).toEqual([true, true]);
@@ -77,7 +77,7 @@ describe('the stores of workers', () => {
     expect(results.sort()).toEqual(['created', 'taken', 'taken']);
   });
 
-  it('add the costs of all workers, and keep costs that are on their way', async () => {
+  it('add the costs of all workers, and include costs that they have not sent yet', async () => {
     const [first, second] = [worker(), worker()];
     await create(first, 'a');
     first.addUsage({ ...request, key: 'a', cost: 1 });

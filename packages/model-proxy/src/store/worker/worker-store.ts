@@ -28,7 +28,7 @@ interface Spend {
   readonly revision: number;
 }
 
-/** A store whose copy the messages of the owner change. */
+/** A store with a copy of the keys and spends. The messages of the owner update the copy. */
 export class WorkerStore implements WorkerKeyStore {
   readonly keys = new Map<string, StoredKey>();
   keysRevision = 0;
@@ -108,7 +108,7 @@ export class WorkerStore implements WorkerKeyStore {
     throw new StoreUnavailable('other workers change the same keys');
   };
 
-  /** @param read gets what the change reads, as {@link aliases} does. */
+  /** Returns the keys for a change. Adds the keys and aliases that the change reads to `read` and `aliases`. */
   #view(read: Map<string, string | null>, aliases: Map<string, string | null>): KeysInChange {
     return {
       get: (digest) => {
