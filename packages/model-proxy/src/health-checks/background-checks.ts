@@ -1,4 +1,4 @@
-/** Checks all deployments again and again, and stores the results. */
+/** Checks deployments regularly, and stores the results. */
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '@rackless/daemon/log/log.js';
@@ -99,7 +99,7 @@ interface Reports {
   readonly publish: (event: CheckEvent) => void;
 }
 
-/** Checks all deployments in rounds, until the signal. */
+/** Checks the given deployments in rounds, until the signal. */
 async function repeat(
   proxy: ProxyState,
   deployments: readonly Deployment[],

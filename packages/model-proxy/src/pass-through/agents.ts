@@ -1,6 +1,6 @@
 /**
- * Makes agents for the handshakes of WebSockets. They connect as the client for model requests does:
- * with the same TLS, forward proxy and timeouts.
+ * Makes agents for the handshakes of WebSockets. They connect as the upstream client does for model
+ * requests: with the same TLS, forward proxy and timeouts.
  */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';

@@ -56,7 +56,7 @@ describe('the deployment of a provider', () => {
     expect(chooseForProvider('vllm', undefined, '/vllm/x', choosing([gpt, oss, vllm], env)).deployment).toBe(vllm);
   });
 
-  it('is the deployment of a public name with use_in_pass_through; other names select nothing', () => {
+  it('is that of a public name with use_in_pass_through; other names go to the first eligible deployment', () => {
     const second = made('second', 'openai', { useInPassThrough: true });
     const all = choosing([gpt, second, marked, oss, vllm]);
     const chosen = (family: 'openai' | 'vllm', model: string) => {
@@ -106,7 +106,7 @@ describe('the deployment of a file', () => {
     expect(chosen({}, [], env)).toBe(env);
   });
 
-  it("is the marked deployment of several, or OpenAI's, or the environment's", () => {
+  it("is the deployment with use_in_pass_through, or else OpenAI's, or else the environment's", () => {
     expect(chosen({}, [oss, gpt])).toBe(gpt);
     expect(chosen({}, [oss, made('x', 'hosted_vllm', { apiBase: 'https://v2/v1' })], env)).toBe(env);
     expect(chosen({}, [gpt, other, marked, oss])).toBe(marked);
@@ -131,7 +131,7 @@ describe('the deployment of a file', () => {
     );
   });
 
-  it('is a 400 that says how to choose if it is ambiguous, unknown or missing', () => {
+  it('causes a 400 that says how to choose if it is ambiguous, unknown or missing', () => {
     const two = [gpt, other];
     expect(refusal(() => chosen({}, two))).toEqual([
       400,

@@ -37,7 +37,7 @@ export interface Decision {
   readonly query: readonly QueryPair[];
   /** The body for the upstream. */
   readonly body: RawBody;
-  /** Whether the client asks for events. */
+  /** Whether the client asks for a stream. */
   readonly streams: boolean;
 }
 
@@ -139,7 +139,7 @@ export function decideWebSocket(task: RawTask): Decision {
   const { exchange, target, path, query, selectionContext } = task;
   const { router } = exchange.proxy;
   const key = exchange.client?.key;
-  const known = visibleModels(exchange);
+  const visible = visibleModels(exchange);
   if (target.kind === 'files' || target.kind === 'response') throw noSuchPath('WebSocket', path);
   const model = valueIn(query, 'model');
   // The events of `responses` can name other models, which the proxy does not check. So it rejects
@@ -152,7 +152,7 @@ export function decideWebSocket(task: RawTask): Decision {
     // OpenAI requires no model for a transcription session (`intent`), or to join an existing Realtime
     // call (`call_id`). OpenAI's SDKs name the model of `responses` only in its events.
     if (target.rest !== 'responses' && valueIn(query, 'intent', 'call_id') === undefined)
-      throw missingModel(target.rest, known);
+      throw missingModel(target.rest, visible);
     const provider = valueIn(query, 'custom_llm_provider', 'provider') ?? null;
     return streamedDecision(exchange, {
       selection: chooseForFiles({ models: [], provider }, path, selectionContext),
@@ -161,7 +161,7 @@ export function decideWebSocket(task: RawTask): Decision {
   }
   const selection = router.select(key?.modelOf(model) ?? model);
   requireModelAccess(key, model, selection?.modelGroup);
-  if (selection === undefined) throw noDeploymentFor(model, target.rest, exchange.proxy.settings, known);
+  if (selection === undefined) throw noDeploymentFor(model, target.rest, exchange.proxy.settings, visible);
   return streamedDecision(exchange, { selection, query: withValue(query, 'model', selection.upstreamModel) });
 }
 

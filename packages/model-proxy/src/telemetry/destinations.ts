@@ -41,7 +41,8 @@ export function createProviders({ serviceName, traces, metrics, metricIntervalMs
 
 /**
  * Makes the exporter of an address. `OTLPTraceExporter` adds the headers of `OTEL_EXPORTER_OTLP_HEADERS`
- * to each request, so another vendor would get the keys in them.
+ * to each request. A target of another vendor must not get the keys in them, so it has an exporter without
+ * variables.
  */
 function spanExporter(target: OtlpTarget): SpanExporter {
   if (target.usesVariables) return new OTLPTraceExporter(optionsOf(target));

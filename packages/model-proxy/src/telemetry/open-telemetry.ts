@@ -22,7 +22,7 @@ import { version } from '../version.js';
 import { createProviders } from './destinations.js';
 import { DURATION_BOUNDS, operationOf, providerNameOf, TOKEN_BOUNDS } from './gen-ai.js';
 
-/** How long the end of the proxy waits for the last data. */
+/** How long the proxy waits at its end until the last data is sent. */
 const CLOSE_MS = 5000;
 /** Time between two warnings about exports that fail. */
 const WARNING_MS = 60_000;

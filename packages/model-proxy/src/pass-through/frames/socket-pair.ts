@@ -14,7 +14,7 @@ interface SocketPairHooks {
   onClientClosed(): void;
 }
 
-/** Copies bytes in both directions. Each side closes the other. */
+/** Copies bytes in both directions. When a side closes, the other side is closed, too. */
 export class SocketPair {
   readonly #client: Socket;
   readonly #upstream: Socket;
