@@ -127,7 +127,7 @@ describe('POST /key/generate', () => {
     expect(answer.text).not.toContain('no room');
   });
 
-  it('leaves a blocked key, not one with a fresh budget, if the proxy is killed before it stores the spend', async () => {
+  it('blocks a key with a spend until the spend is stored, so that a killed proxy leaves no key with a fresh budget', async () => {
     const key = `sk-${'k'.repeat(20)}`;
     const setSpend = app.store.setSpend.bind(app.store);
     const seen: unknown[] = [];
@@ -231,7 +231,7 @@ describe('management requests', () => {
 });
 
 describe('GET /key/info', () => {
-  it('shows a key by itself, by its digest, and to its owner', async () => {
+  it('finds a key by the key or by its digest, and shows a virtual key its own information', async () => {
     const key = await app.create({ key_alias: 'a' });
     const digest = digestOf(key);
     for (const [query, by, name] of [
@@ -291,7 +291,7 @@ describe('a virtual key', () => {
       expect((await app.chat(wrong)).status).toBe(401);
   });
 
-  it('may only use its models, sees only them, and learns no other names', async () => {
+  it('may only use its models, and gets no names of other models', async () => {
     await app.close();
     app = await serveKeys({
       settings: { deployments: [] },
@@ -325,7 +325,7 @@ describe('a virtual key', () => {
     expect(JSON.parse(app.requests.at(-1)?.body.toString() ?? '')).toMatchObject({ model: 'served/model' });
   });
 
-  it('learns no fallbacks that it may not use', async () => {
+  it('gets no names of fallbacks that it may not use', async () => {
     await app.close();
     const general = new Map([['public', ['internal', 'visible']]]);
     const none = new Map<string, readonly string[]>();
@@ -337,7 +337,7 @@ describe('a virtual key', () => {
     expect([answer.status, answer.text]).toEqual([401, expect.stringContaining("Fallbacks=['visible']")]);
   });
 
-  it('may only request its paths, and needs the master key for closed pages', async () => {
+  it('may only request its paths, and /health only if its paths contain it', async () => {
     const key = await app.create({ allowed_routes: ['/v1/embeddings', '/health'] });
     const chat = await app.chat(key);
     expect([chat.status, errorOf(chat)['message']]).toEqual([
@@ -413,7 +413,7 @@ describe('a virtual key', () => {
     expect(app.requests).toHaveLength(3);
   });
 
-  it('has a limit for parallel requests, which also counts clients that disconnect', async () => {
+  it('has a limit for parallel requests, in which a client that disconnects frees its place', async () => {
     const key = await app.create({ max_parallel_requests: 2 });
     const waiting: (() => void)[] = [];
     app.answering = (asked, response) => void waiting.push(() => json({ model: 'x' })(asked, response));
@@ -474,7 +474,7 @@ describe('a virtual key', () => {
     });
     const restricted = await app.create({ models: ['public'] });
     expect((await app.manage('GET', '/openai/v1/files', undefined, restricted)).status).toBe(403);
-    const open = await app.create();
-    expect((await app.manage('GET', '/openai/v1/files', undefined, open)).text).toBe('raw');
+    const unrestricted = await app.create();
+    expect((await app.manage('GET', '/openai/v1/files', undefined, unrestricted)).text).toBe('raw');
   });
 });

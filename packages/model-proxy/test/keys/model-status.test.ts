@@ -1,4 +1,4 @@
-/** The states of models, as virtual keys see them. */
+/** The states of models that clients with virtual keys get. */
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { deploymentAt } from '../support/app.js';
 import { MASTER, serveKeys, type KeyedApp } from './fixture.js';

@@ -97,7 +97,7 @@ describe('keys in Redis', () => {
 });
 
 describe('usage in Redis', () => {
-  it('is the sum of all proxies, which know the spend of a key within a second', async () => {
+  it('is the sum of all proxies, which also get the sum of the spend of a key', async () => {
     const [one, two] = [await open(), await open()];
     await put(one, 'k', keyOf({ budgetDuration: '30d' }));
     await until(() => two.keys.has('k'), 'the key');

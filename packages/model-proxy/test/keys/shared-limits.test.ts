@@ -112,7 +112,7 @@ describe('limits in Redis', () => {
     expect(Number(calls)).toBeLessThan(2000);
   });
 
-  it('are served completely if the first proxies stop using what they have in reserve', async () => {
+  it('can be used up by one proxy if the other proxies stop using what they have in reserve', async () => {
     const all = await proxies(3);
     const key = keyOf({ rpmLimit: 1000 });
     const [idle, busy] = [all.slice(0, 2), all[2]];
@@ -126,7 +126,7 @@ describe('limits in Redis', () => {
     expect(admitted).toBe(1000);
   });
 
-  it('take a lower and a higher limit at once', async () => {
+  it('change at once when the limit of a key becomes lower or higher', async () => {
     const [limits] = await proxies(1);
     if (limits === undefined) throw new Error('no proxy');
     for (let n = 0; n < 100; n += 1) expect(await ask(limits, keyOf({ rpmLimit: 1000 }))).toBeUndefined();
@@ -172,7 +172,7 @@ describe('limits while Redis is away', () => {
     const key = keyOf({ maxParallelRequests: 2 });
     expect(await askAll([limits], key, 2)).toEqual([]);
     redis.pause();
-    // Each store has its own heartbeat. Redis stays away until both have failed: after that, they reject commands at once.
+    // Each store has its own heartbeat. Redis stays paused until both have failed. After that, the stores reject commands at once.
     const failures = () => logged.filter((line) => line.startsWith('the shared store does not answer')).length;
     await until(() => failures() === 2, 'the failure of both');
     limits.release(key, 0);

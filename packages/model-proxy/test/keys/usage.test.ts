@@ -33,7 +33,7 @@ const usageEvent = chunk({ choices: [], usage });
 const DONE = 'data: [DONE]\n\n';
 const renamed = (text: string) => text.replaceAll('"served/model"', '"hosted_vllm/served/model"');
 
-/** Lets the upstream send a stream, in writes of these texts. It reports usage only if it is asked to. */
+/** Lets the upstream send a stream, in writes of these texts. The upstream reports usage only if the request asks for it. */
 function streams(writes: readonly string[]): void {
   app.answering = ({ body }, response) => void send(body, response);
   const send = async (body: Buffer, response: ServerResponse): Promise<void> => {
@@ -61,7 +61,7 @@ describe('a stream', () => {
       'writes that cut the usage',
       [...words, last + usageEvent.slice(0, 20), usageEvent.slice(20, 60), usageEvent.slice(60) + DONE],
     ],
-    ['no mark at its end', [...words, last, usageEvent]],
+    ['no [DONE] at its end', [...words, last, usageEvent]],
   ])('is counted and keeps its bytes if the client does not ask for usage: %s', async (_what, writes) => {
     streams(writes);
     const key = await app.create();
@@ -89,7 +89,7 @@ describe('a stream', () => {
     expect((await rowsOf())[0]?.totalTokens).toBe(10);
   });
 
-  it('is also counted if the client switches the usage off', async () => {
+  it('is also counted if the client sets include_usage to false', async () => {
     streams([...words, last, usageEvent, DONE]);
     const key = await app.create();
     const answer = await stream(key, { stream_options: { include_usage: false, x: 1 } });
@@ -98,7 +98,7 @@ describe('a stream', () => {
     expect((await rowsOf())[0]?.totalTokens).toBe(10);
   });
 
-  it('keeps usage that is in an event with choices, and text that looks like usage', async () => {
+  it('still has usage that is in an event with choices, and text that looks like usage', async () => {
     const strange = chunk({ choices: [{ index: 0, delta: { content: '"usage":{} "choices":[]' } }] });
     const both = chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage });
     streams([strange, both, DONE]);

@@ -154,7 +154,7 @@ describe.each([
       await put(first, 'k', keyOf({ budgetDuration: before }));
       first.addUsage(requestOf({ cost: 5 }));
       await put(first, 'k', keyOf({ budgetDuration: after }));
-      // Each of the two ends at the end of the shorter period.
+      // In both cases, the period ends when the shorter period ends.
       const period = { spend: 5, resetAt: Date.parse(`${today()}T24:00:00Z`) };
       expect(first.spendOf('k')).toEqual(period);
       const again = await open();
@@ -203,12 +203,12 @@ describe.each([
       expect(spend(await open())).toBe(0.125);
     });
 
-    it('does not return with a flush during the deletion of the key', async () => {
+    it('is not stored again by a flush during the deletion of the key', async () => {
       const first = await open();
       for (let round = 1; round <= 30; round += 1) {
         await put(first, 'k', keyOf({ createdAt: round }));
         first.addUsage(requestOf());
-        // Both write at the same time, the spend behind the deletion.
+        // The deletion and the spend are written at the same time, the spend behind the deletion.
         const deleted = put(first, 'k', null);
         first.addUsage(requestOf());
         await Promise.all([deleted, first.setSpend('k', 7)]);
@@ -274,7 +274,7 @@ describe.each([
       expect(spend(await open())).toBe(20);
     });
 
-    it('is stored for keepDays, with the present day, and a shorter time removes more', async () => {
+    it('is stored for keepDays, with the present day, and a lower keepDays removes more days', async () => {
       const begin = today();
       for (let day = 0; day < 4; day += 1) {
         (await open(3)).addUsage(requestOf());

@@ -24,7 +24,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Starts a process that creates keys and counts requests without a pause. */
+/** Starts a process that creates keys and counts requests until it is killed. */
 function startWriter(through: readonly string[] = []) {
   const [command, ...args] = [...through, process.execPath, WRITER, join(folder, 'store')];
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -91,7 +91,7 @@ describe('a store on a full disk', () => {
     const script = 'mkdir "$0" && mount -t tmpfs -o size=2m,mode=700 tmpfs "$0" && exec "$@"';
     const writer = startWriter(['unshare', '--mount', 'sh', '-c', script, disk]);
     await writer.until(() => writer.ofKind('stored').length > 3);
-    // The mounted file system, as the writer sees it.
+    // The mounted file system, in the mount namespace of the writer.
     const seen = `/proc/${writer.child.pid}/root${disk}`;
     const free = fill(join(seen, 'filler'));
     await writer.until(() => writer.ofKind('failed').length > 3);

@@ -1,6 +1,6 @@
 /**
- * Opens the store in the folder of the first argument. Sends itself SIGKILL before the call with the
- * number of the second argument, of all calls that change a file.
+ * Opens the store in the folder of the first argument. Counts the calls that change a file, and sends
+ * itself SIGKILL before the call with the number in the second argument.
  */
 import fs from 'node:fs';
 import fsPromises from 'node:fs/promises';

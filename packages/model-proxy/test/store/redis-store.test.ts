@@ -51,7 +51,7 @@ const requestsOf = async (store: SharedKeyStore) => {
 };
 
 describe('a Redis that two proxies share', () => {
-  it('tells each the spend that the other adds, sets and removes', async () => {
+  it('gives each proxy the spend that the other proxy adds, sets and removes', async () => {
     const [one, two] = [await open(), await open()];
     await put(one, 'k', keyOf({ maxBudget: 10 }));
     await until(() => two.keys.has('k'), 'the key');
@@ -68,7 +68,7 @@ describe('a Redis that two proxies share', () => {
     expect([spend(one), spend(two)]).toEqual([0, 0]);
   });
 
-  it('has one limit of tags for both', async () => {
+  it('has one limit of tags for both proxies', async () => {
     const [one, two] = [await open(), await open()];
     for (let n = 0; n < 6000; n += 1) {
       one.addUsage(requestOf({ tags: [`one${n}`] }));
@@ -84,7 +84,7 @@ describe('a Redis that two proxies share', () => {
 });
 
 describe('the content of Redis', () => {
-  it('has an end of life for each day, which a changed retention changes', async () => {
+  it('has an expiry for each day, which a changed keepDays changes', async () => {
     const command = await connect();
     const today = dayOf(Date.now());
     const name = (day: string) => `{model-proxy}:usage:${day}`;

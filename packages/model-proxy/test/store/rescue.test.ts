@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Makes a store with two keys and the spend of both. */
+/** Makes a store with two keys and a spend of each key. */
 async function fillFolder(): Promise<void> {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
   const store = await openEmbeddedStore({ folder, log, keepDays: null });
@@ -25,7 +25,7 @@ async function fillFolder(): Promise<void> {
   await store.close();
 }
 
-/** Opens the store in a process that ends with SIGKILL before a call. @returns whether it got there. */
+/** Opens the store in a process that ends with SIGKILL before a call. @returns whether the process reached that call. */
 function openAndKill(call: number): boolean {
   const child = spawnSync(process.execPath, [OPENER, folder, String(call)], { stdio: ['ignore', 'ignore', 'inherit'] });
   if (child.signal !== 'SIGKILL' && child.status !== 0) throw new Error(`the process ended with ${child.status ?? ''}`);
@@ -53,7 +53,7 @@ describe('a killed start', () => {
     ['torn', tear, ['k 5', 'l 0']],
     ['complete', () => undefined, ['k 5', 'l 5']],
     ['missing', () => rmSync(keysFile()), []],
-  ])('loses nothing of a file that is %s', async (_state, change, expected) => {
+  ])('loses no readable line of a file that is %s', async (_state, change, expected) => {
     let calls = 0;
     let isKilled = true;
     while (isKilled) {
