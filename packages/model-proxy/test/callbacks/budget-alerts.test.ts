@@ -38,10 +38,10 @@ describe('alerts about budgets', () => {
     const group = await startGroup(alerting(), ['--num_workers', String(workers)]);
     // A request costs PRICE.
     const key = await group.createKey({ key_alias: 'team-a', max_budget: 10 * PRICE, soft_budget: 2 * PRICE });
-    // A worker learns a little later what the others have spent.
+    // A worker gets the spend of the other workers a little later.
     await waitFor(
       async () => ((await group.chat(key)) === 429 ? true : undefined),
-      () => 'the key has still a budget',
+      () => 'the key still has a budget',
     );
     await waitFor(
       () => (messages().includes('Key Budget: Budget Crossed') ? true : undefined),
@@ -89,7 +89,7 @@ describe('alerts of proxies that share a Redis', () => {
     await redis.stop();
   });
 
-  it('come from one of them', async () => {
+  it('come from only one of the proxies', async () => {
     const events: BudgetEvent[] = [];
     const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
     const open = async () => {
@@ -119,7 +119,7 @@ describe('alerts of proxies that share a Redis', () => {
       () => (events.length >= 3 ? true : undefined),
       () => `there are ${events.length} events`,
     );
-    // A proxy that starts later knows nothing about earlier alerts.
+    // A proxy that starts later does not repeat earlier alerts.
     const three = await open();
     await spend(three, 1, 14);
     expect(events.map(({ message }) => message)).toEqual([

@@ -126,7 +126,7 @@ describe('a callback of callback_settings', () => {
     for (const { body } of receiver.requests) expect((JSON.parse(body) as unknown[]).length).toBeLessThanOrEqual(10);
   });
 
-  it('gets each report once it works again', async () => {
+  it('gets all reports after it works again', async () => {
     receiver.status = 503;
     const { ask } = await setUp([{}], reporting({ max_retries: 100 }));
     await ask();
@@ -158,7 +158,7 @@ describe('a callback of callback_settings', () => {
     expect(proxy.logged().join('\n')).toMatch(/a callback did not get reports.*199/);
   });
 
-  it('gets no report twice that it rejects, and no redirected request', async () => {
+  it('gets a report that it rejects or redirects only once', async () => {
     for (const status of [400, 307]) {
       receiver.status = status;
       const { proxy, ask } = await setUp([{}], reporting({ max_retries: 5 }));
@@ -172,7 +172,7 @@ describe('a callback of callback_settings', () => {
     }
   });
 
-  it('gets the usage of a stream, which the client does not see', async () => {
+  it('gets the usage of a stream, also if the client does not ask for it', async () => {
     const { ask } = await setUp([{ info: prices }], reporting());
     const { text } = await ask({ stream: true });
     expect(text).not.toContain('prompt_tokens');

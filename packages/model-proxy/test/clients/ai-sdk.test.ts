@@ -1,6 +1,6 @@
 /**
- * Tests `ai` with `@ai-sdk/openai-compatible` against a complete proxy and an upstream with a
- * private authority.
+ * Tests `ai` with `@ai-sdk/openai-compatible` against a complete proxy and an upstream whose
+ * certificate is from a private CA.
  */
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';

@@ -13,7 +13,7 @@ import { errorOf } from './anthropic-errors.js';
 
 const OPENAI = 'api.openai.com';
 const AZURE = 'res.openai.azure.com';
-// The SDK has no types for them, because Anthropic's latest models reject them.
+// The types of the SDK do not have these members, because Anthropic's latest models reject them.
 const sampling = { temperature: 0.5, top_p: 0.9 };
 const ask = { max_tokens: 100, messages: [{ role: 'user' as const, content: 'hello' }] };
 const weather: Anthropic.Tool = {
@@ -141,7 +141,7 @@ describe("Anthropic's SDK with models of other vendors", () => {
     });
   });
 
-  it("uses the deployment's address, parameters and effort", async () => {
+  it('reaches the address of the deployment, with its extra_body, and with an effort for the thinking', async () => {
     vendors.answers.set(AZURE, json(completion({ content: 'Hi!' }, 'length')));
     vendors.answers.set(OPENAI, json(completion({ content: 'Hi!' }, 'content_filter')));
     const azure = await client.beta.messages.create({ ...ask, model: 'azure', betas: ['x-1'] });
@@ -160,7 +160,7 @@ describe("Anthropic's SDK with models of other vendors", () => {
     });
   });
 
-  it('calls tools at the same time, and sends their results with a picture', async () => {
+  it('gets two tool calls in one answer, and sends their results with a picture', async () => {
     const calls = [
       { id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Oslo"}' } },
       { id: 'call_2', type: 'function', function: { name: 'get_weather', arguments: '' } },
@@ -232,7 +232,7 @@ describe("Anthropic's SDK with models of other vendors", () => {
     ]);
   });
 
-  it("streams thinking, text and two calls as Anthropic's events", async () => {
+  it("gets streamed thinking, text and two calls as Anthropic's events", async () => {
     vendors.answers.set(OPENAI, events(...toolStream));
     const received: Anthropic.MessageStreamEvent[] = [];
     for await (const event of await client.messages.create({ ...ask, model: 'gpt', tools: [weather], stream: true }))
@@ -273,7 +273,7 @@ describe("Anthropic's SDK with models of other vendors", () => {
     });
   });
 
-  it('streams calls of a server that gives them all the same index', async () => {
+  it('gets streamed calls of a server that gives all calls the same index', async () => {
     const two = [
       chunk(call(0, { name: 'a', arguments: '{}' }, 'call_1')),
       chunk(call(0, { name: 'b', arguments: '{"x":1}' }, 'call_2')),
@@ -333,7 +333,7 @@ describe("Anthropic's SDK with models of other vendors", () => {
       502,
     ],
     ['a stream without an event', events(), 500],
-  ])('answers %s with its status', async (what, answering, status) => {
+  ])('gets an error with the right status for %s', async (what, answering, status) => {
     vendors.answers.set(OPENAI, answering);
     const stream = what.includes('event') || what.includes('parts') || what.includes('without a name');
     const error = await errorOf(client.messages.create({ ...ask, model: 'gpt', stream }));
@@ -361,20 +361,20 @@ describe("Anthropic's SDK with models of other vendors", () => {
       'thinking',
     ]),
     ['MCP servers', { mcp_servers: [{ type: 'url', url: 'https://x' }] }, 'mcp_servers'],
-  ])('rejects %s with 400, and sends nothing', async (_what, more, text) => {
+  ])('gets 400 for %s, and nothing goes upstream', async (_what, more, text) => {
     const error = await errorOf(client.post('/v1/messages', { body: { ...ask, model: 'gpt', ...more } }));
     expect([error.status, error.message]).toEqual([400, expect.stringContaining(text)]);
     expect(vendors.take()).toEqual([]);
   });
 
-  it('estimates the tokens of a call whose name is an object', async () => {
+  it('gets an estimate of the tokens for a call whose name is an object', async () => {
     const call = { type: 'tool_use', id: 'a', name: { toString: 1, valueOf: 1 }, input: 1 };
     const body = { model: 'gpt', messages: [{ role: 'assistant', content: [call] }] };
     const answer: unknown = await client.post('/v1/messages/count_tokens', { body });
     expect(answer).toEqual({ input_tokens: expect.any(Number) });
   });
 
-  it('estimates the tokens of a request, and sends nothing', async () => {
+  it('gets an estimate of the tokens, and nothing goes upstream', async () => {
     const text = 'The quick brown fox jumps over the lazy dog. ';
     const messages = [{ role: 'user' as const, content: [{ type: 'text' as const, text: text.repeat(20) }] }];
     const { input_tokens: tokens } = await client.messages.countTokens({ model: 'gpt', messages });

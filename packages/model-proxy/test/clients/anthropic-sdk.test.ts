@@ -39,7 +39,7 @@ describe("Anthropic's SDK", () => {
   });
   cleanUp(() => ({ vendors, proxy }));
 
-  it('sends messages, which reach Anthropic with the key of the configuration and nothing else changed', async () => {
+  it('sends messages, which reach Anthropic with the configured key and model, and otherwise unchanged', async () => {
     const content = [
       { type: 'text', text: 'Hi!' },
       { type: 'hologram', light: 1 },
@@ -68,7 +68,7 @@ describe("Anthropic's SDK", () => {
   });
 
   it.each(Object.entries(documentedStreams))(
-    'streams the same events as without the proxy: %s',
+    'gets the events of Anthropic with only the model changed: %s',
     async (_name, text) => {
       vendors.answers.set(HOST, stream(text));
       const events: unknown[] = [];
@@ -110,7 +110,7 @@ describe("Anthropic's SDK", () => {
     });
   });
 
-  it('sends another version', async () => {
+  it('can send another anthropic-version, which reaches Anthropic', async () => {
     vendors.answers.set(HOST, json(message([])));
     await client.messages.create({ ...ask, model: 'claude' }, { headers: { 'anthropic-version': '2030-01-01' } });
     expect(vendors.take()[0]?.headers['anthropic-version']).toBe('2030-01-01');

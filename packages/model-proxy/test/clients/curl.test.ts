@@ -1,6 +1,6 @@
 /**
- * Tests the command with curl: started with `--config` and `--detailed_debug` (rows MP-11, MP-12),
- * with an upstream of a private authority.
+ * Tests the command with curl as the client. The command has `--config` and `--detailed_debug` (rows MP-11,
+ * MP-12), and an upstream whose certificate is from a private CA.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -147,7 +147,7 @@ describe('curl', () => {
     expect(upstream.last.headers['content-length']).toBe(String(upstream.last.body?.length));
   });
 
-  it('gets liveness and readiness of the proxy', async () => {
+  it('gets liveness, readiness and metrics of the proxy', async () => {
     expect(await curl(`${url}/health/liveliness`)).toEqual({ status: 200, text: `"I'm alive!"` });
     expect((await curl(`${url}/health/readiness`)).status).toBe(200);
     expect((await curl(`${url}/metrics`)).text).toContain('# TYPE');

@@ -136,7 +136,7 @@ describe("OpenAI's SDK with stored responses", () => {
     expect(vendors.take()[0]?.line).toContain(new URL(line.split(' ')[1] ?? '').host);
   });
 
-  it('continues a response at the upstream that made it, with its own id', async () => {
+  it("continues a response at the upstream that made it, with the upstream's id", async () => {
     for (const [host, id] of await oneOfEach()) {
       for (let count = 0; count < 10; count += 1) {
         await client.responses.create({ model: 'm', input: 'more', previous_response_id: id });
@@ -167,7 +167,7 @@ describe("OpenAI's SDK with stored responses", () => {
     for (const host of HOSTS) vendors.answers.set(host, server(host));
   });
 
-  it('may not use other methods', async () => {
+  it('gets 405 for a method that the path does not have', async () => {
     const answer = await fetch(`${proxy.url}/v1/responses/resp_x/cancel`);
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
   });

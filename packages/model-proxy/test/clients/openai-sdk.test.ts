@@ -1,6 +1,6 @@
 /**
- * Tests the official `openai` SDK against a complete proxy and an upstream with a private
- * authority.
+ * Tests the official `openai` SDK against a complete proxy and an upstream whose certificate is from a
+ * private CA.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { execFile } from 'node:child_process';
@@ -122,7 +122,7 @@ describe('the openai SDK', () => {
     expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe('stop');
   });
 
-  it('returns unknown fields and comments of a stream', async () => {
+  it('gets unknown fields of a stream, also after a comment', async () => {
     const stream = await client.chat.completions.create({
       ...scripted(
         { write: ': KEEP-ALIVE\n\n' },
@@ -277,7 +277,7 @@ describe('the openai SDK', () => {
     expect(upstream.received).toHaveLength(3);
   });
 
-  it('throws its timeout, and the upstream request ends', async () => {
+  it('throws its own timeout error, and the upstream request ends', async () => {
     // The SDK's timer is stopped until the upstream has the request.
     jest.useFakeTimers({ doNotFake: [...REAL_TURNS, 'setInterval', 'clearInterval', 'performance'] });
     try {

@@ -95,7 +95,7 @@ describe("OpenAI's SDK at the WebSocket of /v1/responses", () => {
     expect((await closed)[0]).toBe(1000);
   });
 
-  it('gets the events of 50 connections at the same time, each its own', async () => {
+  it('gets on each of 50 connections the events of that connection', async () => {
     upstream.onWebSocket = answer;
     const sockets = Array.from({ length: 50 }, () => open(proxy.url));
     const all = await Promise.all(sockets.map((socket, index) => respond(socket, `n${index}-`)));
@@ -103,7 +103,7 @@ describe("OpenAI's SDK at the WebSocket of /v1/responses", () => {
     for (const socket of sockets) socket.close();
   });
 
-  it('learns of a connection that its upstream cuts within a frame, and can open another one', async () => {
+  it('notices that the upstream cuts a connection within a frame, and can open another connection', async () => {
     upstream.onWebSocket = (socket, request) => {
       socket.on('message', () => {
         // The head of a text frame of 100 bytes, and 4 of them.
@@ -121,7 +121,7 @@ describe("OpenAI's SDK at the WebSocket of /v1/responses", () => {
     next.close();
   });
 
-  it('needs a model in the URL if there are several accounts, and reaches its upstream', async () => {
+  it('needs a model in the URL if there are several accounts, and reaches the upstream of that model', async () => {
     const entries = [
       closedEntry('gpt', 'openai/gpt-upstream', upstream),
       closedEntry('other', 'openai/gpt-other', other),

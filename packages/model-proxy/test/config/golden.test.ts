@@ -68,7 +68,7 @@ describe('known names', () => {
     },
   );
 
-  it('among the params include only unsupported parameters of OpenAI', () => {
+  it('for litellm_params include no OpenAI parameters except extra_headers and max_retries', () => {
     const { settings, groups } = paramsNames;
     expect([...openaiParameters].filter((name) => settings.includes(name))).toEqual(['extra_headers']);
     expect([...openaiParameters].filter((name) => groupOf(groups, name) !== undefined)).toEqual(['max_retries']);

@@ -6,7 +6,7 @@ import type { Blocks, Setup, TestModel } from '../routing/fixture.js';
 const PRICES = { input_cost_per_token: 0.001, output_cost_per_token: 0.002 };
 const largeHeaders = { 'x-first': 'a'.repeat(3000), 'x-second': 'a'.repeat(3000) };
 
-/** Models that work, fail, need a fallback, and send too many headers. */
+/** Models that work, fail, need a fallback, and send headers above the size limit. */
 export const models: readonly TestModel[] = [
   { behavior: { status: 429 }, params: { order: 1 } },
   { params: { order: 2 }, info: PRICES },
@@ -31,7 +31,7 @@ export async function sendTraffic({ ask, proxy }: Setup): Promise<void> {
 /** The labels of each metric. */
 export type Exposed = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Reads `/metrics` when the first round of health checks has ended. */
+/** Reads `/metrics` when the first health check has ended. */
 export async function exposedMetrics({ proxy }: Pick<Setup, 'proxy'>): Promise<Exposed> {
   const text = await waitFor(
     async () => {

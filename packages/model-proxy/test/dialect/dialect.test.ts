@@ -45,7 +45,7 @@ async function post(path: string, body: object | string, { url }: ServedApp) {
   return { status: answer.status, headers: answer.headers, text: await answer.text() };
 }
 
-/** Sends a stream in pieces, each of which arrives alone. */
+/** Sends a stream in pieces. Writes each piece after the piece before it. */
 const inPieces =
   (type: string, bytes: Buffer, size: number): AnswerHandler =>
   (_asked, response) => {
@@ -159,7 +159,7 @@ describe("a provider whose API is not OpenAI's", () => {
     expect(eventsOf(answer.text)).toMatchObject([{ choices: [{ text: 'Good' }] }, { choices: [{ text: 'day 雪' }] }]);
   });
 
-  it("forwards an endpoint that the provider serves in OpenAI's form byte by byte", async () => {
+  it("forwards requests in OpenAI's form unchanged except for the model, if the provider serves the endpoint", async () => {
     const body = '{ "object":"list", "model":"m",  "data":[] }';
     const proxy = await start(json(body), { settings: { modelNameInResponse: 'upstream' } });
     const answer = await post('/v1/embeddings', '{"model":"public",  "input":"x"}', proxy);
@@ -213,7 +213,7 @@ describe("a provider whose API is not OpenAI's", () => {
     });
   });
 
-  it('reads a page of a load balancer as usual', async () => {
+  it('reports the status and the text of a page of a load balancer', async () => {
     const proxy = await start((_asked, response) => response.writeHead(502).end('<title>Bad gateway</title>'));
     const answer = await post('/v1/chat/completions', chat, proxy);
     expect({ status: answer.status, text: answer.text }).toMatchObject({

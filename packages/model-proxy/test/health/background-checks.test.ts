@@ -73,7 +73,7 @@ describe('background_health_checks', () => {
     expect(proxy.logged().filter((line) => line.includes('does not show its list of models'))).toHaveLength(1);
   });
 
-  it('report hanging, resetting, lying, missing and untrusted upstreams', async () => {
+  it('report upstreams that hang, reset, answer incompletely or without JSON, or are missing or untrusted', async () => {
     const untrusted = await TestUpstream.start();
     const { proxy } = await setUp(
       [
@@ -158,7 +158,7 @@ describe('rounds of many checks', () => {
     for (const close of closing.splice(0).toReversed()) await close();
   });
 
-  /** Starts an upstream that answers each request after another one has come, or in the next turn. */
+  /** Starts an upstream that answers each request in the next turn. It counts all requests and those at the same time. */
   async function countingUpstream() {
     const seen = { now: 0, max: 0, urls: new Set<string>(), count: 0 };
     const server = createServer((request, response) => {

@@ -77,7 +77,7 @@ describe('files and batches', () => {
     ]) {
       const { at, text } = await upload(args);
       expect([args, at]).toEqual([args, 'oss']);
-      // Parameters for the proxy must not reach the upstream.
+      // The upstream must not get parameters for the proxy.
       expect(text).not.toMatch(/custom_llm_provider|target_model_names|name="model"/);
       expect(text).toMatch(/name="purpose"[^]*name="file"; filename="in.jsonl"[^]*\{\}\n\r\n-+[\w-]+--\r\n$/);
     }
@@ -100,12 +100,12 @@ describe('files and batches', () => {
       file: await toFile(Buffer.alloc(300_000, 'x'), 'in.jsonl'),
       purpose: 'batch',
       custom_llm_provider: 'hosted_vllm',
-    } as Parameters<OpenAI['files']['create']>[0]); // the SDK, too, sends what it does not know
+    } as Parameters<OpenAI['files']['create']>[0]); // the SDK also sends members that it does not declare
     await expect(late).rejects.toMatchObject({ status: 400, param: 'custom_llm_provider' });
     const { last } = upstream;
     await waitFor(
       () => (last.outcome === 'aborted' ? true : undefined),
-      () => 'the upload went on',
+      () => 'the upload has not ended',
     );
     expect(last.body).toBeUndefined();
     const query = { query: { custom_llm_provider: 'hosted_vllm' } };
@@ -114,7 +114,7 @@ describe('files and batches', () => {
     expect(upstream.last.headers.authorization).toBe('Bearer sk-other-upstream-0123456789');
   });
 
-  it('can name their deployment in JSON, which the upstream does not see', async () => {
+  it('can name their deployment in JSON, and the upstream does not get this member', async () => {
     const { proxy, upstream } = fixture();
     const body = { input_file_id: 'f', custom_llm_provider: 'hosted_vllm', endpoint: '/v1/chat/completions' };
     const answer = await call(`${proxy.url}/v1/batches`, { body });
@@ -155,7 +155,7 @@ describe('files and batches', () => {
 describe('a large upload', () => {
   const MEGABYTE = 1_048_576;
 
-  it('streams through completely with 300 MB, above max_request_size_mb, with little memory', async () => {
+  it('of 300 MB reaches the upstream completely with little memory, also above max_request_size_mb', async () => {
     const { upstream } = fixture();
     const config = join(upstream.folder, 'config.yaml');
     writeFileSync(config, bothProviders(upstream, [], ['general_settings:', '  max_request_size_mb: 1']), {
@@ -185,7 +185,7 @@ describe('a large upload', () => {
     await curl(`${url}/openai/v1/uploads`, ...raw, '-T', path);
     const seen = await waitFor(
       () => upstream.last.body,
-      () => 'the upload did not come whole',
+      () => 'the upstream has not received the whole upload',
     );
     expect([seen.length, seen.digest]).toEqual([300 * MEGABYTE, digest.digest('hex')]);
     await curl(`${url}/v1/files`, '-F', 'custom_llm_provider=openai', '-F', 'purpose=batch', '-F', `file=@${path}`);

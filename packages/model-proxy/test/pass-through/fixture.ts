@@ -47,7 +47,7 @@ export function bothProviders(
   );
 }
 
-/** Starts both before a suite, and closes them after it. */
+/** Starts an upstream and a proxy before a suite, and closes them after it. */
 export function useRawProxy(options: RawFixtureOptions = {}): () => RawFixture {
   let fixture: RawFixture;
   beforeAll(async () => {

@@ -13,8 +13,8 @@ const closing = closingAfterEach();
 const KEY = 'sk-upstream-0123456789';
 
 /**
- * Starts a proxy whose upstream answers all requests with the given bytes and closes the
- * connection, except `/good`.
+ * Starts a proxy whose upstream answers each request with the given bytes, but `/good` with a valid
+ * answer, and closes the connection.
  */
 async function proxyBefore(bytes: string) {
   const server = closing(

@@ -103,11 +103,11 @@ describe('an upstream of raw requests', () => {
     expect([answer.status, messageOf(answer)]).toEqual([408, expect.stringContaining(words)]);
     await waitFor(
       () => (last.request.socket.destroyed ? true : undefined),
-      () => 'the request upstream goes on',
+      () => 'the request at the upstream has not ended',
     );
   });
 
-  it('has answered in time if it answered while this process was blocked', async () => {
+  it('has answered in time if its answer arrived while the proxy was blocked', async () => {
     const server = closing(await ScriptedServer.start(() => undefined));
     const { get: ask } = await proxyWith(['first_byte_timeout: 0.2', 'idle_timeout: 0.2'], {}, server.apiBase);
     const asked = ask();
@@ -125,23 +125,20 @@ describe('an upstream of raw requests', () => {
     ['x-litellm-timeout', {}, 'within the total timeout'],
     ['x-litellm-timeout', { accept: 'text/event-stream' }, 'within the first-byte timeout'],
     ['x-litellm-stream-timeout', { accept: 'text/event-stream' }, 'within the first-byte timeout'],
-  ])(
-    "without an answer gives a 408 after %s of the client, if the upstream's path is %j",
-    async (name, more, words) => {
-      const { proxy, upstream } = fixture();
-      upstream.intercept = () => true;
-      const asked = call(`${proxy.url}/openai/v1/x`, { method: 'GET', headers: { [name]: '0.2', ...more } });
-      await upstream.asked();
-      await passTime(300);
-      const answer = await asked;
-      expect([answer.status, messageOf(answer), answer.headers['x-litellm-timeout']]).toEqual([
-        408,
-        expect.stringContaining(words),
-        '0.2',
-      ]);
-      expect(upstream.last.headers[name]).toBeUndefined();
-    },
-  );
+  ])('without an answer gives a 408 after %s of the client, with the headers %j', async (name, more, words) => {
+    const { proxy, upstream } = fixture();
+    upstream.intercept = () => true;
+    const asked = call(`${proxy.url}/openai/v1/x`, { method: 'GET', headers: { [name]: '0.2', ...more } });
+    await upstream.asked();
+    await passTime(300);
+    const answer = await asked;
+    expect([answer.status, messageOf(answer), answer.headers['x-litellm-timeout']]).toEqual([
+      408,
+      expect.stringContaining(words),
+      '0.2',
+    ]);
+    expect(upstream.last.headers[name]).toBeUndefined();
+  });
 
   it("gets no request if the client's timeout is not a number", async () => {
     const { proxy, upstream } = fixture();
@@ -220,7 +217,7 @@ describe('an upstream of raw requests', () => {
     server.close();
   });
 
-  it('is reached through a forward proxy: a tunnel for https, absolute URLs for http, each with its account', async () => {
+  it('is reached through a forward proxy with its account: by a tunnel for https, by absolute URLs for http', async () => {
     const asked: string[] = [];
     const forward = createServer((request, response) => {
       asked.push(`${request.method ?? ''} ${request.url ?? ''} ${request.headers['proxy-authorization'] ?? ''}`);
@@ -262,26 +259,29 @@ describe('an upstream of raw requests', () => {
 });
 
 describe('a client of raw requests', () => {
-  it.each(['before the answer', 'in its middle'])('ends the request upstream if it closes %s', async (when) => {
-    const { proxy, upstream } = fixture();
-    upstream.intercept = (_request, response) => {
-      if (when === 'in its middle')
-        response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
-      return true;
-    };
-    const socket = connect(proxy.port, '127.0.0.1');
-    socket.write('GET /openai/v1/x HTTP/1.1\r\nhost: a\r\n\r\n');
-    if (when === 'in its middle') await once(socket, 'data');
-    const seen = await waitFor(
-      () => upstream.seen.at(-1),
-      () => 'nothing came',
-    );
-    socket.destroy();
-    await waitFor(
-      () => (seen.outcome === 'aborted' ? true : undefined),
-      () => 'the upstream request did not end',
-    );
-  });
+  it.each(['before the answer', 'in the middle of the answer'])(
+    'ends the request upstream if it closes %s',
+    async (when) => {
+      const { proxy, upstream } = fixture();
+      upstream.intercept = (_request, response) => {
+        if (when === 'in the middle of the answer')
+          response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
+        return true;
+      };
+      const socket = connect(proxy.port, '127.0.0.1');
+      socket.write('GET /openai/v1/x HTTP/1.1\r\nhost: a\r\n\r\n');
+      if (when === 'in the middle of the answer') await once(socket, 'data');
+      const seen = await waitFor(
+        () => upstream.seen.at(-1),
+        () => 'nothing came',
+      );
+      socket.destroy();
+      await waitFor(
+        () => (seen.outcome === 'aborted' ? true : undefined),
+        () => 'the upstream request did not end',
+      );
+    },
+  );
 
   it('ends its upload upstream if it closes in the middle', async () => {
     const { proxy, upstream } = fixture();
@@ -396,7 +396,7 @@ describe('a client of raw requests', () => {
   });
 });
 
-describe('OpenAI of the environment', () => {
+describe('a key of OpenAI in the environment', () => {
   it('serves /openai/… without a configured OpenAI model', async () => {
     const plain = closing(await RawUpstream.start({ secure: false, apiKey: 'sk-of-environment' }));
     const { upstream } = fixture();

@@ -74,7 +74,7 @@ describe('a raw request', () => {
     expect(JSON.stringify(upstream.last.rawHeaders)).not.toMatch(/client|sk-master/);
   });
 
-  it('gets the headers of both, each under its own name', async () => {
+  it('gets the headers of the proxy and of the upstream, each under its own name', async () => {
     const answer = await ask('/openai/v1/x', { headers: { 'x-litellm-call-id': 'call-1', origin: 'https://page' } });
     const {
       date,
@@ -239,7 +239,7 @@ describe('a raw request', () => {
     expect([moved.headers['set-cookie'], moved.headers['www-authenticate']]).toEqual([undefined, undefined]);
   });
 
-  it('streams its answer while it arrives, compressed or not', async () => {
+  it('gets a stream with the content coding of the upstream, unchanged', async () => {
     const { upstream } = fixture();
     upstream.intercept = (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'x-own' });

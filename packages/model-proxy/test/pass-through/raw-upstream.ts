@@ -1,6 +1,6 @@
 /**
- * An upstream for raw pass-through: HTTPS with a private authority, OpenAI's files and batches, an
- * echo, and WebSockets.
+ * An upstream for raw pass-through: HTTPS with a certificate from a private CA, OpenAI's files and
+ * batches, an echo, and WebSockets.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -40,7 +40,7 @@ export type Intercept = (request: IncomingMessage, response: ServerResponse, see
 export interface RawUpstreamOptions {
   readonly secure?: boolean;
   readonly apiKey?: string;
-  /** Whether clients must have a certificate of the same authority. */
+  /** Whether clients must have a certificate from the same CA. */
   readonly clientCertificates?: boolean;
 }
 
@@ -143,7 +143,7 @@ export class RawUpstream {
    */
   get last(): Seen {
     const last = this.seen.at(-1);
-    if (last === undefined) throw new Error('the upstream has seen nothing');
+    if (last === undefined) throw new Error('the upstream has received no request');
     return last;
   }
 
@@ -154,7 +154,7 @@ export class RawUpstream {
   asked(): Promise<Seen> {
     return waitFor(
       () => this.seen.at(-1),
-      () => 'the upstream was not asked',
+      () => 'the upstream has received no request',
     );
   }
 

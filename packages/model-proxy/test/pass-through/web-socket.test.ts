@@ -233,7 +233,7 @@ describe('a WebSocket', () => {
     expect(upstream.seen).toEqual([]);
   });
 
-  it('is rejected, like raw requests that could run a model, if every request must name its user', async () => {
+  it('is rejected, like raw requests that could run a model, if enforce_user_param is set', async () => {
     const { upstream } = fixture();
     const proxy = await startTestProxy(
       configOf(upstream, [entry('gpt', 'openai/x', upstream)], ['general_settings:', '  enforce_user_param: true']),
@@ -325,7 +325,7 @@ describe('a WebSocket', () => {
     expect((await atUpstream).code).toBe(1006);
   });
 
-  it('leaves no handshake if its client closes before the answer', async () => {
+  it('ends the handshake at the upstream if its client closes before the answer', async () => {
     const { upstream } = fixture();
     const ended = new Promise<void>((resolve) => {
       upstream.onUpgrade = (_request, upstreamSocket) => {
@@ -456,7 +456,7 @@ describe('a WebSocket', () => {
       await ended;
     });
 
-    it('sends it to a client only after a complete frame', async () => {
+    it('sends a close frame to a client only after a complete frame', async () => {
       const sockets: Duplex[] = [];
       fixture().upstream.onUpgrade = (request, socket) => {
         const accept = createHash('sha1').update(`${request.headers['sec-websocket-key'] ?? ''}${WEBSOCKET_ID}`);

@@ -72,7 +72,7 @@ describe('health checks', () => {
 describe('the web console', () => {
   const setUp = useSetups();
 
-  it('MP-121 /ui/ has the console, with a policy that forbids inline scripts and other hosts', async () => {
+  it('MP-121 /ui/ has the console, with a policy that forbids inline scripts and scripts of other hosts', async () => {
     const { proxy } = await setUp([{}], { general_settings: { master_key: 'sk-master' } });
     const get = (path: string, method = 'GET') => fetch(proxy.url + path, { method, redirect: 'manual' });
     const page = await get('/ui/');

@@ -32,7 +32,7 @@ describe('the model of an answer', () => {
   const modelOf = (text: string) => (JSON.parse(text) as { model: unknown }).model; // every answer has one
 
   it.each([['hosted_vllm'], ['openai'], ['mistral'], ['groq'], ['deepseek'], ['somebody_else']])(
-    'carries the prefix of %s, plain and streamed, chat and text',
+    'has the prefix of %s, in plain and streamed answers of chat and text completions',
     async (provider) => {
       await start(sampleConfig(upstream).replace('hosted_vllm/', `${provider}/`));
       for (const path of ['chat/completions', 'completions']) {
@@ -45,7 +45,7 @@ describe('the model of an answer', () => {
     },
   );
 
-  it('never carries the prefix twice', async () => {
+  it('never has the prefix twice', async () => {
     await start(sampleConfig(upstream));
     const reported = `{"id":"1","model":"${ANSWERED_MODEL}","choices":[]}`;
     expect((await ask('chat/completions', { script: answering(reported) })).text).toBe(reported);
@@ -67,7 +67,7 @@ describe('the model of an answer', () => {
     expect(modelOf(first)).toBe(expected);
   });
 
-  it('has every nullable field of the contract with fill_null_fields, and unchanged fields without', async () => {
+  it('comes with every nullable field of the contract if fill_null_fields is set, else with unchanged fields', async () => {
     const chat =
       '{"id":"chatcmpl-1","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1}}';
     const text =
