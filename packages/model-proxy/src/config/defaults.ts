@@ -23,7 +23,7 @@ export const defaults = {
   idleTimeoutSeconds: 1800,
   maxRequestSizeMb: 100,
   /**
-   * LiteLLM has no limit. This one is far above real answers (2048 embeddings, ten images) and
+   * LiteLLM has no limit. This limit is far above real answers (2048 embeddings, ten images) and
    * below a machine's memory.
    */
   maxResponseSizeMb: 1024,

@@ -43,7 +43,7 @@ type Reading<Result> = Generator<Source, Result, YamlDocument>;
 
 /**
  * Reads the model that the flags name, a file and, recursively, the files that it includes.
- * @returns the top-level mapping of each readable document. An earlier one has precedence.
+ * @returns the top-level mapping of each readable document. An earlier document has precedence.
  */
 export function readDocuments(options: DocumentOptions, findings: Findings): readonly YamlMapping[] {
   const reading = readAll(options, findings);

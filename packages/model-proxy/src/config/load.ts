@@ -74,7 +74,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
 }
 
 /**
- * Loads a configuration while the process serves clients: another thread parses the files, and this one checks
+ * Loads a configuration while the process serves clients: another thread parses the files, and this thread checks
  * their values in slices.
  * @throws {ConfigError} with all faults.
  */

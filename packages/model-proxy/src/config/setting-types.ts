@@ -184,8 +184,8 @@ export const texts = (given: Row) =>
   row(z.array(z.string().min(1)), 'a list of strings', given, 'a string that is not empty');
 
 /**
- * Defines a list of paths as clients use them. It must not be empty, because that would close all
- * paths.
+ * Defines a list of paths as clients use them. The list must not be empty, because an empty list
+ * would close all paths.
  */
 export const routes = (given: Row) =>
   row(

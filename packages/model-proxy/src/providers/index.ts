@@ -67,8 +67,8 @@ export function isKnownProvider(name: string): boolean {
 }
 
 /**
- * Returns the provider of a prefix. An unknown provider has OpenAI's API, but no address and no
- * key from the environment: the configuration must set both.
+ * Returns the provider of a prefix. An unknown provider has OpenAI's API, but no default address
+ * and no variable for its key: the configuration must set the address.
  */
 export function findProvider(name: string): Provider {
   return providers.get(name) ?? openaiApiProvider({ name });

@@ -271,8 +271,8 @@ export class OutgoingRequest implements RequestMembers {
   }
 
   /**
-   * Sets a member: replaces the last one of that name and removes the others, or adds it at the
-   * end.
+   * Sets a member: replaces the last member with that name and removes all other members with
+   * it, or adds the member at the end.
    */
   #set(name: string, value: Buffer): void {
     const member = this.#member(name);
@@ -290,7 +290,7 @@ const OPEN_BRACE = 0x7b;
 const LETTER_N = 0x6e;
 const emptyObject = Buffer.from('{}');
 
-// Limits for parameters for the proxy, because a single client must not block the others.
+// Limits for parameters for the proxy, because a single client must not block all other clients.
 const MAX_PARAMETER_BYTES = 16_384;
 const MAX_DROP_PATHS = 64;
 const MAX_EXTRA_MEMBERS = 1_000;

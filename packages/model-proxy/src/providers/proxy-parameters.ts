@@ -12,7 +12,7 @@ export function asBoolean(value: unknown): boolean | undefined {
 /**
  * Reads a list of names.
  * @returns empty if there is no value.
- * @throws {ProxyError} 400: another value.
+ * @throws {ProxyError} 400: the value is not a list of strings.
  */
 export function asNames(value: unknown, name: string): string[] {
   if (value === undefined || value === null) return [];

@@ -26,7 +26,7 @@ export function encodeResponseId(provider: string, { deploymentId, upstreamId }:
   return PREFIX + Buffer.from(text).toString('base64url');
 }
 
-/** Reads an id. @returns undefined: it is the upstream's own id, or no id. */
+/** Reads an id. @returns undefined: the value is an id of the upstream itself, or no id. */
 export function decodeResponseId(id: unknown): StoredResponse | undefined {
   if (typeof id !== 'string' || !id.startsWith(PREFIX) || id.length > MAX_LENGTH) return undefined;
   const text = Buffer.from(id.slice(PREFIX.length), 'base64').toString();

@@ -24,7 +24,7 @@ export function anthropicUsage(value: unknown): AnthropicUsage {
   };
 }
 
-/** Bedrock's stop reasons that Anthropic does not have. The others have the same names. */
+/** Bedrock's stop reasons that Anthropic does not have. All other reasons have the same names. */
 const reasons: ReadonlyMap<string, string> = new Map([
   ['guardrail_intervened', 'refusal'],
   ['content_filtered', 'refusal'],

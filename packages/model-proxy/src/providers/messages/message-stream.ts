@@ -142,7 +142,7 @@ export class MessageStream implements DialectStream {
     );
   }
 
-  /** Some servers repeat the id of a call in each event, others give all calls the same index. */
+  /** Some servers repeat the id of a call in each event, other servers give all calls the same index. */
   #call({ index, id, function: part }: z.infer<typeof called>): void {
     const open = this.#open?.type === 'tool_use' ? this.#open : undefined;
     const call = index ?? open?.call ?? 0;

@@ -60,7 +60,7 @@ const TOKENS_OF_SPACE = 0.6;
 /** The counted beginning of a long text. Counting so many characters takes about 20 ms. */
 const MAX_COUNTED_CHARACTERS = 100_000;
 
-/** Counts the beginning of a long text, because a single client must not block the others. */
+/** Counts the beginning of a long text, because a single client must not block all other clients. */
 function tokensOfText(text: string): number {
   const counted = text.slice(0, MAX_COUNTED_CHARACTERS);
   let tokens = 0;
