@@ -1,6 +1,6 @@
 /**
- * Relays messages between a daemon and libvirtd, and counts the calls that change something. A test
- * kills the daemon before one of these calls, which then never reaches libvirtd.
+ * Relays messages between a daemon and libvirtd. A test decides about each call, for example to kill the daemon before
+ * a call that changes something, which then never reaches libvirtd.
  */
 import { rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';

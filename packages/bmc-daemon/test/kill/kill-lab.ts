@@ -152,7 +152,7 @@ export class KillLab {
 
   /**
    * Runs an operation and answers its change number `refuse` with an error.
-   * @returns whether the operation succeeded nevertheless.
+   * @returns the call, and whether the operation succeeded nevertheless.
    */
   async runRefused(
     operation: () => Promise<void>,

@@ -1,5 +1,5 @@
 /**
- * Kills the daemon (SIGKILL) before each libvirt call of operations with several steps. The machine
+ * Kills the daemon (SIGKILL) before libvirt calls that change something, in operations with several steps. The machine
  * is then as before the operation, or the restarted daemon completes the operation. Each case is an
  * operation and a call. By default some cases run; RACKLESS_KILL=all runs all.
  */

@@ -22,7 +22,7 @@ const definition = async (name: string) =>
   readDomain(await lab.virsh('dumpxml', '--inactive', '--security-info', name));
 
 afterEach(async () => {
-  // Only a failed test leaves machines. The next test needs an empty host.
+  // Deletes the machines that a test leaves. The next test needs an empty host.
   for (const name of (await lab.contents()).domains) {
     const { code } = await lab.machine('delete', '--force', '--yes', name);
     if (code !== 0) await lab.virsh('undefine', '--nvram', name);
@@ -490,7 +490,7 @@ describe('machine list', () => {
   });
 });
 
-describe('the arguments of machine create', () => {
+describe('the arguments of a machine command', () => {
   it.each([
     [
       ['--mac', '52:54:00:00:00:01', '--mac', '52:54:00:00:00:02'],

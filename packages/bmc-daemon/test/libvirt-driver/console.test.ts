@@ -163,7 +163,7 @@ describe('the console log of a libvirt machine', () => {
 
   it('records each boot from the start of the firmware, also over a restart of the service', async () => {
     // The definition makes SeaBIOS use the serial port.
-    // It ignores the power button, because the end of QEMU can discard output that libvirtd has not
+    // The guest ignores the power button, because the end of QEMU can discard output that libvirtd has not
     // read.
     await guest('logged', `<bios useserial='yes'/>`, { ignoresPowerButton: true });
     const { uuid } = await driver.getSystem('logged');
@@ -222,7 +222,7 @@ describe('the console log of a libvirt machine', () => {
     );
     await driver.power('logged', 'destroy');
     await driver.power('logged', 'create');
-    // This guest does not start paused, so its first output may be missing. The test sends `r`
+    // This guest does not start paused, so its first output may be missing. The test sends `c`
     // until output arrives.
     const typist = consoles.hub?.seat(uuid, {
       name: 'a test',
@@ -296,7 +296,7 @@ describe('a console stream that libvirt loses', () => {
 
   /**
    * Lets virsh take the port while libvirtd sends output: the guest prints, and the stream is
-   * not read until all buffers are full. Returns when virsh has the port and everything is read.
+   * not read until all buffers are full. Returns when virsh has the port and the stream is read again.
    * @returns the function that ends virsh.
    */
   async function takeOver(name: string, stream: Duplex): Promise<() => Promise<void>> {

@@ -144,7 +144,7 @@ describe('a change of a machine that is off', () => {
     expectAtMost(await countOf(change({ autostart: true, assetTag: 'rack 7' })), 2, 2);
   });
 
-  it('parses once and makes one text to start, and again for the record of the start', async () => {
+  it('parses once to start, and with settings or an override twice, for two texts', async () => {
     expectAtMost(await countOf(start), 1, 0);
     expectAtMost(await countOf(start, settings), 2, 2);
     // The definition and the paused instance; the text with the one-time order, and the record

@@ -30,7 +30,7 @@ export interface GuestOptions extends Partial<Pick<ProgramOptions, 'ignoresPower
   readonly os?: string;
   readonly devices?: string;
   /**
-   * A file to copy for the guest's disk; default: a disk of one sector. UEFI needs more memory than
+   * A file to copy for the guest's disk; default: a disk with a small program. UEFI needs more memory than
    * the default of 16 MiB.
    */
   readonly disk?: string;
@@ -126,7 +126,7 @@ export class TestHost {
     return stdout;
   }
 
-  /** Defines a guest that boots `disk` from its disk. */
+  /** Defines a guest. By default, its disk has a program that prints `boot disk`. */
   async guest(options: GuestOptions = {}): Promise<Guest> {
     guests += 1;
     const number = String(guests).padStart(2, '0');
@@ -181,7 +181,7 @@ export class TestHost {
     return (await this.inactiveXml(guest)).replace(/\s*<metadata(\/>|>[\s\S]*<\/metadata>)/, '');
   }
 
-  /** Serves one bootable image, by default an ISO image, and counts the requests for it. */
+  /** Serves one bootable image, by default an ISO image, and records the methods of the requests for it. */
   async serveImage(
     label: string,
     image = bootableIso({ label }),

@@ -180,7 +180,7 @@ describe('power of a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it.concurrent('has a firmware update after its next restart, graceful or forced', async () => {
+  it.concurrent('has a firmware update after its next start, or after a graceful restart', async () => {
     const guest = await host.guest();
     const update = async () => (await driver.getSystem(guest.uuid)).firmwareUpdate;
     await driver.change(guest.uuid, { firmwareVersion: '1.0.1' });

@@ -23,7 +23,7 @@ const override = async (driver: CompleteDriver, { uuid }: Guest) => {
 const used = { enabled: 'disabled', target: 'none' };
 const pending = { enabled: 'once', target: 'cdrom' };
 
-/** Starts a guest with a pending one-time boot and stops the daemon. */
+/** Starts a guest, gives it a pending one-time boot, and closes the driver. */
 async function armedAndLeft(): Promise<Guest> {
   const guest = await host.guest({ cdrom: await host.drive('cd') });
   const first = await host.driver();

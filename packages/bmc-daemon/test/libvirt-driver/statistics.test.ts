@@ -37,7 +37,7 @@ describe('statistics of a libvirtd', () => {
     await fake.stop();
   });
 
-  /** Answers with the given values, alternating between counters and numbers. */
+  /** Answers with the given values. Their types alternate between `ullong` and `int`. */
   const answer = (id: number, parameters: Readonly<Record<string, number | string>>): void =>
     fake.on(connectProcedures.getAllDomainStats, () => [
       {

@@ -1,6 +1,6 @@
 /**
- * Tests a host without QEMU monitors: libvirt's test driver. Its domains have no guests, so the
- * boot device of a start is read from the definition at the start.
+ * Tests a host without QEMU monitors: libvirt's test driver. Its domains have no guests, so the tests
+ * read the boot order from the XML of the machine.
  */
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -144,7 +144,7 @@ describe('a host without a monitor', () => {
     await writeFile(host.file('left.xml'), withMetadata(ordered.xml, record));
     await host.virsh('define', host.file('left.xml'));
     const next = await host.driver();
-    // The first power action waits in the queue for the restoration.
+    // The first change waits in the queue for the restoration.
     await next.change(uuid, { indicator: 'lit' });
     expect(await order('--inactive')).toEqual(['1', undefined]);
     expect(await boot()).toEqual({ enabled: 'once', target: 'cdrom' });

@@ -435,7 +435,7 @@ describe('drives', () => {
     expect(await host.definitionOf(guest)).toBe(definition);
   });
 
-  it('are found although a server gives its image a name with a folder', async () => {
+  it('keep an image in the pool if its URL has a path to another folder', async () => {
     const guest = await host.guest();
     await writeFile(host.file('pool/keep'), '');
     const iso = bootableIso({ label: 'x' });

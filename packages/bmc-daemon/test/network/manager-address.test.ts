@@ -13,7 +13,7 @@ describeNetwork("a manager's own address", () => {
   beforeEach(async () => {
     lab = await openNetworkLab();
   });
-  // Stops the daemon first: it removes its addresses in the namespace.
+  // Ends the daemon first: it runs in a namespace of the lab.
   afterEach(async () => {
     await daemon?.dispose();
     daemon = undefined;

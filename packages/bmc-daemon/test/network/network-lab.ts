@@ -48,8 +48,8 @@ export interface NetworkLab {
   /** Runs `ip` on the host or on the client. */
   ip(where: 'host' | 'client', ...args: readonly string[]): Promise<string>;
   /**
-   * Runs a Node program in the client's namespace, until it prints its first line. The program ends
-   * with the lab.
+   * Starts a Node program in the client's namespace, and waits until it prints its first line. The program ends with the
+   * lab.
    */
   runForClient(program: string): Promise<void>;
   close(): Promise<void>;

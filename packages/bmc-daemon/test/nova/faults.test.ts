@@ -1,5 +1,5 @@
 /**
- * Lets each service of a cloud fail in every way. Clients do not notice a short failure, and get
+ * Lets each service of a cloud fail in several ways. Clients do not notice a short failure, and get
  * 503 during a long one.
  */
 import { beforeEach, describe, expect, it } from '@jest/globals';
@@ -90,7 +90,7 @@ describe.each(Object.keys(parts))('%s', (name) => {
   it('fails once, and the client does not notice it', async () => {
     const { send } = await cloud.serve();
     const part = partOf();
-    // Keystone rejects the credentials with a 401, and the daemon does not retry a request for a
+    // A 401 of Keystone means wrong credentials, and the daemon does not retry a request for a
     // token that Keystone may have executed.
     const short = name === 'Keystone' ? [answerWith(429), answerWith(503)] : [rejectedToken, ...Object.values(faults)];
     for (const [index, fault] of short.entries()) {

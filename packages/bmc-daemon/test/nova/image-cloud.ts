@@ -1,4 +1,4 @@
-/** A cloud with a faulty Glance, for tests of images. */
+/** A cloud with a Glance of the test, for tests of images. */
 import { createGlance, type Glance } from '../support/glance.js';
 import type { ServedCloud } from '../support/served-cloud.js';
 import { iso, startImages, type Images } from './media-lab.js';

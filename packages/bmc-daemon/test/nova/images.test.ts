@@ -208,7 +208,7 @@ it.each([
   expect(test.requestsTo('/image/v2/images/')).toEqual([`GET /image/v2/images/${IMAGE_ID}`]);
 });
 
-it('shows servers while Glance does not answer', async () => {
+it('shows servers while Glance fails', async () => {
   const used = glance.put();
   test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: used }) } });
   test.api.others.set('image', (_request, response) => response.writeHead(500).end('broken'));

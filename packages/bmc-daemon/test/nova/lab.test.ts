@@ -240,7 +240,7 @@ describeLab('a daemon before a faulty cloud', () => {
     });
     url = await daemon.address();
   };
-  /** Reads `lab-1` by its UUID, from Nova. */
+  /** Reads the first server by its UUID, from Nova. */
   const readServer = async () => {
     const { Members: members } = await read(url, systems);
     const [link] = members as Body[]; // Every collection has this list.

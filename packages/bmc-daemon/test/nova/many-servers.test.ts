@@ -98,7 +98,7 @@ it('waits for many power actions with one listing, not with a request for each s
   cloud.requests.length = 0;
   await Promise.all(ids.map((id) => driver.power(id, 'destroy')));
   const single = cloud.requests.filter((line) => /GET .*\/servers\/[0-9a-f-]{36}$/.test(line));
-  // Each operation reads its server up to three times before and after the action.
+  // Each operation reads its server at most four times, before and after the action.
   expect([tasks.length, single.length <= 4 * count]).toEqual([count, true]);
 });
 

@@ -1,4 +1,4 @@
-/** Sends Redfish requests to a daemon that uses the lab. */
+/** Sends Redfish requests to a daemon. */
 import { waitFor } from '../daemon/process.js';
 
 /** The JSON object of an answer. */

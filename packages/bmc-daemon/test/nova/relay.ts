@@ -15,7 +15,7 @@ export function answerWith(status: number, headers: Readonly<Record<string, stri
 
 /** A running relay. */
 export interface Relay {
-  /** The lines of a clouds.yaml with the cloud `lab` behind the relay. */
+  /** The text of a clouds.yaml with the cloud `lab` behind the relay. */
   readonly clouds: string;
   fault: Fault;
   /** Requests to Nova so far. */

@@ -77,7 +77,7 @@ it.each<[string, NovaHandler | undefined]>([
   expect(await get(`${storage}/local/Volumes/root`)).toMatchObject({ CapacityBytes: 2 ** 30 });
 });
 
-it('sends only one request to a Cinder that answers 400', async () => {
+it('sends no further requests to a Cinder that has answered 400', async () => {
   cloud.servers.put(1, attached('v1', 'v2', 'v3'));
   const { get } = await serve((_request, response) => sendJson(response, 400, { badRequest: { message: 'no' } }));
   await get(`${storage}/volume`);

@@ -93,7 +93,7 @@ it('sends no more requests after the policy of the cloud has rejected one', asyn
   expect(asked()).toEqual([idOf(1)]);
 });
 
-it('answers 503 for a server whose host is down, retries later, and reads the others', async () => {
+it('answers 503 for a server whose host is down, sends no further request at once, and reads the others', async () => {
   for (const index of [1, 2]) test.servers.put(index);
   answerWith((response, id) => {
     if (id === idOf(1)) sendJson(response, 500, { computeFault: { code: 500, message: 'MessagingTimeout' } });
@@ -117,7 +117,7 @@ it.each<[string, object]>([
   expect(valuesOf(await reportOf(await test.serve(), 1))).toEqual({});
 });
 
-it('sends four requests at the same time', async () => {
+it('sends at most four requests at the same time', async () => {
   for (let index = 0; index < 20; index += 1) test.servers.put(index);
   const held = new Set<ServerResponse>();
   let most = 0;

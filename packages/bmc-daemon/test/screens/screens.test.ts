@@ -101,7 +101,7 @@ async function started(graphics: string): Promise<Guest> {
   return guest;
 }
 
-/** Waits until the screen shows the text of the firmware, as QEMU's own screenshot does, ten times. */
+/** Waits until ten pictures in a row are the same as QEMU's own screenshots, and show more than a cursor. */
 async function untilSame(viewer: VncViewer, guest: Guest): Promise<Picture> {
   let previous = await viewer.picture();
   for (let same = 0; same < 10;) {
@@ -140,7 +140,7 @@ describe('the screen of a guest', () => {
   });
 
   it('accepts keys of an administrator, and none of a reader', async () => {
-    // The boot menu waits for a key: after it, the firmware boots the disk.
+    // The firmware waits 60 s for the key ESC, which opens the boot menu.
     const guest = await host.guest({
       machine: 'pc',
       cdrom: '',

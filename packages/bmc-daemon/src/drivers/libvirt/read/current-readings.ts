@@ -25,7 +25,7 @@ export class CurrentReadings {
   #connections = 0;
 
   /**
-   * Begins a reading. @returns a function that stores the result, unless the machine changed
+   * Begins a reading. @returns a function that stores the result, unless the machine or the connection changed
    * meanwhile.
    */
   begin(uuid: string): (reading: CurrentReading) => void {
