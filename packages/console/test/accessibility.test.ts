@@ -74,7 +74,7 @@ const DIALOGS: Readonly<Record<string, OpenedDialog>> = {
   },
 };
 
-/** Dialogs that need a guest, a download or HTTPS, with the test that opens them. */
+/** Dialogs that other tests open: the file of the test. */
 const OPENED_ELSEWHERE: Readonly<Record<string, string>> = {
   'login-dialog.tsx': 'session.test.ts',
   'pages/certificates/request-dialog.tsx': 'administration.test.ts',

@@ -1,4 +1,4 @@
-/** The administration pages in Chromium: accounts, sessions, subscriptions, certificates, tasks, hosts. */
+/** The administration pages in Chromium. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -66,7 +66,7 @@ describe('the accounts', () => {
     await page.context().close();
   });
 
-  it('show a user without privileges only the own password', async () => {
+  it('show a user who may not manage accounts only the own password', async () => {
     const { page } = await openPage('rick', 'accounts');
     await page.getByRole('button', { name: 'Edit the account rick' }).waitFor();
     expect(await page.getByRole('button', { name: /account/i }).count()).toBe(1);
@@ -280,8 +280,8 @@ describe('the configuration', () => {
   });
 });
 
-describe('every page', () => {
-  it.each(['admin', 'rick'] as const)('is accessible for %s in both themes and on a phone', async (user) => {
+describe('each page of a collection', () => {
+  it.each(['admin', 'rick'] as const)('is accessible for %s in both themes, and fits on a phone', async (user) => {
     const { page, faults } = await openPage(user, '');
     for (const name of PAGES) {
       const menu = page.getByRole('navigation', { name: 'Pages' });

@@ -83,7 +83,7 @@ describe('the screen of a machine', () => {
         .toString(),
     ).toBe('PNG');
 
-    // The keyboard leaves the screen, and the firmware restarts the guest.
+    // The focus leaves the screen, and Ctrl+Alt+Del restarts the guest.
     await canvas(page).focus();
     await page.keyboard.press('Control+F6');
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Ctrl+Alt+Del');

@@ -38,15 +38,15 @@ interface MembersOptions {
   /** A `$filter` of Redfish. */
   readonly filter?: string;
   /**
-   * Reads again after events of this resource or of one below it, such as the machine of a log.
+   * Reads again after events of this resource or of a resource below it, such as the machine of a log.
    * Default: the collection.
    */
   readonly origin?: string;
 }
 
 /**
- * Reads a collection with its members. Reads it again when the event stream connects, and after events of the
- * collection or a member.
+ * Reads a collection with its members. Reads it again when the event stream connects, after events of `origin` or of
+ * a resource below it, and at the interval `pollMs`.
  */
 export function useMembers<Row extends Member>(
   path: string,

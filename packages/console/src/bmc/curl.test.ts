@@ -49,7 +49,7 @@ describe('the curl command of an action', () => {
     });
   });
 
-  it('has no body for a DELETE, and names the file of an upload', () => {
+  it('has no body for a DELETE, and a placeholder for the file of an upload', () => {
     expect(curlCommand({ method: 'DELETE', path: '/x', body: undefined }, { origin, hasToken: true })).toBe(
       `curl -X DELETE -H "X-Auth-Token: $TOKEN" 'https://bmc.example/x'`,
     );

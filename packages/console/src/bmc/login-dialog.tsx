@@ -13,8 +13,8 @@ import { consoleTexts as texts } from '../texts/index.js';
  * continues afterwards.
  */
 export function LoginDialog({ expired }: { readonly expired: { readonly user: string | null } | null }) {
-  const known = expired?.user ?? '';
-  const user = useSignal(known);
+  const expiredUser = expired?.user ?? '';
+  const user = useSignal(expiredUser);
   const password = useSignal('');
   const form = useSubmit(() => logIn(user.value, password.value));
   return (
@@ -30,10 +30,10 @@ export function LoginDialog({ expired }: { readonly expired: { readonly user: st
           autocomplete="username"
           autocapitalize="off"
           spellcheck={false}
-          autofocus={known === ''}
+          autofocus={expiredUser === ''}
           isRequired
         />
-        {known === '' || known === user.value ? null : <p class="fault">{texts.otherUser(known)}</p>}
+        {expiredUser === '' || expiredUser === user.value ? null : <p class="fault">{texts.otherUser(expiredUser)}</p>}
         <TextField
           label={texts.password}
           type="password"
@@ -42,7 +42,7 @@ export function LoginDialog({ expired }: { readonly expired: { readonly user: st
             password.value = value;
           }}
           autocomplete="current-password"
-          autofocus={known !== ''}
+          autofocus={expiredUser !== ''}
         />
         {form.error.value === null ? null : <ErrorState message={form.error.value} />}
         <div class="actions">

@@ -1,4 +1,4 @@
-/** A proxy with keys and spend in front of an HTTPS upstream, and a browser at its console. */
+/** A proxy with keys and spend in front of HTTPS upstreams, and steps of a user at its console. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const price = { input_cost_per_token: 0.00001, output_cost_per_token: 0.00003 };
 export interface Gateway {
   readonly proxy: TestProxy;
   readonly upstream: TestUpstream;
-  /** Serves the model `backup`. */
+  /** Serves the models `backup` and `any/*`. */
   readonly second: TestUpstream;
   close(): Promise<void>;
 }

@@ -96,13 +96,13 @@ describe('the console of model-proxy', () => {
     const late = page.waitForResponse((response) => days(new URL(response.url())) === 90);
     for (const answer of waiting) await answer();
     await (await late).finished();
-    // The page has handled an answer before the next frame after the next one.
+    // The page has handled an answer before the second frame after it.
     await page.evaluate('new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted)))');
     expect(await shown.allTextContents()).toEqual(['period of 7']);
     await page.unrouteAll({ behavior: 'ignoreErrors' });
   });
 
-  it('edits, blocks, unblocks and revokes a key, and its requests get 401', async () => {
+  it('edits, blocks, unblocks and revokes a key, and a blocked or revoked key gets 401', async () => {
     const key = await createKey(page, 'team-b');
     const ask = async (): Promise<unknown> => clientOf(gateway.proxy, key).models.list();
     await page.getByRole('button', { name: 'Edit team-b' }).click();

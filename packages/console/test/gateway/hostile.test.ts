@@ -14,7 +14,7 @@ import { logIn, MASTER, openFromMenu } from './fixture.js';
 // As in the harness.
 jest.setTimeout(240_000);
 
-/** Texts that run a script if a page inserts them as HTML, as an attribute, as a URL or as a script. */
+/** Texts that do harm if a page uses them as HTML, an attribute, a URL, a script, a template or a key of an object. */
 const attacks = [
   '<script>globalThis.hacked = 1</script>',
   '<img src=x onerror="globalThis.hacked = 2">',
@@ -114,7 +114,7 @@ describe('the console of model-proxy under attack', () => {
     expect(opened.faults).toEqual([]);
   }
 
-  it('gives no answer to 1,000 guesses of the key, keeps none of them, and lets the right key in', async () => {
+  it('rejects 1,000 guesses of the key, logs none of them, and lets the right key in', async () => {
     const guesses = Array.from({ length: 1000 }, (_, n) => `sk-guess-${n}-${'x'.repeat(n)}`);
     const statuses = new Set<number>();
     const guess = async (key: string) => {

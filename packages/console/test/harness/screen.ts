@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import type { Guest, TestHost } from '../../../bmc-daemon/test/libvirt-driver/host.js';
 import { CURSOR, difference, litShare, screenshot, type Picture } from '../../../bmc-daemon/test/screens/pictures.js';
 
-/** The difference of a color after a lossy compression. */
+/** The largest difference that a lossy compression makes in a color. */
 const LOSSY = 80;
 
 /** Returns the canvas of the screen. */
@@ -26,7 +26,7 @@ async function shown(page: Page): Promise<Picture> {
   return { width, height, pixels };
 }
 
-/** Waits until the page shows the text of the guest, as QEMU's own screenshot does. */
+/** Waits until the page shows the same picture as QEMU's own screenshot, with more than a cursor. */
 export async function untilSame(page: Page, host: TestHost, guest: Guest): Promise<void> {
   await screenCanvas(page).waitFor();
   for (;;) {

@@ -52,7 +52,7 @@ export function wantDrives(ids: Iterable<string>, { isAgain = false }: { readonl
   pump();
 }
 
-/** Reads the drives of machines that stay visible: of the last call only, after the user has stopped to scroll or type. */
+/** Reads the drives of machines that stay visible: of the last call only, after the user has stopped scrolling or typing. */
 export function wantVisibleDrives(ids: readonly string[]): void {
   clearTimeout(visibleTimer);
   visibleTimer = setTimeout(() => wantDrives(ids), VISIBLE_MS);

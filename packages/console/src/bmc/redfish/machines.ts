@@ -74,13 +74,13 @@ const COLLECT_MS = 200;
  * events would cause too much work for the service.
  */
 const PAUSE_FACTOR = 4;
-/** How long the power states of events are kept, in milliseconds. No request takes longer. */
+/** The power states of events are kept at least this long, in milliseconds. No request takes longer. */
 const KEPT_MS = 60_000;
 /** Changes within this time are one update of the store, in milliseconds. */
 const UPDATE_MS = 50;
 
 const changed = new Set<string>();
-/** The last power states in events. Answers to earlier requests do not have them yet. */
+/** The latest power states in events. Answers to earlier requests do not have them yet. */
 const powered = new Map<string, { readonly state: 'On' | 'Off'; readonly atMs: number }>();
 let pumpTimer: ReturnType<typeof setTimeout> | null = null;
 let listTimer: ReturnType<typeof setTimeout> | null = null;
@@ -105,7 +105,7 @@ export function startMachines(): () => void {
   };
 }
 
-/** Empties the store, so that the next user does not see machines of the last one. */
+/** Empties the store, so that the next user does not see machines of the previous user. */
 export function forgetMachines(): void {
   if (listTimer !== null) clearTimeout(listTimer);
   listTimer = null;
@@ -182,7 +182,7 @@ function apply({ MessageId, OriginOfCondition }: RedfishEvent): void {
     if (state !== null) powered.set(id, { state, atMs: Date.now() });
     if (known && state !== null) update(id, { ...known, PowerState: state });
   }
-  // A chassis that is not a machine's is a host. All its machines may have changed.
+  // A chassis that does not belong to a known machine is a host. All its machines may have changed.
   if (kind === 'Chassis' && known === undefined) readListSoon();
   else if (kind === 'Systems' || known) {
     changed.add(id);

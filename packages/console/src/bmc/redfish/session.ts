@@ -1,6 +1,6 @@
 /**
- * The log-in. The token is in memory only. A reload and other tabs of the same origin keep the log-in
- * (docs/decisions/027).
+ * The log-in. A reload and other tabs of the same origin keep it. The token is in memory, and in the browser's session
+ * storage only during a reload (docs/decisions/027).
  */
 import { computed, signal } from '@preact/signals';
 import { exchange, RedfishFailure } from './wire.js';

@@ -69,7 +69,7 @@ export function pauseUpload(drive: string): void {
 /**
  * Continues a paused or interrupted upload.
  * @param chosen the file, after a reload of the page.
- * @returns false if it is another file.
+ * @returns false if it is another file, or if there is no upload or no file.
  */
 export function resumeUpload(drive: string, chosen?: File): boolean {
   const stored = storedUpload(drive);

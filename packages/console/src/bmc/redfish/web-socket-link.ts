@@ -24,7 +24,7 @@ interface WebSocketLinkOptions {
 
 /** The maximum time between two attempts, in seconds. */
 const MAX_RETRY_SECONDS = 15;
-/** Close codes after which another attempt gives the same result. */
+/** Close codes after which the link does not connect again by itself. */
 const finalCodes: readonly number[] = [closeCodes.forbidden, closeCodes.gone, closeCodes.absent, closeCodes.tooMany];
 
 /** The connection. It ends with {@link WebSocketLink.close}. */

@@ -1,4 +1,4 @@
-/** Lines over time, with the last values as a table. */
+/** Lines over time, with the latest values as a table. */
 import { useId } from 'preact/hooks';
 import { Table } from '../table/table.js';
 import { uiTexts as texts } from '../../texts/index.js';

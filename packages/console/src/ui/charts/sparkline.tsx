@@ -1,4 +1,4 @@
-/** A small line without axes, for the course of a number in a table. */
+/** A small line without axes in a table: the values of a number over time. */
 
 const WIDTH = 96;
 const HEIGHT = 22;

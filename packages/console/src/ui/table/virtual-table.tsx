@@ -29,7 +29,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
   const region = useRef<HTMLDivElement>(null);
   const [first, setFirst] = useState(0);
   const height = useHeight(region);
-  /** The row at which a range begins: the last one that the user selected. */
+  /** The row at which a range begins: the latest one that the user selected. */
   const anchor = useRef<string | null>(null);
   const lines = useMemo(() => tableLines(rows, keyOf, grouping), [rows, grouping]);
 
@@ -114,7 +114,7 @@ function useHeight(ref: RefObject<HTMLElement | null>): number {
 }
 
 /**
- * Returns a selection and a function that stay the same objects, and lead to those of the last rendering. So rows
+ * Returns a selection and a function that stay the same objects, and lead to those of the latest rendering. So rows
  * that have not changed need no new rendering.
  */
 function useLatest<Row>(

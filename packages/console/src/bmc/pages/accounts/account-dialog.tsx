@@ -123,7 +123,7 @@ function Passwords({
   );
 }
 
-/** Permission to log in. */
+/** Permission to log in, the required change of the password, and the lock. */
 function LogIn({ fields, set, isLocked }: PartProps & { readonly isLocked: boolean }) {
   return (
     <>

@@ -17,7 +17,7 @@ export function textOf(value: Setting['value']): string {
   return String(value);
 }
 
-/** The value; a long one opens. */
+/** The value. The user can open a long value. */
 export function SettingValue({ name, value }: { readonly name: string; readonly value: string }) {
   const isOpen = useSignal(false);
   if (value.length <= SHORT) return <code>{value}</code>;

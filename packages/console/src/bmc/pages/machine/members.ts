@@ -19,11 +19,11 @@ export function useExpanded<Member>(path: string | null, levels = 1): ResourceVi
   return useResource<Members<Member>>(path === null ? null : `${path}?$expand=.($levels=${levels})`);
 }
 
-/** Reads a collection of a machine. A machine without the collection gets an empty one. */
-export function useMembersOf<Member>(machine: Link, name: string, levels = 1): ResourceView<Members<Member>> {
-  const system = useResource<Readonly<Record<string, unknown>>>(machine['@odata.id']);
-  const link = system.body?.[name] as Link | undefined; // a link of ComputerSystem
+/** Reads a collection of a machine or a manager. Without the collection, the result has no members. */
+export function useMembersOf<Member>(owner: Link, name: string, levels = 1): ResourceView<Members<Member>> {
+  const resource = useResource<Readonly<Record<string, unknown>>>(owner['@odata.id']);
+  const link = resource.body?.[name] as Link | undefined; // a link of the resource
   const members = useExpanded<Member>(link?.['@odata.id'] ?? null, levels);
-  if (system.body === null) return { ...members, error: system.error, reload: system.reload };
+  if (resource.body === null) return { ...members, error: resource.error, reload: resource.reload };
   return link === undefined ? { ...members, body: { Members: [] } } : members;
 }

@@ -1,4 +1,4 @@
-/** Filters, order and groups of the list. The address holds them, so that a view can be bookmarked. */
+/** Filters, order and groups of the list. The address contains them, so that a view can be bookmarked. */
 import { compareNames, type Sorting } from '../../../ui/table/columns.js';
 import { imageNames, type Drive } from '../../redfish/machine-facts.js';
 import type { Machine } from '../../redfish/machines.js';

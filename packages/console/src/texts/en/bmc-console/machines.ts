@@ -12,7 +12,7 @@ export const machinesTexts = {
   reading: (machines: number) => (machines === 0 ? 'Reading …' : `Reading … ${count(machines)} so far`),
   table: 'Machines',
   empty: 'This service has no machines',
-  emptyHint: 'Machines that libvirt defines appear here at once.',
+  emptyHint: 'New machines appear here without a reload.',
   noMatch: 'No machine matches the filters',
   failed: 'The machines cannot be read',
   otherNames: 'Other names',

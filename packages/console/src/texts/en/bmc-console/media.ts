@@ -15,7 +15,7 @@ export const mediaTexts = {
   fromServer: 'From a server',
   fromFile: 'From this computer',
   url: 'URL of the image',
-  urlHint: 'The host downloads the image. http and https are possible.',
+  urlHint: 'The service reads the image from this address. http and https are possible.',
   method: 'Transfer',
   methods: { Upload: 'Download to the pool', Stream: 'Stream in blocks' } as Readonly<Record<string, string>>,
   user: 'User name',

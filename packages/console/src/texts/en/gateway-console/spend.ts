@@ -5,7 +5,7 @@ export const spendTexts = {
   loading: 'Loading the usage …',
   failed: 'The usage cannot be read',
   empty: 'No usage in this time',
-  emptyHint: 'A request that reaches a model appears here within a second.',
+  emptyHint: 'A request that reaches a model appears here within a few seconds.',
   period: 'Period',
   days: (count: number) => `Last ${count} days`,
   group: 'Group by',

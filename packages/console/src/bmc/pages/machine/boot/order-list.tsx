@@ -1,4 +1,4 @@
-/** The boot order: a list that the keyboard and the mouse can sort. */
+/** The boot order: a list that the user can sort with the keyboard and the mouse. */
 import { useSignal } from '@preact/signals';
 import { Button } from '../../../../ui/button.js';
 import { Notice } from '../../../../ui/states.js';

@@ -39,7 +39,10 @@ const readOverride = ({
   BootNext,
 });
 
-/** Returns the body of the PATCH. It names target and duration together, and no details of other targets. */
+/**
+ * Returns the body of the PATCH. It contains the target and the duration together, and no details of other targets. To
+ * disable the override, it contains no target.
+ */
 function overrideChange(edits: FieldValues, values: FieldValues): object {
   const { BootSourceOverrideTarget, BootSourceOverrideEnabled } = values;
   const isOff = BootSourceOverrideEnabled === 'Disabled';

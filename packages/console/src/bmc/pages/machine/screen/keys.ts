@@ -1,4 +1,4 @@
-/** Keys by their X11 keysym and their place on the keyboard, and combinations that browsers keep for themselves. */
+/** Keys by their X11 keysym and their place on the keyboard, and combinations that browsers handle themselves. */
 
 /** A key. */
 export interface Key {

@@ -17,7 +17,7 @@ interface VncScreenOptions {
   readonly onLeave: () => void;
 }
 
-/** Pause between two typed characters. The keyboard of a guest holds only 16 events. */
+/** Pause after each typed key, in milliseconds. The keyboard of a guest holds only 16 events. */
 const TYPING_MS = 30;
 
 /** The connection with its picture. */

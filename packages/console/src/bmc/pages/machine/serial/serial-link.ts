@@ -35,7 +35,7 @@ interface SerialLinkOptions {
 }
 
 const free: KeyboardState = { holder: null, asker: null, yours: false };
-/** The service learns about processed output after this number of bytes. */
+/** The client reports processed output to the service at the latest after this number of bytes. */
 const REPORT_BYTES = 128 * 1024;
 /** The connection to one serial console. */
 export class SerialLink {

@@ -1,4 +1,4 @@
-/** The recorded output of a machine's last boot. */
+/** The recorded output of a machine's latest boot. */
 import { get, openStream } from '../../../redfish/client.js';
 
 interface LogEntry {
@@ -6,7 +6,7 @@ interface LogEntry {
 }
 
 /**
- * Reads the recorded output of the last boot.
+ * Reads the recorded output of the latest boot.
  * @returns null if there is no record.
  * @throws {RedfishFailure} 404 if the service records no output.
  */

@@ -1,4 +1,4 @@
-/** The values of a machine's metric reports, kept in memory while the console is open. */
+/** The values of a machine's metric reports, kept in memory while the web page is open. */
 
 /** A MetricReport of Redfish. */
 export interface MetricReport {

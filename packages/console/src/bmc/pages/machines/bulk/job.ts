@@ -29,7 +29,7 @@ export interface Job {
   readonly stopping: AbortController;
 }
 
-/** The last action; null: none yet. It continues when the page of the machines closes. */
+/** The latest action; null: none yet. It continues when the page of the machines closes. */
 export const job = signal<Job | null>(null);
 
 /** Whether the dialog with the results is open. */
@@ -40,7 +40,7 @@ const AT_ONCE = 6;
 /** Results within this time are one update, in milliseconds. */
 const UPDATE_MS = 100;
 
-// The next user must not see or continue the action of the last one.
+// The next user must not see or continue the action of the previous user.
 effect(() => {
   if (isUsable.value) return;
   job.peek()?.stopping.abort();

@@ -23,8 +23,9 @@ export const accountsTexts = {
   role: 'Role',
   password: 'Password',
   newPassword: 'New password',
-  passwordHint: (min: number, max: number) => `${min} to ${max} characters`,
-  newPasswordHint: (min: number, max: number) => `${min} to ${max} characters. Empty: the password stays.`,
+  passwordHint: (min: number, max: number) => `At least ${min} characters, at most ${max} bytes`,
+  newPasswordHint: (min: number, max: number) =>
+    `At least ${min} characters, at most ${max} bytes. Empty: the password stays.`,
   passwordAgain: 'Password, again',
   differ: 'The two passwords are different.',
   mayLogIn: 'May log in',
