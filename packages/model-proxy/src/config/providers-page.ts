@@ -158,7 +158,7 @@ model_info:
 - \`usage\` contains the cached tokens that the upstream reports.
 - The proxy answers \`/v1/messages/count_tokens\` itself if the upstream does not count. The answer is an
   estimate: for English, code and JSON, it was 1 to 12 % above the number of OpenAI's tokenizer
-  \`o200k_base\`, for Russian 15 %. It counts 1000 tokens for each picture.
+  \`o200k_base\`, for Russian 15 %. The estimate counts 1000 tokens for each picture.
 
 ## Access tokens
 
@@ -175,7 +175,7 @@ credentials share a token.
 ## Gemini
 
 \`gemini/\` uses Gemini's OpenAI API. Google's SDKs reach Gemini's own API below \`/gemini/\`, if an entry of
-\`gemini/\` has \`use_in_pass_through: true\`. They send the client's key in \`x-goog-api-key\`:
+\`gemini/\` has \`use_in_pass_through: true\`. The SDKs send the client's key in \`x-goog-api-key\`:
 
 \`\`\`js
 const { GoogleGenAI } = await import('@google/genai');

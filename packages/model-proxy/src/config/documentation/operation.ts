@@ -95,7 +95,7 @@ environment_variables:
 
 - The names of callbacks may be in \`callbacks\`, \`success_callback\` or \`failure_callback\`. A change needs a
   restart.
-- Each model request has a span, and each attempt at a deployment has one below it. They have the attributes of
+- Each model request has a span, and each attempt at a deployment has one below it. Spans have the attributes of
   OpenTelemetry's conventions for generative AI (\`gen_ai.*\`), and never prompts or answers.
 - The client's \`traceparent\` and \`tracestate\` continue its trace. Upstreams get the trace of the attempt.
 - The metrics are \`http.server.request.duration\`, \`gen_ai.client.operation.duration\` and
