@@ -109,10 +109,7 @@ export class SshConnection {
     this.#checkTimer = setInterval(() => this.#check(), CHECK_MS).unref();
   }
 
-  /**
-   * Ends the session, and all consoles with the reason as their last message. Then ends the
-   * connection.
-   */
+  /** Ends the session, all consoles with the reason as their last message, and then the connection. */
   close(why: string): void {
     this.#endSession();
     for (const console of [...this.#consoles]) console.end(why);
