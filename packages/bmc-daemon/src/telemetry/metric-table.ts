@@ -6,7 +6,7 @@ interface View {
   readonly now: MachineStatistics;
   /** An earlier measurement of the same run; undefined if there is none. */
   readonly before: MachineStatistics | undefined;
-  /** The time between both measurements; 0 without an earlier one. */
+  /** The time between the two measurements; 0 without an earlier measurement. */
   readonly seconds: number;
 }
 
@@ -48,10 +48,10 @@ const cpu: readonly Metric[] = [
     max: 100,
     summable: false,
     read: ({ now, before, seconds }) => {
-      const [present, past] = [now.processors.vcpus, before?.processors.vcpus];
+      const [current, past] = [now.processors.vcpus, before?.processors.vcpus];
       // If the number of CPUs changed, the two sums are not comparable.
-      if (present === undefined || past?.count !== present.count) return undefined;
-      const share = ((present.timeNs - past.timeNs) / (seconds * 1e9 * present.count)) * 100;
+      if (current === undefined || past?.count !== current.count) return undefined;
+      const share = ((current.timeNs - past.timeNs) / (seconds * 1e9 * current.count)) * 100;
       // The kernel counts in steps of 10 ms, so the result may slightly exceed 100 %.
       return share < 0 ? undefined : { value: rounded(Math.min(share, 100)) };
     },
@@ -84,7 +84,7 @@ const memory: readonly Metric[] = [
   {
     id: 'MemoryResident',
     name: 'Memory Resident',
-    description: "Memory of the host that the machine's process takes.",
+    description: "Memory of the host that the machine's process uses.",
     type: 'Gauge',
     dataType: 'Integer',
     units: 'By',
@@ -96,7 +96,7 @@ const memory: readonly Metric[] = [
     id: 'MemoryUtilization',
     name: 'Memory Utilization',
     description:
-      "Share of the guest's memory that it could not use without swapping, as its balloon driver reports it.",
+      "Share of the guest's memory that is not available without swapping, as its balloon driver reports it.",
     type: 'Gauge',
     dataType: 'Decimal',
     units: '%',
@@ -156,10 +156,22 @@ const disks: readonly Metric[] = [
   rate('DiskWriteRate', 'Disk Write Rate', 'Bytes per second that the machine wrote to its disks', disk('writeBytes')),
   total('DiskReadBytes', 'Disk Read Bytes', 'Bytes that the machine read from its disks', 'By', disk('readBytes')),
   total('DiskWriteBytes', 'Disk Write Bytes', 'Bytes that the machine wrote to its disks', 'By', disk('writeBytes')),
-  total('DiskReadRequests', 'Disk Read Requests', 'Reads of its disks', '{request}', disk('readRequests')),
-  total('DiskWriteRequests', 'Disk Write Requests', 'Writes to its disks', '{request}', disk('writeRequests')),
-  total('DiskReadTime', 'Disk Read Time', 'Time that reads of its disks took in all', 'ns', disk('readTimeNs')),
-  total('DiskWriteTime', 'Disk Write Time', 'Time that writes to its disks took in all', 'ns', disk('writeTimeNs')),
+  total('DiskReadRequests', 'Disk Read Requests', "Reads of the machine's disks", '{request}', disk('readRequests')),
+  total(
+    'DiskWriteRequests',
+    'Disk Write Requests',
+    "Writes to the machine's disks",
+    '{request}',
+    disk('writeRequests'),
+  ),
+  total('DiskReadTime', 'Disk Read Time', "Total time of the reads of the machine's disks", 'ns', disk('readTimeNs')),
+  total(
+    'DiskWriteTime',
+    'Disk Write Time',
+    "Total time of the writes to the machine's disks",
+    'ns',
+    disk('writeTimeNs'),
+  ),
 ];
 
 const network: readonly Metric[] = [
@@ -167,33 +179,45 @@ const network: readonly Metric[] = [
   rate('NetworkTransmitRate', 'Network Transmit Rate', 'Bytes per second that the machine sent', nic('txBytes')),
   total('NetworkReceivedBytes', 'Network Received Bytes', 'Bytes that the machine received', 'By', nic('rxBytes')),
   total('NetworkTransmittedBytes', 'Network Transmitted Bytes', 'Bytes that the machine sent', 'By', nic('txBytes')),
-  total('NetworkReceivedPackets', 'Network Received Packets', 'Packets that it received', '{packet}', nic('rxPackets')),
+  total(
+    'NetworkReceivedPackets',
+    'Network Received Packets',
+    'Packets that the machine received',
+    '{packet}',
+    nic('rxPackets'),
+  ),
   total(
     'NetworkTransmittedPackets',
     'Network Transmitted Packets',
-    'Packets that it sent',
+    'Packets that the machine sent',
     '{packet}',
     nic('txPackets'),
   ),
   total(
     'NetworkReceiveErrors',
     'Network Receive Errors',
-    'Packets that it could not receive',
+    'Packets that the machine could not receive',
     '{packet}',
     nic('rxErrors'),
   ),
   total(
     'NetworkTransmitErrors',
     'Network Transmit Errors',
-    'Packets that it could not send',
+    'Packets that the machine could not send',
     '{packet}',
     nic('txErrors'),
   ),
-  total('NetworkReceiveDrops', 'Network Receive Drops', 'Packets to it that were dropped', '{packet}', nic('rxDrops')),
+  total(
+    'NetworkReceiveDrops',
+    'Network Receive Drops',
+    'Packets to the machine that were dropped',
+    '{packet}',
+    nic('rxDrops'),
+  ),
   total(
     'NetworkTransmitDrops',
     'Network Transmit Drops',
-    'Packets from it that were dropped',
+    'Packets from the machine that were dropped',
     '{packet}',
     nic('txDrops'),
   ),

@@ -66,7 +66,7 @@ describe('metric values of a machine', () => {
     interfaces: new Map([['52:54:00:00:00:01', { rxBytes: 1_070, txBytes: 60 }]]),
   };
 
-  it('are only counters after the first measurement: rates are missing, not 0', () => {
+  it('contain no rates after the first measurement: rates are missing, not 0', () => {
     expect(values(measured(0))).toEqual(counted);
   });
 
@@ -82,7 +82,7 @@ describe('metric values of a machine', () => {
 
   it('have no rates across a start of the machine, or if a counter decreased', () => {
     expect(values(measured(10, { run: '2' }), measured(0))).toEqual(counted);
-    // The host was restarted, and its machines have new ids of their runs.
+    // After a restart of the host, another run of a machine can have the same id.
     const fallen: Partial<MachineStatistics> = {
       processors: { vcpus: { timeNs: 1e9, count: 2 } },
       disks: new Map([['vda', { readBytes: 0 }]]),

@@ -61,7 +61,7 @@ export interface ReportDefinitions {
    * @throws {StateFileError}
    */
   retain(uuids: ReadonlySet<string>): Awaitable<void>;
-  /** Calls the listener after changes of other replicas. It must not throw. */
+  /** Calls the listener after changes of other replicas. The listener must not throw. */
   onChange(listener: () => void): void;
 }
 

@@ -16,8 +16,8 @@ let machines: readonly SystemRef[];
 let running: Set<string>;
 let samples: number;
 /**
- * Whether the host answers the next samples: at once, with an error, or when `answerSlow` is
- * called.
+ * How the host answers the next samples: `up`: at once; `down`: with an error; `slow`: when the test
+ * calls `answerSlow`.
  */
 let host: 'up' | 'down' | 'slow';
 let answerSlow: () => void;
@@ -132,7 +132,7 @@ describe('reports that are read', () => {
     }
   });
 
-  it('on request are current for each read, at most once a second, with rates since the last one', async () => {
+  it('on request are current for each read, at most once a second, with rates since the previous one', async () => {
     definitions.change(web.uuid, { type: 'onRequest' });
     const first = await schedule.read(web);
     await pass(0.5);
@@ -291,7 +291,7 @@ describe('reports that are sent', () => {
     expect([got.length, samples]).toEqual([6, 6]);
   });
 
-  it('arrive at later subscribers too, and stop without subscribers', async () => {
+  it('arrive at later subscribers too', async () => {
     const first = subscribe(() => true);
     await pass(5);
     const second = subscribe(() => true);

@@ -39,7 +39,8 @@ interface LatestReport {
 }
 
 /**
- * A read keeps a periodic report active for this time or this number of intervals; the longer one.
+ * A read keeps a periodic report active for this time or for this number of intervals, whichever is
+ * longer.
  */
 const WATCHED_MS = 300_000;
 const WATCHED_INTERVALS = 3;
@@ -78,7 +79,7 @@ export class ReportSchedule implements ReportSource {
 
   /**
    * Returns a report that is current by its definition, or the latest report if the host does not
-   * answer.
+   * answer. While the report is disabled, returns the latest report, or an empty report.
    * @throws {DriverError} if the host does not answer and there is no earlier report.
    */
   async read(machine: SystemRef): Promise<Report> {

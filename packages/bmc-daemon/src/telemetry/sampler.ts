@@ -1,6 +1,6 @@
 /**
- * Samples the hypervisor's counters, however many clients ask: one sample for all machines, or one
- * for each machine if the hypervisor has to be asked for each.
+ * Samples the hypervisor's counters. All clients share the samples: one sample for all machines, or one
+ * for each machine if the hypervisor needs a request for each machine.
  */
 import { withDeadline } from '@rackless/daemon/deadline.js';
 import { DriverError } from '../drivers/driver-error.js';
@@ -116,7 +116,7 @@ export class Samplers {
   }
 }
 
-/** Reads the statistics of its machines at once, and stores the last two samples. */
+/** Reads the statistics of all its machines together, and stores the two latest samples. */
 class Sampler {
   readonly #options: SamplerOptions;
   #latest: Sample | undefined;
@@ -127,7 +127,7 @@ class Sampler {
     this.#options = options;
   }
 
-  /** The last sample and the one before it, if any. */
+  /** The latest sample and the sample before it, if any. */
   get last(): { readonly sample: Sample | undefined; readonly before: Sample | undefined } {
     return { sample: this.#latest, before: this.#previous };
   }

@@ -1,6 +1,6 @@
 /**
- * The report definitions of all replicas, in the shared store: an entry for each machine, and one
- * for the service.
+ * The report definitions of all replicas, in the shared store: an entry for each definition that a
+ * client has changed, and one for the service.
  */
 import { z } from 'zod';
 import { readEntry, repeatUntilStored } from '../replicas/entry-changes.js';
@@ -66,11 +66,11 @@ export function openSharedDefinitions(store: SharedStore): ReportDefinitions {
     },
     onChange: (listener) =>
       store.onChange(() => {
-        const present = [...store.list(KIND), ...store.list(SERVICE_KIND)].map(
+        const current = [...store.list(KIND), ...store.list(SERVICE_KIND)].map(
           ({ id, revision }) => `${id} ${revision}`,
         );
-        if (present.join() === known) return;
-        known = present.join();
+        if (current.join() === known) return;
+        known = current.join();
         listener();
       }),
   };

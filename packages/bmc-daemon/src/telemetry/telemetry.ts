@@ -51,7 +51,7 @@ interface TelemetryOptions {
 interface OpenTelemetryOptions extends TelemetryOptions {
   readonly stateDir: string;
   /**
-   * Distinguishes the definitions of this service from those of another one that used the folder.
+   * Distinguishes the definitions of this service from those of another service that used the folder.
    */
   readonly serviceUuid: string;
   /** The definitions of all replicas. Default: those in EMULATOR_STATE_DIR. */
@@ -67,8 +67,8 @@ const WAIT_MS = 4_000;
 const SAMPLE_MAX_AGE_MS = 900;
 
 /**
- * Opens telemetry with the definitions in EMULATOR_STATE_DIR. Takes no sample before a client
- * reads.
+ * Opens telemetry with the given definitions, or with those in EMULATOR_STATE_DIR. Takes no sample
+ * before a client reads or subscribes.
  * @throws {StateFileError} if the definitions are unreadable.
  */
 export function openTelemetry(options: OpenTelemetryOptions): Telemetry {

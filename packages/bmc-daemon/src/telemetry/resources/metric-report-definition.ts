@@ -21,7 +21,8 @@ import { defineResource, type Services } from './services.js';
 import { enabled } from '../../resources/status.js';
 
 /**
- * Finds a machine by UUID or unique name. Does not read its definition, which reports do not need.
+ * Finds a machine by UUID or unique name. Does not read the definition of the machine, because reports do
+ * not need it.
  * @throws {RedfishError} 404. @throws {DriverError} unavailable.
  */
 export async function findMachine({ driver }: Services, id: string, entity: string): Promise<SystemRef> {

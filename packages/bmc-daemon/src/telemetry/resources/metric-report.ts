@@ -31,7 +31,7 @@ export async function loadReport(services: Services, id: string, entity: string)
     return await telemetry.report(await findMachine(services, id, entity));
   } catch (error) {
     const stored = telemetry.storedReport(id.toLowerCase());
-    // If the host does not answer, the last report is shown. Its Timestamp shows its age.
+    // If the host does not answer, clients see the latest report. Its Timestamp shows its age.
     if (stored !== undefined && error instanceof DriverError && error.kind === 'unavailable') return stored;
     throw error;
   }
