@@ -49,7 +49,7 @@ function open(now = () => new Date()): ServerCertificate {
   });
 }
 
-/** Opens a connection to the server, with the authority trusted. */
+/** Opens a connection to the server, and trusts the CA of the tests. */
 async function connection(): Promise<TLSSocket> {
   const { port } = server.address() as AddressInfo; // It listens at TCP.
   const socket = connect({ port, host: '127.0.0.1', servername: 'localhost', ca: authority.root });
@@ -186,7 +186,7 @@ describe('a replaced certificate', () => {
 });
 
 describe('an unusable certificate', () => {
-  it('is rejected for its key usage, or for issuers that are not authorities', async () => {
+  it('is rejected for its key usage, for an unreadable extension, and for an issuer that is not a CA', async () => {
     const name = 'subjectAltName=DNS:localhost';
     const signer = authority.issue('signer', { extensions: [name, 'keyUsage=critical,keyCertSign,cRLSign'] });
     const garbled = authority.issue('garbled', { extensions: [name, '2.5.29.15=DER:04:01:ff'] });
@@ -345,7 +345,7 @@ describe('signing requests', () => {
 });
 
 describe('a certificate file', () => {
-  it('may contain everything that OpenSSL ignores', () => {
+  it('may contain a PEM block that OpenSSL ignores', () => {
     const before = textOf('server.pem');
     writeFileSync(at('server.pem'), `${before}-----BEGIN DH PARAMETERS-----\nMAY=\n-----END DH PARAMETERS-----\n`);
     certificate = open();

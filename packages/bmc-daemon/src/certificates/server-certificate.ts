@@ -40,7 +40,7 @@ export type RequestedKeys = Readonly<z.infer<typeof requestedKeysState>>;
 /** The state without keys. */
 export const noRequestedKeys: RequestedKeys = { keys: [] };
 
-/** Maximum number of stored keys. A new signing request removes the oldest key. */
+/** Maximum number of stored keys. If there are more, a new signing request removes the oldest key. */
 const MAX_STORED_KEYS = 8;
 /**
  * Maximum number of signing requests that wait for their key. The value must not exceed
@@ -67,8 +67,8 @@ export interface ServerCertificate {
   /**
    * Replaces the certificate for new connections, and writes it with its key to the configured
    * files.
-   * @param pem the certificate, its issuers up to a root, and its key if it is neither the current
-   *   key nor the key of a signing request.
+   * @param pem the certificate, its issuers in order, and its key. The key may be absent if it is the
+   *   current key or the key of a signing request.
    * @throws {ServerCertificateError}, {TlsFileWriteError}
    */
   replace(pem: string, options?: { readonly passphrase?: string | undefined }): Promise<void>;

@@ -8,7 +8,7 @@ import type { CertificateDetails } from './extensions.js';
 import { keyUsageAllowsTlsServer, purposesAllowServer, purposesOf } from './key-usage.js';
 import { keyPem, pemOf } from './pem.js';
 
-/** Clocks of the authority and of this host may differ. */
+/** The clocks of the CA and of this host may differ. */
 const CLOCK_SKEW_MS = 5 * 60_000;
 /**
  * Minimum length of an RSA key. Today's clients require it (OpenSSL's security level 2, browsers).
@@ -19,7 +19,7 @@ const tlsCurves = ['prime256v1', 'secp384r1', 'secp521r1'];
 
 /**
  * Returns why a server cannot use the certificates, or undefined. The server's certificate comes
- * first, and each following one is the issuer of the one before it.
+ * first, and each certificate after it is the issuer of the previous certificate.
  * @param extensions the extensions of each certificate.
  */
 export function chainFault(
@@ -40,8 +40,7 @@ export function chainFault(
     const issuer = certificates[index + 1];
     if (issuer !== undefined && !isIssuer(issuer, certificate))
       return `the chain is out of order: certificate ${index + 2} has not issued certificate ${index + 1}`;
-    if (issuer !== undefined && !isAuthority(issuer))
-      return `certificate ${index + 2} of the chain is not a CA certificate`;
+    if (issuer !== undefined && !isCa(issuer)) return `certificate ${index + 2} of the chain is not a CA certificate`;
   }
   if (!purposesAllowServer(purposesOf(leaf)))
     return 'the certificate is not for servers, according to its extended key usage';
@@ -63,7 +62,7 @@ function isIssuer(issuer: X509Certificate, certificate: X509Certificate): boolea
  * Returns whether a certificate may issue others (RFC 5280 §4.2.1.9). Accepts old roots without
  * extensions.
  */
-function isAuthority(certificate: X509Certificate): boolean {
+function isCa(certificate: X509Certificate): boolean {
   return certificate.ca || certificate.checkIssued(certificate);
 }
 
@@ -110,11 +109,11 @@ export async function pairFault(certificates: readonly X509Certificate[], key: K
  */
 const HANDSHAKE_MS = 10_000;
 
-/** @throws the error of the server's side; an AbortError after the timeout. */
+/** Runs a TLS handshake in memory. @throws the error of the server's side; an AbortError after the timeout. */
 async function tryHandshake(secureContext: SecureContext): Promise<void> {
   const [near, far] = duplexPair();
   const server = new TLSSocket(near, { isServer: true, secureContext });
-  // The client does not verify: each real client has its own list of trusted authorities.
+  // The client does not verify the certificate: each real client has its own list of trusted CAs.
   const client = connect({ socket: far, rejectUnauthorized: false });
   client.on('error', () => undefined);
   try {

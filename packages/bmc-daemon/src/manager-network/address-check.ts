@@ -1,8 +1,8 @@
 /**
  * Checks whether a manager can have an address, and with which prefix length the host must set it.
- * The address of a manager must not change the existing routes of the host. Within a network of the host, the address gets no
- * route. Outside these networks, the address adds a route to its own network, and is rejected if
- * another route of the host overlaps that network.
+ * The address of a manager must not change the existing routes of the host. Within a network of the
+ * host, the address gets no route. Outside these networks, the address adds a route to its own network,
+ * and is rejected if another route of the host overlaps that network.
  */
 import { isIPv4 } from 'node:net';
 import type { DeviceAddress, HostRoute } from '../host/host-addresses.js';
@@ -39,8 +39,9 @@ const forbiddenNetworks = [
 const MIN_PREFIX = 8;
 
 /**
- * Checks an address. @returns the prefix length to set, or the fault. Within a network of the host, it
- * is the length of a single address (32 or 128), otherwise the given one.
+ * Checks an address.
+ * @returns the prefix length to set, or the fault. Within a network of the host, the prefix length is that
+ *   of a single address (32 or 128), otherwise the given prefix length.
  */
 export function checkAddress(
   { address, prefix, device }: DeviceAddress,
@@ -82,8 +83,8 @@ export function checkAddress(
 }
 
 /**
- * Returns whether a route is the one that this address would add. The address of another manager in
- * the same network has added it already.
+ * Returns whether a route is the same as the route that this address would add. The address of another
+ * manager in the same network may have added the route already.
  */
 function isSame(route: HostRoute, { address, prefix, device }: DeviceAddress): boolean {
   return route.isConnected && route.device === device && route.prefix === prefix && overlap(route, { address, prefix });

@@ -91,7 +91,7 @@ describe('the network of managers', () => {
     expect([scope('kvm1'), scope(undefined), scope('anything:8000')]).toEqual([null, null, null]);
   });
 
-  it('answers by its shown names, which no other manager can have', async () => {
+  it('is selected by its shown names, which no other manager can have', async () => {
     await network.change(a, { hostName: 'web' });
     expect(network.viewOf(a)).toMatchObject({ hostName: 'web', fqdn: 'web.example.org' });
     expect(['web', 'WEB.example.org:8000', 'kvm1', 'other'].map((name) => scope(name))).toEqual([a, a, null, null]);
@@ -135,7 +135,7 @@ describe('the network of managers', () => {
     expect([host.set.size, state.state.machines[a]?.addresses.length]).toEqual([0, 2]);
   });
 
-  it('reports all faults of a change, and makes none of it', async () => {
+  it('reports all faults of a change, and applies no part of it', async () => {
     await network.change(a, { hostName: 'web', ...on('eth0', '192.0.2.9') });
     const before = state.state;
     const at = (index: number) => ({ field: 'ipv4', index, part: 'address' });
@@ -166,7 +166,7 @@ describe('the network of managers', () => {
     expect(scope('db')).toBeNull();
   });
 
-  it('stays unchanged if it cannot be stored', async () => {
+  it('stays unchanged if a change cannot be stored', async () => {
     await network.change(a, on('eth0', '192.0.2.9'));
     state.update = () => {
       throw new Error('the disk is full');
@@ -226,7 +226,7 @@ describe('the network of managers', () => {
     }
   });
 
-  it('never takes an address of the host', async () => {
+  it('does not set an address that the host has', async () => {
     await network.change(a, on('eth0', '192.0.2.9'));
     await network.close();
     host = addressesInMemory({ present: [...present, { device: 'eth1', address: '192.0.2.9', prefix: 24 }] });
@@ -259,7 +259,7 @@ describe('the network of managers', () => {
     }
   });
 
-  it('sends the reply over an address before it is removed', async () => {
+  it('removes an address one second later if the reply may use it', async () => {
     jest.useFakeTimers();
     try {
       await network.change(a, on('eth0', '192.0.2.9'));

@@ -208,7 +208,7 @@ class StoredManagerNetwork implements ManagerNetwork {
 
   /**
    * Returns the addresses and routes of the host, without the addresses of managers.
-   * @throws {NetworkChangeError} the host cannot list them.
+   * @throws {NetworkChangeError} if the host cannot list them.
    */
   async #surroundings(change: AddressChange): Promise<Surroundings> {
     const { host, hostNetwork } = this.#options;
@@ -245,8 +245,8 @@ class StoredManagerNetwork implements ManagerNetwork {
     if (late && !this.#isClosed) await new Promise((resolve) => setTimeout(resolve, LATE_MS));
     const wanted = new Set(managerAddresses(this.#state).map(({ address }) => address));
     for (const { address } of gone) if (!wanted.has(address)) await this.#addresses.remove(address);
-    // With the first address of a network, the kernel also removes the other ones, unless
-    // promote_secondaries is set. So restore them.
+    // With the first address of a network, the kernel also removes the other addresses of the network,
+    // unless promote_secondaries is set. So restore them.
     await this.#restore();
   }
 

@@ -28,8 +28,8 @@ async function start(configured: boolean, group = SSDP_GROUP): Promise<Discovery
 }
 
 /**
- * Returns whether a search is answered. Repeats the search until it is answered, or until a second
- * service was found, which always answers.
+ * Returns whether the service answers a search. A second service answers each search. Its answer to a
+ * later search shows that all answers to the first search have arrived.
  */
 async function isFound(): Promise<boolean> {
   const before = client.received.length;

@@ -104,7 +104,7 @@ class SsdpDiscovery implements Discovery {
     });
   }
 
-  /** Returns the stored settings. If EMULATOR_SSDP has changed, it replaces `enabled`, and they are stored again. */
+  /** Returns the stored settings. If EMULATOR_SSDP has changed, it replaces `enabled` in the stored settings. */
   #initialSettings(): DiscoverySettings {
     const { configured, log } = this.#options;
     const stored = this.#stored.state;
@@ -125,8 +125,9 @@ class SsdpDiscovery implements Discovery {
   async #change(change: Partial<DiscoverySettings>): Promise<void> {
     const before = this.#wanted;
     const next = settingsOf({ ...before, ...change }, change.enabled ?? before.enabled);
-    // There is nothing to do only if both are equal. If the port was not available, discovery is
-    // inactive although `#wanted` enables it. A client's request to disable it must then be stored.
+    // The change has no effect only if it equals both the active and the wanted settings. If the port was
+    // not available, discovery is inactive although `#wanted` enables it. A client's request to disable
+    // discovery must then be stored.
     if (sameSettings(next, this.#active) && sameSettings(next, before)) return;
     this.#store(next);
     this.#wanted = next;

@@ -54,7 +54,7 @@ const REJOIN_MS = 30_000;
  */
 export async function openResponder(options: ResponderOptions): Promise<Responder> {
   const { group, port, ttl, log } = options;
-  // Other programs on this host may use SSDP, too. Each gets all packets of the group.
+  // Other programs on this host may use SSDP, too. Each program receives all packets of the group.
   const socket = createSocket({ type: 'udp4', reuseAddr: true });
   // Binds to the group's address only, so that unicast packets from anywhere are not received.
   await bind(socket, port, group);

@@ -55,7 +55,7 @@ const certificateService = defineResource({
       }),
       summary: ({ CommonName }) => CommonName,
       async run({ certificate }, body, { services, requester }) {
-        const machineUuid = await httpsManagerOf(body.CertificateCollection['@odata.id'], services);
+        const machineUuid = await machineOfHttpsCollection(body.CertificateCollection['@odata.id'], services);
         if (machineUuid === null || certificate === null)
           throw collectionError(body.CertificateCollection['@odata.id']);
         const request = signingRequestOf(body);
@@ -85,10 +85,12 @@ const certificateService = defineResource({
       parameters: (): JsonObject => ({ '@Redfish.ActionInfo': `${serviceUri}/ReplaceCertificateActionInfo` }),
       async run({ certificate }, body, { services }) {
         const uri = body.CertificateUri['@odata.id'].replace(/\/$/, '');
-        const manager = uri.endsWith('/1') ? await httpsManagerOf(uri.replace(/\/1$/, ''), services) : null;
-        if (manager !== null && certificate !== null) {
+        const machineUuid = uri.endsWith('/1')
+          ? await machineOfHttpsCollection(uri.replace(/\/1$/, ''), services)
+          : null;
+        if (machineUuid !== null && certificate !== null) {
           await replaceHttpsCertificate(certificate, body, replaceAction);
-          return { changed: { location: httpsCertificateUri(manager) } };
+          return { changed: { location: httpsCertificateUri(machineUuid) } };
         }
         const location = await replaceDriveCertificate(uri, body, services, replaceAction);
         if (location !== null) return { changed: { location } };
@@ -104,7 +106,7 @@ const certificateService = defineResource({
  * Returns the UUID of the machine if a URI is the HTTPS certificate collection of its manager.
  * Returns null for any other URI and for an unknown machine.
  */
-async function httpsManagerOf(uri: string, { driver }: Services): Promise<string | null> {
+async function machineOfHttpsCollection(uri: string, { driver }: Services): Promise<string | null> {
   const [, id] = /^\/redfish\/v1\/Managers\/([^/]+)\/NetworkProtocol\/HTTPS\/Certificates\/?$/.exec(uri) ?? [];
   if (id === undefined) return null;
   const machine = await ifExists(driver.getSystem(unescaped(id)));

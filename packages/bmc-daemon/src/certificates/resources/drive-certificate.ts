@@ -1,6 +1,6 @@
 /**
- * Certificates that the service trusts for images of one drive, in addition to the authorities that
- * it trusts for all drives.
+ * Certificates that the service trusts for images of one drive, in addition to the CAs that it trusts
+ * for all drives.
  */
 import type { X509Certificate } from 'node:crypto';
 import { z } from 'zod';

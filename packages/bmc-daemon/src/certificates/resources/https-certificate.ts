@@ -1,5 +1,6 @@
 /**
- * The HTTPS certificate of this service, which all managers share. With plain HTTP there is none.
+ * The HTTPS certificate of this service, which all managers share. A service with plain HTTP has no
+ * certificate.
  */
 import { z } from 'zod';
 import { ServerCertificateError, type ServerCertificate } from '../server-certificate.js';
@@ -41,7 +42,7 @@ export const sentCertificate = {
     context.addIssue({ code: 'custom', params: { message: message('StringValueTooLong', '******', MAX_PEM_LENGTH) } });
   }),
   CertificateType: z.enum(certificateTypes),
-  // DMTF defines it for PKCS #12. Here it decrypts the private key.
+  // DMTF defines Password for PKCS #12. This service decrypts the private key with it.
   Password: z.string().max(1_000).nullish(),
 };
 
@@ -106,7 +107,7 @@ const collection = defineResource({
     '@Redfish.SupportedCertificates': certificateTypes,
   }),
   post: {
-    // The collection holds one certificate, so a POST replaces it.
+    // The collection contains one certificate, so a POST replaces it.
     body: z.strictObject(sentCertificate),
     async run({ uuid, certificate }, body) {
       await replaceHttpsCertificate(certificate, body);

@@ -23,8 +23,8 @@ const MAX_ITEMS = 16;
 
 const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 /**
- * Last label of a name. Not a decimal or hexadecimal number, because clients then parse the name as
- * an address (URL Standard, 3.5). Not `localhost`, because that is the client itself.
+ * The last label of a name cannot be a decimal or hexadecimal number, because clients then parse the name
+ * as an address (URL Standard, 3.5). It cannot be `localhost`, because that is the client itself.
  */
 const lastLabel = `(?!(?:\\d+|0x[0-9a-f]*|localhost)$)${label}`;
 /** Host name without a domain (RFC 1123 §2.1). */
@@ -95,10 +95,10 @@ interface RequestedNetwork {
 export function requestedNetwork(body: NetworkBody, view: ManagerView, port: ManagerInterface): RequestedNetwork {
   const faults: Message[] = [];
   const { HostName, FQDN, IPv4Addresses, IPv4StaticAddresses, IPv6StaticAddresses } = body;
-  const four = (property: AddressProperty, list: NetworkBody['IPv4Addresses'], present: readonly Present[]) =>
+  const four = (property: AddressProperty, list: NetworkBody['IPv4Addresses'], shown: readonly ShownAddress[]) =>
     list === undefined
       ? undefined
-      : requestedList(property, list.map(ipv4Item), present, faults, (at) => gatewayFault(property, list, at, port));
+      : requestedList(property, list.map(ipv4Item), shown, faults, (at) => gatewayFault(property, list, at, port));
   const inUse = four('IPv4Addresses', IPv4Addresses, port.ipv4);
   const staticList = four('IPv4StaticAddresses', IPv4StaticAddresses, port.ownIpv4.map(owned));
   const six =
@@ -185,11 +185,11 @@ interface Item {
   readonly address?: string | undefined;
   readonly prefix?: number | undefined;
 }
-interface Present extends HostAddress {
+interface ShownAddress extends HostAddress {
   readonly isOwn: boolean;
 }
 
-const owned = (network: IpNetwork): Present => ({ ...network, isOwn: true });
+const owned = (network: IpNetwork): ShownAddress => ({ ...network, isOwn: true });
 
 function ipv4Item(item: z.infer<typeof ipv4List>[number]): Item | null {
   if (item === null) return null;
@@ -209,33 +209,33 @@ function ipv6Item(item: z.infer<typeof ipv6List>[number]): Item | null {
 function requestedList(
   property: AddressProperty,
   items: readonly (Item | null)[],
-  present: readonly Present[],
+  shown: readonly ShownAddress[],
   faults: Message[],
   furtherFault: (index: number) => Message | undefined = () => undefined,
 ): readonly RequestedAddress[] | undefined {
   const requested: RequestedAddress[] = [];
   // Without own addresses of the manager, the current list shows the addresses of the host.
-  const hosts = present.filter(({ isOwn }) => !isOwn).map(({ address }) => address);
+  const hosts = shown.filter(({ isOwn }) => !isOwn).map(({ address }) => address);
   const hostAddressFault = (index: number, address: string): Message => {
     const why = `${address} is the address of the host, which this service does not change.`;
     return withPointers(withDetail(message('PropertyValueError', property), why), `#/${property}/${index}`);
   };
   for (const [index, item] of items.entries()) {
-    const now = present[index];
+    const current = shown[index];
     const further = item === null ? undefined : furtherFault(index);
     if (further !== undefined) faults.push(further);
     if (item === null) {
-      if (now?.isOwn === false) faults.push(hostAddressFault(index, now.address));
+      if (current?.isOwn === false) faults.push(hostAddressFault(index, current.address));
       continue;
     }
-    const address = item.address ?? now?.address;
+    const address = item.address ?? current?.address;
     const prefix =
-      item.prefix ?? (item.address === undefined || item.address === now?.address ? now?.prefix : undefined);
-    // An empty object leaves the item unchanged. After the end of the present list, it has no
+      item.prefix ?? (item.address === undefined || item.address === current?.address ? current?.prefix : undefined);
+    // An empty object leaves the item unchanged. After the end of the shown list, it has no
     // effect.
     if (address === undefined && prefix === undefined) continue;
     if (address !== undefined && hosts.includes(address)) {
-      if (now?.address === address && prefix !== now.prefix) faults.push(hostAddressFault(index, address));
+      if (current?.address === address && prefix !== current.prefix) faults.push(hostAddressFault(index, address));
       continue;
     }
     if (address === undefined || prefix === undefined) {
@@ -248,7 +248,7 @@ function requestedList(
   }
   // The list is shorter: it removes an address of the host, and contains no address of the
   // manager's own.
-  const removed = present[items.length];
+  const removed = shown[items.length];
   if (removed?.isOwn === false && requested.length === 0) faults.push(hostAddressFault(items.length, removed.address));
   return requested.length === 0 && hosts.length > 0 ? undefined : requested;
 }
@@ -262,8 +262,8 @@ function gatewayFault(
 ): Message | undefined {
   const gateway = items[index]?.Gateway;
   if (gateway === undefined || gateway === null || gateway === ipv4Gateway) return undefined;
-  const present = ipv4Gateway === null ? `${name} has no gateway` : `the gateway of ${name} is ${ipv4Gateway}`;
-  const why = `This service does not change routes of the host: ${present}.`;
+  const actual = ipv4Gateway === null ? `${name} has no gateway` : `the gateway of ${name} is ${ipv4Gateway}`;
+  const why = `This service does not change routes of the host: ${actual}.`;
   const fault = message('PropertyValueIncorrect', 'Gateway', gateway);
   return withPointers(withDetail(fault, why), `#/${list}/${index}/Gateway`);
 }
@@ -284,9 +284,9 @@ function requestedServers(
   { nameServers, ownNameServers }: ManagerView,
   faults: Message[],
 ): readonly string[] | undefined {
-  const result = (sent: NonNullable<NetworkBody['NameServers']>, present: readonly string[]): readonly string[] =>
+  const result = (sent: NonNullable<NetworkBody['NameServers']>, shown: readonly string[]): readonly string[] =>
     sent.flatMap((item, index) => {
-      const server = typeof item === 'string' ? canonicalIp(item) : item === null ? undefined : present[index];
+      const server = typeof item === 'string' ? canonicalIp(item) : item === null ? undefined : shown[index];
       return server === undefined ? [] : [server];
     });
   const inUse = NameServers && result(NameServers, nameServers);
