@@ -104,8 +104,8 @@ describeSpec('boot override', (spec) => {
     const body = { Boot: { BootSourceOverrideTarget: 'Hdd' } };
     expect((await spec().call('PATCH', path(), body, { 'If-Match': stale })).status).toBe(412);
     await expect(boot()).resolves.toEqual(['Continuous', 'Cd']);
-    const present = (await spec().call('GET', path())).headers.get('etag') ?? '';
-    expect((await spec().call('PATCH', path(), body, { 'If-Match': present })).status).toBe(200);
+    const current = (await spec().call('GET', path())).headers.get('etag') ?? '';
+    expect((await spec().call('PATCH', path(), body, { 'If-Match': current })).status).toBe(200);
     await expect(boot()).resolves.toEqual(['Continuous', 'Hdd']);
   });
 });

@@ -96,7 +96,7 @@ const post = async (uri: string, body: object) => {
   const { status, headers, json } = await client.send('POST', uri, { body });
   return { status, location: headers.location, body: (json ?? {}) as Body }; // Redfish is JSON.
 };
-/** Returns the messages of an answer: their keys, arguments and properties. */
+/** Returns the texts of the messages of an answer. */
 const faults = ({ body }: { readonly body: Body }): readonly string[] =>
   [...JSON.stringify(body).matchAll(/"Message":"((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) => text);
 
@@ -143,7 +143,7 @@ describe('the certificate of HTTPS', () => {
     expect((await client.get(`${collection}/2`)).status).toBe(404);
   });
 
-  it('is requested, signed by an authority and replaced, and clients see the new certificate', async () => {
+  it('is requested, signed by a CA and replaced, and clients see the new certificate', async () => {
     const asked = await post(generate, {
       CertificateCollection: { '@odata.id': `${collection}/` },
       CommonName: 'bmc.example.org',

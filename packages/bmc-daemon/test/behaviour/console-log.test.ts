@@ -184,7 +184,7 @@ describe('the console log', () => {
       expect([id, (await client.get(`${log()}/Entries/${String(id)}/attachment`)).status]).toEqual([id, 404]);
   });
 
-  it('is not visible to read-only accounts, because a console can show passwords', async () => {
+  it('hides its entries from read-only accounts, because a console can show passwords', async () => {
     await boot(1);
     privileges = ['Login', 'ConfigureSelf'];
     expect((await client.get(log())).status).toBe(200);

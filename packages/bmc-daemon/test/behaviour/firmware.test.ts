@@ -34,7 +34,7 @@ describeSpec('Secure Boot', (spec) => {
     expect(await state()).toEqual([false, null, 'SetupMode']);
   });
 
-  it("gets the vendor's keys or no keys", async () => {
+  it('gets the default keys or no keys', async () => {
     expect((await keys('ResetAllKeysToDefault')).status).toBe(204);
     expect(await state()).toEqual([true, null, 'UserMode']);
     expect((await keys('DeleteAllKeys')).status).toBe(204);

@@ -36,7 +36,7 @@ describeSpec('power', (spec) => {
     expect((await reset('GracefulShutdown')).status).toBe(204);
   });
 
-  it('pauses and resumes, and shows it in PowerState', async () => {
+  it('shows Pause and Resume in PowerState, and rejects a shutdown of a paused machine', async () => {
     await spec().reset('On');
     for (const type of ['Pause', 'Pause']) await spec().reset(type);
     await expect(power()).resolves.toBe('Paused');

@@ -40,7 +40,7 @@ async function start(parts: Partial<AllServices> = {}) {
 }
 
 describe('the serial console of a machine', () => {
-  it('shows the SSH port, the command that opens it, and the URI of the WebSocket', async () => {
+  it('shows the SSH port, the command that opens the console, and the URI of the WebSocket', async () => {
     const { get, uuid } = await start();
     const { Name: name, SerialConsole: ofSystem } = await get(`${root}/Systems/${uuid}`);
     expect(ofSystem).toEqual({

@@ -16,7 +16,7 @@ import {
 const fixture = accessFixture();
 
 describe('a session', () => {
-  it('is created without credentials at the collection or its Members, and returned completely', async () => {
+  it('is created without a login at the collection or its Members, and returned completely', async () => {
     const created = await fixture.logIn('admin', USERS.admin);
     const location = String(created.headers.location);
     expect(location).toMatch(/^\/redfish\/v1\/SessionService\/Sessions\/[0-9a-f]{16}$/);
@@ -126,7 +126,7 @@ describe('a session', () => {
     expect((await fixture.client.get(fixture.machine, tokenHeader(created))).status).toBe(401);
   });
 
-  it('replaces the longest unused session of a user at the limit', async () => {
+  it('replaces, at the limit, the session of a user that was unused for the longest time', async () => {
     const opened = [];
     for (let index = 0; index < 5; index += 1) {
       fixture.advance(1);

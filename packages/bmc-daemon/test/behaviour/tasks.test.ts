@@ -79,7 +79,7 @@ describeSpec(
         const inserting = monitorOf(await insert(spec().image('slow.iso')));
         const powerOn = monitorOf(await reset('On'));
         const answer = how === 'a PATCH' ? await spec().call('PATCH', drivePath(), { Image: null }) : await eject('Cd');
-        // On a slow host the eject is a task. It ends although the image server still holds its answer.
+        // On a slow host the eject is a task. It ends although the image server has not answered.
         expect([200, 204]).toContain(
           answer.status === 202 ? (await lastAnswer(monitorOf(answer))).status : answer.status,
         );

@@ -159,7 +159,7 @@ describeSpec(
       }
     });
 
-    it('has an ETag that changes only with the resource, and answers If-None-Match with 304', async () => {
+    it('has an ETag that stays the same while the resource does, and answers If-None-Match with 304', async () => {
       for (const path of paths) {
         const etag = (await spec().call('GET', path)).headers.get('etag') ?? '';
         const again = await spec().call('GET', path, undefined, { 'If-None-Match': etag });
@@ -241,7 +241,7 @@ describeSpec(
 );
 
 describe('a client without credentials', () => {
-  it('can GET and HEAD the open resources, and learns nothing about other URIs', async () => {
+  it('can GET and HEAD the resources without login, and learns nothing about other URIs', async () => {
     const driver = new FakeDriver();
     const pipeline = createPipeline({
       resources,
@@ -250,20 +250,20 @@ describe('a client without credentials', () => {
       strict: false,
     });
     const client = await serve((request, response) => void pipeline(request, response, '1'));
-    const open = [
+    const withoutLogin = [
       ...['/redfish', '/redfish/v1', '/redfish/v1/odata', '/redfish/v1/$metadata', '/redfish/v1/openapi.yaml'],
       ...['RacklessVirtualMedia_v1.xml', 'RacklessVirtualMedia.v1_0_0.json'].map(
         (name) => `/redfish/v1/Schemas/${name}`,
       ),
     ];
     const [machine] = await driver.listSystems();
-    const closed = [...resources.map(({ uri }) => uri.replace(/\{\w+\}/g, machine?.uuid ?? '')), '/redfish/v1/nothing'];
+    const all = [...resources.map(({ uri }) => uri.replace(/\{\w+\}/g, machine?.uuid ?? '')), '/redfish/v1/nothing'];
     try {
-      for (const path of new Set([...open, ...closed])) {
+      for (const path of new Set([...withoutLogin, ...all])) {
         for (const method of ['GET', 'HEAD', ...methods, 'OPTIONS']) {
-          // A login needs no credentials.
+          // The creation of a session needs no login.
           if (method === 'POST' && path === '/redfish/v1/SessionService/Sessions') continue;
-          const expected = open.includes(path) && (method === 'GET' || method === 'HEAD') ? 200 : 401;
+          const expected = withoutLogin.includes(path) && (method === 'GET' || method === 'HEAD') ? 200 : 401;
           const { status, headers } = await client.send(method, path);
           expect([method, path, status, headers['www-authenticate'] !== undefined]).toEqual([
             method,

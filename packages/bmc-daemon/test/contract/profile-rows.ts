@@ -14,11 +14,11 @@ export interface ProfileRow {
    * itself.
    */
   readonly at?: string;
-  /** The Allow header and the writable properties of the resource contain it. */
+  /** The Allow header contains PATCH, and the writable properties contain the property. */
   readonly writable?: boolean;
   /** The advertised allowable values contain these. */
   readonly supports?: readonly string[];
-  /** The value, or each value of a list, is one of these. */
+  /** The value, or at least one value of a list, is one of these. */
   readonly anyOf?: readonly string[];
   /** At least one item has each of these values. */
   readonly allOf?: readonly string[];
@@ -33,9 +33,9 @@ export interface ProfileRow {
   readonly parameters?: Readonly<Record<string, readonly string[]>>;
   /** The resource accepts POST. */
   readonly creates?: boolean;
-  /** It may be absent. */
+  /** The property, action or resource may be absent. */
   readonly optional?: boolean;
-  /** It is required only if its parent exists: the object around it, or a resource of the type. */
+  /** The property is required only if its parent exists: the object around it, or a resource of the type. */
   readonly onlyWithParent?: boolean;
 }
 

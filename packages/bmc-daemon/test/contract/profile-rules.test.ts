@@ -225,8 +225,8 @@ describe.each([
 });
 
 describe('a BIOS', () => {
-  // The tool treats the list itself as a value and searches it for allowed values.
-  it('lists its apply times in the only way that the tool can read', async () => {
+  // DMTF's interoperability validator treats the list itself as a value and searches it for allowed values.
+  it('lists its apply times in the only way that the validator can read', async () => {
     for (const machine of await service.members(`${root}/Systems`)) {
       const { '@Redfish.Settings': settings } = await service.get(`${machine}/Bios`);
       expect(settings).toMatchObject({ 'SupportedApplyTimes@Redfish.AllowableValues': ['OnReset'] });

@@ -18,8 +18,8 @@ export const administrator = { UserName: 'admin', Password: 'secret' } as const;
 export interface RuleService {
   readonly port: number;
   /**
-   * Sends a request with the administrator's session. Given headers, such as another X-Auth-Token,
-   * replace its own.
+   * Sends a request with the administrator's session. An X-Auth-Token or Authorization in the given
+   * headers replaces this session.
    */
   ask(method: string, path: string, sent?: Sent): Promise<Received>;
   /** Sends a request without credentials. */

@@ -32,13 +32,13 @@ const setOverride = (machine: string, BootSourceOverrideTarget: string, BootSour
   service.ask('PATCH', machine, { body: { Boot: { BootSourceOverrideTarget, BootSourceOverrideEnabled } } });
 
 describe('a request', () => {
-  it('is answered in less than 15 seconds, with a task if it takes longer', () => {
+  it('becomes a task after less than 15 seconds by default', () => {
     expect(settingsTable.taskAfterSeconds.default).toBeLessThan(15);
   });
 });
 
 describe('power', () => {
-  it('changes with each offered reset type to the expected state, in the order of the checkers', async () => {
+  it('has the expected state after each reset type, in the order of the checkers', async () => {
     for (const machine of machines) {
       for (const [type, state] of [
         ['ForceOff', 'Off'],
@@ -130,7 +130,7 @@ describe('an account', () => {
   });
 });
 
-/** A host interface with some missing and some repeated addresses. */
+/** A host interface with all values. The tests replace some of them. */
 const port = {
   name: 'eth0',
   mac: '52:54:00:00:00:01',

@@ -55,8 +55,8 @@ export function dmtfSchemas(folder: string): DmtfSchemas {
   };
 
   /**
-   * Returns the target of a reference. The bundle has only the last version of each schema, so
-   * older versions accept everything.
+   * Returns the target of a reference. If the file is missing, the target accepts no value: DMTF's
+   * bundle has only the last version of each schema.
    */
   const target = (uri: string, pointer: string): string => {
     const file = basename(uri);

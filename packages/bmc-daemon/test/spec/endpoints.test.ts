@@ -89,7 +89,7 @@ describeSpec('endpoints', (spec) => {
             ...spec().objectAt(before, 'Boot'),
             BootSourceOverrideTarget: target,
             BootSourceOverrideEnabled: enabled,
-            // Has the order of the definition.
+            // This path follows the boot order of the machine's definition.
             UefiTargetBootSourceOverride: spec().objectAt(answer.body ?? {}, 'Boot')['UefiTargetBootSourceOverride'],
           },
         },

@@ -40,6 +40,10 @@ describe('machines of the host', () => {
       const byName = await service.get(`/redfish/v1/Systems/${encodeURIComponent('web 1/\u00e4?%')}`);
       expect(byName).toEqual(await service.get(`/redfish/v1/Systems/${second.uuid}`));
       expect(byName['Name']).toBe('web 1/\u00e4?%');
+      driver.undefine(second.uuid);
+      expect((await service.get('/redfish/v1/Systems'))['Members']).toEqual([
+        { '@odata.id': `/redfish/v1/Systems/${first.uuid}` },
+      ]);
     } finally {
       await service.stop();
     }

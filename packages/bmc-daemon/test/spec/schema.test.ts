@@ -148,7 +148,7 @@ describeSpec('EMULATOR_DMTF_STRICT', (spec) => {
       const time = 'DateTime' in body ? { DateTime: null } : {};
       const isMeasured = /^#(?:MetricReport|ProcessorMetrics|MemoryMetrics)\./.test(String(body['@odata.type']));
       const values = { Timestamp: null, MetricValues: null, BandwidthPercent: null, CapacityUtilizationPercent: null };
-      // So does the load of the host.
+      // The load of the host also changes.
       const reading = typeof body['Reading'] === 'number' ? { Reading: null } : {};
       const moving = { ...time, ...reading, ...(isMeasured ? values : {}) };
       expect({ ...strict.get(path), ...moving }).toEqual({ ...expected, ...moving });

@@ -15,7 +15,7 @@ export interface Answer {
   readonly body: Body | undefined;
 }
 
-/** Its unused connections do not keep the process alive. */
+/** Unused connections of this agent do not keep the process alive. */
 const agent = new Agent({ keepAlive: true });
 
 /**

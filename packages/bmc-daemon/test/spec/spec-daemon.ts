@@ -65,7 +65,7 @@ export interface SpecDaemon extends BackendMachine {
   insert(drive?: string): Promise<void>;
   /** Returns the boot device of the last start of the machine. */
   startedFrom(): Promise<BootChoice | undefined>;
-  /** Returns all bodies by path, with EMULATOR_DMTF_STRICT inverted. */
+  /** Returns all bodies by path, with EMULATOR_DMTF_STRICT = True. */
   crawlStrict(): Promise<ReadonlyMap<string, Body>>;
   objectAt(body: Body, name: string): Body;
   /** Returns the keys of the messages in an answer, such as `PropertyUnknown`. */
