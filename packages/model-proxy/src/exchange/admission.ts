@@ -10,7 +10,7 @@ import type { Exchange } from './exchange.js';
 /**
  * Checks the path, the budget and the limits of the client's key. A request without a virtual key
  * proceeds at once.
- * @param proceed continues the request. It is not called if the client gets an error.
+ * @param proceed continues the request. Not called if the client gets an error or has gone.
  */
 export function admitClient(exchange: Exchange, proceed: () => void): void {
   const key = exchange.client?.key;
@@ -56,9 +56,9 @@ function budgetFault(key: VirtualKey, store: Store): ProxyError | undefined {
 }
 
 /**
- * Checks a model.
+ * Checks that a key may use a model.
  * @param requested the name that the client sent. @param group the model group; undefined: there is none.
- * @throws {ProxyError} 403: the key may not use it.
+ * @throws {ProxyError} 403: the key may not use the model.
  */
 export function requireModelAccess(key: VirtualKey | undefined, requested: string, group: string | undefined): void {
   if (!allowsModel(key, requested, group)) throw modelNotAllowed(requested);
@@ -70,14 +70,14 @@ export function allowsModel(key: VirtualKey | undefined, requested: string, grou
 }
 
 /**
- * Returns the error for a raw request whose model the proxy does not check: a key with a list of models
- * could use others.
+ * Returns the error for a raw request whose model the proxy does not check, if the client's key is
+ * limited to a list of models. Such a key could use other models.
  */
 export function uncheckedModelFault({ request, client }: Exchange): ProxyError | undefined {
   return client?.key?.isRestricted === true ? modelUnchecked(plainPath(request.url ?? '/')) : undefined;
 }
 
-/** Returns the public names that a client may use. */
+/** Returns the public names of the models that a client may use. */
 export function visibleModels(exchange: Exchange): readonly string[] {
   const key = exchange.client?.key;
   const { modelNames } = exchange.proxy.router;

@@ -10,10 +10,11 @@ const MAX_ESTIMATED_BYTES = 400_000;
 const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
 
 /**
- * Returns the usage that the upstream reported. Without a report, estimates the usage of a stream: a
- * client may disconnect at any time, and the upstream has worked until then. Model servers send a token
- * in each event. Other requests without a report have 0 tokens. A list of models has the sum of its requests.
- * The usage of a stored answer is counted once.
+ * Returns the usage that the upstream reported. Without a report, estimates the usage of a stream:
+ * a client may disconnect at any time, and the upstream has worked until then. Model servers send a
+ * token in each event. Other requests without a report have 0 tokens. A list of models has the sum
+ * of its requests. A request that only reads or changes a stored answer has 0 tokens, because they
+ * are counted already.
  */
 export function countedUsage(exchange: Exchange): Usage {
   const { parts, usage, usesStoredAnswer, streamed, eventCount, requestBytes } = exchange;

@@ -164,7 +164,7 @@ export class Exchange {
     this.callId = clientCallId ?? this.id;
   }
 
-  /** Begins the next attempt, and forgets the answer of the last one. */
+  /** Begins the next attempt, and forgets the answer to the previous attempt. */
   beginAttempt(selection: Selection, timeoutMs: number | null): void {
     this.selection = selection;
     this.timeoutMs = timeoutMs;
@@ -179,7 +179,7 @@ export class Exchange {
 
   /**
    * Returns the latency of the last attempt in milliseconds: of a stream, the time to its first byte;
-   * of another answer, the time divided by its tokens.
+   * of another answer, the time divided by its output tokens.
    */
   get latencyMs(): number {
     if (this.streamed) return this.firstByteAt - this.attemptAt;

@@ -29,7 +29,7 @@ async function withSettings(changed: Partial<ProxySettings>, test: () => Promise
 }
 
 describe('a chat request', () => {
-  it("goes upstream with the upstream's model, and with only the proxy's key and headers", async () => {
+  it("goes upstream with the upstream's model and key, and of the client's headers only with the request id", async () => {
     served.answering = json({ model: 'served/model' });
     await ask(question, {
       authorization: 'Bearer of-the-client',
@@ -103,7 +103,7 @@ describe('a chat request', () => {
       }),
     );
 
-    it('gets all of a stream and of sound, whatever the size', () =>
+    it('gets a whole stream, or the whole audio, whatever the size', () =>
       withSettings({ maxResponseBytes: 1000 }, async () => {
         for (const [type, text] of [
           ['text/event-stream', `data: {"choices":[],"x":"${'y'.repeat(5000)}"}\n\ndata: [DONE]\n\n`],
@@ -118,7 +118,7 @@ describe('a chat request', () => {
       }));
   });
 
-  it('gets no second prefix', async () => {
+  it('gets no second prefix if the upstream sends the prefix', async () => {
     served.answering = json({ model: 'hosted_vllm/served/model' });
     expect((await ask()).json()).toEqual({ model: 'hosted_vllm/served/model' });
   });
@@ -205,7 +205,7 @@ describe('other endpoints', () => {
     '/collective_rpc',
     '/engines/public/sleep',
     '/openai/deployments/public/sleep',
-  ])('answer 404 unless they are implemented or configured: %s', async (path) => {
+  ])('answer 404 if they are neither implemented nor configured: %s', async (path) => {
     const body = { model: 'public', lora_name: 'x', lora_path: '/' };
     const { status } = await call(`${served.url}${path}`, { body });
     expect([status, served.requests]).toEqual([404, []]);
@@ -224,10 +224,10 @@ describe('other endpoints', () => {
   });
 
   it('forward answers that are not JSON unchanged', async () => {
-    const sound = Buffer.from([0, 1, 2, 253, 254, 255]);
+    const audio = Buffer.from([0, 1, 2, 253, 254, 255]);
     served.answering = (_asked, response) => {
       response.writeHead(200, { 'content-type': 'audio/mpeg', 'content-disposition': 'attachment', 'x-extra': '1' });
-      response.end(sound);
+      response.end(audio);
     };
     const { status, headers, body } = await call(`${served.url}/v1/audio/speech`, {
       body: { model: 'public', input: 'Hi' },
@@ -238,7 +238,7 @@ describe('other endpoints', () => {
       'attachment',
       '1',
     ]);
-    expect(body).toEqual(sound);
+    expect(body).toEqual(audio);
   });
 
   it.each([
@@ -400,7 +400,7 @@ describe('a key that the upstream repeats', () => {
 });
 
 describe('an error that never ends', () => {
-  it('is answered with its beginning, and its connection is closed', async () => {
+  it('reaches the client with its beginning, and the connection to the upstream closes', async () => {
     let closed: Promise<unknown> | undefined;
     served.answering = ({ request }, response) => {
       response.writeHead(503, { 'content-type': 'text/plain' });
@@ -416,7 +416,7 @@ describe('an error that never ends', () => {
 });
 
 describe("the client's headers", () => {
-  it('go upstream if configured, except for keys and headers of the proxy', () =>
+  it('go upstream if configured and if they begin with x- or are anthropic-beta, but never keys', () =>
     withSettings({ forwardClientHeaders: true }, async () => {
       await ask(question, {
         'x-custom': '1',
@@ -506,7 +506,7 @@ describe('an upstream that fails', () => {
     ['{"model":"served/model"}\n', 200],
     ['[]', 200],
     ['null', 200],
-  ])('by the end of its connection after %s causes status %d', async (text, status) => {
+  ])('is assumed only if its connection ends within JSON: after %s, the status is %d', async (text, status) => {
     served.answering = (_asked, response) => {
       // Neither length nor chunks, as in HTTP/1.0.
       response.useChunkedEncodingByDefault = false;
@@ -518,7 +518,7 @@ describe('an upstream that fails', () => {
     if (status === 500) expect(answer.text).toContain('the answer ended in the middle of its JSON');
   });
 
-  it('in the middle of sound ends the connection, so that the client sees an incomplete answer', async () => {
+  it('in the middle of audio ends the connection, so that the client sees an incomplete answer', async () => {
     served.answering = (_asked, response) => {
       response.writeHead(200, { 'content-type': 'audio/mpeg' });
       response.write('sound', () => response.destroy());

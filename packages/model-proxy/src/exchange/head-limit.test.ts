@@ -17,7 +17,7 @@ describe('the headers of an answer', () => {
     expect([dropLongHeaders(headers, 2), names(headers)]).toEqual([1, ['ours', 'a', 'b', 'c']]);
   });
 
-  it('keep the headers that describe the body, rather than many short ones', () => {
+  it('keep essential headers rather than many short ones', () => {
     const many = Array.from({ length: 1000 }, (_, index) => [`x-many-${index}`, '1']).flat();
     const headers = ['ours', '1', ...many, 'content-encoding', 'gzip', 'location', '/'.repeat(600)];
     const dropped = dropLongHeaders(headers, 2);
@@ -25,7 +25,7 @@ describe('the headers of an answer', () => {
     expect([dropped + names(headers).length, bytesOf(headers) < 4096]).toEqual([1003, true]);
   });
 
-  it('lose a header that describes the body if it alone is too long, and never headers of the proxy', () => {
+  it('lose an essential header if it alone is too long, and never headers of the proxy', () => {
     const headers = ['ours', 'o'.repeat(5000), 'content-type', 'x'.repeat(5000)];
     expect([dropLongHeaders(headers, 2), names(headers)]).toEqual([1, ['ours']]);
   });

@@ -1,10 +1,10 @@
 /**
  * Limits the heads of answers to clients. Node's clients reject a head above 16 KB, and nginx
- * rejects 4 KB with its defaults. LiteLLM's own test requires less than 4,096 bytes. But an
+ * rejects more than 4 KB with its defaults. LiteLLM's own test requires less than 4,096 bytes. But an
  * upstream may send 64 KB.
  */
 
-/** Maximum size of all headers together. */
+/** Maximum size of the status line and all headers together. */
 const MAX_HEAD_BYTES = 4096;
 /**
  * Room for the status line and for headers that follow: content type and length, date, connection,
@@ -14,7 +14,7 @@ const RESERVED_BYTES = 512;
 /** `: ` and the line end. */
 const SEPARATOR_BYTES = 4;
 
-/** Without these headers the client misreads the body or the handshake. They are dropped last. */
+/** Without these headers the client misreads the body, a redirect or a handshake. They are dropped last. */
 const essential = /^(?:content-(?:length|type|encoding|range)|location|sec-websocket-.*)$/;
 
 interface Header {

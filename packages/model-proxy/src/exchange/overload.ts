@@ -61,13 +61,13 @@ export function createOverload(partOf: LimitPart = wholeLimit): Overload {
       forget();
       start(response, run);
     };
-    // The listener of the server keeps the process alive while clients wait.
+    // The server's listening socket keeps the process alive while clients wait.
     const timer = setTimeout(() => {
       forget();
       expire();
     }, queueMs).unref();
     queue.add(begin);
-    // The queue would hold the request of a client that has gone.
+    // Without this listener, the queue would hold the request of a client that has gone.
     response.once('close', forget);
   };
 

@@ -1,4 +1,4 @@
-/** Stores the options for reports of usage that the body of a request has. */
+/** Stores the options in the body of a request that concern reports of usage. */
 import { clientTagsForbidden } from '../errors/model.js';
 import type { Exchange } from './exchange.js';
 import type { RequestBody } from './request/request-body.js';

@@ -1,6 +1,7 @@
 /**
- * Makes the report of a finished request, in the form of LiteLLM's standard logging payload. It has no
- * prompts, answers and keys. Exception: the message of an error may quote a part of the upstream's answer.
+ * Makes the report of a finished request, in the form of LiteLLM's standard logging payload. It
+ * contains no prompts, no answers and no keys. Exception: the message of an error may quote a part
+ * of the upstream's answer.
  * @see https://docs.litellm.ai/docs/proxy/logging_spec
  */
 import { performance } from 'node:perf_hooks';
@@ -31,7 +32,10 @@ const callTypes: ReadonlyMap<string, string> = new Map([
   ['audio/transcriptions', 'atranscription'],
 ]);
 
-/** Returns whether reports are made of a request: it is for a model, and its client has been accepted. */
+/**
+ * Returns whether a request gets a report: it is for one model, and its client has been accepted. A
+ * request to a list of models has a report for each model instead.
+ */
 export function isReported({ client, selection, routeLabel, parts }: Exchange): boolean {
   if (parts.length > 0 || client === null) return false;
   return selection !== null || callTypes.has(routeLabel.slice('/v1/'.length));

@@ -15,7 +15,7 @@ const upload = (name: string): Upload => ({
   onStall: () => stalled.push(name),
 });
 
-describe('a request that stops in its middle', () => {
+describe('a request that stalls', () => {
   it('is ended once after two checks without a chunk; other requests continue', () => {
     const uploads = watchUploads(1000);
     const [asleep, awake, done] = [upload('asleep'), upload('awake'), upload('done')];

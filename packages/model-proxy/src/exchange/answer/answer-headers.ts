@@ -89,7 +89,7 @@ function addCallHeaders(headers: string[], exchange: Exchange): void {
   if (cost !== null) headers.push('x-litellm-response-cost', String(cost));
 }
 
-/** Adds what is left of the limits of a virtual key, and its budget. */
+/** Adds the spend, the budget and the limits of a virtual key, and what is left of the limits. */
 function addKeyHeaders(headers: string[], { proxy: { keys } }: Exchange, key: VirtualKey): void {
   if (keys === null) return;
   const { digest, stored } = key;
@@ -171,8 +171,8 @@ export const upstreamsOwn =
 const aboutBody = /^content-(?:length|type|encoding)$/;
 
 /**
- * Caches the name that clients see for a header name of the upstream; null: clients do not get the
- * header. The size is limited because hostile upstreams may send any name.
+ * Caches the name that clients see for a header name of the upstream; null: `addUpstreamHeaders`
+ * skips the header. The size is limited because hostile upstreams may send any name.
  */
 const cachedNames = new Map<string, string | null>();
 const MAX_CACHED_NAMES = 1000;

@@ -1,4 +1,4 @@
-/** Answers that the proxy makes itself, without an upstream. */
+/** Sends answers that the proxy itself makes. */
 import { answerHeaders, writeHead } from './answer-headers.js';
 import type { Exchange } from '../exchange.js';
 
@@ -20,7 +20,7 @@ export function answerText(
 ): void {
   const { request, response } = exchange;
   const headers = answerHeaders(exchange, null);
-  // The text shows the state of this moment.
+  // The text shows the current state, so caches must not store it.
   headers.push(
     'content-type',
     contentType,

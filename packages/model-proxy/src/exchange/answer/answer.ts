@@ -1,6 +1,6 @@
 /**
  * The interface of all kinds of upstream answers: JSON, events, raw (other content types), untyped
- * (no content type, so the first bytes decide), error, and translated answers of dialects.
+ * (no usable content type, so the first bytes decide), error, and translated answers of dialects.
  */
 import type { ProxyError } from '../../errors/proxy-error.js';
 import type { TranslatedCall } from '../../providers/translation.js';
@@ -19,13 +19,15 @@ export interface Answer {
    */
   end(): void;
   /**
-   * The upstream's answer broke off. The client gets the error, or a broken connection if its
-   * answer has begun in a form that cannot contain an error. Ends the attempt.
+   * Ends the attempt, because the upstream's answer broke off. If a part of the answer has gone to
+   * the client, the client gets the error as an event. An answer that cannot contain an error ends
+   * with a closed connection.
    */
   fail(error: ProxyError): void;
   /**
-   * Stores the usage in the exchange if the bytes that have arrived contain it. Called when the attempt
-   * ends, also if the client has gone. Absent: `end` stores it, or there is none.
+   * Stores the usage in the exchange if the bytes that have arrived contain it. Called when the
+   * attempt ends, also if the client has gone. Absent: `end` stores the usage, or the answer has
+   * none.
    */
   readUsage?(): void;
 }

@@ -3,10 +3,10 @@ import { recordOf, recordsOf, textOf } from '../../providers/anthropic/values.js
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Texts of deltas that belong together. */
+/** Members of deltas whose texts are joined. */
 const joined = ['content', 'reasoning_content', 'refusal'] as const;
 
-/** The chunks of one choice. Streams of agents have one. */
+/** Collects the chunks of a stream with a single choice. */
 export class CollectedChunks {
   #first: Members | undefined;
   readonly #texts = new Map<string, string>();
@@ -41,7 +41,7 @@ export class CollectedChunks {
     else this.#calls.set(index, { call: part, name: textOf(given['name']) ?? '', arguments: text });
   }
 
-  /** Returns the chat. */
+  /** Returns OpenAI's answer to a chat without a stream. */
   completion(): object {
     const { id, created, model } = this.#first ?? {};
     const calls = [...this.#calls.values()].map(({ call, name, arguments: text }) => ({

@@ -42,7 +42,7 @@ export function statusOfErrorEvent(data: string): number | undefined {
   return event === undefined ? undefined : statusOfError(event);
 }
 
-/** Returns undefined for invalid JSON too. It is not an error of the upstream: the client gets it unchanged. */
+/** Returns the object in a text; undefined: the text is not a JSON object, so it is no error object. */
 function parse(text: string): object | undefined {
   const value = parseJson(text);
   return typeof value === 'object' && value !== null ? value : undefined;

@@ -58,7 +58,7 @@ describe('a stream', () => {
     ['the end without its empty line', 'data: [DONE]'],
     ["Anthropic's end", 'event: message_stop\ndata: {"type":"message_stop"}\n\n'],
     ['nothing', ''],
-  ])('becomes an error with a status if it has only %s', async (_what, text) => {
+  ])('becomes an error with an error status if it consists of %s', async (_what, text) => {
     stream(text);
     const answer = await ask();
     expect([answer.status, answer.text]).toEqual([
@@ -98,11 +98,11 @@ describe('a stream', () => {
 
   const WORDS = ['é', 'b', '漢', 'd'];
   /**
-   * Sends raw requests for streams at once. Their events differ in one word, and each waits for the
-   * one before to arrive.
-   * @returns all that arrives.
+   * Sends requests for streams in one write. The upstream sends each event after the client has
+   * received the event before.
+   * @returns all bytes that arrive, as text.
    */
-  const alike = async (version: string, count: number): Promise<string> => {
+  const streamsOf = async (version: string, count: number): Promise<string> => {
     const responses: ServerResponse[] = [];
     served.answering = (_asked, response) => {
       response.writeHead(200, events);
@@ -141,12 +141,12 @@ describe('a stream', () => {
   const end = `${renamed(last)}data: [DONE]\n\n`;
 
   it('has no chunk sizes for a client of HTTP/1.0', async () => {
-    const received = await alike('HTTP/1.0', 1);
+    const received = await streamsOf('HTTP/1.0', 1);
     expect(received.slice(received.indexOf('\r\n\r\n') + 4)).toBe(content + end);
   });
 
   it('waits for the previous answer of its connection, and arrives complete', async () => {
-    const received = await alike('HTTP/1.1', 2);
+    const received = await streamsOf('HTTP/1.1', 2);
     const [, first = '', second = ''] = received.split(/HTTP\/1\.1 200 OK\r\n/);
     const unframed = (answer: string) => {
       let rest = Buffer.from(answer.slice(answer.indexOf('\r\n\r\n') + 4));
@@ -252,7 +252,7 @@ describe('a stream', () => {
     expect(text).toMatch(/^litellm_llm_api_time_to_first_token_metric_count\{.*\} \d+$/m);
   });
 
-  it('can be the answer to a request for JSON, and the other way round', async () => {
+  it('can answer a request for JSON, as JSON can answer a request for a stream', async () => {
     served.answering = json({ model: 'served/model' });
     expect((await ask()).text).toBe('{"model":"hosted_vllm/served/model"}');
     stream(last);
@@ -262,7 +262,7 @@ describe('a stream', () => {
 });
 
 describe('a client that closes its connection', () => {
-  it('before the first token ends the upstream request', async () => {
+  it('before the first token aborts the upstream request', async () => {
     const side = upstreamSide();
     const socket = connect(served.port, '127.0.0.1');
     const text = JSON.stringify(body);
@@ -284,7 +284,7 @@ describe('a client that closes its connection', () => {
     expect(line).toMatchObject({ status: 499, gone: true, model: 'public', deployment: 'deployment-1' });
   });
 
-  it('in the middle of a stream ends the upstream request', async () => {
+  it('in the middle of a stream aborts the upstream request', async () => {
     const side = upstreamSide();
     const opening = begin();
     const { asked, response } = await side;

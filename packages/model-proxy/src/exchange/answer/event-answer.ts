@@ -17,7 +17,7 @@ import { findUsage, joinUsage, takeFirstUsage, type Usage } from './usage.js';
 
 const errorKey = Buffer.from('"error"');
 
-/** A longer beginning of a stream has content. */
+/** The proxy treats a longer beginning of a stream as content. */
 const MAX_EMPTY_BYTES = 1024;
 /** Matches a line that is no part of an answer: empty, a comment, a ping, or the end of the answer. */
 const emptyLine =
@@ -31,11 +31,11 @@ export class EventAnswer implements Answer {
   /** The last write. It may contain only `[DONE]`; then the write before may contain the usage. */
   #last: Buffer | string = '';
   #beforeLast: Buffer | string = '';
-  /** Anthropic's first event has the tokens of the request. null: it has not arrived, or the API is another. */
+  /** The usage in Anthropic's first event, which has the tokens of the request; null: not arrived, or another API. */
   #startUsage: Usage | null = null;
   /** Whether no part of the answer has come yet. */
   #isEmpty = true;
-  /** Whether the upstream waits for the client to read. */
+  /** Whether {@link #sendChunk} has paused the upstream until the client reads. */
   #isPaused = false;
 
   constructor(context: AnswerContext) {
@@ -137,8 +137,8 @@ export class EventAnswer implements Answer {
 
   /**
    * Writes a chunk of the transfer coding (RFC 9112 §7.1) directly to the socket. Node would make
-   * three writes for length, bytes and end, and join them later. For most events this is most of
-   * their cost.
+   * three writes for length, bytes and end, and join them later. For most events, these writes are
+   * most of the cost.
    */
   #sendChunk(event: string, socket: Socket): void {
     this.#remember(event);
@@ -156,7 +156,7 @@ export class EventAnswer implements Answer {
     const { exchange, status, headers } = this.#context;
     if (exchange.response.headersSent) return;
     const ours = answerHeaders(exchange, headers);
-    // `x-accel-buffering` tells an nginx before this proxy not to buffer the events.
+    // `x-accel-buffering` tells an nginx in front of this proxy not to buffer the events.
     ours.push('content-type', bodyHeaderOf(this.#context, 'content-type') ?? 'text/event-stream');
     ours.push('cache-control', 'no-cache', 'x-accel-buffering', 'no');
     writeHead(exchange.response, status, ours);

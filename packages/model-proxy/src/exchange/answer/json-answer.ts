@@ -19,11 +19,11 @@ const TAIL_BYTES = 8192;
  * are text.
  */
 const JOINED_BYTES = 16_384;
-/** Number of bytes at each end of an answer that show how it begins and ends, after white space. */
+/** The proxy looks for the first and the last character, beside white space, in this number of bytes. */
 const EDGE_BYTES = 1024;
 /**
- * Answers up to this size are parsed, which costs 3 µs for 1 KB. A gateway that answers with a text
- * instead of JSON sends a short text.
+ * Answers up to this size are always parsed, which costs 3 µs for 1 KB. A gateway that answers with
+ * a text instead of JSON sends a short text.
  */
 const PARSED_BYTES = 4096;
 /** Maximum size of an answer that is only a string, a number, a boolean or null. */
@@ -148,7 +148,7 @@ export class JsonAnswer implements Answer {
   }
 }
 
-/** Removes the mark. RFC 8259 §8.1 allows readers to ignore it, as clients in Python and browsers do. */
+/** Removes a byte order mark. RFC 8259 §8.1 allows readers to ignore it, as clients in Python and browsers do. */
 function withoutByteOrderMark(bytes: Buffer): Buffer {
   return bytes[0] === BYTE_ORDER_MARK[0] && bytes.indexOf(BYTE_ORDER_MARK) === 0
     ? bytes.subarray(BYTE_ORDER_MARK.length)

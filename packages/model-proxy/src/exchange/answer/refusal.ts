@@ -11,8 +11,8 @@ import type { Exchange } from '../exchange.js';
 /** Node reads the rest of a body up to this size, and the connection stays open. */
 const SMALL_BODY_BYTES = 65_536;
 /**
- * Timeouts for a rejected client that is still sending: for its next chunk, and for all of them.
- * nginx calls this `lingering_close` and has the same values.
+ * Timeouts for a client that still sends its request after the answer: for the next chunk, and for
+ * all chunks. nginx calls this `lingering_close` and has the same values.
  */
 const LINGER_IDLE_MS = 5000;
 const LINGER_MS = 30_000;
@@ -102,8 +102,8 @@ function isNearlyRead({ complete, headers }: IncomingMessage): boolean {
  */
 function linger({ request, response }: Exchange): void {
   const close = () => {
-    // If bytes are left, the client does not read. If none are left, `end` sends the last chunk, which
-    // completes an answer in chunks.
+    // If unsent bytes are left, the client does not read. Otherwise, `end` sends the last chunk,
+    // which completes an answer in chunks.
     if (response.writableLength > 0) request.destroy();
     else response.end(() => request.destroy());
     // If the client does not read that last chunk, this function runs again.

@@ -53,7 +53,7 @@ function divisible(total: number) {
   };
 }
 
-/** Reads the kinds of a usage object; none: it is not complete JSON. */
+/** Reads the kinds of a usage object; all are 0 if the object is not complete JSON. */
 function reported(source: string): Reported {
   // The text has one character for each byte.
   const bytes = Buffer.from(source, 'latin1');
@@ -66,7 +66,7 @@ function reported(source: string): Reported {
     {};
   const lifetimes = recordOf(usage['cache_creation'] ?? ofInput['cache_creation_token_details']) ?? {};
   return {
-    // DeepSeek has its own name.
+    // The last name is DeepSeek's.
     cacheRead: count(usage['cache_read_input_tokens'], ofInput['cached_tokens'], usage['prompt_cache_hit_tokens']),
     cacheWrite: count(
       usage['cache_creation_input_tokens'],

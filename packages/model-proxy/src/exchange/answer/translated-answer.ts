@@ -1,5 +1,5 @@
 /**
- * Translates answers of upstreams whose API is not that of the client. The translation then goes
+ * Translates answers of upstreams whose API is not the API of the client. The translation then goes
  * through the same classes as other answers.
  */
 import { parseJson } from '@rackless/daemon/text/json.js';
@@ -28,7 +28,7 @@ export function translatedAnswer(context: AnswerContext, translated: TranslatedC
 
 /** Answers that are not OpenAI's JSON. */
 type NonJsonAnswer = Exclude<DialectAnswer, { readonly value: object }>;
-type Sound = Extract<DialectAnswer, { readonly bytes: Buffer }>;
+type Audio = Extract<DialectAnswer, { readonly bytes: Buffer }>;
 
 /** A JSON answer. The proxy translates it when it is complete. */
 class TranslatedJson implements Answer {
@@ -68,7 +68,7 @@ class TranslatedJson implements Answer {
       return;
     }
     if (typeof translation === 'string') sendJson(this.#context, translation);
-    else if ('bytes' in translation) sendSound(this.#context, translation);
+    else if ('bytes' in translation) sendAudio(this.#context, translation);
     else this.fail(errorOf(this.#context, translation.error));
   }
 
@@ -77,7 +77,7 @@ class TranslatedJson implements Answer {
   }
 
   /**
-   * Returns the answer as JSON, its sound, or the upstream's error.
+   * Returns the answer as JSON, its audio, or the upstream's error.
    * @throws {Error} if the dialect does not expect the answer, or the answer is nested too deep for JSON.
    */
   #translate(parsed: unknown): string | NonJsonAnswer {
@@ -89,20 +89,20 @@ class TranslatedJson implements Answer {
 }
 
 function sendJson(context: AnswerContext, text: string): void {
-  const openai = new JsonAnswer(withoutBodyHeaders(context));
-  openai.data(Buffer.from(text));
-  openai.end();
+  const answer = new JsonAnswer(withoutBodyHeaders(context));
+  answer.data(Buffer.from(text));
+  answer.end();
 }
 
-function sendSound(context: AnswerContext, { bytes, contentType }: Sound): void {
+function sendAudio(context: AnswerContext, { bytes, contentType }: Audio): void {
   const { headers } = withoutBodyHeaders(context);
-  const sound = ['content-type', contentType, 'content-length', String(bytes.length)];
-  const raw = new RawAnswer({ ...context, headers: [...headers, ...sound] });
+  const bodyHeaders = ['content-type', contentType, 'content-length', String(bytes.length)];
+  const raw = new RawAnswer({ ...context, headers: [...headers, ...bodyHeaders] });
   raw.data(bytes);
   raw.end();
 }
 
-/** A stream of a chat for a client that wants none. The client gets the whole chat. */
+/** A streamed chat for a client that did not ask for a stream. The client gets a single JSON answer. */
 class CollectedChat implements Answer {
   readonly #context: AnswerContext;
   readonly #stream: DialectStream;
@@ -153,14 +153,14 @@ class CollectedChat implements Answer {
 class TranslatedEvents implements Answer {
   readonly #context: AnswerContext;
   readonly #stream: DialectStream;
-  readonly #openai: EventAnswer;
+  readonly #translated: EventAnswer;
   #isDone = false;
   #hasFailed = false;
 
   constructor(context: AnswerContext, stream: DialectStream) {
     this.#context = context;
     this.#stream = stream;
-    this.#openai = new EventAnswer(withoutBodyHeaders(context));
+    this.#translated = new EventAnswer(withoutBodyHeaders(context));
   }
 
   data(chunk: Buffer): void {
@@ -172,17 +172,17 @@ class TranslatedEvents implements Answer {
     if (this.#hasFailed) return;
     const { selection } = this.#context.exchange;
     if (!this.#isDone && selection !== null) this.fail(interruptionFault('answer', selection));
-    else this.#openai.end();
+    else this.#translated.end();
   }
 
   fail(error: ProxyError): void {
     if (this.#hasFailed) return;
     this.#hasFailed = true;
-    this.#openai.fail(error);
+    this.#translated.fail(error);
   }
 
   readUsage(): void {
-    this.#openai.readUsage();
+    this.#translated.readUsage();
   }
 
   #translate(read: () => DialectEvents): void {
@@ -199,7 +199,7 @@ class TranslatedEvents implements Answer {
       return;
     }
     if (result.isDone && api === 'openai') text += 'data: [DONE]\n\n';
-    if (text !== '') this.#openai.data(Buffer.from(text));
+    if (text !== '') this.#translated.data(Buffer.from(text));
     this.#isDone = result.isDone;
     // EventAnswer may have rejected the answer.
     if (result.error === undefined || attempt.isOver) return;

@@ -19,7 +19,7 @@ export class UntypedAnswer implements Answer {
 
   /**
    * @throws {ProxyError} 502: the endpoint answers in JSON, and this answer is neither JSON nor
-   *   events.
+   *   events; or a JSON answer is larger than the limit.
    */
   data(chunk: Buffer): void {
     this.#answer ??= this.#answerOf(chunk);

@@ -38,7 +38,7 @@ export class Attempts implements AttemptOwner {
   readonly #body: RequestBody;
   /** The name that the client sent, or a fallback. */
   #requested = '';
-  /** The public name that it means. */
+  /** The public name or the deployment id that {@link #requested} means. */
   #model = '';
   #routed: RoutedRequest = { session: null, streams: false };
   #attempt: Attempt | null = null;
@@ -46,7 +46,7 @@ export class Attempts implements AttemptOwner {
   #running: Deployment | null = null;
   /** Ends the wait for a retry. */
   #timer: NodeJS.Timeout | undefined;
-  /** The failed deployments of the group, by id; null: no attempt has failed, as in most requests. */
+  /** Deployments of the group that failed the request or cannot take it, by id; null: none yet, as in most requests. */
   #failed: Map<string, Failed> | null = null;
   #lastError: LastError | null = null;
   /** The error of the group that the client asked for. */
@@ -63,7 +63,8 @@ export class Attempts implements AttemptOwner {
 
   /**
    * Selects a deployment, and sends the request.
-   * @throws {ProxyError} 400: invalid body, or no such model; 403: another key is needed; 429: limits.
+   * @throws {ProxyError} 400: invalid body, or no such model; 403: the key may not use the model;
+   *   429: limits.
    */
   start(): void {
     const { proxy } = this.#exchange;
@@ -135,7 +136,7 @@ export class Attempts implements AttemptOwner {
     }
   }
 
-  /** Ends the request at the deployment that runs it, and counts its tokens. */
+  /** Frees the request's place at the deployment that runs it, and counts the tokens for its limits. */
   #release(): void {
     const { limits } = this.#exchange.proxy;
     const running = this.#running;
@@ -216,8 +217,8 @@ export class Attempts implements AttemptOwner {
   }
 
   /**
-   * Sends the request to a deployment that has not failed it. Prefers those whose last request
-   * succeeded: attempts at all others use the budget for retries.
+   * Sends the request to a deployment that has not failed this request. Prefers deployments whose
+   * last request did not fail: an attempt at any other deployment uses the budget for retries.
    */
   #tryUntried(): boolean {
     const exchange = this.#exchange;

@@ -66,12 +66,12 @@ export class Fallbacks {
   }
 }
 
-/** Members of a body with fallbacks. */
+/** Members of a body that list fallbacks. */
 const fallbackMembers = ['fallbacks', 'context_window_fallbacks', 'content_policy_fallbacks'];
-/** The body's reader does not parse longer members for the proxy. */
+/** {@link RequestBody.parameter} does not return longer members. */
 const MAX_FALLBACKS_BYTES = 16_384;
 
-/** @throws {ProxyError} 400: the fallbacks of a client are too long. */
+/** Checks the size of the fallbacks in a body. @throws {ProxyError} 400: they are too long. */
 export function checkFallbacks(body: Pick<RequestBody, 'beginning'>): void {
   for (const name of fallbackMembers) {
     const beginning = body.beginning(name, MAX_FALLBACKS_BYTES + 1);
@@ -86,7 +86,8 @@ function mayUse({ client, proxy }: Exchange, name: string): boolean {
 }
 
 /**
- * Selects a deployment of a fallback. One whose last request failed uses the budget for retries.
+ * Selects a deployment of a fallback. A deployment whose last request failed uses the budget for
+ * retries.
  * @returns undefined: there is no such group, or the budget is empty.
  */
 export function selectFallback(

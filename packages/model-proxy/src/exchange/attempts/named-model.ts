@@ -1,4 +1,4 @@
-/** Finds the model of requests that name it otherwise than by `model`. */
+/** Finds the model of requests that have no `model`, or that continue an earlier response. */
 import type { Endpoint } from '../../endpoints/endpoint.js';
 import { decodeResponseId, PREVIOUS_RESPONSE } from '../../providers/response-id.js';
 import type { Router } from '../../routing/router.js';
@@ -6,8 +6,8 @@ import type { ProxySettings } from '../../settings.js';
 import type { RequestBody } from '../request/request-body.js';
 
 /**
- * Returns the public name for a request without `model`: of the first model with the endpoint's mode, or
- * OpenAI's default if the configuration has it.
+ * Returns the public name for a request without `model`: the name of the first model with the
+ * endpoint's mode, or OpenAI's default model if the configuration has it.
  */
 export function defaultModel(
   { mode, defaultModel: usual }: Endpoint,
@@ -20,8 +20,9 @@ export function defaultModel(
 }
 
 /**
- * Returns the id of the deployment that made the earlier response, because only its upstream has it.
- * Otherwise returns the model.
+ * Returns the id of the deployment that made the earlier response, because only its upstream has
+ * that response. Returns the model if there is no earlier response, or if its deployment does not
+ * serve the model.
  */
 export function deploymentOfResponse(body: RequestBody, model: string, router: Router): string {
   if (!body.has(PREVIOUS_RESPONSE)) return model;

@@ -33,7 +33,7 @@ export function outgoingRequest(
   const translated = translationOf(deployment.provider, endpoint.path, upstreamModel, streams);
   if (translated !== null && endpoint.path === 'embeddings')
     exchange.encodesEmbeddings = body.parameter('encoding_format') === 'base64';
-  // Copying another object would take as long as the rest of this function.
+  // A literal, because a copy of another object would take as long as the rest of this function.
   const options = {
     proxy,
     selection,

@@ -7,7 +7,7 @@ import type { RequestBody } from '../request/request-body.js';
 const sessionHeaders = ['x-litellm-session-id', 'x-session-id'];
 /** The members with a prompt. */
 const prompts = ['messages', 'prompt', 'input'];
-/** The part of a prompt that two requests have in common if an upstream can reuse its cache. */
+/** Prompts with the same beginning of this size are one session: an upstream can reuse its cache. */
 const PROMPT_BYTES = 1024;
 
 /**

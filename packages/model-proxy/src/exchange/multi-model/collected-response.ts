@@ -12,7 +12,7 @@ export class CollectedResponse extends ServerResponse {
   constructor(request: IncomingMessage, onEnd: () => void) {
     super(request);
     this.#onEnd = onEnd;
-    // Node computes it from the connection, which this response does not have.
+    // Node computes this property from the connection, which this response does not have.
     Object.defineProperty(this, 'writableFinished', { get: () => this.#isComplete });
   }
 

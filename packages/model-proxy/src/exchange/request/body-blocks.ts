@@ -11,7 +11,7 @@ import { runInNewContext } from 'node:vm';
 
 /** Large enough for few writes of a large body, and small enough for a body of 100 KB. */
 const BLOCK_BYTES = 262_144;
-/** Maximum number of blocks in the pool that no body uses. */
+/** Maximum number of blocks in the pool. */
 const MAX_FREE = 256;
 /** The pool frees blocks that no body needed for this time. */
 const SHRINK_INTERVAL_MS = 10_000;
@@ -74,7 +74,7 @@ function shrink(): void {
   timer = undefined;
 }
 
-/** Smaller bodies are not copied into blocks, unless a chunk has {@link LARGE_CHUNK_BYTES}. */
+/** Bytes before this offset of a body are copied into blocks only if their chunk has {@link LARGE_CHUNK_BYTES}. */
 const UNCOPIED_BYTES = 65_536;
 const LARGE_CHUNK_BYTES = 32_768;
 

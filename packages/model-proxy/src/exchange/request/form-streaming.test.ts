@@ -23,7 +23,7 @@ interface Received {
 
 const LIMIT = 200_000_000;
 const received: Received[] = [];
-/** Called at the upstream for the head of a request. The upstream reads the body anyway. */
+/** Called when the upstream gets the head of a request. By default, the upstream only reads the body. */
 let onHead: (received: Received) => void = () => undefined;
 let onWhole: (received: Received) => void;
 const answerWhole = ({ response, bytes }: Received): void => {
@@ -202,7 +202,7 @@ describe('a form', () => {
         taken = client.taken;
         return looks > 20 || undefined;
       },
-      () => `${client.taken} bytes were taken, and it goes on`,
+      () => `${client.taken} bytes were taken, and the proxy still reads`,
     );
     expect(taken).toBeLessThan(40_000_000);
     received[0]?.request.resume();
@@ -265,7 +265,7 @@ describe('a form', () => {
       chunk('a'.repeat(1000));
       await waitFor(
         () => text.includes('Request size is too large. Max size is 0.001 MB.') || undefined,
-        () => `it was answered ${text}`,
+        () => `the answer is ${text}`,
       );
       expect(text).toMatch(/^HTTP\/1\.1 413 /);
       await upstreamEnds('cut');

@@ -20,7 +20,7 @@ export function createJsonBody(): RequestBody {
   return new JsonBody();
 }
 
-/** Parsing a megabyte would block other requests. */
+/** Longer parameters are not parsed: parsing a megabyte would block other requests. */
 const MAX_PARAMETER_BYTES = 16_384;
 
 const emptyObject: JsonObject = {
@@ -100,7 +100,7 @@ class JsonBody implements RequestBody {
 
   get tags(): readonly string[] {
     const names = metadataNames.filter((name) => this.has(name));
-    // As in most requests.
+    // Most requests have no metadata.
     if (names.length === 0) return names;
     return names.flatMap((name) => {
       const member = memberNamed(this.#object, name);
@@ -138,7 +138,7 @@ class JsonBody implements RequestBody {
       deployment,
       upstreamModel,
       alwaysIncludeStreamUsage,
-      // The limit needs the number of tokens.
+      // The limit `tpm` needs the number of tokens.
       countsUsage: countsUsage === true || deployment.tpm !== null,
       translated,
     };

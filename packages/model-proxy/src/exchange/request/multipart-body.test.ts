@@ -68,7 +68,7 @@ describe('a form', () => {
     },
   );
 
-  it('gets a model field if the path contains the model', async () => {
+  it('gets a model field if its path contains the model', async () => {
     const form = await formOf(['file', sound]);
     await send('/openai/deployments/public/audio/transcriptions?api-version=1', form);
     const boundary = /boundary=(.*)$/.exec(form.type)?.[1] ?? '';
@@ -105,7 +105,7 @@ describe('a form', () => {
       'model',
     ],
     [
-      'a model and a file of that name',
+      'a file and a text for its model',
       [
         ['model', Buffer.from('public')],
         ['model', 'public'],

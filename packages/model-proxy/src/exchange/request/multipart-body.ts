@@ -137,7 +137,7 @@ class MultipartBody implements RequestBody {
     return this.#length === this.#sender.announcedBytes;
   }
 
-  /** Makes a part, such as `model` for a form whose path names the model. */
+  /** Makes a part, such as `model` for a request whose path names the model. */
   #part(name: string, value: string): Buffer {
     return Buffer.from(`--${this.#boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`);
   }

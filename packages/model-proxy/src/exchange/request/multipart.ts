@@ -55,7 +55,7 @@ export class MultipartScanner {
   /** Offset of the window's first byte. */
   #windowStart = -CRLF.length;
   readonly #fields: FormField[] = [];
-  /** The part whose value is being read; undefined before the first. */
+  /** The last part whose headers are complete; undefined before the first part. */
   #current: (Disposition & { readonly valueStart: number }) | undefined;
   /** The stored part of the value; null: the value is not stored. */
   #value: Buffer | null = null;
@@ -85,7 +85,7 @@ export class MultipartScanner {
     while (this.#step());
   }
 
-  /** The complete parts and the part that has begun, in the order of the form. */
+  /** The complete parts, then the last part that has begun, even if it is complete. */
   get begun(): readonly Disposition[] {
     return this.#current === undefined ? this.#fields : [...this.#fields, this.#current];
   }

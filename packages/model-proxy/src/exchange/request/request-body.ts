@@ -19,7 +19,7 @@ export interface RequestBody {
    */
   finish(): void;
   /**
-   * Whether the body can be sent before it is complete. If so, the members below work now,
+   * Whether the body can be sent now, before it is complete. If so, the members below work now,
    * otherwise only after {@link RequestBody.finish}.
    */
   readonly canBeSent: boolean;

@@ -1,6 +1,7 @@
 /**
- * Makes the headers of requests to upstreams. They contain some headers of the client: the request id,
- * the content type of a form, `anthropic-*`, and others if the configuration asks for that.
+ * Makes the headers of requests to upstreams. They contain some headers of the client: the request
+ * id, the content type of a form, `anthropic-version` and `anthropic-beta`, and others if the
+ * configuration asks for that.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Deployment } from '../../providers/deployment.js';
@@ -26,7 +27,7 @@ interface UpstreamHeadersOptions {
   readonly contentType: string;
   /** The client's headers with `forward_client_headers_to_llm_api`; otherwise null. */
   readonly clientHeaders: IncomingHttpHeaders | null;
-  /** The client's headers at an endpoint of Anthropic's API; otherwise null. */
+  /** The client's headers if client and upstream use Anthropic's API; otherwise null. */
   readonly anthropicHeaders: IncomingHttpHeaders | null;
 }
 
@@ -80,7 +81,7 @@ function setHeader(headers: string[], name: string, value: string): void {
   else headers[index + 1] = value;
 }
 
-/** Headers that are for this proxy, or that the proxy sets itself. */
+/** Matches headers for the proxy, headers about the client's SDK, and the request id, which the proxy sets itself. */
 const notForwarded = /^x-(?:litellm-|stainless-|request-id$)/;
 
 function addClientHeaders(headers: string[], clientHeaders: IncomingHttpHeaders): void {
