@@ -1,17 +1,17 @@
 /**
- * Keeps the requests of a session at the same deployment, so that it can reuse its cache of the
- * prompt. Each deployment gets a score from the session and its id, and the highest score wins. So
- * the choice needs no memory, is the same in every process, and changes only for the sessions of a
- * deployment that fails.
+ * Keeps the requests of a session at the same deployment, so that the upstream can reuse its cache
+ * of the prompt. Each deployment gets a score from the session and its id, and the highest score
+ * wins. So the choice needs no memory, is the same in every process, and changes only for the
+ * sessions of a deployment that fails.
  */
 import type { Limits } from './limits.js';
 import type { Selection } from './router.js';
 
-/** A deployment with more than this multiple of the average number of running requests counts as busy. */
+/** A deployment with this multiple of the average number of running requests, rounded up, is busy. */
 const MAX_LOAD = 1.25;
 
 /**
- * Chooses the deployment of a session. If it is busy, chooses the next one.
+ * Chooses the deployment with the highest score that is not busy.
  * @param selections one or more.
  */
 export function chooseForSession(
@@ -36,7 +36,7 @@ export function chooseForSession(
   return best;
 }
 
-/** The beginning of FNV-1a. */
+/** The initial value of FNV-1a. */
 const FIRST_HASH = 0x811c9dc5;
 
 /** Continues a hash with a text (FNV-1a). */

@@ -17,8 +17,9 @@ export interface ChoiceInput extends StrategyInput {
 }
 
 /**
- * Chooses by the strategy among the deployments that do not cool down, are below their limits, and
- * have the lowest `order`. If all cool down, or all are at a limit, chooses among them.
+ * Chooses by the session, if there is one, or by the strategy. Chooses among the deployments that
+ * do not cool down, are below their limits, and have the lowest `order`. If all deployments cool
+ * down, or all are at a limit, chooses among all.
  * @param selections two or more.
  */
 export function choose(selections: readonly Selection[], input: ChoiceInput): Selection {
@@ -35,8 +36,8 @@ export function choose(selections: readonly Selection[], input: ChoiceInput): Se
  *
  * 1. The selections that do not cool down, whose checks succeed, and that no other request tries after a
  *    cooldown.
- * 2. Also those that another request tries.
- * 3. The same two sets with the selections whose checks fail.
+ * 2. These selections, and those that another request tries.
+ * 3. The same two sets, for the selections whose checks fail.
  * 4. All selections.
  */
 function preferAvailable(selections: readonly Selection[], health: Availability): readonly Selection[] {
@@ -55,7 +56,7 @@ function withRoom(selections: readonly Selection[], { hasRoom }: Pick<Limits, 'h
   return belowLimit.length === 0 ? selections : belowLimit;
 }
 
-/** Returns the selections with the lowest `order`. Those without one come last. */
+/** Returns the selections with the lowest `order`, or all selections if none has an `order`. */
 function preferOrder(selections: readonly Selection[]): readonly Selection[] {
   let lowest = Infinity;
   for (const { deployment } of selections) lowest = Math.min(lowest, deployment.order ?? Infinity);

@@ -20,14 +20,14 @@ export interface Minute {
   number: number;
   successes: number;
   failures: number;
-  /** Failures since the last success. */
+  /** Failures of this minute since the last success. */
   failuresInRow: number;
 }
 
 /** Failures that do not show anything about the deployment: the client's request is the reason. */
 const clientsFault: ReadonlySet<FailureKind> = new Set<FailureKind>(['badRequest', 'contextWindow', 'contentPolicy']);
 
-/** Failures after which later requests fail as well. */
+/** Failures that later requests would repeat, so that a single one starts a cooldown. */
 const certain: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'rateLimit',
   'authentication',
@@ -35,16 +35,17 @@ const certain: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'notFound',
 ]);
 
-/** As in LiteLLM: more than this share of at least this number of requests. */
+/** As in LiteLLM: a deployment cools down if more than this share of at least this number of requests failed. */
 const FAILED_SHARE = 0.5;
 const MIN_REQUESTS = 5;
 
 /**
- * Failures without a success between them, after which a deployment cools down in any case. Without this
- * rule, a busy deployment that begins to hang would first have to fail as often as it worked in that minute.
+ * Failures without a success between them, after which a deployment cools down in any case. Without
+ * this rule, a busy deployment that begins to hang would first have to fail more often than it
+ * worked in that minute.
  */
 const FAILURES_IN_ROW = 5;
-/** The longest Retry-After that is followed: the upstream may work again, and a trial costs one request. */
+/** The longest Retry-After that is followed: the upstream may work earlier, and a trial costs one request. */
 const MAX_RETRY_AFTER_MS = 300_000;
 
 /** Failures that may be the client's fault, unless another deployment can serve the request. */
@@ -82,7 +83,7 @@ export function coolsDown(
 
 /**
  * Returns the length of a cooldown in milliseconds; 0: none. The deployment's own `cooldown_time` has
- * priority over `Retry-After`, and this over the one of the router.
+ * priority over `Retry-After`, which has priority over the router's `cooldown_time`.
  */
 export function cooldownMsOf({
   retryAfterMs,

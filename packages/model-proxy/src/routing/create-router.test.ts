@@ -49,7 +49,7 @@ describe('selecting by a public name', () => {
     expect(router.select('-'.repeat(1_000_000))).toBeUndefined();
   });
 
-  it('finds an alias of a group, and a deployment id', () => {
+  it('finds a deployment by an alias of its group, and by its id', () => {
     const router = routerOf([chat], { aliases: { 'gpt-4': 'chat', lost: 'nowhere' } });
     expect(router.select('gpt-4')).toEqual({ deployment: chat, modelGroup: 'chat', upstreamModel: 'gpt-oss-120b' });
     expect(router.select(chat.id)?.deployment).toBe(chat);
@@ -93,9 +93,11 @@ describe('selecting by a public name', () => {
   });
 
   it('uses a hidden alias with a star only if nothing else matches', () => {
-    const router = routerOf([chat], { aliases: { '*': 'chat' }, hidden: ['*'] });
+    const other = deployment('other', 'b');
+    const router = routerOf([chat, other], { aliases: { '*': 'chat' }, hidden: ['*'] });
     expect(router.select('whatever')?.deployment).toBe(chat);
-    expect(router.modelNames).toEqual(['chat']);
+    expect(router.select('other')?.deployment).toBe(other);
+    expect(router.modelNames).toEqual(['chat', 'other']);
   });
 });
 

@@ -16,7 +16,7 @@ const failureOf = (failure: FailureKind, more: Partial<Failure> = {}): Failure =
   ...more,
 });
 
-/** Makes health with a clock, and returns the cooldown after some failures. */
+/** Creates health with a clock. `fail` counts a failure, and returns the rest of the cooldown. */
 function setUp() {
   const clock = { now: 600_000 };
   const cooled: string[] = [];
@@ -58,7 +58,7 @@ describe('a deployment cools down', () => {
     expect(Array.from({ length: 5 }, () => fail('timeout'))).toEqual([0, 0, 0, 0, 5000]);
   });
 
-  it('for the time that it asks for, its own time, or five minutes at most', () => {
+  it('for its own cooldown_time, or for the Retry-After of the upstream up to five minutes', () => {
     expect(setUp().fail('rateLimit', { retryAfterMs: 7000 })).toBe(7000);
     expect(setUp().fail('rateLimit', { retryAfterMs: 1e12 })).toBe(300_000);
     expect(setUp().fail('rateLimit', { retryAfterMs: 7000, ownCooldownMs: 1000 })).toBe(1000);
@@ -84,7 +84,7 @@ describe('a deployment cools down', () => {
   });
 });
 
-describe('after a cooldown', () => {
+describe('during and after a cooldown', () => {
   it('a single request tries the deployment, and its failure begins the next cooldown', () => {
     const { clock, fail, health } = setUp();
     const deployments = [makeDeployment({ id: 'a', weight: 1000 }), makeDeployment({ id: 'b' })];
@@ -129,7 +129,7 @@ describe('after a cooldown', () => {
     expect(health.isOnTrial('a')).toBe(false);
   });
 
-  it('a request that began before it does not end it', () => {
+  it('the success of a request that began earlier does not end the cooldown', () => {
     const { fail, health } = setUp();
     fail('rateLimit');
     health.succeeded('a');

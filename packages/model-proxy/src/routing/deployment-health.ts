@@ -10,7 +10,7 @@ import { createFailedChecks, type FailedChecks } from './failed-checks.js';
 
 /** The health of all deployments. */
 export interface DeploymentHealth {
-  /** Forgets all deployments except those of the configuration. Later results of others have no effect. */
+  /** Forgets all deployments except those of the configuration. Later results of removed deployments have no effect. */
   retain(ids: ReadonlySet<string>): void;
   /** Counts a request that succeeded at the deployment. */
   succeeded(id: string): void;
@@ -20,15 +20,15 @@ export interface DeploymentHealth {
   began(id: string): void;
   /** Applies what another worker has observed. */
   learn(event: HealthEvent): void;
-  /** Returns whether the last request failed. */
+  /** Returns whether the last request failed. Failures that the client caused do not count. */
   isSuspect(id: string): boolean;
   /** Returns the milliseconds until the end of the cooldown; 0: there is none. */
   coolingMs(id: string): number;
   /** Returns whether a request tries the deployment after its cooldown. */
   isOnTrial(id: string): boolean;
-  /** Failed checks in the background. A successful request removes that of its deployment. */
+  /** Failed checks in the background. A successful request removes the failed check of its deployment. */
   readonly failedChecks: FailedChecks;
-  /** Whether all deployments are equally available: none cools down, must be tried or is avoided. */
+  /** Whether no deployment cools down, must be tried after a cooldown, or has failed its check. */
   readonly isCalm: boolean;
   /** The deployments that have answered or failed a request, for the metrics. */
   readonly states: ReadonlyMap<string, DeploymentState>;
@@ -39,7 +39,7 @@ interface DeploymentState {
   readonly isSuspect: boolean;
   /** Number of cooldowns since the start. */
   readonly cooldowns: number;
-  /** Time in milliseconds. */
+  /** End of the last cooldown, in milliseconds. */
   readonly coolsUntil: number;
 }
 
@@ -49,7 +49,7 @@ interface State extends DeploymentState {
   coolsUntil: number;
   /** The deployment has cooled down, and no request has succeeded since. */
   isOnProbation: boolean;
-  /** Until this time, the request that tries the deployment is the only one. */
+  /** Until this time, a request tries the deployment, and other requests prefer other deployments. */
   trialUntil: number;
   readonly minute: Minute;
 }

@@ -20,7 +20,7 @@ export interface FailedChecks {
   isDown(id: string): boolean;
   /** Returns whether requests prefer other deployments because of a failed check. */
   isAvoided(id: string): boolean;
-  /** True if there is no deployment whose last check failed. */
+  /** Whether no failed check is stored, expired checks included. */
   readonly isEmpty: boolean;
 }
 

@@ -66,7 +66,7 @@ export function readFallbacks(value: unknown): ReadFallbacks | undefined {
   return { groups };
 }
 
-/** Returns the names in a list of names; undefined: it is not such a list. */
+/** Returns the names in a list of names; undefined: an item is not a name. */
 function namesIn(items: readonly unknown[]): readonly string[] | undefined {
   const names: string[] = [];
   for (const item of items) {

@@ -11,7 +11,7 @@ export interface Latencies {
   averageMs(id: string, streams: boolean, ttlMs: number): number;
 }
 
-/** As in LiteLLM. */
+/** Number of requests in an average, as in LiteLLM. */
 const MAX_SAMPLES = 10;
 
 interface Samples {

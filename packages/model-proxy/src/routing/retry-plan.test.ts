@@ -18,7 +18,7 @@ describe('the wait before a retry', () => {
     ]);
   });
 
-  it('has its value in retry-after-ms or Retry-After', () => {
+  it('is read from retry-after-ms or Retry-After', () => {
     expect(retryAfterOf({ 'retry-after-ms': '20.5', 'retry-after': '9' }, 0)).toBe(20.5);
     expect(retryAfterOf({ 'retry-after-ms': '-3', 'retry-after': '9' }, 0)).toBe(9000);
     expect(retryAfterOf({}, 0)).toBeNull();

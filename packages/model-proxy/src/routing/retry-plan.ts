@@ -51,7 +51,7 @@ interface FailedAttempt {
 /** The next step of the request. */
 type NextAttempt =
   | 'untried' // try a deployment that has not failed this request
-  | 'any' // try such a deployment first; if there is none, wait and repeat the request at one that failed
+  | 'any' // try an untried deployment first; if there is none, wait and repeat the request at one that failed
   | 'none'; // answer with the error
 
 /** Decides the next step of the request. */

@@ -24,7 +24,7 @@ export interface Router {
    * Selects a deployment for a public name. It tries in this order: aliases, model groups, deployment
    * ids, wildcards and alias patterns, the most specific first. Prefers deployments that do not cool
    * down and are below their limits.
-   * @param accepts excludes deployments before the choice by weight; absent: all are possible.
+   * @param accepts returns whether a deployment may be chosen; absent: all may be chosen.
    * @param request absent: a request without affinity.
    * @returns undefined if there is no such model, if it is configured but cannot be served, or if no
    *   deployment is accepted.

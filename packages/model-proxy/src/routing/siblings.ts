@@ -20,7 +20,7 @@ export type SiblingEvent =
       readonly kind: 'checked';
       readonly id: string;
       readonly check: CheckRecord;
-      /** null: the check has not failed; absent: its failure does not count, and earlier ones stay. */
+      /** null: the check has not failed; absent: this check does not count, and earlier failures stay. */
       readonly failed?: FailedCheck | null | undefined;
     };
 
@@ -37,9 +37,9 @@ export interface Siblings {
    * the limit is smaller than the number of workers, because no part is 0.
    */
   readonly partOf: LimitPart;
-  /** Tells all other workers about an event, also those that start later. */
+  /** Tells all other workers about an event. Workers that start later get the events that still apply. */
   publish(event: SiblingEvent): void;
-  /** Calls the listener for each event of another worker. It must not throw. */
+  /** Calls the listener for each event of another worker. The listener must not throw. */
   onEvent(listener: (event: SiblingEvent) => void): void;
   /** Returns the metrics of the other workers, also what ended workers have counted. */
   snapshots(): Promise<readonly MetricsSnapshot[]>;

@@ -6,7 +6,7 @@ import { createRouterNow } from '../../test/support/router.js';
 import { createLatencies } from './latencies.js';
 import { createLimits } from './limits.js';
 
-/** Makes a router, and counts the deployments of 1,000 requests. */
+/** Makes a router. `counts` sends 1,000 requests, and returns the number of each deployment. */
 function setUp(name: RoutingStrategy, given: readonly Partial<Deployment>[], latencyBuffer = 0) {
   const clock = { now: 600_000 };
   const deployments = given.map((more, index) => makeDeployment({ id: 'abc'[index] ?? '', ...more }));
@@ -66,7 +66,7 @@ describe('other strategies', () => {
     expect(Object.keys(counts()).sort()).toEqual(['a', 'b']);
   });
 
-  it('latency-based-routing chooses the fastest deployment, apart for streams, until the times are old', () => {
+  it('latency-based-routing chooses the fastest deployments by recent times, with separate times for streams', () => {
     const { clock, counts, latencies } = setUp('latency-based-routing', [{}, {}, {}], 0.5);
     latencies.add('a', false, 100);
     latencies.add('b', false, 140);

@@ -60,7 +60,7 @@ function costOf(deployment: Deployment): number {
 
 /**
  * Returns the shares of deployments: their weights, or else their limits. A deployment without a
- * limit counts as one with the highest.
+ * weight has weight 1, and one without a limit has the highest limit.
  */
 function sharesOf(selections: readonly Selection[]): readonly number[] {
   if (selections.some(({ deployment }) => deployment.weight !== null))
