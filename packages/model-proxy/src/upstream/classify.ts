@@ -25,7 +25,7 @@ const MAX_MESSAGE_LENGTH = 4000;
 const MAX_NAME_LENGTH = 300;
 /** Maximum length of the text of an HTML page, which replaces a message. */
 const MAX_PAGE_LENGTH = 300;
-/** Maximum length of a page that is searched for text. */
+/** The proxy searches only this many first characters of a page for text. */
 const MAX_SEARCHED_LENGTH = 20_000;
 
 /** Headers that tell a client when to retry. Clients get other headers as `llm_provider-…`. */
@@ -169,10 +169,10 @@ function maskedName(value: unknown, mask: SecretMask): string | null {
   return typeof value === 'string' && value !== 'None' ? cut(mask(value), MAX_NAME_LENGTH) : null;
 }
 
-/** Returns the title of an HTML page, or its text without tags. */
+/** Returns the title of an HTML page, or the text of a body without tags. */
 function plainText(body: string, mask: SecretMask): string {
   const text = mask(body).slice(0, MAX_SEARCHED_LENGTH);
-  // The patterns exclude `<` inside a tag. If not, a page of only `<` would take quadratic time.
+  // The patterns exclude `<` inside a tag. Otherwise, a page of only `<` would take quadratic time.
   const title = /<title[^<>]*>([^<]*)<\/title>/i.exec(text)?.[1] ?? '';
   const source = title.trim() === '' ? withoutScripts(text) : title;
   const plain = source

@@ -11,7 +11,7 @@ import { authorityOf, codeOf, type Peer } from './peer.js';
 import { CERTIFICATE_QUESTION, tlsFault } from './tls-faults.js';
 import { UnsendableError } from './connection/wire-request.js';
 
-/** The timeout of {@link Timeouts} that passed. */
+/** The name of a timeout that has passed. */
 export type TimeoutName = 'connect' | 'send' | 'firstByte' | 'idle' | 'total';
 
 const timeoutTexts: Readonly<Record<TimeoutName, (peer: string) => string>> = {

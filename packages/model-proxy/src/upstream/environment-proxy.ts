@@ -17,8 +17,8 @@ export interface ForwardProxy {
 
 /**
  * Returns the forward proxy for an upstream's origin; null: connect directly.
- * @throws {Error} if the variable's value is not an http or https URL. The message names the variable,
- *   never its value.
+ * @throws {Error} if the variable's value is not a valid http or https URL. The message names the
+ *   variable, never its value.
  */
 export function proxyOf(origin: URL, environment: Environment): ForwardProxy | null {
   for (const name of [origin.protocol === 'https:' ? 'https_proxy' : 'http_proxy', 'all_proxy']) {

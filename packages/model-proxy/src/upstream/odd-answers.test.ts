@@ -1,6 +1,6 @@
 /**
- * Compares the reading of answers that are almost HTTP with Node's client: the proxy rejects what
- * Node rejects, and reads the rest in the same way.
+ * Compares how the proxy and Node's client read answers that are almost HTTP. The proxy rejects an
+ * answer, or reads it as Node does.
  */
 import { Duplex } from 'node:stream';
 import { request } from 'node:http';
@@ -15,7 +15,7 @@ const SEED = Number(process.env['RACKLESS_SEED'] ?? 20_261_124);
 /** Status and body as read; null: rejected. */
 type Understood = { readonly status: number; readonly body: string } | null;
 
-/** Reads an answer. @returns also `isFollowed`: bytes follow, so the connection ends. */
+/** Reads an answer. @returns also `isFollowed`: whether bytes follow the answer; null: rejected. */
 function understoodHere(pieces: readonly Buffer[]): (NonNullable<Understood> & { isFollowed: boolean }) | null {
   let status = 0;
   let body = '';
@@ -111,7 +111,7 @@ const bodies = [
 ];
 const mutations = ['', '\r', '\n', '\r\n', '\0', ' ', '\t', ':', ';', '0', 'a', '\u00ff', '"', ','];
 
-/** Makes an answer of some parts, and removes or replaces up to three bytes. */
+/** Makes an answer of some parts, and changes it at up to three places. */
 const answers = fc
   .record({
     beginning: fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...beginnings) }, fc.constantFrom(...odd)),

@@ -56,7 +56,7 @@ export interface TargetsOptions {
 /** The targets of one configuration. */
 export class Targets {
   readonly #options: TargetsOptions;
-  /** The targets of the configuration before; null: there is none. */
+  /** The targets of the former configuration; null: there is none, or these targets are in use. */
   #former: Targets | null;
   /** Pools by origin, TLS digest and forward proxy. */
   readonly #pools = new Map<string, ConnectionPool>();
@@ -159,7 +159,7 @@ export class Targets {
     return { hostname, port, tls, tunnel: { proxy, tls: proxyTls } };
   }
 
-  /** @throws {Error} if a file could not be read. Each file is read once for each configuration. */
+  /** @throws {Error} if a file could not be read. The files of each setting are read once for each configuration. */
   #readIdentity(tls: UpstreamTls): TlsIdentity {
     const key = JSON.stringify(tls);
     const former = this.#former === null ? undefined : this.#former.#identities.get(key);

@@ -17,7 +17,7 @@ async function start(onData: (connection: ScriptedConnection) => void) {
 
 /**
  * Aborts a request, and waits for the end of its connection. All timers are stopped, so only the
- * abort can end it.
+ * abort can end the connection.
  */
 async function aborted({ socket }: ScriptedConnection, abort: () => void): Promise<void> {
   const closed = once(socket, 'close');
@@ -26,7 +26,7 @@ async function aborted({ socket }: ScriptedConnection, abort: () => void): Promi
 }
 
 describe('an aborted request', () => {
-  it('ends the connection before the head of the answer, silently', async () => {
+  it('ends the connection before the head of the answer, without a callback', async () => {
     const { server, deployment, upstream } = await start(() => undefined);
     const asked = send(upstream, deployment);
     const connection = await server.connected(1);

@@ -148,13 +148,14 @@ describe('an upstream that answers', () => {
 
   it('twice to a request gets its connection closed, and the next request uses another connection', async () => {
     const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}';
-    const { deployment, upstream } = await start(({ socket }) =>
+    const { server, deployment, upstream } = await start(({ socket }) =>
       socket.write(`${ok}HTTP/1.1 500 Late\r\ncontent-length: 0\r\n\r\n`),
     );
     for (let at = 0; at < 3; at += 1) {
       const asked = await ask(upstream, deployment);
       expect([asked.status, asked.text, asked.error]).toEqual([200, '{}', undefined]);
     }
+    expect(server.connections).toHaveLength(3);
   });
 });
 

@@ -27,7 +27,7 @@ let apiBase: string;
 let proxy: TestProxy;
 beforeAll(async () => {
   hasty = spawn(process.execPath, ['--input-type=module', '-e', HASTY], { stdio: ['ignore', 'pipe', 'inherit'] });
-  if (hasty.stdout === null) throw new Error('its output is a pipe');
+  if (hasty.stdout === null) throw new Error('the output of the server is not a pipe');
   const [port] = (await once(hasty.stdout, 'data')) as [Buffer]; // no encoding is set
   apiBase = `http://127.0.0.1:${String(port).trim()}/v1`;
   proxy = await startTestProxy(

@@ -172,7 +172,7 @@ describe('a forward proxy of the environment', () => {
     );
   });
 
-  it('causes an error with the variable, not its value, if its kind is not supported', async () => {
+  it('causes an error with the name of the variable, not with its value, if its scheme is not supported', async () => {
     const deployment = deploymentAt('https://upstream.example/v1', trusting());
     const upstream = closing(upstreamFor([deployment], { HTTPS_PROXY: 'socks5://me:s3cret@proxy.example' }));
     const { error } = await ask(upstream, deployment);

@@ -39,7 +39,7 @@ describe('a connection that the upstream closes as the next request arrives', ()
     expect(server.connections).toHaveLength(5);
   });
 
-  it('repeats all chunks of a body', async () => {
+  it('loses no chunk of a body: the proxy repeats all of them', async () => {
     const { server, deployment, upstream } = await start(endingSecond(({ socket }) => void socket.resetAndDestroy()));
     await ask(upstream, deployment);
     const body = Array.from({ length: 20 }, (_, at) => Buffer.alloc(65_536, 65 + at));
@@ -51,7 +51,7 @@ describe('a connection that the upstream closes as the next request arrives', ()
     const { server, deployment, upstream } = await start(answering(() => answerOf('{}')));
     await ask(upstream, deployment);
     for (let at = 1; at < 4; at += 1) {
-      // Half of them get a request in the same turn, before the proxy can see the end.
+      // Half of the connections get a request in the same turn, before the proxy can see the end.
       server.connections[at - 1]?.socket.end();
       if (at % 2 === 0)
         await waitFor(

@@ -47,7 +47,7 @@ export class ScriptedServer {
   }
 
   get port(): number {
-    // Listening on TCP: it has an address of this kind.
+    // A server that listens on TCP has an address of this type.
     return (this.#server.address() as AddressInfo).port;
   }
 

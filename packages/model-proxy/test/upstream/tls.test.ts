@@ -193,7 +193,7 @@ describe('an invalid certificate', () => {
     expect(['connection', 'malformedAnswer']).toContain(error?.kind);
   });
 
-  it('is accepted only from TLS 1.2 on', async () => {
+  it('is not the reported cause if the upstream speaks only TLS 1.1', async () => {
     const server = createTlsServer({
       cert: readFileSync(certificate.certFile),
       key: readFileSync(certificate.keyFile),
@@ -313,7 +313,7 @@ describe('connections with TLS', () => {
   });
 
   it.each(['TLSv1.2', 'TLSv1.3'] as const)(
-    'resume their session when a new one is needed over %s',
+    'resume their TLS session when a new connection is needed over %s',
     async (maxVersion) => {
       const { port, counted, sockets } = await startHttps({ maxVersion });
       const { upstream, deployment } = open(port, tlsOf(authority.caFile));
@@ -325,7 +325,7 @@ describe('connections with TLS', () => {
     },
   );
 
-  it('fail separately if they are reset while a client does not read', async () => {
+  it('cause an error if they are reset while the client does not read', async () => {
     const { port, sockets } = await startHttps({
       answer: (request, response) => {
         request.resume();

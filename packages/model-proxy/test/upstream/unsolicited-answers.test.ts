@@ -72,7 +72,7 @@ describe('an idle connection', () => {
   });
 });
 
-/** Sends two pipelined requests. @returns the bodies of their answers. */
+/** Sends two requests over one connection, one after the other. @returns the bodies of their answers. */
 async function askTwice(port: number, path: string, between: () => void): Promise<readonly string[]> {
   const client = connect({ port, host: '127.0.0.1', noDelay: true });
   let text = '';

@@ -54,7 +54,7 @@ const answers: readonly [string, string, boolean, readonly string[], string][] =
     ['200 content-length|3|x|y z true null', 'end false'],
     'abc',
   ],
-  ['a length of nothing', `${ok}content-length: 0\r\n\r\n`, false, ['200 content-length|0 true null', 'end false'], ''],
+  ['a length of 0', `${ok}content-length: 0\r\n\r\n`, false, ['200 content-length|0 true null', 'end false'], ''],
   ['no body', 'HTTP/1.1 204 None\r\n\r\n', false, ['204  true null', 'end false'], ''],
   ['no reason', 'HTTP/1.1 204\r\n\r\n', false, ['204  true null', 'end false'], ''],
   [

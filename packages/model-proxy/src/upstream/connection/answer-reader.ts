@@ -288,7 +288,8 @@ function hexDigit(byte: number): number {
 }
 
 /**
- * Checks an incomplete head. Without it, a server of another protocol could wait without end.
+ * Checks an incomplete head. Without this check, the proxy and a server of another protocol could
+ * wait for each other without end.
  * @param from offset of the new bytes.
  * @throws {AnswerFault} if the bytes are not the beginning of a head.
  */

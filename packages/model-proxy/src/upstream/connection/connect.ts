@@ -17,8 +17,8 @@ interface Host {
 }
 
 /**
- * The destination of a connection. TLS through a forward proxy uses a tunnel. For plain HTTP, the
- * host is the forward proxy.
+ * The destination of a connection. TLS through a forward proxy uses a tunnel. For plain HTTP
+ * through a forward proxy, `hostname` and `port` are those of the forward proxy.
  */
 export type Destination = Host &
   (
@@ -58,13 +58,13 @@ const tuning = {
    * Milliseconds for each address of a host. Node's 250 are too few for hosts on another continent.
    */
   autoSelectFamilyAttemptTimeout: 500,
-  /** Fewer and larger reads of large answers that are read through a stream. */
+  /** Makes the reads of large answers through a stream fewer and larger. */
   readableHighWaterMark: 65_536,
   /** Large bodies are in memory already. Larger writes cost a third less. */
   writableHighWaterMark: 1_048_576,
 };
 
-/** The TLS session of a pool. A new connection resumes it, which saves the upstream a signature. */
+/** The last TLS session of a pool. A new connection resumes it, which saves the upstream a signature. */
 export class TlsSessions {
   last: Buffer | undefined;
   /** Number of handshakes, resumed sessions included. */

@@ -3,7 +3,7 @@ import { CONNECTION_LIMITS } from './connection-life.js';
 import { ConnectionPool } from './connection-pool.js';
 
 describe('idle connections', () => {
-  it('are reused from the last one on, except those that end soon', async () => {
+  it('are reused, the most recently used one first, unless an older one ends soon', async () => {
     let now = 0;
     const destination = { hostname: '127.0.0.1', port: 1, tls: null, tunnel: null };
     const pool = new ConnectionPool(destination, () => now);
@@ -28,7 +28,7 @@ describe('idle connections', () => {
     await pool.retire();
   });
 
-  it('are not reused after their lifetime, whatever their number', async () => {
+  it('are not reused after their idle time, whatever their number', async () => {
     let now = 0;
     const destination = { hostname: '127.0.0.1', port: 1, tls: null, tunnel: null };
     const pool = new ConnectionPool(destination, () => now);
@@ -46,7 +46,7 @@ describe('idle connections', () => {
 describe('a connection', () => {
   const destination = { hostname: '127.0.0.1', port: 1, tls: null, tunnel: null };
 
-  it('is reused until its maximum age, even under load', async () => {
+  it('is reused until its maximum age, and not longer, even under load', async () => {
     let now = 0;
     const pool = new ConnectionPool(destination, () => now);
     const first = pool.take();

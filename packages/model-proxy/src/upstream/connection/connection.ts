@@ -118,7 +118,7 @@ export class Connection implements AnswerSink {
     const heldBytes = this.#held;
     this.#held = null;
     if (heldBytes !== null) this.received(heldBytes);
-    // The listener paused again.
+    // If bytes are still held, the listener has paused again.
     if (this.#hasHeld) return;
     if (this.#socket.isPaused()) this.#socket.resume();
     if (this.#hasEnded) this.#finish();

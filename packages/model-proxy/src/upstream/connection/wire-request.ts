@@ -6,7 +6,7 @@ import type { UpstreamRequest } from '../upstream.js';
 export interface WireRequest {
   /** The head as latin1, with the empty line. */
   readonly head: string;
-  /** Whether the answer has no body, whatever its head says (RFC 9110 §9.3.2). */
+  /** Whether this is a HEAD request, whose answer has no body, whatever its head says (RFC 9110 §9.3.2). */
   readonly isHead: boolean;
   /** Has the length that the head announces. A stream without a length is sent in chunks. */
   readonly body: readonly Buffer[] | BodyStream;
@@ -14,7 +14,7 @@ export interface WireRequest {
 
 /** Adjacent buffers of a body are joined up to this size. */
 const SMALL_BYTES = 4_096;
-/** A body up to this size is sent in a single write. */
+/** The connection sends a body up to this size in a single write, so the body is not joined here. */
 const ONE_WRITE_BYTES = 65_536;
 
 /**

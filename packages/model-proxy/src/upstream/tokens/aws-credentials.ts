@@ -11,11 +11,11 @@ import { readIdentity } from './identity.js';
 import type { SmallPeer } from './small-request.js';
 import { firstLine, TokenFault, type FetchedToken } from './token-source.js';
 
-/** Keys without an end do not expire. The files may change. */
+/** Keys without an expiry time are read again after this time, because the files may change. */
 const REREAD_MS = 300_000;
-/** For each request to a container's address or to a metadata server. A lookup has three. */
+/** Timeout of each request to a container's address or to a metadata server. A lookup has up to three requests. */
 const HOST_TIMEOUT_MS = 2_500;
-/** Requests wait so long for a lookup. */
+/** Maximum time that requests wait for a lookup. */
 const DEADLINE_MS = 10_000;
 /** After this time, a lookup that does not end is forgotten. */
 const FORGOTTEN_AFTER_MS = 60_000;
@@ -26,12 +26,12 @@ type Packages = typeof CredentialProviders;
 /** Credentials as AWS's packages return them. */
 type Credentials = Awaited<ReturnType<ReturnType<Packages['fromTemporaryCredentials']>>>;
 
-/** Lookups in progress. AWS's packages cannot cancel them, so they are never doubled. */
+/** Lookups in progress. AWS's packages cannot cancel them, so requests share them. */
 const lookups = new WeakMap<AwsToken, Promise<FetchedToken>>();
 
 /**
  * Returns the keys as JSON.
- * @throws {TokenFault} there are no keys, or AWS rejects the role.
+ * @throws {TokenFault} there are no keys, AWS rejects the role, or the lookup takes too long.
  * @throws {ProxyError} AWS's service is not reachable.
  */
 export async function fetchAwsKeys(settings: AwsToken, peer: SmallPeer): Promise<FetchedToken> {
@@ -127,7 +127,7 @@ class Lookup {
     return this.#exchange({ RoleArn, RoleSessionName, WebIdentityToken: await readIdentity(token, this.#peer) });
   }
 
-  /** Asks the places of AWS's tools one after the other, until one has credentials. */
+  /** Tries the sources in the order of AWS's tools, and uses the first source that is configured. */
   async #ofPlaces(places: AwsPlaces): Promise<Credentials> {
     const { profile, webIdentity, container, asksMetadata } = places;
     const reasons: string[] = [];
@@ -221,7 +221,7 @@ class Lookup {
     const isRejection =
       !isThrottled && (status === null ? !mayWorkLater : status >= 400 && status < 500 && status !== 429);
     const answered = status === null || status < 400 ? 'has no usable credentials' : `answered ${status}`;
-    // The text of the cause may repeat a secret.
+    // Without a `cause`, because its text may repeat a secret.
     return new TokenFault(`${answered}: ${reason}`, { isRejection });
   }
 }
@@ -238,7 +238,7 @@ const roleParameters = ({ arn, sessionName, externalId }: AwsRole) => ({
   ...(externalId === null ? {} : { ExternalId: externalId }),
 });
 
-/** Whether a place has no credentials at all, so that the next one is asked. */
+/** Returns whether a profile has no credentials at all, so that the next source is tried. */
 function isMissing(error: unknown): boolean {
   return (
     error instanceof Error &&

@@ -1,5 +1,5 @@
 /**
- * Signatures of AWS's requests.
+ * Signs requests to AWS.
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
  */
 import { createHash } from 'node:crypto';
@@ -8,12 +8,12 @@ import { SignatureV4 } from '@smithy/signature-v4';
 import type { AwsKeys, AwsToken } from '../../providers/token.js';
 import type { UpstreamRequest } from '../upstream.js';
 
-/** Returns the keys of a token. */
+/** Parses the keys that {@link fetchAwsKeys} stored as a token. */
 export function awsKeysOf(token: string): AwsKeys {
   return JSON.parse(token) as AwsKeys; // written by `fetchAwsKeys`
 }
 
-/** Returns the request with a signature of its method, URL, type and body. @param body the whole body. */
+/** Returns the request with a signature of its method, URL, content type and body. @param body the whole body. */
 export async function signed(
   request: UpstreamRequest,
   body: readonly Buffer[],

@@ -7,7 +7,7 @@ import { firstLine, TokenFault, type FetchedToken } from './token-source.js';
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 
-/** Lifetime if the library does not know it. The library itself has refreshed the token before. */
+/** Lifetime of a token whose expiry time the library does not report. */
 const UNKNOWN_LIFETIME_MS = 300_000;
 
 /**

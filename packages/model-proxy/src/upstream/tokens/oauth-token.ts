@@ -23,6 +23,7 @@ const UNKNOWN_LIFETIME_SECONDS = 300;
 /**
  * Gets a token.
  * @throws {TokenFault} the server rejects the credentials, or its answer has no usable token.
+ * @throws {ProxyError} the server does not answer.
  */
 export async function fetchOauthToken(settings: OauthToken, peer: SmallPeer): Promise<FetchedToken> {
   const { url, form, identityMember, idHeader, headers = {} } = settings;
@@ -55,7 +56,7 @@ export async function fetchOauthToken(settings: OauthToken, peer: SmallPeer): Pr
   return { token, lifetimeMs: seconds * 1000 };
 }
 
-/** Returns a server's reason for a message. A server may repeat the form in it. */
+/** Returns the first line of a server's reason without the secrets of the form, which a server may repeat. */
 function withoutSecrets(reason: string, members: URLSearchParams): string {
   let text = reason;
   for (const [name, value] of members)

@@ -23,10 +23,10 @@ interface SmallAnswer {
 /** The server of small requests, for one deployment. */
 export interface SmallPeer {
   readonly upstream: Pick<Upstream, 'send'>;
-  /** Its name and provider are in error messages. */
+  /** Error messages contain its model name and its provider. */
   readonly deployment: Deployment;
   readonly tls: UpstreamTls;
-  /** Ends the request. */
+  /** Aborts the request. */
   readonly signal: AbortSignal;
 }
 

@@ -43,7 +43,7 @@ interface TokenSourceOptions {
 
 /** Part of the lifetime after which the token is refreshed. */
 const REFRESH_AFTER = 0.8;
-/** Requests do not use a token so long before it expires, or in the last tenth of a short lifetime. */
+/** Requests do not use a token in this last part of its lifetime, or in the last tenth of a short lifetime. */
 const MARGIN_MS = 30_000;
 /** A server may promise any lifetime. */
 const MAX_LIFETIME_MS = 24 * 3600 * 1000;
@@ -54,7 +54,7 @@ const RETRY_MS = 30_000;
 /** Minimum time between two refreshes, because a server may give tokens for a millisecond. */
 const MIN_REFRESH_MS = 1_000;
 
-/** The tokens of one application. The owner closes it. */
+/** The token for one set of credentials. The owner closes the source. */
 export class TokenSource {
   readonly #options: TokenSourceOptions;
   #token: string | null = null;

@@ -92,8 +92,8 @@ export class TokenSources {
   }
 
   /**
-   * Returns the stored token, for handshakes, which cannot wait; null: the deployment needs none. An
-   * error: there is no token yet, or the last attempt failed.
+   * Returns the stored token for the handshake of a WebSocket, which cannot wait; null: the
+   * deployment needs none. An error: there is no token yet, or the last attempt failed.
    */
   storedToken(deployment: Deployment): string | null | ProxyError {
     const { token } = deployment;
@@ -155,7 +155,7 @@ function sendSigned(
   const sign = async (): Promise<UpstreamRequest | ProxyError> => {
     const { awsKeysOf, signed } = await import('./aws-signature.js');
     const parsed = awsKeysOf(keys);
-    // The upstream never gets the secret key.
+    // The upstream never gets the secret key, so only the session token needs a mask.
     if (parsed.sessionToken !== null) rememberSecret(deployment, parsed.sessionToken);
     // Requests to AWS have a JSON body, which is complete.
     return signed(request, body instanceof BodyStream ? [] : body, parsed, settings);
@@ -217,5 +217,5 @@ function tokenError({ provider, modelName }: Deployment, token: DeploymentToken,
   });
 }
 
-/** A handshake cannot wait for a token that is being fetched. */
+/** The handshake of a WebSocket cannot wait for a token that is being fetched. */
 const noTokenYet = () => new TokenFault('has not answered yet', { isRejection: false });
