@@ -19,7 +19,7 @@ export const translations = defineEndpoint({
   answersJson: false,
 });
 
-/** Text to speech. The answer is sound. */
+/** Text to speech. The answer is audio. */
 export const speech = defineEndpoint({
   path: 'audio/speech',
   mode: 'audio_speech',

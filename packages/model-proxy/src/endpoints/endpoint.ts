@@ -15,12 +15,12 @@ export interface Endpoint {
   readonly mode: string;
   /**
    * The body of requests: a JSON object with the member `model`, or a form with the field `model`
-   * (audio, pictures).
+   * (audio, images).
    */
   readonly requestBody: 'json' | 'multipart';
   /**
    * Whether all answers are JSON or events. Text and empty answers are then faults of the upstream.
-   * False for sound and transcriptions.
+   * False for audio and transcriptions.
    */
   readonly answersJson: boolean;
   /**
@@ -31,13 +31,14 @@ export interface Endpoint {
   /** Whether upstreams serve the path next to `/v1`, not below it. */
   readonly besideVersion: boolean;
   /**
-   * Whose API the endpoint belongs to. Clients of Anthropic get its form of errors, and upstreams get
-   * the query and the headers that select versions and beta features.
+   * The vendor whose API has the endpoint. At an endpoint of Anthropic's API, clients get errors in
+   * Anthropic's form, and upstreams get the client's query and the headers that select a version
+   * and beta features.
    */
   readonly api: Api;
   /**
-   * Whether upstreams may store the answers, as those of `responses`. Their ids lead back to the
-   * deployment.
+   * Whether upstreams may store the answers, such as those of `responses`. The ids of such answers
+   * lead back to the deployment.
    */
   readonly storesAnswers: boolean;
   /** The model of requests without `model`, if the configuration has it; null: requests need `model`. */

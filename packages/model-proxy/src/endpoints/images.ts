@@ -1,15 +1,15 @@
 import { defineEndpoint } from './endpoint.js';
 
-/** Makes pictures from text. @see https://platform.openai.com/docs/api-reference/images */
+/** Makes images from text. @see https://platform.openai.com/docs/api-reference/images */
 export const imageGenerations = defineEndpoint({
   path: 'images/generations',
   mode: 'image_generation',
   requiredParameter: 'prompt',
 });
 
-/** Edits a picture. The request is a form. */
+/** Edits an image. The request is a form. */
 export const imageEdits = defineEndpoint({ path: 'images/edits', mode: 'image_edit', requestBody: 'multipart' });
-/** Makes variations of a picture. The request is a form. */
+/** Makes variations of an image. The request is a form. */
 export const imageVariations = defineEndpoint({
   path: 'images/variations',
   mode: 'image_edit',

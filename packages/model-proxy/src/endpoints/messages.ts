@@ -1,6 +1,6 @@
 /**
- * Anthropic's API. The proxy forwards requests to upstreams that have it, such as Anthropic, and
- * translates them for others (providers/messages/).
+ * Anthropic's API. The proxy forwards requests to upstreams with this API, such as Anthropic, and
+ * translates requests to other upstreams (providers/messages/).
  * @see https://docs.anthropic.com/en/api/messages
  */
 import { defineEndpoint } from './endpoint.js';

@@ -50,7 +50,7 @@ export function createPaths(endpoints: readonly Endpoint[]): Paths {
   return { exact: (url) => table.get(url), match: (path) => table.get(path) ?? targetWithModel(path) };
 }
 
-/** Makes a target. Each request counts for its route, so the targets of fixed paths contain the text of the route. */
+/** Makes a target. It contains the text of the route, because the metrics count each request by its route. */
 function targetOf(endpoint: Endpoint, model: string | null): Target {
   return { endpoint, route: `/v1/${endpoint.path}`, model };
 }

@@ -51,7 +51,7 @@ export function blockedKey(): ProxyError {
   });
 }
 
-/** The path needs the master key; LiteLLM's wording. */
+/** Reports that the path needs the master key; LiteLLM's wording. */
 export function adminOnly(path: string): ProxyError {
   return new ProxyError({
     status: 401,
@@ -64,7 +64,7 @@ export function adminOnly(path: string): ProxyError {
   });
 }
 
-/** The key may not request the path; LiteLLM's wording. */
+/** Reports that the key may not request the path; LiteLLM's wording. */
 export function pathNotAllowed(path: string, allowed: readonly string[]): ProxyError {
   const list = `[${allowed.map((route) => `'${route}'`).join(', ')}]`;
   return forbidden(
@@ -72,7 +72,7 @@ export function pathNotAllowed(path: string, allowed: readonly string[]): ProxyE
   );
 }
 
-/** The key may not use the model; LiteLLM's wording. */
+/** Reports that the key may not use the model; LiteLLM's wording. */
 export function modelNotAllowed(model: string): ProxyError {
   return new ProxyError({
     status: 403,
@@ -85,7 +85,7 @@ export function modelNotAllowed(model: string): ProxyError {
   });
 }
 
-/** The model of a request is not known, so it cannot be compared with the models of the key. */
+/** Reports that the model of a request is not known, so the proxy cannot compare it with the models of the key. */
 export function modelUnchecked(path: string): ProxyError {
   return forbidden(
     `This API key can only use some models, and the model of a request to ${shortened(path)} is not known. ` +
@@ -94,7 +94,7 @@ export function modelUnchecked(path: string): ProxyError {
 }
 
 /**
- * The key has spent its budget; LiteLLM's wording.
+ * Reports that the key has spent its budget; LiteLLM's wording.
  * @param retryAfterSeconds time until the next period; null: there is none.
  */
 export function budgetExceeded(
@@ -114,10 +114,10 @@ export function budgetExceeded(
   });
 }
 
-/** Unit that a limit of a key counts, by LiteLLM's name. */
+/** The unit that a limit of a key counts, by LiteLLM's name. */
 export type LimitType = 'requests' | 'tokens' | 'max_parallel_requests';
 
-/** The key is at a limit; LiteLLM's wording. @param resetAt milliseconds since 1970. */
+/** Reports that the key is at a limit; LiteLLM's wording. @param resetAt milliseconds since 1970. */
 export function keyLimited(
   digest: string,
   {

@@ -17,7 +17,7 @@ const anthropicTypes: ReadonlyMap<number, string> = new Map([
   [529, 'overloaded_error'],
 ]);
 
-/** Returns the body of an error as JSON. @param requestId for the log of the proxy. */
+/** Returns the body of an error as JSON. @param requestId the id of the request in the proxy's log. */
 export function errorBody(error: ProxyError, api: Api, requestId: string): string {
   if (api === 'openai') return JSON.stringify(error.body);
   const { status, message } = error;

@@ -11,8 +11,8 @@ export type FailureKind =
   | 'notFound' // 404: the upstream does not have the model or the path
   | 'timeout' // 408, 504, or a timeout of the proxy
   | 'rateLimit' // 429
-  | 'internalServer' // 500 and other statuses above it
+  | 'internalServer' // 500, other statuses above it, and statuses that are no error
   | 'badGateway' // 502, or an answer that is not what the API promises
-  | 'unavailable' // 503
+  | 'unavailable' // 503, 409
   | 'unreachable' // the request was not sent: refused, unknown host, TLS
   | 'interrupted'; // the connection ended before the whole answer arrived

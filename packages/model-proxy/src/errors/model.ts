@@ -100,7 +100,8 @@ export function missingUser(): ProxyError {
 }
 
 /**
- * Reports that all deployments of the group have reached a limit of this minute.
+ * Reports that a deployment has reached a limit of this minute. A client gets this error only if no
+ * other deployment of the group can take the request.
  * @param what `RPM` or `TPM`.
  */
 export function deploymentLimited(what: string, limit: number, retryAfterSeconds: number): ProxyError {
@@ -110,7 +111,7 @@ export function deploymentLimited(what: string, limit: number, retryAfterSeconds
   );
 }
 
-/** Reports that all deployments of the group run as many requests as they may; LiteLLM's wording. */
+/** Reports that a deployment runs as many requests as it may; LiteLLM's wording. */
 export function deploymentBusy(limit: number): ProxyError {
   return requestFault(
     `litellm.RateLimitError: Deployment has all max_parallel_requests slots in use. Limit=${limit}.`,

@@ -81,7 +81,7 @@ export function unclearDeployment(path: string, remedy: string): ProxyError {
 }
 
 /**
- * Reports that the form names its deployment too late: most of the form has already been sent to
+ * Reports that the form names its deployment too late: a part of the form has already been sent to
  * another deployment.
  */
 export function lateChoice(name: string): ProxyError {

@@ -33,7 +33,7 @@ interface ProxyErrorOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Groups errors in metrics and logs. */
   readonly kind: ErrorKind;
-  /** How the upstream failed; absent: another deployment would not help. */
+  /** How the upstream failed; absent: no failure of an upstream, so no other attempt follows. */
   readonly failure?: FailureKind;
   readonly cause?: unknown;
 }

@@ -19,7 +19,7 @@ export class KeySketch {
     else this.#high |= 1 << (bit - 32);
   }
 
-  /** Makes every name possible. For a name with escapes, whose value is not decoded. */
+  /** Makes every name possible. For a name that the caller does not decode. */
   addAny(): void {
     this.#low = this.#high = -1;
   }

@@ -6,8 +6,7 @@ import { arrayElements, findValue, objectMembers, skipValue } from './navigate.j
 const value = fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' });
 
 /**
- * Escapes that JSON.stringify does not write, so that quotes follow runs of backslashes of any
- * length.
+ * Writes a value as JSON, with the escape `\/`, which JSON.stringify does not write.
  */
 function spell(text: unknown, indent: number): Buffer {
   return Buffer.from(JSON.stringify(text, undefined, indent).replaceAll('/', '\\/'));

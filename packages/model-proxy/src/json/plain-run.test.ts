@@ -12,7 +12,7 @@ const ways: readonly (readonly [string, (bytes: Buffer) => PlainRuns])[] = [
   ['by vectors', (bytes) => new VectorRuns(search, bytes)],
 ];
 
-/** The same definition as a regular expression: slow and simple. */
+/** The definition of a plain run as a regular expression: slow and simple. */
 const plain = /(?:[ !#-[\]-\xff]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*/y;
 
 /** Compares each run of a chunk, and what begins directly after its end. */
@@ -58,7 +58,7 @@ describe.each(ways)('plain run, found %s,', (_, found) => {
     );
   });
 
-  it('ends there at any address of the chunk, whatever surrounds it', () => {
+  it('ends at the same byte at any address of the chunk, whatever surrounds it', () => {
     const property = fc.property(pieces, fc.nat(8), fc.constantFrom(0, 0x22, 0x5c), (bytes, shift, around) => {
       const memory = Buffer.alloc(bytes.length + 32, around);
       bytes.copy(memory, shift);
@@ -67,7 +67,7 @@ describe.each(ways)('plain run, found %s,', (_, found) => {
     fc.assert(property, { numRuns: 300 });
   });
 
-  it('ends there whatever the previous chunk contained at these positions', () => {
+  it('ends at the same byte whatever the previous chunk contained at these positions', () => {
     const before = fc.constantFrom('"', '\\', '\0', 'n', 'u', '0').map((byte) => Buffer.alloc(4096, byte));
     const property = fc.property(pieces, before, (bytes, earlier) => {
       found(earlier);

@@ -13,8 +13,8 @@ const VECTOR_BYTES = 4_096;
 let vectors: VectorSearch | null | undefined;
 
 /**
- * Returns the search for a chunk. It is valid until the next call, because all chunks share one
- * WebAssembly memory.
+ * Returns the search for a chunk. The search is valid until the next call, because all chunks share
+ * one WebAssembly memory.
  */
 export function plainRuns(bytes: Buffer): PlainRuns {
   if (bytes.length < VECTOR_BYTES || bytes.length > CHUNK_BYTES) return new WordRuns(bytes);

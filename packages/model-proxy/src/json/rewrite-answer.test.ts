@@ -38,7 +38,7 @@ describe('rewriting an answer', () => {
     expect(rewrite('{"model":"x"}', { model: null })).toBe('{"model":"x"}');
   });
 
-  it('returns text that is not a JSON object unchanged', () => {
+  it('returns text that contains no model of a JSON object unchanged', () => {
     for (const text of [
       '',
       'model',

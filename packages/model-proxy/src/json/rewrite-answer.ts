@@ -1,7 +1,7 @@
 /**
  * Replaces the model's name in an answer, and adds missing fields that are nullable in OpenAI's
- * API. All other bytes are unchanged. Answers are not verified: text that is not JSON is returned
- * unchanged.
+ * API. All other bytes are unchanged. Answers are not verified: in text that is not JSON, a name
+ * that precedes the fault may be replaced.
  */
 import { findLastMember } from './last-member.js';
 import { arrayElements, findValue, nextKey, objectMembers, skipSpace, type Span } from './navigate.js';

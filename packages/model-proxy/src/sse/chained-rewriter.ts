@@ -2,11 +2,11 @@
 import { joined } from './join-pieces.js';
 import type { EventRewriter } from './event-rewriter.js';
 
-/** Returns a rewriter whose events pass `first`, then `second`. The state is that of `first`. */
+/** Returns a rewriter whose events pass `first`, then `second`. Its state is the state of `first`. */
 export function chainedRewriter(first: EventRewriter, second: EventRewriter): EventRewriter {
   const pass = (pieces: readonly Buffer[]) => joined(pieces.flatMap((piece) => second.push(piece)));
   return {
-    // Each event has another beginning if it has an id.
+    // Events with an id have different beginnings, so no chunk is likely.
     pushLikely: () => undefined,
     push: (chunk) => pass(first.push(chunk)),
     finish: () => joined([...pass(first.finish()), ...second.finish()]),

@@ -45,7 +45,7 @@ describe('EventReader', () => {
     ],
     ['a name inside of data', 'data: x\\nevent: y\n\n', [{ name: '', data: 'x\\nevent: y' }]],
     ['nothing', '', []],
-  ])('reads %s, cut at every byte', (_what, text, events) => {
+  ])('reads %s, in chunks of any size', (_what, text, events) => {
     for (let size = 1; size <= Buffer.byteLength(text) + 1; size += 1) expect(read(text, size)).toEqual(events);
   });
 

@@ -56,8 +56,8 @@ const stream = [
   'data: [DONE]\n\n',
 ];
 /**
- * The expected text. The second "model" of the third event is text of the answer, and the sixth
- * event's is not the answer's model.
+ * The expected text. The second "model" of the third event is text of the answer. The "model" of
+ * the sixth event is not the answer's model.
  */
 const expected = stream
   .map((event, at) => {
@@ -226,7 +226,7 @@ describe('the end of a stream', () => {
     expect(endOf(chunk('a'), chunk('b'))).toEqual({ text: renamed(chunk('a') + chunk('b')), interruption: 'answer' });
   });
 
-  it('is an error of the upstream, with or without [DONE]', () => {
+  it('is an error of the upstream after an error event, with or without [DONE]', () => {
     const error = 'data: {"error":{"message":"out of memory","code":500}}\n\n';
     for (const end of ['', 'data: [DONE]\n\n'])
       expect(endOf(chunk('a'), error + end)).toEqual({

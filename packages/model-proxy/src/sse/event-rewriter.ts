@@ -92,7 +92,7 @@ interface KnownPrefix {
   readonly prefix: Buffer;
   /** The prefix with the client's name; null: the name does not change. */
   readonly renamed: Buffer | null;
-  /** `renamed`, or `prefix` without it, as latin1. */
+  /** `renamed`, or `prefix` if the name does not change, as latin1. */
   readonly text: string;
 }
 
