@@ -10,11 +10,11 @@ import { Webhook } from './webhook.js';
 /** The alerts of a process. The owner closes them. */
 export interface BudgetAlerts {
   readonly send: OnBudgetEvent;
-  /** Sends the queued alerts, and waits for that for some seconds. */
+  /** Sends the queued alerts, and waits for some seconds at most. */
   close(): Promise<void>;
 }
 
-/** Opens the address. */
+/** Creates the sender of alerts. */
 export function openBudgetAlerts(settings: WebhookSettings, log: Pick<Log, 'warn'>): BudgetAlerts {
   const webhook = new Webhook(settings, log);
   return {
@@ -23,7 +23,7 @@ export function openBudgetAlerts(settings: WebhookSettings, log: Pick<Log, 'warn
   };
 }
 
-/** Returns an alert in LiteLLM's form, without members for people, which do not exist here. */
+/** Returns an alert in LiteLLM's form. Members for features that this proxy does not have are null. */
 function alertOf({ event, message, digest, key, period }: BudgetEvent): object {
   return {
     event,

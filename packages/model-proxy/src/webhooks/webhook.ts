@@ -1,6 +1,6 @@
 /**
- * One receiver of reports: queues them, and sends them in batches, one batch after the other. A receiver
- * that is slow or away never delays a request of a client.
+ * Queues the reports for one receiver, and sends them in batches, one batch after the other. A
+ * receiver that is slow or away never delays a request of a client.
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import type { WebhookSettings } from '../settings.js';
 
 /** A queued report has about 1 KB, so the queue needs at most about 10 MB. */
 const MAX_QUEUED = 10_000;
-/** How long {@link Webhook.close} waits. */
+/** Maximum time that {@link Webhook.close} waits. */
 const CLOSE_MS = 5000;
 /** Time between two warnings. */
 const WARNING_MS = 60_000;
@@ -20,9 +20,9 @@ const MAX_DELAY_MS = 60_000;
 export class Webhook {
   readonly #settings: WebhookSettings;
   readonly #log: Pick<Log, 'warn'>;
-  /** Aborted by `close`: from then on, reports are neither accepted nor sent a further time. */
+  /** Aborted by `close`: from then on, reports are neither accepted nor sent again. */
   readonly #closing = new AbortController();
-  /** Aborted when the time of `close` is over: ends the request that runs. */
+  /** Aborted when the time of `close` is over. Ends the running request. */
   readonly #ended = new AbortController();
   #queue: object[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -87,7 +87,7 @@ export class Webhook {
   }
 
   /**
-   * Sends a body, with further attempts after a failure that may end.
+   * Sends a body. Sends it again after a failure that may be temporary.
    * @returns the reason why the receiver did not accept it; null: it did.
    */
   async #deliver(body: string): Promise<string | null> {

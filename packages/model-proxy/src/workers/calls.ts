@@ -17,7 +17,7 @@ export type FileTexts = readonly (readonly [path: string, text: string])[];
 
 /** Values that a worker needs to start. */
 export interface WorkerStart {
-  /** Its number in the group, from 1. Logs show it. */
+  /** The worker's number in the group, from 1. Logs show it. */
   readonly number: number;
   /** Number of workers in the group. */
   readonly count: number;
@@ -44,7 +44,7 @@ interface Call<Params, Result> {
 /** Calls to a worker. */
 export interface WorkerCalls {
   readonly start: Call<WorkerStart, StartResult>;
-  /** Loads a configuration, and keeps it for `commit`. @returns the faults; empty: there are none. */
+  /** Loads a configuration, and stores it for `commit`. @returns the faults; empty: there are none. */
   readonly prepare: Call<{ readonly texts: FileTexts }, readonly string[]>;
   /** Uses the prepared configuration. */
   readonly commit: Call<null, null>;
@@ -66,7 +66,7 @@ export interface WorkerCalls {
 
 /** Calls to the first process. */
 export interface GroupCalls {
-  /** The worker listens. Node drops earlier messages to it. */
+  /** The worker can receive messages. Node drops messages that were sent to it earlier. */
   readonly hello: Call<null, null>;
   readonly limits: Call<readonly string[], readonly number[]>;
   readonly changeKeys: Call<ProposedChange, boolean>;
@@ -75,6 +75,6 @@ export interface GroupCalls {
   readonly usageDays: Call<{ readonly from: string; readonly to: string }, readonly string[]>;
   readonly readUsage: Call<{ readonly day: string }, readonly UsageRow[]>;
   readonly publish: Call<SiblingEvent, null>;
-  /** Returns the metrics of the other workers. The parameter is that of the calling one. */
+  /** Returns the metrics of the other workers. The parameter has the metrics of the calling worker. */
   readonly snapshots: Call<MetricsSnapshot, readonly MetricsSnapshot[]>;
 }

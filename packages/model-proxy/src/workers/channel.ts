@@ -66,7 +66,7 @@ export class Channel<Remote extends Calls<Remote>, Local extends Calls<Local>> {
     if (!this.#isClosed) this.#send({ call: name, params });
   }
 
-  /** Ends all calls, because the other process has ended. */
+  /** Rejects all calls, because the other process has ended. */
   close(): void {
     this.#isClosed = true;
     for (const { reject } of this.#waiting.values()) reject(new ChannelError('the other process has ended'));
@@ -74,7 +74,7 @@ export class Channel<Remote extends Calls<Remote>, Local extends Calls<Local>> {
   }
 
   #send(message: Message): void {
-    // An error means that the other process has ended. Its owner then calls `close`.
+    // An error means that the other process has ended. The owner of the channel then calls `close`.
     this.#port.send(message, () => undefined);
   }
 
@@ -94,7 +94,7 @@ export class Channel<Remote extends Calls<Remote>, Local extends Calls<Local>> {
       const answer = this.#answers.get(call);
       if (answer === undefined) throw new ChannelError(`there is no call ${call}`);
       const made = answer(params as never); // the other end is this program, in the same version
-      // A result that is there is sent at once, before later messages.
+      // A result that is not a promise is sent at once, before later messages.
       const result: unknown = made instanceof Promise ? await made : made;
       if (id !== undefined) this.#send({ id, result });
     } catch (error) {
@@ -108,7 +108,7 @@ function errorOf({ name, message }: { readonly name: string; readonly message: s
   return name === 'StoreUnavailable' ? new StoreUnavailable(message) : new ChannelError(message);
 }
 
-/** Other messages of the connection are those of node:cluster. */
+/** Returns whether a message is one of this file. node:cluster sends messages over the same connection. */
 function isMessage(value: unknown): value is Message {
   return typeof value === 'object' && value !== null && ('call' in value || 'id' in value);
 }

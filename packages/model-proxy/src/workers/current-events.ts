@@ -1,4 +1,4 @@
-/** Keeps the events of workers for workers that start later. */
+/** Stores the events of workers for workers that start later. */
 import type { SiblingEvent } from '../routing/siblings.js';
 
 /** The oldest event beyond this number is dropped. */
@@ -11,7 +11,7 @@ export class CurrentEvents {
   add(event: SiblingEvent): void {
     const place = `${placeOf[event.kind]} ${event.id}`;
     this.#events.delete(place);
-    // A trial is short. The end of a cooldown, and of the wait for a usage, undo the event before them.
+    // A trial is short. `recovered` and `counted` only remove the event before them.
     if (event.kind === 'tried' || event.kind === 'recovered' || event.kind === 'counted') return;
     this.#events.set(place, event);
     for (const oldest of this.#events.keys()) {

@@ -55,7 +55,7 @@ export class GroupServices {
     };
   }
 
-  /** Frees what an ended worker has held, and keeps what it has counted. */
+  /** Frees the shares of an ended worker, and stores its metrics. */
   async remove({ id, lastSnapshot }: WorkerProcess): Promise<void> {
     this.#shares.remove(id);
     if (lastSnapshot === null) return;

@@ -177,7 +177,7 @@ export class Group {
     let result: StartResult;
     try {
       result = await worker.channel.call('start', options);
-      // A reload that began before did not reach this worker.
+      // A reload during the start did not reach this worker.
       const fault = 'addresses' in result ? await this.#catchUp(worker) : undefined;
       if (fault !== undefined) return { fault, exitCode: exitCode.failed };
     } catch {
@@ -202,7 +202,7 @@ export class Group {
     return undefined;
   }
 
-  /** Ends a worker that cannot catch up. Another process then replaces it. */
+  /** Makes a worker use the present configuration, or ends it if it cannot. Another process then replaces it. */
   async #catchUpOrEnd(worker: WorkerProcess): Promise<void> {
     const why = await this.#catchUp(worker).catch(String);
     if (why === undefined) return;
@@ -289,7 +289,7 @@ export class Group {
           worker.configuration = this.#configuration;
           return worker.ask('commit', null);
         }),
-        // They began to serve after the preparation.
+        // These workers began to serve after the preparation.
         ...late.map((worker) => this.#catchUpOrEnd(worker)),
       ]);
     };

@@ -6,8 +6,9 @@ import type { Channel } from './channel.js';
 /** Interval of heartbeats, in milliseconds. */
 const HEARTBEAT_MS = 1000;
 /**
- * How long requests wait for their share of a limit, in milliseconds. The first process is always there. It
- * answers late only if the host is overloaded, and then no worker should apply the limits alone.
+ * How long requests wait for their share of a limit, in milliseconds. The first process runs as
+ * long as its workers. It answers late only if the host is overloaded, and then no worker should
+ * apply the limits alone.
  */
 const LIMITS_TIMEOUT_MS = 10_000;
 

@@ -19,7 +19,7 @@ export interface Ended {
 
 /** A worker process. */
 export class WorkerProcess {
-  /** Its number in the group, from 1. The process that replaces it gets the same number. */
+  /** The worker's number in the group, from 1. The process that replaces it gets the same number. */
   readonly number: number;
   /** Identifies the process in the group. */
   readonly id: number;
@@ -27,7 +27,7 @@ export class WorkerProcess {
   readonly channel: Channel<WorkerCalls, GroupCalls>;
   /** Resolves when the process has ended. */
   readonly ended: Promise<Ended>;
-  /** Whether it has got its first message, and so needs all later ones. */
+  /** Whether the group sends messages to the process. It then needs all of them. */
   receivesMessages = false;
   /** Resolves when the process can get messages. */
   readonly ready: Promise<void>;
@@ -37,7 +37,7 @@ export class WorkerProcess {
   configuration = 0;
   /** Number of pings since its last answer. */
   #unanswered = 0;
-  /** The metrics that a scrape has shown last. */
+  /** The metrics that the last scrape got. */
   lastSnapshot: MetricsSnapshot | null = null;
   readonly #process: ClusterWorker;
   #hello: () => void = () => undefined;
@@ -83,7 +83,7 @@ export class WorkerProcess {
     return withDeadline(this.channel.call(name, params), ANSWER_MS, () => undefined).catch(() => undefined);
   }
 
-  /** Returns its metrics. If it does not answer, returns those of the last scrape. */
+  /** Returns the metrics of the worker; if it does not answer, the metrics of the last scrape. */
   async snapshot(): Promise<MetricsSnapshot | null> {
     this.lastSnapshot = (await this.ask('snapshot', null)) ?? this.lastSnapshot;
     return this.lastSnapshot;

@@ -1,6 +1,6 @@
 /**
- * The program of a worker. It serves clients as a proxy alone does. The first process of the group watches the
- * files, handles signals, and owns the store.
+ * The program of a worker. It serves clients like a proxy without workers. The first process of the
+ * group watches the files, handles signals, and owns the store.
  */
 import { createLog, outputFormat, type Log } from '@rackless/daemon/log/log.js';
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
@@ -20,7 +20,7 @@ class Worker {
   hasStopped = false;
   readonly #channel: Channel<GroupCalls, WorkerCalls>;
   readonly #listeners: ((event: SiblingEvent) => void)[] = [];
-  /** Events that arrived before the proxy. */
+  /** Events that arrived before the proxy had started. */
   #early: SiblingEvent[] = [];
   #options: WorkerStart | undefined;
   #store: WorkerStore | undefined;
@@ -112,7 +112,7 @@ class Worker {
       info: (message) => this.#log?.info(message),
       error: (message) => this.#log?.error(message),
     };
-    // At once, because changes of the keys can arrive from now on.
+    // Creates the store at once, because changes of the keys can arrive from now on.
     if (state !== null) this.#store = new WorkerStore(ownerLink(this.#channel), state, late);
     try {
       const config = await this.#load(texts);
