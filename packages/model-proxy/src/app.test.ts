@@ -30,7 +30,7 @@ afterEach(() => {
   served.answering = answering;
 });
 
-const get = (path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET') =>
+const visit = (path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET') =>
   call(`${served.url}${path}`, { method, headers });
 const chat = (headers: Readonly<Record<string, string>> = {}) =>
   call(`${served.url}/v1/chat/completions`, { body: { model: 'public', messages: [] }, headers });
@@ -63,7 +63,7 @@ describe('paths', () => {
     ['POST', '/v1/a%2fb', 404, 'There is no POST /v1/a%2fb here.', undefined],
     ['POST', '/v1', 404, 'There is no POST /v1 here.', undefined],
   ])("%s %s is %d in OpenAI's format", async (method, path, status, message, allow) => {
-    const answer = await get(path, {}, method);
+    const answer = await visit(path, {}, method);
     expect([answer.status, answer.json(), answer.headers.allow]).toEqual([
       status,
       error(message, String(status)),
@@ -73,12 +73,12 @@ describe('paths', () => {
   });
 
   it('answer OPTIONS without an Origin header with Allow, and without CORS headers', async () => {
-    const { status, headers } = await get('/v1/chat/completions', {}, 'OPTIONS');
+    const { status, headers } = await visit('/v1/chat/completions', {}, 'OPTIONS');
     expect([status, headers.allow, headers['access-control-allow-methods']]).toEqual([204, 'POST, OPTIONS', undefined]);
   });
 
   it('answer HEAD like GET, without a body', async () => {
-    const [head, whole] = [await get('/v1/models', {}, 'HEAD'), await get('/v1/models')];
+    const [head, whole] = [await visit('/v1/models', {}, 'HEAD'), await visit('/v1/models')];
     expect([head.status, head.body.length, head.headers['content-length']]).toEqual([
       200,
       0,
@@ -116,7 +116,7 @@ describe('pages in a browser', () => {
     const { headers } = await chat(origin);
     expect([headers['access-control-allow-origin'], headers['access-control-expose-headers']]).toEqual(['*', '*']);
     expect((await chat()).headers['access-control-allow-origin']).toBeUndefined();
-    expect((await get('/nowhere', origin)).headers['access-control-allow-origin']).toBe('*');
+    expect((await visit('/nowhere', origin)).headers['access-control-allow-origin']).toBe('*');
   });
 
   it.each(['/v1/chat/completions', '/v1/models', '/v1/messages'])(
@@ -127,7 +127,7 @@ describe('pages in a browser', () => {
         'access-control-request-method': 'POST',
         'access-control-request-headers': 'authorization,content-type',
       };
-      const { status, headers, body } = await get(path, preflight, 'OPTIONS');
+      const { status, headers, body } = await visit(path, preflight, 'OPTIONS');
       expect([
         status,
         body.length,
@@ -144,13 +144,13 @@ describe('probes', () => {
   it.each(['/health/liveliness', '/health/liveness', '/health/liveness/'])(
     '%s answers as LiteLLM does',
     async (path) => {
-      const { status, text } = await get(path);
+      const { status, text } = await visit(path);
       expect([status, text]).toEqual([200, `"I'm alive!"`]);
     },
   );
 
   it("readiness has LiteLLM's members", async () => {
-    const answer = await get('/health/readiness');
+    const answer = await visit('/health/readiness');
     expect([answer.status, answer.json()]).toEqual([
       200,
       { status: 'healthy', db: 'Not connected', cache: null, litellm_version: '9.9.9', success_callbacks: [] },
@@ -186,7 +186,7 @@ describe('models', () => {
 
   it.each(['/v1/models', '/models'])('are listed at %s', (path) =>
     configured({ deployments }, async () => {
-      expect((await get(path)).json()).toEqual({
+      expect((await visit(path)).json()).toEqual({
         data: [entry('org/with space'), entry('plain'), entry('wild/*')],
         object: 'list',
       });
@@ -200,12 +200,12 @@ describe('models', () => {
     ['wild/thing', { ...entry('wild/thing'), model_info: { mode: 'chat' } }],
   ])('%s is shown by its id, with its context length or mode', (id, shown) =>
     configured({ deployments }, async () => {
-      expect((await get(`/v1/models/${id}`)).json()).toEqual(shown);
+      expect((await visit(`/v1/models/${id}`)).json()).toEqual(shown);
     }),
   );
 
   it('cause 404 if they do not exist', async () => {
-    const answer = await get('/v1/models/nobody');
+    const answer = await visit('/v1/models/nobody');
     expect([answer.status, answer.json()]).toEqual([
       404,
       error("The model 'nobody' does not exist.", 'model_not_found', { param: 'model' }),
@@ -228,7 +228,7 @@ describe('models', () => {
         ],
       },
       async () => {
-        const { text } = await get(path);
+        const { text } = await visit(path);
         expect(text).not.toContain('geheim');
         expect(text).not.toContain('sk-upstream');
         expect(JSON.parse(text)).toEqual({
@@ -252,7 +252,7 @@ describe('models', () => {
             },
           ],
         });
-        expect((await get(`${path}?litellm_model_id=other`)).json()).toEqual({ data: [] });
+        expect((await visit(`${path}?litellm_model_id=other`)).json()).toEqual({ data: [] });
       },
     ),
   );
@@ -272,7 +272,7 @@ describe('models', () => {
 });
 
 describe('/health', () => {
-  it('sends a short request to every model that has one, and reports which models answered', () =>
+  it('sends a short request to every model that can be checked, and reports which models answered', () =>
     configured(
       {
         deployments: [
@@ -294,7 +294,7 @@ describe('/health', () => {
           api_base,
           model_id: `deployment-${id}`,
         });
-        const answer = await get('/health');
+        const answer = await visit('/health');
         expect([answer.status, answer.json()]).toEqual([
           200,
           {
@@ -317,7 +317,7 @@ describe('/health', () => {
           ['/v1/embeddings', { model: 'embedder', input: 'Hi' }],
           ['/v1/chat/completions', { model: 'ill', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 1 }],
         ]);
-        const one = await get('/health?model=public');
+        const one = await visit('/health?model=public');
         expect(one.json()).toEqual({
           healthy_endpoints: [entry('served/model', 1)],
           unhealthy_endpoints: [],
@@ -331,7 +331,7 @@ describe('/health', () => {
     const modelInfo = { health_check_model: 'hosted_vllm/small', health_check_timeout: 0.1 };
     return configured({ deployments: [{ upstreamModel: '*', modelInfo }] }, async () => {
       served.answering = () => undefined;
-      const health = get('/health');
+      const health = visit('/health');
       await waitFor(
         () => served.requests[0],
         () => 'the upstream was not asked',
@@ -358,7 +358,7 @@ describe('/health', () => {
         response.on('drain', write);
         write();
       };
-      const { unhealthy_endpoints } = (await get('/health')).json() as { unhealthy_endpoints: { error: string }[] };
+      const { unhealthy_endpoints } = (await visit('/health')).json() as { unhealthy_endpoints: { error: string }[] };
       expect(unhealthy_endpoints.map(({ error }) => error)).toEqual([
         'the upstream sent more than 16 MB in reply to a health check',
       ]);
@@ -372,15 +372,15 @@ describe('keys', () => {
     'are required at %s',
     (path) =>
       configured({ settings }, async () => {
-        const refused = await get(path);
+        const refused = await visit(path);
         expect([refused.status, refused.headers['www-authenticate']]).toEqual([401, 'Bearer']);
-        expect((await get(path, { authorization: 'Bearer sk-1234' })).status).toBe(200);
+        expect((await visit(path, { authorization: 'Bearer sk-1234' })).status).toBe(200);
       }),
   );
 
   it.each(['/', '/health/liveliness', '/health/readiness', '/metrics', '/routes'])('are not required at %s', (path) =>
     configured({ settings }, async () => {
-      const { status, text } = await get(path);
+      const { status, text } = await visit(path);
       expect(status).toBe(200);
       // The page shows model names only if their list needs no key.
       if (path === '/') expect(text).not.toContain('public');
@@ -405,7 +405,7 @@ describe('keys', () => {
 describe('a page', () => {
   it('at / lists the models, escaped, and allows no scripts', () =>
     configured({ deployments: [{ modelName: '<script>alert(1)</script>' }] }, async () => {
-      const { status, headers, text } = await get('/');
+      const { status, headers, text } = await visit('/');
       expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
       expect(headers['content-security-policy']).toContain("default-src 'none'");
       expect(text).toContain('<code>&lt;script&gt;alert(1)&lt;/script&gt;</code>');
@@ -433,7 +433,7 @@ describe('settings that restrict access', () => {
     const statuses = async (headers = {}) =>
       Promise.all(
         ['/metrics', '//metrics/', '/routes', '/health/liveliness'].map(
-          async (path) => (await get(path, headers)).status,
+          async (path) => (await visit(path, headers)).status,
         ),
       );
     expect(await statuses()).toEqual([401, 401, 401, 200]);
@@ -443,12 +443,12 @@ describe('settings that restrict access', () => {
   it('can reject addresses and paths, except for probes', async () => {
     replace({ allowedIps: ['10.0.0.1'] });
     expect((await chat()).status).toBe(403);
-    expect((await get('/v1/models')).status).toBe(403);
-    expect((await get('/health/readiness')).status).toBe(200);
+    expect((await visit('/v1/models')).status).toBe(403);
+    expect((await visit('/health/readiness')).status).toBe(200);
     replace({ allowedIps: ['127.0.0.0/8'], allowedRoutes: ['/v1/chat/completions'] });
     expect((await chat()).status).toBe(200);
-    expect((await get('/v1/models')).status).toBe(403);
-    expect((await get('//v1//models?a=b')).status).toBe(403);
+    expect((await visit('/v1/models')).status).toBe(403);
+    expect((await visit('//v1//models?a=b')).status).toBe(403);
   });
 
   it('can limit the requests of a deployment, across reloads', async () => {
@@ -483,7 +483,7 @@ describe('settings that restrict access', () => {
 
 describe('the list of routes', () => {
   it('contains model paths, pages and raw pass-through paths', async () => {
-    const { routes } = JSON.parse((await get('/routes')).text) as {
+    const { routes } = JSON.parse((await visit('/routes')).text) as {
       routes: { path: string; methods: string[] }[];
     }; // the proxy wrote this list
     const methods = new Map(routes.map((route) => [route.path, route.methods]));
@@ -523,7 +523,7 @@ describe('the list of routes', () => {
   });
 
   it('contains no path without a handler', async () => {
-    const { routes } = JSON.parse((await get('/routes')).text) as { routes: { path: string }[] };
+    const { routes } = JSON.parse((await visit('/routes')).text) as { routes: { path: string }[] };
     const paths = createPaths(endpoints);
     const unhandled = routes
       .map(({ path }) => path.replaceAll(/[{]\w+[}]/g, 'openai'))
@@ -546,7 +546,7 @@ describe('the log', () => {
       body: { model: 'public', messages: [] },
       headers: { 'x-request-id': 'mine.1' },
     });
-    await get('/nowhere?key=geheim', { 'x-request-id': 'mine.2' });
+    await visit('/nowhere?key=geheim', { 'x-request-id': 'mine.2' });
     const [time, number] = [expect.any(String), expect.any(Number)] as unknown[];
     expect(served.lines()).toEqual([
       {
@@ -632,8 +632,8 @@ describe('metrics', () => {
   it('never have a label that a client chose', async () => {
     await call(`${served.url}/v1/chat/completions`, { body: { model: 'chosen-by-client', messages: [] } });
     await call(`${served.url}/v1/chosen-by-client`, { body: { model: 'chosen-by-client' } });
-    await get('/chosen-by-client');
-    const { text, headers } = await get('/metrics');
+    await visit('/chosen-by-client');
+    const { text, headers } = await visit('/metrics');
     expect(headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
     expect(text).toContain(
       'litellm_proxy_failed_requests_metric_total{route="/v1/chat/completions",requested_model="",model_id="",exception_status="400",exception_class="request"}',

@@ -1,7 +1,7 @@
 /**
  * The HTTP application: answers everything on the port, and logs one line per request. Model
  * requests run on node:http alone, because even an empty Express handler halves the throughput.
- * Express serves the other pages, such as `/health` and `/metrics`, and is loaded after the start.
+ * Express serves pages such as `/health` and `/metrics`, and is loaded after the start.
  */
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -218,7 +218,7 @@ function createLimits(store: AnyStore, log: Log): KeyLimits {
   return 'limits' in store ? createSharedLimits(store.limits, log) : createKeyLimits();
 }
 
-/** Makes the state that reloads keep. It also has what other workers observe. */
+/** Makes the state that survives reloads. It learns what other workers observe. */
 function lastingState(log: Log, siblings: Siblings | null) {
   const routing = createRoutingState(log, siblings);
   siblings?.onEvent((event) => {
@@ -245,7 +245,7 @@ function pagesOnDemand(metrics: Metrics) {
   };
 }
 
-/** Answers and logs a request that Node's parser rejects. The log knows only the error and the status. */
+/** Answers and logs a request that Node's parser rejects. The log line has only the error and the status. */
 function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex, log: Log): void {
   const status = answerClientError(error, socket);
   if (status === undefined) return;

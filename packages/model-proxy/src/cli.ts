@@ -1,4 +1,4 @@
-/** Parses the command line, which has LiteLLM's flags. Loads the code of a command only when it runs. */
+/** Parses the command line, which has LiteLLM's flags. Loads the code of a command only when the command runs. */
 import { Command, CommanderError, Option } from 'commander';
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import type { EarlySignals } from '@rackless/daemon/process/signals.js';

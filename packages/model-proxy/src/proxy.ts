@@ -52,7 +52,7 @@ export interface Proxy {
   /**
    * Checks a new configuration and prepares everything for it, in slices. Changes nothing.
    * @returns a function that uses the configuration from now on.
-   * @throws an error if it has a fault.
+   * @throws an error if the configuration has a fault.
    */
   prepare(next: LoadedConfig): Promise<() => void>;
   /** Starts the checks of deployments in the background. Without a group, they run from the beginning. */
@@ -128,7 +128,7 @@ export async function startProxy({ config, load, log, watchIntervalMs, group }: 
     };
   };
   let last = Promise.resolve();
-  // One after the other: the last one has read the newest files.
+  // Reloads run one after the other, so that the last reload reads the newest files.
   const reload = () =>
     (last = last.then(() => replaceConfig({ current: () => running.config, load, log, watch, isClosed, prepare })));
   const { addresses } = listener;

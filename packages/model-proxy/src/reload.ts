@@ -59,7 +59,7 @@ export async function replaceConfig({ current, load, log, watch, isClosed, prepa
     watch.replace([...new Set([...before.watchedFiles, ...faultyFiles])]);
     return;
   }
-  // A file can have a warning for each of thousands of entries.
+  // Logs only new warnings, because a file can have a warning for each of thousands of entries.
   const known = new Set(before.warnings);
   for (const warning of next.warnings) if (!known.has(warning)) log.warn(warning);
   watch.replace(next.watchedFiles);

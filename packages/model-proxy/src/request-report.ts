@@ -7,6 +7,6 @@ export interface RequestReports {
    * @param payload makes the report; not called if no webhook wants it.
    */
   add(outcome: 'success' | 'failure', payload: () => object): void;
-  /** Sends the queued reports, and waits for that for some seconds. */
+  /** Sends the queued reports, and waits for some seconds at most. */
   close(): Promise<void>;
 }

@@ -6,7 +6,7 @@ import type { RequestRecord } from './series.js';
 
 /** The beginning of a request of a client. */
 export interface RequestStart {
-  /** The client's `traceparent` and `tracestate` continue its trace. */
+  /** Headers of the client. `traceparent` and `tracestate` continue the client's trace. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly method: string;
   /** Path template, such as `/v1/chat/completions`. */
@@ -26,7 +26,7 @@ export interface AttemptStart {
   /** The upstream's name for the model. */
   readonly model: string;
   readonly deploymentId: string;
-  /** Absolute URL of the upstream. */
+  /** `api_base` of the deployment. */
   readonly url: string;
 }
 
@@ -52,6 +52,6 @@ export interface RequestSpan {
 /** Traces and metrics. */
 export interface Telemetry {
   begin(request: RequestStart): RequestSpan;
-  /** Sends the last data, and waits for it for some seconds. */
+  /** Sends the last data, and waits for some seconds at most. */
   close(): Promise<void>;
 }

@@ -142,7 +142,7 @@ export interface ProxySettings {
   readonly fallback: FallbackSettings;
   readonly healthChecks: HealthCheckSettings;
   readonly modelNameInResponse: ModelNameInResponse;
-  /** Whether to add missing fields to answers that are nullable in OpenAI's API. */
+  /** Whether answers get the missing fields that are nullable in OpenAI's API. */
   readonly fillNullFields: boolean;
   /**
    * Whether to add `stream_options.include_usage` to streamed requests
@@ -156,7 +156,7 @@ export interface ProxySettings {
   readonly countsUsage?: boolean;
   /** Whether `--detailed_debug` hides bodies (`turn_off_message_logging`). */
   readonly hidesBodies?: boolean;
-  /** Whether only virtual keys have tags (`reject_clientside_metadata_tags`). */
+  /** Whether only virtual keys may set tags (`reject_clientside_metadata_tags`). */
   readonly rejectClientTags?: boolean;
   readonly maxRequestBytes: number;
   /** Maximum size of answers that the proxy collects in memory (JSON). */
