@@ -51,7 +51,7 @@ describe('a cooldown', () => {
     );
   });
 
-  it('stays over a reload', async () => {
+  it('continues after a reload', async () => {
     const { ask, askMany, proxy, upstreams } = await setUp(
       [{ behavior: { status: 429 }, params: { weight: 1 } }, { params: { weight: 0 } }],
       long,

@@ -84,7 +84,7 @@ describe('an upstream with deep JSON', () => {
     expect(await whole.text()).toContain('does not have the form of its API');
   });
 
-  it('does not end the answer of a list of models', async () => {
+  it('does not prevent the answer to a request for a list of models', async () => {
     const body = `{"object":"chat.completion","choices":[],"x":${deep}}`;
     const { ask } = await setUp([
       { name: 'deep', behavior: { status: 200, body }, params: { model: 'openai/m' } },

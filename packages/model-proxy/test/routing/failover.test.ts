@@ -23,11 +23,11 @@ const faults: Readonly<Record<string, Behavior>> = {
   'reports an error with status 200': { status: 200, body: { error: { message: 'overloaded', code: 503 } } },
 };
 
-describe('a group with one deployment that works', () => {
+describe('a group of deployments', () => {
   const setUp = useSetups();
 
   for (const [what, behavior] of Object.entries(faults)) {
-    it(`serves all requests while the other one ${what}`, async () => {
+    it(`serves all requests while one deployment ${what}`, async () => {
       const { askMany, upstreams } = await setUp([{ behavior }, {}]);
       const replies = [...(await askMany(CALLS)), ...(await askMany(CALLS, { stream: true }))];
       expect(statuses(replies)).toEqual({ 200: 2 * CALLS });
@@ -35,13 +35,13 @@ describe('a group with one deployment that works', () => {
     });
   }
 
-  it('serves all requests while the other one is not running', async () => {
+  it('serves all requests while one deployment is not running', async () => {
     const { askMany, upstreams } = await setUp([{}, {}]);
     await upstreams[0]?.close();
     expect(statuses(await askMany(CALLS))).toEqual({ 200: CALLS });
   });
 
-  it('serves all requests while the other one does not answer', async () => {
+  it('serves all requests while one deployment does not answer', async () => {
     const { askMany, upstreams } = await setUp([{ behavior: 'hang', params: { timeout: 0.1 } }, {}]);
     const replies = await askMany(64);
     expect(statuses(replies)).toEqual({ 200: 64 });
@@ -60,13 +60,13 @@ describe('a group with one deployment that works', () => {
     expect([headers['x-litellm-attempted-retries'], headers['x-litellm-model-id']]).toEqual(['1', '1']);
   });
 
-  it('does not get a request that the client must correct', async () => {
+  it('gets a request only once if the client must correct it', async () => {
     const { askMany, upstreams } = await setUp([{ behavior: { status: 400 } }, { behavior: { status: 422 } }]);
     await askMany(50);
     expect(upstreams.reduce((sum, { count }) => sum + count, 0)).toBe(50);
   });
 
-  it('does not get requests without retries', async () => {
+  it('gets a request only once without retries', async () => {
     const weights = [{ behavior: { status: 500 }, params: { weight: 1 } }, { params: { weight: 0 } }];
     const { ask } = await setUp(weights, { litellm_settings: { num_retries: 0 } });
     expect((await ask()).status).toBe(500);
@@ -77,7 +77,7 @@ describe('a group with one deployment that works', () => {
     expect((await other.ask()).status).toBe(200);
   });
 
-  it('gets a request that the provider of another deployment cannot take', async () => {
+  it('sends a request to another deployment if the provider of the first one cannot take it', async () => {
     const { ask, upstreams } = await setUp([
       { params: { weight: 1, drop_params: false } },
       { params: { weight: 0, drop_params: true } },
@@ -86,20 +86,20 @@ describe('a group with one deployment that works', () => {
     expect(upstreams.map(({ count }) => count)).toEqual([0, 1]);
   });
 
-  it('gets a whole form again', async () => {
+  it('sends a whole form again to another deployment', async () => {
     const { proxy, upstreams } = await setUp([
       { behavior: { status: 500 }, params: { weight: 1 } },
       { params: { weight: 0 } },
     ]);
     const form = new FormData();
     form.set('model', 'chat');
-    form.set('file', new Blob(['sound'.repeat(1000)]), 'a.wav');
+    form.set('file', new Blob(['audio'.repeat(1000)]), 'a.wav');
     const response = await fetch(`${proxy.url}/v1/audio/transcriptions`, { method: 'POST', body: form });
     expect(response.status).toBe(200);
-    expect(upstreams[1]?.requests[0]?.body).toContain('sound'.repeat(1000));
+    expect(upstreams[1]?.requests[0]?.body).toContain('audio'.repeat(1000));
   });
 
-  it('gets no request after the first byte of an answer', async () => {
+  it('does not get a request again after the first byte of its answer', async () => {
     const server = createServer((request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write('data: {"choices":[{"delta":{"content":"Hel"}}]}\n\n', () => request.socket.resetAndDestroy());
@@ -118,7 +118,7 @@ describe('a group with one deployment that works', () => {
   });
 });
 
-describe('a deployment without another one', () => {
+describe('a failing deployment', () => {
   const setUp = useSetups();
 
   it('gets a request again after a wait', async () => {
@@ -189,10 +189,11 @@ describe('a deployment without another one', () => {
     expect(proxy.logged().join('\n')).toContain('refused the connection');
   });
 
-  it('rejects a number of retries that is not a small number', async () => {
-    const { ask } = await setUp([{}]);
+  it('does not get a request with an invalid number of retries', async () => {
+    const { ask, upstreams } = await setUp([{}]);
     for (const value of ['-1', '11', 'two', '1.5'])
       expect((await ask({}, { 'x-litellm-num-retries': value })).status).toBe(400);
+    expect(upstreams[0]?.count).toBe(0);
   });
 });
 

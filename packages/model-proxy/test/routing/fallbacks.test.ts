@@ -118,7 +118,7 @@ describe('fallbacks', () => {
     for (const { requests } of upstreams) for (const { body } of requests) expect(body).not.toMatch(/fallbacks/);
   });
 
-  it('get 400 before the first attempt if the list of a client is too long', async () => {
+  it('cause 400 before the first attempt if the list of a client is too long', async () => {
     const { ask, upstreams } = await setUp([{ behavior: broken }, { name: 'b' }]);
     for (const name of ['fallbacks', 'context_window_fallbacks', 'content_policy_fallbacks']) {
       const { status, text } = await ask({ [name]: Array.from({ length: 1000 }, () => 'x'.repeat(20)) });
@@ -139,7 +139,7 @@ describe('fallbacks', () => {
     expect(upstreams.map(({ count }) => count)).toEqual([1, 1]);
   });
 
-  it('must have their form in the configuration', async () => {
+  it('are rejected in the configuration if they have another form', async () => {
     for (const fallbacks of [['a'], { chat: ['a'] }, [{ chat: 'a' }], 'a'])
       await expect(setUp([{}], { router_settings: { fallbacks } })).rejects.toThrow(
         /router_settings\.fallbacks: must be a list of mappings such as/,
