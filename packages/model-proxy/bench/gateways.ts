@@ -1,8 +1,8 @@
 /**
  * Measures model-proxy beside other gateways: requests per second of one core, latency and memory.
  * LiteLLM reads the same file, with a master key, and with limits of requests and tokens that no
- * request reaches. Bifrost has neither a key nor limits, because it needs a database for them. So it
- * does less for each request.
+ * request reaches. Bifrost has neither a key nor limits, because it needs a database for them. So
+ * Bifrost does less for each request.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { startUpstream, takeTurns, type Bench } from './rounds.js';
 import { CLIENT_KEY, startModelProxyWith, type Target } from './targets.js';
 
 const CONNECTIONS = 16;
-/** Bifrost needs the provider before the name. */
+/** Bifrost needs the provider before the model's name. */
 const MODEL = 'openai/bench';
 const body = JSON.stringify({ ...(JSON.parse(request1KB) as object), model: MODEL });
 /** A limit that no request reaches. */

@@ -6,8 +6,9 @@
  *     npm run bench -w @rackless/model-proxy [-- PART… --rounds N --seconds N --soak-requests N]
  *
  * Needs two cores, nginx, wrk, taskset and openssl, and `npm run build` first. Default: all parts
- * except `soak` and `gateways`, which needs the executable of LiteLLM in RACKLESS_LITELLM, or that of
- * Bifrost in RACKLESS_BIFROST, or both. Prints Markdown. Exits 1 if a figure misses its limit.
+ * except `soak` and `gateways`. `gateways` needs the executable of LiteLLM in RACKLESS_LITELLM, or
+ * that of Bifrost in RACKLESS_BIFROST, or both. Prints Markdown. Exits 1 if a figure misses its
+ * limit.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
@@ -47,7 +48,7 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<readonly Figure[]
   gateways: benchGateways,
 };
 
-/** Parts that run only if they are named: one takes minutes, one needs LiteLLM. */
+/** Parts that run only if they are named: `soak` takes minutes, `gateways` needs LiteLLM or Bifrost. */
 const onlyIfNamed: ReadonlySet<string> = new Set(['soak', 'gateways']);
 
 const { values: flags, positionals } = parseArgs({
@@ -61,7 +62,7 @@ const { values: flags, positionals } = parseArgs({
 const wanted = positionals.length > 0 ? positionals : Object.keys(parts).filter((name) => !onlyIfNamed.has(name));
 const unknown = wanted.find((name) => !(name in parts));
 if (unknown !== undefined) throw new Error(`bench: there is no part ${unknown}, only ${Object.keys(parts).join(', ')}`);
-if (cpus().length < 2) throw new Error('bench: it takes two cores');
+if (cpus().length < 2) throw new Error('bench: two cores are needed');
 
 const folder = await mkdtemp(join(tmpdir(), 'rackless-proxy-bench-'));
 const figures: Figure[] = [];

@@ -1,6 +1,6 @@
 /**
- * Measures memory: after the first answer, and the maximum during four concurrent pictures of 10
- * MB.
+ * Measures memory: after the first answer, and the maximum during four concurrent requests of 10 MB
+ * with an image.
  */
 import { PUBLIC_MODEL, request10MB, request1KB } from './bodies.js';
 import { startBodyUpstream } from './large-bodies.js';

@@ -7,7 +7,7 @@ import { fixedAnswer, startNginx, type Nginx } from './peers/nginx.js';
 import type { Target } from './targets.js';
 
 export interface Bench {
-  /** For its files; removed with the bench. */
+  /** Folder for the files of the part; removed at the end. */
   readonly folder: string;
   /** Number of turns of each target. */
   readonly rounds: number;
@@ -30,7 +30,8 @@ export async function startUpstream(folder: string, answer: string, core = LOAD_
 
 /**
  * Loads all targets in turn.
- * @returns their rounds by name. `direct` is the upstream without a proxy, on its usual core.
+ * @returns the results of the rounds, by the target's name. `direct` is the upstream without a
+ *   proxy, on its usual core.
  */
 export async function takeTurns(
   { folder, rounds, seconds }: Bench,

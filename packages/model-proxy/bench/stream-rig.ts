@@ -174,7 +174,7 @@ async function run(toDo: StreamOrder): Promise<StreamResult> {
   const state: Run = { left: streams, clients: connections, lost: 0, renamed: 0, firsts: [], delays: [], onEnd };
   for (let index = 0; index < connections; index += 1) {
     new Client(toDo, state);
-    // Staggers the streams, as real clients would be.
+    // Staggers the streams, like those of real clients.
     if (toDo.intervalMs > 0) await new Promise((resolve) => setTimeout(resolve, 2));
   }
   await ended;

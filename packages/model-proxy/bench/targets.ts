@@ -73,7 +73,7 @@ async function startScript(name: string, script: string, upstreamPort: number): 
 /** A model of a configuration. */
 export interface Model {
   readonly apiBase: string;
-  /** Path of the authority of the upstream; absent: plain HTTP. */
+  /** Path of the CA file of the upstream; absent: plain HTTP. */
   readonly caFile?: string;
 }
 

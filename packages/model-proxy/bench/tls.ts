@@ -1,5 +1,5 @@
 /**
- * Measures TLS to the upstream with a private authority, against plain HTTP to the same server, in
+ * Measures TLS to the upstream with a private CA, against plain HTTP to the same server, in
  * one process.
  */
 import { join } from 'node:path';
@@ -14,8 +14,8 @@ import { startModelProxy } from './targets.js';
 
 const CONNECTIONS = 64;
 /**
- * Shares of a turn between which no new connection may open: before it, wrk's connections open, and
- * after it they close.
+ * Shares of a turn between which no new connection may open: before them, wrk's connections open, and
+ * after them they close.
  */
 const BEGUN = 0.3;
 const ENDED = 0.9;

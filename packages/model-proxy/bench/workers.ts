@@ -35,7 +35,7 @@ export async function benchWorkers(bench: Bench): Promise<readonly Figure[]> {
     for (const { url } of targets.slice(1)) errors.push(await limitError(bench, url, median(perSecond('2 workers'))));
     return [
       {
-        what: 'requests/s of 2 workers, of 1',
+        what: 'requests/s of 2 workers relative to 1',
         value: medianRatio(perSecond('2 workers'), perSecond('1 workers')),
         unit: '',
         must: 1,

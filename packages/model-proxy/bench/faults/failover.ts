@@ -17,11 +17,11 @@ const CALLS = 10_000;
 /** Each proxy gets the calls in this number of phases. */
 const PHASES = 20;
 const CONNECTIONS = 16;
-/** Calls before the first phase, without a fault: V8 compiles then. */
+/** Calls before the first phase, without a fault: V8 compiles the code during these calls. */
 const WARM_CALLS = 3000;
-/** Maximum of the added median in milliseconds. */
+/** Maximum added median latency in milliseconds. */
 const MAX_ADDED_MS = 1;
-/** `timeout` of the deployments, which ends the requests at one that hangs. */
+/** `timeout` of the deployments, which ends the requests at a deployment that hangs. */
 const TIMEOUT_SECONDS = 1;
 
 const faults = ['not running', 'resets', 'hangs', 'answers 500', 'answers 429', 'sends half an answer'] as const;

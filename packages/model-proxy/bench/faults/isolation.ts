@@ -1,7 +1,8 @@
 /**
  * Measures a model while requests of another model wait for an upstream that does not answer: its
- * p99 must stay near that without them. Short phases with and without these requests alternate, so that a
- * slow time of a busy host affects both. Two phases without them, one after the other, show the noise.
+ * p99 must stay near its p99 without these requests. Short phases with and without these requests
+ * alternate, so that a slow time of a busy host affects both. Two phases without them, one after
+ * the other, show the noise.
  */
 import { once } from 'node:events';
 import { Agent, createServer, request, type ClientRequest } from 'node:http';
@@ -19,7 +20,7 @@ const SLOW_MODEL = 'slow';
 const CONNECTIONS = 16;
 /** Number of phases in a round. */
 const PHASES = 10;
-/** Maximum of the p99 beside a slow upstream, as a multiple of that without it. */
+/** Maximum p99 beside a slow upstream, as a multiple of the p99 without it. */
 const MAX_P99_RATIO = 1.2;
 
 export async function benchIsolation({ folder, rounds, seconds, print }: Bench): Promise<readonly Figure[]> {

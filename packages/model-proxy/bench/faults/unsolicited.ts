@@ -2,8 +2,9 @@
  * Counts how often a client treats an unsolicited answer as the answer to its next request: our
  * client, Node's agent and undici (Node's `fetch`), in turns. The upstream sends the unsolicited
  * answer 0 to 20 ms after a real one; the next request follows after 0 to 20 ms, and its answer
- * takes 3 ms. HTTP/1.1 cannot distinguish them after the request is sent, so no client reaches 0.
- * Exits 1 if our client is worse than the better of the others beyond chance.
+ * takes 3 ms. After a request is sent, HTTP/1.1 cannot distinguish the unsolicited answer from the
+ * real one, so no client reaches 0. Exits 1 if our client is worse than the better of the others
+ * beyond chance.
  *
  *     npm run bench:unsolicited -w @rackless/model-proxy [-- --requests N]
  */
@@ -20,7 +21,7 @@ const { values: flags } = parseArgs({ options: { requests: { type: 'string', def
 const requests = Number(flags.requests);
 const LATEST_MS = 20;
 const ANSWER_MS = 3;
-/** In standard deviations. */
+/** Tolerated difference, in standard deviations. */
 const CHANCE = 3;
 
 const answerOf = (text: string) => `HTTP/1.1 200 OK\r\ncontent-length: ${text.length}\r\n\r\n${text}`;

@@ -5,7 +5,7 @@ import type { Bench } from '../rounds.js';
 import { PUBLIC_MODEL } from '../bodies.js';
 import { bin, flagsOf, writeConfiguration } from '../targets.js';
 
-/** Starts are short and vary. */
+/** Starts per round: several, because starts are short and their times vary. */
 const STARTS_A_ROUND = 5;
 
 export async function benchStart({ folder, rounds, print }: Bench): Promise<readonly Figure[]> {

@@ -24,7 +24,7 @@ export async function startBifrost(folder: string, upstream: string): Promise<Ta
   return { name: 'Bifrost', url: `http://127.0.0.1:${port}`, pid: pidOf(child), stop: () => stop(child) };
 }
 
-/** Returns its configuration. The sizes of the pools are those that Bifrost's own benchmarks use. */
+/** Returns the configuration of Bifrost, with the pool sizes of Bifrost's own benchmarks. */
 function configuration(upstream: string) {
   return {
     client: { drop_excess_requests: false, initial_pool_size: 1000, enable_logging: false },

@@ -21,7 +21,7 @@ app.use(
     on: { proxyReq: fixRequestBody },
   }),
 );
-// Ignores clients that disconnect at the end of a turn.
+// Answers errors with 500, and ignores errors after the head, such as disconnected clients.
 const onError: ErrorRequestHandler = (_error, _request, response, next) => {
   if (response.headersSent) next();
   else response.status(500).end();

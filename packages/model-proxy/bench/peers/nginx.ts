@@ -37,7 +37,7 @@ export async function startNginx(
   return { ports, workerPid: await workerOf(child), stop: () => stop(child) };
 }
 
-/** Waits for its worker, which starts after nginx listens. */
+/** Waits for the worker of nginx, which starts after nginx listens. */
 async function workerOf(child: ChildProcess): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
     const [worker] = await childrenOf(pidOf(child));
@@ -47,7 +47,7 @@ async function workerOf(child: ChildProcess): Promise<number> {
   throw new Error('starting nginx: it has no worker after 2 s');
 }
 
-/** Without log and limits, for maximum speed. */
+/** Returns the settings of nginx without log and limits, for maximum speed. */
 function settings(folder: string, servers: string): string {
   const isRoot = process.getuid?.() === 0;
   const scratch = ['client_body', 'proxy', 'fastcgi', 'scgi', 'uwsgi'].map(
