@@ -74,7 +74,7 @@ describe('SIGTERM', () => {
     expect(await proxy.finished()).toBe(0);
   });
 
-  it('leaves the port open, unready, for the configured time', async () => {
+  it('leaves the port open, but reports as not ready, for the configured time', async () => {
     const proxy = start(['--config', write('config.yaml', NOWHERE), ...LOCAL, '--drain_delay', '600']);
     const url = await proxy.address();
     proxy.signal('SIGTERM');

@@ -142,7 +142,7 @@ describe('a proxy with a store', () => {
         ).includes('"tag"')
           ? true
           : undefined,
-      () => 'the usage in the file',
+      () => 'the usage is not in the file',
     );
     first.signal('SIGKILL');
     await first.finished();

@@ -25,7 +25,7 @@ async function models(url: string): Promise<readonly string[]> {
 const serves = (url: string, ...names: readonly string[]) =>
   waitFor(
     async () => ((await models(url)).join() === names.join() ? true : undefined),
-    () => `it does not serve ${names.join()}`,
+    () => `the proxy does not serve ${names.join()}`,
   );
 
 const reloads = (proxy: ProxyProcess) =>
@@ -177,7 +177,7 @@ describe('a configuration that would remove every model', () => {
 });
 
 describe('a hundred signals', () => {
-  it('are few reloads, and block no request', async () => {
+  it('cause few reloads, and block no request', async () => {
     const proxy = start(['--config', write('config.yaml', named('good')), ...LOCAL]);
     const url = await proxy.address();
     const begun = performance.now();

@@ -116,7 +116,7 @@ describe('proxies with a Redis', () => {
     expect(admitted).toBeGreaterThanOrEqual(400 - 50);
   });
 
-  it('free the parallel requests of one that is killed', async () => {
+  it('free the parallel requests of a proxy that is killed', async () => {
     const proxies = await startProxies(2);
     const key = await createKey(proxies, { max_parallel_requests: 4 });
     const [killed, other] = proxies;

@@ -119,7 +119,7 @@ describe('the command line', () => {
     }
   });
 
-  it('finds the file in the environment, too', async () => {
+  it('reads the path of the file from CONFIG_FILE_PATH, too', async () => {
     write('config.yaml', NOWHERE);
     const proxy = start(LOCAL, { env: { CONFIG_FILE_PATH: 'config.yaml' } });
     expect((await models(await proxy.address())).json()).toMatchObject({ data: [{ id: 'chat' }] });

@@ -9,14 +9,14 @@ import { daemonFixture, LOCAL, messages, NOWHERE } from './fixture.js';
 const { at, start, write } = daemonFixture();
 let authority: Authority;
 
-/** Installs the certificate of that name. */
+/** Issues a certificate with a name, and installs it. */
 async function install(name: string): Promise<void> {
   const { certFile, keyFile } = await authority.issue(name);
   copyFileSync(keyFile, at('server.key'));
   copyFileSync(certFile, at('server.pem'));
 }
 
-/** Returns the serial number of the certificate on a new connection, which trusts it. */
+/** Returns the serial number of the certificate on a new connection that trusts the CA. */
 async function serial(url: string): Promise<string> {
   const socket = connect({ host: 'localhost', port: Number(new URL(url).port), ca: readFileSync(authority.caFile) });
   await once(socket, 'secureConnect');

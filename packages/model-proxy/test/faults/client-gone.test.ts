@@ -14,7 +14,7 @@ describe('a client that closes its connection', () => {
   stopTime({ timers: 'all' });
   const fixture = useProxy();
 
-  /** Sends a request whose connection the test holds. */
+  /** Sends a request, whose connection the test can close. */
   const send = (script: readonly Step[], stream: boolean, id = 'leaver') => {
     const { proxy } = fixture();
     const headers = { 'content-type': 'application/json', 'x-request-id': id };
@@ -66,7 +66,7 @@ describe('a client that closes its connection', () => {
     expect(upstream.received).toHaveLength(1);
   });
 
-  it('between two requests of many clients affects no other client', async () => {
+  it('in a crowd of clients affects no other client', async () => {
     const { upstream, stream, works } = fixture();
     const crowd = await Promise.all(
       Array.from({ length: 30 }, (_, index) =>
@@ -79,7 +79,7 @@ describe('a client that closes its connection', () => {
     await waitFor(
       () =>
         upstream.received.filter(({ outcome }) => outcome === 'aborted').length === leaving.length ? true : undefined,
-      () => 'the upstream was not left',
+      () => 'the upstream requests do not end',
     );
     upstream.gates.open('crowd');
     for (const answer of staying) expect(await answer.ended).toBe('whole');

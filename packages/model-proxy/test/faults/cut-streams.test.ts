@@ -53,7 +53,7 @@ describe('1000 streams that break off at random bytes', () => {
   it('free their slots, and count what the upstream reported, or an estimate', async () => {
     const key = await app.create({ max_parallel_requests: SLOTS, tpm_limit: 1_000_000_000 });
     const random = seededRandom(1);
-    /** The ends of the upstream's answers, by the id of the request. */
+    /** Called when the upstream has written its bytes, by the id of the request. */
     const written = new Map<string, () => void>();
     app.answering = ({ headers }, response) => {
       const [side, bytes] = String(headers['x-request-id']).split('-');
@@ -105,7 +105,7 @@ describe('1000 streams that break off at random bytes', () => {
         const found = (await app.store.readUsage(day, day)).filter(({ subject }) => subject === 'key');
         return found[0]?.requests === STREAMS ? found : undefined;
       },
-      () => 'the usage of all requests',
+      () => 'the usage does not contain all requests',
     );
     expect(rows.map(({ totalTokens }) => totalTokens)).toEqual([expected]);
 
@@ -116,7 +116,7 @@ describe('1000 streams that break off at random bytes', () => {
       () => (held.length === SLOTS ? true : undefined),
       () => `${held.length} of ${SLOTS} slots are free`,
     );
-    // Exactly these slots: of the key, and of the deployment.
+    // These are all slots of the key, and of the deployment.
     for (const limited of [key, await app.create()]) expect((await app.chat(limited)).status).toBe(429);
     for (const sent of holding) sent.destroy();
   });

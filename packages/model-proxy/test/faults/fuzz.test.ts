@@ -60,10 +60,7 @@ function valueText(random: Random, depth: number): string {
   }
 }
 
-/**
- * Writes an object with the given members and others as JSON. An event's JSON has no line breaks
- * outside of strings.
- */
+/** Writes an object with the given members and random others as JSON. */
 function objectText(random: Random, members: readonly (readonly [string, string])[]): string {
   const others = Array.from(
     { length: random.integer(6) },

@@ -48,7 +48,7 @@ describe('a form of 300 MB', () => {
   });
 
   it.each(['content-length', 'transfer-encoding'])(
-    'with the model first passes through, with %s, and leaves nothing behind',
+    'with the model first passes through, with %s, and is not stored in memory',
     async (framing) => {
       const start =
         '--xx\r\nContent-Disposition: form-data; name="model"\r\n\r\nears\r\n' +

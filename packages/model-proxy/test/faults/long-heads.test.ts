@@ -41,7 +41,7 @@ describe('a head of 60 KB', () => {
   it.each([
     ['of a chat', { type: json }],
     ['of an error', { type: json, status: '429 Too Many', body: '{"error":{"message":"slow"}}' }],
-    ['of sound', { type: 'content-type: audio/mpeg', path: '/v1/audio/speech', body: 'sound' }],
+    ['of audio', { type: 'content-type: audio/mpeg', path: '/v1/audio/speech', body: 'sound' }],
   ])('%s loses its longest header, and the metric counts it', async (_what, { type, ...options }) => {
     const lines = [type, `x-long: ${'x'.repeat(60_000)}`, 'x-ratelimit-remaining-requests: 9', 'x-short: 1'];
     const { headers, dropped } = await ask(lines, options);

@@ -113,7 +113,7 @@ describe('malformed requests among others', () => {
   });
 });
 
-/** Reads a complete answer. */
+/** Returns whether an answer is complete. */
 function wholeAnswer(text: string): boolean {
   const [head = '', ...body] = text.split('\r\n\r\n');
   return body.join('\r\n\r\n').length >= Number(/^content-length: (\d+)$/im.exec(head)?.[1]);

@@ -26,7 +26,7 @@ const EVENTS = 20;
 const chunk = (content: string) =>
   `{"model":"${SAMPLE_MODEL}","choices":[{"index":0,"delta":{"content":"${content}"}}]}`;
 
-/** No time limit for connections: a loaded machine needs over 10 s for 150 TLS handshakes. */
+/** Returns a configuration without a connect timeout: a loaded machine needs over 10 s for 150 TLS handshakes. */
 const unhurried = (upstream: TestUpstream, { params = [], ...rest }: SampleConfigOptions = {}) =>
   sampleConfig(upstream, { ...rest, params: ['connect_timeout: 0', ...params] });
 
@@ -73,7 +73,7 @@ describe('a reload under load', () => {
       () => `only ${upstream.received.length} requests came`,
     );
     return {
-      /** Waits for all of them. @returns their faults. */
+      /** Waits for all streams and requests. @returns their faults. */
       async faults(): Promise<readonly string[]> {
         const wrong = [];
         for (const stream of streams) {
@@ -189,7 +189,7 @@ describe('a reload under load', () => {
       expect(proxy.logged().filter((line) => line.includes('configuration reloaded'))).toHaveLength(3);
     });
 
-    it('ends with the proxy, and does not use its configuration then', async () => {
+    it('does not use the new configuration if the proxy closes at the same time', async () => {
       proxy.configure(unhurried(upstream).replace(PUBLIC_MODEL, 'late'));
       await Promise.all([proxy.reload(), proxy.close()]);
       expect(proxy.logged().join('\n')).not.toContain('configuration reloaded');
@@ -284,7 +284,7 @@ describe('a reload under load', () => {
             () => undefined,
             () => true as const,
           ),
-        () => 'it still takes connections',
+        () => 'the proxy still accepts connections',
       );
       upstream.gates.open('drain');
       expect(await under.faults()).toEqual([]);

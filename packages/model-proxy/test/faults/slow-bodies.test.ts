@@ -66,7 +66,7 @@ describe('slow bodies', () => {
       await new Promise((resolve) => socket.write(piece, resolve));
       socket.destroy();
     }
-    // They sent 50 in total. Kernel buffers may still contain a part of it.
+    // The clients sent 50 MB in total. Kernel buffers may still contain a part of it.
     await waitFor(
       () => (heldMb() - before < 25 ? true : undefined),
       () => `five incomplete bodies still use memory: ${heldMb() - before} MB`,

@@ -18,7 +18,7 @@ describe('a stream', () => {
   stopTime();
   const fixture = useProxy({ params: ['stream_timeout: 1', 'idle_timeout: 1'] });
 
-  it('in chunks of single bytes arrives unchanged, event by event', async () => {
+  it('in chunks of single bytes arrives unchanged, except for the model', async () => {
     const text = `: ping\n\ndata: ${chunk('grüße 😀')}\r\n\r\nevent: x\nid: 7\nretry: 10\ndata:${chunk('b')}\n\ndata: [DONE]\n\n`;
     const bytes = [...Buffer.from(text)].map((byte): Step => ({ base64: Buffer.from([byte]).toString('base64') }));
     const answer = await fixture().stream(...bytes, end);

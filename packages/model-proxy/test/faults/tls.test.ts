@@ -51,7 +51,7 @@ describe('TLS to an upstream', () => {
     [500, expect.stringMatching(message)],
   ];
 
-  it("with a deployment's CA bundle ignores the general bundle, only for this deployment", async () => {
+  it("with a deployment's CA bundle ignores the general bundle", async () => {
     const other = await serve();
     expect(await ask(await start(sampleConfig(other).replace(other.caFile, good.caFile)))).toEqual(
       refused(/certificate/),
@@ -90,7 +90,7 @@ describe('TLS to an upstream', () => {
     expect(plain.received).toEqual([]);
   });
 
-  it('trusts a new CA bundle after a reload, without losing a request', async () => {
+  it('trusts a new CA bundle after a reload', async () => {
     const bundle = join(good.folder, 'bundle.pem');
     const other = await serve();
     writeFileSync(bundle, readFileSync(other.caFile));
@@ -102,7 +102,7 @@ describe('TLS to an upstream', () => {
     expect(await ask(proxy)).toEqual(served);
   });
 
-  it('needs a single handshake for many consecutive requests', async () => {
+  it('reuses its connections for many consecutive requests', async () => {
     const upstream = await serve();
     const proxy = await start(sampleConfig(upstream));
     for (let round = 0; round < 20; round++) await ask(proxy);

@@ -125,7 +125,7 @@ describe('an upstream', () => {
     }
   });
 
-  it('causes a 408 with the name of the timeout if it takes too long, and its request ends', async () => {
+  it('causes a 408 with the value of the timeout if it takes too long, and its request ends', async () => {
     const { ask, upstream, works } = fixture();
     const asked = ask({ hang: true });
     await upstream.waitForRequest(({ body }) => body !== undefined);
@@ -179,7 +179,7 @@ describe('an upstream', () => {
     expect(upstream.received).toHaveLength(1);
   });
 
-  it('gives a 500 with its name while it is down, and serves again after its restart', async () => {
+  it('gives a 500 while it is down, and serves again after its restart', async () => {
     const { ask, stream, upstream, works } = fixture();
     await works();
     await upstream.stop();

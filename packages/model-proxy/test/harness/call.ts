@@ -108,8 +108,8 @@ export interface ExchangeOptions {
 }
 
 /**
- * Sends bytes, and returns the server's answer until it closes, as latin1. Empty: it closed without
- * an answer.
+ * Sends bytes, and returns the server's answer until the server closes the connection, as latin1.
+ * Empty: the server closed without an answer.
  */
 export async function exchangeBytes(
   port: number,

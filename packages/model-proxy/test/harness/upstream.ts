@@ -1,5 +1,5 @@
 /**
- * The upstream of the suites: the sample upstream with a certificate of a private authority. It
+ * The upstream of the suites: the sample upstream with a certificate of a private CA. The upstream
  * runs the scripts of requests, and records all requests.
  */
 import { once } from 'node:events';
@@ -29,7 +29,7 @@ export interface Received {
   json: JsonObject | null;
   /** The bytes of the answer's body so far. */
   readonly sent: Buffer[];
-  /** How the request ended. `aborted`: the client closed the connection first. */
+  /** How the request ended. `aborted`: the connection closed before the end of the answer. */
   outcome: 'open' | 'answered' | 'aborted';
 }
 

@@ -38,14 +38,14 @@ export interface Group {
   chat(key: string, content?: string): Promise<number>;
   /** Sends a management request. */
   manage(method: string, path: string, body?: object): Promise<Answer>;
-  /** Creates a key. @returns it. */
+  /** Creates a key. @returns the key. */
   createKey(settings?: object): Promise<string>;
 }
 
 export interface GroupFixture extends DaemonFixture {
   /** The answers of requests with the text `wait`. */
   readonly held: ServerResponse[];
-  /** Answers all requests with this status from now on. */
+  /** Answers requests with this status from now on; null: with 200. */
   readonly failWith: (status: number | null) => void;
   /** Number of requests at the upstream. */
   readonly asked: () => number;

@@ -23,7 +23,7 @@ const hold = async (group: Group, content = 'wait') => {
     headers: { authorization: `Bearer ${MASTER}` },
     body: { model: 'm', messages: [{ role: 'user', content }] },
   });
-  await until(() => held.length > before, 'a request at the upstream');
+  await until(() => held.length > before, 'no request came to the upstream');
   return { answer };
 };
 
@@ -53,7 +53,7 @@ describe('a group of workers', () => {
     expect(group.process.output.match(/stopping/g)).toHaveLength(1);
   });
 
-  it('replaces a worker that is killed, while the others serve', async () => {
+  it('replaces a worker that is killed, and keeps the other worker', async () => {
     const group = await startGroup(configuration());
     const [killed = 0, other = 0] = group.workers();
     process.kill(killed, 'SIGKILL');
@@ -110,7 +110,7 @@ describe('a group of workers', () => {
     expect(group.process.output).not.toContain('"worker":');
   });
 
-  it('takes the number from NUM_WORKERS', async () => {
+  it('reads the number from NUM_WORKERS', async () => {
     const file = write('config.yaml', configuration());
     const proxy = start(['--config', file, '--host', '127.0.0.1', '--port', '0'], { env: { NUM_WORKERS: '2' } });
     await proxy.said(/"workers":2/);
@@ -173,7 +173,7 @@ describe('a cooldown of a deployment', () => {
     const isCooling = async () => (await connections[1]?.chat(MASTER))?.status === 429;
     await waitFor(
       async () => ((await isCooling()) ? true : undefined),
-      () => 'the other worker does not cool down',
+      () => 'the deployment does not cool down at the other worker',
     );
     const sent = asked();
     const [killed = 0] = group.workers();

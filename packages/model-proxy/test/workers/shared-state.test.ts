@@ -24,7 +24,7 @@ async function exhaust(connections: readonly Connection[], key: string): Promise
 const until = (isReached: () => boolean | Promise<boolean>, what: string) =>
   waitFor(
     async () => ((await isReached()) ? true : undefined),
-    () => what,
+    () => `still waiting for ${what}`,
   );
 
 /** Returns the exported usage of keys: requests and cost. */

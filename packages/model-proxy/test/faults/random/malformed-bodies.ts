@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { PUBLIC_MODEL } from '../../harness/proxy.js';
 import type { Random } from '../../../../daemon/test/support/random.js';
 
-/** The limit of the suite's proxy. */
+/** Maximum size of a body at the suite's proxy. */
 export const MAX_BODY_BYTES = 2 ** 20;
 
 /** A valid request with all kinds of values. */
@@ -11,7 +11,8 @@ export const WHOLE = `{"model": "${PUBLIC_MODEL}", "messages": [{"role": "user",
 
 /**
  * Bodies by kind. The proxy must reject each of them: invalid JSON, no object, no messages, or a
- * `model` that it does not accept. A `model` that occurs twice or has an escaped name is such a one.
+ * `model` that it does not accept. The proxy also rejects a `model` that occurs twice or has an
+ * escaped name.
  */
 export const malformedBodies: Readonly<Record<string, (random: Random) => Buffer>> = {
   'cut off anywhere': (random) => bytes(WHOLE).subarray(0, random.integer(Buffer.byteLength(WHOLE))),
@@ -179,7 +180,7 @@ function bytes(text: string): Buffer {
   return Buffer.from(text, 'utf8');
 }
 
-/** Repeats until the body is invalid. */
+/** Makes bodies until one is not JSON. */
 function broken(make: () => string | Buffer): Buffer {
   for (;;) {
     const made = make();

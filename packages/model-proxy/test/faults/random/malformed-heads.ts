@@ -25,7 +25,7 @@ const CLOSE = 'Connection: close';
 const smuggledBody = JSON.stringify({ model: PUBLIC_MODEL, messages: [{ role: 'user', content: CANARY }] });
 /**
  * A complete second request. A server that disagrees with the proxy about the end of the first
- * would serve it.
+ * request would serve this one.
  */
 const SMUGGLED = `POST /v1/chat/completions HTTP/1.1\r\nHost: proxy.test\r\nContent-Type: application/json\r\nContent-Length: ${smuggledBody.length}\r\nX-Canary: ${CANARY}\r\n\r\n${smuggledBody}`;
 
