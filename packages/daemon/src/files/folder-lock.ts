@@ -42,11 +42,12 @@ type Attempt = { readonly server: Server } | { readonly holder: string } | 'agai
 
 const NAME = 'lock';
 /**
- * Maximum wait for a daemon that is stopping. It waits for its requests, and most end in this time.
+ * Maximum wait for a daemon that is stopping. Such a daemon waits for its requests, and most
+ * requests end in this time.
  */
 const WAIT_MS = 10_000;
 const PAUSE_MS = 100;
-/** Time for the other process to send its id. A process that got SIGSTOP never does. */
+/** Time for the other process to send its id. A process that got SIGSTOP never sends it. */
 const REPLY_MS = 1_000;
 /** Maximum length of the address of a unix socket, unix(7), without the terminating zero byte. */
 const MAX_ADDRESS_LENGTH = 107;
@@ -64,10 +65,10 @@ const unlockable: ReadonlySet<string> = new Set([
  * because this daemon cannot overwrite anything in it. There is no lock either on a file system
  * without sockets, and if a file is in the way of the folder or of its lock. Logs a warning in all
  * these cases.
- * @throws {FolderInUseError} another daemon uses it for longer than the wait, or the lock belongs
- *   to another user.
- * @throws {Error} if the host lacks room or handles, or the path is unusable. The cause is the error
- *   of node:fs or node:net.
+ * @throws {FolderInUseError} if another daemon uses the folder for longer than the wait, or the
+ *   lock belongs to another user.
+ * @throws {Error} if the host lacks room or handles, or the path is unusable. The cause is the
+ *   error of node:fs or node:net.
  */
 export async function lockFolder(
   folder: string,
@@ -115,7 +116,7 @@ function lockOf(server: Server): FolderLock {
 
 /**
  * Makes one attempt.
- * @throws {FolderInUseError} this process may not connect to the holder of the lock.
+ * @throws {FolderInUseError} if this process may not connect to the holder of the lock.
  * @throws what node:fs and node:net throw.
  */
 async function attempt(file: string): Promise<Attempt> {
@@ -164,8 +165,8 @@ async function listen(file: string): Promise<Server> {
 }
 
 /**
- * Describes the process that listens at a socket; null if none does.
- * @throws {FolderInUseError} this process may not connect.
+ * Describes the process that listens at a socket; null if no process listens.
+ * @throws {FolderInUseError} if this process may not connect.
  */
 function holderOf(file: string): Promise<string | null> {
   const { address, done } = addressOf(file);

@@ -5,10 +5,10 @@ import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { openListener, type Listener } from '../network/listener.js';
 
-const open: { close(): unknown }[] = [];
+const toClose: { close(): unknown }[] = [];
 
 afterEach(async () => {
-  await Promise.all(open.splice(0).map((one) => one.close()));
+  await Promise.all(toClose.splice(0).map((one) => one.close()));
 });
 
 async function listen(handle: RequestListener): Promise<Listener & { readonly port: number }> {
@@ -19,14 +19,14 @@ async function listen(handle: RequestListener): Promise<Listener & { readonly po
     onClientError: (_error, socket) => socket.destroy(),
     onError: () => undefined,
   });
-  open.push({ close: () => listener.close(0) });
+  toClose.push({ close: () => listener.close(0) });
   return { ...listener, port: Number(new URL(listener.addresses[0] ?? '').port) };
 }
 
 /** Sends bytes and reads until the server closes the connection. */
 function send(port: number, bytes: string): { readonly socket: Socket; readonly answers: Promise<string> } {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-  open.push({ close: () => socket.destroy() });
+  toClose.push({ close: () => socket.destroy() });
   socket.write(bytes);
   return { socket, answers: text(socket) };
 }

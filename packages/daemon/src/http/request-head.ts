@@ -1,4 +1,4 @@
-/** Checks the heads of requests. Both daemons run these checks for every request. */
+/** Checks the headers of requests. Both daemons run these checks for every request. */
 import type { IncomingMessage } from 'node:http';
 
 /**

@@ -18,7 +18,7 @@ import { text } from 'node:stream/consumers';
 import { ListenError, listen as listenOn, openListener, type Listener, type ListenOptions } from './listener.js';
 import type { TlsOptions } from './tls.js';
 
-const open: Listener[] = [];
+const openListeners: Listener[] = [];
 
 /** Some containers have no IPv6. */
 const hasIpv6 = Object.values(networkInterfaces()).some(
@@ -32,7 +32,7 @@ beforeEach(() => {
   refuse = (_error, socket) => socket.destroy();
 });
 afterEach(async () => {
-  await Promise.all(open.splice(0).map((listener) => listener.close(0)));
+  await Promise.all(openListeners.splice(0).map((listener) => listener.close(0)));
 });
 
 async function listen(
@@ -49,7 +49,7 @@ async function listen(
     onClientError: (error, socket) => refuse(error, socket),
     onError: () => undefined,
   });
-  open.push(listener);
+  openListeners.push(listener);
   return listener;
 }
 
@@ -336,7 +336,7 @@ describe('the server options', () => {
     expect(big).toBe('refused');
   });
 
-  it('keep the deadline for heads if requests have none', async () => {
+  it('keep the deadline for headers if requests have none', async () => {
     let server: Partial<Server> = {};
     const handle: RequestListener = ({ socket }, response) => {
       // Node's socket has its server, which the types do not know.

@@ -120,15 +120,15 @@ const SILENT_MS = 1000;
 
 /**
  * Maximum number of connections that the kernel accepts before the event loop does. Linux uses the
- * lower of this and `net.core.somaxconn`. Above it, the kernel drops the first packet of a connection,
- * and the client repeats it after 1, 3 and 7 s. libuv accepts one connection in a turn of the event
- * loop, so Node's default of 511 was full as soon as 2,000 clients connected at once.
+ * lower of this and `net.core.somaxconn`. Above it, the kernel drops the first packet of a
+ * connection, and the client repeats it after 1, 3 and 7 s. libuv accepts one connection in a turn
+ * of the event loop, so Node's default of 511 was full as soon as 2,000 clients connected at once.
  */
 const BACKLOG = 4096;
 
 /**
- * Deadline for the head of a request. Node's own default is 0, no deadline, if `requestTimeout` is
- * 0.
+ * Deadline for the headers of a request. Node's own default is 0, no deadline, if `requestTimeout`
+ * is 0.
  */
 const HEADERS_MS = 60_000;
 
@@ -195,7 +195,10 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
   };
 }
 
-/** Returns whether a socket at `ip` accepts connections to all IPv4 addresses. In Node, one at `::` does too. */
+/**
+ * Returns whether a socket at `ip` accepts connections to all IPv4 addresses. In Node, a socket at
+ * `::` accepts them too.
+ */
 export function isWildcardAddress(ip: string): boolean {
   return ip === '' || ip === '0.0.0.0' || ip === '::';
 }

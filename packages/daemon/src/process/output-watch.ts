@@ -8,7 +8,7 @@ export class OutputWatch {
   readonly #stream: Writable;
   #failure: string | undefined;
 
-  /** @param onEnd is called when the stream accepts no more output, for whatever reason. */
+  /** @param onEnd called when a write fails, also if the reader has closed the pipe. */
   constructor(stream: Writable, onEnd: () => void) {
     this.#stream = stream;
     stream.on('error', (error) => {
@@ -18,7 +18,10 @@ export class OutputWatch {
     });
   }
 
-  /** Waits until all output is written. @returns why the output is incomplete; undefined if it is not. */
+  /**
+   * Waits until all output is written.
+   * @returns why the output is incomplete; undefined if it is not.
+   */
   async failure(): Promise<string | undefined> {
     // The callback also comes after a failure, and after the listener for errors.
     await new Promise<void>((resolve) => void this.#stream.write('', () => setImmediate(resolve)));

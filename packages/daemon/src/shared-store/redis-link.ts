@@ -10,8 +10,8 @@ import { StoreUnavailable } from './store-unavailable.js';
 export interface RedisLink {
   /**
    * Runs a command.
-   * @throws {StoreUnavailable} if Redis rejects the command, if there is no connection (at once), or if
-   *   Redis does not answer before the deadline.
+   * @throws {StoreUnavailable} if Redis rejects the command, if there is no connection (at once),
+   *   or if Redis does not answer before the deadline.
    */
   command(args: readonly string[]): Promise<unknown>;
   /**
@@ -30,7 +30,7 @@ const CONNECT_MS = 5000;
 const MAX_RECONNECT_PAUSE_MS = 1000;
 
 /**
- * Connects. Later it connects again whenever a connection ends.
+ * Connects, and reconnects whenever a connection ends.
  * @param url `redis://user:password@host:6379/0`, or `rediss:` for TLS.
  * @throws {StoreUnavailable} if Redis cannot be reached now.
  */
@@ -42,7 +42,7 @@ export async function connectRedis(url: string): Promise<RedisLink> {
     const fault = error instanceof ErrorReply ? 'rejects the command' : 'does not answer';
     return new StoreUnavailable(`the shared store ${fault}: ${reasonOf(error)}`, { cause: error });
   };
-  const open = () =>
+  const newClient = () =>
     createClient({
       url,
       disableOfflineQueue: true,
@@ -53,8 +53,8 @@ export async function connectRedis(url: string): Promise<RedisLink> {
         reconnectStrategy: (attempts) => Math.min(MAX_RECONNECT_PAUSE_MS, 50 * 2 ** Math.min(attempts, 10)),
       },
     });
-  const commands = open();
-  const messages = open();
+  const commands = newClient();
+  const messages = newClient();
   let lastError: unknown;
   for (const client of [commands, messages]) client.on('error', (error: unknown) => (lastError = error));
   const close = (): void => {

@@ -30,9 +30,14 @@ export interface SharedStore {
   commit(changes: readonly EntryChange[]): Promise<boolean>;
   /** Calls the listener, which must not throw, after each change of the copy. */
   onChange(listener: () => void): void;
-  /** Calls the listener, which must not throw, at each heartbeat: after each successful regular read of the store, about once a second. */
+  /**
+   * Calls the listener, which must not throw, at each heartbeat: after each successful regular read
+   * of the store, about once a second.
+   */
   onHeartbeat(listener: () => void): void;
-  /** Calls the listener, which must not throw, after each reconnection: Redis may have lost changes. */
+  /**
+   * Calls the listener, which must not throw, after each reconnection: Redis may have lost changes.
+   */
   onReconnect(listener: () => void): void;
   /**
    * Returns which of these replicas are alive: they have written to the store in the last 15 s.
@@ -48,8 +53,8 @@ export interface SharedStore {
    */
   run(script: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   /**
-   * Calls the listener, which must not throw, for each message that a script publishes to a channel. Messages
-   * get lost while there is no connection.
+   * Calls the listener, which must not throw, for each message that a script publishes to a
+   * channel. Messages get lost while there is no connection.
    * @param channel as in the KEYS of a script. @throws {StoreUnavailable}
    */
   listen(channel: string, listener: (message: string) => void): Promise<void>;
@@ -65,13 +70,14 @@ const HEARTBEAT_MS = 1000;
 /** A replica that writes nothing for this time counts as dead. */
 const LEASE_MS = 15_000;
 
-const head = z
+const readAnswer = z
   .tuple([z.string(), z.number(), z.number(), z.number()])
   .rest(z.union([z.string(), z.number(), z.null()]));
 
 /**
  * Connects to the store.
- * @param url the URL of Redis. Its path is the database. Another installation of the same daemon needs another database.
+ * @param url the URL of Redis. Its path is the database. Another installation of the same daemon
+ * needs another database.
  * @param service the name of the daemon, with which the names of the keys begin.
  * @throws {StoreUnavailable} if Redis does not answer.
  */
@@ -126,7 +132,8 @@ class RedisStore implements SharedStore {
   }
 
   sync(): Promise<void> {
-    // The next heartbeat finds out whether Redis answers again. Until then, requests do not wait for it.
+    // The next heartbeat finds out whether Redis answers again. Until then, requests do not wait
+    // for it.
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     return this.#readOnce();
   }
@@ -193,7 +200,9 @@ class RedisStore implements SharedStore {
     this.#link.close();
   }
 
-  /** Reads the changes, unless a read is about to begin. A running read may miss the latest change. */
+  /**
+   * Reads the changes, unless a read is about to begin. A running read may miss the latest change.
+   */
   #readOnce(): Promise<void> {
     if (this.#reading === undefined) {
       this.#reading = this.#read().finally(() => (this.#reading = undefined));
@@ -211,7 +220,7 @@ class RedisStore implements SharedStore {
     this.#mustReadAll = false;
     try {
       const args = [String(this.#revision), isAll ? '' : this.#epoch, randomUUID()];
-      this.#apply(head.parse(await this.#script(readScript, args)));
+      this.#apply(readAnswer.parse(await this.#script(readScript, args)));
     } catch (error) {
       this.#mustReadAll ||= isAll;
       const failure = error instanceof StoreUnavailable ? error : new StoreUnavailable(String(error), { cause: error });
@@ -223,7 +232,7 @@ class RedisStore implements SharedStore {
     this.#failure = undefined;
   }
 
-  #apply([epoch, revision, time, isAll, ...parts]: z.infer<typeof head>): void {
+  #apply([epoch, revision, time, isAll, ...parts]: z.infer<typeof readAnswer>): void {
     this.#ahead = time - Date.now();
     if (isAll === 1) this.#kinds.clear();
     if (this.#epoch !== '' && epoch !== this.#epoch) this.#log.warn('the shared store has lost its content');

@@ -1,12 +1,12 @@
 /**
- * Splits a YAML tree into small parts, and joins them. A thread sends a tree in parts, because the receiver would
- * need too long for a large tree in one message.
+ * Splits a YAML tree into small parts, and joins them. A thread sends a tree in parts, because the
+ * receiver would need too long for a large tree in one message.
  */
 import type { YamlNode } from './yaml-node.js';
 
 /**
- * Nodes in depth-first order. Each node has four values: its kind, its line, its key in the mapping around it (else
- * null), and its value or its number of items or members.
+ * Nodes in depth-first order. Each node has four values: its kind, its line, its key in the mapping
+ * around it (else null), and its value or its number of items or members.
  */
 export type YamlPart = readonly (string | number | boolean | null)[];
 
@@ -41,7 +41,7 @@ interface Incomplete {
 /** Builds a tree from its parts. */
 export class YamlBuilder {
   readonly #file: string;
-  readonly #open: Incomplete[] = [];
+  readonly #incomplete: Incomplete[] = [];
   #root: YamlNode | undefined;
 
   /** @param file name of the file, for all nodes. */
@@ -65,17 +65,17 @@ export class YamlBuilder {
         this.#begin({ kind: 'scalar', ...place, value: content }, key, null);
       }
     }
-    return this.#open.length === 0 ? this.#root : undefined;
+    return this.#incomplete.length === 0 ? this.#root : undefined;
   }
 
   #begin(node: YamlNode, key: unknown, content: Incomplete | null): void {
-    const around = this.#open.at(-1);
+    const around = this.#incomplete.at(-1);
     if (around === undefined) this.#root = node;
     else {
       around.add(node, String(key));
       around.missing -= 1;
     }
-    if (content !== null) this.#open.push(content);
-    while (this.#open.at(-1)?.missing === 0) this.#open.pop();
+    if (content !== null) this.#incomplete.push(content);
+    while (this.#incomplete.at(-1)?.missing === 0) this.#incomplete.pop();
   }
 }

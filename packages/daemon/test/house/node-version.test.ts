@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** Runs a command with the given Node, which reports another version. */
+/** Runs a command with this Node, which then reports the given version. */
 async function runAs(version: string, bin: string): Promise<{ readonly code: unknown; readonly stderr: string }> {
   const preload = join(folder, 'version.cjs');
   await writeFile(preload, `Object.defineProperty(process, 'versions', { value: { node: '${version}' } });`);

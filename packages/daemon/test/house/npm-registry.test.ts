@@ -45,10 +45,10 @@ class Registry {
 const tarball = (_: IncomingMessage, response: ServerResponse) => void response.end('bytes');
 
 let home: string;
-const open: Registry[] = [];
+const registries: Registry[] = [];
 const start = async (answer: (request: IncomingMessage, response: ServerResponse) => void) => {
   const registry = await Registry.start(answer);
-  open.push(registry);
+  registries.push(registry);
   return registry;
 };
 
@@ -56,7 +56,7 @@ beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), 'rackless-registry-'));
 });
 afterEach(async () => {
-  await Promise.all(open.splice(0).map((registry) => registry.close()));
+  await Promise.all(registries.splice(0).map((registry) => registry.close()));
   await rm(home, { recursive: true });
 });
 
