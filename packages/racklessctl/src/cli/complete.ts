@@ -30,7 +30,7 @@ interface Position {
   readonly positional: readonly string[];
   readonly options: Readonly<Record<string, string | true>>;
   /** The option whose value comes next. */
-  readonly open: OptionDefinition | undefined;
+  readonly pendingOption: OptionDefinition | undefined;
 }
 
 /** Removes the quotes that the user has typed around a word. */
@@ -49,13 +49,14 @@ function optionNamed(options: readonly OptionDefinition[], word: string): Option
 }
 
 function readWord(position: Position, word: string): Position {
-  const { definition, options, open, positional, commands } = position;
-  if (open !== undefined) return { ...position, options: { ...options, [open.name]: word }, open: undefined };
+  const { definition, options, pendingOption, positional, commands } = position;
+  if (pendingOption !== undefined)
+    return { ...position, options: { ...options, [pendingOption.name]: word }, pendingOption: undefined };
   if (word.startsWith('-')) {
     const option = definition === undefined ? undefined : optionNamed(optionsOf(definition), word);
     if (option === undefined) return position;
     const [, value] = /^[^=]*=(.*)$/.exec(word) ?? [];
-    if (option.value !== undefined && value === undefined) return { ...position, open: option };
+    if (option.value !== undefined && value === undefined) return { ...position, pendingOption: option };
     return { ...position, options: { ...options, [option.name]: value ?? true } };
   }
   const command = commands.find(({ name }) => name === word);
@@ -73,7 +74,7 @@ export async function complete(
   sources: NameSources,
 ): Promise<Candidates> {
   const current = unquoted(words.at(-1) ?? '');
-  const start: Position = { commands, definition: undefined, positional: [], options: {}, open: undefined };
+  const start: Position = { commands, definition: undefined, positional: [], options: {}, pendingOption: undefined };
   const position = words.slice(0, -1).map(unquoted).reduce(readWord, start);
   const found = await candidatesAt(position, current, sources);
   if (found === 'files') return found;
@@ -81,8 +82,8 @@ export async function complete(
 }
 
 async function candidatesAt(position: Position, current: string, sources: NameSources): Promise<Candidates> {
-  const { definition, commands, positional, open, options } = position;
-  if (open !== undefined) return namesOf(open.completes, position, sources);
+  const { definition, commands, positional, pendingOption, options } = position;
+  if (pendingOption !== undefined) return namesOf(pendingOption.completes, position, sources);
   if (current.startsWith('-')) {
     const all = definition === undefined ? [] : optionsOf(definition);
     const left = all.filter(({ name }) => options[name] === undefined);

@@ -15,7 +15,7 @@ const roff = (text: string): string =>
     .replaceAll('→', '\\(->')
     .replace(/^\./gm, '\\&.');
 
-const head = (name: string, summary: string): string =>
+const header = (name: string, summary: string): string =>
   `.TH ${name.toUpperCase()} 1 "" "racklessctl ${version}" "User Commands"\n` +
   `.SH NAME\n${roff(name)} \\- ${roff(summary.charAt(0).toLowerCase() + summary.slice(1))}\n`;
 
@@ -40,7 +40,7 @@ export function manualPages(commands: readonly CommandDefinition[]): Readonly<Re
 
 function overview(commands: readonly CommandDefinition[]): string {
   return [
-    head('racklessctl', 'Control machines through Redfish services'),
+    header('racklessctl', 'Control machines through Redfish services'),
     '.SH SYNOPSIS\n\\fBracklessctl\\fR \\fIcommand\\fR [\\fIarguments\\fR] [\\fIoptions\\fR]\n',
     '.SH DESCRIPTION\n',
     roff('racklessctl controls the machines of bmc-daemon and of the BMCs of real servers.') + '\n',
@@ -63,7 +63,7 @@ function commandPage(command: CommandDefinition): string {
   const isRemote = runnable.some(({ definition }) => definition.isRemote === true);
   const examples = [command.examples ?? [], ...(command.commands ?? []).map((each) => each.examples ?? [])].flat();
   return [
-    head(`racklessctl-${command.name}`, command.summary),
+    header(`racklessctl-${command.name}`, command.summary),
     `.SH SYNOPSIS\n${synopsis}\n`,
     `.SH DESCRIPTION\n${roff(`${command.summary}.`)}\n`,
     paragraphs(command.description ?? []),

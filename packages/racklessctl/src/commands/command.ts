@@ -64,7 +64,7 @@ const MAX_SECONDS = 2_147_483;
 export class Call {
   readonly terminal: Terminal;
   readonly environment: NodeJS.ProcessEnv;
-  /** Aborted by Ctrl-C. */
+  /** Aborted when the command must end early, for example after Ctrl-C. */
   readonly signal: AbortSignal;
   readonly #arguments: ReadonlyMap<string, readonly string[]>;
   readonly #options: Readonly<Record<string, unknown>>;

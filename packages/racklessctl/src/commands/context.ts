@@ -69,7 +69,9 @@ const useContext = defineCommand({
 const setContext = defineCommand({
   name: 'set',
   summary: 'Add or change a context',
-  description: ['Options that are not given keep their value. The first context becomes the current one.'],
+  description: [
+    'Options that are not given keep their value. If no context is current, this context becomes the current one.',
+  ],
   arguments: [nameArgument],
   options: [
     { name: 'url', value: 'url', summary: 'address of the service' },

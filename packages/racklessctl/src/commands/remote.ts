@@ -182,8 +182,8 @@ export function unreadLines(unread: readonly UnreadMachine[]): readonly string[]
 /**
  * Reports the machines that the command leaves out, because the service does not return them. The
  * command then ends with exit code 1.
- * @param patterns the names on the command line; empty: all machines. A name of one machine leaves
- *   out none.
+ * @param patterns the names on the command line; empty: all machines. A command for single names
+ *   leaves out no machine.
  */
 export function reportUnread(call: Call, unread: readonly UnreadMachine[], patterns: readonly string[]): void {
   if (patterns.length > 0 && !patterns.some(isGlob)) return;

@@ -1,4 +1,7 @@
-/** Finds the addresses and credentials of services: from options, environment variables and contexts. */
+/**
+ * Finds the addresses and credentials of services: from options, environment variables and
+ * contexts.
+ */
 import path from 'node:path';
 import { homedir } from 'node:os';
 import { readTextFile, fileReason } from '@rackless/daemon/files/text-file.js';
@@ -20,7 +23,7 @@ interface ConnectionOptions {
   readonly auth: string | undefined;
 }
 
-/** A service to connect to. The files of the password and of the authorities are not read yet. */
+/** A service to connect to. The file of the password and the CA file are not read yet. */
 export interface Connection {
   /** The name of the context; undefined if options or variables name the service. */
   readonly name: string | undefined;
@@ -28,7 +31,7 @@ export interface Connection {
   readonly user: string | undefined;
   /** Place of the password. Undefined: ask the user. */
   readonly password: PasswordSource | undefined;
-  /** Path of the trusted authorities. */
+  /** Path of the file with the trusted CA certificates. */
   readonly ca: string | undefined;
   readonly insecure: boolean;
   readonly auth: 'session' | 'basic';
@@ -42,7 +45,7 @@ export type PasswordSource =
 
 /**
  * Returns the services of a command. An option has precedence over the context. Environment
- * variables for user, password and authorities apply if neither has them.
+ * variables for user, password and CA file apply if neither has them.
  * @param matches tells whether a glob matches a name.
  * @throws {CommandFailure}
  */
@@ -155,7 +158,7 @@ function checkAuth(text: string | undefined, at: string): 'session' | 'basic' {
   throw usageFailure(`${at}auth must be session or basic, not '${text}'`);
 }
 
-/** Reads the authorities of a connection. @throws {CommandFailure} */
+/** Reads the CA certificates of a connection. @throws {CommandFailure} */
 export function readAuthorities(file: string): string {
   let text: string;
   try {

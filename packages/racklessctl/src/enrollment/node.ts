@@ -7,7 +7,7 @@ export interface EnrollmentNode {
   readonly name: string;
   readonly facts: MachineFacts;
   readonly user: string | undefined;
-  /** Path of the trusted authorities. */
+  /** Path of the file with the trusted CA certificates. */
   readonly ca: string | undefined;
   readonly insecure: boolean;
   readonly auth: 'session' | 'basic';

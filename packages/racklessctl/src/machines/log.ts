@@ -87,7 +87,7 @@ export async function findLog(machine: Machine, id: string | undefined): Promise
 export async function readEntries({ service }: Machine, { id, entries }: Log): Promise<readonly LogEntry[]> {
   if (entries === undefined) throw new CommandFailure(exitCode.failed, `the log ${id} has no entries to read`);
   const read = (await readMembers(service, entries)).map(entryOf);
-  // Services have different orders. The sort keeps the order of entries of the same second.
+  // Services have different orders. The sort keeps the order of entries with the same time.
   const newestFirst = timeOf(read[0]) > timeOf(read.at(-1));
   return (newestFirst ? read.reverse() : read).sort((a, b) => timeOf(a) - timeOf(b));
 }

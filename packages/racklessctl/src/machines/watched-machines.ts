@@ -52,8 +52,8 @@ export class WatchedMachines {
     // A machine that cannot be read is not removed.
     const machines = [...list.machines, ...this.#machines.filter(({ uri }) => missing.has(uri))];
     if (patterns.length > 0) {
-      // Keeps the machines that were selected. One that is now gone or has another name may still
-      // have events.
+      // Keeps the machines that were selected. A machine that is now gone or has another name may
+      // still have events.
       const known = this.#selected ?? new Set();
       this.#selected = new Set([...known, ...selectedOf({ ...list, machines }, patterns, known.size > 0)]);
     }

@@ -10,7 +10,7 @@ import { CommandFailure, exitCode } from '../failure.js';
 export interface Endpoint {
   /** `https://192.0.2.1:8000`, without a path. */
   readonly origin: URL;
-  /** Trusted authorities in PEM. Undefined: those of Node. */
+  /** Trusted CA certificates in PEM. Undefined: those of Node. */
   readonly ca?: string;
   /** Accept any certificate. */
   readonly insecure: boolean;
@@ -30,7 +30,7 @@ export interface ServiceRequest {
   readonly signal: AbortSignal;
 }
 
-/** The head of an answer, and its body as it arrives. */
+/** The status and headers of an answer, and its body as it arrives. */
 export interface OpenAnswer {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
@@ -105,7 +105,8 @@ export class Exchange {
   }
 
   /**
-   * Sends a request, and returns the head of the answer. Only the head has a time limit.
+   * Sends a request, and returns the answer with its unread body. Only the status and the headers
+   * have a time limit.
    * @throws {CommandFailure} as {@link send}.
    */
   async open(request: ServiceRequest): Promise<OpenAnswer> {

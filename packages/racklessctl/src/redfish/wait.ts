@@ -10,9 +10,9 @@ export async function wait(milliseconds: number, signal: AbortSignal): Promise<v
 }
 
 /**
- * Returns a signal that aborts some time after another signal. If the user interrupts a login, the
- * service may already have created a session. Only the answer contains its URI, which is needed to
- * delete the session.
+ * Returns a signal that aborts some time after another signal, or at once if that signal has
+ * already aborted. If the user interrupts a login, the service may already have created a session.
+ * Only the answer contains its URI, which is needed to delete the session.
  */
 export function graceAfter(
   signal: AbortSignal,

@@ -185,15 +185,18 @@ describe('texts of a hostile service', () => {
     expect(() => statSync(at('pwned'))).toThrow('ENOENT');
   });
 
-  it.each(['metal3', 'tinkerbell'])('leave the newline of a password file out of the secret for %s', async (format) => {
-    const text = await render(format, await serve(nics));
-    const command = /^# +(kubectl .*)$/m.exec(text)?.[1] ?? '';
-    write('FILE', 'secret\n');
-    chmodSync(write('kubectl', '#!/bin/sh\nprintf "<%s>\\n" "$@"\n'), 0o700);
-    const env = { PATH: `${at('.')}:/usr/bin:/bin` };
-    const words = execFileSync('/bin/sh', ['-c', command], { cwd: at('.'), env, encoding: 'utf8' });
-    expect(words).toContain('<--from-literal=password=secret>\n');
-  });
+  it.each(['metal3', 'tinkerbell'])(
+    'do not change the command for the secret of %s, which leaves out the newline of the password file',
+    async (format) => {
+      const text = await render(format, await serve(nics));
+      const command = /^# +(kubectl .*)$/m.exec(text)?.[1] ?? '';
+      write('FILE', 'secret\n');
+      chmodSync(write('kubectl', '#!/bin/sh\nprintf "<%s>\\n" "$@"\n'), 0o700);
+      const env = { PATH: `${at('.')}:/usr/bin:/bin` };
+      const words = execFileSync('/bin/sh', ['-c', command], { cwd: at('.'), env, encoding: 'utf8' });
+      expect(words).toContain('<--from-literal=password=secret>\n');
+    },
+  );
 
   it('are not executed as templates in the inventory for Ansible', async () => {
     const [inventory] = documentsOf(await render('ansible', await serve(nics)));

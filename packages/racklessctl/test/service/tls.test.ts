@@ -1,4 +1,4 @@
-/** HTTPS with a certificate of an authority that Node does not know. */
+/** HTTPS with a self-signed certificate. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -62,7 +62,7 @@ describe('a service with an unknown certificate', () => {
   it.each([
     ['missing.pem', 'there is no such file'],
     ['key.pem', 'contains no certificate in PEM form'],
-  ])('with the authorities %s ends with exit code 78', async (name, text) => {
+  ])('with the unusable CA file %s makes the command end with exit code 78', async (name, text) => {
     const { code, stderr } = await run(['list', '--ca', join(folder, name)], bmc.env);
     expect({ code, stderr }).toEqual({ code: 78, stderr: expect.stringContaining(text) });
   });

@@ -28,7 +28,7 @@ describe('boot', () => {
     expect(etags).toEqual(['W/"1"', 'W/"2"', '"2"']);
   });
 
-  it('takes None as target to clear the override, if the service lists it', async () => {
+  it('sends None as target to clear the override, if the service lists it', async () => {
     const Boot = { 'BootSourceOverrideTarget@Redfish.AllowableValues': ['None', 'Pxe'] };
     const service = await serve({ ...oneMachine({ Boot }), [`PATCH ${uri}`]: noContent });
     await run(['boot', 'clear', 'System', '--url', service.url]);

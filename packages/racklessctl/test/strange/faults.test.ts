@@ -375,7 +375,7 @@ describe('Ctrl-C', () => {
 });
 
 describe('a closed pipe at standard error', () => {
-  it('ends the command; the session is deleted', async () => {
+  it('does not end the command before it has deleted its session', async () => {
     const service = await serve({
       ...oneMachine({}, withSessions),
       'POST /redfish/v1/Sessions': (_, response) =>

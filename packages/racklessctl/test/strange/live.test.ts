@@ -197,7 +197,7 @@ describe('watch', () => {
     const service = await serve(
       withEvents((_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-        // Later than the limit for the head.
+        // Later than the time limit for the headers.
         setTimeout(() => response.write(eventOf('e1', 'a late event')), 3500);
       }),
     );
