@@ -1,6 +1,6 @@
 /**
- * Attacks the SSH server, on machines in memory, with the ssh2 library: ssh itself cannot send
- * these requests.
+ * Attacks an SSH server for machines in memory with the ssh2 library: ssh itself cannot send these
+ * requests.
  */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -70,8 +70,7 @@ async function client(options: ConnectConfig = {}): Promise<ssh2.Client> {
 }
 
 /**
- * The inner protocol object of the library's client, which sends requests that the client would
- * not.
+ * The inner protocol object of ssh2's client. It sends requests that the client itself cannot send.
  */
 interface RawProtocol {
   readonly _handlers: Record<string, ((...args: readonly unknown[]) => void) | undefined>;
@@ -112,14 +111,14 @@ async function becomes(isReached: () => boolean): Promise<void> {
 }
 
 describe('a hostile SSH client', () => {
-  it('is refused a second shell on one channel, without effect on others', async () => {
+  it('that asks for more shells on one channel disturbs neither its first shell nor other clients', async () => {
     const rejections: unknown[] = [];
     const note = (reason: unknown): void => void rejections.push(reason);
     process.on('unhandledRejection', note);
     try {
       const connection = await client();
       const channel = await shell(connection);
-      // Only the inner protocol object asks for a second shell.
+      // Only the inner protocol object can ask for a second shell.
       const { _protocol: protocol } = connection as unknown as {
         _protocol: { shell: (channel: number, wantReply: boolean) => void };
       };
@@ -139,13 +138,13 @@ describe('a hostile SSH client', () => {
     listing = new Promise((resolve) => (list = resolve));
     (await shell(connection)).close();
     list();
-    // Runs after the console above.
+    // The server handles this shell after the one above.
     await greeting(await shell(connection));
     const held = logged.filter((message) => message === 'console opened').length;
     expect(held - logged.filter((message) => message === 'console closed').length).toBe(1);
   });
 
-  it('can open consoles again after it closed the excess ones', async () => {
+  it('can open a console again after it has reached the limit and closed its consoles', async () => {
     const connection = await client();
     const channels: ClientChannel[] = [];
     const refused: unknown[] = [];
@@ -166,7 +165,7 @@ describe('a hostile SSH client', () => {
     expect(await greeting(await shell(connection))).toContain('Connected');
   });
 
-  it('is disconnected if its packets are too small', async () => {
+  it('loses its channel if its maximum packet size is too small', async () => {
     const { connection, protocol } = await rawClient();
     const closed = new Promise((resolve) => (protocol._handlers['CHANNEL_CLOSE'] = resolve));
     protocol._handlers['CHANNEL_OPEN_CONFIRMATION'] = () => protocol.shell(0, false);
@@ -176,7 +175,7 @@ describe('a hostile SSH client', () => {
     connection.end();
   });
 
-  it('gets gaps if it offers a window of 4 GiB and reads nothing', async () => {
+  it('gets gaps if it offers a window of 4 GiB and stops reading', async () => {
     const { connection, protocol } = await rawClient();
     let output = '';
     const gap = new Promise((resolve) => {
@@ -248,7 +247,7 @@ describe('a hostile SSH client', () => {
     );
   });
 
-  it('has one connection from each port, to any address of the server', async () => {
+  it('can have only one connection from each of its ports, even to several addresses of the server', async () => {
     const first = connect({ port: server.port, host: '127.0.0.1', localAddress: '127.0.0.1' });
     await once(first, 'data');
     const second = connect({

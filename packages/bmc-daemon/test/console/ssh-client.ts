@@ -5,7 +5,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-/** The limit of all waits. A healthy server needs a fraction of it. */
+/** The time limit of each wait for output. A healthy server needs a fraction of it. */
 const TIMEOUT_MS = 120_000;
 
 export interface SshOptions {
@@ -64,7 +64,7 @@ export class SshClient {
     const { stdout, stderr, stdin } = this.#child;
     stdout.setEncoding('latin1').on('data', (text: string) => this.#hear(text, 'stdout'));
     stderr.setEncoding('latin1').on('data', (text: string) => this.#hear(text, 'stderr'));
-    // The process has ended; `exit` reports it.
+    // A write fails only if ssh has ended, and `exit` reports that.
     stdin.on('error', () => undefined);
     this.#exit = once(this.#child, 'close').then(([code]) => {
       rmSync(this.#folder, { recursive: true, force: true });
@@ -93,7 +93,7 @@ export class SshClient {
     this.#child.stdout.resume();
   }
 
-  /** Waits for the given output after the last match. */
+  /** Waits until ssh prints the given text after the last match. */
   async waitFor(wanted: string | RegExp): Promise<void> {
     const until = Date.now() + TIMEOUT_MS;
     const timer = setInterval(() => this.#wakeAll(), 1000);

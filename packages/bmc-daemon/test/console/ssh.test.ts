@@ -44,11 +44,14 @@ const note =
   };
 const log = { info: note('info'), warn: note('warn'), error: note('error'), debug: () => undefined };
 
-/** @param open starts the server without a password file. */
-async function start({ open = false, ...options }: Partial<SshServerOptions> & { open?: boolean } = {}): Promise<void> {
+/** @param hasAccounts false: without a password file. */
+async function start({
+  hasAccounts = true,
+  ...options
+}: Partial<SshServerOptions> & { hasAccounts?: boolean } = {}): Promise<void> {
   const file = path.join(folder, 'users');
   access = openAccess({
-    authFile: open ? null : file,
+    authFile: hasAccounts ? file : null,
     state: stateInMemory({
       ...initialAccessState,
       accounts: [
@@ -93,7 +96,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Returns a hub whose only console is always open, and whose clients all may type. */
+/** Returns a hub whose only console is always open, and all of whose clients may type. */
 function hubOf(
   listeners: Set<ConsoleListener>,
   write: (...input: Parameters<ConsoleSeat['write']>) => void,
@@ -222,7 +225,7 @@ describe('selecting a console', () => {
   });
 
   it('needs no account without a password file', async () => {
-    await start({ open: true });
+    await start({ hasAccounts: false });
     const client = ssh('node-2', { options: ['-T'] });
     await client.waitFor(`Connected to node-2. ${greeting}\n`);
     expect(access.sessions.list()).toEqual([expect.objectContaining({ user: null, type: 'HostConsole' })]);
@@ -286,7 +289,7 @@ describe('access to a console', () => {
 });
 
 describe('a console', () => {
-  it('waits for a machine that is off, continues with its next start, and ends with the machine', async () => {
+  it('waits for a machine that is off, continues with its next start, and ends when the machine is removed', async () => {
     await start();
     const client = ssh('admin/node-1', { ...admin, options: terminal });
     await client.waitFor('[node-1: the machine is off; waiting for the console. To leave');
@@ -324,7 +327,7 @@ describe('a console', () => {
     expect(access.sessions.list()).toHaveLength(1);
   });
 
-  it('gives the keyboard to one client at a time, which hands it over', async () => {
+  it('gives the keyboard to one client at a time, which can hand it over', async () => {
     await start();
     const writer = ssh('admin/node-2', { ...admin, options: terminal });
     await writer.waitFor('Connected');
@@ -442,14 +445,14 @@ describe('a console', () => {
   });
 
   it('delays a client that types faster than the guest reads, and loses no input', async () => {
-    const taken: (() => void)[] = [];
+    const reads: (() => void)[] = [];
     let [typed, waiting, max] = [0, 0, 0];
     await start({
       hub: hubOf(new Set(), (bytes, done) => {
         typed += bytes.length;
         waiting += bytes.length;
         max = Math.max(max, waiting);
-        taken.push(() => {
+        reads.push(() => {
           waiting -= bytes.length;
           done?.();
         });
@@ -462,14 +465,16 @@ describe('a console', () => {
     client.endOfInput();
     // Reads one piece at a time, and only above the limit for typed input.
     const drain = setInterval(() => {
-      if (waiting > 64 * 1024 || typed === paste) taken.shift()?.();
+      if (waiting > 64 * 1024 || typed === paste) reads.shift()?.();
     }, 1);
     await becomes(() => typed === paste && waiting === 0, true);
     clearInterval(drain);
     expect(max).toBeLessThan(256 * 1024);
     expect(await client.exit()).toBe(0);
   });
+});
 
+describe('the SSH server', () => {
   it('limits consoles and connections', async () => {
     await start({ limits: { consoles: 1, unauthenticatedPerNetwork: 2 } });
     const only = ssh('admin/node-2', { ...admin, options: ['-T'] });
@@ -492,7 +497,7 @@ describe('a console', () => {
     await once(connect(server.port, '127.0.0.1').resume(), 'close');
   });
 
-  it('closes a connection of the network with the most unauthenticated connections to accept a client', async () => {
+  it('closes the oldest connection of the network with the most unauthenticated ones, to have room for a client', async () => {
     await start({ limits: { unauthenticated: 4 } });
     const connectFrom = async (localAddress: string) => {
       const socket = connect({ port: server.port, host: '127.0.0.1', localAddress });

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { WebSocket, type ClientOptions } from 'ws';
 
-/** The limit of all waits. A healthy server needs a fraction of it. */
+/** The time limit of each wait for output or a message. A healthy server needs a fraction of it. */
 const TIMEOUT_MS = 120_000;
 
 /** A client that reads everything. */
@@ -50,7 +50,7 @@ export class WebConsoleClient {
     this.#socket.send(JSON.stringify(message));
   }
 
-  /** Waits for the given output after the last match. */
+  /** Waits until the service sends the given output after the last match. */
   async waitFor(wanted: string): Promise<void> {
     await this.#until(
       () => this.output.includes(wanted, this.#seen),
@@ -71,7 +71,10 @@ export class WebConsoleClient {
     return found;
   }
 
-  /** Returns the close code and the reason; for a rejected handshake, the error. */
+  /**
+   * Waits for the end of the connection. Returns the close code and the reason, or the error of a
+   * rejected handshake.
+   */
   async end(): Promise<string> {
     return await this.#closed;
   }

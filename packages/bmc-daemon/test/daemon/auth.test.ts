@@ -38,9 +38,9 @@ describe('logging in', () => {
     expect(await curl(withUser(systems, 'admin:secret'))).toBe(200);
     expect(await curl(withUser(systems, 'admin:wrong'))).toBe(401);
     expect(await curl('--user', 'admin:secret', systems)).toBe(200);
-    for (const open of ['/redfish', '/redfish/v1', '/redfish/v1/', '/redfish/v1/odata', '/redfish/v1/$metadata']) {
-      expect([open, await curl(`${address}${open}`)]).toEqual([open, 200]);
-      expect([open, await curl('--head', `${address}${open}`)]).toEqual([open, 200]);
+    for (const uri of ['/redfish', '/redfish/v1', '/redfish/v1/', '/redfish/v1/odata', '/redfish/v1/$metadata']) {
+      expect([uri, await curl(`${address}${uri}`)]).toEqual([uri, 200]);
+      expect([uri, await curl('--head', `${address}${uri}`)]).toEqual([uri, 200]);
     }
     const refused = await fetch(systems);
     expect(refused.headers.get('www-authenticate')).toMatch(/^Basic .*charset="UTF-8"/);
@@ -84,7 +84,7 @@ describe('logging in', () => {
     ['-s', 'the password is hashed with SHA-1 (htpasswd -s)'],
     ['-d', 'the password is plain text or hashed with crypt (htpasswd -p, -d)'],
     ['-p', 'the password is plain text or hashed with crypt (htpasswd -p, -d)'],
-  ])('does not start with a user of htpasswd %s, naming the line', async (kind, reason) => {
+  ])('prevents the start, and names the line, if htpasswd %s has added a user', async (kind, reason) => {
     await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
     await execute('htpasswd', ['-b', kind, at('users'), 'other', 'secret']);
     const { code, stderr } = await run([...FAKE, '--config', config("EMULATOR_AUTH_FILE = 'users'\n")]);
@@ -97,7 +97,7 @@ describe('logging in', () => {
   });
 });
 
-/** Sends JSON, with or without a session. */
+/** Sends a request, with JSON if there is a body. */
 async function call(
   method: string,
   url: string,
@@ -152,7 +152,7 @@ describe('stored accounts', () => {
     for (const { stdout } of [daemon, again]) expect(stdout).not.toMatch(/secret|ada counts|[0-9a-f]{64}/);
   });
 
-  it('prevent the start if they are damaged, because otherwise every client would be an administrator', async () => {
+  it('prevent the start if they are damaged, because otherwise every user would be an administrator', async () => {
     await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
     writeFileSync(at('access.json'), '{"accounts": [');
     const settings = `EMULATOR_AUTH_FILE = 'users'\nEMULATOR_STATE_DIR = '${at('')}'\n`;

@@ -26,8 +26,11 @@ async function curl(trusted: string, url: string, method = 'GET', body?: object)
   return JSON.parse((await running).stdout) as Body; // Redfish is JSON.
 }
 
-/** Returns the served certificate if it leads to the trusted one. */
-async function shown(address: string, trusted: string): Promise<string> {
+/**
+ * Returns the subject of the served certificate. Rejects if the trusted certificate does not verify
+ * it.
+ */
+async function servedSubject(address: string, trusted: string): Promise<string> {
   const { host } = new URL(address);
   // Without -nameopt, versions of openssl print names differently.
   const words = ['-connect', host, '-CAfile', trusted, '-verify_return_error', '-nameopt', 'RFC2253'];
@@ -69,8 +72,8 @@ describe('a certificate that a client requests and replaces over Redfish', () =>
     };
     const replaced = await curl(self, action(address, 'ReplaceCertificate'), 'POST', body);
     expect(replaced['Subject']).toMatchObject({ CommonName: 'bmc.example.org' });
-    expect(await shown(address, authority.rootFile)).toBe('CN=bmc.example.org');
-    await expect(shown(address, self)).rejects.toThrow();
+    expect(await servedSubject(address, authority.rootFile)).toBe('CN=bmc.example.org');
+    await expect(servedSubject(address, self)).rejects.toThrow();
     expect(statSync(at('server.key')).mode & 0o777).toBe(0o600);
 
     const again = await curl(authority.rootFile, action(address, 'ReplaceCertificate'), 'POST', {
@@ -80,13 +83,13 @@ describe('a certificate that a client requests and replaces over Redfish', () =>
     expect(JSON.stringify(again)).toContain('The text contains no private key');
     first.signal('SIGHUP');
     await first.logged(/^certificate and key reloaded$/);
-    expect(await shown(address, authority.rootFile)).toBe('CN=bmc.example.org');
+    expect(await servedSubject(address, authority.rootFile)).toBe('CN=bmc.example.org');
     first.signal('SIGTERM');
     expect((await first.finished()).code).toBe(0);
     expect(first.stdout).not.toContain('PRIVATE');
 
     address = await start([...FAKE, ...tls]).address();
-    expect(await shown(address, authority.rootFile)).toBe('CN=bmc.example.org');
+    expect(await servedSubject(address, authority.rootFile)).toBe('CN=bmc.example.org');
     expect((await curl(authority.rootFile, `${address}${certificates}/1`))['CertificateString']).toBe(
       body.CertificateString,
     );
@@ -115,7 +118,7 @@ describe('discovery of the daemon', () => {
     }
   }
 
-  it('answers at UDP port 1900 with its address until a client disables it, also after a restart', async () => {
+  it('answers at UDP port 1900 with its address; a client can disable it, also for later starts', async () => {
     const file = config('EMULATOR_SSDP = True\n');
     const daemon = start([...FAKE, '--config', file]);
     const address = await daemon.address();

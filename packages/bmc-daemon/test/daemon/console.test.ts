@@ -73,7 +73,7 @@ describe('consoles over SSH', () => {
     await client.waitFor('Connected to node-2');
   });
 
-  it('prevent the start if a configured port is in use, and are disabled if the default port is', async () => {
+  it('prevent the start if the configured port is in use', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const address = taken.address();

@@ -1,4 +1,4 @@
-/** Starts that libvirt or QEMU rejects. */
+/** Tests starts of machines that libvirt or QEMU rejects. */
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -31,7 +31,7 @@ describe('machines of a file', () => {
     expect((await fetch(`${base}/redfish/v1/Systems/piped`)).status).toBe(200);
   });
 
-  it('fail as planned: 503 with Retry-After, 500, and a missing image server', async () => {
+  it('fail as planned: 503 with Retry-After, 500, and an unreachable image server', async () => {
     const base = await serve(`
 machines:
   - {name: away, failures: [{effect: unavailable, operation: any}]}
@@ -49,7 +49,7 @@ machines:
     expect(await inserted.text()).toContain('CouldNotEstablishConnection');
   });
 
-  it('need the planned time to start, and do not start after a power-off', async () => {
+  it('do not start after a power-off during the planned delay', async () => {
     const base = await serve('machines: [{name: slow, delays: {power_on: 3600}}]', {
       EMULATOR_TASK_AFTER_SECONDS: '0.1',
     });

@@ -211,8 +211,8 @@ describe('a full disk', () => {
   });
 });
 
-describe('a daemon that was killed', () => {
-  it('leaves temporary files that the next start removes, and nothing else', async () => {
+describe('the next start of a daemon', () => {
+  it('removes the temporary files of a killed daemon, and no other files', async () => {
     makeCertificate('server');
     execFileSync('htpasswd', ['-cbB', '-C', '4', at('users'), 'admin', 'secret words'], { stdio: 'pipe' });
     const settings = `EMULATOR_AUTH_FILE = 'users'\nEMULATOR_STATE_DIR = '${at('state')}'\n`;
@@ -246,7 +246,7 @@ describe('a daemon that was killed', () => {
     expect(second.messages('warn').filter((message) => message.startsWith('removed '))).toHaveLength(left.length);
   });
 
-  it('starts with damaged state files, which it moves away', async () => {
+  it('moves damaged state files away', async () => {
     const settings = config(`EMULATOR_STATE_DIR = '${at('state')}'\n`);
     const first = start([...FAKE, '--config', settings]);
     const address = await first.address();

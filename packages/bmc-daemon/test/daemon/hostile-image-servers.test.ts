@@ -18,7 +18,7 @@ const attacks: Readonly<Record<string, (socket: Socket) => void>> = {
   'answers 101': (socket) =>
     socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
   'sends 103 without end': (socket) => repeat(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n', 1),
-  'sends the head byte by byte': (socket) => {
+  'sends the headers byte by byte': (socket) => {
     socket.write('HTTP/1.1 200 OK\r\nX: ');
     repeat(socket, 'x', 20);
   },
@@ -44,7 +44,7 @@ const { start } = daemonFixture();
 const sockets = new Set<Socket>();
 let servers: readonly Server[] = [];
 const urls = new Map<string, string>();
-/** Called with the next request of an attack, by URL. */
+/** Functions to call at the next request of an attack, by the name of the attack. */
 const asked = new Map<string, () => void>();
 
 beforeAll(async () => {
@@ -71,7 +71,9 @@ afterAll(async () => {
   await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
 });
 
-/** Limits above the duration of any test. */
+/**
+ * Each operation becomes a task at once, and the time limits are above the duration of any test.
+ */
 const unlimited = {
   EMULATOR_LIBVIRT_TIMEOUT_SECONDS: '60',
   EMULATOR_TASK_AFTER_SECONDS: '0',
@@ -114,7 +116,7 @@ describe.each(['machines in memory', 'a libvirt host'])('with %s, an image serve
     await reached;
     return answer;
   };
-  /** Machines in memory have no guest that reads the image, so the head is enough for them. */
+  /** Machines in memory have no guest that reads the image, so the headers are enough for them. */
   const isTaken = (name: string): boolean => isFake && name.includes('body');
 
   describe('delays an insert only up to the limits, and leaves the machine usable', () => {

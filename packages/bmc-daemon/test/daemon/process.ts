@@ -90,7 +90,7 @@ export class DaemonProcess {
     return line.replace(/^.* at /, '').replace(/\/redfish\/v1$/, '');
   }
 
-  /** Waits until a message matches the pattern, `count` times. */
+  /** Waits until `count` messages match the pattern. @returns the last of these messages. */
   async logged(pattern: RegExp, count = 1): Promise<string> {
     return waitFor(
       () => this.messages().filter((message) => pattern.test(message))[count - 1],
@@ -129,7 +129,11 @@ export async function run(args: readonly string[], { env, ...options }: RunOptio
   }
 }
 
-/** Repeats `ask` until it returns a value. */
+/**
+ * Repeats `ask` until it returns a value.
+ * @throws {Error} with the text of `complaint` after a time limit, or as soon as `over` has
+ * resolved.
+ */
 export async function waitFor<T>(
   ask: () => T | undefined | Promise<T | undefined>,
   complaint: () => string,

@@ -28,8 +28,8 @@ describe('reading the configuration again', () => {
     const daemon = start(['--config', config(lines())]);
     const address = await daemon.address();
     // The schema requires this property.
-    const machine = (await ask(`${address}/redfish/v1/Managers`)).body['Members'] as readonly Record<string, string>[];
-    const manager = `${address}${machine[0]?.['@odata.id'] ?? ''}`;
+    const managers = (await ask(`${address}/redfish/v1/Managers`)).body['Members'] as readonly Record<string, string>[];
+    const manager = `${address}${managers[0]?.['@odata.id'] ?? ''}`;
     const forceOff = async (): Promise<number> => {
       const url = `${manager.replace('Managers', 'Systems')}/Actions/ComputerSystem.Reset`;
       return (await ask(url, 'POST', { ResetType: 'ForceOff' })).status;
@@ -51,7 +51,7 @@ describe('reading the configuration again', () => {
     expect(await lastReset()).toBeGreaterThanOrEqual(started);
   });
 
-  it('shows clients the active settings and their new places', async () => {
+  it('shows clients the active settings and their current origins', async () => {
     const file = config(lines('EMULATOR_DISABLE_POWER_OFF = False'));
     const daemon = start(['--config', file]);
     const id = 'RacklessServiceAttributeRegistry.v1_0_0';

@@ -54,7 +54,7 @@ describe('the command line', () => {
       "command line: --port must be an integer from 0 to 65535, not the string 'abc'",
     ],
     [
-      'an OpenStack cloud',
+      'an OpenStack cloud without a URL',
       ['-i', '127.0.0.1', '--os-cloud', 'envvars'],
       "--os-cloud: EMULATOR_OS_CLOUD cannot be used: cloud 'envvars': OS_AUTH_URL is not set",
     ],
@@ -111,7 +111,7 @@ describe('the configuration file', () => {
     });
   });
 
-  it('can be named in the environment, and unknown names in it are warnings', async () => {
+  it('can be named in the environment, and its unknown settings are warnings', async () => {
     const file = config(
       "EMULATOR_LISTEN_IP = '127.0.0.1'\nEMULATOR_LISTEN_PROT = 1\n" +
         'SUSHY_EMULATOR_LISTEN_PORT = 0\nSUSHY_EMULATOR_FAKE_DRIVER = True\n',
@@ -208,7 +208,7 @@ describe('bmc-daemon check --strict', () => {
     });
   });
 
-  it("accepts sushy-emulator's settings, and prints nothing more with --quiet", async () => {
+  it("accepts sushy-emulator's settings, and prints nothing with --quiet", async () => {
     const file = config(
       "SUSHY_EMULATOR_LISTEN_IP = ''\nSUSHY_EMULATOR_FAKE_DRIVER = True\nSUSHY_EMULATOR_IGNORE_BOOT_DEVICE = False\n",
     );
@@ -217,7 +217,8 @@ describe('bmc-daemon check --strict', () => {
 });
 
 describe('in the journal of systemd', () => {
-  // systemd sets JOURNAL_STREAM to the stream. This shell sets it to the pipe that the test reads.
+  // systemd sets JOURNAL_STREAM to the device and inode of the journal's stream. This shell sets it
+  // to those of the pipe that the test reads.
   const journalAt = (descriptor: 1 | 2) => [
     'sh',
     '-c',
@@ -384,10 +385,10 @@ describe('the running daemon', () => {
       const heard = (pattern: RegExp) =>
         waitFor(
           () => {
-            const text = execRead(received);
+            const text = readIfPresent(received);
             return pattern.test(text) ? text : undefined;
           },
-          () => `systemd did not hear ${String(pattern)}: ${execRead(received)}`,
+          () => `systemd did not hear ${String(pattern)}: ${readIfPresent(received)}`,
         );
       await heard(new RegExp(`READY=1\\nSTATUS=serving at ${address}`));
       daemon.signal('SIGHUP');
@@ -401,7 +402,7 @@ describe('the running daemon', () => {
   });
 });
 
-function execRead(file: string): string {
+function readIfPresent(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch {

@@ -33,7 +33,7 @@ async function startWithAccounts(): Promise<{ readonly daemon: DaemonProcess; re
   return { daemon, url };
 }
 
-/** Logs in. @returns the token, and the session's URL. */
+/** Logs in, and returns the token and the URL of the session. */
 async function logIn(url: string, user = 'admin', password = 'secret') {
   const { headers } = await fetch(`${url}/redfish/v1/SessionService/Sessions`, {
     method: 'POST',
@@ -106,7 +106,7 @@ describe('a serial console over a WebSocket', () => {
     expect(writer.output).not.toContain('dropped');
   });
 
-  it('rejects clients without a login, without the privilege, and of other sites', async () => {
+  it('rejects clients without a login or without the privilege, of other sites, for unknown machines, and above the limit', async () => {
     const { url } = await startWithAccounts();
     const uri = `${url}${systems}/node-2/SerialConsole`;
     expect(await new WebConsoleClient(uri, []).end()).toMatch(/401$/);
@@ -122,7 +122,7 @@ describe('a serial console over a WebSocket', () => {
     many[0]?.dispose();
   });
 
-  it('ends with its session, and hands the keyboard over', async () => {
+  it('ends with its session, and releases the keyboard', async () => {
     const { url } = await startWithAccounts();
     const [first, second] = [await logIn(url), await logIn(url)];
     const [ended, other] = [open(url, first.token), open(url, second.token)];

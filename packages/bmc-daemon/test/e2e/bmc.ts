@@ -8,7 +8,7 @@ export interface Answer {
   readonly body: unknown;
 }
 
-/** A service. */
+/** The service of one daemon. */
 export class Bmc {
   constructor(
     /** The address of the daemon, such as `http://127.0.0.1:8000`. */

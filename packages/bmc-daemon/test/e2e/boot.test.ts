@@ -45,7 +45,7 @@ for (const [firmware, platform, name] of [
       expect(await guest.drive()).toEqual({ inserted: true, image });
       await guest.reset('ForceOff');
       await guest.eject();
-      // The definition contains nothing of the override and the image.
+      // The definition contains neither the override nor the image.
       expect(await guest.definition()).toBe(definition);
     });
 
@@ -69,7 +69,7 @@ for (const [firmware, platform, name] of [
       expect(await guest.definition()).toBe(definition);
     });
 
-    it('set to Once on a running machine, boots the ISO at the next restart of any kind', async () => {
+    it('boots the ISO at the next restart of any kind if a client sets Once while the machine runs', async () => {
       const definition = await guest.definition();
       await guest.reset('On');
       expect(await guest.nextEvent()).toBe(disk);
@@ -129,7 +129,7 @@ describeEndToEnd('a boot source that the guest has no device for', () => {
     await guest.reset('ForceOff');
   });
 
-  it('can be the disk, and the guest boots from it', async () => {
+  it('can be the disk, and the guest then boots the CD', async () => {
     const guest = await lab.guest();
     await lab.virsh('detach-disk', guest.name, 'vda', '--config');
     await guest.insert(image);

@@ -1,4 +1,4 @@
-/** Firmware settings of clients, as the guest and the firmware see them. */
+/** Changes firmware settings, and tests their effects on the firmware and the guest. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { guestImage } from '../harness/guest-image.js';
 import { property } from './bmc.js';
@@ -56,7 +56,7 @@ describeEndToEnd('the firmware of a guest', () => {
     expect(await secureBoot()).toEqual([false, 'Disabled', 'SetupMode']);
   });
 
-  it('boots from the network, from an image at a URI, and from a device by its name', async () => {
+  it('tries to boot from the network, and boots an image at a URI and a device by its name', async () => {
     await setBoot({ BootSourceOverrideTarget: 'Pxe', BootSourceOverrideEnabled: 'Once' });
     await guest.reset('ForceRestart');
     await guest.waitFor('Start PXE over IPv4');

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 
 interface Image {
   readonly bytes: Buffer;
-  /** Number of started downloads. */
+  /** Number of started downloads of the whole file. */
   downloads: number;
   /** Receives the response when half of it is sent. */
   readonly onHalf: ((response: ServerResponse) => void) | undefined;
@@ -74,8 +74,8 @@ export class ImageServer {
   }
 
   /**
-   * Publishes a file whose next download pauses halfway.
-   * @returns its URL, and the download once it pauses.
+   * Publishes a file whose downloads pause halfway.
+   * @returns its URL, and the first download once it pauses.
    */
   async publishHeld(
     name: string,
@@ -100,7 +100,7 @@ export class ImageServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/${name}`;
   }
 
-  /** Returns the number of started downloads of an image. */
+  /** Returns the number of started downloads of a whole image. */
   downloads(name: string): number {
     return this.#images.get(name)?.downloads ?? 0;
   }

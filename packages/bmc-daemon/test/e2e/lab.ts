@@ -36,11 +36,11 @@ export interface LabOptions {
 export interface GuestOptions {
   /** `bios` uses an i440FX with an IDE drive, `efi` a Q35 with a SATA drive. Default `bios`. */
   readonly firmware?: GuestMachine['firmware'];
-  /** Program that its disk boots. Default `grub`. */
+  /** Program that the guest's disk boots. Default `grub`. */
   readonly system?: 'grub' | 'linux';
-  /** Whether it has an empty CD drive. Default true. */
+  /** Whether the guest has an empty CD drive. Default true. */
   readonly drive?: boolean;
-  /** Whether it has a network interface, which is not connected. Default false. */
+  /** Whether the guest has an interface on QEMU's user network. Default false. */
   readonly network?: boolean;
 }
 
@@ -78,7 +78,7 @@ export class Guest extends Machine {
     return (await this.serial.waitFor(REPORT, timeoutMs)).trim();
   }
 
-  /** Returns the next boot. */
+  /** Returns the next boot, and skips other reports. */
   async boots(): Promise<string> {
     return (await this.serial.waitFor(BOOT, BOOT_MS)).trim();
   }
@@ -154,7 +154,7 @@ export class Lab {
     return lab;
   }
 
-  /** Stops the lab, and kills what does not stop. */
+  /** Kills the daemons, and stops the other parts of the lab. */
   async stop(): Promise<void> {
     await Promise.all(this.#daemons.splice(0).map((daemon) => daemon.dispose()));
     await this.images.stop();

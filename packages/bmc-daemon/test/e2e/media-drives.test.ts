@@ -26,7 +26,7 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** Returns a config drive as Ironic makes them. A guest that reads its file prints `word`. */
+  /** Publishes a config drive like those of Ironic, whose file contains `word`. Returns its URL. */
   const configDrive = async (word: string): Promise<string> => {
     const content = join(folder, `config-${word}`);
     await mkdir(content);
@@ -53,8 +53,9 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     property(await lab.bmc.get(guest.path), 'Boot', 'BootSourceOverrideTarget@Redfish.AllowableValues');
 
   /**
-   * Boots the stick once and returns what the guest reports. The firmware's USB driver has fixed
-   * deadlines, and on a busy host a guest can stop without a message. It then starts again.
+   * Boots the stick once, and returns what the guest reports. The firmware's USB driver has fixed
+   * deadlines, and on a busy host a guest can stop without a message. This function then starts
+   * the guest again, at most twice.
    */
   const bootUsb = async (machine: Guest): Promise<string> => {
     for (let attempt = 1; ; attempt += 1) {
@@ -96,7 +97,7 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     expect(await lab.volumes()).toEqual([]);
   });
 
-  it('are visible to a running guest until they are ejected', async () => {
+  it('are visible to a running guest if they are USB sticks, until they are ejected', async () => {
     guest = await lab.guest();
     await guest.reset('On');
     expect(await guest.nextEvent()).toMatch(/RACKLESS-DISK/);
@@ -111,7 +112,7 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     await guest.reset('ForceOff');
   });
 
-  it('can be booted, including an image that QEMU streams from its server', async () => {
+  it('can be booted, and so can a CD whose image QEMU streams', async () => {
     const machine = await lab.guest();
     const stick = `${machine.path}/VirtualMedia/Usb/Actions/VirtualMedia.InsertMedia`;
     const usb = await lab.images.publish('usb.iso', await guestImage({ kind: 'iso', system: 'grub', label: 'USB' }));

@@ -101,7 +101,7 @@ describeEndToEnd('images over HTTP', () => {
     await guest.eject();
   });
 
-  it('are downloaded once for two machines and removed with the last of them', async () => {
+  it('are downloaded once for two machines, and removed after the last eject', async () => {
     const other = await lab.guest();
     const url = await lab.images.publish('shared.iso', file);
     await Promise.all([guest.insert(url), other.insert(url)]);

@@ -10,7 +10,7 @@ const pending = { enabled: 'Once', target: 'Cd' } as const;
 const used = { enabled: 'Disabled', target: 'None' };
 const root = '/redfish/v1';
 
-describeEndToEnd('a daemon that stops, or whose host stops, at any time', () => {
+describeEndToEnd('a daemon that is killed, or whose libvirtd stops, at any time', () => {
   let lab: Lab;
   let guest: Guest;
   let image: string;
@@ -27,7 +27,10 @@ describeEndToEnd('a daemon that stops, or whose host stops, at any time', () => 
     await lab.startDaemon();
   };
   const statusOf = async (path: string): Promise<number> => (await lab.bmc.send('GET', path)).status;
-  /** Reads the properties that must survive a restart of the daemon, by path. */
+  /**
+   * Returns the answers to reads of the machine and its drive, which must survive a restart of the
+   * daemon.
+   */
   const state = async (): Promise<unknown> => {
     const read = [guest.path, guest.drivePath].map(async (path) => {
       const { status, headers, body } = await lab.bmc.send('GET', path);
@@ -49,7 +52,7 @@ describeEndToEnd('a daemon that stops, or whose host stops, at any time', () => 
     expect(await guest.nextEvent()).toBe(disk);
   });
 
-  it('keeps them while the guest runs, and a later restart boots the image', async () => {
+  it('keeps an image and a pending boot while the guest runs, and a later restart boots the image', async () => {
     await guest.setBoot(pending);
     const before = await state();
     await restartDaemon();

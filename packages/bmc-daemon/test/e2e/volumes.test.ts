@@ -23,7 +23,9 @@ describeEndToEnd('volumes over Redfish', () => {
     expect([answer.status, property(answer.body, 'Status', 'State')]).toEqual([201, 'Enabled']);
     return answer.headers.get('location') ?? '';
   };
-  /** Returns the size of a disk in sectors as the guest sees it, or that it does not exist. */
+  /**
+   * Returns the size of a disk in sectors as the guest sees it; `none` if the disk does not exist.
+   */
   const sectors = async (disk: string): Promise<string> => {
     // The command splits the word, so that its echo does not match the expected output.
     await guest.type(`echo RACK''LESS-SIZE $(cat /sys/block/${disk}/size || echo none)`);

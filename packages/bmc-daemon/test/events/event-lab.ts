@@ -142,7 +142,7 @@ export async function openLab(
   };
 }
 
-/** Waits for at most two minutes. */
+/** Waits for a condition, for at most two minutes. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 120_000;
   while (!(await holds())) {
@@ -158,7 +158,7 @@ export interface PushListener {
   readonly headers: readonly IncomingHttpHeaders[];
   /** Returns the records of all payloads. */
   records(): readonly EventRecord[];
-  /** The status of later answers; `never` does not answer. */
+  /** The status of later answers; `never`: no answers. */
   answer: number | 'never';
   close(): Promise<void>;
 }

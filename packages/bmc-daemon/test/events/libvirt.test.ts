@@ -117,7 +117,7 @@ describe("events of libvirt's test driver", () => {
     stream.close();
   });
 
-  it("arrive after the edit that may have caused them, so that the client's own event comes first", async () => {
+  it("about a changed definition arrive after the edit that may have caused it, so that the client's own event comes first", async () => {
     await host.virsh('undefine', 'dummy').catch(() => undefined);
     await define('first');
     const parts = host.parts();

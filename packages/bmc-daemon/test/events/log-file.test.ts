@@ -1,4 +1,4 @@
-/** A log file on a full disk. The limit for the size of a file has the same effect. */
+/** Tests a log file on a full disk. A limit for the size of files has the same effect. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';

@@ -127,7 +127,7 @@ describe('the logs', () => {
     expect(JSON.stringify(records)).not.toContain('hush');
   });
 
-  it('are linked from the machine and from its manager, with a name and a description', async () => {
+  it('are linked from the machine and from its manager, with a name, a size and a policy', async () => {
     for (const [owner, log, name] of [
       [system, machineLog(), 'Event Log of the Machine'],
       [`/redfish/v1/Managers/${uuid}`, managerLog(), 'Log of the Management Service'],
@@ -226,7 +226,7 @@ describe('the logs', () => {
     expect((await lab.get(`${machineLog()}/Entries`))['Members']).toEqual(listed);
   });
 
-  it('are removed with their machine, without effect on other machines', async () => {
+  it('are removed with their machine, and the log of the service stays', async () => {
     await set('shutoff');
     await lab.post('/redfish/v1/EventService/Subscriptions', { Destination: 'http://192.0.2.1/', Protocol: 'Redfish' });
     const machine = await driver.getSystem(uuid);
@@ -235,7 +235,7 @@ describe('the logs', () => {
     driver.define(machine);
     expect(await messages(machineLog())).toEqual(['A resource was created.']);
     expect(await messages(managerLog())).toEqual([expect.stringMatching(/^A resource was created\. /)]);
-    // A machine that was removed while the service did not run.
+    // A start does this if the machine was removed while the service did not run.
     await lab.services.logs.retain(new Set());
     expect(await messages(machineLog())).toEqual([]);
     expect(await messages(managerLog())).toEqual([expect.stringMatching(/^A resource was created\. /)]);

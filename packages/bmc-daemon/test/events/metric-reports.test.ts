@@ -171,7 +171,7 @@ describe('a metric report', () => {
 });
 
 describe('metric reports on a stream', () => {
-  it('are sent at once if its filter selects them, with unique ids and without events', async () => {
+  it('are sent at once if the filter selects them, with unique ids and without events', async () => {
     const stream = await open('EventFormatType eq MetricReport');
     await until('the reports', () => uuidsOf(stream.payloads).length >= 3);
     await until('rates', () => stream.payloads.some((body) => 'DiskWriteRate' in valuesOf(body)));
@@ -251,7 +251,7 @@ describe('metric reports to a listener', () => {
     return Object.assign(listener, { url: `https://127.0.0.1:${port}/reports` });
   };
 
-  it('arrive one by one with its Context, for the selected definitions, also after a restart', async () => {
+  it('arrive one by one with the Context of the subscription, for the selected definitions, also after a restart', async () => {
     const listener = await listen();
     const body = {
       Destination: listener.url,
@@ -276,7 +276,7 @@ describe('metric reports to a listener', () => {
     expect(await lab.get(created.headers.location ?? '')).toMatchObject({ EventFormatType: 'MetricReport' });
   });
 
-  it('have current values after a listener was unreachable', async () => {
+  it('have current values after a listener has failed', async () => {
     const listener = await listen();
     listener.status = 503;
     await patch(definition(running), { Schedule: { RecurrenceInterval: 'PT1S' } });
@@ -329,7 +329,7 @@ describe('metric reports to a listener', () => {
       },
       'PropertyValueError',
     ],
-  ])('cannot be filtered by event properties: %j', async (more, key) => {
+  ])('cannot be requested with %j', async (more, key) => {
     const refused = await lab.post(subscriptions, { Destination: 'https://192.0.2.1/', Protocol: 'Redfish', ...more });
     expect([refused.status, messages(refused)]).toEqual([400, [key]]);
   });

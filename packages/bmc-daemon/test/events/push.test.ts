@@ -260,7 +260,7 @@ describe('push subscriptions', () => {
       notBelow: [],
       severe: ['ResourceStatusChangedCritical'],
     };
-    // Each listener has its own delivery, and none waits for another.
+    // Each listener has its own delivery, which does not wait for the others.
     await until('the last of each', () =>
       Object.entries(expected).every(([name, keys]) => (seen()[name] ?? []).length >= keys.length),
     );
@@ -345,7 +345,7 @@ describe('push subscriptions', () => {
       ]);
     };
 
-    it('show the failure, and deliver in order and without a gap after it recovers', async () => {
+    it('show the failure, and deliver in order and without a gap after the listener recovers', async () => {
       await quick();
       listener.answer = 500;
       const uri = await subscribe({ RegistryPrefixes: ['ResourceEvent'], ResourceTypes: ['ComputerSystem'] });
@@ -364,7 +364,7 @@ describe('push subscriptions', () => {
       await until('the health', async () => JSON.stringify(await lab.get(uri)).includes('"Health":"OK"'));
     });
 
-    it('continue if the listener answers with a protocol switch', async () => {
+    it('count a protocol switch as a failure, and try again', async () => {
       await quick();
       listener.answer = 101;
       const uri = await subscribe({ DeliveryRetryPolicy: 'SuspendRetries' });
@@ -405,7 +405,7 @@ describe('push subscriptions', () => {
       expect((await lab.get(uri))['Status']).toEqual({ State: 'Enabled', Health: 'OK' });
     });
 
-    it('are delivered at once when a client resumes them, and become healthy', async () => {
+    it('deliver at once when a client resumes them, and become healthy', async () => {
       const slow = { DeliveryRetryAttempts: 5, DeliveryRetryIntervalSeconds: 3_600 };
       await lab.client.send('PATCH', '/redfish/v1/EventService', { body: slow });
       listener.answer = 500;

@@ -1,4 +1,4 @@
-/** Server-Sent Events. */
+/** The stream of Server-Sent Events. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -110,7 +110,7 @@ describe('the stream of events', () => {
       'ResourcePoweredOff',
       'ResourceCreated',
     ]);
-    // For an unknown id it sends all stored events.
+    // For an unknown id, the service sends all stored events.
     const third = await open('', { 'Last-Event-ID': 'elsewhere-7' });
     await until('everything', () => third.payloads.length >= 7);
     expect(keysOf(third.records())[1]).toBe('ResourcePaused');

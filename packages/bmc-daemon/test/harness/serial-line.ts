@@ -36,7 +36,7 @@ export class SerialLine {
     });
   }
 
-  /** Listens on a free port of 127.0.0.1. The caller closes it. */
+  /** Listens on a free port of 127.0.0.1. The caller closes the line. */
   static async listen(): Promise<SerialLine> {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

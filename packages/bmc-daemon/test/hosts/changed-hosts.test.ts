@@ -33,7 +33,10 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** The drivers of both hosts. A test replaces a method for a fault that libvirt has rarely. */
+/**
+ * The drivers of both hosts. Some tests replace a method, to simulate a fault that is rare with
+ * libvirt.
+ */
 let drivers: Map<string, HypervisorDriver>;
 
 const kinds = (): readonly string[] => lab.changes.filter(({ uuid }) => uuid === machine).map(({ kind }) => kind);
@@ -89,7 +92,7 @@ describe('a host whose configuration changes', () => {
     await until('the machine', async () => (await lab.driver.listSystems()).some(({ uuid }) => uuid === machine));
     replaceClose(closeThenFail);
     await expect(lab.setHosts([kept])).rejects.toThrow('the driver failed');
-    // The driver closes after each test.
+    // `afterEach` closes the driver, although this change has failed too.
   });
 });
 

@@ -32,7 +32,7 @@ async function stateOf(host: string): Promise<unknown> {
   return (Status as { readonly State: string }).State;
 }
 
-async function up(): Promise<readonly string[]> {
+async function hostMetrics(): Promise<readonly string[]> {
   const { text } = await createMetrics(lab.driver).expose();
   return text.split('\n').filter((line) => /^bmc_host_(?:up|machines)\{/.test(line));
 }
@@ -59,7 +59,7 @@ it('each of several hosts is a chassis with its machines', async () => {
       Links: { ContainedBy: link(`Chassis/${host}`) },
     });
   }
-  expect(await up()).toEqual([
+  expect(await hostMetrics()).toEqual([
     'bmc_host_up{host="rack-1"} 1',
     'bmc_host_up{host="rack-2"} 1',
     'bmc_host_machines{host="rack-1",state="running"} 0',
@@ -89,7 +89,7 @@ it('a lost host is UnavailableOffline and keeps its machines, and the other host
     Status: { State: 'UnavailableOffline' },
   });
   expect(await stateOf('rack-1')).toBe('Enabled');
-  expect(await up()).toEqual([
+  expect(await hostMetrics()).toEqual([
     'bmc_host_up{host="rack-1"} 1',
     'bmc_host_up{host="rack-2"} 0',
     'bmc_host_machines{host="rack-1",state="running"} 0',

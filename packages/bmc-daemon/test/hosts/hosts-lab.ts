@@ -76,13 +76,16 @@ exec unshare --uts sh -c 'hostname ${name}; exec /usr/sbin/libvirtd "$@"' libvir
     return stdout;
   }
 
-  /** Removes the machine that libvirt's test driver has at its start, with the same UUID on all hosts. */
-  async removeAll(): Promise<void> {
+  /**
+   * Removes the machine that libvirt's test driver has at its start. It has the same UUID on all
+   * hosts.
+   */
+  async removeDefaultMachine(): Promise<void> {
     await this.virsh('destroy', 'test');
     await this.virsh('undefine', 'test');
   }
 
-  /** Defines a machine without a disk. */
+  /** Defines a machine with an empty CD drive and without a disk. */
   async define(machine: { readonly uuid: string; readonly name: string; readonly title?: string }): Promise<void> {
     const file = join(this.libvirtd.daemon.dir, 'tmp', `${machine.uuid}.xml`);
     await writeFile(file, machineXml(this.type, machine));
@@ -90,7 +93,7 @@ exec unshare --uts sh -c 'hostname ${name}; exec /usr/sbin/libvirtd "$@"' libvir
   }
 }
 
-/** Returns the definition of a machine without a disk. */
+/** Returns the definition of a machine with an empty CD drive and without a disk. */
 export function machineXml(
   type: 'test' | 'qemu',
   { uuid, name, title = name }: { readonly uuid: string; readonly name: string; readonly title?: string },
@@ -115,7 +118,7 @@ interface LabOptions {
   readonly wait?: boolean;
   readonly timeoutMs?: number;
   readonly storagePool?: string;
-  /** Called with the new driver of a host. A test may replace its methods with failing ones. */
+  /** Called with the new driver of a host. A test may replace methods of the driver. */
   readonly opened?: (driver: HypervisorDriver, name: string) => void;
 }
 

@@ -41,7 +41,7 @@ const stateOf = async (uuid: string): Promise<unknown> => systemStatus(await lab
 const reaches = (state: string): Promise<void> =>
   until(`the machine to be ${state}`, async () => (await stateOf(there)) === state);
 
-/** A host that does not answer. */
+/** Checks what clients get while the host `lost` does not answer. */
 async function checkLoss(): Promise<void> {
   const list = await lab.driver.listSystems();
   expect(list.map(({ uuid }) => uuid).toSorted()).toEqual([here, there]);
@@ -76,7 +76,7 @@ async function checkLoss(): Promise<void> {
 }
 
 describe('a host that does not answer', () => {
-  it('does not delay lists and other machines while it hangs, even before the driver has noticed it', async () => {
+  it('does not delay lists and other machines while it hangs, even before the driver notices the loss', async () => {
     await until('the facts', async () => (await lab.driver.hosts?.read('lost'))?.facts !== null);
     lost.relay.stall();
     // The next list has to ask the hosts again, because a definition changed.

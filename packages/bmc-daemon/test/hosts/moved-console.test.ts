@@ -43,7 +43,10 @@ EMULATOR_LIBVIRT_TIMEOUT_SECONDS = 30
   await until('the host', async () => (await hostOf()).includes('/Chassis/left'));
 
   const client = new SshClient({ user: 'echo', port, options: ['-T'] });
-  /** Types a line until the guest echoes it: the port is closed for a moment when the guest moves. */
+  /**
+   * Types a line until the guest echoes it: the serial port is closed for a moment when the guest
+   * moves.
+   */
   const echoed = async (text: string): Promise<void> => {
     const typing = setInterval(() => client.type(`${text}\r`), 250);
     await client.waitFor(text).finally(() => clearInterval(typing));
@@ -71,7 +74,8 @@ EMULATOR_LIBVIRT_TIMEOUT_SECONDS = 30
     const messages = (Members as readonly { Message: string }[]).map(({ Message }) => Message);
     expect(messages.filter((message) => message.startsWith('Boot '))).toHaveLength(1);
     expect(messages.filter((message) => message.includes('while the machine moved to another host'))).toHaveLength(2);
-    // The entries are the lines that a terminal would show: a line that is typed again replaces the earlier one.
+    // The entries are the lines that a terminal would show: a line that is typed again replaces the
+    // earlier one.
     for (const line of ['first', 'on right']) expect(text).toContain(line);
   } finally {
     await client.dispose();

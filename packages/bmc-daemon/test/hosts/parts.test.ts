@@ -42,7 +42,7 @@ describe('a machine of one of several hosts', () => {
     await expect(consoles.open('idle')).rejects.toMatchObject({ kind: 'conflict' });
   });
 
-  it('has statistics and network data', async () => {
+  it('has statistics, and no network data from its guest', async () => {
     const { statistics, guestNetwork } = lab.driver;
     if (statistics === undefined || !('all' in statistics)) throw new Error('the driver has no statistics');
     expect((await statistics.all()).map(({ uuid }) => uuid)).toEqual([guest]);

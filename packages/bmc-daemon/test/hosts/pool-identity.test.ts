@@ -19,7 +19,7 @@ async function identityOf(name: string, type: string, source: string): Promise<s
   await hypervisor.storagePoolDefineXml(xml, 0);
   const pool = await openPool({ hypervisor, uri: host.libvirtd.uri, name, create: false, timeoutMs: 30_000 });
   expect(pool?.directory).toBeNull();
-  // One libvirtd accepts a source once.
+  // One libvirtd accepts each source only once.
   await pool?.pool.destroy();
   await pool?.pool.undefine();
   return pool?.identity ?? null;

@@ -15,7 +15,7 @@ const host = (index: number): LabHost => {
 beforeAll(async () => {
   hosts = await Promise.all(['rack-1', 'rack-2', 'rack-3'].map((name) => LabHost.start(name)));
   lab = await startHosts(hosts);
-  for (const each of hosts) await each.removeAll();
+  for (const each of hosts) await each.removeDefaultMachine();
   await host(0).define({ uuid: first, name: 'web' });
   await host(1).define({ uuid: second, name: 'db' });
   await host(1).define({ uuid: twin, name: 'twin' });
@@ -65,7 +65,7 @@ describe('a driver of several hosts', () => {
     await expect(lab.driver.getSystem('new')).rejects.toMatchObject({ kind: 'notFound' });
   });
 
-  it('changes a machine on its host only', async () => {
+  it('changes a machine on its host', async () => {
     const basis = await lab.driver.getSystem(second);
     await lab.driver.change(second, { assetTag: 'shelf 2' }, { basis });
     expect((await lab.driver.getSystem(second)).assetTag).toBe('shelf 2');

@@ -41,7 +41,7 @@ export async function logIn(
   return { token: { 'x-auth-token': headers.get('x-auth-token') ?? '' }, uri: headers.get('location') ?? '' };
 }
 
-/** Returns the header of HTTP Basic. */
+/** Returns the header of HTTP Basic authentication. */
 export const basic = (user: string, password: string) => ({
   authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
 });

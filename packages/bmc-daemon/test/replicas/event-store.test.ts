@@ -123,7 +123,7 @@ it('delivers all later events once, with higher numbers, after Redis has lost it
   for (const detail of lost) publish(a, detail);
   for (const replica of [a, b]) await arrived(replica, lost.at(-1) ?? '');
   await redis.restart();
-  // The replica may add events before the others notice the loss.
+  // Replica c may add events before the others notice the loss.
   const c = await open();
   const later = numbered('later', 20);
   for (const detail of later) publish(c, detail);
@@ -135,7 +135,7 @@ it('delivers all later events once, with higher numbers, after Redis has lost it
     const numbers = replica.received.map(([id]) => Number(id.split('-')[1]));
     expect(numbers.at(-1)).toBeGreaterThan(Math.max(...numbers.slice(0, -1)));
   }
-  // A client that reconnects to any replica continues.
+  // A client can continue after its last event at any replica.
   const [[id] = ['']] = c.received;
   for (const { feed } of [a, b, c]) {
     const { events, missed } = feed.since(id);

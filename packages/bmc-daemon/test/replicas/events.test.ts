@@ -35,7 +35,7 @@ interface EventRecord {
   readonly OriginOfCondition?: { readonly '@odata.id': string };
 }
 
-/** Opens an event stream. @returns the events so far. */
+/** Opens an event stream. @returns the list of received events, which grows. */
 async function stream({ url }: Replica, lastEventId?: string): Promise<EventRecord[]> {
   const last = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
   const answer = await fetch(`${url}${root}/EventService/SSE`, {
@@ -71,7 +71,7 @@ const testEvent = (replica: Replica, Message: string) =>
     headers: admin,
   });
 
-/** Starts a client that receives events. */
+/** Starts a server that receives pushed events. */
 async function listen(): Promise<{ readonly server: Server; readonly url: string; readonly bodies: string[] }> {
   const bodies: string[] = [];
   const server = createServer((request, response) => {
@@ -157,7 +157,8 @@ it('delivers each event once, and continues when a replica is killed under load'
   await Promise.all(texts.map((text, index) => testEvent(index % 2 === 0 ? a : b, text)));
   for (const text of texts) await delivered(text);
   expect(texts.map(count)).toEqual(texts.map(() => 1));
-  // Only one of the replicas delivers, and this kills it.
+  // Only one replica delivers. The loop kills the first two replicas, so it also kills the one that
+  // delivers.
   const c = await service.start();
   for (const [victim, survivor] of [
     [a, b],

@@ -1,4 +1,4 @@
-/** Tests a replica with a real Redis. The test replaces a replica of another version. */
+/** Tests a replica with a real Redis. The test acts as a replica of another version. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { openSharedStore, type SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import { idOf } from '../support/listed-servers.js';
@@ -89,33 +89,33 @@ it('keeps what a newer version has added to subscriptions, accounts and report d
   const account = { UserName: 'eve', Password: 'eve has words', RoleId: 'ReadOnly' };
   expect(await statusOf(send(replica, 'POST', accounts, { body: account, headers: admin }))).toBe(201);
   expect(await statusOf(send(replica, 'PATCH', await definitionUri(), { body: schedule, headers: admin }))).toBe(200);
-  const isNew = { added: 'by a newer version' };
+  const added = { added: 'by a newer version' };
   const listeners = await stored('events', 'subscriptions');
-  // This definition exists.
+  // The request above has stored a subscription.
   const [first] = listeners['subscriptions'] as [{ readonly wanted: object }];
-  const extended = { ...first, ...isNew, wanted: { ...first.wanted, ...isNew } };
-  await store('events', 'subscriptions', { ...listeners, ...isNew, subscriptions: [extended] });
+  const extended = { ...first, ...added, wanted: { ...first.wanted, ...added } };
+  await store('events', 'subscriptions', { ...listeners, ...added, subscriptions: [extended] });
   const access = await stored('access', 'accounts');
-  // This exists, as above.
+  // The request above has stored an account.
   const state = access['state'] as { readonly accounts: readonly object[]; readonly settings: object };
-  const settings = { ...state.settings, ...isNew };
-  const extendedAccounts = state.accounts.map((known) => ({ ...known, ...isNew }));
-  await store('access', 'accounts', { ...access, ...isNew, state: { ...state, accounts: extendedAccounts, settings } });
-  await store('report', idOf(1), { ...(await stored('report', idOf(1))), ...isNew });
+  const settings = { ...state.settings, ...added };
+  const extendedAccounts = state.accounts.map((each) => ({ ...each, ...added }));
+  await store('access', 'accounts', { ...access, ...added, state: { ...state, accounts: extendedAccounts, settings } });
+  await store('report', idOf(1), { ...(await stored('report', idOf(1))), ...added });
 
   const change = (target: string, body: object) => statusOf(send(replica, 'PATCH', target, { body, headers: admin }));
   expect(await change(uri, { Context: 'second' })).toBe(200);
   expect(await change(`${accounts}/eve`, { Enabled: false })).toBe(200);
   expect(await change(await definitionUri(), { Schedule: { RecurrenceInterval: 'PT8S' } })).toBe(200);
   expect(await stored('events', 'subscriptions')).toMatchObject({
-    ...isNew,
-    subscriptions: [{ ...isNew, context: 'second', wanted: isNew }],
+    ...added,
+    subscriptions: [{ ...added, context: 'second', wanted: added }],
   });
   expect(await stored('access', 'accounts')).toMatchObject({
-    ...isNew,
-    state: { accounts: [{ ...isNew, user: 'eve', enabled: false }], settings: isNew },
+    ...added,
+    state: { accounts: [{ ...added, user: 'eve', enabled: false }], settings: added },
   });
-  expect(await stored('report', idOf(1))).toMatchObject({ ...isNew, intervalSeconds: 8 });
+  expect(await stored('report', idOf(1))).toMatchObject({ ...added, intervalSeconds: 8 });
 });
 
 it('leaves deliveries to a replica that can read the subscriptions', async () => {

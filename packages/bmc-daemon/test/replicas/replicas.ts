@@ -1,6 +1,5 @@
 /**
- * Two replicas of one service, as processes, with a Redis and with a test server that replaces a
- * cloud.
+ * Replicas of one service, as processes, with a Redis and with a test server that replaces a cloud.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

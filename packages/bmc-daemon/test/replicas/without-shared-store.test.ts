@@ -26,7 +26,7 @@ const body = () => test.servers.all.get(id)?.body ?? {};
 const vmState = () => body()['OS-EXT-STS:vm_state'];
 const setBody = (parts: object): void => test.servers.put(1, { ...body(), ...parts });
 const setState = (parts: object): void => setBody({ metadata: { [STATE]: stateText(parts) } });
-/** Actions of Nova in the test, in their order. */
+/** Actions that Nova has accepted, in their order. */
 const actions = () => test.servers.actions.flatMap((action) => Object.keys(action as object));
 const act = (action: object): Promise<unknown> =>
   fetch(`${test.api.url}/compute/servers/${id}/action`, { method: 'POST', body: JSON.stringify(action) });

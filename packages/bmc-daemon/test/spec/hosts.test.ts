@@ -76,7 +76,7 @@ describe('several hosts', () => {
       LabHost,
       LabHost,
     ];
-    for (const host of [left, right, other]) await host.removeAll();
+    for (const host of [left, right, other]) await host.removeDefaultMachine();
     await left.define({ uuid: web, name: 'web' });
     await right.define({ uuid: db, name: 'db' });
     await other.define({ uuid: far, name: 'far' });

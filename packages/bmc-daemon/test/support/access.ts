@@ -49,7 +49,7 @@ export interface AccessFixture {
 
 /**
  * Registers the hooks of a suite that start and stop the service.
- * @param options `open`: no password file.
+ * @param options `open`: whether to start without a password file.
  */
 export function accessFixture({ open = false }: { readonly open?: boolean } = {}): AccessFixture {
   let running: Running | undefined;

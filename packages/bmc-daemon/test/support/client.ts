@@ -10,7 +10,7 @@ export interface Received {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The text as JSON; undefined when it is empty. */
+  /** The text as JSON; undefined if it is empty or has another content type. */
   readonly json: unknown;
 }
 

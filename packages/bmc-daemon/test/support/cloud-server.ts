@@ -18,7 +18,10 @@ export interface CloudServer {
   readonly requests: string[];
   /** The largest number of connections that were open at the same time. */
   readonly mostConnections: () => number;
-  /** Answers requests for a token. A test can replace it. */
+  /**
+   * Answers requests to Keystone, by default with a token for {@link PASSWORD}. A test can replace
+   * it.
+   */
   keystone: NovaHandler;
   /** Answers requests to Nova. A test can replace it. */
   nova: NovaHandler;
@@ -110,7 +113,7 @@ export async function startCloudServer({
   return cloud;
 }
 
-/** Returns the settings of such a cloud. */
+/** Returns settings for a driver of the cloud at a URL. */
 export function settingsFor(
   url: string,
   parts: Partial<CloudSettings> & { readonly password?: string } = {},

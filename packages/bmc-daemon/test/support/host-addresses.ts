@@ -3,7 +3,7 @@ import type { DeviceAddress, HostAddresses, HostRoute } from '../../src/host/hos
 
 /** Host addresses in memory, which can fail on demand. */
 export interface AddressesInMemory extends HostAddresses {
-  /** Present addresses that were added, such as `192.0.2.9/32 eth0`. */
+  /** Addresses that were added and not removed, such as `192.0.2.9/32 eth0`. */
   readonly set: ReadonlySet<string>;
   /** Makes later calls of `add` fail with the error; undefined: they succeed. */
   failWith(error: Error | undefined): void;
@@ -20,7 +20,7 @@ export interface AddressesInMemoryOptions {
 
 const textOf = ({ address, prefix, device }: DeviceAddress): string => `${address}/${prefix} ${device}`;
 
-/** Creates a host without addresses other than `present`. */
+/** Creates a host that first has only the addresses `present`. */
 export function addressesInMemory(options: AddressesInMemoryOptions = {}): AddressesInMemory {
   const { present = [], routes = [], answered = [] } = options;
   const added = new Map<string, DeviceAddress>();

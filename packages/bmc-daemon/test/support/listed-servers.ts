@@ -89,7 +89,7 @@ export function listServers(cloud: CloudServer): ListedServers {
     const message = `Cannot '${doing}' instance ${id} while it is in vm_state ${vmState}`;
     sendJson(response, 409, { conflictingRequest: { code: 409, message } });
   };
-  /** Returns whether Nova accepts the action. */
+  /** Does an action. @returns whether Nova accepts it. */
   const act = (response: ServerResponse, id: string, action: string): boolean => {
     const { body } = all.get(id) ?? {};
     const next = actions[action];

@@ -16,7 +16,7 @@ export type Body = Readonly<Record<string, unknown>>;
 export interface ServedAnswer {
   readonly status: number;
   readonly location: string | undefined;
-  /** The body without annotations except `@odata.id`; undefined without a body. */
+  /** The body without top-level annotations except `@odata.id`; undefined if there is no body. */
   readonly body: Body | undefined;
 }
 
