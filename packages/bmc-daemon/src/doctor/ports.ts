@@ -25,12 +25,11 @@ export const redfishPort: Probe = {
 /** Examines the port of consoles over SSH, if the daemon opens it. */
 export const consolePort: Probe = {
   subject: SUBJECT,
-  settings: ['listenIp', 'consoleSshPort', 'authFile', 'osCloud'],
+  settings: ['listenIp', 'consoleSshPort', 'authFile'],
   examine: async (examined) => {
-    const { listenIp: ip, consoleSshPort: wanted, authFile, osCloud } = examined.loaded.settings;
+    const { listenIp: ip, consoleSshPort: wanted, authFile } = examined.loaded.settings;
     const port = consoleSshPort(wanted, authFile);
-    // The doctor does not examine this port for a cloud.
-    if (port === null || osCloud !== null) return [];
+    if (port === null) return [];
     const isOptional = wanted === 'auto';
     const effect = isOptional ? 'so there are no consoles over SSH' : 'so the daemon cannot start';
     return await examinePort(examined, { ip, port, key: 'consoleSshPort', effect, isOptional });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { apiVersion, PASSWORD, sendJson, startCloudServer, type CloudServer } from '../support/cloud-server.js';
-import { doctor } from './doctor.js';
+import { about, doctor, makeUsers } from './doctor.js';
 
 let cloud: CloudServer;
 let folder: string;
@@ -24,11 +24,17 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
+interface Examination {
+  readonly password?: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** Examines the cloud with an entry in clouds.yaml. */
-async function examine({ password = PASSWORD, args = [] }: { password?: string; args?: readonly string[] } = {}) {
+async function examine({ password = PASSWORD, args = [], env = {} }: Examination = {}) {
   const auth = `auth_url: ${cloud.url}/v3, user_id: u, password: ${password}, project_id: p`;
   writeFileSync(path.join(folder, 'clouds.yaml'), `clouds:\n  lab:\n    region_name: R1\n    auth: {${auth}}\n`);
-  const report = await doctor(['--os-cloud', 'lab', ...args], { cwd: folder });
+  const report = await doctor(['--os-cloud', 'lab', ...args], { cwd: folder, env });
   const own = new Set(['clock', 'state', 'disk']);
   return { ...report, findings: report.findings.filter(({ subject }) => !own.has(subject)) };
 }
@@ -73,6 +79,20 @@ describe('a cloud', () => {
       'problem: The quota allows no metadata of servers, so the daemon cannot store boot overrides and images.',
       'warning: The catalog of the cloud has no Glance, so clients cannot insert images.',
       'note: The catalog of the cloud has no Cinder, so machines show no volumes.',
+    ]);
+  });
+
+  it('is a problem if the SSH port of its consoles is in use', async () => {
+    makeUsers(path.join(folder, 'users'));
+    const { port } = new URL(cloud.url);
+    const report = await examine({
+      env: { EMULATOR_AUTH_FILE: path.join(folder, 'users'), EMULATOR_CONSOLE_SSH_PORT: port },
+    });
+    expect(about(report, 'port')).toEqual([
+      expect.objectContaining({
+        severity: 'problem',
+        message: expect.stringContaining(`port ${port}`),
+      }),
     ]);
   });
 

@@ -49,3 +49,7 @@ export const about = ({ findings }: JsonReport, ...subjects: readonly string[]):
 export function applyFix({ fix }: ReportedFinding): void {
   execFileSync('sh', ['-c', fix ?? 'exit 1'], { stdio: 'pipe' });
 }
+
+/** Makes a password file with one account. */
+export const makeUsers = (file: string): void =>
+  void execFileSync('htpasswd', ['-cbB', '-C', '4', file, 'admin', 'secret words'], { stdio: 'pipe' });

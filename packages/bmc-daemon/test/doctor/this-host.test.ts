@@ -9,7 +9,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { daemonFixture, FAKE } from '../daemon/fixture.js';
 import { run } from '../daemon/process.js';
 import { createAuthority } from '../support/authority.js';
-import { about, applyFix, doctor, QUIET } from './doctor.js';
+import { about, applyFix, doctor, makeUsers, QUIET } from './doctor.js';
 
 const { at, config, start } = daemonFixture();
 
@@ -25,9 +25,6 @@ async function usedPort(): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return (server.address() as AddressInfo).port; // a TCP server
 }
-
-const makeUsers = (file: string): void =>
-  void execFileSync('htpasswd', ['-cbB', '-C', '4', file, 'admin', 'secret words'], { stdio: 'pipe' });
 
 const asRoot = process.getuid?.() === 0 ? it : it.skip;
 /** The account nobody without privileges. */
