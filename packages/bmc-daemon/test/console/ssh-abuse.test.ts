@@ -111,7 +111,7 @@ async function becomes(isReached: () => boolean): Promise<void> {
 }
 
 describe('a hostile SSH client', () => {
-  it('that asks for more shells on one channel disturbs neither its first shell nor other clients', async () => {
+  it('disturbs neither its first shell nor other clients if it asks for more shells on one channel', async () => {
     const rejections: unknown[] = [];
     const note = (reason: unknown): void => void rejections.push(reason);
     process.on('unhandledRejection', note);

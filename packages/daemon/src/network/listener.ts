@@ -195,10 +195,7 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
   };
 }
 
-/**
- * Returns whether a socket at `ip` accepts connections to all IPv4 addresses. In Node, a socket at
- * `::` accepts them too.
- */
+/** Returns whether a socket at `ip` accepts connections to all IPv4 addresses, as Node's sockets at `::` do. */
 export function isWildcardAddress(ip: string): boolean {
   return ip === '' || ip === '0.0.0.0' || ip === '::';
 }

@@ -35,9 +35,7 @@ export interface SharedStore {
    * of the store, about once a second.
    */
   onHeartbeat(listener: () => void): void;
-  /**
-   * Calls the listener, which must not throw, after each reconnection: Redis may have lost changes.
-   */
+  /** Calls the listener, which must not throw, after each reconnection: Redis may have lost changes. */
   onReconnect(listener: () => void): void;
   /**
    * Returns which of these replicas are alive: they have written to the store in the last 15 s.
@@ -76,8 +74,7 @@ const readAnswer = z
 
 /**
  * Connects to the store.
- * @param url the URL of Redis. Its path is the database. Another installation of the same daemon
- * needs another database.
+ * @param url the URL of Redis. Its path is the database. Each installation needs its own database.
  * @param service the name of the daemon, with which the names of the keys begin.
  * @throws {StoreUnavailable} if Redis does not answer.
  */
@@ -200,9 +197,7 @@ class RedisStore implements SharedStore {
     this.#link.close();
   }
 
-  /**
-   * Reads the changes, unless a read is about to begin. A running read may miss the latest change.
-   */
+  /** Reads the changes, unless a read is about to begin. A running read may miss the latest change. */
   #readOnce(): Promise<void> {
     if (this.#reading === undefined) {
       this.#reading = this.#read().finally(() => (this.#reading = undefined));

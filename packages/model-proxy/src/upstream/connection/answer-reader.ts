@@ -288,8 +288,7 @@ function hexDigit(byte: number): number {
 }
 
 /**
- * Checks an incomplete head. Without this check, the proxy and a server of another protocol could
- * wait for each other without end.
+ * Checks an incomplete head: the proxy and a server of another protocol would wait for each other.
  * @param from offset of the new bytes.
  * @throws {AnswerFault} if the bytes are not the beginning of a head.
  */
