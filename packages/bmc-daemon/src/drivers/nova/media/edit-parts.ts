@@ -1,10 +1,9 @@
 /**
- * The parts that an edit of a server uses. Before each action, and before each change of metadata or of
- * a property of an image, they check that the edit still has its turn.
+ * The parts that an edit of a server uses. Before each action of Nova, and before each change of metadata or of
+ * an image, they check that the edit still has its turn.
  */
 import type { TurnCheck } from '../../queue/operation-queue.js';
 import type { ComputeApi } from '../compute/compute-api.js';
-import type { ImageApi } from '../image/image-api.js';
 import type { ServerItems } from './server-items.js';
 import { StateStore, type StateStoreOptions } from './state-store.js';
 
@@ -21,11 +20,18 @@ export function createEditParts(
   const unchecked = { api: options.api, states: new StateStore(options) };
   return (check) => {
     if (check === undefined) return unchecked;
-    const api: ComputeApi = { ...options.api, act: (...args) => check().then(() => options.api.act(...args)) };
-    const items: ServerItems = { setMetadata: (...args) => check().then(() => options.items.setMetadata(...args)) };
-    const images: ImageApi = {
-      ...options.images,
-      setProperty: (...args) => check().then(() => options.images.setProperty(...args)),
+    const checked =
+      <Args extends readonly unknown[], Result>(write: (...args: Args) => Promise<Result>) =>
+      (...args: Args): Promise<Result> =>
+        check().then(() => write(...args));
+    const api: ComputeApi = { ...options.api, act: checked(options.api.act) };
+    const items: ServerItems = { setMetadata: checked(options.items.setMetadata) };
+    // Names each method, so that a new write does not miss its check.
+    const images: StateStoreOptions['images'] = {
+      get: options.images.get,
+      setProperty: checked(options.images.setProperty),
+      createNote: checked(options.images.createNote),
+      remove: checked(options.images.remove),
     };
     return { api, states: new StateStore({ ...options, api, items, images }) };
   };

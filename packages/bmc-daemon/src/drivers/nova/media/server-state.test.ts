@@ -1,9 +1,11 @@
 import { expect, it } from '@jest/globals';
 import {
   fitsItem,
+  formatChange,
   formatState,
   isOfNewerVersion,
   MAX_ASSET_TAG,
+  parseChange,
   parseState,
   untouchedState,
   type ServerState,
@@ -54,4 +56,16 @@ it.each([
 ])('knows whether a newer version has written %s: %p', (text, isNewer) => {
   expect(isOfNewerVersion(text)).toBe(isNewer);
   if (isNewer) expect(parseState(text)).toBeUndefined();
+});
+
+it('ignores a change that replaced an earlier text of the item', () => {
+  const changed: ServerState = { ...untouchedState, assetTag: 'web' };
+  const text = formatChange(changed, 'earlier');
+  expect(parseChange(text, 'earlier')).toEqual(changed);
+  expect([parseChange(text, 'later'), parseChange(text, undefined)]).toEqual([undefined, undefined]);
+  expect(parseChange(formatChange(changed, undefined), undefined)).toEqual(changed);
+});
+
+it('reads a change of an older version, which did not name the item', () => {
+  expect(parseChange(formatState(untouchedState), 'any')).toEqual(untouchedState);
 });

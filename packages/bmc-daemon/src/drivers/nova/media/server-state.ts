@@ -2,6 +2,7 @@
  * The virtual media and the boot override of a server, as values and as texts. The texts are stored
  * in the cloud. All daemons can change them there, and the owner of the server can too.
  */
+import { createHash } from 'node:crypto';
 import { parseJson } from '@rackless/daemon/text/json.js';
 import { z } from 'zod';
 import { afterBoot, overrideDevice, untouchedOverride, type BootOverride } from '../../rules/boot-override.js';
@@ -76,6 +77,9 @@ const stateSchema = z.object({
   by: z.string().max(16).optional(),
 });
 
+/** The hash of the item that a change replaces. */
+const changeSchema = z.object({ on: z.string().optional() });
+
 /**
  * The version of a newer format. A newer service must add it to a text that this version would
  * misunderstand.
@@ -105,8 +109,38 @@ export function parseState(text: string | undefined): ServerState | undefined {
 
 /** Formats a state, in 255 characters or less if {@link fitsItem} accepts its asset tag. */
 export function formatState(state: ServerState): string {
+  return textOf(membersOf(state));
+}
+
+/**
+ * Formats a change for the property of an image.
+ * @param item the metadata item that Nova has locked. The change replaces this text, and no later one.
+ */
+export function formatChange(state: ServerState, item: string | undefined): string {
+  return textOf({ ...membersOf(state), on: digest(item) });
+}
+
+/**
+ * Parses the property of an image; undefined if there is none, or if this version did not write it. Also
+ * undefined if the item has another text now: then the change has already moved to the item, and a killed
+ * daemon has not removed the property.
+ * @param item the present text of the metadata item.
+ */
+export function parseChange(text: string | undefined, item: string | undefined): ServerState | undefined {
+  const parsed = changeSchema.safeParse(text === undefined ? undefined : parseJson(text));
+  // Older versions did not store the hash.
+  const isPresent = parsed.data?.on === undefined || parsed.data.on === digest(item);
+  return isPresent ? parseState(text) : undefined;
+}
+
+/** Returns a hash of an item. It is short, because it only distinguishes the items of one server. */
+function digest(item = ''): string {
+  return createHash('sha256').update(item).digest('hex').slice(0, 16);
+}
+
+function membersOf(state: ServerState): Readonly<Record<string, unknown>> {
   const { cd, boot, verifyCertificate: verify, assetTag: tag, bootedAfter, stopping } = state;
-  return textOf({
+  return {
     ...(cd === null ? {} : { cd }),
     enabled: boot.enabled,
     target: boot.target,
@@ -115,7 +149,7 @@ export function formatState(state: ServerState): string {
     ...(bootedAfter === undefined ? {} : { after: bootedAfter }),
     // A boot ends an earlier power-off, so an item never contains both.
     ...(stopping === undefined || bootedAfter !== undefined ? {} : { off: stopping.after, by: stopping.by }),
-  });
+  };
 }
 
 /** Returns whether the item can hold an asset tag. */

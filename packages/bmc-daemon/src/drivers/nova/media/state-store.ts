@@ -17,10 +17,12 @@ import type { ServerItems } from './server-items.js';
 import {
   afterItsBoot,
   beforeItsBoot,
+  formatChange,
   formatState,
   isOfNewerVersion,
   isUntouched,
   MAX_ACTION,
+  parseChange,
   parseState,
   STATE_KEY,
   stateProperty,
@@ -34,7 +36,7 @@ import {
 export interface StateStoreOptions {
   readonly items: ServerItems;
   readonly api: Pick<ComputeApi, 'getServer' | 'listActions' | 'listServers'>;
-  readonly images: ImageApi;
+  readonly images: Pick<ImageApi, 'get' | 'setProperty' | 'createNote' | 'remove'>;
   readonly list: Pick<ServerList, 'record'>;
   /** The region of the servers. Several regions may share one Glance. */
   readonly region: string;
@@ -53,6 +55,8 @@ interface KnownState {
   readonly stored: ServerState;
   /** The state that was stored while the metadata were locked; undefined if there is none. */
   readonly next: ServerState | undefined;
+  /** Whether the image has a change, even if this change does not apply. */
+  readonly hasProperty: boolean;
 }
 
 /**
@@ -102,11 +106,13 @@ export function runsImage(server: Pick<Server, 'metadata' | 'vmState'>): boolean
  */
 export function knownState(server: Pick<Server, 'id' | 'metadata'>, image: CloudImage | undefined): KnownState {
   const stored = storedState(server);
-  const next = parseState(image?.properties.get(stateProperty(server.id)));
+  const property = image?.properties.get(stateProperty(server.id));
+  const next = parseChange(property, server.metadata[STATE_KEY]);
   const applied = next ?? (stored.bootedAfter === undefined ? stored : afterItsBoot(stored));
   // A user may have deleted the image in the drive.
   const isGone = next === undefined && stored.cd !== null && image === undefined;
-  return { state: isGone ? { ...applied, cd: null } : applied, stored, next };
+  const state = isGone ? { ...applied, cd: null } : applied;
+  return { state, stored, next, hasProperty: property !== undefined };
 }
 
 /** The store. Calls for one server must not overlap. */
@@ -139,7 +145,7 @@ export class StateStore {
    */
   async write(server: Server, state: ServerState): Promise<void> {
     const { items } = this.#options;
-    const { stored, next } = await this.read(server);
+    const { stored, hasProperty } = await this.read(server);
     // While Nova's task boots the image, the metadata must still contain the mark of the boot.
     const isBooting = server.task !== null && stored.bootedAfter !== undefined && state.bootedAfter === undefined;
     const text = isUntouched(state) ? null : formatState(state);
@@ -148,7 +154,7 @@ export class StateStore {
       this.#options.onWritten(false);
       return;
     }
-    if (next !== undefined) await this.#removeChange(server);
+    if (hasProperty) await this.#removeChange(server);
     const readAt = performance.now();
     this.#options.list.record(server.id, await this.#options.api.getServer(server.id), { readAt });
     this.#options.onWritten(stored.cd !== null && stored.cd !== state.cd);
@@ -182,7 +188,7 @@ export class StateStore {
     const text = formatState(booting);
     if (!(await items.setMetadata(id, STATE_KEY, text))) return;
     if (formatState(changed) === formatState(beforeItsBoot(booting))) return;
-    await this.#writeProperty({ ...present, metadata: { ...present.metadata, [STATE_KEY]: text } }, changed);
+    await this.#writeProperty(present, changed);
   }
 
   /** Stores that this daemon begins to switch off a server that runs an image. */
@@ -229,7 +235,9 @@ export class StateStore {
     if (isIncomplete || isNewer || known.length < servers.length) return new Set(images.map(({ id }) => id));
     const now = known.map(holderOf);
     const later = images.flatMap(({ properties }) =>
-      known.map(({ id }) => parseState(properties.get(stateProperty(id)))?.cd ?? undefined),
+      known.map(
+        ({ id, metadata }) => parseChange(properties.get(stateProperty(id)), metadata[STATE_KEY])?.cd ?? undefined,
+      ),
     );
     return new Set([...now, ...later].filter((id) => id !== undefined));
   }
@@ -245,11 +253,14 @@ export class StateStore {
    * Changes the property, and checks the result. Glance writes all properties at once, so another
    * daemon may overwrite the change.
    */
-  async #writeProperty(server: Server, state: ServerState): Promise<void> {
-    const { images } = this.#options;
+  async #writeProperty(known: Server, state: ServerState): Promise<void> {
+    const { api, images } = this.#options;
+    // The caller may have read the server before another daemon changed the item.
+    const present = await api.getServer(known.id);
+    const server = present !== undefined && isKnown(present) ? present : known;
     const holder = holderOf(server);
     const property = stateProperty(server.id);
-    const text = formatState(state);
+    const text = formatChange(state, server.metadata[STATE_KEY]);
     for (let attempt = 1; holder !== undefined && attempt <= MAX_ATTEMPTS; attempt += 1) {
       const image = await images.get(holder);
       if (image?.properties.get(property) === text) return;
