@@ -7,6 +7,8 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import { createConsoleHub, type ConsoleHub, type ConsoleSeat } from '../../../src/console/console-hub.js';
 import type { HypervisorDriver } from '../../../src/drivers/driver.js';
 import { connectToProxy, isProxyThere, type ProxyTimes } from '../../../src/drivers/nova/serial/console-proxy.js';
+import { createSerialConsoles } from '../../../src/drivers/nova/serial/serial-consoles.js';
+import type { MachineChangeListener } from '../../../src/drivers/machine-change.js';
 import { createNovaDriver } from '../../../src/drivers/nova/nova-driver.js';
 import { createTestLog } from '../../../../daemon/test/support/log.js';
 import { waitFor } from '../../daemon/process.js';
@@ -255,7 +257,7 @@ describe('Redfish', () => {
 
 describe('a connection to a proxy', () => {
   const tls = { verify: true };
-  const long: ProxyTimes = { connectMs: 120_000, pingMs: 120_000 };
+  const long: ProxyTimes = { connectMs: 120_000, pingMs: 120_000, staleMs: 120_000 };
   let server: Server | undefined;
   afterEach(() => {
     server?.close();
@@ -298,5 +300,26 @@ describe('a connection to a proxy', () => {
     const closed = new Promise((resolve) => void stream.resume().once('close', resolve));
     for (const client of proxy.clients) client.send(Buffer.alloc(1024 * 1024 + 1));
     await closed;
+  });
+
+  it('ends after a restart of the guest if the proxy has lost the guest, but still replies to pings', async () => {
+    const listeners: MachineChangeListener[] = [];
+    const consoles = createSerialConsoles({
+      api: { openConsole: () => Promise.resolve({ url: `${proxy.url}?token=t`, protocol: 'serial', type: 'serial' }) },
+      list: {
+        onChange: (listener) => {
+          listeners.push(listener);
+          return () => undefined;
+        },
+      },
+      stateOf: () => Promise.resolve('running'),
+      tls,
+      times: { ...long, staleMs: 10 },
+    });
+    const stream = await consoles.open(id);
+    const closed = new Promise((resolve) => void stream.resume().once('close', resolve));
+    for (const listener of listeners) listener({ kind: 'rebooted', uuid: id, name: 'server-1' });
+    await closed;
+    expect(proxy.tokens).toEqual(['t']);
   });
 });
