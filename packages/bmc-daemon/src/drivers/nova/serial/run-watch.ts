@@ -8,9 +8,9 @@ import type { Duplex } from 'node:stream';
 /** Watches the streams of all servers. */
 interface RunWatch {
   /** Watches a stream until it closes. */
-  add(id: string, stream: Duplex): void;
+  readonly add: (id: string, stream: Duplex) => void;
   /** Call this when the guest of a server has stopped, started or restarted. */
-  changed(id: string): void;
+  readonly changed: (id: string) => void;
 }
 
 /**
