@@ -11,13 +11,17 @@ export interface UploadState {
   readonly name: string;
   readonly sizeBytes: number;
   readonly sentBytes: number;
-  /** `interrupted`: the page was reloaded, and has no file yet. `failed`: the upload cannot continue. */
+  /**
+   * `interrupted`: the page was reloaded, and has no file yet. `finishing`: the page sends the last
+   * part, and waits for its answer. `failed`: the upload cannot continue.
+   */
   readonly phase: 'sending' | 'retrying' | 'paused' | 'interrupted' | 'finishing' | 'failed' | 'done';
   readonly error: string | null;
 }
 
-/** Properties that identify a file after a reload of the page. */
+/** An upload, and the properties that identify its file after a reload of the page. */
 interface StoredUpload {
+  /** URL path of the upload at the service. */
   readonly path: string;
   readonly name: string;
   readonly sizeBytes: number;
@@ -33,8 +37,7 @@ interface Job extends StoredUpload {
 export const uploads = signal<ReadonlyMap<string, UploadState>>(new Map());
 
 /**
- * Bytes of a request. The service keeps what arrived before a connection was lost, but it limits
- * the time of a request.
+ * Maximum size of a part. A part must be small, because the service limits the time of a request.
  */
 const PART_BYTES = 8 * 1_048_576;
 const PART_DEADLINE_MS = 280_000;
@@ -99,7 +102,7 @@ export async function findUpload(drive: string): Promise<void> {
   try {
     sentBytes = await received(stored.path);
   } catch (error) {
-    // Keeps the upload for the next visit of the tab.
+    // Keeps the stored upload, so that it is found when the user opens the page again.
     if (isTemporary(error)) return;
   }
   if (uploads.value.has(drive)) return;
