@@ -119,7 +119,7 @@ const warnedDeployments = new WeakSet<Deployment>();
  */
 function logError(log: Log, id: string, error: ProxyError, deployment: Deployment | undefined): void {
   if (error.kind === 'request' || error.kind === 'authentication' || error.status === 429) return;
-  if (error.kind === 'internal') log.error('answering a request failed', { id, error });
+  if (error.kind === 'internal') log.error('answering a request failed with an internal error', { id, error });
   else log.warn('a request could not be served', { id, error });
   // The most common configuration mistake: OpenAI's clients expect /v1 in the base URL, and the
   // operator omitted it.

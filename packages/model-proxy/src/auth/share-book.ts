@@ -1,21 +1,21 @@
 /**
- * Divides the limits of keys among the workers of a group, by the rules of `shareScript`. The first process
- * of the group has the book in memory, in place of Redis.
+ * Divides the limits of keys among the workers of a group, by the rules of `shareScript` (limit-scripts.ts). The
+ * first process of the group has the book in memory, in place of Redis.
  */
 import { performance } from 'node:perf_hooks';
 import { limitTypes, WINDOW_MS } from './key-limits.js';
 
 /** The shares of a key: for requests, tokens and parallel requests the share of each worker. */
 interface KeyShares {
-  /** Identifies the minute, as the end of the minute does in Redis. */
+  /** The end of the present minute, on the clock of the book. Reports name it to identify the minute. */
   ends: number;
   readonly shares: readonly Map<number, number>[];
 }
 
 /** Number of words in a report: digest, minute, then four for each limit. */
 const WORDS = 14;
-/** The reserve of a worker is at most this part of what is left, as in Redis. */
-const RESERVE_PART = 8;
+/** The reserve of a worker is at most 1/8 of what is left, as in Redis. */
+const RESERVE_DIVISOR = 8;
 /** Number of new keys after which the book removes unused keys. */
 const SWEEP_STEP = 10_000;
 
@@ -51,21 +51,21 @@ export class ShareBook {
   #grant(worker: number, digest: string, minute: string, numbers: readonly string[], answer: number[]): void {
     const time = Math.floor(this.#now());
     const key = this.#keyAt(digest, time);
-    const isPresent = minute === '' || Number(minute) === key.ends;
+    const isThisMinute = minute === '' || Number(minute) === key.ends;
     answer.push(key.ends, key.ends - time);
-    for (const [kind, type] of limitTypes.entries()) {
-      const [limit = '', used = '', needed = '', reserve = ''] = numbers.slice(kind * 4, kind * 4 + 4);
-      const shares = key.shares[kind];
+    for (const [index, type] of limitTypes.entries()) {
+      const [limit = '', used = '', needed = '', reserve = ''] = numbers.slice(index * 4, index * 4 + 4);
+      const shares = key.shares[index];
       if (limit === '' || shares === undefined) {
         answer.push(0, 0);
         continue;
       }
       let others = 0;
       for (const [other, share] of shares) if (other !== worker) others += share;
-      const inUse = type !== 'max_parallel_requests' && !isPresent ? 0 : Number(used);
+      const inUse = type !== 'max_parallel_requests' && !isThisMinute ? 0 : Number(used);
       const left = Math.max(0, Number(limit) - others - inUse);
       const given = Math.min(Number(needed), left);
-      const share = inUse + given + Math.min(Number(reserve), Math.floor((left - given) / RESERVE_PART));
+      const share = inUse + given + Math.min(Number(reserve), Math.floor((left - given) / RESERVE_DIVISOR));
       if (share === 0) shares.delete(worker);
       else shares.set(worker, share);
       answer.push(share, others);
@@ -82,7 +82,7 @@ export class ShareBook {
     }
     if (time >= key.ends) {
       key.ends = time + WINDOW_MS;
-      for (const kind of [0, 1]) key.shares[kind]?.clear();
+      for (const index of [0, 1]) key.shares[index]?.clear();
     }
     return key;
   }

@@ -5,7 +5,7 @@ import { handleSignals, type EarlySignals } from '@rackless/daemon/process/signa
 import { exitCodeOfStart } from '@rackless/daemon/process/start-failure.js';
 import { printStartReport } from '@rackless/daemon/process/start-report.js';
 import { createNotify, startWatchdog } from '@rackless/daemon/process/systemd-notify.js';
-import { ConfigError, loadConfig, loadConfigBeside, type LoadedConfig } from '../config/load.js';
+import { ConfigError, loadConfig, loadConfigInBackground, type LoadedConfig } from '../config/load.js';
 import { recordingReader } from '../workers/recording-reader.js';
 import type { Proxy } from '../proxy.js';
 import type { StartOptions } from './start-options.js';
@@ -33,11 +33,11 @@ export async function serve({ warnings, ...options }: StartOptions, early?: Earl
     const { serveGroup } = await import('../workers/serve-group.js');
     return serveGroup({ options, read: { config, texts: [...texts] }, early, log });
   }
-  // After the check of the configuration, because most of the proxy's code is behind this import.
+  // Imported only now, so that a faulty configuration is reported without loading the proxy's code.
   const { startProxy, StartError } = await import('../proxy.js');
   let proxy: Proxy;
   try {
-    proxy = await startProxy({ config, load: () => loadConfigBeside(options), log });
+    proxy = await startProxy({ config, load: () => loadConfigInBackground(options), log });
   } catch (error) {
     log.flush();
     if (!(error instanceof StartError)) throw error;

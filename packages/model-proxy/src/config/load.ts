@@ -78,7 +78,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
  * their values in slices.
  * @throws {ConfigError} with all faults.
  */
-export async function loadConfigBeside(options: LoadOptions, parse = parseYamlBeside): Promise<LoadedConfig> {
+export async function loadConfigInBackground(options: LoadOptions, parse = parseYamlBeside): Promise<LoadedConfig> {
   const findings = new Findings();
   const complete = withDefaults(options);
   return runInSlices(readSettings(complete, await readDocumentsWith(parse, complete, findings), findings));

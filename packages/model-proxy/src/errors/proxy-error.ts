@@ -1,6 +1,6 @@
 /**
  * The error that a client sees, in OpenAI's format with LiteLLM's statuses. The files next to this
- * one have the factories for faults of clients. upstream/classify.ts makes the errors of upstream
+ * one have the factories for specific faults. upstream/classify.ts makes the errors of upstream
  * answers, upstream/connection-faults.ts those of upstream connections.
  * @see https://docs.litellm.ai/docs/exception_mapping
  */

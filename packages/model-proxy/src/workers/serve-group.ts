@@ -5,7 +5,7 @@ import { handleSignals, type EarlySignals } from '@rackless/daemon/process/signa
 import { exitCodeOfStart } from '@rackless/daemon/process/start-failure.js';
 import { printStartReport } from '@rackless/daemon/process/start-report.js';
 import { createNotify, startWatchdog } from '@rackless/daemon/process/systemd-notify.js';
-import { loadConfigBeside, type Flags } from '../config/load.js';
+import { loadConfigInBackground, type Flags } from '../config/load.js';
 import type { Environment, ListenSettings } from '../settings.js';
 import type { OnBudgetEvent } from '../store/budget-events.js';
 import { openOwned } from '../store/open-store.js';
@@ -27,7 +27,7 @@ interface ServeOptions {
 export async function serveGroup({ options, read, early, log }: ServeOptions): Promise<number> {
   const load = async (): Promise<ReadConfig> => {
     const texts = new Map<string, string>();
-    const config = await loadConfigBeside({ ...options, readText: recordingReader(texts) });
+    const config = await loadConfigInBackground({ ...options, readText: recordingReader(texts) });
     return { config, texts: [...texts] };
   };
   let group: Group;

@@ -6,7 +6,7 @@ import { createLog, outputFormat, type Log } from '@rackless/daemon/log/log.js';
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import { exitOnUnexpectedErrors } from '@rackless/daemon/process/signals.js';
 import { exitCodeOfStart } from '@rackless/daemon/process/start-failure.js';
-import { ConfigError, loadConfigBeside, type LoadedConfig } from '../config/load.js';
+import { ConfigError, loadConfigInBackground, type LoadedConfig } from '../config/load.js';
 import type { MetricsSnapshot } from '../metrics-snapshot.js';
 import { startProxy, StartError, type Proxy } from '../proxy.js';
 import type { SiblingEvent, Siblings } from '../routing/siblings.js';
@@ -155,7 +155,7 @@ class Worker {
       if (text === undefined) throw new Error('there is no such file');
       return text;
     };
-    return loadConfigBeside({ file: file ?? undefined, flags, environment: process.env, readText });
+    return loadConfigInBackground({ file: file ?? undefined, flags, environment: process.env, readText });
   }
 }
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTestLog } from '../../../daemon/test/support/log.js';
 import { parseYaml } from '@rackless/daemon/yaml/yaml-document.js';
-import { loadConfigBeside } from '../../src/config/load.js';
+import { loadConfigInBackground } from '../../src/config/load.js';
 import { startProxy } from '../../src/proxy.js';
 import { SAMPLE_MODEL } from '../../sample-upstream/server.js';
 import { API_KEY, type TestUpstream } from './upstream.js';
@@ -93,7 +93,7 @@ export async function startTestProxy(yaml: string, options: TestProxyOptions = {
   configure(yaml);
   const { environment = {}, detailedDebug = false, watchIntervalMs = NEVER_MS } = options;
   const flags = { host: '127.0.0.1', port: '0', ...(detailedDebug ? { detailed_debug: true } : {}) };
-  const load = () => loadConfigBeside({ file, flags, environment }, parseHere);
+  const load = () => loadConfigInBackground({ file, flags, environment }, parseHere);
   let logged = '';
   const log = createTestLog({ level: 'debug', format: 'text', write: (lines) => (logged += lines) });
   try {

@@ -1,4 +1,4 @@
-/** Makes a whole chat from the chunks of a stream. */
+/** Makes a complete (non-streamed) answer from the chunks of a stream. */
 import { recordOf, recordsOf, textOf } from '../../providers/anthropic/values.js';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -41,7 +41,7 @@ export class CollectedChunks {
     else this.#calls.set(index, { call: part, name: textOf(given['name']) ?? '', arguments: text });
   }
 
-  /** Returns OpenAI's answer to a chat without a stream. */
+  /** Returns the answer in the format of a chat completion without `stream`. */
   completion(): object {
     const { id, created, model } = this.#first ?? {};
     const calls = [...this.#calls.values()].map(({ call, name, arguments: text }) => ({
