@@ -1,7 +1,7 @@
 /**
- * Measures the cost of console logs: two hundred machines that print a little, and two hundred that
- * flood their ports, for ten seconds each. `npm run bench:console -w @rackless/bmc-daemon`. The
- * ports are in memory, the files in a folder of $TMPDIR.
+ * Measures the cost of console logs: three loads on two hundred machines, ten seconds each: no
+ * output, a little output, and a flood. `npm run bench:console -w @rackless/bmc-daemon`. The serial
+ * ports are in memory. The files are in a folder of $TMPDIR.
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ const log = {
 async function measure(title: string, chunk: Buffer, everyMs: number): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'rackless-bench-'));
   const uuids = Array.from({ length: MACHINES }, (_, index) => `machine-${index}`);
-  const ports = new Map<string, ConsoleListener>();
+  const listeners = new Map<string, ConsoleListener>();
   const logs = openConsoleLogs({
     driver: {
       listSystems: () => Promise.resolve(uuids.map((uuid) => ({ uuid, name: uuid }))),
@@ -39,7 +39,7 @@ async function measure(title: string, chunk: Buffer, everyMs: number): Promise<v
     },
     hub: {
       attach: (uuid, listener) => {
-        ports.set(uuid, listener);
+        listeners.set(uuid, listener);
         return { write: () => undefined, detach: () => undefined };
       },
     },
@@ -47,14 +47,14 @@ async function measure(title: string, chunk: Buffer, everyMs: number): Promise<v
     log,
   });
   logs.start();
-  while (ports.size < MACHINES) await sleep(5);
-  for (const port of ports.values()) port.state('open', '');
+  while (listeners.size < MACHINES) await sleep(5);
+  for (const listener of listeners.values()) listener.state('open', '');
   const before = process.cpuUsage();
   const began = performance.now();
   let printed = 0;
   let peak = 0;
   for (let round = 0; performance.now() - began < SECONDS * 1000; round += 1) {
-    for (const port of ports.values()) port.data(chunk);
+    for (const listener of listeners.values()) listener.data(chunk);
     printed += chunk.length * MACHINES;
     peak = Math.max(peak, process.memoryUsage().rss);
     await sleep(Math.max(0, began + (round + 1) * everyMs - performance.now()));

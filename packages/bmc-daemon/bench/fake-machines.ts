@@ -1,6 +1,6 @@
 /**
- * Measures machines in memory that a file describes: the start, the memory, the collection, and the power-on of
- * all machines, some of which fail.
+ * Measures the fake driver with machines from a file: the start, the memory, the collection, and the power-on of
+ * all machines. Some power-ons fail.
  *
  *     npm run bench:fake -w @rackless/bmc-daemon [-- --machines N] [--rounds N] [--clients N]
  *
@@ -36,7 +36,7 @@ const clients = flags.clients;
 /** CPU time of a start for each machine in milliseconds, memory for each machine in KiB, and ratios of CPU time. */
 const goals = { startMs: 0.5, memoryKiB: 24, collection: 2 };
 
-/** Every machine as an entry of its own, as a lab that is exported from an inventory. */
+/** Returns the entry of one machine. Each machine has its own entry, as in a lab file exported from an inventory. */
 function entry(index: number): string {
   const mac = (index * 2)
     .toString(16)
@@ -148,7 +148,11 @@ async function measurePower(daemon: MeasuredDaemon): Promise<boolean> {
   const seconds = (performance.now() - begin) / 1000;
   console.log(`power-on of ${machineCount} machines by ${clients} clients, each 0.5 to 3 s`);
   for (const [status, count] of [...statuses].sort()) report(`answers with ${status}`, count, '');
-  report('time relative to the sum of the delays for each client', seconds / ((machineCount * 1.75) / clients), '');
+  report(
+    'time relative to the ideal (all delays divided by the number of clients)',
+    seconds / ((machineCount * 1.75) / clients),
+    '',
+  );
   report('CPU time of a power-on', ms / machineCount, ' ms');
   const failed = statuses.get(500) ?? 0;
   const share = failed / machineCount;

@@ -139,7 +139,7 @@ describe('the log', () => {
       expect.objectContaining({ message: 'request', id: 'mine.1', status: 500 }),
       expect.objectContaining({
         level: 'error',
-        message: 'answering a request failed',
+        message: 'answering a request failed with an internal error',
         id: 'mine.1',
         error: expect.stringContaining('bcrypt fell over') as unknown,
       }),

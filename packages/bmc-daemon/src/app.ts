@@ -45,7 +45,7 @@ export interface AppOptions<Services> extends AnnotateOptions {
   readonly log: Log;
   /** The driver for the page, health and metrics. Redfish uses the driver in `services`. */
   readonly driver: PagesDriver;
-  /** Default: every request sees every machine. The page shows the same machines as Redfish. */
+  /** Restricts the machines that a request sees, in Redfish and on the page. Default: no restriction. */
   readonly scoping?: Scoping<Services & { readonly driver: PagesDriver }>;
   /** The daemon's version. */
   readonly version: string;
@@ -107,7 +107,7 @@ export function createApp<Services>(options: AppOptions<Services>): App {
       });
       if (error === undefined) return;
       // A failed host or image server is not an error of the daemon.
-      if (status === 500) log.error('answering a request failed', { id, error });
+      if (status === 500) log.error('answering a request failed with an internal error', { id, error });
       else log.warn('a request could not be served', { id, error });
     };
     const pipeline = hasOneHost(request) ? (isRedfish(url) ? redfish : pages) : rejectHost;

@@ -40,8 +40,9 @@ export interface Figures {
   readonly idle: Latency;
   /** One machine while all machines are started. */
   readonly storm: Latency;
+  /** The collection from the bare server, while all machines are started. */
   readonly bareStorm: Latency;
-  /** Answers to the starts, by status. */
+  /** Answers to the starts, by status. 0: no answer. */
   readonly statuses: Readonly<Record<string, number>>;
   readonly stormSeconds: number;
   readonly memory: Memory;
@@ -89,7 +90,8 @@ async function expandMs({ daemon, machines }: MeasuredFleet): Promise<number> {
   const { ms, value } = await costOf(daemon, () => fetchOnce(`${daemon.url}${encodeURI(expanded)}`));
   if (value.status !== 200) throw new Error(`expanding: ${value.status} ${value.body.slice(0, 300)}`);
   const { Members: members } = JSON.parse(value.body) as { readonly Members: readonly unknown[] }; // The service under test sends this object.
-  if (members.length !== machines.length) throw new Error(`expanding: ${members.length} machines`);
+  if (members.length !== machines.length)
+    throw new Error(`expanding: ${members.length} machines instead of ${machines.length}`);
   return ms;
 }
 

@@ -17,7 +17,7 @@ export function report(what: string, figures: Figures, few?: Figures): boolean {
   console.log(`    bare server      ${latencyText(bareCollection)}`);
   console.log(`  GET of a machine   ${latencyText(idle)}`);
   console.log(`    in a storm       ${latencyText(storm)}`);
-  console.log(`    bare server      ${latencyText(bareStorm)}`);
+  console.log(`    bare collection  ${latencyText(bareStorm)}`);
   const answers = Object.entries(figures.statuses).map(([status, count]) => `${count} x ${status}`);
   console.log(`  storms             ${figures.stormSeconds.toFixed(1)} s each, answers ${answers.join(', ')}`);
   console.log(`  memory             ${memory.now.toFixed(0)} MiB at the end, ${memory.peak.toFixed(0)} at most`);
@@ -43,7 +43,7 @@ function printRatios(figures: Figures, few: Figures): void {
   );
   console.log(`    GET of a machine, to that with few machines, p50    ${ratio(figures.idle.p50Ms, few.idle.p50Ms)}`);
   console.log(
-    `    GET of a machine in a storm to the bare server, p99 ${ratio(figures.storm.p99Ms, figures.bareStorm.p99Ms)}`,
+    `    GET of a machine in a storm to the collection of the bare server, p99 ${ratio(figures.storm.p99Ms, figures.bareStorm.p99Ms)}`,
   );
   console.log(`    memory to that with few machines                    ${ratio(figures.memory.peak, few.memory.peak)}`);
 }

@@ -4,7 +4,7 @@
  *
  *     node storm-client.js RESET_TYPE CONNECTIONS
  *
- * Prints a JSON object: the number of answers by status, and the seconds that the storm took.
+ * Prints a JSON object: the number of answers by status (0: no answer), and the seconds that the storm took.
  */
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';

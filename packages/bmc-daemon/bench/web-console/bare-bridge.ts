@@ -1,6 +1,6 @@
 /**
- * A WebSocket bridge without any check: `/N` is the Nth unix socket of the command line. Prints its port. The
- * benchmark of screens compares the daemon with it.
+ * A WebSocket bridge without any check: `/0` is the first unix socket of the command line, `/1` the second. Prints
+ * its port. The benchmark of screens compares the daemon with it.
  */
 import { createServer } from 'node:http';
 import { connect } from 'node:net';

@@ -21,7 +21,7 @@ const WATCH = `
 /** Options of the storm. */
 interface StormOptions {
   /** Actions a second. */
-  readonly events: number;
+  readonly rate: number;
   readonly seconds: number;
 }
 
@@ -29,7 +29,7 @@ interface StormOptions {
 interface Storm {
   /** Number of successful actions. */
   readonly actions: number;
-  /** The time from the answer to each action on the watched machine until the page shows its result. */
+  /** The time from the answer of each action on the watched machine until the page shows its result. */
   readonly rowDelaysMs: readonly number[];
 }
 
@@ -46,7 +46,7 @@ function reset(url: string, ResetType: 'On' | 'ForceOff'): Promise<boolean> {
 }
 
 /** Runs the storm. The page shows the list in the order of the names. */
-export async function switchMachines(page: Page, url: string, { events, seconds }: StormOptions): Promise<Storm> {
+export async function switchMachines(page: Page, url: string, { rate, seconds }: StormOptions): Promise<Storm> {
   const { body } = await fetchOnce(`${url}/redfish/v1/Systems?$expand=.&$select=Members/Name`);
   const members = (
     JSON.parse(body) as { readonly Members: readonly { readonly '@odata.id': string; readonly Name: string }[] }
@@ -69,7 +69,7 @@ export async function switchMachines(page: Page, url: string, { events, seconds 
   const running: Promise<unknown>[] = [];
   for (let sent = 0; performance.now() - begin < seconds * 1000;) {
     const elapsed = performance.now() - begin;
-    for (; sent < (elapsed / 1000) * events; sent += 1) {
+    for (; sent < (elapsed / 1000) * rate; sent += 1) {
       running.push(toggle(others[next % others.length] ?? ''));
       next += 1;
     }

@@ -1,10 +1,10 @@
 /**
  * Measures the list of machines of the web console in Chromium: the first paint, filters, and a storm of events.
  *
- *     npm run bench:list -w @rackless/bmc-daemon [-- --machines N] [--events N] [--seconds N] [--browser PATH]
+ *     npm run bench:list -w @rackless/bmc-daemon [-- --machines N] [--rate N] [--seconds N] [--browser PATH]
  *
- * Needs `npm run build` first. Exits 1 if it misses a goal. The machines exist only in memory. A client switches
- * them on and off, so that each action is at least one event.
+ * `--rate` is the number of actions a second. Needs `npm run build` first. Exits 1 if it misses a goal. The
+ * machines exist only in memory. A client switches them on and off. Each action causes at least one event.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,9 +16,9 @@ import { cpuMs, fetchOnce, startMeasured, type MeasuredDaemon } from '../measure
 import { mainThreadTime, type ThreadTime } from '../process-use.js';
 import { switchMachines } from './event-storm.js';
 
-const flags = readFlags({ machines: 2000, events: 200, seconds: 60, browser: '/usr/bin/chromium' });
+const flags = readFlags({ machines: 2000, rate: 200, seconds: 60, browser: '/usr/bin/chromium' });
 
-/** Milliseconds, and for `rowMs` the time from the answer to an action until its row shows the result. */
+/** Maximum times in milliseconds. `rowMs`: from the answer of an action to the change of its row. */
 const goals = { paintMs: 1500, filterMs: 50, rowMs: 1000 };
 
 /** Observes the page from its start: long tasks, frames, and the first row. */
@@ -129,10 +129,10 @@ async function measureBare(browser: Browser): Promise<KeyTimes> {
   return times;
 }
 
-/** Measures key presses in the search of the list. The time to the next frame, which the bare page has too, counts. */
+/** Measures key presses in the search of the list. The times include the wait for the next frame, as in the bare page. */
 async function measureFilters(page: Page, thread: () => ThreadTime, bare: KeyTimes): Promise<boolean> {
   const list = await pressKeys(page, thread);
-  console.log('a key in the search, until the frame is painted (in a bare page)');
+  console.log('time of a key in the search until the frame is painted; in parentheses: the same in a bare page');
   const both = (what: string, value: (times: KeyTimes) => number, goal?: number): boolean =>
     report(`${what} (${value(bare).toFixed(2)})`, value(list), ' ms', goal);
   both('CPU time of the main thread for each key', (times) => times.cpuMs);
@@ -169,18 +169,24 @@ async function measureStorm({ page, devtools, thread, daemon }: Measured): Promi
   report('time between two frames, maximum', Math.max(...gaps), ' ms');
   report('long tasks (above 50 ms)', tasks.length, '');
   report('longest task', Math.max(0, ...tasks), ' ms');
-  report('CPU time of the main thread, of a core', (pageCpu - threadBefore.cpuMs) / 1000 / flags.seconds, '');
-  report('its waits for a CPU, of the time', (waitMs - threadBefore.waitMs) / 1000 / flags.seconds, '');
-  report('daemon, of a core, with the actions', daemonCpu / 1000 / flags.seconds, '');
+  report('CPU time of the main thread, in cores', (pageCpu - threadBefore.cpuMs) / 1000 / flags.seconds, '');
+  report(
+    'share of the time in which the main thread waits for a CPU',
+    (waitMs - threadBefore.waitMs) / 1000 / flags.seconds,
+    '',
+  );
+  report('CPU time of the daemon, in cores, including the actions', daemonCpu / 1000 / flags.seconds, '');
   report('memory of the page before', before, ' MiB');
   report('memory of the page after', after, ' MiB');
-  report('action until its row shows it, p50', quantile(rowDelaysMs, 0.5), ' ms');
-  report('action until its row shows it, maximum', Math.max(...rowDelaysMs), ' ms');
-  return report('action until its row shows it, p95', quantile(rowDelaysMs, 0.95), ' ms', goals.rowMs);
+  report('answer of an action until its row shows it, p50', quantile(rowDelaysMs, 0.5), ' ms');
+  report('answer of an action until its row shows it, maximum', Math.max(...rowDelaysMs), ' ms');
+  return report('answer of an action until its row shows it, p95', quantile(rowDelaysMs, 0.95), ' ms', goals.rowMs);
 }
 
-/** Compares the page with the service after the storm. */
-async function countStale(page: Page, url: string): Promise<number> {
+/**
+ * Compares the page with the service after the storm. Returns the difference in the number of machines that are on.
+ */
+async function differenceInOn(page: Page, url: string): Promise<number> {
   await new Promise((resolve) => setTimeout(resolve, 3000));
   const { body } = await fetchOnce(
     `${url}/redfish/v1/Systems?$filter=PowerState eq 'On'&$top=1`.replaceAll(' ', '%20'),
@@ -189,7 +195,7 @@ async function countStale(page: Page, url: string): Promise<number> {
   const summary = await page.locator('.summary').innerText();
   const shown = Number((/([\d,]+) on/.exec(summary)?.[1] ?? '').replaceAll(',', ''));
   console.log('3 s after the storm');
-  report('machines whose power the page shows wrong', Math.abs(on - shown), '', 0);
+  report('difference in the number of machines that are on', Math.abs(on - shown), '', 0);
   return Math.abs(on - shown);
 }
 
@@ -209,7 +215,7 @@ process.exitCode = await inFolder(async (folder) => {
     const thread = await pageThread(browser);
     met.push(await measureFilters(page, thread, bare));
     met.push(await measureStorm({ page, devtools, thread, daemon }));
-    met.push((await countStale(page, daemon.url)) === 0);
+    met.push((await differenceInOn(page, daemon.url)) === 0);
     return met.every(Boolean) ? 0 : 1;
   } finally {
     await browser.close();

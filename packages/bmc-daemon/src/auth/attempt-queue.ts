@@ -149,12 +149,12 @@ export class AttemptQueue {
    *   of the new attempt loses an attempt.
    */
   #dropFrom(countsOf: (queued: QueuedAttempt) => AttemptCounts | undefined, own: AttemptCounts): void {
-    let longest = own;
+    let busiest = own;
     for (const other of this.#queue) {
       const counts = countsOf(other);
-      if (counts !== undefined && counts.waitingCount > longest.waitingCount) longest = counts;
+      if (counts !== undefined && counts.waitingCount > busiest.waitingCount) busiest = counts;
     }
-    const newest = [...this.#queue].findLast((other) => countsOf(other) === longest);
+    const newest = [...this.#queue].findLast((other) => countsOf(other) === busiest);
     if (newest !== undefined) this.#endWithoutResult(newest);
   }
 

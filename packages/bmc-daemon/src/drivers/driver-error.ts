@@ -21,7 +21,10 @@ export type DriverErrorKind =
   | 'consoleInUse'
   /** The proxy of the machine's serial console does not answer. */
   | 'consoleUnreachable'
-  /** The image server does not answer, or answers with an error. */
+  /**
+   * The image server does not answer, or its answer is not usable: an error status, too many
+   * redirects, a compressed body, or no support of ranges.
+   */
   | 'mediaUnreachable'
   /** The image server answers 404. */
   | 'mediaNotFound'

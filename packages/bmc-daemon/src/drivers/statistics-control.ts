@@ -59,7 +59,7 @@ export interface MachineStatistics {
 }
 
 /** Statistics of all machines, from one query. */
-export interface JointStatistics {
+export interface AllStatistics {
   /**
    * Returns the statistics of all running machines. A machine with a hung process has fewer values,
    * and delays the call only for a short time.
@@ -79,4 +79,4 @@ export interface SingleStatistics {
 }
 
 /** Statistics, as the hypervisor offers them. */
-export type StatisticsControl = JointStatistics | SingleStatistics;
+export type StatisticsControl = AllStatistics | SingleStatistics;

@@ -2,7 +2,7 @@
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { Environment } from '../config/environment.js';
 import type { SettingKey, Settings } from '../config/settings.js';
-import type { ImageServerLimits } from '../media/image-server.js';
+import type { ImageServerLimits } from '../media/image-client.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { LibvirtUris } from '../drivers/libvirt/host-list.js';
 import type { MachineFile } from './fake-machines/machine-file.js';

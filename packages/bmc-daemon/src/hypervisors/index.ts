@@ -5,7 +5,7 @@
 import type { Settings } from '../config/settings.js';
 import { allowSystems } from '../drivers/allowed-systems.js';
 import type { NameLookup } from '../host/name-lookup.js';
-import type { ImageServerLimits } from '../media/image-server.js';
+import type { ImageServerLimits } from '../media/image-client.js';
 import type { DriverContext, OpenedDriver } from './driver-context.js';
 
 const GIB = 2 ** 30;

@@ -10,7 +10,7 @@ import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { imageLimits } from '../../test/support/image-limits.js';
 import { ImageError } from './image-error.js';
-import { inspectImage, locateImage, openImage, type ImageServerLimits } from './image-server.js';
+import { inspectImage, locateImage, openImage, type ImageServerLimits } from './image-client.js';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -344,7 +344,7 @@ describe('a hostile server', () => {
     });
     expect(await failure(read(url, {}, quick))).toEqual({
       kind: 'mediaUnreachable',
-      message: `reading image ${url.href}: no complete answer within 0.2 s`,
+      message: `reading image ${url.href}: no complete response headers within 0.2 s`,
     });
   });
 
@@ -352,7 +352,7 @@ describe('a hostile server', () => {
     const second = await serveRaw(() => undefined);
     const first = await serve((_request, response) => response.writeHead(302, { location: second.href }).end());
     expect((await failure(read(first, {}, quick))).message).toBe(
-      `reading image ${first.href}: no complete answer within 0.2 s`,
+      `reading image ${first.href}: no complete response headers within 0.2 s`,
     );
   });
 

@@ -1,6 +1,6 @@
 /**
- * The client for image servers: one GET or HEAD with redirects, and a specific error for each
- * failure. It streams bodies, and stores neither files nor passwords.
+ * The client for image servers: one GET or HEAD with redirects, and a specific message for
+ * each failure. It streams bodies, and stores neither files nor passwords.
  */
 import type { IncomingMessage } from 'node:http';
 import type { ImageRequest } from './image.js';
@@ -8,7 +8,7 @@ import { authoritiesOf } from './image-authorities.js';
 import { countedBody, tooLarge } from './image-body.js';
 import type { ImageDownload, ImageValidator } from './image-download.js';
 import { ImageError } from './image-error.js';
-import { abortAtDeadline, type Deadline } from './image-deadline.js';
+import { abortAtDeadline, type TimeLimit } from './image-deadline.js';
 import { exchange, reading, seconds } from './image-exchange.js';
 import { anyHost, imageHosts, type HostRules } from './image-hosts.js';
 
@@ -133,7 +133,7 @@ async function followWithinDeadline(
   signal: AbortSignal,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Followed> {
-  return await abortAtDeadline(answerDeadline(request.url, limits), signal, (within) =>
+  return await abortAtDeadline(headersTimeLimit(request.url, limits), signal, (within) =>
     followRedirects(method, request, limits, within, headers),
   );
 }
@@ -176,13 +176,13 @@ async function followRedirects(
   }
 }
 
-/** Returns the deadline of the response headers. */
-export function answerDeadline(url: URL, { answerTimeoutMs: ms }: ImageServerLimits): Deadline {
-  return { ms, message: () => `${reading(url)}: no complete answer within ${seconds(ms)}` };
+/** Returns the time limit of the response headers. */
+export function headersTimeLimit(url: URL, { answerTimeoutMs: ms }: ImageServerLimits): TimeLimit {
+  return { ms, message: () => `${reading(url)}: no complete response headers within ${seconds(ms)}` };
 }
 
-/** Returns the deadline of a download. */
-export function downloadDeadline(url: URL, { downloadTimeoutMs: ms }: ImageServerLimits): Deadline {
+/** Returns the time limit of a download. */
+export function downloadTimeLimit(url: URL, { downloadTimeoutMs: ms }: ImageServerLimits): TimeLimit {
   return { ms, message: () => `${reading(url)}: the download was not complete after ${seconds(ms)}` };
 }
 

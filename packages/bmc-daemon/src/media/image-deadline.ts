@@ -2,7 +2,7 @@
 import { ImageError } from './image-error.js';
 
 /** A time limit, and the message for clients. */
-export interface Deadline {
+export interface TimeLimit {
   readonly ms: number;
   /** "reading image http://…: why". */
   readonly message: () => string;
@@ -16,7 +16,7 @@ export interface Deadline {
  * @throws {ImageError} mediaUnreachable at the deadline; else what the work throws.
  */
 export async function abortAtDeadline<Result>(
-  { ms, message }: Deadline,
+  { ms, message }: TimeLimit,
   signal: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {

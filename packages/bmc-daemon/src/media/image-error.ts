@@ -1,4 +1,4 @@
-/** Kinds of image errors, named as the kinds of DriverError. */
+/** Kinds of image errors. DriverError has the same kinds, and describes them. */
 type ImageErrorKind =
   | 'mediaForbidden'
   | 'mediaUnreachable'

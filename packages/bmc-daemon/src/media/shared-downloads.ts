@@ -1,5 +1,5 @@
 /** Downloads of images for several callers. Callers with the same key share one download. */
-import { abortAtDeadline, type Deadline } from './image-deadline.js';
+import { abortAtDeadline, type TimeLimit } from './image-deadline.js';
 import { storedUrl, type ImageRequest } from './image.js';
 
 /** Receives 0 to 100 during a download. */
@@ -23,7 +23,7 @@ export interface DownloadContext {
 /** Limits of one caller that waits for a download. */
 interface DownloadWaiter<Result, Taken> {
   /** Each caller has its own deadline: a shared download may end and restart several times. */
-  readonly deadline: Deadline;
+  readonly deadline: TimeLimit;
   readonly signal: AbortSignal | undefined;
   readonly onProgress: ProgressListener | undefined;
   /**

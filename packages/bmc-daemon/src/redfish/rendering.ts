@@ -4,7 +4,7 @@
  */
 import { annotate, type AnnotateOptions } from './annotate.js';
 import { emptyAnswer, jsonAnswer, stringify, type Answer } from './answer.js';
-import { shapeOf, wordsOf } from './body/schema-shape.js';
+import { shapeOf, allowedStringsOf } from './body/schema-shape.js';
 import { withWriteableProperties, writeableOf, type Writeable } from './body/writeable.js';
 import { entityTag } from './conditions.js';
 import type { JsonObject } from './json.js';
@@ -222,7 +222,9 @@ function writeableReader<Services>(
  */
 function allowableValues(schema: unknown): JsonObject {
   const parameters = Object.entries(shapeOf(schema) ?? {});
-  return Object.fromEntries(parameters.map(([name, value]) => [`${name}@Redfish.AllowableValues`, wordsOf(value)]));
+  return Object.fromEntries(
+    parameters.map(([name, value]) => [`${name}@Redfish.AllowableValues`, allowedStringsOf(value)]),
+  );
 }
 
 /** Returns `ComputerSystem.ComputerSystem` for `#ComputerSystem.v1_27_0.ComputerSystem`. */

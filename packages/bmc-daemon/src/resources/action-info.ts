@@ -1,6 +1,6 @@
 /** ActionInfo: the parameters of an action, derived from the schema of its body. */
 import type { ZodType } from 'zod';
-import { dataTypeOf, isRequired, shapeOf, wordsOf } from '../redfish/body/schema-shape.js';
+import { dataTypeOf, isRequired, shapeOf, allowedStringsOf } from '../redfish/body/schema-shape.js';
 import { redfishError } from '../redfish/messages/errors.js';
 import { resourceDefiner, type JsonObject } from '../redfish/resource.js';
 
@@ -27,7 +27,7 @@ export function actionInfo<Services>(options: ActionInfoOptions<Services>) {
   const { uri, action, body, annotations = {}, available = () => true } = options;
   const id = uri.split('/').at(-1) ?? '';
   const parameters = Object.entries(shapeOf(body) ?? {}).map(([name, schema]): JsonObject => {
-    const values = annotations[`${name}@Redfish.AllowableValues`] ?? wordsOf(schema);
+    const values = annotations[`${name}@Redfish.AllowableValues`] ?? allowedStringsOf(schema);
     const numbers = annotations[`${name}@Redfish.AllowableNumbers`];
     return {
       Name: name,
@@ -37,14 +37,14 @@ export function actionInfo<Services>(options: ActionInfoOptions<Services>) {
       ...(numbers === undefined ? {} : { AllowableNumbers: numbers }),
     };
   });
-  const entity = { parameters };
+  const loaded = { parameters };
   return resourceDefiner<Services>()({
     entity: 'ActionInfo',
     odataType: '#ActionInfo.v1_5_0.ActionInfo',
     uri,
     load: ({ services }) => {
       if (!available(services)) throw redfishError('ResourceMissingAtURI', uri);
-      return entity;
+      return loaded;
     },
     render: (info) => ({ Id: id, Name: `Parameters of ${action}`, Parameters: info.parameters }),
   });

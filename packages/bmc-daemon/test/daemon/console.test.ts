@@ -1,6 +1,6 @@
 /**
- * Tests consoles over SSH with the real command: the port, the host key, and the connection to a
- * machine.
+ * Tests consoles over SSH with the real bmc-daemon command. Covers the port, the host key, and the
+ * connection to a machine.
  */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +18,8 @@ afterEach(async () => {
   await Promise.all(clients.splice(0).map((client) => client.dispose()));
 });
 
-function passwords(): string {
+/** Writes a password file. Returns the setting that refers to it. */
+function authFileSetting(): string {
   execFileSync('htpasswd', ['-cbB', '-C', '4', at('users'), 'admin', 'secret'], { stdio: 'pipe' });
   return `EMULATOR_AUTH_FILE = 'users'\n`;
 }
@@ -29,7 +30,7 @@ async function portOf(daemon: ReturnType<typeof start>): Promise<number> {
 
 describe('consoles over SSH', () => {
   it('have a permanent host key, and end with the service', async () => {
-    const file = config(`${passwords()}EMULATOR_CONSOLE_SSH_PORT = 0\n`);
+    const file = config(`${authFileSetting()}EMULATOR_CONSOLE_SSH_PORT = 0\n`);
     const fingerprints: unknown[] = [];
     for (let time = 0; time < 2; time += 1) {
       const daemon = start([...FAKE, '--config', file]);
@@ -78,7 +79,7 @@ describe('consoles over SSH', () => {
     await once(taken, 'listening');
     const address = taken.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
-    const file = config(`${passwords()}EMULATOR_CONSOLE_SSH_PORT = ${port}\n`);
+    const file = config(`${authFileSetting()}EMULATOR_CONSOLE_SSH_PORT = ${port}\n`);
     const refused = await run([...FAKE, '--config', file], { env: { STATE_DIRECTORY: at('state') } });
     expect([refused.code, refused.stderr]).toEqual([
       1,
@@ -88,7 +89,7 @@ describe('consoles over SSH', () => {
   });
 
   it('are disabled if the host keys cannot be stored and no setting enables them', async () => {
-    const file = config(passwords());
+    const file = config(authFileSetting());
     mkdirSync(at('state/ssh_host_ed25519_key'), { recursive: true });
     const daemon = start([...FAKE, '--config', file], { env: { EMULATOR_CONSOLE_SSH_PORT: "'auto'" } });
     await daemon.address();

@@ -60,7 +60,7 @@ describe('a host whose configuration changes', () => {
     expect(kinds().filter((kind) => kind !== 'changed')).toEqual([]);
   });
 
-  it('keeps its machines when it gets another name and another URI', async () => {
+  it('has its machines again, as soon as it answers, when it gets another name and another URI', async () => {
     changed.relay.stall();
     await lab.setHosts([kept, { name: 'other', uri: changed.uri.replace('127.0.0.1', 'localhost') }]);
     await expect(lab.driver.getSystem(machine)).rejects.toMatchObject({ kind: expect.any(String) as unknown });
@@ -76,7 +76,7 @@ describe('a host whose configuration changes', () => {
     expect(kinds()).toEqual(['undefined']);
   });
 
-  it('is lost only after it was added, even if its old connections close slowly', async () => {
+  it('emits "lost" only after "added" when it gets another URI, even if its old connections close slowly', async () => {
     const events: string[] = [];
     lab.driver.hosts?.onChange(({ kind, name }) => events.push(`${kind} ${name}`));
     const loss = until('the loss', () => Promise.resolve(events.includes('lost changed')));

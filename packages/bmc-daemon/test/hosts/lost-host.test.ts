@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
-import type { JointStatistics } from '../../src/drivers/statistics-control.js';
+import type { AllStatistics } from '../../src/drivers/statistics-control.js';
 import { openHostStore } from '../../src/drivers/hosts/host-store.js';
 import { systemStatus } from '../../src/resources/status.js';
 import { CallRelay } from '../kill/call-relay.js';
@@ -160,7 +160,7 @@ describe('a host that does not answer', () => {
 });
 
 /** Returns the statistics of a driver that reads those of all its machines at once. */
-function statisticsOf({ statistics }: HypervisorDriver): JointStatistics {
+function statisticsOf({ statistics }: HypervisorDriver): AllStatistics {
   if (statistics === undefined || !('all' in statistics)) throw new Error('the driver has no statistics');
   return statistics;
 }

@@ -68,7 +68,11 @@ const power: readonly Operation[] = [
     run: reset('On'),
     always: true,
   },
-  { title: 'On from a saved state, with an image since', before: inOrder(saved, insert('Cd')), run: reset('On') },
+  {
+    title: 'On from a saved state, after an image was inserted',
+    before: inOrder(saved, insert('Cd')),
+    run: reset('On'),
+  },
   { title: 'ForceOff', before: running, run: reset('ForceOff') },
   { title: 'PowerCycle', before: running, run: reset('PowerCycle'), always: true },
   { title: 'PowerCycle of a saved machine', before: saved, run: reset('PowerCycle') },
@@ -103,9 +107,13 @@ const parts = { AssetTag: 'shelf 1', IndicatorLED: 'Blinking', PowerRestorePolic
 const changes: readonly Operation[] = [
   { title: 'PATCH of one part', run: patch({ AssetTag: 'shelf 1' }) },
   { title: 'PATCH of several parts, running', before: running, run: patch({ ...parts, Boot: once }), always: true },
-  { title: 'PATCH of an HTTP boot, off', run: httpBoot('a.iso') },
-  { title: 'PATCH of an HTTP boot, running', before: running, run: httpBoot('a.iso'), always: true },
-  { title: 'PATCH of another HTTP boot, running', before: inOrder(running, httpBoot('a.iso')), run: httpBoot('b.iso') },
+  { title: 'PATCH of several parts with an HTTP boot, off', run: httpBoot('a.iso') },
+  { title: 'PATCH of several parts with an HTTP boot, running', before: running, run: httpBoot('a.iso'), always: true },
+  {
+    title: 'PATCH of several parts with another HTTP boot, running',
+    before: inOrder(running, httpBoot('a.iso')),
+    run: httpBoot('b.iso'),
+  },
   {
     title: 'PATCH of BootOrder, running',
     before: running,
@@ -117,13 +125,13 @@ const changes: readonly Operation[] = [
   { title: 'PATCH of the boot mode to UEFI', run: bootMode('UEFI'), always: true },
   { title: 'PATCH of the boot mode to legacy', before: uefi, run: bootMode('Legacy') },
   {
-    title: 'PATCH of the boot mode to UEFI and back',
+    title: 'PATCH of the boot mode back to UEFI',
     before: inOrder(uefi, bootMode('Legacy')),
     run: bootMode('UEFI'),
   },
 ];
 
-/** Secure Boot changes UEFI variables; a failure leaves that to the next start. */
+/** Changes of UEFI variables. If such a change fails, the next start of the machine changes the variables. */
 const variables: readonly Operation[] = [
   {
     title: 'PATCH of SecureBoot, off',

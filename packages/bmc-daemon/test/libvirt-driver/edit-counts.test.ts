@@ -15,7 +15,9 @@ import { XmlEdit } from '../../src/drivers/libvirt/xml/xml-edit.js';
 import { TestHost } from './host.js';
 
 interface Counts {
-  /** The machine. A change also reads other machines, pools and volumes. */
+  /**
+   * The machine. A change also reads other machines, pools and volumes: their texts do not count.
+   */
   readonly uuid: string;
   parses: number;
   texts: number;
@@ -90,8 +92,8 @@ async function count(uuid: string, run: Operation): Promise<Omit<Counts, 'uuid'>
   return { parses: counts.parses, texts: counts.texts };
 }
 
-/** Runs an operation on a new machine. */
-async function countOf(run: Operation, before = nothing, isRunning = false): Promise<Omit<Counts, 'uuid'>> {
+/** Counts an operation on a new machine. */
+async function countOnNewMachine(run: Operation, before = nothing, isRunning = false): Promise<Omit<Counts, 'uuid'>> {
   const guest = await host.guest();
   if (isRunning) {
     await driver.power(guest.uuid, 'create');
@@ -100,7 +102,8 @@ async function countOf(run: Operation, before = nothing, isRunning = false): Pro
   await before(guest.uuid);
   // The first change of a machine completes operations from before the start of the daemon.
   await driver.change(guest.uuid, {});
-  // An insert is checked against the last reading, which must be of the present text.
+  // An insert uses the last snapshot of the machine, so read the machine again after the change
+  // above.
   await driver.getSystem(guest.uuid);
   return await count(guest.uuid, run);
 }
@@ -130,26 +133,26 @@ describe('a change of a machine that is off', () => {
     ['insert', insert, nothing],
     ['insert while a continuous override waits for a drive', insert, change({ boot: continuous })],
   ])('parses its definition once and makes one text: %s', async (_what, run, before) => {
-    expectAtMost(await countOf(run, before), 1, 1);
+    expectAtMost(await countOnNewMachine(run, before), 1, 1);
   });
 
   it('makes no text for autostart, which is outside the definition', async () => {
-    expectAtMost(await countOf(change({ autostart: true })), 1, 0);
+    expectAtMost(await countOnNewMachine(change({ autostart: true })), 1, 0);
   });
 
-  it('reads its definition again for variables, for unused images, and to remove an intent', async () => {
+  it('reads its definition again for UEFI variables, for unused images, and to remove an intent', async () => {
     const efi = change({ boot: { firmware: 'efi', ...continuous }, secureBoot: 'off', assetTag: 'rack 7' });
-    expectAtMost(await countOf(efi), 2, 1);
-    expectAtMost(await countOf(eject, insert), 2, 1);
-    expectAtMost(await countOf(change({ autostart: true, assetTag: 'rack 7' })), 2, 2);
+    expectAtMost(await countOnNewMachine(efi), 2, 1);
+    expectAtMost(await countOnNewMachine(eject, insert), 2, 1);
+    expectAtMost(await countOnNewMachine(change({ autostart: true, assetTag: 'rack 7' })), 2, 2);
   });
 
-  it('parses once to start, and with settings or an override twice, for two texts', async () => {
-    expectAtMost(await countOf(start), 1, 0);
-    expectAtMost(await countOf(start, settings), 2, 2);
-    // The definition and the paused instance; the text with the one-time order, and the record
-    // after the start.
-    expectAtMost(await countOf(start, change({ boot: once })), 2, 2);
+  it('parses once at a start; parses twice and makes two texts with settings or an override', async () => {
+    expectAtMost(await countOnNewMachine(start), 1, 0);
+    expectAtMost(await countOnNewMachine(start, settings), 2, 2);
+    // Parses the definition and the paused instance. Makes the text with the one-time order, and
+    // later the text with the record of the start.
+    expectAtMost(await countOnNewMachine(start, change({ boot: once })), 2, 2);
   });
 });
 
@@ -164,12 +167,12 @@ describe('a change of a running machine', () => {
     ['insert', 3, 2, insert, nothing],
     // Also parses both texts after the drive is empty, and the definition to find unused images.
     ['eject', 5, 2, eject, insert],
-  ])('parses and makes few texts: %s', async (_what, parses, texts, run, before) => {
-    expectAtMost(await countOf(run, before, true), parses, texts);
+  ])('parses and makes no more texts than listed: %s', async (_what, parses, texts, run, before) => {
+    expectAtMost(await countOnNewMachine(run, before, true), parses, texts);
   });
 });
 
-describe('the first change of a machine with a definition of version 0.1', () => {
+describe('the first change with content, of a definition that version 0.1 of the daemon wrote', () => {
   it.each(['boot-continuous', 'boot-once', 'media', 'owner-settings'])(
     'parses it once and makes one text: %s',
     async (name) => {
@@ -180,6 +183,7 @@ describe('the first change of a machine with a definition of version 0.1', () =>
       );
       await host.virsh('define', host.file('old.xml'));
       const uuid = (await host.virsh('domuuid', name)).trim();
+      // Completes operations from before the start of the daemon, without a change of the definition.
       await driver.change(uuid, {});
       expectAtMost(await count(uuid, change({ assetTag: 'rack 7' })), 1, 1);
     },

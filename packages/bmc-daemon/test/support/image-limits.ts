@@ -1,5 +1,5 @@
 /** Limits of image servers for tests, which even a busy machine does not reach. */
-import type { ImageServerLimits } from '../../src/media/image-server.js';
+import type { ImageServerLimits } from '../../src/media/image-client.js';
 
 /** The limits. Times are in milliseconds. */
 export const imageLimits: ImageServerLimits = {

@@ -75,8 +75,8 @@ export function withImage(xml: string, ...rest: Rest<typeof insertImage>) {
 export const withBootChange = (xml: string, change: Parameters<typeof changeBoot>[2]): string =>
   edited(xml, (edit) => changeBoot({ persistent: true }, edit, change));
 
-/** Changes Secure Boot, with the record of the variables. */
-export const withSecureBootMode = (xml: string, ...rest: Rest<typeof setSecureBoot>): string =>
+/** Changes Secure Boot, and updates the record of the UEFI variables. */
+export const withSecureBootAndRecord = (xml: string, ...rest: Rest<typeof setSecureBoot>): string =>
   edited(xml, (edit) => changeFirmware(edit, () => setSecureBoot(edit, ...rest)));
 
 /** Changes the machine's own boot order during an override. */

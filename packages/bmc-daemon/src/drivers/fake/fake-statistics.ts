@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { CompleteSnapshot } from '../snapshot/system-snapshot.js';
 import type { MachineChange } from '../machine-change.js';
-import type { MachineStatistics, JointStatistics } from '../statistics-control.js';
+import type { MachineStatistics, AllStatistics } from '../statistics-control.js';
 
 /** One run of a machine, from its start to its stop. */
 interface Run {
@@ -20,7 +20,7 @@ interface FakeStatisticsOptions {
 }
 
 /** Statistics of fake machines, computed from their run time. */
-export class FakeStatistics implements JointStatistics {
+export class FakeStatistics implements AllStatistics {
   readonly #machines: () => Iterable<CompleteSnapshot>;
   readonly #now: () => number;
   readonly #runs = new Map<string, Run>();

@@ -6,7 +6,7 @@ import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ImageRequest } from '../../media/image.js';
 import { ImageError } from '../../media/image-error.js';
-import { openImage, type ImageServerLimits } from '../../media/image-server.js';
+import { openImage, type ImageServerLimits } from '../../media/image-client.js';
 import { mediaFailure } from '../media-failure.js';
 import type { InsertOptions } from '../operation-options.js';
 

@@ -1,7 +1,7 @@
 /**
- * Reads QEMU's firmware descriptors of this host: which image supports Secure Boot, which variables
- * contain keys, and which image libvirt selects. If the daemon cannot see the files of the host,
- * the catalog is empty. The daemon then decides by the names of files.
+ * Reads QEMU's firmware descriptors of the libvirt host: which image supports Secure Boot, which
+ * variables contain keys, and which image libvirt selects. If the daemon cannot see the files of the
+ * libvirt host, the catalog is empty. The daemon then decides by the names of files.
  * @see https://gitlab.com/qemu-project/qemu/-/blob/master/docs/interop/firmware.json
  */
 import { readdir, readFile } from 'node:fs/promises';
@@ -29,11 +29,11 @@ export interface FirmwareCatalog {
    */
   requiresSmm(executable: string): boolean;
   /** Returns the template for an image, with or without keys; null if unknown. */
-  templateOf(executable: string, options: { readonly keys: boolean }): string | null;
+  templateOfImage(executable: string, options: { readonly keys: boolean }): string | null;
   /** Returns the image that libvirt selects for a definition without one; null if unknown. */
   selected(os: Pick<OperatingSystem, 'architecture' | 'machineType' | 'firmwareFeatures'>): FirmwareImage | null;
   /** Returns the template of a definition's variables; null if unknown. */
-  templateFor(os: OperatingSystem): string | null;
+  templateOfDefinition(os: OperatingSystem): string | null;
 }
 
 /**
@@ -55,7 +55,7 @@ const descriptorSchema = z.object({
   features: z.array(z.string()),
 });
 
-/** The folders of libvirt. The first has precedence for files with the same name. */
+/** The folders of QEMU's descriptors. As in libvirt, the first has precedence for files with the same name. */
 const directories = ['/etc/qemu/firmware', '/usr/share/qemu/firmware'];
 
 /**
@@ -65,7 +65,7 @@ const directories = ['/etc/qemu/firmware', '/usr/share/qemu/firmware'];
 export async function readFirmwareImages(from: readonly string[] = directories): Promise<readonly FirmwareImage[]> {
   const files = new Map<string, string>();
   for (const directory of from.toReversed()) {
-    // The host has no descriptors of QEMU, or has them in another folder.
+    // A folder may be missing: not each host has both.
     const names = await readdir(directory).catch(() => []);
     for (const name of names.filter((candidate) => candidate.endsWith('.json'))) files.set(name, join(directory, name));
   }
@@ -120,7 +120,7 @@ export function firmwareCatalog(images: readonly FirmwareImage[], templates: Sec
       if (described.length > 0) return described.some(({ features }) => features.includes('requires-smm'));
       return /CODE.*\.(ms|secboot|snakeoil)\./.test(basename(executable));
     },
-    templateOf: (executable, { keys }) => {
+    templateOfImage: (executable, { keys }) => {
       const configured = keys ? templates.enabled : templates.disabled;
       if (configured !== null) return configured;
       const fits = images.find((image) => {
@@ -129,7 +129,7 @@ export function firmwareCatalog(images: readonly FirmwareImage[], templates: Sec
       return fits?.template ?? null;
     },
     selected,
-    templateFor: (os) => {
+    templateOfDefinition: (os) => {
       if (os.nvram?.template !== undefined && os.nvram.template !== null) return os.nvram.template;
       if (os.firmware !== null) return selected(os)?.template ?? null;
       const described = images.filter(({ executable }) => executable === os.loader?.path);

@@ -1,6 +1,6 @@
 /** Options of the driver of one libvirt host. */
 import type { Log } from '@rackless/daemon/log/log.js';
-import type { ImageServerLimits } from '../../media/image-server.js';
+import type { ImageServerLimits } from '../../media/image-client.js';
 import type { SecureBootTemplates } from './firmware-catalog.js';
 import type { BootLoaderMap } from './firmware/firmware-choice.js';
 import type { SharedPools } from './media/shared-pools.js';

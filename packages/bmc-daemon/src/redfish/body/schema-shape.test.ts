@@ -2,17 +2,17 @@ import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { createRenderer } from '../rendering.js';
 import { resourceDefiner } from '../resource.js';
-import { wordsOf } from './schema-shape.js';
+import { allowedStringsOf } from './schema-shape.js';
 
 describe('the words of a schema', () => {
   it('are the values of an enum inside any wrappers, and empty for other schemas', () => {
-    expect(wordsOf(z.enum(['On', 'Off']))).toEqual(['On', 'Off']);
-    expect(wordsOf(z.enum(['On']).nullable().optional())).toEqual(['On']);
-    expect(wordsOf(z.enum(['On']).default('On'))).toEqual(['On']);
-    expect(wordsOf(z.enum(['On']).transform((word) => word.length))).toEqual(['On']);
-    expect(wordsOf(z.literal('On').optional())).toEqual(['On']);
+    expect(allowedStringsOf(z.enum(['On', 'Off']))).toEqual(['On', 'Off']);
+    expect(allowedStringsOf(z.enum(['On']).nullable().optional())).toEqual(['On']);
+    expect(allowedStringsOf(z.enum(['On']).default('On'))).toEqual(['On']);
+    expect(allowedStringsOf(z.enum(['On']).transform((word) => word.length))).toEqual(['On']);
+    expect(allowedStringsOf(z.literal('On').optional())).toEqual(['On']);
     for (const schema of [z.string(), z.boolean(), z.literal(1), z.array(z.enum(['On'])), undefined]) {
-      expect(wordsOf(schema)).toEqual([]);
+      expect(allowedStringsOf(schema)).toEqual([]);
     }
   });
 

@@ -11,11 +11,11 @@ export function shapeOf(schema: unknown): Readonly<Record<string, unknown>> | un
 }
 
 /** Returns the accepted strings of an enum or a literal; empty for any other schema. */
-export function wordsOf(schema: unknown): readonly string[] {
+export function allowedStringsOf(schema: unknown): readonly string[] {
   const inner = unwrap(schema);
   if (!(inner instanceof z.ZodEnum) && !(inner instanceof z.ZodLiteral)) return [];
-  const words: readonly unknown[] = inner instanceof z.ZodEnum ? inner.options : [...inner.values];
-  return words.filter((word) => typeof word === 'string');
+  const values: readonly unknown[] = inner instanceof z.ZodEnum ? inner.options : [...inner.values];
+  return values.filter((value) => typeof value === 'string');
 }
 
 /** Returns whether a body must contain the property that has the given schema. */

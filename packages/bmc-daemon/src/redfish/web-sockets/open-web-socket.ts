@@ -18,7 +18,10 @@ export class OpenWebSocket implements WebSocketClient {
    * length in characters.
    */
   readonly bytes = { in: 0, out: 0 };
-  /** The code and the reason with which this service ended the connection. */
+  /**
+   * The code and the reason for the log. 1006 is never sent to the client. Undefined: the
+   * connection is open, or the client ended it.
+   */
   end: { readonly code: number; readonly reason: string } | undefined;
   readonly #socket: WebSocket;
   readonly #limits: WebSocketLimits;

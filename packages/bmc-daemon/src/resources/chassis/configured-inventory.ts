@@ -22,7 +22,7 @@ interface ConfiguredController {
   readonly SpeedGbps?: number | undefined;
 }
 
-/** A configured storage of a machine, which replaces its buses. */
+/** A configured storage of a machine. Replaces the Storage resources of the machine's disk buses. */
 export interface ConfiguredStorage {
   readonly Id: string;
   readonly Name?: string | undefined;

@@ -23,7 +23,8 @@ export interface ExaminedHost {
   /** Returns a command that root runs on the libvirt host: with sudo, and over ssh for another host. */
   asRoot(command: string): string;
   /**
-   * Returns the ssh command that runs a command on the libvirt host, for the account of the daemon.
+   * Returns the ssh command that runs a command on the libvirt host. The caller must run it as the
+   * account of the daemon.
    */
   ssh(...words: readonly string[]): string;
 }

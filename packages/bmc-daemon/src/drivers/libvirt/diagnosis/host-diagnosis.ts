@@ -22,7 +22,7 @@ export interface HostDiagnosisOptions {
   readonly account: Account;
   /** Returns the command that changes the URI of this host in the configuration. */
   readonly changeUri: (uri: string) => string;
-  /** Time limit of the connection, and again of the answers. */
+  /** Time limit of the connection. The examinations after it have the same limit. */
   readonly timeoutMs: number;
 }
 
@@ -77,7 +77,7 @@ async function examineConnected(
     libvirt,
     type,
   }));
-  // Without QEMU, libvirt has no version to report. A libvirt that has just started answers late,
+  // Without QEMU, libvirt reports no version of QEMU. A libvirt that has just started answers late,
   // because it first examines QEMU.
   const qemu = withDeadline(hypervisor.getVersion(call), timeoutMs, () => null).catch(() => null);
   const firmware = withQemu(report, capabilities, (found) =>
@@ -86,7 +86,8 @@ async function examineConnected(
   const kvm = withQemu(report, capabilities, (found) => examineAcceleration(found, host));
   const findings = Promise.all([
     settled('pool', examinePool(hypervisor, host, { configured: storagePool, capabilities }), host),
-    // A device that only root may open is a reason for slow capabilities.
+    // If libvirt is slow, examine the device alone: libvirt can be slow because only root may open
+    // /dev/kvm.
     settled('kvm', kvm, host, () => examineDevice(host)),
     settled('firmware', firmware, host),
   ]);
@@ -131,7 +132,7 @@ async function withQemu(
 
 /**
  * Converts a failure and a missing answer to a finding. Never rejects.
- * @param otherwise returns the findings that need no answer.
+ * @param otherwise called if libvirt is too slow: returns the findings that need no libvirt.
  */
 async function settled(
   subject: string,

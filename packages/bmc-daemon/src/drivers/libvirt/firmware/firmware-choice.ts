@@ -178,7 +178,8 @@ export class FirmwareChooser {
     if (loaderPath === null) return null;
     const catalog = await this.catalog();
     const template =
-      catalog.templateOf(loaderPath, { keys: withKeys }) ?? (withKeys ? null : await templateNextTo(loaderPath, files));
+      catalog.templateOfImage(loaderPath, { keys: withKeys }) ??
+      (withKeys ? null : await templateNextTo(loaderPath, files));
     const requiresSmm = catalog.requiresSmm(loaderPath);
     if (mode === 'off' || (template !== null && requiresSmm)) {
       return template === null ? null : { loaderPath, template, requiresSmm };

@@ -97,7 +97,7 @@ export class Variables {
     // because it never booted by UEFI. A file with its name then belongs to an older machine.
     if ((record.settings?.variables ?? null) === null) return false;
     if (variablesTemplateKey(domain.os, domain.firmware) === null) return false;
-    const template = (await catalog()).templateFor(domain.os);
+    const template = (await catalog()).templateOfDefinition(domain.os);
     if (template === null) throw new Error('the template of the new variables is unknown');
     const path = domain.os.nvram?.path ?? join(variablesDirectory(this.#options.uri), `${domain.name}_VARS.fd`);
     const empty = await files.read(template);

@@ -4,7 +4,7 @@ import {
   withMetadata,
   withOwnOrder,
   withOwnOrderUnderOverride,
-  withSecureBootMode,
+  withSecureBootAndRecord,
 } from '../../../../test/support/xml-edits.js';
 import { deviceKeys, effectiveBootOrder } from '../xml/os/boot-order.js';
 import { readDomain } from '../xml/domain.js';
@@ -30,7 +30,7 @@ const uefi = `<domain type='qemu'>
 const selected: FirmwareChoice = { loaderPath: null, nvramTemplate: null };
 const mode = (xml: string, type: 'bios' | 'efi'): string =>
   withBootChange(xml, { firmware: { type, choice: selected } });
-const secure = (xml: string, enabled: boolean): string => withSecureBootMode(xml, enabled ? 'on' : 'off', null);
+const secure = (xml: string, enabled: boolean): string => withSecureBootAndRecord(xml, enabled ? 'on' : 'off', null);
 const mustBeRecreated = (xml: string): boolean => readMetadata(xml).resetNvram;
 
 describe('the variables of UEFI', () => {

@@ -3,7 +3,7 @@ import type { ImageRequest } from '../../../media/image.js';
 import { storedUrl } from '../../../media/image.js';
 import { storedImageName, uniqueImageName, identifiesContent } from '../../../media/image-key.js';
 import type { ImageDownload } from '../../../media/image-download.js';
-import { downloadDeadline, inspectImage, openImage, type ImageServerLimits } from '../../../media/image-server.js';
+import { downloadTimeLimit, inspectImage, openImage, type ImageServerLimits } from '../../../media/image-client.js';
 import { downloadKey, type DownloadContext } from '../../../media/shared-downloads.js';
 import { DriverError } from '../../driver-error.js';
 import { driverError, isUnavailable } from '../failure.js';
@@ -86,7 +86,7 @@ export class ImageStore {
     };
     try {
       return await this.#stored.downloads.join(downloadKey(image, maxBytes, ownName), start, {
-        deadline: downloadDeadline(image.url, this.#options.limits),
+        deadline: downloadTimeLimit(image.url, this.#options.limits),
         signal,
         onProgress,
         take: (name) => this.#stored.lease(name, images),

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { imageLimits } from '../../../../test/support/image-limits.js';
-import type { ImageServerLimits } from '../../../media/image-server.js';
+import type { ImageServerLimits } from '../../../media/image-client.js';
 import { DriverError } from '../../driver-error.js';
 import { ImageStreams, isStreamFault } from './image-stream.js';
 

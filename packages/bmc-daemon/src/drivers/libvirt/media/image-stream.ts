@@ -7,7 +7,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import { ImageError } from '../../../media/image-error.js';
 import { hostOf } from '../../../media/image-hosts.js';
 import { abortAtDeadline } from '../../../media/image-deadline.js';
-import { answerDeadline, locateImage, type ImageServerLimits } from '../../../media/image-server.js';
+import { headersTimeLimit, locateImage, type ImageServerLimits } from '../../../media/image-client.js';
 import type { ImageRequest } from '../../../media/image.js';
 import { DriverError } from '../../driver-error.js';
 import { driverError } from '../failure.js';
@@ -79,7 +79,7 @@ export class ImageStreams {
   async open(image: ImageRequest, signal: AbortSignal): Promise<ImageLease> {
     if (!this.#isOffered) throw noDriver(undefined);
     try {
-      const final = await abortAtDeadline(answerDeadline(image.url, this.#limits), signal, (within) =>
+      const final = await abortAtDeadline(headersTimeLimit(image.url, this.#limits), signal, (within) =>
         this.#locate(image, within),
       );
       const source = sourceOf(final, image.verifyCertificate);

@@ -33,7 +33,7 @@ describe('a start in progress', () => {
     });
   });
 
-  it('fails with "switched off" for any error after that', async () => {
+  it('reports "switched off" instead of an error that follows; a later start reports its own error', async () => {
     const starts = new PendingStarts();
     const cause = new DriverError('internal', 'starting machine web-1: no such file');
     const failed = starts.run(one, async (signal) => {

@@ -12,7 +12,7 @@ import type {
   MachineStatistics,
   MemoryStatistics,
   ProcessorStatistics,
-  JointStatistics,
+  AllStatistics,
 } from '../../statistics-control.js';
 import { attempt } from '../failure.js';
 import type { Host } from '../machine/host.js';
@@ -30,19 +30,20 @@ const GROUPS = CPU_TOTAL | BALLOON | VCPU | INTERFACE | BLOCK;
 const FLAGS = ConnectGetAllDomainStatsFlags.ACTIVE | ConnectGetAllDomainStatsFlags.NOWAIT;
 
 /**
- * Time limit of the call. Each guest needs 4 ms on a busy host. Twenty guests that use two CPUs
- * completely need 9 s together (measured).
+ * Time limit of the call. A guest usually needs 4 ms. On a host with two saturated CPUs, twenty
+ * guests together needed 9 s (measured).
  */
 const TIMEOUT_MS = 12_000;
 
-/** The MAC addresses of a machine by interface number, cached until its devices change. */
+/** The MAC addresses of a machine by interface number, cached until an interface changes. */
 interface CachedMacs {
-  readonly devices: string;
+  /** The id of the running domain, and the names of its interfaces. */
+  readonly interfaceKey: string;
   readonly macs: readonly string[];
 }
 
 /** Statistics of the machines of one host. */
-export class LibvirtStatistics implements JointStatistics {
+export class LibvirtStatistics implements AllStatistics {
   readonly #host: Pick<Host, 'hypervisor' | 'timeoutMs'>;
   readonly #timeoutMs: number;
   #known: ReadonlyMap<string, CachedMacs> = new Map();
@@ -58,7 +59,7 @@ export class LibvirtStatistics implements JointStatistics {
     const known = await Promise.all(
       records.map(async (record) => [record.domain.uuid, await this.#macsOf(record)] as const),
     );
-    // Drops machines that do not exist anymore.
+    // Drops machines that do not run anymore, and those whose addresses could not be read.
     this.#known = new Map(known.flatMap(([uuid, macs]) => (macs === undefined ? [] : [[uuid, macs] as const])));
     return records.map((record) => readStatistics(record, this.#known.get(record.domain.uuid)?.macs ?? []));
   }
@@ -79,16 +80,16 @@ export class LibvirtStatistics implements JointStatistics {
 
   /**
    * Returns the MAC addresses of a machine; undefined if they cannot be read now. libvirt numbers
-   * interfaces in the order of the definition, which is read again when a device changes.
+   * interfaces in the order of the definition, which is read again when an interface changes.
    */
   async #macsOf({ domain, parameters }: DomainStats): Promise<CachedMacs | undefined> {
     const names = indices(parameters, 'net').map((index) => String(parameters[`net.${index}.name`] ?? ''));
-    const devices = [domain.id, ...names].join(' ');
+    const interfaceKey = [domain.id, ...names].join(' ');
     const known = this.#known.get(domain.uuid);
-    if (known?.devices === devices) return known;
-    if (names.every((name) => name === '')) return { devices, macs: [] };
+    if (known?.interfaceKey === interfaceKey) return known;
+    if (names.every((name) => name === '')) return { interfaceKey, macs: [] };
     try {
-      return { devices, macs: await this.#readMacs(domain) };
+      return { interfaceKey, macs: await this.#readMacs(domain) };
     } catch {
       // The machine or the host is gone. The next sample retries and reports the reason.
       return undefined;

@@ -9,7 +9,7 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import { tooLarge } from '../../../media/image-body.js';
 import { anyHost, imageHosts } from '../../../media/image-hosts.js';
 import { identifiesContent, storedImageName, isStoredImageName, uniqueImageName } from '../../../media/image-key.js';
-import { downloadDeadline, inspectImage, openImage, type ImageServerLimits } from '../../../media/image-server.js';
+import { downloadTimeLimit, inspectImage, openImage, type ImageServerLimits } from '../../../media/image-client.js';
 import { storedUrl, type ImageRequest } from '../../../media/image.js';
 import { downloadKey, SharedDownloads, type DownloadContext } from '../../../media/shared-downloads.js';
 import { DriverError } from '../../driver-error.js';
@@ -66,7 +66,7 @@ export class CloudImageStore {
   async acquire(image: ImageRequest, { signal, onProgress }: InsertOptions): Promise<LeasedImage> {
     const { limits, leases } = this.#options;
     return await this.#downloads.join(downloadKey(image), (context) => this.#provide(image, context), {
-      deadline: downloadDeadline(image.url, limits),
+      deadline: downloadTimeLimit(image.url, limits),
       signal,
       onProgress,
       take: (id) => Promise.resolve({ id, release: leases.hold(id) }),
@@ -88,7 +88,7 @@ export class CloudImageStore {
 
   /** Aborts all downloads, and deletes their partial images. */
   async close(): Promise<void> {
-    this.#downloads.abort(new DriverError('unavailable', 'storing the image: the service is shutting down'));
+    this.#downloads.abort(new DriverError('unavailable', 'storing the image: the daemon is shutting down'));
     await this.#downloads.settled();
     this.#sweeps.close();
   }

@@ -1,7 +1,7 @@
 /** Creates the parts for virtual media and boot settings, and connects them. */
 import { setMaxListeners } from 'node:events';
 import type { Log } from '@rackless/daemon/log/log.js';
-import type { ImageServerLimits } from '../../../media/image-server.js';
+import type { ImageServerLimits } from '../../../media/image-client.js';
 import type { HypervisorDriver } from '../../driver.js';
 import { MachineQueue, type SharedQueues } from '../../queue/machine-queue.js';
 import type { CloudSettings } from '../cloud/cloud-settings.js';

@@ -13,7 +13,7 @@ const selected = `
     </firmware>
     <loader stateless='no'/>`;
 
-describe('withFirmware', () => {
+describe('setFirmware', () => {
   it('lets libvirt select UEFI firmware without Secure Boot, and reverts it byte for byte', () => {
     const efi = withFirmware(q35Xml, 'efi', none);
     expect(efi).toBe(q35Xml.replace('<os>', `<os firmware='efi'>`).replace(type, type + selected));
@@ -48,9 +48,9 @@ describe('withFirmware', () => {
   });
 
   it('keeps the firmware of the user if it has the requested type', () => {
-    const secure = q35Xml.replace('<os>', `<os firmware='efi'>`);
+    const selectedByLibvirt = q35Xml.replace('<os>', `<os firmware='efi'>`);
     const own = withFirmware(q35Xml, 'efi', mapped).replace('</loader>', '</loader><nvram>/nvram/x.fd</nvram>');
-    expect(withFirmware(secure, 'efi', none)).toBe(secure);
+    expect(withFirmware(selectedByLibvirt, 'efi', none)).toBe(selectedByLibvirt);
     expect(withFirmware(own, 'efi', none)).toBe(own);
     expect(withFirmware(own, 'efi', mapped)).toBe(own);
     expect(withFirmware(q35Xml, 'bios', none)).toBe(q35Xml);

@@ -132,9 +132,9 @@ describe('the descriptors of a host', () => {
     };
     expect(known.selected(os)?.executable).toBe('/usr/share/OVMF/OVMF_CODE_4M.fd');
     expect(known.selected({ ...os, architecture: 'riscv64' })).toBeNull();
-    expect(known.templateOf('/usr/share/OVMF/OVMF_CODE_4M.ms.fd', { keys: true })).toBe(
+    expect(known.templateOfImage('/usr/share/OVMF/OVMF_CODE_4M.ms.fd', { keys: true })).toBe(
       '/usr/share/OVMF/OVMF_VARS_4M.ms.fd',
     );
-    expect(known.templateOf('/usr/share/OVMF/OVMF_CODE_4M.fd', { keys: true })).toBeNull();
+    expect(known.templateOfImage('/usr/share/OVMF/OVMF_CODE_4M.fd', { keys: true })).toBeNull();
   });
 });

@@ -42,8 +42,8 @@ export function secureBootState(os: OperatingSystem, catalog: FirmwareCatalog): 
     const path = os.loader?.path ?? null;
     if (path === null) return unknown;
     // libvirt finds the template for an image in its own list.
-    const without = catalog.templateOf(path, { keys: false });
-    const withKeys = catalog.templateOf(path, { keys: true });
+    const without = catalog.templateOfImage(path, { keys: false });
+    const withKeys = catalog.templateOfImage(path, { keys: true });
     if (without !== null && withKeys === null) return both(false);
     return both(catalog.hasKeys(path));
   }
