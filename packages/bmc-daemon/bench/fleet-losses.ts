@@ -109,7 +109,7 @@ class LabHost {
   /** Kills libvirtd and starts it again. Its machines are then off. */
   async lose(daemon: MeasuredDaemon): Promise<void> {
     await this.disconnect();
-    await this.libvirtd.end('SIGKILL');
+    await this.libvirtd.stopDaemon('SIGKILL');
     await sleep(awayMs);
     await this.libvirtd.start();
     for (const uuid of this.#on) addChange(expected, uuid, 'Off');

@@ -106,7 +106,7 @@ describeEndToEnd('a guest', () => {
     const { page, faults } = await open(`${bmc.address}/ui/systems/${guest.uuid}/screen`);
     await logIn(page, 'olga');
     await untilSame(page, host, guest);
-    await host.libvirtd.end('SIGKILL');
+    await host.libvirtd.stopDaemon('SIGKILL');
     // QEMU and the picture do not need libvirt.
     await screenCanvas(page).focus();
     await page.keyboard.type('typed-without-libvirt');

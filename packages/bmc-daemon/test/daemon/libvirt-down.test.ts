@@ -17,7 +17,7 @@ describe('a libvirtd that stops and starts', () => {
   afterAll(() => libvirtd.stop());
 
   it('makes the daemon answer 503 while it is down, and is used again without a restart of the daemon', async () => {
-    await libvirtd.end();
+    await libvirtd.stopDaemon();
     const daemon = start(['-i', '127.0.0.1', '-p', '0', '--libvirt-uri', libvirtd.uri]);
     const address = await daemon.address();
     const status = async () => (await fetch(`${address}/redfish/v1/Systems`)).status;
@@ -34,7 +34,7 @@ describe('a libvirtd that stops and starts', () => {
     expect(await status()).toBe(503);
     await libvirtd.start();
     await becomes(200);
-    await libvirtd.end('SIGKILL');
+    await libvirtd.stopDaemon('SIGKILL');
     await becomes(503);
     await libvirtd.start();
     await becomes(200);

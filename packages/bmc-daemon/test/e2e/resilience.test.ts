@@ -91,7 +91,7 @@ describeEndToEnd('a daemon that is killed, or whose libvirtd stops, at any time'
 
   it('starts while libvirtd is down, returns 503, and serves when libvirtd starts', async () => {
     await lab.killDaemon();
-    await lab.libvirtd.end();
+    await lab.libvirtd.stopDaemon();
     await lab.startDaemon();
     const { status, headers, body } = await lab.bmc.send('GET', guest.path);
     expect([status, fault(body).key]).toEqual([503, 'ServiceTemporarilyUnavailable']);
@@ -104,7 +104,7 @@ describeEndToEnd('a daemon that is killed, or whose libvirtd stops, at any time'
 
   it('receives restart events and removes a used override after libvirtd was killed', async () => {
     await guest.setBoot(pending);
-    await lab.libvirtd.end('SIGKILL');
+    await lab.libvirtd.stopDaemon('SIGKILL');
     await becomes(() => statusOf(guest.path), 503);
     await lab.libvirtd.start();
     await becomes(() => statusOf(guest.path), 200);

@@ -280,7 +280,7 @@ describe('events of QEMU', () => {
     ]);
     const before = seen().length;
     // The driver may reconnect before or after the start.
-    await host.libvirtd.end('SIGKILL');
+    await host.libvirtd.stopDaemon('SIGKILL');
     await host.libvirtd.start();
     await host.virsh('start', guest.name);
     await until('the start', () =>

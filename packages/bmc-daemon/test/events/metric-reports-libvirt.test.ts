@@ -84,7 +84,7 @@ describe('the metric report of a guest that writes to its disk', () => {
   it('can be read while the host does not answer, and is 503 for an unknown machine', async () => {
     const path = `/redfish/v1/TelemetryService/MetricReports/${guest.uuid}`;
     const last = await lab.get(path);
-    await host.libvirtd.end();
+    await host.libvirtd.stopDaemon();
     await until('the host to be gone', async () => (await lab.client.get('/redfish/v1/Systems')).status === 503);
     const down = await lab.get(path);
     expect(Date.parse(String(down['Timestamp']))).toBeGreaterThanOrEqual(Date.parse(String(last['Timestamp'])));

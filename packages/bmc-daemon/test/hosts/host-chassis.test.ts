@@ -72,7 +72,7 @@ it('each of several hosts is a chassis with its machines', async () => {
 it('a lost host is UnavailableOffline and keeps its machines, and the other host stays Enabled', async () => {
   const before = await served.get('/redfish/v1/Chassis/rack-2');
   const memory = await served.get('/redfish/v1/Chassis/rack-2/Memory/System');
-  await hosts[1]?.libvirtd.daemon.end('SIGKILL');
+  await hosts[1]?.libvirtd.daemon.stopDaemon('SIGKILL');
   await until('the host to be lost', async () => (await stateOf('rack-2')) === 'UnavailableOffline');
   const lost = await served.get('/redfish/v1/Chassis/rack-2');
   expect(lost).toMatchObject({

@@ -90,7 +90,7 @@ describe('a libvirt host that does not answer', () => {
     const before = await readUntil(true, read);
     const changes: HostChange[] = [];
     driver.hosts?.onChange((change) => changes.push(change));
-    await host.libvirtd.end('SIGKILL');
+    await host.libvirtd.stopDaemon('SIGKILL');
     const lost = await readUntil(false, read);
     expect(lost.since.getTime()).toBeGreaterThanOrEqual(before.since.getTime());
     expect(lost.reason).toMatch(/^.+$/);

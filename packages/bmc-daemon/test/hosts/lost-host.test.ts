@@ -124,7 +124,7 @@ describe('a host that does not answer', () => {
   });
 
   it('keeps its machines when libvirtd is killed, also over a restart of the daemon', async () => {
-    await lost.libvirtd.daemon.end('SIGKILL');
+    await lost.libvirtd.daemon.stopDaemon('SIGKILL');
     await reaches('UnavailableOffline');
     await checkLoss();
     await lab.driver.close();
@@ -141,7 +141,7 @@ describe('a host that does not answer', () => {
   });
 
   it('gives no 404 for unknown machines if it has never answered, and other machines are listed', async () => {
-    await lost.libvirtd.daemon.end('SIGKILL');
+    await lost.libvirtd.daemon.stopDaemon('SIGKILL');
     const fresh = await startHosts([good, lost], { store: noStore, timeoutMs: 8_000, wait: false });
     try {
       await until('the list', async () => (await fresh.driver.listSystems()).length === 1);

@@ -91,7 +91,7 @@ describe('hosts that share a pool', () => {
 
   it('keep the images of a host that does not answer', async () => {
     await insert(a);
-    await hosts[1]?.libvirtd.daemon.end('SIGKILL');
+    await hosts[1]?.libvirtd.daemon.stopDaemon('SIGKILL');
     await eject(a);
     expect(await stored()).toHaveLength(1);
     await lab.driver.close();

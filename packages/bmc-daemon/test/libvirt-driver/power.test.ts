@@ -364,7 +364,7 @@ describe('a libvirtd that hangs, stops and starts', () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
-    await host.libvirtd.end('SIGKILL');
+    await host.libvirtd.stopDaemon('SIGKILL');
     // Without a socket the driver starts too.
     const { createLibvirtDriver } = await import('../../src/drivers/libvirt/libvirt-driver.js');
     const late = createLibvirtDriver({

@@ -69,7 +69,7 @@ describe('a guest that stopped and needs a reset', () => {
       await driver.power(each.uuid, 'suspend');
     }
     // libvirt shows a guest as paused if QEMU stopped it for an internal error, or while libvirtd did not run.
-    await host.libvirtd.end('SIGKILL');
+    await host.libvirtd.stopDaemon('SIGKILL');
     for (const each of [guest, transient]) await powerOffBehindLibvirt(each);
     await host.libvirtd.start();
     await until('the driver to connect', async () => driver.ping().then(() => true));

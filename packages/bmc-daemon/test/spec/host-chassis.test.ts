@@ -67,7 +67,7 @@ it('RF-87 SoftwareInventory: the versions of libvirt and of the hypervisor', asy
 
 it('RF-85 Status: Enabled, and UnavailableOffline with the reason while the host does not answer', async () => {
   expect((await served.get(uri))['Status']).toMatchObject({ State: 'Enabled', Health: 'OK' });
-  await host.libvirtd.end('SIGKILL');
+  await host.libvirtd.stopDaemon('SIGKILL');
   const stateIs = (state: string) => async () =>
     ((await served.get(uri))['Status'] as { readonly State: string }).State === state;
   await until('the host to be lost', stateIs('UnavailableOffline'));

@@ -20,7 +20,7 @@ describe('private libvirtd', () => {
 
   it('has another process id after a restart', async () => {
     const before = daemon.pid;
-    await daemon.end();
+    await daemon.stopDaemon();
     await daemon.start();
     expect(daemon.pid).not.toBe(before);
     const { stdout } = await run('virsh', ['-c', daemon.uri, 'list', '--name']);

@@ -15,8 +15,8 @@ export interface LibvirtdOptions {
   /** Further lines of qemu.conf. */
   readonly qemuConf?: readonly string[];
   /**
-   * Bridges in its own network namespace, e.g. `['br0']`. Absent: libvirtd shares the network of
-   * the host, which then must not get bridges.
+   * Bridges in its own network namespace, e.g. `['br0']`. Absent: libvirtd shares the host's
+   * network, so tests must not create bridges.
    */
   readonly bridges?: readonly string[];
   /** Further arguments of libvirtd, e.g. `--listen`. */
@@ -43,8 +43,8 @@ export interface PrivateLibvirtd {
   /** Returns the process id of a running QEMU guest outside of its namespace. */
   guestPid(domainName: string): Promise<number>;
   /** Stops libvirtd and waits until it has exited. Its guests continue to run. */
-  end(signal?: NodeJS.Signals): Promise<void>;
-  /** Starts libvirtd after `end()` and waits until it listens. */
+  stopDaemon(signal?: NodeJS.Signals): Promise<void>;
+  /** Starts libvirtd after `stopDaemon()` and waits until it listens. */
   start(): Promise<void>;
   /** Stops libvirtd and all guests, and removes `dir`. Idempotent. */
   stop(): Promise<void>;
@@ -64,7 +64,7 @@ const bindings = {
 // exits, tini (process 1 of the namespace) exits, and the kernel kills libvirtd and all guests.
 // A subshell starts libvirtd, so that tini is its parent: with a slow reaper, libvirt waits seconds
 // for each dead QEMU.
-const holder = `
+const holderScript = `
 set -e
 for pair in ${Object.entries(bindings)
   .map(([name, target]) => `${name}:${target}`)
@@ -129,7 +129,7 @@ const listens = (socket: string): Promise<true | undefined> =>
     probe.once('error', () => resolve(undefined));
   });
 
-class Holder implements PrivateLibvirtd {
+class IsolatedLibvirtd implements PrivateLibvirtd {
   readonly uri: string;
   readonly socket: string;
   #pid = 0;
@@ -174,7 +174,7 @@ class Holder implements PrivateLibvirtd {
     }
   }
 
-  async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+  async stopDaemon(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     const pid = this.#pid;
     globalThis.process.kill(pid, signal);
     await until('libvirtd to end', async () =>
@@ -237,7 +237,7 @@ export async function startLibvirtd(options: LibvirtdOptions): Promise<PrivateLi
       ...(asRoot ? [] : ['--map-root-user']),
       ...(options.bridges === undefined ? [] : ['--net']),
       ...['--mount', '--pid', '--fork', '--kill-child', '--mount-proc'],
-      ...['tini', '-s', '--', 'sh', '-c', holder, 'libvirtd-holder', dir, options.bridges?.join(' ') ?? ''],
+      ...['tini', '-s', '--', 'sh', '-c', holderScript, 'libvirtd-holder', dir, options.bridges?.join(' ') ?? ''],
       ...(options.args ?? []),
     ],
     { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, ...options.env } },
@@ -255,7 +255,7 @@ export async function startLibvirtd(options: LibvirtdOptions): Promise<PrivateLi
   try {
     await ready;
     if (child.pid === undefined) throw new Error('preparing a private libvirtd: no process');
-    const daemon = new Holder(options.driver, dir, child, child.pid);
+    const daemon = new IsolatedLibvirtd(options.driver, dir, child, child.pid);
     await daemon.start();
     return daemon;
   } catch (error) {

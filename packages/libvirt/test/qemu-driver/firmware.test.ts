@@ -1,13 +1,13 @@
 import { access, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { DomainCreateFlags, DomainState, DomainUndefineFlags, Hypervisor } from '../../src/index.js';
+import { DomainCreateFlags, DomainUndefineFlags, type Hypervisor } from '../../src/index.js';
 import { echoGuestXml, writeEchoDisk } from '../harness/echo-guest.js';
 import { withHost } from '../harness/host.js';
 import type { PrivateLibvirtd } from '../harness/libvirtd.js';
 import { codeOf } from '../harness/outcome.js';
 
-const { START_PAUSED, START_RESET_NVRAM, START_AUTODESTROY } = DomainCreateFlags;
+const { START_PAUSED, START_RESET_NVRAM } = DomainCreateFlags;
 
 let daemon: PrivateLibvirtd;
 let hypervisor: Hypervisor;
@@ -45,22 +45,5 @@ describe('a domain with UEFI variables', () => {
     const again = await hypervisor.domainDefineXml(xml);
     await again.undefineFlags(DomainUndefineFlags.NVRAM);
     await expect(access(variables)).rejects.toThrow('ENOENT');
-  });
-});
-
-describe('a domain with AUTODESTROY', () => {
-  it('stops when the hypervisor that started it is closed', async () => {
-    const starter = await Hypervisor.open(daemon.uri);
-    const domain = await starter.domainCreateXml(
-      echoGuestXml({ name: 'leased', disk }),
-      START_PAUSED | START_AUTODESTROY,
-    );
-    const events = hypervisor.events.iterate('lifecycle');
-    await events.ready;
-    expect((await domain.getState()).state).toBe(DomainState.PAUSED);
-    await starter.close();
-    const event = await events.next();
-    expect(event.value?.domain.name).toBe('leased');
-    await events.return?.();
   });
 });

@@ -160,7 +160,7 @@ describe('a restarted libvirtd', () => {
     await hypervisor.events.on('metadataChange', (event) => metadata.push(event)).ready;
     const signals = ['SIGTERM', 'SIGKILL', 'SIGTERM', 'SIGKILL'] as const;
     for (const [round, signal] of signals.entries()) {
-      await daemon.end(signal);
+      await daemon.stopDaemon(signal);
       await until('the loss to be noticed', () => hypervisor.state === 'connecting');
       await daemon.start();
       await hypervisor.connected();
@@ -177,7 +177,7 @@ describe('a restarted libvirtd', () => {
     const hypervisor = await connect(daemon);
     daemon.signal('SIGSTOP');
     const calls = Array.from({ length: 50 }, () => failureOf(hypervisor.getHostname()));
-    await daemon.end('SIGKILL');
+    await daemon.stopDaemon('SIGKILL');
     expect(await Promise.all(calls)).toEqual(
       Array.from({ length: 50 }, () => expect.objectContaining({ code: 'CONNECTION_LOST', mayHaveRun: true })),
     );

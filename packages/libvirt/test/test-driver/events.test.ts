@@ -152,7 +152,7 @@ describe('events', () => {
         resolve();
       });
     });
-    await daemon.end();
+    await daemon.stopDaemon();
     await daemon.start();
     await back;
     const domain = await hypervisor.domainDefineXml(xmlOf('after'));

@@ -30,7 +30,7 @@ describe('opening a hypervisor', () => {
   });
 
   it('in the background retries until there is a daemon', async () => {
-    await daemon.end();
+    await daemon.stopDaemon();
     const hypervisor = Hypervisor.connect(daemon.uri, { backoff: { firstMs: 20, maxMs: 50 } });
     const states: LinkState[] = [];
     hypervisor.onStateChange((state) => states.push(state));

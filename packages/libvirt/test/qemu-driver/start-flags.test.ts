@@ -1,0 +1,33 @@
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { DomainCreateFlags, DomainState, Hypervisor } from '../../src/index.js';
+import { echoGuestXml, writeEchoDisk } from '../harness/echo-guest.js';
+import { withHost } from '../harness/host.js';
+import type { PrivateLibvirtd } from '../harness/libvirtd.js';
+
+const { START_PAUSED, START_AUTODESTROY } = DomainCreateFlags;
+
+let daemon: PrivateLibvirtd;
+let hypervisor: Hypervisor;
+let disk: string;
+withHost('qemu', (host) => void ({ daemon, hypervisor } = host));
+beforeAll(async () => {
+  disk = await writeEchoDisk(join(daemon.dir, 'tmp'));
+});
+
+describe('a domain with AUTODESTROY', () => {
+  it('stops when the hypervisor that started it is closed', async () => {
+    const starter = await Hypervisor.open(daemon.uri);
+    const domain = await starter.domainCreateXml(
+      echoGuestXml({ name: 'leased', disk }),
+      START_PAUSED | START_AUTODESTROY,
+    );
+    const events = hypervisor.events.iterate('lifecycle');
+    await events.ready;
+    expect((await domain.getState()).state).toBe(DomainState.PAUSED);
+    await starter.close();
+    const event = await events.next();
+    expect(event.value?.domain.name).toBe('leased');
+    await events.return?.();
+  });
+});
