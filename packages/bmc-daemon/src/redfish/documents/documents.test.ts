@@ -32,7 +32,9 @@ describe('createDocuments', () => {
     const uris = [...metadata.matchAll(/<edmx:Reference Uri="([^"]*)">/g)].map((match) => match[1]);
     expect(uris).toEqual([
       ...['ComputerSystem', 'ComputerSystemCollection', 'ServiceRoot', 'TaskService'].map(published),
-      ...['RacklessAttributeRegistry', 'RacklessVirtualMedia'].map((name) => `/redfish/v1/Schemas/${name}_v1.xml`),
+      ...['RacklessAttributeRegistry', 'RacklessComputerSystem', 'RacklessVirtualMedia'].map(
+        (name) => `/redfish/v1/Schemas/${name}_v1.xml`,
+      ),
       published('RedfishExtensions'),
     ]);
     const namespaces = [...metadata.matchAll(/<edmx:Include Namespace="([^"]*)"/g)].map((match) => match[1]);
@@ -47,6 +49,8 @@ describe('createDocuments', () => {
       'TaskService.v1_3_0',
       'RacklessAttributeRegistry',
       'RacklessAttributeRegistry.v1_0_0',
+      'RacklessComputerSystem',
+      'RacklessComputerSystem.v1_0_0',
       'RacklessVirtualMedia',
       'RacklessVirtualMedia.v1_0_0',
       'RedfishExtensions.v1_0_0',
@@ -55,7 +59,7 @@ describe('createDocuments', () => {
 
   it('has the files of our own schemas, in which CSDL and JSON describe the same type', () => {
     const files = [...body('/redfish/v1/$metadata').matchAll(/Uri="(\/[^"]*)"/g)].map(([, uri = '']) => uri);
-    expect(files).toHaveLength(2);
+    expect(files).toHaveLength(3);
     for (const file of files) {
       const xml = body(file);
       const [, namespace = '', type = ''] =
@@ -70,8 +74,24 @@ describe('createDocuments', () => {
         `#${namespace}.${type}`,
         properties,
       ]);
-      expect(xml).toContain('BaseType="Resource.OemObject"');
+      // The schema of an action has no object in `Oem`.
+      expect(xml.includes('BaseType="Resource.OemObject"')).toBe(!xml.includes('<Action '));
     }
+  });
+
+  it('has the OEM action that opens a console, with its response', () => {
+    const xml = body('/redfish/v1/Schemas/RacklessComputerSystem_v1.xml');
+    const [, unversioned = ''] = /Namespace="RacklessComputerSystem">([^]*?)<\/Schema>/.exec(xml) ?? [];
+    expect(unversioned).toContain('<Action Name="OpenConsole" IsBound="true">');
+    expect(unversioned).toContain('<Parameter Name="ComputerSystem" Type="ComputerSystem.v1_0_0.OemActions"/>');
+    expect(unversioned).toContain('<ReturnType Type="RacklessComputerSystem.v1_0_0.OpenConsoleResponse"');
+    const json = JSON.parse(body('/redfish/v1/Schemas/RacklessComputerSystem.v1_0_0.json')) as unknown;
+    expect(json).toMatchObject({
+      definitions: {
+        OpenConsole: { actionResponse: { $ref: '#/definitions/OpenConsoleResponse' }, parameters: {} },
+        OpenConsoleResponse: { properties: { Url: {}, Protocol: {}, Type: {} } },
+      },
+    });
   });
 
   it('has the entity container in the first Schema, as OData requires', () => {

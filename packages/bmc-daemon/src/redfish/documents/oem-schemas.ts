@@ -1,5 +1,5 @@
 /**
- * The schemas of the objects in `Oem.Rackless`. The service serves the files itself, because no other
+ * The schemas of the objects in `Oem.Rackless`, and of the actions in `Actions.Oem`. The service serves the files itself, because no other
  * place publishes them.
  * @see DSP0266, OEM property format; DSP2046, Resource.OemObject
  */
@@ -9,6 +9,15 @@ import type { JsonObject } from '../json.js';
 
 /** A property with a text. */
 interface OemProperty {
+  readonly description: string;
+  readonly longDescription: string;
+}
+
+/** The action whose response a schema describes. It has no parameters. */
+interface OemAction {
+  readonly name: string;
+  /** The resource type of the action. */
+  readonly resource: string;
   readonly description: string;
   readonly longDescription: string;
 }
@@ -23,6 +32,8 @@ interface OemSchema {
   readonly description: string;
   /** All properties are read-only texts. */
   readonly properties: Readonly<Record<string, OemProperty>>;
+  /** Absent: the type is that of an object in `Oem`. */
+  readonly action?: OemAction;
 }
 
 /** The object of a virtual drive. */
@@ -58,8 +69,36 @@ const attributeRegistry: OemSchema = {
   },
 };
 
+/** The action that opens a graphical console of a system. */
+const computerSystem: OemSchema = {
+  name: `${vendor}ComputerSystem`,
+  version: 'v1_0_0',
+  type: 'OpenConsoleResponse',
+  description: 'The access to a graphical console of a system',
+  properties: {
+    Url: {
+      description: 'The URL of the console.',
+      longDescription: 'This property shall contain the URL of the console. It may hold a token that expires.',
+    },
+    Protocol: {
+      description: 'The protocol of the console.',
+      longDescription: 'This property shall contain the protocol of the console, such as vnc.',
+    },
+    Type: {
+      description: 'The kind of the console.',
+      longDescription: 'This property shall contain the kind of the console in the cloud, such as novnc.',
+    },
+  },
+  action: {
+    name: 'OpenConsole',
+    resource: 'ComputerSystem',
+    description: 'This action creates access to the graphical console.',
+    longDescription: 'This action shall create access to the graphical console of the system for one client.',
+  },
+};
+
 /** All schemas. */
-export const oemSchemas: readonly OemSchema[] = [attributeRegistry, virtualMedia];
+export const oemSchemas: readonly OemSchema[] = [attributeRegistry, computerSystem, virtualMedia];
 
 /** The values of `@odata.type` in `Oem.Rackless`. */
 export const oemTypes = { attribute: oemTypeOf(attributeRegistry), virtualMedia: oemTypeOf(virtualMedia) } as const;
@@ -90,7 +129,7 @@ export function oemSchemaFiles(
 }
 
 /** @see DSP0266, Schema definition languages: OData CSDL */
-function csdl({ name, version, type, description, properties }: OemSchema): string {
+function csdl({ name, version, type, description, properties, action }: OemSchema): string {
   const dmtf = 'http://redfish.dmtf.org/schemas/v1';
   return `<?xml version="1.0" encoding="UTF-8"?>
 <edmx:Edmx xmlns:edmx="http://docs.oasis-open.org/odata/ns/edmx" Version="4.0">
@@ -102,14 +141,14 @@ function csdl({ name, version, type, description, properties }: OemSchema): stri
   </edmx:Reference>
   <edmx:Reference Uri="${dmtf}/Resource_v1.xml">
     <edmx:Include Namespace="Resource"/>
-  </edmx:Reference>
+  </edmx:Reference>${action === undefined ? '' : resourceReference(action)}
   <edmx:DataServices>
     <Schema xmlns="http://docs.oasis-open.org/odata/ns/edm" Namespace="${name}">
-      <Annotation Term="Redfish.OwningEntity" String="${vendor}"/>
+      <Annotation Term="Redfish.OwningEntity" String="${vendor}"/>${action === undefined ? '' : csdlAction(action, `${name}.${version}.${type}`)}
     </Schema>
     <Schema xmlns="http://docs.oasis-open.org/odata/ns/edm" Namespace="${name}.${version}">
       <Annotation Term="Redfish.OwningEntity" String="${vendor}"/>
-      <ComplexType Name="${type}" BaseType="Resource.OemObject">
+      <ComplexType Name="${type}"${action === undefined ? ' BaseType="Resource.OemObject"' : ''}>
         <Annotation Term="OData.AdditionalProperties" Bool="false"/>
         <Annotation Term="OData.Description" String="${description}."/>
         <Annotation Term="OData.LongDescription" String="This type shall contain: ${description}."/>
@@ -129,23 +168,61 @@ ${Object.entries(properties)
 `;
 }
 
+/** Returns the reference to the schema of the resource that has an action. */
+function resourceReference({ resource }: OemAction): string {
+  return `
+  <edmx:Reference Uri="http://redfish.dmtf.org/schemas/v1/${resource}_v1.xml">
+    <edmx:Include Namespace="${resource}"/>
+    <edmx:Include Namespace="${resource}.v1_0_0"/>
+  </edmx:Reference>`;
+}
+
+/** Returns the declaration of an action. @param response the type of its response. */
+function csdlAction({ name, resource, description, longDescription }: OemAction, response: string): string {
+  return `
+      <Action Name="${name}" IsBound="true">
+        <Parameter Name="${resource}" Type="${resource}.v1_0_0.OemActions"/>
+        <ReturnType Type="${response}" Nullable="false"/>
+        <Annotation Term="OData.Description" String="${description}"/>
+        <Annotation Term="OData.LongDescription" String="${longDescription}"/>
+      </Action>`;
+}
+
+/** The annotations that every object may have. */
+const annotations = {
+  '^([a-zA-Z_][a-zA-Z0-9_]*)?@(odata|Redfish|Message)\\.[a-zA-Z_][a-zA-Z0-9_]*$': {
+    description: 'An annotation.',
+    type: ['array', 'boolean', 'integer', 'number', 'null', 'object', 'string'],
+  },
+};
+
+/** Returns the definition of an action. @param response the type of its response. */
+function jsonAction({ description, longDescription }: OemAction, response: string): JsonObject {
+  return {
+    ...{ additionalProperties: false, description, longDescription, type: 'object' },
+    actionResponse: { $ref: `#/definitions/${response}` },
+    parameters: {},
+    patternProperties: annotations,
+    properties: {
+      target: { description: 'Link to invoke the action.', format: 'uri-reference', type: 'string' },
+      title: { description: 'Friendly action name.', type: 'string' },
+    },
+  };
+}
+
 /** @see DSP0266, Schema definition languages: JSON Schema */
-function jsonSchema({ name, version, type, description, properties }: OemSchema): JsonObject {
+function jsonSchema({ name, version, type, description, properties, action }: OemSchema): JsonObject {
   return {
     $id: jsonSchemaPath({ name, version }),
-    $ref: `#/definitions/${type}`,
+    ...(action === undefined ? { $ref: `#/definitions/${type}` } : {}),
     $schema: 'http://redfish.dmtf.org/schemas/v1/redfish-schema-v1.json',
     definitions: {
+      ...(action === undefined ? {} : { [action.name]: jsonAction(action, type) }),
       [type]: {
         additionalProperties: false,
         description: `${description}.`,
         longDescription: `This type shall contain: ${description}.`,
-        patternProperties: {
-          '^([a-zA-Z_][a-zA-Z0-9_]*)?@(odata|Redfish|Message)\\.[a-zA-Z_][a-zA-Z0-9_]*$': {
-            description: 'An annotation.',
-            type: ['array', 'boolean', 'integer', 'number', 'null', 'object', 'string'],
-          },
-        },
+        patternProperties: annotations,
         properties: Object.fromEntries(
           Object.entries(properties).map(([property, texts]) => [
             property,

@@ -132,11 +132,11 @@ describe('the JSON schemas', () => {
     );
   });
 
-  it('have members for the objects in Oem, with files that the service serves', async () => {
+  it('have members for the objects and the action in Oem, with files that the service serves', async () => {
     const all = await membersOf('/redfish/v1/JsonSchemas');
     const own = all.flatMap(({ Id, Location: [place] }) => (place?.Uri === undefined ? [] : [[Id, place.Uri]]));
     expect(own).toEqual(
-      ['RacklessAttributeRegistry.v1_0_0', 'RacklessVirtualMedia.v1_0_0'].map((id) => [
+      ['RacklessAttributeRegistry.v1_0_0', 'RacklessComputerSystem.v1_0_0', 'RacklessVirtualMedia.v1_0_0'].map((id) => [
         id,
         `/redfish/v1/Schemas/${id}.json`,
       ]),
