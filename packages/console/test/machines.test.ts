@@ -104,6 +104,50 @@ describe('the filters', () => {
     await page.context().close();
   });
 
+  it('show other machines in the rows of the table, and move nothing', async () => {
+    const { page, faults } = await openList('olga');
+    const top = () => page.getByRole('table').evaluate((table) => table.getBoundingClientRect().top);
+    const before = await top();
+    await page.evaluate(() => {
+      const body = document.querySelector('tbody');
+      const added: string[] = [];
+      Object.assign(window, { added });
+      new MutationObserver((records) => {
+        for (const { addedNodes } of records) for (const node of addedNodes) added.push(node.nodeName);
+      }).observe(body ?? document, { childList: true });
+    });
+    await page.getByRole('searchbox').fill('node-3');
+    await summary(page, '11 of 50 machines');
+    expect(await names(page)).toContain('node-39');
+    expect(await page.evaluate('added')).toEqual([]);
+    expect(await top()).toBe(before);
+    // The button disappears, and the focus goes to the search.
+    await page.getByRole('button', { name: 'Clear the filters' }).press('Enter');
+    await summary(page, '50 machines');
+    expect(await page.getByRole('searchbox').evaluate((field) => field === document.activeElement)).toBe(true);
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+
+  it('show no other machine in a row while the user holds it', async () => {
+    const { page, faults } = await openList('olga', '?search=node-3');
+    const checkbox = page.getByRole('checkbox', { name: 'Select node-33', exact: true });
+    await checkbox.focus();
+    await page.evaluate(() => {
+      const held = document.activeElement;
+      Object.assign(window, { held });
+      const input = document.querySelector<HTMLInputElement>('input[type=search]');
+      if (input !== null) input.value = 'node-33';
+      input?.dispatchEvent(new Event('input', { bubbles: true }));
+    });
+    await summary(page, '1 of 50 machines');
+    expect(
+      await checkbox.evaluate((field) => [field === document.activeElement, field === Reflect.get(window, 'held')]),
+    ).toEqual([true, true]);
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+
   it('change no width of a column', async () => {
     const { page, faults } = await openList('rick');
     const widths = () =>

@@ -95,7 +95,7 @@ export function Head<Row>({ columns, rows, keyOf, sorting, onSort, selection }: 
                   onClick={() => onSort({ column: id, isAscending: !isAscending })}
                 >
                   {title}
-                  <span aria-hidden="true">{isSorted ? (isAscending ? ' ▲' : ' ▼') : ''}</span>
+                  {isSorted ? <span aria-hidden="true">{isAscending ? ' ▲' : ' ▼'}</span> : null}
                 </button>
               )}
             </th>

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Cells, Head, type Selection, type TableProps } from './columns.js';
 import { GroupRow, tableLines, type Grouping, type Line } from './groups.js';
 import { neighborControl, withRange } from './keys.js';
+import { assignSlots } from './slots.js';
 
 /** Properties of `VirtualTable`. */
 interface VirtualTableProps<Row> extends TableProps<Row> {
@@ -17,7 +18,7 @@ interface VirtualTableProps<Row> extends TableProps<Row> {
   readonly onVisible?: (rows: readonly Row[]) => void;
 }
 
-/** Lines above and below the window that are rendered too. */
+/** Lines above and below the window that are rendered while the user scrolls. */
 const OVERSCAN = 5;
 
 /**
@@ -33,9 +34,9 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
   const anchor = useRef<string | null>(null);
   const lines = useMemo(() => tableLines(rows, keyOf, grouping), [rows, grouping]);
 
-  const count = Math.ceil(height / rowHeight) + 2 * OVERSCAN;
-  const start = Math.max(0, Math.min(first - OVERSCAN, lines.length - count));
+  const { start, count } = useWindow(lines.length, { first, inWindow: Math.ceil(height / rowHeight) });
   const visible = lines.slice(start, start + count);
+  const slots = useSlots(region, visible);
   useEffect(() => {
     onVisible?.(visible.flatMap((line) => (line.kind === 'row' ? [line.row] : [])));
   }, [lines, start, count]);
@@ -85,7 +86,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
           <Spacer height={start * rowHeight} span={span} />
           {visible.map((line, index) => (
             <TableLine
-              key={`${line.kind} ${line.key}`}
+              key={slots[index]}
               line={line}
               rowIndex={start + index + 2}
               isSelected={selection?.selected.has(line.key) === true}
@@ -98,6 +99,33 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
       </table>
     </div>
   );
+}
+
+/** Returns the slots of the visible lines. A row with the focus, or under a pressed mouse button, shows no other line. */
+function useSlots<Row>(region: RefObject<HTMLElement | null>, visible: readonly Line<Row>[]): readonly number[] {
+  const last = useRef<ReadonlyMap<string, number>>(new Map());
+  last.current = assignSlots(
+    last.current,
+    visible.map(({ kind, key }) => `${kind} ${key}`),
+    { isHeld: region.current?.querySelector('tbody :is(:focus, :active)') != null },
+  );
+  return [...last.current.values()];
+}
+
+/**
+ * Returns the lines to render: those in the window, and after the user has scrolled also `OVERSCAN` lines on both sides.
+ * A key in a filter costs time for each row, so these lines go when the number of lines changes.
+ */
+function useWindow(
+  lines: number,
+  { first, inWindow }: { readonly first: number; readonly inWindow: number },
+): { readonly start: number; readonly count: number } {
+  const last = useRef({ lines, first, overscan: 0 });
+  if (last.current.first !== first) last.current = { lines, first, overscan: OVERSCAN };
+  else if (last.current.lines !== lines) last.current = { lines, first, overscan: 0 };
+  const { overscan } = last.current;
+  const count = inWindow + 2 * overscan;
+  return { start: Math.max(0, Math.min(first - overscan, lines - count)), count };
 }
 
 /** Returns the height of an element in pixels, also after it has changed. */

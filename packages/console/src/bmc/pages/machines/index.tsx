@@ -18,6 +18,7 @@ import { countOutcomes, isJobShown, job } from './bulk/job.js';
 import { hiddenColumns, machineColumns } from './columns.js';
 import {
   filterMachines,
+  filterNames,
   hostOf,
   noFilters,
   patternOf,
@@ -35,6 +36,12 @@ const ROW_HEIGHT = 34;
 export default function MachinesPage() {
   const view = useComputed(() => viewOf(place.value.query)).value;
   const setView = (next: View): void => navigate(queryOf(next), { isReplaced: true });
+  const search = useRef<HTMLInputElement>(null);
+  // The button that clears the filters disappears. Without this call, the focus would disappear with it.
+  const clearFilters = (): void => {
+    search.current?.focus();
+    setView({ ...view, filters: noFilters });
+  };
   const all = machines.value;
   const { isComplete, error } = machinesState.value;
   const names = useMemo(() => Array.from(all.values(), ({ Id, Name }) => `${Id} ${Name}`).join('\n'), [all]);
@@ -61,13 +68,23 @@ export default function MachinesPage() {
     <div class="fill machines">
       <PageHeader
         title={texts.title}
-        subtitle={isComplete ? <Summary all={all} shown={rows.length} /> : texts.reading(all.size)}
+        subtitle={
+          isComplete ? (
+            <Summary
+              all={all}
+              shown={rows.length}
+              onClear={filterNames.some((name) => view.filters[name] !== '') ? clearFilters : null}
+            />
+          ) : (
+            texts.reading(all.size)
+          )
+        }
         actions={<JobButton />}
       />
       {error === null ? null : <ErrorState title={texts.failed} message={error} onRetry={() => void readMachines()} />}
-      {all.size === 0 ? null : <Toolbar machines={all} hosts={hosts} view={view} onView={setView} />}
+      {all.size === 0 ? null : <Toolbar machines={all} hosts={hosts} view={view} onView={setView} search={search} />}
       <List
-        {...{ all, rows, columns, view, isComplete, onView: setView }}
+        {...{ all, rows, columns, view, isComplete, onView: setView, onClear: clearFilters }}
         selection={
           mayAct
             ? {
@@ -130,11 +147,12 @@ interface ListProps {
   readonly view: View;
   readonly isComplete: boolean;
   readonly onView: (view: View) => void;
+  readonly onClear: () => void;
   readonly selection: Parameters<typeof VirtualTable<Machine>>[0]['selection'];
 }
 
 /** The table, or the reason why there is none. */
-function List({ all, rows, columns, view, isComplete, onView, selection }: ListProps) {
+function List({ all, rows, columns, view, isComplete, onView, onClear, selection }: ListProps) {
   const closed = useSignal<ReadonlySet<string>>(new Set());
   const grouping = useMemo(
     (): Grouping<Machine> => ({
@@ -173,13 +191,25 @@ function List({ all, rows, columns, view, isComplete, onView, selection }: ListP
   if (all.size === 0) return <EmptyState title={texts.empty}>{texts.emptyHint}</EmptyState>;
   return (
     <EmptyState title={texts.noMatch}>
-      <Button onClick={() => onView({ ...view, filters: noFilters })}>{texts.filters.clear}</Button>
+      <Button onClick={onClear}>{texts.filters.clear}</Button>
     </EmptyState>
   );
 }
 
-/** The numbers below the heading. Screen readers announce them when a filter changes them. */
-function Summary({ all, shown }: { readonly all: ReadonlyMap<string, Machine>; readonly shown: number }) {
+/**
+ * The numbers below the heading. Screen readers announce them when a filter changes them. The button beside them moves
+ * nothing when it appears, so a key in the search costs no new layout of the page.
+ */
+function Summary({
+  all,
+  shown,
+  onClear,
+}: {
+  readonly all: ReadonlyMap<string, Machine>;
+  readonly shown: number;
+  /** Clears the filters. null: there are none. */
+  readonly onClear: (() => void) | null;
+}) {
   const [on, unhealthy] = useMemo(() => {
     let poweredOn = 0;
     let bad = 0;
@@ -194,6 +224,11 @@ function Summary({ all, shown }: { readonly all: ReadonlyMap<string, Machine>; r
       <span role="status">{shown === all.size ? texts.count(shown) : texts.shown(shown, all.size)}</span>
       <span>{texts.on(on)}</span>
       {unhealthy === 0 ? null : <span class="unhealthy">{texts.unhealthy(unhealthy)}</span>}
+      {onClear === null ? null : (
+        <button type="button" class="link" onClick={onClear}>
+          {texts.filters.clear}
+        </button>
+      )}
     </span>
   );
 }

@@ -1,6 +1,7 @@
 /** The toolbar of the list: search, filters, groups, columns. */
 import { useSignal } from '@preact/signals';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import type { RefObject } from 'preact';
+import { useEffect, useMemo } from 'preact/hooks';
 import { Button } from '../../../ui/button.js';
 import { Checkbox, Select } from '../../../ui/field.js';
 import { Icon } from '../../../ui/icon.js';
@@ -8,17 +9,7 @@ import { bootTargetText } from '../../machine-view.js';
 import type { Machine } from '../../redfish/machines.js';
 import { machinesTexts } from '../../../texts/index.js';
 import { hiddenColumns, optionalColumns, showColumn } from './columns.js';
-import {
-  filterNames,
-  healthOf,
-  noFilters,
-  overrideOf,
-  patternOf,
-  powerOf,
-  valuesOf,
-  type Filters,
-  type View,
-} from './filter.js';
+import { filterNames, healthOf, overrideOf, patternOf, powerOf, valuesOf, type Filters, type View } from './filter.js';
 
 const { filters: texts, columns: titles, power: powers } = machinesTexts;
 
@@ -28,10 +19,12 @@ interface ToolbarProps {
   readonly hosts: readonly string[];
   readonly view: View;
   readonly onView: (view: View) => void;
+  /** The field of the search, for a page that moves the focus to it. */
+  readonly search: RefObject<HTMLInputElement | null>;
 }
 
 /** The toolbar. On narrow windows, a button opens the filters. */
-export function Toolbar({ machines, hosts, view, onView }: ToolbarProps) {
+export function Toolbar({ machines, hosts, view, onView, search }: ToolbarProps) {
   const isOpen = useSignal(false);
   const { filters } = view;
   const active = filterNames.filter((name) => name !== 'search' && filters[name] !== '').length;
@@ -40,7 +33,7 @@ export function Toolbar({ machines, hosts, view, onView }: ToolbarProps) {
   const choices = useChoices(machines, hosts);
   return (
     <section class={isOpen.value ? 'toolbar open' : 'toolbar'} aria-label={texts.toolbar}>
-      <SearchField value={filters.search} onValue={(value) => setFilter('search', value)} />
+      <SearchField input={search} value={filters.search} onValue={(value) => setFilter('search', value)} />
       <Button
         class="filters-button"
         aria-expanded={isOpen.value}
@@ -72,11 +65,6 @@ export function Toolbar({ machines, hosts, view, onView }: ToolbarProps) {
           onChange={(isGrouped) => onView({ ...view, isGrouped })}
         />
         <ColumnMenu hasHosts={hosts.length > 0} />
-        {active === 0 && filters.search === '' ? null : (
-          <Button kind="quiet" onClick={() => onView({ ...view, filters: noFilters })}>
-            {texts.clear}
-          </Button>
-        )}
       </div>
     </section>
   );
@@ -129,8 +117,15 @@ const VALUES = [powerOf, healthOf, overrideOf, ({ Name }: Machine): string => pa
 const labels = new Map<string, string>([...Object.entries(powers), ['unknown', machinesTexts.unknown]]);
 
 /** The search. The key `/` leads to it from everywhere in the page, and Escape empties it. */
-function SearchField({ value, onValue }: { readonly value: string; readonly onValue: (value: string) => void }) {
-  const input = useRef<HTMLInputElement>(null);
+function SearchField({
+  input,
+  value,
+  onValue,
+}: {
+  readonly input: RefObject<HTMLInputElement | null>;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+}) {
   useEffect(() => {
     const focus = (event: KeyboardEvent): void => {
       const isTyping =

@@ -1,5 +1,5 @@
 /** The English texts of the list of machines. */
-const number = (value: number): string => value.toLocaleString('en');
+const { format: number } = new Intl.NumberFormat('en');
 const count = (machines: number): string => (machines === 1 ? '1 machine' : `${number(machines)} machines`);
 
 /** The texts. */
