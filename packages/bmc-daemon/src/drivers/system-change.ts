@@ -46,7 +46,10 @@ export interface SystemChange {
    * The value has defaults for settings without an effect on the machine.
    */
   readonly resetSettings?: MachineSettings['kept'];
-  /** Secure Boot at the next start. The start recreates the UEFI variables. */
+  /**
+   * Secure Boot from the next start on. If the mode needs other UEFI variables, the driver recreates them at once, or
+   * before the next start of a machine that runs or is saved.
+   */
   readonly secureBoot?: SecureBootMode;
   /** Firmware version that the next start installs. */
   readonly firmwareVersion?: string;
