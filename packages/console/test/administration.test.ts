@@ -178,6 +178,7 @@ describe('the certificates', () => {
     await dialog.getByLabel('Certificate in PEM').fill('no certificate');
     await inDialog(page, 'Replace').click();
     await dialog.getByRole('alert').waitFor();
+    await takePictures(page, 'dialog-certificate');
     await dialog.getByLabel('Certificate in PEM').fill(readFileSync(file('new.pem'), 'utf8'));
     await inDialog(page, 'Replace').click();
     await page.getByText('Lab CA').waitFor();

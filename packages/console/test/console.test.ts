@@ -31,7 +31,7 @@ const endSessions = async (): Promise<void> => {
 describe('the log-in', () => {
   it('rejects a wrong password, then shows the machines', async () => {
     const { page, faults } = await open(`${bmc.address}/`);
-    const dialog = page.getByRole('dialog', { name: 'Log in' });
+    const dialog = page.getByRole('dialog', { name: 'Log in to bmc-daemon' });
     await dialog.getByLabel('User').fill('admin');
     await dialog.getByLabel('Password').fill('wrong');
     await page.keyboard.press('Enter');
@@ -55,7 +55,7 @@ describe('the log-in', () => {
     await row(second, 'node-1').waitFor();
     await second.getByRole('button', { name: 'Log out' }).click();
     for (const each of [page, second]) {
-      await each.getByRole('dialog', { name: 'Log in' }).waitFor();
+      await each.getByRole('dialog', { name: 'Log in to bmc-daemon' }).waitFor();
       expect(await each.getByRole('row').count()).toBe(0);
     }
     await page.context().close();

@@ -63,6 +63,14 @@ it('the events appear live, are filtered, and are cleared', async () => {
   await page.getByText('No event matches').waitFor();
   await page.getByRole('combobox', { name: 'Severity' }).selectOption('');
   await takePictures(page, 'events');
+  // On a phone, the table does not scroll sideways, and each row has its time.
+  await page.setViewportSize({ width: 360, height: 800 });
+  await page.getByRole('row').nth(1).getByRole('time').waitFor();
+  const region = page.locator('.scroll.virtual');
+  expect(await region.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+  const text = page.getByRole('rowheader').first();
+  expect(await text.evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)).toBe(0);
+  await page.setViewportSize({ width: 1440, height: 900 });
   await page.getByRole('button', { name: 'Clear the log' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Clear the log' }).click();
   await page.getByText('The event log was cleared.').waitFor();

@@ -226,6 +226,7 @@ describe('firmware settings', () => {
     await form.getByRole('button', { name: 'Reset to defaults' }).click();
     const dialog = page.getByRole('dialog', { name: 'Reset the firmware settings of node-2?' });
     await dialog.getByText('All settings that differ from the defaults').waitFor();
+    await takePictures(page, 'dialog-bios');
     await dialog.getByRole('button', { name: 'Reset to defaults' }).click();
     await dialog.waitFor({ state: 'detached' });
     expect(await form.getByLabel('Turbo Mode').inputValue()).toBe('Enabled');
@@ -241,6 +242,7 @@ describe('firmware settings', () => {
       await form.getByRole('button', { name: button }).click();
       const dialog = page.getByRole('dialog');
       await dialog.getByText('All UEFI variables').waitFor();
+      await takePictures(page, 'dialog-secure-boot');
       await dialog.getByRole('button', { name: button }).click();
       await dialog.waitFor({ state: 'detached' });
     };
@@ -275,6 +277,7 @@ describe('storage', () => {
     await dialog.getByText('All data of the volume (1.5 GiB)').waitFor();
     const remove = dialog.getByRole('button', { name: 'Delete' });
     expect(await remove.isDisabled()).toBe(true);
+    await takePictures(page, 'dialog-volume-delete');
     await dialog.getByLabel(/^Type/).fill('<i>scratch</i>');
     await remove.click();
     await row.waitFor({ state: 'detached' });
@@ -423,6 +426,7 @@ describeEndToEnd('a guest of libvirt', () => {
     const bus = page.locator('section.card').first();
     await bus.getByRole('button', { name: 'Create a volume' }).click();
     const form = page.getByRole('dialog');
+    await takePictures(page, 'dialog-volume');
     await form.getByLabel('Size in GiB').fill('0.01');
     await form.getByLabel('Name (optional)').fill('scratch');
     await form.getByRole('button', { name: 'Create a volume' }).click();

@@ -181,6 +181,13 @@ describe('an action on many machines', () => {
     for (const name of ['Select node-1', 'Select node-2', 'Select db-1', 'Select db-2']) await select(page, name);
     await bar(page).getByText('4 selected').waitFor();
     await takePictures(page, 'machines-selected');
+    // Messages at the edge of the window do not cover the buttons of the bar.
+    for (const width of [1440, 900, 375]) {
+      await page.setViewportSize({ width, height: 900 });
+      const messages = await page.locator('.toasts').evaluate((element) => element.getBoundingClientRect().bottom);
+      expect([width, messages <= ((await bar(page).boundingBox())?.y ?? NaN)]).toEqual([width, true]);
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
     await bar(page).getByRole('button', { name: 'Start', exact: true }).click();
     await dialog(page).getByText('Start 3 machines?').waitFor();
     await dialog(page).getByText('1 machine skipped: 1 already on').waitFor();

@@ -18,7 +18,7 @@ export function LoginDialog({ expired }: { readonly expired: { readonly user: st
   const password = useSignal('');
   const form = useSubmit(() => logIn(user.value, password.value));
   return (
-    <Dialog title={expired === null ? texts.logIn : texts.logInAgain}>
+    <Dialog title={expired === null ? texts.logInTo : texts.logInAgain}>
       {expired === null ? null : <p>{texts.keptHint}</p>}
       <form onSubmit={form.submit}>
         <TextField

@@ -16,7 +16,7 @@ export function LoginDialog({ isExpired }: { readonly isExpired: boolean }) {
     (thrown) => (isRefused(thrown) ? texts.wrongKey : messageOf(thrown)),
   );
   return (
-    <Dialog title={isExpired ? texts.logInAgain : texts.logIn}>
+    <Dialog title={isExpired ? texts.logInAgain : texts.logInTo}>
       {isExpired ? <p>{texts.keptHint}</p> : null}
       <form onSubmit={form.submit}>
         <TextField

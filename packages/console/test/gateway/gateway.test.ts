@@ -153,6 +153,17 @@ describe('the console of model-proxy', () => {
     await takePictures(page, 'playground');
   });
 
+  it('keeps the button that sends free of messages at the edge of the window', async () => {
+    await page.setViewportSize({ width: 900, height: 900 });
+    await openFromMenu(page, 'Playground');
+    const tops = await page.evaluate(() =>
+      ['.composer', '.toasts'].map((name) => document.querySelector(name)?.getBoundingClientRect()),
+    );
+    const [composer, toasts] = tops;
+    expect(toasts?.bottom).toBeLessThanOrEqual(composer?.top ?? NaN);
+    await page.setViewportSize({ width: 1440, height: 900 });
+  });
+
   it('shows a dead upstream as failing, with the kind of its failures', async () => {
     await gateway.second.stop();
     const client = clientOf(gateway.proxy, MASTER);

@@ -2,6 +2,7 @@
 export const consoleTexts = {
   product: 'bmc-daemon',
   logIn: 'Log in',
+  logInTo: 'Log in to bmc-daemon',
   logInAgain: 'Your session has ended. Log in again',
   keptHint: 'The page behind this dialog keeps everything that you typed, and continues after the log-in.',
   otherUser: (user: string) => `The input of ${user} is lost, because the page starts again for another user.`,

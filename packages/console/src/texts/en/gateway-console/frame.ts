@@ -2,6 +2,7 @@
 export const frameTexts = {
   product: 'model-proxy',
   logIn: 'Log in',
+  logInTo: 'Log in to model-proxy',
   logInAgain: 'The proxy does not accept your key any more. Log in again',
   keptHint: 'The page behind this dialog keeps everything that you typed, and continues after the log-in.',
   key: 'Key',

@@ -1,6 +1,6 @@
 /** The event log of a machine: live, newest first, with filters. */
 import { useSignal } from '@preact/signals';
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { Button } from '../../../../ui/button.js';
 import { ConfirmDialog } from '../../../../ui/confirm-dialog.js';
 import { Select } from '../../../../ui/field.js';
@@ -27,6 +27,9 @@ interface Entry extends Member {
 }
 
 const ROW_HEIGHT = 34;
+/** On phones, the time and the severity are below the message. */
+const NARROW_ROW_HEIGHT = 68;
+const narrow = matchMedia('(max-width: 50rem)');
 const kinds = { OK: 'good', Warning: 'warn', Critical: 'bad' } as const;
 
 /** The tab. */
@@ -38,6 +41,7 @@ export default function EventsTab({ machine }: TabProps) {
   const search = useSignal('');
   const severity = useSignal('');
   const isClearing = useSignal(false);
+  const isNarrow = useNarrow();
   const wanted = search.value.toLowerCase();
   const sorted = useMemo(() => sortRows(rows ?? [], columns, sorting.value), [rows, sorting.value]);
   if (rows === null)
@@ -82,7 +86,7 @@ export default function EventsTab({ machine }: TabProps) {
           keyOf={(entry) => entry['@odata.id']}
           sorting={sorting.value}
           onSort={(next) => (sorting.value = next)}
-          rowHeight={ROW_HEIGHT}
+          rowHeight={isNarrow ? NARROW_ROW_HEIGHT : ROW_HEIGHT}
         />
       )}
       {isClearing.value ? (
@@ -102,21 +106,42 @@ export default function EventsTab({ machine }: TabProps) {
   );
 }
 
+/** Returns whether the window is as narrow as that of a phone, also after it has changed. */
+function useNarrow(): boolean {
+  const [isNarrow, setNarrow] = useState(narrow.matches);
+  useEffect(() => {
+    const update = (): void => setNarrow(narrow.matches);
+    narrow.addEventListener('change', update);
+    return () => narrow.removeEventListener('change', update);
+  }, []);
+  return isNarrow;
+}
+
 const columns: readonly Column<Entry>[] = [
   {
-    ...{ id: 'created', title: texts.columns.created },
+    ...{ id: 'created', title: texts.columns.created, class: 'wide' },
     render: ({ Created }) => <time dateTime={Created}>{formatSecond(Created)}</time>,
     // Entries of one millisecond have the order of their ids.
     compare: (a, b) => byText<Entry>(({ Created }) => Created)(a, b) || byText<Entry>(({ Id }) => Id)(a, b),
   },
   {
-    ...{ id: 'severity', title: texts.columns.severity },
+    ...{ id: 'severity', title: texts.columns.severity, class: 'wide' },
     render: ({ Severity }) => <Badge kind={kinds[Severity]}>{Severity}</Badge>,
     compare: byText(({ Severity }) => Severity),
   },
   {
     ...{ id: 'message', title: texts.columns.message, isRowHeader: true, class: 'event-text' },
-    render: ({ Message }) => <span title={Message}>{Message}</span>,
+    render: ({ Message, Created, Severity }) => (
+      <>
+        <span class="event-message" title={Message}>
+          {Message}
+        </span>
+        <small class="event-facts">
+          <Badge kind={kinds[Severity]}>{Severity}</Badge>
+          <time dateTime={Created}>{formatSecond(Created)}</time>
+        </small>
+      </>
+    ),
     compare: byText(({ Message }) => Message),
   },
   {
