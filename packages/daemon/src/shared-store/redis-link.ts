@@ -1,6 +1,6 @@
 /**
- * The connections of a replica to Redis. Each command has a deadline. No command waits for a
- * connection.
+ * The two connections of a replica to Redis: one for commands, one for messages of channels. Each
+ * command has a deadline. No command waits for a connection.
  */
 import { withDeadline } from '../deadline.js';
 import { maskUrl } from '../text/mask-url.js';
@@ -19,7 +19,7 @@ export interface RedisLink {
    * @throws {StoreUnavailable} as {@link RedisLink.command}.
    */
   subscribe(channel: string, listener: (message: string) => void): Promise<void>;
-  /** Calls the listener after each reconnection of the connection for commands. */
+  /** Calls the listener each time the connection for commands is ready again. */
   onReconnect(listener: () => void): void;
   close(): void;
 }
