@@ -31,7 +31,7 @@ export async function serve({ warnings, ...options }: StartOptions, early?: Earl
 
   if (config.listen.numWorkers > 1) {
     const { serveGroup } = await import('../workers/serve-group.js');
-    return serveGroup({ options, read: { config, texts: [...texts] }, early, log });
+    return serveGroup({ options, loaded: { config, texts: [...texts] }, early, log });
   }
   // Imported only now, so that a faulty configuration is reported without loading the proxy's code.
   const { startProxy, StartError } = await import('../proxy.js');

@@ -4,16 +4,16 @@ import type { SiblingEvent } from '../routing/siblings.js';
 /** The oldest event beyond this number is dropped. */
 const MAX_EVENTS = 20_000;
 
-/** The events of the workers that still apply. */
+/** The workers' events that still apply. */
 export class CurrentEvents {
   readonly #events = new Map<string, SiblingEvent>();
 
   add(event: SiblingEvent): void {
-    const place = `${placeOf[event.kind]} ${event.id}`;
-    this.#events.delete(place);
+    const key = `${topicOf[event.kind]} ${event.id}`;
+    this.#events.delete(key);
     // A trial is short. `recovered` and `counted` only remove the event before them.
     if (event.kind === 'tried' || event.kind === 'recovered' || event.kind === 'counted') return;
-    this.#events.set(place, event);
+    this.#events.set(key, event);
     for (const oldest of this.#events.keys()) {
       if (this.#events.size <= MAX_EVENTS) return;
       this.#events.delete(oldest);
@@ -26,8 +26,8 @@ export class CurrentEvents {
   }
 }
 
-/** Events in the same place replace each other. */
-const placeOf: Readonly<Record<SiblingEvent['kind'], string>> = {
+/** Topics of events. An event replaces the earlier event with the same topic and id. */
+const topicOf: Readonly<Record<SiblingEvent['kind'], string>> = {
   cooled: 'cooldown',
   recovered: 'cooldown',
   tried: 'trial',

@@ -16,18 +16,18 @@ import { GroupServices } from './group-services.js';
 import { WorkerProcess, type Ended } from './worker-process.js';
 
 /** A configuration, and the texts of the files from which workers load it. */
-export interface ReadConfig {
+export interface ConfigWithTexts {
   readonly config: LoadedConfig;
   readonly texts: FileTexts;
 }
 
 /** Options of {@link startGroup}. */
 interface GroupOptions {
-  readonly read: ReadConfig;
+  readonly loaded: ConfigWithTexts;
   readonly file: string | undefined;
   readonly flags: Flags;
   /** Loads the configuration again from the same files. @throws {ConfigError} */
-  readonly load: () => Promise<ReadConfig>;
+  readonly load: () => Promise<ConfigWithTexts>;
   /** The store in files; undefined: there is none. {@link Group.close} closes it. */
   readonly store: OwnedStore | undefined;
   readonly log: Log;
@@ -75,7 +75,7 @@ export class Group {
   readonly #closing = new AbortController();
   #watch: FileWatch | undefined;
   #pings: NodeJS.Timeout | undefined;
-  #read: ReadConfig;
+  #loaded: ConfigWithTexts;
   /** The number of the present configuration. Each reload adds 1. */
   #configuration = 0;
   #lastReload = Promise.resolve();
@@ -86,7 +86,7 @@ export class Group {
   constructor(options: GroupOptions) {
     this.#options = options;
     this.#log = options.log;
-    this.#read = options.read;
+    this.#loaded = options.loaded;
     this.#services = new GroupServices(this.#workers, options.store);
   }
 
@@ -97,7 +97,7 @@ export class Group {
 
   /** Starts all workers. @throws {GroupStartError} */
   async start(): Promise<void> {
-    const { config } = this.#read;
+    const { config } = this.#loaded;
     const { numWorkers } = config.listen;
     const workers = Array.from({ length: numWorkers }, (_, index) => this.#fork(index + 1));
     const results = await Promise.all(workers.map((worker) => this.#begin(worker)));
@@ -130,14 +130,14 @@ export class Group {
   reload(): Promise<void> {
     const watch = this.#watch;
     if (watch === undefined) return Promise.resolve();
-    let next = this.#read;
+    let next = this.#loaded;
     const load = async (): Promise<LoadedConfig> => {
       next = await this.#options.load();
       return next.config;
     };
     this.#lastReload = this.#lastReload.then(() =>
       replaceConfig({
-        current: () => this.#read.config,
+        current: () => this.#loaded.config,
         load,
         log: this.#log,
         watch,
@@ -153,7 +153,7 @@ export class Group {
     this.#closing.abort();
     this.#watch?.close();
     clearInterval(this.#pings);
-    const { drainDelayMs, drainMs } = this.#read.config.listen;
+    const { drainDelayMs, drainMs } = this.#loaded.config.listen;
     await Promise.all([...this.#workers].map((worker) => worker.stop(drainDelayMs + drainMs + STOP_MARGIN_MS)));
     await this.#options.store?.close();
   }
@@ -170,9 +170,9 @@ export class Group {
     await Promise.race([worker.ready, worker.ended]);
     worker.receivesMessages = true;
     worker.configuration = this.#configuration;
-    const { texts } = this.#read;
+    const { texts } = this.#loaded;
     const { number } = worker;
-    const count = this.#options.read.config.listen.numWorkers;
+    const count = this.#options.loaded.config.listen.numWorkers;
     const options = { number, count, file: file ?? null, flags, texts, ...this.#services.startState() };
     let result: StartResult;
     try {
@@ -195,7 +195,7 @@ export class Group {
   async #catchUp(worker: WorkerProcess): Promise<string | undefined> {
     while (worker.configuration !== this.#configuration) {
       worker.configuration = this.#configuration;
-      const [fault] = await worker.channel.call('prepare', { texts: this.#read.texts });
+      const [fault] = await worker.channel.call('prepare', { texts: this.#loaded.texts });
       if (fault !== undefined) return fault;
       await worker.channel.call('commit', null);
     }
@@ -267,8 +267,8 @@ export class Group {
    * @returns a function that makes all of them use it.
    * @throws {ConfigError} a worker has found a fault. No worker then uses the configuration.
    */
-  async #prepare(next: ReadConfig): Promise<() => Promise<void>> {
-    checkConfig(next.config, this.#read.config);
+  async #prepare(next: ConfigWithTexts): Promise<() => Promise<void>> {
+    checkConfig(next.config, this.#loaded.config);
     const { texts } = next;
     const workers = this.#serving();
     // A worker that ends meanwhile has no faults. The process that replaces it gets the present configuration.
@@ -282,7 +282,7 @@ export class Group {
     }
     return async () => {
       this.#configuration += 1;
-      this.#read = next;
+      this.#loaded = next;
       const late = this.#serving().filter((worker) => !workers.includes(worker));
       await Promise.all([
         ...workers.map((worker) => {

@@ -11,32 +11,32 @@ import type { OnBudgetEvent } from '../store/budget-events.js';
 import { openOwned } from '../store/open-store.js';
 import { StoreError, type OwnedStore } from '../store/store.js';
 import { loadBudgetAlerts } from '../webhooks/load-budget-alerts.js';
-import { GroupStartError, startGroup, type Group, type ReadConfig } from './group.js';
+import { GroupStartError, startGroup, type Group, type ConfigWithTexts } from './group.js';
 import { recordingReader } from './recording-reader.js';
 
 /** Options of {@link serveGroup}. */
 interface ServeOptions {
   /** The parsed command line. */
   readonly options: { readonly file: string | undefined; readonly flags: Flags; readonly environment: Environment };
-  readonly read: ReadConfig;
+  readonly loaded: ConfigWithTexts;
   readonly early: EarlySignals | undefined;
   readonly log: Log;
 }
 
 /** Serves until SIGTERM or SIGINT. @returns the exit code, as `serve`. */
-export async function serveGroup({ options, read, early, log }: ServeOptions): Promise<number> {
-  const load = async (): Promise<ReadConfig> => {
+export async function serveGroup({ options, loaded, early, log }: ServeOptions): Promise<number> {
+  const load = async (): Promise<ConfigWithTexts> => {
     const texts = new Map<string, string>();
     const config = await loadConfigInBackground({ ...options, readText: recordingReader(texts) });
     return { config, texts: [...texts] };
   };
   let group: Group;
-  const { listen } = read.config;
+  const { listen } = loaded.config;
   // The workers send alerts themselves if they use Redis.
-  const alerts = isOwned(listen) ? await loadBudgetAlerts(listen, log) : null;
+  const alerts = hasFileStore(listen) ? await loadBudgetAlerts(listen, log) : null;
   try {
     const store = await openStore(listen, log, alerts?.send);
-    group = await startGroup({ read, file: options.file, flags: options.flags, load, store, log });
+    group = await startGroup({ loaded, file: options.file, flags: options.flags, load, store, log });
   } catch (error) {
     log.flush();
     if (!(error instanceof GroupStartError) && !(error instanceof StoreError)) throw error;
@@ -55,9 +55,13 @@ export async function serveGroup({ options, read, early, log }: ServeOptions): P
   return exitCode.done;
 }
 
-const isOwned = ({ store }: ListenSettings) => store !== null && !('url' in store.place);
+const hasFileStore = ({ store }: ListenSettings) => store !== null && !('url' in store.place);
 
-/** Opens a store in files. Each worker connects to Redis itself. @throws {StoreError} */
+/**
+ * Opens the store in files.
+ * @returns undefined if there is no store, or if it is Redis, to which each worker connects itself.
+ * @throws {StoreError}
+ */
 async function openStore(
   { store }: ListenSettings,
   log: Log,

@@ -9,7 +9,10 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Large enough for few writes of a large body, and small enough for a body of 100 KB. */
+/**
+ * Large enough that a large body needs few writes to the upstream's socket, and small enough for a
+ * body of 100 KB.
+ */
 const BLOCK_BYTES = 262_144;
 /** Maximum number of blocks in the pool. */
 const MAX_FREE = 256;
@@ -19,16 +22,16 @@ const SHRINK_INTERVAL_MS = 10_000;
 /** The pool: blocks that no body uses. */
 const free: Buffer[] = [];
 /**
- * Minimum size of {@link free} since the last call of {@link shrink}: no body needed this number of
- * blocks.
+ * The smallest number of free blocks since the last call of {@link shrink}. The pool can do without
+ * this number of blocks.
  */
 let minFree = 0;
 let timer: NodeJS.Timeout | undefined;
 
 /**
- * After this many bytes of copied chunks, the proxy collects V8's young generation. V8 itself would
- * wait for 32 MB, and would collect the whole heap before that. Memory that is reused early is also
- * still in the processor's cache.
+ * After this many bytes of copied chunks, the proxy collects V8's young generation. V8 itself
+ * collects the young generation only after 32 MB, and collects the whole heap even earlier. Memory
+ * that is reused early is also still in the processor's cache.
  */
 const COLLECT_BYTES = 4_194_304;
 /** Bytes of chunks that were copied since the last collection. */
@@ -74,7 +77,10 @@ function shrink(): void {
   timer = undefined;
 }
 
-/** Bytes before this offset of a body are copied into blocks only if their chunk has {@link LARGE_CHUNK_BYTES}. */
+/**
+ * The first bytes of a body stay in their chunks, except in a chunk of at least
+ * {@link LARGE_CHUNK_BYTES}.
+ */
 const UNCOPIED_BYTES = 65_536;
 const LARGE_CHUNK_BYTES = 32_768;
 

@@ -63,7 +63,7 @@ describe('a form', () => {
     [
       'two dispositions',
       '--xx\r\nContent-Disposition: form-data; name=a\r\ncontent-disposition: form-data; name=model\r\n\r\nb\r\n--xx--',
-      'a part has two names',
+      'a part has two Content-Disposition headers',
     ],
     ['endless headers', `--xx\r\nX: ${'y'.repeat(20_000)}`, 'the headers of a part are too long'],
   ])('with %s is rejected', (_what, body, message) => {

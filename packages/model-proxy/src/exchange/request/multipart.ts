@@ -48,8 +48,8 @@ export class MultipartScanner {
   readonly #wanted: ReadonlySet<string>;
   #state: 'content' | 'delimiter' | 'headers' | 'done' = 'content';
   /**
-   * Bytes that are not processed yet. Starts with a CRLF, because no line comes before the first
-   * delimiter.
+   * Bytes that are not processed yet. Starts with a CRLF: `#delimiter` begins with one, but a body
+   * may have none before its first delimiter.
    */
   #window: Buffer = CRLF;
   /** Offset of the window's first byte. */
@@ -85,7 +85,7 @@ export class MultipartScanner {
     while (this.#step());
   }
 
-  /** The complete parts, then the last part that has begun, even if it is complete. */
+  /** The complete parts, then the last begun part. If that part is complete, it occurs twice. */
   get begun(): readonly Disposition[] {
     return this.#current === undefined ? this.#fields : [...this.#fields, this.#current];
   }
@@ -147,7 +147,7 @@ export class MultipartScanner {
     // longer boundary.
     if (end === -1 || !/^[ \t]*$/.test(this.#window.toString('latin1', 0, end)))
       throw new MultipartError('a boundary is followed by other text');
-    // Does not drop the line end: in a part without headers, the empty line follows directly.
+    // Keeps the line end, so that `#headers` finds CRLF CRLF also in a part without headers.
     this.#drop(end);
     this.#state = 'headers';
     return true;
@@ -198,7 +198,8 @@ const parameters = /;\s*([^\s;="]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/g;
 /**
  * Reads the Content-Disposition of a part (RFC 7578 §4.2).
  * @param headers all headers of the part.
- * @throws {MultipartError} if the part has two names: another parser could use the other.
+ * @throws {MultipartError} if the part has two Content-Dispositions or two names: another parser
+ *   could use the other one.
  */
 export function dispositionOf(headers: string): Disposition {
   const dispositions = headers.split('\r\n').filter((line) => /^content-disposition\s*:/i.test(line));
@@ -206,7 +207,8 @@ export function dispositionOf(headers: string): Disposition {
     ([, name = '', quoted, bare]) => [name.toLowerCase(), quoted ?? bare] as const,
   );
   const names = given.filter(([name]) => name === 'name');
-  if (dispositions.length > 1 || names.length > 1) throw new MultipartError('a part has two names');
+  if (dispositions.length > 1) throw new MultipartError('a part has two Content-Disposition headers');
+  if (names.length > 1) throw new MultipartError('a part has two names');
   // RFC 7578 forbids `filename*` (RFC 8187) in forms, but some clients send it.
   const isFile = given.some(([name]) => name === 'filename' || name === 'filename*');
   return { name: names[0]?.[1] ?? null, isFile };
