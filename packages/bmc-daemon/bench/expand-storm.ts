@@ -47,7 +47,7 @@ async function openStorm({ url }: MeasuredDaemon): Promise<readonly Socket[]> {
  * Reads one system for some seconds.
  * @returns the durations of all reads in milliseconds, ascending.
  */
-async function readSystems({ url }: MeasuredDaemon): Promise<readonly number[]> {
+async function readOneSystem({ url }: MeasuredDaemon): Promise<readonly number[]> {
   const times: number[] = [];
   for (const end = performance.now() + flags.seconds * 1000; performance.now() < end;) {
     const started = performance.now();
@@ -81,31 +81,30 @@ async function measureStorm(daemon: MeasuredDaemon) {
   const watch = setInterval(() => void residentMiB(daemon).then((now) => (peak = Math.max(peak, now))), 100);
   const sockets = await openStorm(daemon);
   const polite = expandPolitely(daemon);
-  const times = await readSystems(daemon);
+  const times = await readOneSystem(daemon);
   console.log(`$expand of all systems during ${sockets.length} unread expansions: ${await polite}`);
   for (const socket of sockets) socket.destroy();
   clearInterval(watch);
   await waitUntilIdle(daemon);
   const after = await residentMiB(daemon);
-  const p99Ms = at(times, 0.99);
-  console.log(
-    `  GET of one system: ${times.length} reads, p50 ${at(times, 0.5).toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms`,
-  );
+  const p99Ms = percentile(times, 0.99);
+  const p50Ms = percentile(times, 0.5);
+  console.log(`  GET of one system: ${times.length} reads, p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms`);
   console.log(`  memory: ${before.toFixed(0)} MiB before, ${peak.toFixed(0)} at most, ${after.toFixed(0)} after`);
   return { p99Ms, residentMiB: after };
 }
 
-const at = (times: readonly number[], share: number): number =>
+const percentile = (times: readonly number[], share: number): number =>
   times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? NaN;
 
 const isMet = await inFolder(async (folder) => {
   const libvirtd = await startLibvirtd({ driver: 'test' });
   const machines = await Machines.open(libvirtd.uri);
   try {
-    await machines.define(flags.machines, 'in a storm');
+    await machines.define(flags.machines, { title: 'in a storm' });
     const daemon = await startDaemon(folder, libvirtd.uri);
     try {
-      const alone = at(await readSystems(daemon), 0.99);
+      const alone = percentile(await readOneSystem(daemon), 0.99);
       // The first storm warms up. Its memory is the level for the second storm.
       const first = await measureStorm(daemon);
       const second = await measureStorm(daemon);

@@ -65,7 +65,7 @@ class LabHost {
 
   async open(): Promise<void> {
     this.#machines = await Machines.open(this.libvirtd.uri);
-    await this.#machines.define(each, 'measured', this.firstMachine);
+    await this.#machines.define(each, { title: 'measured', first: this.firstMachine });
     this.#hypervisor = Hypervisor.connect(this.libvirtd.uri, { callTimeoutMs: 60_000 });
     this.#waiting = [...(await this.#hypervisor.listAllDomains())];
     this.isUp = true;

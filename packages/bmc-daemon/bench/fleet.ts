@@ -67,7 +67,7 @@ interface LabHost {
 async function startHost(count: number, first: number): Promise<LabHost> {
   const libvirtd = await startLibvirtd({ driver: 'test' });
   const machines = await Machines.open(libvirtd.uri);
-  await machines.define(count, 'in a fleet', first);
+  await machines.define(count, { title: 'in a fleet', first });
   return {
     uri: libvirtd.uri,
     stop: async () => {

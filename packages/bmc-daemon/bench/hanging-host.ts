@@ -50,7 +50,7 @@ interface LabHost {
 async function startHost(index: number): Promise<LabHost> {
   const libvirtd = await startNetworkLibvirtd({ driver: 'test' });
   const machines = await Machines.open(libvirtd.daemon.uri);
-  await machines.define(machinesEach, 'measured', 1 + index * machinesEach);
+  await machines.define(machinesEach, { title: 'measured', first: 1 + index * machinesEach });
   return { libvirtd, machines, relay: await startRelay(libvirtd.tcpPort) };
 }
 

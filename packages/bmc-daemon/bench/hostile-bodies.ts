@@ -160,12 +160,12 @@ try {
   started.push(bare);
   const system = await memberOf(open.port, '/redfish/v1/Systems');
   const manager = await memberOf(open.port, '/redfish/v1/Managers');
-  const port = await memberOf(open.port, `${manager}/EthernetInterfaces`);
+  const interfaceUri = await memberOf(open.port, `${manager}/EthernetInterfaces`);
   const reached = [
-    await measure('Bodies, without a password file', open, bare, bodies(system, port)),
+    await measure('Bodies, without a password file', open, bare, bodies(system, interfaceUri)),
     await measure('Headers, paths and queries', open, bare, headersAndPaths(system)),
     await measure('Without credentials, with a password file', guarded, bare, [
-      ...bodies(system, port),
+      ...bodies(system, interfaceUri),
       ...headersAndPaths(system),
     ]),
   ];

@@ -46,7 +46,7 @@ const goals = {
   /** CPU time of a start, in milliseconds. */
   startMs: 3000,
 };
-/** Concurrent plain GETs: an expansion reads as many machines at the same time. */
+/** Number of concurrent plain GETs. An expansion reads the same number of machines at once. */
 const atOnce = 8;
 
 const expandedSystems = '/redfish/v1/Systems?$expand=.';
@@ -92,7 +92,7 @@ async function measureRatios(daemon: MeasuredDaemon, machines: Machines): Promis
   } as Record<'plain' | 'first' | 'firstFilter' | 'later' | 'filter' | 'manager' | 'managerFilter', number[]>;
   for (let round = 0; round < rounds; round += 1) {
     // A changed definition costs as much as an unknown one.
-    await machines.define(machineCount, `expanded in round ${round}`);
+    await machines.define(machineCount, { title: `expanded in round ${round}` });
     await waitUntilIdle(daemon);
     samples.first.push(await perMachine(daemon, expandedSystems));
     samples.later.push(await perMachine(daemon, expandedSystems));
@@ -100,7 +100,7 @@ async function measureRatios(daemon: MeasuredDaemon, machines: Machines): Promis
     await perPlainGet(daemon);
     samples.plain.push(await perPlainGet(daemon));
     samples.manager.push(await perMachine(daemon, expandedManagers));
-    await machines.define(machineCount, `filtered in round ${round}`);
+    await machines.define(machineCount, { title: `filtered in round ${round}` });
     await waitUntilIdle(daemon);
     samples.firstFilter.push(await perMachine(daemon, filteredSystems));
     samples.filter.push(await perMachine(daemon, filteredSystems));
@@ -132,7 +132,7 @@ async function measureStarved(daemon: MeasuredDaemon, machines: Machines): Promi
   const failed: string[] = [];
   const times: number[] = [];
   try {
-    await machines.define(machineCount, 'read by a starved daemon');
+    await machines.define(machineCount, { title: 'read by a starved daemon' });
     for (const path of [expandedSystems, filteredSystems, expandedManagers, expandedSystems]) {
       const started = performance.now();
       const { status } = await fetchOnce(`${daemon.url}${encodeURI(path)}`);
@@ -166,7 +166,7 @@ const isMet = await inFolder(async (folder) => {
   const libvirtd = await startLibvirtd({ driver: 'test' });
   const machines = await Machines.open(libvirtd.uri);
   try {
-    await machines.define(machineCount, 'as defined');
+    await machines.define(machineCount, { title: 'as defined' });
     const daemon = await startDaemon(folder, libvirtd.uri);
     const goalsMet: boolean[] = [];
     try {
@@ -175,7 +175,7 @@ const isMet = await inFolder(async (folder) => {
     } finally {
       await daemon.stop();
     }
-    await machines.define(flags['start-machines'], 'for the start');
+    await machines.define(flags['start-machines'], { title: 'for the start' });
     goalsMet.push(await measureStart(folder, libvirtd.uri));
     return goalsMet.every(Boolean);
   } finally {

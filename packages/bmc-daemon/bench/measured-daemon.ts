@@ -79,9 +79,13 @@ export class Machines {
 
   /**
    * Defines `count` machines, or changes their definitions.
-   * @param first the number of the first one.
+   * @param options.title title in the definition. Another title changes the definition.
+   * @param options.first the number of the first machine. Default: 1.
    */
-  async define(count: number, title: string, first = 1): Promise<void> {
+  async define(
+    count: number,
+    { title, first = 1 }: { readonly title: string; readonly first?: number },
+  ): Promise<void> {
     for (let index = first; index < first + count; index += 1) {
       await this.#hypervisor.domainDefineXml(machineXml(index, title), 0, { timeoutMs: 60_000 });
     }

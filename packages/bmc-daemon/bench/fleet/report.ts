@@ -39,13 +39,11 @@ function printRatios(figures: Figures, few: Figures): void {
   const ratio = (value: number, other: number): string => (value / other).toFixed(2);
   console.log('  ratios');
   console.log(
-    `    GET /Systems to the bare server, p50                ${ratio(figures.collection.p50Ms, figures.bareCollection.p50Ms)}`,
+    `    GET /Systems, daemon / bare server, p50                ${ratio(figures.collection.p50Ms, figures.bareCollection.p50Ms)}`,
   );
-  console.log(`    GET of a machine, to that with few machines, p50    ${ratio(figures.idle.p50Ms, few.idle.p50Ms)}`);
   console.log(
     `    GET of a machine in a storm to the collection of the bare server, p99 ${ratio(figures.storm.p99Ms, figures.bareStorm.p99Ms)}`,
   );
-  console.log(`    memory to that with few machines                    ${ratio(figures.memory.peak, few.memory.peak)}`);
 }
 
 function failedStarts({ statuses }: Figures): number {

@@ -14,7 +14,7 @@ new WebSocketServer({ server, perMessageDeflate: false }).on('connection', (clie
   display.on('data', (bytes) => client.send(bytes));
   display.on('error', () => client.terminate());
   display.on('close', () => client.terminate());
-  client.on('message', (bytes: Buffer) => display.write(bytes)); // the default type of messages
+  client.on('message', (bytes: Buffer) => display.write(bytes)); // ws delivers Buffers by default
   client.on('close', () => display.destroy());
 });
 server.listen(0, '127.0.0.1', () => console.log((server.address() as AddressInfo).port)); // a TCP server

@@ -154,7 +154,10 @@ async function measureStorm({ page, devtools, thread, daemon }: Measured): Promi
   await forget(page);
   const stream = await streamPower(daemon.url);
   const cpuBefore = await cpuMs(daemon.pid);
-  const { actions, rowDelaysMs } = await switchMachines(page, daemon.url, flags);
+  const { actions, rowDelaysMs } = await switchMachines(page, daemon.url, {
+    actionsPerSecond: flags.actions,
+    seconds: flags.seconds,
+  });
   const daemonCpu = (await cpuMs(daemon.pid)) - cpuBefore;
   const { tasks, frames } = await observed(page);
   stream.close();

@@ -1,10 +1,16 @@
-/** A viewer of a screen that asks for pictures like noVNC, and only counts their bytes. */
+/**
+ * A viewer of a screen. It requests pictures with noVNC's encodings at a fixed rate, and only counts
+ * their bytes.
+ */
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 
 /** Tight, CopyRect, raw, quality 6, compression 2, the size of the desktop. */
 const ENCODINGS = [7, 1, 0, -26, -254, -223];
-/** The time between two requests: noVNC asks after each picture, the guests draw 18 a second. */
+/**
+ * The time between two requests. The guests draw 18 pictures a second, and noVNC requests the next
+ * picture after each one. This viewer is slightly faster.
+ */
 const REQUEST_MS = 50;
 
 /** An open screen. */
@@ -18,11 +24,11 @@ export async function openViewer(url: string): Promise<ScreenViewer> {
   const socket = new WebSocket(url, ['rackless'], { perMessageDeflate: false });
   let received = Buffer.alloc(0);
   let count = 0;
-  let isOpen = false;
+  let isHandshakeComplete = false;
   let wake = (): void => undefined;
   socket.on('message', (data: Buffer) => {
     count += data.length;
-    if (isOpen) return;
+    if (isHandshakeComplete) return;
     received = Buffer.concat([received, data]);
     wake();
   });
@@ -41,7 +47,7 @@ export async function openViewer(url: string): Promise<ScreenViewer> {
   socket.send(Buffer.from([1]));
   const init = await read(24);
   await read(init.readUInt32BE(20));
-  isOpen = true;
+  isHandshakeComplete = true;
   const encodings = Buffer.alloc(4 + 4 * ENCODINGS.length);
   encodings.writeUInt8(2, 0);
   encodings.writeUInt16BE(ENCODINGS.length, 2);
