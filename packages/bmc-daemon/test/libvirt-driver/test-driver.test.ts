@@ -126,7 +126,9 @@ describe('a host without a monitor', () => {
   it('applies an override of a running machine at its next power-on and logs it', async () => {
     await driver.power(uuid, 'create');
     await driver.change(uuid, { boot: { enabled: 'once', target: 'cdrom' } });
-    expect(host.messages).toContain('no access to QEMU monitors: a boot override takes effect at the next power-on');
+    expect(host.messages).toContain(
+      'no access to QEMU monitors: a boot override takes effect when a new QEMU process starts',
+    );
     expect(await boot()).toEqual({ enabled: 'once', target: 'cdrom' });
     await driver.power(uuid, 'reset');
     expect(await order()).toEqual(['2', '1']);

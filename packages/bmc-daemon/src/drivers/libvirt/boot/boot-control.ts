@@ -2,8 +2,8 @@
  * Applies the boot override to real machines.
  *
  * A *continuous* override is the boot order in the persistent definition. The metadata stores the
- * user's own order, and the daemon restores it byte for byte. A *one-time* override never touches
- * the definition: it waits in the metadata, and the next start uses it (`cold-start.ts`).
+ * user's own order, and the daemon restores it byte for byte. A *one-time* override does not change
+ * the boot order in the definition: it waits in the metadata for the next start (`cold-start.ts`).
  *
  * The daemon also sets the boot order in a running QEMU, because the guest may restart by itself.
  * QEMU passes the order to the firmware only at a machine reset. So the daemon must not remove a
@@ -20,7 +20,7 @@ import type { Machine } from '../machine/inventory.js';
 import { onceDevice, transientOrder, withOverrideUsed } from '../machine/boot-edit.js';
 import { setQemuBootOrder } from './monitor.js';
 import { isStarting, readProcess } from '../machine/process-record.js';
-import { firmwareIsUp, orderIsUsed } from './reset-watch.js';
+import { waitForFirmware, waitUntilOrderIsUsed } from './reset-watch.js';
 import { countReads, hasBooted } from './once-evidence.js';
 import { needsNewProcess } from './new-process.js';
 import { edited, readValues, type DefinitionValues } from '../xml/definition-edit.js';
@@ -55,7 +55,7 @@ export class BootControl {
   readonly #armed = new Set<string>();
   /** Machines that {@link reconcile} has read: the daemon knows the order of their QEMU. */
   readonly #reconciled = new Set<string>();
-  /** Machines that were reset. If they have a one-time order, the firmware is using it. */
+  /** The waits after a reset until the firmware has used a one-time order, by machine. */
   readonly #resetting = new Map<string, AbortController>();
   readonly #background = new Set<Promise<void>>();
   #hasReportedMonitor = false;
@@ -129,7 +129,7 @@ export class BootControl {
             `machine ${machine.name} was started by another program: resetting it for its one-time boot`,
           );
           const drives = instance.domain.devices.disks.map(({ target }) => target);
-          await firmwareIsUp(machine.domain, drives, this.#host.timeoutMs);
+          await waitForFirmware(machine.domain, drives, this.#host.timeoutMs);
           await machine.domain.reset({ timeoutMs: this.#host.timeoutMs });
         }
       });
@@ -158,8 +158,8 @@ export class BootControl {
         if (armed !== null || values.record.boot !== null) await this.#applyOrder(machine, instance, values);
         return;
       }
-      // This daemon has seen the restart, so `onReboot` removes the order soon. The reads of the
-      // drive prove nothing yet.
+      // This daemon has seen the restart, so `onReboot` removes the order soon. New reads of the
+      // boot drive do not yet prove that the firmware has used the order.
       if (armed !== null && this.#resetting.has(machine.uuid)) return;
       if (armed !== null && (await hasBooted(machine, armed, this.#host.timeoutMs))) {
         await this.#finish(machine, { xml, instance });
@@ -170,8 +170,8 @@ export class BootControl {
   }
 
   /**
-   * Sets the order of the changed definition, or of a machine with a new device, in the running
-   * QEMU. The caller has begun an edit in the queue.
+   * Sets the boot order of the definition in the running QEMU, after the definition has changed or
+   * a device was added. The caller has begun an edit in the queue.
    */
   async applyOrder(machine: Machine): Promise<void> {
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
@@ -181,10 +181,10 @@ export class BootControl {
   /**
    * Returns whether a restart needs a new QEMU process, because the definition has boot settings
    * that this process does not know.
-   * @param options.onceByReset whether a reset of this process may use a one-time order that is set
-   *   in it.
+   * @param options.resetUsesOnceOrder whether a reset is enough for a one-time order that this QEMU
+   *   already has.
    */
-  async needsNewProcess(machine: Machine, options: { readonly onceByReset: boolean }): Promise<boolean> {
+  async needsNewProcess(machine: Machine, options: { readonly resetUsesOnceOrder: boolean }): Promise<boolean> {
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
     if (instance === null || !machine.persistent) return false;
     return needsNewProcess(readValues(xml), instance, options);
@@ -201,7 +201,7 @@ export class BootControl {
   /**
    * Sets the order of a definition in the running QEMU. Ignores a machine that stops meanwhile,
    * because its next start uses the definition. The caller has begun an edit in the queue.
-   * @throws {DriverError} if the machine still runs.
+   * @throws the error of a failure, if the same run of the machine continues.
    */
   async applyOrderIfRunning(machine: Machine, instance: Instance, defined: DefinitionValues): Promise<void> {
     try {
@@ -224,7 +224,7 @@ export class BootControl {
     const keys = once === null ? order : deviceKeys(orderWithFirst(instance.domain, once));
     if (!(await setQemuBootOrder(machine.domain, bootIndexes(instance.domain, keys), timeoutMs))) {
       if (!this.#hasReportedMonitor)
-        log.info('no access to QEMU monitors: a boot override takes effect at the next power-on');
+        log.info('no access to QEMU monitors: a boot override takes effect when a new QEMU process starts');
       this.#hasReportedMonitor = true;
       return;
     }
@@ -262,7 +262,7 @@ export class BootControl {
     const { instance } = await readDefinition(machine, timeoutMs);
     const armed = instance === null ? null : (readProcess(instance)?.armed ?? null);
     if (armed === null) return;
-    await orderIsUsed(machine.domain, armed.evidence, { timeoutMs, signal });
+    await waitUntilOrderIsUsed(machine.domain, armed.evidence, { timeoutMs, signal });
     await this.#host.queue.edit(machine.uuid, async () => {
       const definition = await readDefinition(machine, this.#host.timeoutMs);
       const { instance } = definition;

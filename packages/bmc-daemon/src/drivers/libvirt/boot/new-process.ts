@@ -7,15 +7,16 @@ import { bootableDevices, deviceKeys, effectiveBootOrder, isSameOrder } from '..
 
 /**
  * Returns whether the definition has boot settings that the process of the instance does not know.
- * @param onceByReset whether a reset of this process may use a one-time order that is set in it.
+ * @param resetUsesOnceOrder whether a reset is enough for a one-time order that this QEMU already
+ *   has. False: a one-time order always needs a new process.
  */
 export function needsNewProcess(
   { domain: defined, record }: DefinitionValues,
   instance: Instance,
-  { onceByReset }: { readonly onceByReset: boolean },
+  { resetUsesOnceOrder }: { readonly resetUsesOnceOrder: boolean },
 ): boolean {
   const processRecord = readProcess(instance);
-  if (onceDevice(record) !== null && (!onceByReset || (processRecord?.armed ?? null) === null)) return true;
+  if (onceDevice(record) !== null && (!resetUsesOnceOrder || (processRecord?.armed ?? null) === null)) return true;
   const running = instance.domain;
   const loader = defined.os.loader?.path ?? null;
   const { resetNvram, settings, owner } = record;

@@ -39,7 +39,7 @@ export async function readsOf(domain: Domain, drive: string, timeoutMs: number):
  * @param evidence the record from the time when the order was set.
  * @throws the signal's AbortError.
  */
-export async function orderIsUsed(
+export async function waitUntilOrderIsUsed(
   domain: Domain,
   evidence: Armed['evidence'],
   { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
@@ -66,7 +66,7 @@ export async function orderIsUsed(
  * firmware.
  * @param drives target names of all drives that the firmware may read.
  */
-export async function firmwareIsUp(domain: Domain, drives: readonly string[], timeoutMs: number): Promise<void> {
+export async function waitForFirmware(domain: Domain, drives: readonly string[], timeoutMs: number): Promise<void> {
   const begin = performance.now();
   while (performance.now() - begin < LATEST_MS) {
     for (const drive of drives) if (((await readsOf(domain, drive, timeoutMs)) ?? 0) > 0) return;

@@ -222,7 +222,7 @@ export class PowerControl {
    */
   async #needsNewProcess(machine: Machine): Promise<boolean> {
     try {
-      return await this.#options.boot.needsNewProcess(machine, { onceByReset: false });
+      return await this.#options.boot.needsNewProcess(machine, { resetUsesOnceOrder: false });
     } catch (error) {
       if (!isUnavailable(error)) throw error;
       // libvirt returns the state even if QEMU hangs. If it does not answer, libvirtd itself hangs.
@@ -247,7 +247,7 @@ export class PowerControl {
   }
 
   async #rebootGracefully(machine: Machine): Promise<void> {
-    if (machine.persistent && (await this.#options.boot.needsNewProcess(machine, { onceByReset: true }))) {
+    if (machine.persistent && (await this.#options.boot.needsNewProcess(machine, { resetUsesOnceOrder: true }))) {
       await this.#host.queue.edit(machine.uuid, () => rememberRestart(this.#host, machine, { force: false }));
       await this.#askToRestart(machine);
       return;

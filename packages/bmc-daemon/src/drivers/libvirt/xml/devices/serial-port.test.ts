@@ -7,7 +7,7 @@ const withDevices = (markup: string): string => q35Xml.replace('</devices>', `${
 const portOf = (markup: string) => readDomain(withDevices(markup)).serialPort;
 
 describe('the serial port of a machine', () => {
-  it('is the first one with a stream, serial ports before consoles', () => {
+  it('is the first serial port that libvirt offers as a stream, or else the first such console', () => {
     const file = `<serial type='file'><source path='/log'/><target port='0'/><alias name='serial0'/></serial>`;
     const pty = `<serial type='pty'><target port='1'/><alias name='serial1'/></serial>`;
     const virtio = `<console type='pty'><target type='virtio' port='0'/><alias name='console0'/></console>`;
@@ -16,7 +16,7 @@ describe('the serial port of a machine', () => {
     expect(portOf(`<serial type='unix'><source mode='bind' path='/s'/></serial>`)).toEqual({ alias: null });
   });
 
-  it('is absent if its data goes elsewhere', () => {
+  it('is absent if there is none, or if its data goes to a TCP socket', () => {
     expect(portOf('')).toBeNull();
     expect(portOf(`<serial type='tcp'><source mode='bind' host='127.0.0.1' service='1'/></serial>`)).toBeNull();
   });

@@ -8,9 +8,9 @@ import type { DefinitionEdit } from '../definition-edit.js';
 import type { OperatingSystem } from '../domain.js';
 import { encodeAttribute, encodeText } from '../escape.js';
 import { child, childElements } from '../tree.js';
-import { enableSmm, KEEPS_VARIABLES } from './secure-boot.js';
+import { enableSmm, STATEFUL_LOADER_LINES } from './secure-boot.js';
 
-/** The files of a firmware; null: libvirt selects them. */
+/** The files of a firmware. If `loaderPath` is null, libvirt selects the firmware. */
 export interface FirmwareChoice {
   /**
    * Firmware file on the host; null: libvirt selects one (UEFI), or the default of the machine type
@@ -18,8 +18,8 @@ export interface FirmwareChoice {
    */
   readonly loaderPath: string | null;
   /**
-   * Template of the variables for a `loaderPath` that libvirt does not know; null: libvirt finds
-   * it.
+   * Template of the UEFI variables. Null: libvirt finds the template in its firmware descriptors, or
+   * the firmware is BIOS, which has no variables.
    */
   readonly nvramTemplate: string | null;
   /** The image at `loaderPath` requires System Management Mode. */
@@ -45,7 +45,8 @@ export function variablesTemplateKey(os: OperatingSystem, firmware: FirmwareType
  *
  * Secure Boot is off in firmware that libvirt selects. By default libvirt would select firmware
  * with enrolled keys, which boots nothing unsigned.
- * @throws {DriverError} unsupported, for BIOS on a machine type without BIOS.
+ * @throws {DriverError} unsupported: the architecture has no BIOS, the machine type has no System
+ *   Management Mode although the firmware requires it, or the definition has no `<os><type>`.
  */
 export function setFirmware({ domain, xml }: DefinitionEdit, firmware: FirmwareType, choice: FirmwareChoice): void {
   const os = child(xml.root, 'os');
@@ -75,7 +76,7 @@ export function setFirmware({ domain, xml }: DefinitionEdit, firmware: FirmwareT
   else xml.removeAttribute(os, 'firmware');
   for (const element of old) xml.remove(element);
   if (smm) enableSmm(xml);
-  // The first goes directly after <type>.
+  // Inserts the last element first, because each insertion goes directly after <type>.
   for (const lines of firmwareMarkup(firmware, choice).toReversed()) xml.insert(os, lines, type);
 }
 
@@ -87,7 +88,7 @@ function isAsWanted(
 ): boolean {
   if (current !== wanted) return false;
   if (loaderPath !== null) return os.loader?.path === loaderPath;
-  // A ROM in the definition of a BIOS machine is BIOS too.
+  // The definition of a BIOS machine may name a ROM file. It stays, because it is BIOS already.
   return true;
 }
 
@@ -97,7 +98,7 @@ function firmwareMarkup(
 ): readonly (readonly string[])[] {
   if (loaderPath === null) {
     if (firmware === 'bios') return [];
-    return [['<firmware>', `  <feature enabled='no' name='secure-boot'/>`, '</firmware>'], KEEPS_VARIABLES];
+    return [['<firmware>', `  <feature enabled='no' name='secure-boot'/>`, '</firmware>'], STATEFUL_LOADER_LINES];
   }
   const path = encodeText(loaderPath);
   if (firmware === 'bios') return [[`<loader type='rom'>${path}</loader>`]];

@@ -22,11 +22,12 @@ export interface SecureBootFiles {
 }
 
 /**
- * Restricts libvirt's selection to firmware that stores its variables. Newer hosts also have firmware
- * without a store (AMD SEV), which libvirt prefers on q35 and which boots no ordinary disk. libvirt
- * before 8.6 ignores the attribute. libvirt 9.0 does not accept `type='pflash'` here.
+ * The lines that restrict libvirt's selection to firmware that stores its variables. Newer hosts
+ * also have firmware without a store (AMD SEV), which libvirt prefers on q35 and which boots no
+ * ordinary disk. libvirt before 8.6 ignores the attribute. libvirt 9.0 does not accept
+ * `type='pflash'` here.
  */
-export const KEEPS_VARIABLES: readonly string[] = [`<loader stateless='no'/>`];
+export const STATEFUL_LOADER_LINES: readonly string[] = [`<loader stateless='no'/>`];
 
 const unknown: SecureBootState = { enabled: null, enrolled: null };
 const both = (value: boolean | null): SecureBootState => ({ enabled: value, enrolled: value });
@@ -108,7 +109,7 @@ function selectedMarkup(mode: SecureBootMode, path: string | null): readonly (re
       : [feature('enrolled-keys', mode === 'on'), feature('secure-boot', true)];
   return [
     ['<firmware>', ...features, '</firmware>'],
-    KEEPS_VARIABLES,
+    STATEFUL_LOADER_LINES,
     ...(path === null ? [] : [[`<nvram>${encodeText(path)}</nvram>`]]),
   ];
 }
