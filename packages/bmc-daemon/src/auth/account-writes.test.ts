@@ -30,7 +30,7 @@ beforeEach(async () => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function accounts(): Accounts {
-  if (access.accounts === null) throw new Error('there is a password file, so there are accounts');
+  if (access.accounts === null) throw new Error('the accounts are missing although there is a password file');
   return access.accounts;
 }
 const text = () => readFileSync(file, 'utf8');
@@ -42,6 +42,7 @@ async function logIn(user: string, password: string): Promise<string> {
 describe('an account that is renamed', () => {
   it('keeps its password, role, flags and lock; only the name in its line of the password file changes', async () => {
     await accounts().change('eve', { roleId: 'Operator', enabled: true });
+    // Null: locked until an administrator unlocks the account.
     state.update((old) => ({ ...old, accounts: old.accounts.map((account) => ({ ...account, lockedUntil: null })) }));
     const before = text();
     await accounts().change('eve', { user: 'mallory' });
@@ -107,7 +108,7 @@ describe('a change while neither file can be written', () => {
     };
     await expect(accounts().remove('eve')).rejects.toBeInstanceOf(PasswordFileWriteError);
     expect(state.state).toBe(before);
-    // The first half of the change was stored and could not be reverted.
+    // The first write now succeeds, and the write that reverts it fails.
     writesBeforeFailure = 1;
     await expect(accounts().change('eve', { password: 'pear' })).rejects.toBeInstanceOf(PasswordFileWriteError);
     expect(logged).toEqual(['restoring the stored state of an account failed']);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { entityTag, ifMatchHolds, ifNoneMatchHolds } from './conditions.js';
+import { entityTag, ifMatchHolds, ifNoneMatchMatches } from './conditions.js';
 
 describe('entityTag', () => {
   it('is strong, quoted and a function of the text', () => {
@@ -21,7 +21,10 @@ describe('If-Match and If-None-Match', () => {
     ['"x"foobar', false, false],
     ['"x" "y"', false, false],
     ['', false, false],
-  ])('%j against "x": If-Match %j, If-None-Match %j', (header, match, noneMatch) => {
-    expect([ifMatchHolds(header, '"x"'), ifNoneMatchHolds(header, '"x"')]).toEqual([match, noneMatch]);
-  });
+  ])(
+    '%j against "x": If-Match allows the request: %j, If-None-Match contains the tag: %j',
+    (header, match, noneMatch) => {
+      expect([ifMatchHolds(header, '"x"'), ifNoneMatchMatches(header, '"x"')]).toEqual([match, noneMatch]);
+    },
+  );
 });

@@ -43,10 +43,10 @@ export function ifMatchHolds(header: string, etag: string): boolean {
 }
 
 /**
- * Returns whether the client already has the body with the given ETag (304). Weak comparison:
- * `W/"x"` equals `"x"`.
+ * Returns whether If-None-Match is `*` or contains the tag. Then the condition is false (RFC 9110):
+ * a read gets 304, a write 412. Weak comparison: `W/"x"` equals `"x"`.
  */
-export function ifNoneMatchHolds(header: string, etag: string): boolean {
+export function ifNoneMatchMatches(header: string, etag: string): boolean {
   // Fast path: nearly every client sends a single tag.
   if (header === etag) return true;
   return header.trim() === '*' || tags(header).some((tag) => tag.replace(/^W\//, '') === etag);

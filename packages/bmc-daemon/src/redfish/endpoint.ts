@@ -4,7 +4,7 @@
  */
 import { bytesAnswer, emptyAnswer, streamAnswer } from './answer.js';
 import { guardOf, type Guard } from './authorize.js';
-import { ifMatchHolds, ifNoneMatchHolds } from './conditions.js';
+import { ifMatchHolds, ifNoneMatchMatches } from './conditions.js';
 import type { Document } from './documents/documents.js';
 import type { Exchange } from './exchange.js';
 import type { JsonObject } from './json.js';
@@ -264,7 +264,9 @@ function getOperation<Services>(
     if ((ifMatch === undefined && ifNoneMatch === undefined) || answer.status !== 200) return answer;
     const etag = renderer.etag(entity, params, view);
     if (ifMatch !== undefined && !ifMatchHolds(ifMatch, etag)) throw redfishError('PreconditionFailed');
-    return ifNoneMatch !== undefined && ifNoneMatchHolds(ifNoneMatch, etag) ? emptyAnswer(304, { ETag: etag }) : answer;
+    return ifNoneMatch !== undefined && ifNoneMatchMatches(ifNoneMatch, etag)
+      ? emptyAnswer(304, { ETag: etag })
+      : answer;
   };
 }
 

@@ -11,8 +11,8 @@ interface ActionInfoOptions<Services> {
   readonly action: string;
   readonly body: ZodType;
   /**
-   * Annotations that replace those derived from `body`, for example
-   * `KeyUsage@Redfish.AllowableValues`. Default: none.
+   * `AllowableValues` that replace those of `body`, such as `KeyUsage@Redfish.AllowableValues`, and
+   * `AllowableNumbers`. Other annotations have no effect. Default: none.
    */
   readonly annotations?: JsonObject;
   /** Returns whether the service has the action; if not, the ActionInfo is a 404. Default: true. */

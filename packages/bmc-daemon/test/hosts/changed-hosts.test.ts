@@ -72,6 +72,7 @@ describe('a host whose configuration changes', () => {
   it('has its machines removed if it is removed', async () => {
     await lab.setHosts([kept]);
     expect((await lab.driver.listSystems()).map(({ uuid }) => uuid)).toEqual([uuidOf(1)]);
+    // libvirt calls the removal of a definition `undefined`.
     await until('the removal', () => Promise.resolve(kinds().includes('undefined')));
     expect(kinds()).toEqual(['undefined']);
   });

@@ -7,8 +7,8 @@ const example = (name: string): LoadedSettings =>
   loadSettings({ file: join(import.meta.dirname, '../../../../examples/bmc-daemon', name) });
 
 /**
- * The settings of the contract (RF-1 to RF-9) that both files set to the same value: all but
- * EMULATOR_LISTEN_IP.
+ * The settings of the contract (RF-1 to RF-9) that have the same value after loading either file:
+ * all but EMULATOR_LISTEN_IP. EMULATOR_AUTH_FILE has its default, because no file sets it.
  */
 const contractSettings = {
   listenPort: 8000,
@@ -22,7 +22,7 @@ const contractSettings = {
 };
 
 describe('the example configurations', () => {
-  it('give the nine settings of the contract without a fault in bmc-daemon.conf', () => {
+  it('contain a bmc-daemon.conf that sets the contract except EMULATOR_AUTH_FILE, without a fault', () => {
     const loaded = example('bmc-daemon.conf');
     expect(loaded.faults).toEqual([]);
     expect(loaded.warnings).toEqual([]);
@@ -33,7 +33,7 @@ describe('the example configurations', () => {
     expect(fromFile).toHaveLength(8);
   });
 
-  it('use all settings of the unchanged sushy-emulator.conf', () => {
+  it('contain a sushy-emulator.conf that bmc-daemon loads without a fault or a warning', () => {
     const loaded = example('sushy-emulator.conf');
     expect(loaded.faults).toEqual([]);
     expect(inspectSettings(loaded).faults).toEqual([]);

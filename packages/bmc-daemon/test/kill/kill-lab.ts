@@ -51,7 +51,7 @@ export class KillLab {
       ['InsertMedia', { Image: lab.images.url('a.iso') }],
       ['EjectMedia', {}],
     ] as const) {
-      await lab.done('POST', `${lab.manager}/VirtualMedia/Cd/Actions/VirtualMedia.${action}`, body);
+      await lab.request('POST', `${lab.manager}/VirtualMedia/Cd/Actions/VirtualMedia.${action}`, body);
     }
     return lab;
   }
@@ -115,13 +115,13 @@ export class KillLab {
   }
 
   /** Sends a request and expects success. */
-  async done(method: string, path: string, body?: unknown): Promise<void> {
+  async request(method: string, path: string, body?: unknown): Promise<void> {
     const answer = await this.bmc.finish(await this.bmc.send(method, path, body));
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
   }
 
   async resetSystem(type: string): Promise<void> {
-    await this.done('POST', `${this.path}/Actions/ComputerSystem.Reset`, { ResetType: type });
+    await this.request('POST', `${this.path}/Actions/ComputerSystem.Reset`, { ResetType: type });
   }
 
   /**

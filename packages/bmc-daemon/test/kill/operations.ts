@@ -1,11 +1,11 @@
-/** Operations of several steps, each with the state that it starts from. */
+/** Operations that make several calls to libvirt, each with the state that it starts from. */
 import { until } from '../libvirt-driver/host.js';
 import type { KillLab } from './kill-lab.js';
 
 /** An operation whose daemon is killed. */
 export interface Operation {
   readonly title: string;
-  /** Brings the machine into the state before; default: it is off and untouched. */
+  /** Prepares the machine for the operation. Default: the machine is off and untouched. */
   readonly before?: (lab: KillLab) => Promise<void>;
   /** The requests of the operation. The promise resolves when they are complete. */
   readonly run: (lab: KillLab) => Promise<void>;
@@ -16,11 +16,11 @@ export interface Operation {
 const once = { BootSourceOverrideTarget: 'Cd', BootSourceOverrideEnabled: 'Once' };
 const running = (lab: KillLab): Promise<void> => lab.boot();
 const reset = (type: string) => (lab: KillLab) => lab.resetSystem(type);
-const patch = (body: object) => (lab: KillLab) => lab.done('PATCH', lab.path, body);
+const patch = (body: object) => (lab: KillLab) => lab.request('PATCH', lab.path, body);
 const pending = (lab: KillLab): Promise<void> =>
-  lab.done('PATCH', `${lab.path}/Bios/Settings`, { Attributes: { NumCores: 2 } });
+  lab.request('PATCH', `${lab.path}/Bios/Settings`, { Attributes: { NumCores: 2 } });
 const update = (lab: KillLab): Promise<void> =>
-  lab.done('POST', '/redfish/v1/UpdateService/Actions/UpdateService.SimpleUpdate', {
+  lab.request('POST', '/redfish/v1/UpdateService/Actions/UpdateService.SimpleUpdate', {
     ImageURI: 'http://127.0.0.1:1/firmware-2.0.0.bin',
     Targets: [lab.path],
   });
@@ -36,8 +36,8 @@ const saved = inOrder(running, save);
 const media = (lab: KillLab, drive: string, action: string): string =>
   `${lab.manager}/VirtualMedia/${drive}/Actions/VirtualMedia.${action}`;
 const insert = (drive: string) => (lab: KillLab) =>
-  lab.done('POST', media(lab, drive, 'InsertMedia'), { Image: lab.images.url('a.iso') });
-const eject = (drive: string) => (lab: KillLab) => lab.done('POST', media(lab, drive, 'EjectMedia'), {});
+  lab.request('POST', media(lab, drive, 'InsertMedia'), { Image: lab.images.url('a.iso') });
+const eject = (drive: string) => (lab: KillLab) => lab.request('POST', media(lab, drive, 'EjectMedia'), {});
 const isRunning = async (lab: KillLab): Promise<boolean> =>
   (await lab.virsh('domstate', lab.name)).trim() === 'running';
 
@@ -90,7 +90,7 @@ const power: readonly Operation[] = [
 ];
 
 const httpBoot = (image: string) => (lab: KillLab) =>
-  lab.done('PATCH', lab.path, {
+  lab.request('PATCH', lab.path, {
     ...parts,
     Boot: {
       ...once,
@@ -103,7 +103,7 @@ const bootMode = (mode: string) => patch({ Boot: { BootSourceOverrideMode: mode 
 const uefi = (lab: KillLab): Promise<void> => lab.makeUefi();
 const parts = { AssetTag: 'shelf 1', IndicatorLED: 'Blinking', PowerRestorePolicy: 'AlwaysOn' };
 
-/** Changes of several properties. */
+/** Changes of the properties, the settings and the firmware of the machine. */
 const changes: readonly Operation[] = [
   { title: 'PATCH of one part', run: patch({ AssetTag: 'shelf 1' }) },
   { title: 'PATCH of several parts, running', before: running, run: patch({ ...parts, Boot: once }), always: true },
@@ -136,7 +136,7 @@ const variables: readonly Operation[] = [
   {
     title: 'PATCH of SecureBoot, off',
     before: uefi,
-    run: (lab) => lab.done('PATCH', `${lab.path}/SecureBoot`, { SecureBootEnable: true }),
+    run: (lab) => lab.request('PATCH', `${lab.path}/SecureBoot`, { SecureBootEnable: true }),
   },
 ];
 
@@ -155,12 +155,12 @@ const images: readonly Operation[] = ['Cd', 'Usb'].flatMap((drive) => [
 
 const volumes = (lab: KillLab): string => `${lab.path}/Storage/scsi/Volumes`;
 const create = (lab: KillLab): Promise<void> =>
-  lab.done('POST', volumes(lab), { CapacityBytes: 1_048_576, Name: 'data' });
+  lab.request('POST', volumes(lab), { CapacityBytes: 1_048_576, Name: 'data' });
 const remove = async (lab: KillLab): Promise<void> => {
   const { Members: members } = (await lab.bmc.get(volumes(lab))) as { Members: readonly { '@odata.id': string }[] };
   // `sdx` is in the machine's own definition.
   const made = members.find(({ '@odata.id': path }) => !path.endsWith('/sdx'));
-  await lab.done('DELETE', made?.['@odata.id'] ?? '');
+  await lab.request('DELETE', made?.['@odata.id'] ?? '');
 };
 
 /** Volumes of a pool. */

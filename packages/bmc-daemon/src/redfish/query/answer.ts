@@ -3,7 +3,7 @@
  * parameters in DSP0266's order: `$filter`, `$skip`, `$top`, pages, `$expand`, `$select`.
  */
 import { emptyAnswer, jsonAnswer, stringify, type Answer } from '../answer.js';
-import { ifNoneMatchHolds } from '../conditions.js';
+import { ifNoneMatchMatches } from '../conditions.js';
 import type { Endpoint } from '../endpoint.js';
 import { redfishError } from '../messages/errors.js';
 import type { Exchange } from '../exchange.js';
@@ -79,7 +79,7 @@ export async function answerQuery(
 }
 
 function notModified({ preconditions: { ifNoneMatch } }: Exchange, etag: string): Answer | undefined {
-  return ifNoneMatch !== undefined && ifNoneMatchHolds(ifNoneMatch, etag)
+  return ifNoneMatch !== undefined && ifNoneMatchMatches(ifNoneMatch, etag)
     ? emptyAnswer(304, { ETag: etag })
     : undefined;
 }

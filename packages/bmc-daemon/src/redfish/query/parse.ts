@@ -17,8 +17,7 @@ export interface Expand {
 }
 
 /**
- * Selected properties with the selected properties inside each; an empty map selects all of a
- * property.
+ * Maps each selected property to the selection inside it. An empty map selects the whole property.
  */
 export type Selection = ReadonlyMap<string, Selection>;
 

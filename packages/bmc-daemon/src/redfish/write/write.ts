@@ -6,7 +6,7 @@ import { OperationQueue } from '../../drivers/queue/operation-queue.js';
 import { emptyAnswer, jsonAnswer, stringify, type Answer } from '../answer.js';
 import { forbidden } from '../authorize.js';
 import { bodyFaults, type BodyTarget } from '../body/body-faults.js';
-import { ifMatchHolds, ifNoneMatchHolds, type Preconditions } from '../conditions.js';
+import { ifMatchHolds, ifNoneMatchMatches, type Preconditions } from '../conditions.js';
 import { toRedfishError, type ErrorContext } from '../messages/driver-errors.js';
 import type { EndpointOptions, Operation } from '../operation.js';
 import { RedfishError, redfishError } from '../messages/errors.js';
@@ -168,7 +168,7 @@ function checkPatchable(body: JsonObject, { patchable, identity }: Exchange): vo
  */
 function checkPreconditions({ ifMatch, ifNoneMatch }: Preconditions, etag: () => string): void {
   if (ifMatch !== undefined && !ifMatchHolds(ifMatch, etag())) throw redfishError('PreconditionFailed');
-  if (ifNoneMatch !== undefined && ifNoneMatchHolds(ifNoneMatch, etag())) throw redfishError('PreconditionFailed');
+  if (ifNoneMatch !== undefined && ifNoneMatchMatches(ifNoneMatch, etag())) throw redfishError('PreconditionFailed');
 }
 
 /**

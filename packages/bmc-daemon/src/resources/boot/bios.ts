@@ -18,7 +18,7 @@ import {
   settingsChange,
 } from './bios-attributes.js';
 
-/** A machine reads its definition when it starts, so changes apply at a reset only. */
+/** Changes apply when the machine starts or when a client restarts it. Redfish calls both OnReset. */
 const applyTimes = ['OnReset'] as const;
 
 const bios = defineResource({

@@ -1,5 +1,5 @@
 /**
- * Types of the configured inventory, with the setting names and members of sushy-tools. A setting
+ * Types of the configured inventory. The members of its entries have sushy-tools' names. A setting
  * for a machine replaces the inventory that the hypervisor reports.
  * @see https://docs.openstack.org/sushy-tools/latest/admin/index.html
  */
