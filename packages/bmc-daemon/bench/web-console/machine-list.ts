@@ -155,7 +155,7 @@ async function measureStorm({ page, devtools, thread, daemon }: Measured): Promi
   const stream = await streamPower(daemon.url);
   const cpuBefore = await cpuMs(daemon.pid);
   const { actions, rowDelaysMs } = await switchMachines(page, daemon.url, {
-    actionsPerSecond: flags.actions,
+    rate: flags.rate,
     seconds: flags.seconds,
   });
   const daemonCpu = (await cpuMs(daemon.pid)) - cpuBefore;
