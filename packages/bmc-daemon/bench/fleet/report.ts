@@ -42,7 +42,13 @@ function printRatios(figures: Figures, few: Figures): void {
     `    GET /Systems, daemon / bare server, p50                ${ratio(figures.collection.p50Ms, figures.bareCollection.p50Ms)}`,
   );
   console.log(
-    `    GET of a machine in a storm to the collection of the bare server, p99 ${ratio(figures.storm.p99Ms, figures.bareStorm.p99Ms)}`,
+    `    GET of a machine, many machines / few machines, p50    ${ratio(figures.idle.p50Ms, few.idle.p50Ms)}`,
+  );
+  console.log(
+    `    GET of a machine in a storm / bare server, p99         ${ratio(figures.storm.p99Ms, figures.bareStorm.p99Ms)}`,
+  );
+  console.log(
+    `    memory, many machines / few machines                   ${ratio(figures.memory.peak, few.memory.peak)}`,
   );
 }
 

@@ -104,10 +104,11 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
 /** Returns the slots of the visible lines. A row with the focus, or under a pressed mouse button, shows no other line. */
 function useSlots<Row>(region: RefObject<HTMLElement | null>, visible: readonly Line<Row>[]): readonly number[] {
   const last = useRef<ReadonlyMap<string, number>>(new Map());
+  const held = region.current?.querySelector('tbody :is(:focus, :active)') ?? null;
   last.current = assignSlots(
     last.current,
     visible.map(({ kind, key }) => `${kind} ${key}`),
-    { isHeld: region.current?.querySelector('tbody :is(:focus, :active)') != null },
+    { isHeld: held !== null },
   );
   return [...last.current.values()];
 }

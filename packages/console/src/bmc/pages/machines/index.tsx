@@ -70,11 +70,7 @@ export default function MachinesPage() {
         title={texts.title}
         subtitle={
           isComplete ? (
-            <Summary
-              all={all}
-              shown={rows.length}
-              onClear={filterNames.some((name) => view.filters[name] !== '') ? clearFilters : null}
-            />
+            <Summary all={all} shown={rows.length} onClear={hasFilter(view) ? clearFilters : null} />
           ) : (
             texts.reading(all.size)
           )
@@ -115,6 +111,8 @@ export default function MachinesPage() {
     </div>
   );
 }
+
+const hasFilter = ({ filters }: View): boolean => filterNames.some((name) => filters[name] !== '');
 
 /** Returns the machines that pass the filters. A filter for media reads the drives of all machines. */
 function useShown(

@@ -1,5 +1,6 @@
 /** The English texts of the list of machines. */
-const { format: number } = new Intl.NumberFormat('en');
+const numbers = new Intl.NumberFormat('en');
+const number = (value: number): string => numbers.format(value);
 const count = (machines: number): string => (machines === 1 ? '1 machine' : `${number(machines)} machines`);
 
 /** The texts. */
