@@ -11,7 +11,8 @@ import { Table } from '../../../ui/table/table.js';
 import { byText } from '../../collection.js';
 import { RedfishFailure } from '../../redfish/wire.js';
 import { configurationTexts as texts } from '../../../texts/index.js';
-import { readSettings, searchSettings, type Setting } from './settings.js';
+import { searchSettings, type Setting } from './setting.js';
+import { readSettings } from './settings.js';
 import { SettingValue, textOf } from './setting-value.js';
 
 /** The page. */

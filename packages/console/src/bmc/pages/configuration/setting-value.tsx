@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { Button } from '../../../ui/button.js';
 import { copyText } from '../../../ui/copy.js';
 import { configurationTexts as texts } from '../../../texts/index.js';
-import type { Setting } from './settings.js';
+import type { Setting } from './setting.js';
 
 /** Characters of a value that are always in the page. */
 const SHORT = 120;

@@ -1,18 +1,6 @@
 /** The settings of the service, from its registry of attributes. */
 import { get } from '../../redfish/client.js';
-
-type Value = string | number | boolean | null;
-
-/** A setting. */
-export interface Setting {
-  readonly name: string;
-  readonly value: Value;
-  readonly default: Value;
-  /** For example `/etc/bmc.conf:3`, `--port` or `environment EMULATOR_LISTEN_PORT`; null: the default applies. */
-  readonly source: string | null;
-  readonly help: string;
-  readonly needsRestart: boolean;
-}
+import type { Setting, SettingValue } from './setting.js';
 
 /** A MessageRegistryFile of Redfish. */
 interface RegistryMember {
@@ -25,8 +13,8 @@ interface Registry {
     readonly Attributes: readonly {
       readonly AttributeName: string;
       readonly HelpText?: string;
-      readonly CurrentValue?: Value;
-      readonly DefaultValue?: Value;
+      readonly CurrentValue?: SettingValue;
+      readonly DefaultValue?: SettingValue;
       readonly ResetRequired?: boolean;
       readonly Oem?: { readonly Rackless?: { readonly Origin?: string } };
     }[];
@@ -50,13 +38,4 @@ export async function readSettings(): Promise<readonly Setting[]> {
     help: attribute.HelpText ?? '',
     needsRestart: attribute.ResetRequired !== false,
   }));
-}
-
-/** Returns the settings that contain all words, in any case. */
-export function searchSettings(settings: readonly Setting[], text: string): readonly Setting[] {
-  const words = text.toLowerCase().split(/\s+/);
-  return settings.filter(({ name, value, source, help }) => {
-    const searched = `${name} ${String(value)} ${source ?? ''} ${help}`.toLowerCase();
-    return words.every((word) => searched.includes(word));
-  });
 }

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { searchSettings, type Setting } from './settings.js';
+import { searchSettings, type Setting } from './setting.js';
 
 const setting = (name: string, more: Partial<Setting> = {}): Setting => ({
   ...{ name, value: null, default: null, source: null, help: '', needsRestart: true },

@@ -1,0 +1,24 @@
+/** A setting of the service, and the search in all of them. */
+
+/** The value of a setting. */
+export type SettingValue = string | number | boolean | null;
+
+/** A setting. */
+export interface Setting {
+  readonly name: string;
+  readonly value: SettingValue;
+  readonly default: SettingValue;
+  /** For example `/etc/bmc.conf:3`, `--port` or `environment EMULATOR_LISTEN_PORT`; null: the default applies. */
+  readonly source: string | null;
+  readonly help: string;
+  readonly needsRestart: boolean;
+}
+
+/** Returns the settings that contain all words, in any case. */
+export function searchSettings(settings: readonly Setting[], text: string): readonly Setting[] {
+  const words = text.toLowerCase().split(/\s+/);
+  return settings.filter(({ name, value, source, help }) => {
+    const searched = `${name} ${String(value)} ${source ?? ''} ${help}`.toLowerCase();
+    return words.every((word) => searched.includes(word));
+  });
+}
