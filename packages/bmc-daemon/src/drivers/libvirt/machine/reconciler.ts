@@ -21,14 +21,14 @@ interface ReconcilerOptions {
     readonly reconcile: (machine: Machine, definition: Definition) => Promise<void>;
   }[];
   /**
-   * Reads a machine as clients see it. Each round reads all machines, so that the first request
-   * for many machines finds them parsed.
+   * Reads a machine as clients see it. Each round ends with a read of all machines, so that the
+   * first request for many machines finds them parsed.
    */
   readonly read: (machine: Machine) => Promise<unknown>;
 }
 
 /**
- * Number of machines that are reconciled in parallel, so that a hung QEMU does not delay the
+ * Number of machines that are reconciled or read in parallel, so that a hung QEMU does not delay the
  * others.
  */
 const PARALLEL_MACHINES = 4;
@@ -39,6 +39,8 @@ export class Reconciler {
   readonly #reconciled = new Map<string, Promise<void>>();
   /** The last round: one pass over all machines. Rounds run one after the other. */
   #round: Promise<void> = Promise.resolve();
+  /** Number of rounds that have been started. */
+  #started = 0;
   #isClosed = false;
 
   constructor(options: ReconcilerOptions) {
@@ -48,7 +50,9 @@ export class Reconciler {
   /** Starts a round over all machines after a new connection. Logs failures. */
   startRound(): void {
     this.#reconciled.clear();
-    this.#round = this.#round.then(() => this.#reconcileAll());
+    this.#started += 1;
+    const number = this.#started;
+    this.#round = this.#round.then(() => this.#reconcileAll(number));
   }
 
   /**
@@ -69,10 +73,10 @@ export class Reconciler {
     await this.#round;
   }
 
-  async #reconcileAll(): Promise<void> {
-    const { host, read } = this.#options;
+  async #reconcileAll(number: number): Promise<void> {
+    const { host, hostTasks, read } = this.#options;
     const { inventory, log } = host;
-    for (const { doing, run } of this.#options.hostTasks) {
+    for (const { doing, run } of hostTasks) {
       if (this.#isClosed) return;
       await run().catch((error: unknown) => log.warn(`${doing} failed`, { error }));
     }
@@ -80,15 +84,13 @@ export class Reconciler {
       log.warn('listing the machines failed', { error });
       return [];
     });
-    const remaining = [...machines];
-    const reconcileNext = async (): Promise<void> => {
-      for (let machine = remaining.shift(); machine !== undefined && !this.#isClosed; machine = remaining.shift()) {
-        await this.reconcile(machine);
-        // A client that reads the machine gets the error.
-        await read(machine).catch(() => undefined);
-      }
-    };
-    await Promise.all(Array.from({ length: PARALLEL_MACHINES }, reconcileNext));
+    await forEachMachine(machines, { work: (machine) => this.reconcile(machine), isOver: () => this.#isClosed });
+    await forEachMachine(machines, {
+      // A client that reads the machine gets the error.
+      work: (machine) => read(machine).catch(() => undefined),
+      // Unfinished operations of a later round are more urgent.
+      isOver: () => this.#isClosed || this.#started > number,
+    });
   }
 
   async #reconcileMachine(machine: Machine): Promise<void> {
@@ -100,4 +102,18 @@ export class Reconciler {
       host.log.warn(`reconciling machine ${machine.name} failed`, { error });
     }
   }
+}
+
+/** Calls `work` for each machine, {@link PARALLEL_MACHINES} at a time, until `isOver`. */
+async function forEachMachine(
+  machines: readonly Machine[],
+  { work, isOver }: { readonly work: (machine: Machine) => Promise<unknown>; readonly isOver: () => boolean },
+): Promise<void> {
+  const remaining = [...machines];
+  const workOnNext = async (): Promise<void> => {
+    for (let machine = remaining.shift(); machine !== undefined && !isOver(); machine = remaining.shift()) {
+      await work(machine);
+    }
+  };
+  await Promise.all(Array.from({ length: PARALLEL_MACHINES }, workOnNext));
 }
