@@ -257,7 +257,7 @@ describe('Redfish', () => {
 
 describe('a connection to a proxy', () => {
   const tls = { verify: true };
-  const long: ProxyTimes = { connectMs: 120_000, pingMs: 120_000, staleMs: 120_000 };
+  const long: ProxyTimes = { connectMs: 120_000, pingMs: 120_000, staleMs: 120_000, noticeMs: 0 };
   let server: Server | undefined;
   afterEach(() => {
     server?.close();

@@ -13,24 +13,33 @@ interface RunWatch {
   readonly changed: (id: string) => void;
 }
 
+/** Times of the watch in milliseconds. */
+interface RunWatchTimes {
+  /** A stream of an earlier run ends if it is silent for this time after a change. */
+  readonly staleMs: number;
+  /** The daemon notices a change within this time. A stream that opened within it may be of the new run. */
+  readonly noticeMs: number;
+}
+
 /**
- * Creates the watch.
- * @param staleMs a stream that was open before a change, and that is silent for this time after it, ends. A
- *   stream of the present run that ends here opens again at once, and loses no output, because it had none.
+ * Creates the watch. A stream of the present run that ends here, because it is silent too, opens again at once,
+ * and loses no output, because it had none.
  */
-export function createRunWatch(staleMs: number): RunWatch {
-  const streams = new Map<string, Set<Duplex>>();
+export function createRunWatch({ staleMs, noticeMs }: RunWatchTimes): RunWatch {
+  /** When each stream was opened, by server. */
+  const streams = new Map<string, Map<Duplex, number>>();
   return {
     add: (id, stream) => {
-      const present = streams.get(id) ?? new Set();
-      streams.set(id, present.add(stream));
+      const ofServer = streams.get(id) ?? new Map<Duplex, number>();
+      streams.set(id, ofServer.set(stream, performance.now()));
       stream.once('close', () => {
-        present.delete(stream);
-        if (present.size === 0 && streams.get(id) === present) streams.delete(id);
+        ofServer.delete(stream);
+        if (ofServer.size === 0 && streams.get(id) === ofServer) streams.delete(id);
       });
     },
     changed: (id) => {
-      for (const stream of streams.get(id) ?? []) endIfSilent(stream, staleMs);
+      for (const [stream, openedAt] of streams.get(id) ?? [])
+        if (performance.now() - openedAt >= noticeMs) endIfSilent(stream, staleMs);
     },
   };
 }

@@ -67,7 +67,7 @@ export function createSerialConsoles(options: SerialConsolesOptions): SerialCons
   const { api, list, stateOf, tls, times = proxyTimes } = options;
   const servers = new Map<string, Known>();
   const proxies = createProxies(tls, times);
-  const runs = createRunWatch(times.staleMs);
+  const runs = createRunWatch(times);
   let nextProbeAt = -Infinity;
   list.onChange(({ kind, uuid }) => {
     if (endsRun.has(kind)) runs.changed(uuid);
