@@ -113,7 +113,7 @@ export function createNovaDriver({
     },
     close: async () => {
       watch.stop();
-      closing.abort(new DriverError('unavailable', 'the daemon is shutting down'));
+      closing.abort(new DriverError('unavailable', 'the service is shutting down'));
       // Closing the media deletes partial images, so it must happen before the session closes.
       await media.close();
       session.close();

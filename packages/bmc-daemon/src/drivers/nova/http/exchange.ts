@@ -202,7 +202,7 @@ async function sendStream(sent: ClientRequest, { body, signal, ...request }: Clo
   }
 }
 
-const shuttingDown = (): CloudFailure => new CloudFailure('closed', 'the daemon is shutting down');
+const shuttingDown = (): CloudFailure => new CloudFailure('closed', 'the service is shutting down');
 
 /** Waits for the whole answer. */
 function receive(request: ClientRequest, doing: string, headBytes?: number): Promise<CloudAnswer> {

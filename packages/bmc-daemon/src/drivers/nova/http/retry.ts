@@ -40,7 +40,7 @@ export async function sendWithRetries(
     }
     if (wait === undefined || attempt === MAX_ATTEMPTS || performance.now() + wait >= deadline) return finish();
     await delay(wait, undefined, { signal }).catch((error: unknown) => {
-      throw new CloudFailure('closed', 'the daemon is shutting down', { cause: error });
+      throw new CloudFailure('closed', 'the service is shutting down', { cause: error });
     });
   }
 }

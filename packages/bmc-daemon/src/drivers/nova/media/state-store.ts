@@ -188,7 +188,7 @@ export class StateStore {
     const text = formatState(booting);
     if (!(await items.setMetadata(id, STATE_KEY, text))) return;
     if (formatState(changed) === formatState(beforeItsBoot(booting))) return;
-    await this.#writeProperty(present, changed);
+    await this.#writeProperty({ ...present, metadata: { ...present.metadata, [STATE_KEY]: text } }, changed);
   }
 
   /** Stores that this daemon begins to switch off a server that runs an image. */
