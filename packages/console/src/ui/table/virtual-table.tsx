@@ -34,7 +34,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
   const anchor = useRef<string | null>(null);
   const lines = useMemo(() => tableLines(rows, keyOf, grouping), [rows, grouping]);
 
-  const { start, count } = useWindow(lines.length, { first, inWindow: Math.ceil(height / rowHeight) });
+  const { start, count } = useWindow(lines.length, { first, inWindow: Math.ceil(height / rowHeight) + 1 });
   const visible = lines.slice(start, start + count);
   const slots = useSlots(region, visible);
   useEffect(() => {
@@ -114,16 +114,17 @@ function useSlots<Row>(region: RefObject<HTMLElement | null>, visible: readonly 
 }
 
 /**
- * Returns the lines to render: those in the window, and after the user has scrolled also `OVERSCAN` lines on both sides.
+ * Returns the lines to render: those in the window, and one line on both sides, for the arrow keys. After the user has
+ * scrolled, `OVERSCAN` lines on both sides.
  * A key in a filter costs time for each row, so these lines go when the number of lines changes.
  */
 function useWindow(
   lines: number,
   { first, inWindow }: { readonly first: number; readonly inWindow: number },
 ): { readonly start: number; readonly count: number } {
-  const last = useRef({ lines, first, overscan: 0 });
+  const last = useRef({ lines, first, overscan: 1 });
   if (last.current.first !== first) last.current = { lines, first, overscan: OVERSCAN };
-  else if (last.current.lines !== lines) last.current = { lines, first, overscan: 0 };
+  else if (last.current.lines !== lines) last.current = { lines, first, overscan: 1 };
   const { overscan } = last.current;
   const count = inWindow + 2 * overscan;
   return { start: Math.max(0, Math.min(first - overscan, lines - count)), count };

@@ -69,11 +69,12 @@ export default function MachinesPage() {
       <PageHeader
         title={texts.title}
         subtitle={
-          isComplete ? (
-            <Summary all={all} shown={rows.length} onClear={hasFilter(view) ? clearFilters : null} />
-          ) : (
-            texts.reading(all.size)
-          )
+          <Summary
+            all={all}
+            shown={rows.length}
+            isComplete={isComplete}
+            onClear={hasFilter(view) ? clearFilters : null}
+          />
         }
         actions={<JobButton />}
       />
@@ -201,10 +202,13 @@ function List({ all, rows, columns, view, isComplete, onView, onClear, selection
 function Summary({
   all,
   shown,
+  isComplete,
   onClear,
 }: {
   readonly all: ReadonlyMap<string, Machine>;
   readonly shown: number;
+  /** Whether the service has sent all machines. */
+  readonly isComplete: boolean;
   /** Clears the filters. null: there are none. */
   readonly onClear: (() => void) | null;
 }) {
@@ -219,9 +223,15 @@ function Summary({
   }, [all]);
   return (
     <span class="summary">
-      <span role="status">{shown === all.size ? texts.count(shown) : texts.shown(shown, all.size)}</span>
-      <span>{texts.on(on)}</span>
-      {unhealthy === 0 ? null : <span class="unhealthy">{texts.unhealthy(unhealthy)}</span>}
+      {isComplete ? (
+        <>
+          <span role="status">{shown === all.size ? texts.count(shown) : texts.shown(shown, all.size)}</span>
+          <span>{texts.on(on)}</span>
+          {unhealthy === 0 ? null : <span class="unhealthy">{texts.unhealthy(unhealthy)}</span>}
+        </>
+      ) : (
+        <span>{texts.reading(all.size)}</span>
+      )}
       {onClear === null ? null : (
         <button type="button" class="link" onClick={onClear}>
           {texts.filters.clear}
