@@ -3,6 +3,7 @@
  * for each machine if the hypervisor needs a request for each machine.
  */
 import { withDeadline } from '@rackless/daemon/deadline.js';
+import { forEachInParallel } from '@rackless/daemon/process/parallel.js';
 import { DriverError } from '../drivers/driver-error.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
 import type { MachineStatistics, StatisticsControl } from '../drivers/statistics-control.js';
@@ -75,19 +76,15 @@ export class Samplers {
       if (share === undefined) shares.set(sampler, [machine]);
       else share.push(machine);
     }
-    const waiting = [...shares].values();
     const failures: unknown[] = [];
-    const work = async (): Promise<void> => {
-      for (const [sampler, share] of waiting) {
-        try {
-          const sample = await sampler.sample();
-          for (const machine of share) use(machine, sample);
-        } catch (error) {
-          failures.push(error);
-        }
+    await forEachInParallel(shares, MAX_SAMPLING, async ([sampler, share]) => {
+      try {
+        const sample = await sampler.sample();
+        for (const machine of share) use(machine, sample);
+      } catch (error) {
+        failures.push(error);
       }
-    };
-    await Promise.all(Array.from({ length: MAX_SAMPLING }, work));
+    });
     if (failures.length > 0) throw failures[0];
   }
 

@@ -2,6 +2,7 @@
  * Completes operations that were in progress when the daemon ended or the connection was lost. It
  * handles each machine once per connection.
  */
+import { forEachInParallel } from '@rackless/daemon/process/parallel.js';
 import { readForChange, type Definition } from './definition.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
@@ -84,12 +85,14 @@ export class Reconciler {
       log.warn('listing the machines failed', { error });
       return [];
     });
-    await forEachMachine(machines, { work: (machine) => this.reconcile(machine), isOver: () => this.#isClosed });
-    await forEachMachine(machines, {
-      // A client that reads the machine gets the error.
-      work: (machine) => read(machine).catch(() => undefined),
+    await forEachInParallel(machines, PARALLEL_MACHINES, async (machine) => {
+      if (!this.#isClosed) await this.reconcile(machine);
+    });
+    await forEachInParallel(machines, PARALLEL_MACHINES, async (machine) => {
       // Unfinished operations of a later round are more urgent.
-      isOver: () => this.#isClosed || this.#started > number,
+      if (this.#isClosed || this.#started > number) return;
+      // A client that reads the machine gets the error.
+      await read(machine).catch(() => undefined);
     });
   }
 
@@ -102,18 +105,4 @@ export class Reconciler {
       host.log.warn(`reconciling machine ${machine.name} failed`, { error });
     }
   }
-}
-
-/** Calls `work` for each machine, {@link PARALLEL_MACHINES} at a time, until `isOver`. */
-async function forEachMachine(
-  machines: readonly Machine[],
-  { work, isOver }: { readonly work: (machine: Machine) => Promise<unknown>; readonly isOver: () => boolean },
-): Promise<void> {
-  const remaining = [...machines];
-  const workOnNext = async (): Promise<void> => {
-    for (let machine = remaining.shift(); machine !== undefined && !isOver(); machine = remaining.shift()) {
-      await work(machine);
-    }
-  };
-  await Promise.all(Array.from({ length: PARALLEL_MACHINES }, workOnNext));
 }

@@ -7,6 +7,7 @@ import {
   type DomainEventListener,
   type Subscription,
 } from '@rackless/libvirt';
+import { forEachInParallel } from '@rackless/daemon/process/parallel.js';
 import { DriverError } from '../../driver-error.js';
 import type { SystemRef } from '../../snapshot/system-snapshot.js';
 import {
@@ -131,16 +132,12 @@ export class ChangeFeed {
       this.#states.remove(uuid);
       this.#publish({ kind: 'undefined', uuid, name });
     }
-    const remaining = machines.values();
     const failures: unknown[] = [];
-    const readNext = async (): Promise<void> => {
-      for (const machine of remaining) {
-        // The other machines are read too, so that a machine whose state libvirt does not return cannot hide them.
-        await this.#readState(machine).catch((error: unknown) => failures.push(error));
-        if (failures.length > 0 && hypervisor.state !== 'connected') return;
-      }
-    };
-    await Promise.all(Array.from({ length: PARALLEL_READS }, readNext));
+    await forEachInParallel(machines, PARALLEL_READS, async (machine) => {
+      if (failures.length > 0 && hypervisor.state !== 'connected') return;
+      // The other machines are read too, so that a machine whose state libvirt does not return cannot hide them.
+      await this.#readState(machine).catch((error: unknown) => failures.push(error));
+    });
     if (failures.length > 0) throw failures[0];
     this.#states.complete();
   }
