@@ -24,8 +24,8 @@ export function createEditParts(
       <Args extends readonly unknown[], Result>(write: (...args: Args) => Promise<Result>) =>
       (...args: Args): Promise<Result> =>
         check().then(() => write(...args));
-    const api: ComputeApi = { ...options.api, act: (...args) => check().then(() => options.api.act(...args)) };
-    const items: ServerItems = { setMetadata: (...args) => check().then(() => options.items.setMetadata(...args)) };
+    const api: ComputeApi = { ...options.api, act: checked((...args) => options.api.act(...args)) };
+    const items: ServerItems = { setMetadata: checked((...args) => options.items.setMetadata(...args)) };
     // Names each method, so that a new write does not miss its check.
     const images: StateStoreOptions['images'] = {
       get: options.images.get,

@@ -88,13 +88,19 @@ const newerSchema = z.object({ v: z.int().min(1) });
 
 /** Returns whether a newer version of the service has stored this text in a newer format. */
 export function isOfNewerVersion(text: string | undefined): boolean {
-  return newerSchema.safeParse(text === undefined ? undefined : parseJson(text)).success;
+  return newerSchema.safeParse(valueOf(text)).success;
 }
 
 /** Parses a stored text; undefined if there is no text, or if this version did not write it. */
 export function parseState(text: string | undefined): ServerState | undefined {
-  const parsed = stateSchema.safeParse(text === undefined ? undefined : parseJson(text));
-  if (!parsed.success || isOfNewerVersion(text)) return undefined;
+  return stateOf(valueOf(text));
+}
+
+const valueOf = (text: string | undefined): unknown => (text === undefined ? undefined : parseJson(text));
+
+function stateOf(value: unknown): ServerState | undefined {
+  const parsed = stateSchema.safeParse(value);
+  if (!parsed.success || newerSchema.safeParse(value).success) return undefined;
   const { cd = null, verify = null, tag = null, after, off, by, enabled, target } = parsed.data;
   const { boot } = untouchedState;
   return {
@@ -127,10 +133,10 @@ export function formatChange(state: ServerState, item: string | undefined): stri
  * @param item the present text of the metadata item.
  */
 export function parseChange(text: string | undefined, item: string | undefined): ServerState | undefined {
-  const parsed = changeSchema.safeParse(text === undefined ? undefined : parseJson(text));
+  const value = valueOf(text);
+  const { on } = changeSchema.safeParse(value).data ?? {};
   // Older versions did not store the hash.
-  const isPresent = parsed.data?.on === undefined || parsed.data.on === digest(item);
-  return isPresent ? parseState(text) : undefined;
+  return on === undefined || on === digest(item) ? stateOf(value) : undefined;
 }
 
 /** Returns a hash of an item. It is short, because it only distinguishes the items of one server. */
