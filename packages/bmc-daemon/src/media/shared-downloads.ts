@@ -22,8 +22,8 @@ export interface DownloadContext {
 
 /** Limits of one caller that waits for a download. */
 interface DownloadWaiter<Result, Taken> {
-  /** Each caller has its own deadline: a shared download may end and restart several times. */
-  readonly deadline: TimeLimit;
+  /** Each caller has its own limit: a shared download may end and restart several times. */
+  readonly timeLimit: TimeLimit;
   readonly signal: AbortSignal | undefined;
   readonly onProgress: ProgressListener | undefined;
   /**
@@ -64,13 +64,13 @@ export class SharedDownloads<Result> {
   async join<Taken>(
     key: string,
     begin: (context: DownloadContext) => Promise<Result>,
-    { deadline, signal, onProgress, take }: DownloadWaiter<Result, Taken>,
+    { timeLimit, signal, onProgress, take }: DownloadWaiter<Result, Taken>,
   ): Promise<Taken> {
     signal?.throwIfAborted();
     const download = this.#findOrBegin(key, begin);
     if (onProgress !== undefined) download.listeners.add(onProgress);
     try {
-      return await take(await abortAtDeadline(deadline, signal, (within) => abortable(download.result, within)));
+      return await take(await abortAtDeadline(timeLimit, signal, (within) => abortable(download.result, within)));
     } finally {
       if (onProgress !== undefined) download.listeners.delete(onProgress);
       download.waiting -= 1;

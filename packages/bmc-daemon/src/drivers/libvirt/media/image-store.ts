@@ -86,7 +86,7 @@ export class ImageStore {
     };
     try {
       return await this.#stored.downloads.join(downloadKey(image, maxBytes, ownName), start, {
-        deadline: downloadTimeLimit(image.url, this.#options.limits),
+        timeLimit: downloadTimeLimit(image.url, this.#options.limits),
         signal,
         onProgress,
         take: (name) => this.#stored.lease(name, images),

@@ -66,7 +66,7 @@ export class CloudImageStore {
   async acquire(image: ImageRequest, { signal, onProgress }: InsertOptions): Promise<LeasedImage> {
     const { limits, leases } = this.#options;
     return await this.#downloads.join(downloadKey(image), (context) => this.#provide(image, context), {
-      deadline: downloadTimeLimit(image.url, limits),
+      timeLimit: downloadTimeLimit(image.url, limits),
       signal,
       onProgress,
       take: (id) => Promise.resolve({ id, release: leases.hold(id) }),
