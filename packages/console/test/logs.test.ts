@@ -77,6 +77,25 @@ it('the events appear live, are filtered, and are cleared', async () => {
   await close(opened);
 });
 
+it('the events fill the window after their rows got another height', async () => {
+  for (let count = 0; count < 80; count += 1) await reset(count % 2 === 0 ? 'ForceOff' : 'On');
+  const { page } = await openTab('admin', 'events');
+  const region = page.locator('.scroll.virtual');
+  await region.evaluate((element) => {
+    // Safari does not keep the rows in place by scrolling.
+    element.style.setProperty('overflow-anchor', 'none');
+    element.scrollTop = 2000;
+  });
+  await page.getByRole('row').and(page.locator('[aria-rowindex="60"]')).waitFor();
+  await page.setViewportSize({ width: 360, height: 800 });
+  await page.waitForFunction(() => {
+    const { top = 0, bottom = 0 } = document.querySelector('.scroll.virtual')?.getBoundingClientRect() ?? {};
+    const row = document.elementFromPoint(180, (top + bottom) / 2)?.closest('tr');
+    return row instanceof HTMLElement && row.querySelector('time') !== null && row.getBoundingClientRect().height > 60;
+  });
+  await page.context().close();
+});
+
 it('the console log shows a boot as plain text, and saves it', async () => {
   const opened = await openTab('olga', 'console-log');
   const { page } = opened;

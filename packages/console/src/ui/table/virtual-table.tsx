@@ -1,6 +1,6 @@
 /** A table for thousands of rows. Only the visible rows are in the page. */
 import type { RefObject } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Cells, Head, type Selection, type TableProps } from './columns.js';
 import { GroupRow, tableLines, type Grouping, type Line } from './groups.js';
 import { neighborControl, withRange } from './keys.js';
@@ -10,7 +10,7 @@ import { assignSlots } from './slots.js';
 interface VirtualTableProps<Row> extends TableProps<Row> {
   /** Rows in the order of the table. Sorting thousands of rows costs time, so the caller sorts them when they change. */
   readonly rows: readonly Row[];
-  /** Height of each row in pixels. Cells do not wrap. */
+  /** Height of each row in pixels; it may change. Cells do not wrap. */
   readonly rowHeight: number;
   /** Puts the rows into groups. The sorting applies inside each group. */
   readonly grouping?: Grouping<Row> | undefined;
@@ -30,6 +30,8 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
   const region = useRef<HTMLDivElement>(null);
   const [first, setFirst] = useState(0);
   const height = useHeight(region);
+  const findFirst = (): void => setFirst(Math.floor((region.current?.scrollTop ?? 0) / rowHeight));
+  useLayoutEffect(findFirst, [rowHeight]);
   /** The row at which a range begins: the latest one that the user selected. */
   const anchor = useRef<string | null>(null);
   const lines = useMemo(() => tableLines(rows, keyOf, grouping), [rows, grouping]);
@@ -77,7 +79,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
       role="region"
       aria-label={label}
       tabIndex={0}
-      onScroll={(event) => setFirst(Math.floor(event.currentTarget.scrollTop / rowHeight))}
+      onScroll={findFirst}
       onKeyDown={onKeyDown}
     >
       <table aria-label={label} aria-rowcount={lines.length + 1}>

@@ -80,8 +80,6 @@ export default function EventsTab({ machine }: TabProps) {
         <EmptyState title={rows.length === 0 ? texts.empty : texts.noMatch} />
       ) : (
         <VirtualTable
-          // The table computes its first row only while the user scrolls, so another height needs a new table.
-          key={isNarrow ? 'narrow' : 'wide'}
           label={texts.label}
           columns={columns}
           rows={shown}
