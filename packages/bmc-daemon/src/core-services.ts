@@ -12,7 +12,7 @@ import { openIndicatorStore } from './resources/chassis/indicator-store.js';
 import type { ManagementController } from './resources/managers/management-controller.js';
 import type { Offers, Services } from './resources/services.js';
 
-/** Maximum number of tasks of the task store. */
+/** Maximum number of tasks, apart from running tasks and those that ended recently. */
 const MAX_TASKS = 100;
 /** Minimum pause between two reloads that resets of managers cause. */
 const RELOAD_PAUSE_MS = 500;

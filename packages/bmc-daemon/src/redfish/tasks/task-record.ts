@@ -54,6 +54,11 @@ export function isRunning({ state }: TaskRecord): boolean {
   return state === 'Running' || state === 'Cancelling';
 }
 
+/** How long the result of a task stays available although there are more tasks than the limit, in milliseconds. */
+const RECENT_MS = 10 * 60_000;
+/** Maximum number of records, apart from running tasks. Limits the memory if many tasks end at the same time. */
+const MAX_RECORDS = 10_000;
+
 /**
  * Records in the order of their creation. `all` and `get` remove expired records first, so no timer
  * is needed.
@@ -65,15 +70,15 @@ export class TaskRecords {
   readonly #clock: () => number;
   readonly #records = new Map<string, TaskRecord>();
   /**
-   * Times of the monotonic clock. If the host's clock is set, clients must not lose the result of a
-   * task.
+   * When each finished task ended, in this order, by the monotonic clock. If the host's clock is set, clients
+   * must not lose the result of a task.
    */
   readonly #endedAt = new Map<string, number>();
   readonly #listeners: TaskListener[] = [];
   #listed: readonly TaskRecord[] | undefined;
 
   /**
-   * @param limit maximum number of records.
+   * @param limit maximum number of records, apart from running tasks and those that ended recently.
    * @param clock a monotonic clock in milliseconds.
    */
   constructor(limit: number, clock: () => number) {
@@ -99,25 +104,30 @@ export class TaskRecords {
   }
 
   /**
-   * Adds or replaces a record. Above the limit, removes the finished records that were created
-   * first.
+   * Adds or replaces a record. Above the limit, removes the records that ended first, except those that ended
+   * in the last {@link RECENT_MS}.
    */
   put(record: TaskRecord): void {
     const before = this.#records.get(record.id) ?? null;
     // A Map keeps the position of an existing key, so the order of creation remains.
     this.#records.set(record.id, record);
-    if (!isRunning(record)) this.#endedAt.set(record.id, this.#clock());
+    const now = this.#clock();
+    if (!isRunning(record) && !this.#endedAt.has(record.id)) this.#endedAt.set(record.id, now);
     this.#notify({ before, after: record });
-    for (const other of [...this.#records.values()]) {
-      if (this.#records.size <= this.#limit) break;
-      if (!isRunning(other)) this.remove(other);
+    for (const [id, endedAt] of this.#endedAt) {
+      const limit = now - endedAt < RECENT_MS ? MAX_RECORDS : this.#limit;
+      if (this.#records.size <= limit) break;
+      this.remove(id);
     }
   }
 
-  remove(record: TaskRecord): void {
-    this.#records.delete(record.id);
-    this.#endedAt.delete(record.id);
-    this.#notify({ before: record, after: null });
+  /** Removes a record; does nothing for an unknown one. */
+  remove(id: string): void {
+    const before = this.#records.get(id);
+    if (before === undefined) return;
+    this.#records.delete(id);
+    this.#endedAt.delete(id);
+    this.#notify({ before, after: null });
   }
 
   onChange(listener: TaskListener): void {
@@ -130,9 +140,10 @@ export class TaskRecords {
   }
 
   #removeExpired(): void {
-    if (this.#endedAt.size === 0) return;
     const oldest = this.#clock() - this.keepMinutes * 60_000;
-    for (const record of [...this.#records.values()])
-      if ((this.#endedAt.get(record.id) ?? Infinity) < oldest) this.remove(record);
+    for (const [id, endedAt] of this.#endedAt) {
+      if (endedAt >= oldest) break;
+      this.remove(id);
+    }
   }
 }

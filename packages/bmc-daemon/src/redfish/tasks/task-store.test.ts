@@ -48,17 +48,38 @@ describe('createTaskStore', () => {
     expect(store.get(id)).toMatchObject({ state: 'Exception', failure, messages: failure.messages, percent: null });
   });
 
-  it('removes the oldest finished task above the limit, never a running one', () => {
-    const store = createTaskStore({ limit: 2, now: clock() });
+  it('removes the task that ended first above the limit, but no running one and none of the last ten minutes', () => {
+    let minutes = 0;
+    const store = createTaskStore({ limit: 2, now: clock(), clock: () => minutes * 60_000 });
     const first = store.create({ name: 'first', targetUri: '/' });
     const second = store.create({ name: 'second', targetUri: '/' });
-    store.create({ name: 'third', targetUri: '/' });
+    const third = store.create({ name: 'third', targetUri: '/' });
+    for (const { id } of [second, first]) store.complete(id, []);
+    minutes = 9.9;
+    store.complete(third.id, []);
     expect(names(store)).toEqual(['first', 'second', 'third']);
-    store.complete(second.id, []);
-    expect(names(store)).toEqual(['first', 'third']);
-    store.complete(first.id, []);
-    store.create({ name: 'fourth', targetUri: '/' });
+    minutes = 10;
+    const fourth = store.create({ name: 'fourth', targetUri: '/' });
     expect(names(store)).toEqual(['third', 'fourth']);
+    store.create({ name: 'fifth', targetUri: '/' });
+    store.create({ name: 'sixth', targetUri: '/' });
+    minutes = 20;
+    expect(names(store)).toEqual(['third', 'fourth', 'fifth', 'sixth']);
+    store.complete(fourth.id, []);
+    expect(names(store)).toEqual(['fourth', 'fifth', 'sixth']);
+  });
+
+  it('stores the results of ten thousand tasks that end at the same time, but not of more', () => {
+    const store = createTaskStore({ limit: 100, now: clock(), clock: () => 0 });
+    const ids = Array.from({ length: 10_000 }, () => store.create({ name: 'task', targetUri: '/' }).id);
+    for (const id of ids) store.complete(id, []);
+    expect(ids.filter((id) => store.get(id)?.state === 'Completed')).toHaveLength(10_000);
+    store.create({ name: 'last', targetUri: '/' });
+    expect([store.list().length, store.get(ids[0] ?? ''), store.get(ids[1] ?? '')?.state]).toEqual([
+      10_000,
+      undefined,
+      'Completed',
+    ]);
   });
 
   it('removes a finished task on request, but not a running one', () => {

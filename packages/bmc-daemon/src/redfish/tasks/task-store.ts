@@ -27,8 +27,8 @@ interface NewTask {
 }
 
 /**
- * The tasks. Above the maximum number, the store removes the oldest finished task, but never a running
- * task.
+ * The tasks. Above the maximum number, the store removes the task that ended first. It never removes a running
+ * task or, up to 10,000 tasks, one that ended in the last ten minutes.
  */
 export interface TaskStore {
   /** Adds a running task. */
@@ -84,7 +84,7 @@ export const taskMonitorUri = (id: string): string => `/redfish/v1/TaskService/T
 
 /** Options of a task store. */
 interface TaskStoreOptions {
-  /** Maximum number of tasks. */
+  /** Maximum number of tasks, apart from running tasks and those of the last ten minutes. */
   readonly limit: number;
   readonly now: () => Date;
   /** A monotonic clock in milliseconds. Default: performance.now. */
@@ -152,7 +152,7 @@ export function createTaskStore({ limit, now, clock = () => performance.now() }:
     remove(id) {
       const record = records.peek(id);
       if (record === undefined || isRunning(record)) return false;
-      records.remove(record);
+      records.remove(id);
       return true;
     },
     whenStored: () => Promise.resolve(),
