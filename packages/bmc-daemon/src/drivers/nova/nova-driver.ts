@@ -89,7 +89,7 @@ export function createNovaDriver({
   const watch = createWatch(refresh, { name: cloud.name, log });
   const getSystem = async (id: string, shown: readonly (keyof SystemDetails)[]): Promise<SystemSnapshot> => {
     const uuid = await uuidOf(id);
-    const reading = await reader.read(uuid);
+    const reading = await reader.read(uuid, { ports: shown.includes('interfaces') });
     const known = list.find(uuid);
     if (reading === undefined || known === undefined) {
       throw new DriverError('notFound', `looking up server ${id}: no such server`);

@@ -12,8 +12,19 @@ interface ServerReading {
 
 /** Reads servers by their UUID. */
 interface ServerReader {
-  /** Returns the present snapshot; undefined if the server is not served. */
-  read(id: string): Promise<ServerReading | undefined>;
+  /**
+   * Returns the present snapshot; undefined if the server is not served.
+   * @param wanted `ports`: whether to read the ports too. Nova asks Neutron for them, which takes much longer
+   *   than the read of a server.
+   */
+  read(id: string, wanted?: { readonly ports: boolean }): Promise<ServerReading | undefined>;
+}
+
+/** A read of a server in the present turn of the event loop. */
+interface JoinedRead {
+  /** Whether one of the readers wants the ports. */
+  wantsPorts: boolean;
+  readonly result: Promise<ServerReading | undefined>;
 }
 
 /** Nova does not report changes of ports, so the driver reads them again after this time. */
@@ -33,18 +44,16 @@ export function createReader({
   readonly list: ServerList;
   /** Data up to this age counts as current. */
   readonly freshMs: number;
-  /** Called after a server was read by its own request. Default: nothing. */
+  /** Called after a read of a single server. Default: nothing. */
   readonly onSingleRead?: (snapshot: SystemSnapshot) => void;
 }): ServerReader {
   const portsAt = new Map<string, number>();
   list.onChange(({ kind, uuid }) => {
     if (kind === 'undefined') portsAt.delete(uuid);
   });
-  let batch: Map<string, Promise<ServerReading | undefined>> | undefined;
+  let batch: Map<string, JoinedRead> | undefined;
 
   const readPorts = async (id: string): Promise<readonly Port[] | undefined> => {
-    const { ports } = list.find(id) ?? {};
-    if (ports !== undefined && performance.now() - (portsAt.get(id) ?? -Infinity) < PORTS_MS) return undefined;
     try {
       const found = await api.listPorts(id);
       portsAt.set(id, performance.now());
@@ -55,32 +64,36 @@ export function createReader({
       return undefined;
     }
   };
-  const readSingle = async (id: string): Promise<SystemSnapshot | undefined> => {
+  const readSingle = async (id: string, wantsPorts: boolean): Promise<SystemSnapshot | undefined> => {
     const known = list.find(id);
-    const isFresh = known?.ports !== undefined && performance.now() - known.readAt <= freshMs;
-    if (isFresh) return known.snapshot;
     const readAt = performance.now();
-    const [server, ports] = await Promise.all([api.getServer(id), readPorts(id)]);
-    const snapshot = list.record(id, server, { readAt, ports });
-    if (snapshot !== undefined) onSingleRead?.(snapshot);
-    return snapshot;
+    const hasPorts = known?.ports !== undefined && readAt - (portsAt.get(id) ?? -Infinity) < PORTS_MS;
+    const needsPorts = wantsPorts && !hasPorts;
+    if (known !== undefined && !needsPorts && readAt - known.readAt <= freshMs) return known.snapshot;
+    const [server, ports] = await Promise.all([api.getServer(id), needsPorts ? readPorts(id) : undefined]);
+    return list.record(id, server, { readAt, ports });
   };
   const readTogether = async (id: string): Promise<SystemSnapshot | undefined> => {
     await list.refresh(freshMs);
     return list.find(id)?.snapshot;
   };
   return {
-    read: (id) => {
-      const members = (batch ??= new Map<string, Promise<ServerReading | undefined>>());
+    read: (id, wanted = { ports: false }) => {
+      const members = (batch ??= new Map<string, JoinedRead>());
       const joined = members.get(id);
-      if (joined !== undefined) return joined;
+      if (joined !== undefined) {
+        joined.wantsPorts ||= wanted.ports;
+        return joined.result;
+      }
       const result = endOfTurn().then(async () => {
         batch = undefined;
         const isSingleRead = members.size === 1;
-        const snapshot = await (isSingleRead ? readSingle(id) : readTogether(id));
+        const snapshot = await (isSingleRead ? readSingle(id, read.wantsPorts) : readTogether(id));
+        if (isSingleRead && snapshot !== undefined) onSingleRead?.(snapshot);
         return snapshot && { snapshot, isSingleRead };
       });
-      members.set(id, result);
+      const read: JoinedRead = { wantsPorts: wanted.ports, result };
+      members.set(id, read);
       return result;
     },
   };

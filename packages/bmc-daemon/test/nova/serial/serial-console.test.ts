@@ -253,6 +253,38 @@ describe('Redfish', () => {
     expect(await served.get(`${system}/LogServices/ConsoleLog`)).toMatchObject({ Id: 'ConsoleLog' });
     expect(requests()).toBe(1);
   });
+
+  it('probes one server at a time, because a probe takes much of the time of Nova', async () => {
+    const asked: string[] = [];
+    const answers: (() => void)[] = [];
+    const consoles = createSerialConsoles({
+      api: {
+        openConsole: (uuid) =>
+          new Promise((resolve) => {
+            asked.push(uuid);
+            answers.push(() => resolve({ url: `${proxy.url}?token=t`, protocol: 'serial', type: 'serial' }));
+          }),
+      },
+      list: { onChange: () => () => undefined },
+      stateOf: () => Promise.resolve('running'),
+      tls: { verify: true },
+    });
+    const readAll = (): void => {
+      for (let index = 1; index <= 1000; index += 1) consoles.probe({ uuid: idOf(index), state: 'running' });
+    };
+    readAll();
+    expect(asked).toEqual([idOf(1)]);
+    answers[0]?.();
+    await waitFor(
+      () => {
+        readAll();
+        return asked.length > 1 ? true : undefined;
+      },
+      () => 'no second server was probed',
+    );
+    expect(asked).toEqual([idOf(1), idOf(2)]);
+    expect(consoles.isAvailable(idOf(1))).toBe(true);
+  });
 });
 
 describe('a connection to a proxy', () => {

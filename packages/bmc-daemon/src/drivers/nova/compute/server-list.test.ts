@@ -328,11 +328,25 @@ describe('the reader of servers', () => {
       [...servers.all.values()].map(({ body }) => [body['name'], false]),
     );
     expect(cloud.requests.filter((line) => line.includes('/servers'))).toHaveLength(1);
-    cloud.requests.length = 0;
-    expect(await reader.read(idOf(7))).toMatchObject({ snapshot: { name: 'server-7' }, isSingleRead: true });
-    const own = cloud.requests.map((line) => line.split('/servers')[1]).sort();
-    expect(own).toEqual([`/${idOf(7)}`, `/${idOf(7)}/os-interface`]);
     expect(await reader.read(idOf(99))).toBeUndefined();
+  });
+
+  it('asks for the ports of a server only if a reader wants them, and again only after a minute', async () => {
+    put(7);
+    const { list } = open();
+    const reader = createReader({ api, list, freshMs: -1 });
+    const ports = { ports: true };
+    const own = async (...reads: readonly Promise<unknown>[]) => {
+      cloud.requests.length = 0;
+      await Promise.all(reads);
+      return cloud.requests.map((line) => line.split('/servers')[1]).sort();
+    };
+    const server = `/${idOf(7)}`;
+    expect(await reader.read(idOf(7))).toMatchObject({ snapshot: { name: 'server-7' }, isSingleRead: true });
+    expect(await own(reader.read(idOf(7)))).toEqual([server]);
+    // Two readers of one turn share the requests.
+    expect(await own(reader.read(idOf(7)), reader.read(idOf(7), ports))).toEqual([server, `${server}/os-interface`]);
+    expect(await own(reader.read(idOf(7), ports))).toEqual([server]);
   });
 
   it('drops a server that was deleted', async () => {

@@ -4,6 +4,7 @@
  * of Nova's time that the operations themselves become slower. A listing of many servers takes long too.
  * So after each answer, the driver does not ask again for a multiple of the duration of this answer.
  */
+import { Rest } from '../http/rest.js';
 import type { ServerList } from './server-list.js';
 import type { Server } from './server.js';
 
@@ -11,7 +12,6 @@ import type { Server } from './server.js';
 const MAX_SINGLE = 4;
 /** The rest after an answer is this many times its duration. */
 const REST_PER_ANSWER = 3;
-const MAX_REST_MS = 10_000;
 
 /** An operation that waits. */
 interface Waiting {
@@ -35,7 +35,7 @@ export class StatePolls {
   readonly #list: Pick<ServerList, 'refresh' | 'find'>;
   #waiting = 0;
   /** The rest after shared listings. */
-  readonly #rest = new Rest();
+  readonly #rest = new Rest(REST_PER_ANSWER);
 
   constructor(list: Pick<ServerList, 'refresh' | 'find'>) {
     this.#list = list;
@@ -43,7 +43,7 @@ export class StatePolls {
 
   /** Runs an operation, and counts it as waiting until it ends. */
   async run(operation: Waiting, wait: (polls: Polls) => Promise<void>): Promise<void> {
-    const own = new Rest();
+    const own = new Rest(REST_PER_ANSWER);
     const areMany = (): boolean => this.#waiting > MAX_SINGLE;
     this.#waiting += 1;
     try {
@@ -65,27 +65,5 @@ export class StatePolls {
     const entry = this.#list.find(id);
     if (entry === undefined || entry.readAt < acceptedAt) return undefined;
     return entry.snapshot.unansweredSince === undefined ? entry.server : undefined;
-  }
-}
-
-/** The time after an answer in which Nova should not be asked again. */
-class Rest {
-  #until = -Infinity;
-
-  get ms(): number {
-    return this.#until - performance.now();
-  }
-
-  /** Makes a request. The rest begins when it ends, also without an answer. */
-  async after<T>(request: () => Promise<T>): Promise<T> {
-    const begunAt = performance.now();
-    try {
-      return await request();
-    } finally {
-      const endedAt = performance.now();
-      const rest = Math.min(MAX_REST_MS, (endedAt - begunAt) * REST_PER_ANSWER);
-      // A caller that has joined a running request measures a part of its duration.
-      this.#until = Math.max(this.#until, endedAt + rest);
-    }
   }
 }

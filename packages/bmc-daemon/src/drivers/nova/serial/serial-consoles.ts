@@ -13,6 +13,7 @@ import type { ComputeApi } from '../compute/compute-api.js';
 import { serialConsole } from '../compute/remote-console.js';
 import type { ServerList } from '../compute/server-list.js';
 import { rejection } from '../failure.js';
+import { Rest } from '../http/rest.js';
 import { connectToProxy, isProxyThere, proxyTimes, type ProxyTimes } from './console-proxy.js';
 import { createRunWatch } from './run-watch.js';
 
@@ -53,6 +54,11 @@ const ABSENT_MS = 3_600_000;
  * have a console.
  */
 const CHECK_MS = 60_000;
+/**
+ * The rest after a probe is this many times its duration. A probe takes Nova much longer than a read of a server,
+ * so a client that reads or restarts a thousand servers must not cause a thousand probes at once.
+ */
+const REST_PER_PROBE = 10;
 /** Maximum number of proxies whose state is cached. A cloud usually has one for each cell. */
 const MAX_PROXIES = 100;
 
@@ -68,6 +74,8 @@ export function createSerialConsoles(options: SerialConsolesOptions): SerialCons
   const servers = new Map<string, Known>();
   const proxies = createProxies(tls, times);
   const runs = createRunWatch(times);
+  const rest = new Rest(REST_PER_PROBE);
+  let isProbing = false;
   let nextProbeAt = -Infinity;
   list.onChange(({ kind, uuid }) => {
     if (endsRun.has(kind)) runs.changed(uuid);
@@ -109,13 +117,18 @@ export function createSerialConsoles(options: SerialConsolesOptions): SerialCons
       }
       const now = performance.now();
       if (state !== 'running' || now < Math.max(known?.probeAt ?? -Infinity, nextProbeAt)) return;
+      if (isProbing || rest.ms > 0) return;
       servers.set(uuid, { proxy: undefined, probeAt: now + CHECK_MS });
+      isProbing = true;
       // Ignores a failure, because readers of the server do not need the answer. A client that opens
       // the console gets the failure.
-      accessTo(uuid, 'probing').then(
-        (url) => proxies.check(url),
-        () => undefined,
-      );
+      void rest
+        .after(() => accessTo(uuid, 'probing'))
+        .finally(() => (isProbing = false))
+        .then(
+          (url) => proxies.check(url),
+          () => undefined,
+        );
     },
     open: async (id, { signal }: OperationOptions = {}): Promise<Duplex> => {
       const doing = `connecting to the console of server ${id}`;

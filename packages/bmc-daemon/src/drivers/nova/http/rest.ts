@@ -1,0 +1,33 @@
+/** Rests between requests to a service, so that the requests of the daemon take only a part of its time. */
+
+/** The longest rest, in milliseconds. */
+const MAX_REST_MS = 10_000;
+
+/** The time after an answer in which the service should not be asked again. */
+export class Rest {
+  readonly #perAnswer: number;
+  #until = -Infinity;
+
+  /** @param perAnswer the rest after an answer is this many times its duration. */
+  constructor(perAnswer: number) {
+    this.#perAnswer = perAnswer;
+  }
+
+  /** The rest that remains, in milliseconds; 0 or less: none. */
+  get ms(): number {
+    return this.#until - performance.now();
+  }
+
+  /** Makes a request. The rest begins when it ends, also without an answer. */
+  async after<T>(request: () => Promise<T>): Promise<T> {
+    const begunAt = performance.now();
+    try {
+      return await request();
+    } finally {
+      const endedAt = performance.now();
+      const rest = Math.min(MAX_REST_MS, (endedAt - begunAt) * this.#perAnswer);
+      // A caller that has joined a running request measures a part of its duration.
+      this.#until = Math.max(this.#until, endedAt + rest);
+    }
+  }
+}
