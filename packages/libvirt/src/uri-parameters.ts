@@ -157,9 +157,13 @@ function text(name: string, value: string | null): string | null {
   return value;
 }
 
+/** GnuTLS's own defaults, and those of the host's policy: they ask for no other ciphers than Node's defaults. */
+const DEFAULT_PRIORITIES: ReadonlySet<string> = new Set(['NORMAL', '@LIBVIRT,SYSTEM', '@SYSTEM']);
+
 /**
- * Reads the versions of a GnuTLS priority string, such as `NORMAL:-VERS-TLS1.2`. Node's TLS library
- * cannot apply any other part.
+ * Reads the versions of a GnuTLS priority string, such as `NORMAL:-VERS-TLS1.2`. OpenSSL, which Node uses, has no
+ * equal for the other parts. A keyword such as SECURE256 also limits ciphers, groups, signatures and the keys of
+ * certificates, so this client rejects the keyword instead of a weaker connection.
  * @throws {Error} for a string with another part.
  */
 function tlsVersions(priority: string | null): TlsVersions | null {
@@ -170,7 +174,7 @@ function tlsVersions(priority: string | null): TlsVersions | null {
     if (/^(TLS-)?ALL$/.test(version)) return ['TLSv1.2', 'TLSv1.3'];
     return version === 'TLS1.2' ? ['TLSv1.2'] : version === 'TLS1.3' ? ['TLSv1.3'] : [];
   };
-  let isValid = /^(NORMAL|SECURE128|SECURE192|SECURE256|@LIBVIRT,SYSTEM|@SYSTEM)$/.test(base);
+  let isValid = DEFAULT_PRIORITIES.has(base);
   for (const change of changes) {
     const [, sign, version = ''] = /^([-+!])VERS-((?:TLS-)?ALL|SSL3\.0|TLS1\.[0-3])$/.exec(change) ?? [];
     if (sign === undefined || (sign === '+' && named(version).length === 0)) isValid = false;
@@ -182,7 +186,8 @@ function tlsVersions(priority: string | null): TlsVersions | null {
   const [minVersion, maxVersion = minVersion] = [...enabled].sort();
   if (!isValid || minVersion === undefined || maxVersion === undefined) {
     throw new Error(
-      `parameter "tls_priority" must be NORMAL, with +VERS- or -VERS- of TLS1.2 and TLS1.3, not "${priority}"`,
+      'parameter "tls_priority" can only select TLS versions: use NORMAL, NORMAL:-VERS-TLS1.2 or ' +
+        `NORMAL:-VERS-TLS1.3 instead of "${priority}"`,
     );
   }
   return { minVersion, maxVersion };

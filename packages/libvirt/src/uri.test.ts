@@ -113,9 +113,13 @@ describe('a connection URI', () => {
     ['qemu', 'a libvirt URI looks like qemu:///system'],
     ['qemu+libssh2://host/system', 'transport "libssh2" is not supported: use ssh'],
     ['qemu+ext://host/system', 'transport "ext" is not supported: use one of unix, ssh, tls, tcp'],
-    ...['NORMAL:-VERS-ALL', 'NORMAL:+AES-128-CBC', 'NORMAL:+VERS-TLS1.0', 'PERFORMANCE', ':'].map((priority) => [
+    ...[
+      ...['NORMAL:-VERS-ALL', 'NORMAL:+AES-128-CBC', 'NORMAL:+VERS-TLS1.0', 'PERFORMANCE', ':'],
+      ...['SECURE128', 'SECURE192', 'SECURE256', 'SECURE256:-VERS-TLS1.2'],
+    ].map((priority) => [
       `qemu+tls://host/system?tls_priority=${priority}`,
-      `parameter "tls_priority" must be NORMAL, with +VERS- or -VERS- of TLS1.2 and TLS1.3, not "${priority}"`,
+      'parameter "tls_priority" can only select TLS versions: use NORMAL, NORMAL:-VERS-TLS1.2 or ' +
+        `NORMAL:-VERS-TLS1.3 instead of "${priority}"`,
     ]),
     [
       'qemu+ssh://host/session?proxy=netcat',
