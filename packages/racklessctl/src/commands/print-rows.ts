@@ -6,18 +6,28 @@ import type { Call } from './command.js';
 interface PrintOptions {
   /** The message for people if there are no rows. */
   readonly none?: string;
-  /** Whether long texts are cut to fit the terminal. */
+  /** Whether the table is cut to fit the terminal: long texts, then the last columns. */
   readonly isCut?: boolean;
 }
 
-/** Prints rows as a table, or as JSON with `--json`. */
+/** Prints rows as a table, or as JSON with `--json`. Reports columns that do not fit the terminal. */
 export function printRows<Row extends object>(
   call: Call,
   rows: readonly Row[],
   columns: readonly Column<Row>[],
   { none = 'There is nothing to show.', isCut = true }: PrintOptions = {},
 ): void {
-  if (call.flag('json')) call.terminal.printJson(rows);
-  else if (rows.length === 0) call.terminal.complain(none);
-  else call.terminal.print(renderTable(rows, columns, isCut ? call.terminal.columns : undefined));
+  const { terminal } = call;
+  if (call.flag('json')) {
+    terminal.printJson(rows);
+    return;
+  }
+  if (rows.length === 0) {
+    terminal.complain(none);
+    return;
+  }
+  const { text, omitted } = renderTable(rows, columns, isCut ? terminal.columns : undefined);
+  terminal.print(text);
+  if (omitted.length === 0) return;
+  terminal.complain(`The terminal is too narrow for ${omitted.join(', ')}: use --json or a wider terminal.`);
 }

@@ -14,22 +14,33 @@ describe('a table', () => {
       ['web-1', 4, 'x'],
       ['节点', 16, null],
     ];
-    expect(renderTable(rows, columns).split('\n')).toEqual(['NAME   CPUS  MODEL', 'web-1  4     x', '节点   16    -']);
+    const { text, omitted } = renderTable(rows, columns);
+    expect(text.split('\n')).toEqual(['NAME   CPUS  MODEL', 'web-1  4     x', '节点   16    -']);
+    expect(omitted).toEqual([]);
   });
 
   it('fits a terminal: the widest columns that may shrink are cut', () => {
     const rows = [['a'.repeat(60), 4, 'b'.repeat(60)]];
-    const lines = renderTable(rows, columns, 80).split('\n');
+    const lines = renderTable(rows, columns, 80).text.split('\n');
     expect(lines.map(widthOf)).toEqual([49, 80]);
     expect(lines[1]).toBe(`${'a'.repeat(35)}…  4     ${'b'.repeat(35)}…`);
   });
 
   it('may have as many rows as a service has machines', () => {
     const rows = Array.from({ length: 200_000 }, (_, index) => [`m${index}`, 1, null]);
-    expect(renderTable(rows, columns).split('\n')).toHaveLength(200_001);
+    expect(renderTable(rows, columns).text.split('\n')).toHaveLength(200_001);
   });
 
-  it('stays readable in a terminal that is too narrow', () => {
-    expect(renderTable([['a'.repeat(60), 4, 'model']], columns, 5)).toContain('aaaaaaa…  4     model');
+  it('omits the last columns in a terminal that is too narrow for all', () => {
+    const rows = [['a'.repeat(60), 4, 'b'.repeat(60)]];
+    expect(renderTable(rows, columns, 24)).toEqual({
+      text: `NAME      CPUS  MODEL\naaaaaaa…  4     bbbbbbb…`,
+      omitted: [],
+    });
+    expect(renderTable(rows, columns, 23)).toEqual({
+      text: `NAME               CPUS\n${'a'.repeat(16)}…  4`,
+      omitted: ['MODEL'],
+    });
+    expect(renderTable(rows, columns, 5)).toEqual({ text: 'NAME\naaaa…', omitted: ['CPUS', 'MODEL'] });
   });
 });

@@ -10,11 +10,16 @@ const serve = scriptedServices();
 const bin = new URL('../../bin/racklessctl.js', import.meta.url).pathname;
 
 /**
- * Runs a command in a terminal of 80 columns.
+ * Runs a command in a terminal.
  * @param typed what the user types after the prompt `Password`.
+ * @param columns width of the terminal.
  */
-function inTerminal(args: string, typed = ''): Promise<{ readonly code: number; readonly output: string }> {
-  const line = `stty cols 80 rows 24 && exec '${process.execPath}' '${bin}' ${args}`;
+function inTerminal(
+  args: string,
+  typed = '',
+  columns = 80,
+): Promise<{ readonly code: number; readonly output: string }> {
+  const line = `stty cols ${columns} rows 24 && exec '${process.execPath}' '${bin}' ${args}`;
   return new Promise((resolve) => {
     let output = '';
     const env = { PATH: process.env['PATH'] ?? '', HOME: at('.'), TERM: 'xterm' };
@@ -79,4 +84,13 @@ it('a table fits 80 columns, and --wide does not cut it', async () => {
   const lines = output.split('\r\n').filter((line) => line !== '');
   expect(lines.map((line) => line.length <= 80)).toEqual([true, true]);
   expect((await inTerminal(`list --wide --url ${service.url}`)).output).toContain('m'.repeat(70));
+});
+
+it('a table in 40 columns omits its last columns, and the command says so', async () => {
+  const service = await serve(oneMachine({ Name: 'n'.repeat(70), Model: 'm'.repeat(70) }));
+  const { output } = await inTerminal(`list --url ${service.url}`, '', 40);
+  const [titles = '', row = '', ...messages] = output.split('\r\n').filter((line) => line !== '');
+  expect([titles.length <= 40, row.length <= 40]).toEqual([true, true]);
+  expect(titles.split(/ +/).slice(0, 3)).toEqual(['NAME', 'POWER', 'HEALTH']);
+  expect(messages).toEqual(['The terminal is too narrow for MODEL: use --json or a wider terminal.']);
 });
