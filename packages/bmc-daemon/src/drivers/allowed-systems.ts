@@ -5,6 +5,16 @@ import type { SystemRef } from './snapshot/system-snapshot.js';
 import type { HostsControl } from './hosts-control.js';
 import type { StatisticsControl } from './statistics-control.js';
 
+/**
+ * Returns the function that tells whether a list has a machine.
+ * @param allowed UUIDs (any case) and names.
+ */
+export function isAmong(allowed: readonly string[]): (machine: SystemRef) => boolean {
+  const names = new Set(allowed);
+  const uuids = new Set(allowed.map((id) => id.toLowerCase()));
+  return ({ uuid, name }) => uuids.has(uuid) || names.has(name);
+}
+
 /** Returns the UUID of an allowed machine. @throws {DriverError} notFound */
 type Resolve = (id: string) => Promise<string>;
 
@@ -18,9 +28,7 @@ export function allowSystems(
   allowed: readonly string[],
   hosts: HostsControl | null = driver.hosts ?? null,
 ): HypervisorDriver {
-  const names = new Set(allowed);
-  const uuids = new Set(allowed.map((id) => id.toLowerCase()));
-  const isAllowed = ({ uuid, name }: SystemRef) => uuids.has(uuid) || names.has(name);
+  const isAllowed = isAmong(allowed);
   let all: readonly SystemRef[] = [];
   let shown: readonly SystemRef[] = [];
 

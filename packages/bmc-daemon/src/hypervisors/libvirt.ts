@@ -1,6 +1,7 @@
 /** The machines of one or several libvirt hosts: EMULATOR_LIBVIRT_URI. */
 import type { Log } from '@rackless/daemon/log/log.js';
 import { defaultStateDir } from '../config/state-folder.js';
+import { isAmong } from '../drivers/allowed-systems.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import { createHostsDriver } from '../drivers/hosts/hosts-driver.js';
 import { openHostStore } from '../drivers/hosts/host-store.js';
@@ -49,6 +50,7 @@ function openHost(
     gracefulRestartWaitMs: settings.gracefulRestartWaitSeconds * 1000,
     timeoutMs: settings.libvirtTimeoutSeconds * 1000,
     images,
+    ...(settings.allowedInstances === null ? {} : { isServed: isAmong(settings.allowedInstances) }),
   });
 }
 

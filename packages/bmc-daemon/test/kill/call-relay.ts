@@ -47,6 +47,8 @@ const SYSTEM_ERROR = 38;
 export interface SeenCall {
   readonly name: string;
   readonly changes: boolean;
+  /** Returns whether the call has the UUID of a machine. */
+  readonly concerns: (uuid: string) => boolean;
 }
 
 /**
@@ -127,7 +129,8 @@ export class CallRelay {
     if (type !== MessageType.call && !isPart) return 'forward';
     // The same call queries and changes QEMU.
     const changes = name === 'domainQemuMonitorCommand' ? message.includes('qom-set') : !READS.test(name);
-    const decision = this.#decide({ name: isPart ? `${name} part` : name, changes });
+    const concerns = (uuid: string): boolean => message.includes(Buffer.from(uuid.replaceAll('-', ''), 'hex'));
+    const decision = this.#decide({ name: isPart ? `${name} part` : name, changes, concerns });
     this.#dropping = decision === 'drop';
     return decision;
   }

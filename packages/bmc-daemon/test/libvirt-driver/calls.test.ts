@@ -396,4 +396,26 @@ describe('a new connection', () => {
     await until('a read', () => Promise.resolve(calls.includes('domainGetBlockInfo')));
     relay.decideBy(() => 'forward');
   });
+
+  it('reads no machine that clients do not see', async () => {
+    await host.guest();
+    await host.guest();
+    const guests = await driver.listSystems();
+    // The driver reads the machines in the order of the list.
+    const last = guests.at(-1)?.uuid ?? '';
+    const read = new Set<string>();
+    relay.decideBy(({ name, concerns }) => {
+      // Only a reader of the machine asks for the size of its disk.
+      if (name === 'domainGetBlockInfo') for (const { uuid } of guests) if (concerns(uuid)) read.add(uuid);
+      return 'forward';
+    });
+    const only = await host.driver({
+      uri: `qemu+unix:///system?socket=${relay.path}`,
+      isServed: ({ uuid }) => uuid === last,
+    });
+    await until('a read', () => Promise.resolve(read.has(last)));
+    await only.close();
+    relay.decideBy(() => 'forward');
+    expect([...read]).toEqual([last]);
+  });
 });

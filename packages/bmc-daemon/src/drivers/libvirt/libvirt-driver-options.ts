@@ -1,6 +1,7 @@
 /** Options of the driver of one libvirt host. */
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { ImageServerLimits } from '../../media/image-client.js';
+import type { SystemRef } from '../snapshot/system-snapshot.js';
 import type { SecureBootTemplates } from './firmware-catalog.js';
 import type { BootLoaderMap } from './firmware/firmware-choice.js';
 import type { SharedPools } from './media/shared-pools.js';
@@ -26,6 +27,11 @@ export interface LibvirtDriverOptions {
   readonly images: ImageServerLimits;
   /** The pools of all hosts, which their drivers share. Default: this is the only host. */
   readonly pools?: SharedPools;
+  /**
+   * Returns whether clients see a machine. The driver does not read the other machines in advance. Default: clients
+   * see all machines.
+   */
+  readonly isServed?: (machine: SystemRef) => boolean;
   readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
   /**
    * Time that the first reader of a machine waits for the sizes of its disks, which are null until

@@ -151,6 +151,7 @@ export function createParts(options: LibvirtDriverOptions) {
     ],
     machineParts: [systemChanges, variables, coldStart, boot, power, disks],
     read: (machine) => reader.read(machine),
+    isServed: options.isServed ?? (() => true),
   });
   const guestNetwork = new GuestNetworkReader(host);
   const reading = { host, hosts, firmware, reader, streams, changes, guestNetwork };

@@ -22,10 +22,12 @@ interface ReconcilerOptions {
     readonly reconcile: (machine: Machine, definition: Definition) => Promise<void>;
   }[];
   /**
-   * Reads a machine as clients see it. Each round ends with a read of all machines, so that the
+   * Reads a machine as clients see it. Each round ends with a read of all machines that clients see, so that the
    * first request for many machines finds them parsed.
    */
   readonly read: (machine: Machine) => Promise<unknown>;
+  /** Returns whether clients see a machine. Unfinished operations of the other machines are completed too. */
+  readonly isServed: (machine: Machine) => boolean;
 }
 
 /**
@@ -75,7 +77,7 @@ export class Reconciler {
   }
 
   async #reconcileAll(number: number): Promise<void> {
-    const { host, hostTasks, read } = this.#options;
+    const { host, hostTasks, read, isServed } = this.#options;
     const { inventory, log } = host;
     for (const { doing, run } of hostTasks) {
       if (this.#isClosed) return;
@@ -88,7 +90,7 @@ export class Reconciler {
     await forEachInParallel(machines, PARALLEL_MACHINES, async (machine) => {
       if (!this.#isClosed) await this.reconcile(machine);
     });
-    await forEachInParallel(machines, PARALLEL_MACHINES, async (machine) => {
+    await forEachInParallel(machines.filter(isServed), PARALLEL_MACHINES, async (machine) => {
       // Unfinished operations of a later round are more urgent.
       if (this.#isClosed || this.#started > number) return;
       // A client that reads the machine gets the error.
