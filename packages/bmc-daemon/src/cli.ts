@@ -3,6 +3,7 @@
  */
 import path from 'node:path';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { CommandOutput } from '@rackless/daemon/process/command-output.js';
 import { exitCode as exitCodes } from '@rackless/daemon/process/exit-code.js';
 import type { CheckOptions } from './cli/check.js';
 import { addMachineCommands } from './cli/machine/commands.js';
@@ -89,6 +90,11 @@ function withSettings(command: Command): Command {
  * @returns the exit code.
  */
 export async function main(argv: readonly string[]): Promise<number> {
+  const output = new CommandOutput('bmc-daemon');
+  return await output.finish(await run(argv, output));
+}
+
+async function run(argv: readonly string[], output: CommandOutput): Promise<number> {
   let exitCode: number = exitCodes.done;
   // The package also installs this program as `sushy-emulator`, for scripts that use that name.
   const name = path.parse(argv[1] ?? '').name === 'sushy-emulator' ? 'sushy-emulator' : 'bmc-daemon';
@@ -102,6 +108,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     .exitOverride();
   withSettings(program).action(async (given: GivenFlags) => {
     const { serve } = await import('./cli/serve.js');
+    output.becomeLog();
     exitCode = await serve(() => load(given));
   });
   withSettings(program.command('check'))

@@ -1,5 +1,6 @@
 /** Parses the command line, which has LiteLLM's flags. Loads the code of a command only when the command runs. */
 import { Command, CommanderError, Option } from 'commander';
+import { CommandOutput } from '@rackless/daemon/process/command-output.js';
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import type { EarlySignals } from '@rackless/daemon/process/signals.js';
 import { ignoredFlags } from './cli/ignored-flags.js';
@@ -37,6 +38,11 @@ function createProgram(): Command {
  * @returns the exit code.
  */
 export async function main(argv: readonly string[], early?: EarlySignals): Promise<number> {
+  const output = new CommandOutput('model-proxy');
+  return await output.finish(await run(argv, output, early));
+}
+
+async function run(argv: readonly string[], output: CommandOutput, early?: EarlySignals): Promise<number> {
   const [, , command] = argv;
   if (command === 'key') {
     // The command ends with its terminal. Only the proxy uses SIGHUP for reloads.
@@ -58,6 +64,7 @@ export async function main(argv: readonly string[], early?: EarlySignals): Promi
     .map(([name, reason]) => `command line: --${name} does nothing here: ${reason}`);
   const start = { file, flags: given, environment: process.env, warnings };
   if (given.validate_config === true) return (await import('./cli/validate.js')).validate(start);
+  output.becomeLog();
   return (await import('./cli/serve.js')).serve(start, early);
 }
 

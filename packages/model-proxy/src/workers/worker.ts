@@ -3,6 +3,7 @@
  * group watches the files, handles signals, and owns the store.
  */
 import { createLog, outputFormat, type Log } from '@rackless/daemon/log/log.js';
+import { CommandOutput } from '@rackless/daemon/process/command-output.js';
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import { exitOnUnexpectedErrors } from '@rackless/daemon/process/signals.js';
 import { exitCodeOfStart } from '@rackless/daemon/process/start-failure.js';
@@ -161,6 +162,8 @@ class Worker {
 
 // systemd and terminals send signals to all processes of the service. The first process decides.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
+// A worker must not end with a stack trace because the disk of the log is full.
+new CommandOutput('model-proxy').becomeLog();
 const worker = new Worker();
 // The connection ends with the first process. Without it, no process would stop this one, which would keep the port.
 process.on('disconnect', () => process.exit(worker.hasStopped ? exitCode.done : exitCode.failed));

@@ -1,6 +1,4 @@
 /** Defines `bmc-daemon machine`. The code of a command is loaded only when it runs. */
-import { exitCode } from '@rackless/daemon/process/exit-code.js';
-import { OutputWatch } from '@rackless/daemon/process/output-watch.js';
 import { Option, type Command } from 'commander';
 import type { LoadedSettings } from '../../config/load.js';
 import { BOOT_STEPS, DISK_BUSES, NIC_MODELS, type NetworkLink } from '../../drivers/libvirt/lab/machine-spec.js';
@@ -92,11 +90,7 @@ export function addMachineCommands(program: Command, { load, exit }: MachineProg
   const list = machine.command('list').description('list the machines that this command has created');
   withHost(list).action(async (flags: ListFlags) => {
     const command = await import('./list.js');
-    const output = new OutputWatch(process.stdout, () => undefined);
-    const code = await command.list(load(flags), flags);
-    const failure = await output.failure();
-    if (failure !== undefined) process.stderr.write(`bmc-daemon: ${failure}\n`);
-    exit(failure === undefined ? code : exitCode.failed);
+    exit(await command.list(load(flags), flags));
   });
   const remove = machine
     .command('delete')
