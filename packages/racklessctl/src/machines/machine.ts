@@ -273,9 +273,10 @@ const MAX_LISTED = 8;
 function list(machines: readonly Machine[]): string {
   // Real BMCs often call every machine `System`.
   const isAmbiguous = new Set(machines.map(({ name }) => name)).size < machines.length;
-  const names = machines
-    .slice(0, MAX_LISTED)
-    .map(({ context = '', name, id }) => (isAmbiguous ? `${id} (${name} ${context})` : name));
+  const names = machines.slice(0, MAX_LISTED).map(({ context, name, id }) => {
+    const label = context === undefined ? name : `${name} in ${context}`;
+    return isAmbiguous ? `${id} (${label})` : name;
+  });
   return names.join(', ') + (machines.length > MAX_LISTED ? `, and ${machines.length - MAX_LISTED} more` : '');
 }
 

@@ -23,6 +23,31 @@ beforeEach(async () => {
   await service.close();
 });
 
+describe('a name that several machines have', () => {
+  const machine = (id: string) => ({ '@odata.id': `/redfish/v1/Systems/${id}`, Id: id, Name: 'node' });
+  const twins = () =>
+    serve({
+      ...oneMachine(),
+      'GET /redfish/v1/Systems': { Members: ['a', 'b'].map((id) => ({ '@odata.id': `/redfish/v1/Systems/${id}` })) },
+      'GET /redfish/v1/Systems/a': machine('a'),
+      'GET /redfish/v1/Systems/b': machine('b'),
+    });
+
+  it('is rejected with the ids of these machines', async () => {
+    const { code, stderr } = await run(['power', 'on', 'node', '--url', (await twins()).url]);
+    expect({ code, stderr }).toEqual({
+      code: 66,
+      stderr: "racklessctl: 'node' means 2 machines: a (node), b (node). Name one of them, or use 'node*'\n",
+    });
+  });
+
+  it('is rejected with the contexts of these machines', async () => {
+    const options = contexts({ one: (await serve(oneMachine({ Name: 'node' }))).url, two: (await twins()).url });
+    const { stderr } = await run(['power', 'on', 'node', ...options]);
+    expect(stderr).toContain('(node in one), a (node in two), b (node in two). Name');
+  });
+});
+
 describe('if one of several services fails', () => {
   it('a command works with the others, and ends with the exit code of the failure', async () => {
     const [first, third] = await Promise.all(['one', 'three'].map((Name) => serve(oneMachine({ Name }))));
