@@ -35,7 +35,7 @@ export function asAccount(command: string, { name, shell }: Account): string {
 }
 
 /** Names of a package. Default: the name in Debian. */
-interface PackageNames {
+export interface PackageNames {
   readonly debian: string;
   readonly fedora?: string;
   readonly suse?: string;
@@ -72,6 +72,27 @@ export function installCommand(
     return `zypper install ${again ? '--force ' : ''}${names.suse ?? names.debian}`;
   if (ids.includes('arch')) return `pacman -S ${names.arch ?? names.debian}`;
   return `apt-get install ${again ? '--reinstall ' : ''}${names.debian}`;
+}
+
+/** The package managers that {@link installCommand} knows, each with an os-release(5) that selects it. */
+const managers = [
+  ['apt-get', 'ID=debian'],
+  ['dnf', 'ID=fedora'],
+  ['zypper', 'ID=suse'],
+  ['pacman', 'ID=arch'],
+] as const;
+
+/**
+ * Returns the command that installs packages on another host, whose package manager is unknown.
+ * @param prefix precedes the package manager: `sudo ` or nothing.
+ */
+export function remoteInstallCommand(names: PackageNames, prefix: string, { again = false } = {}): string {
+  const branches = managers.map(([program, release], index) => {
+    const condition = index === 0 ? `if command -v ${program}; then` : `elif command -v ${program}; then`;
+    const isLast = index === managers.length - 1;
+    return `${isLast ? 'else' : condition} ${prefix}${installCommand(names, { again, release })}`;
+  });
+  return `${branches.join('; ')}; fi`;
 }
 
 function osRelease(): string {

@@ -71,7 +71,8 @@ describe('the storage pool', () => {
     expect(finding).toMatchObject({
       severity: 'problem',
       host: 'localhost',
-      message: 'libvirt has no storage pool absent, so inserts of images and new volumes fail.',
+      message:
+        'The storage pool absent of EMULATOR_STORAGE_POOL does not exist, so inserts of images and new volumes fail.',
     });
     applyFix(finding);
     expect(about(await examine('absent', beside()), 'pool')).toEqual([]);

@@ -52,7 +52,9 @@ describe('several hosts', () => {
         severity: 'problem',
         subject: 'network',
         message: 'No service listens at the port of the host, so the daemon answers 503 for its machines.',
-        fix: "ssh 127.0.0.1 'sudo systemctl enable --now libvirtd-tcp.socket'",
+        fix:
+          `ssh -t 127.0.0.1 'sudo sh -c "systemctl stop libvirtd && systemctl enable --now libvirtd-tcp.socket" || ` +
+          `sudo sh -c "systemctl stop virtproxyd && systemctl enable --now virtproxyd-tcp.socket"'`,
       }),
       expect.objectContaining({
         severity: 'warning',

@@ -137,7 +137,7 @@ describeSsh('a host behind ssh', () => {
         severity: 'problem',
         subject: 'socket',
         fix: expect.stringMatching(
-          /^ssh -o \S+ -p \d+ -i \S+ root@127\.0\.0\.1 'systemctl enable --now libvirtd\.socket'$/,
+          /^ssh -o \S+ -p \d+ -i \S+ root@127\.0\.0\.1 'systemctl enable --now libvirtd\.socket \|\| systemctl enable --now virtqemud\.socket'$/,
         ),
       }),
     ]);

@@ -1,6 +1,5 @@
 /** Examines QEMU and KVM of a host. */
 import { readFileSync, statSync } from 'node:fs';
-import { installCommand } from '../../../findings/commands.js';
 import { problem, warning, type Finding } from '../../../findings/finding.js';
 import type { HostCapabilities } from '../host-capabilities.js';
 import type { ExaminedHost } from './examined-host.js';
@@ -28,9 +27,9 @@ export function examineAcceleration(
 ): readonly Finding[] {
   const { architecture, emulator, hasKvm } = capabilities;
   if (emulator === null) {
-    const install = installCommand({ debian: 'qemu-system', fedora: 'qemu-kvm', suse: 'qemu', arch: 'qemu-full' });
+    const install = host.install({ debian: 'qemu-system', fedora: 'qemu-kvm', suse: 'qemu', arch: 'qemu-full' });
     const message = `libvirt finds no QEMU for ${architecture || 'this host'}, so no machine can start.`;
-    return [problem('qemu', message, host.asRoot(install))];
+    return [problem('qemu', message, install)];
   }
   if (device !== undefined) return hasKvm ? deviceFindings(device, capabilities, host) : [unusableDevice(device, host)];
   if (hasKvm) return [];

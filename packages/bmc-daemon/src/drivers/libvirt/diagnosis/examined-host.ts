@@ -1,6 +1,12 @@
 /** A libvirt host under examination, and the commands that an administrator runs there. */
 import { parseUri, type LibvirtUri } from '@rackless/libvirt';
-import { asAccount, asRoot, commandLine } from '../../../findings/commands.js';
+import {
+  asAccount,
+  commandLine,
+  installCommand,
+  remoteInstallCommand,
+  type PackageNames,
+} from '../../../findings/commands.js';
 import type { Account } from '../../../host/account.js';
 
 /** A host of EMULATOR_LIBVIRT_URI. */
@@ -20,8 +26,13 @@ export interface ExaminedHost {
    * Returns virsh commands in one line. The shell runs a command only if the previous one succeeds.
    */
   virshEach(...commands: readonly (readonly string[])[]): string;
-  /** Returns a command that root runs on the libvirt host: with sudo, and over ssh for another host. */
-  asRoot(command: string): string;
+  /**
+   * Returns a command that root runs on the libvirt host: with sudo, and over ssh for another host. The shell runs each
+   * alternative only if the previous one fails.
+   */
+  asRoot(...alternatives: readonly string[]): string;
+  /** Returns the command that installs packages on the libvirt host. @param options.again installs the files again. */
+  install(names: PackageNames, options?: { readonly again?: boolean }): string;
   /**
    * Returns the ssh command that runs a command on the libvirt host. The caller must run it as the
    * account of the daemon.
@@ -41,16 +52,26 @@ export function examinedHost(uri: string, account: Account, timeoutMs: number): 
   // command.
   const remotely = (command: string): string => (isLocal ? command : asAccount(command, account));
   const virsh = (...words: readonly string[]): string => remotely(commandLine('virsh', '--connect', uri, ...words));
+  // Without a user in the URI, the account of the other host is unknown.
+  const prefix = (isLocal ? account.uid === 0 : parsed.user === 'root') ? '' : 'sudo ';
+  // sudo asks for a password only in a terminal.
+  const remoteAsRoot = (command: string): string => remotely(prefix === '' ? ssh(command) : sshTerminal(ssh(command)));
   return {
     ...{ uri, parsed, isLocal, account, timeoutMs, ssh, virsh },
     virshEach: (...commands) => commands.map((words) => virsh(...words)).join(' && '),
-    asRoot: (command) => {
-      if (isLocal) return asRoot(command, account.uid);
-      // Without a user in the URI, the account of the other host is unknown.
-      return remotely(ssh(parsed.user === 'root' ? command : `sudo ${command}`));
+    asRoot: (...alternatives) => {
+      const command = alternatives.map((each) => prefix + each).join(' || ');
+      return isLocal ? command : remoteAsRoot(command);
+    },
+    install: (names, options) => {
+      if (isLocal) return prefix + installCommand(names, options);
+      return remoteAsRoot(remoteInstallCommand(names, prefix, options));
     },
   };
 }
+
+/** Returns an ssh command that has a terminal on the other host. */
+const sshTerminal = (command: string): string => command.replace(/^ssh /, 'ssh -t ');
 
 /** Returns the arguments of ssh that select the host. Port and user of the other transports are not those of ssh. */
 function destination({

@@ -1,7 +1,7 @@
 /** Examines whether machines of a host can use UEFI and Secure Boot. */
 import { existsSync } from 'node:fs';
 import type { Hypervisor } from '@rackless/libvirt';
-import { commandLine, installCommand } from '../../../findings/commands.js';
+import { commandLine } from '../../../findings/commands.js';
 import { problem, warning, type Finding } from '../../../findings/finding.js';
 import { readFirmwareImages, type FirmwareImage, type SecureBootTemplates } from '../firmware-catalog.js';
 import { guestCapabilities, MACHINE_TYPES } from '../guest-capabilities.js';
@@ -104,5 +104,5 @@ function firmwareInstallCommand(architecture: string, host: ExaminedHost, { agai
   const names = isArm
     ? { debian: 'qemu-efi-aarch64', fedora: 'edk2-aarch64', suse: 'qemu-uefi-aarch64', arch: 'edk2-aarch64' }
     : { debian: 'ovmf', fedora: 'edk2-ovmf', suse: 'qemu-ovmf-x86_64', arch: 'edk2-ovmf' };
-  return host.asRoot(installCommand(names, { again }));
+  return host.install(names, { again });
 }

@@ -8,7 +8,7 @@ import { examineAcceleration, examineDevice } from './acceleration.js';
 import { readCapabilities, type HostCapabilities } from '../host-capabilities.js';
 import { examinedHost, type ExaminedHost } from './examined-host.js';
 import { examineFirmware } from './firmware.js';
-import { libvirtService, localConnectionFinding } from './local-connection.js';
+import { LIBVIRT_DAEMONS, libvirtService, localConnectionFinding } from './local-connection.js';
 import { examinePool } from './pool.js';
 import { remoteConnectionFinding } from './remote-connection.js';
 import { examineVersions, versionText } from './versions.js';
@@ -172,8 +172,11 @@ function slowHost(host: ExaminedHost): Finding {
   return problem('libvirt', message, restartCommand(host));
 }
 
-const restartCommand = (host: ExaminedHost): string =>
-  host.asRoot(`systemctl restart ${libvirtService(host) ?? 'libvirtd'}`);
+function restartCommand(host: ExaminedHost): string {
+  const installed = libvirtService(host);
+  const services = installed === undefined ? LIBVIRT_DAEMONS : [installed];
+  return host.asRoot(...services.map((service) => `systemctl restart ${service}`));
+}
 
 /** Returns findings about a URI whose connections are not protected. */
 function uriFindings({ parsed, uri }: ExaminedHost, changeUri: HostDiagnosisOptions['changeUri']): readonly Finding[] {

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { errorCode } from '@rackless/daemon/error-code.js';
-import { commandLine, installCommand } from '../../../findings/commands.js';
+import { commandLine } from '../../../findings/commands.js';
 import { problem, type Finding } from '../../../findings/finding.js';
 import { isRefusal } from '../access-hint.js';
 import { closedFolder } from './closed-folder.js';
@@ -11,7 +11,9 @@ import type { ExaminedHost } from './examined-host.js';
 const SUBJECT = 'socket';
 const EFFECT = 'so the daemon answers 503 for every machine';
 /** Daemons of libvirt: one for everything, or one for each driver. */
-const DAEMONS = ['virtqemud', 'libvirtd'];
+export const LIBVIRT_DAEMONS = ['libvirtd', 'virtqemud'];
+/** The daemons in the order in which an installation uses them. A host with one for each driver may have both. */
+const PREFERRED_DAEMONS = LIBVIRT_DAEMONS.toReversed();
 
 /**
  * Returns the reason of a failed connection with the command that removes it; null for an unknown
@@ -63,7 +65,7 @@ function rejectedBySocket(socket: string, host: ExaminedHost): Finding {
   const admitsGroup = (found.mode & 0o060) === 0o060 && found.gid !== 0;
   if (!admitsGroup || group === undefined) {
     const settings = 'unix_sock_group = "libvirt"\\nunix_sock_rw_perms = "0770"\\n';
-    const daemon = DAEMONS.find((each) => path.basename(socket).startsWith(each)) ?? 'libvirtd';
+    const daemon = PREFERRED_DAEMONS.find((each) => path.basename(socket).startsWith(each)) ?? 'libvirtd';
     const append = `printf '${settings}' >> /etc/libvirt/${daemon}.conf && systemctl restart ${daemon}`;
     return problem(SUBJECT, message('the socket allows no group'), host.asRoot(commandLine('sh', '-c', append)));
   }
@@ -81,7 +83,7 @@ function rejectedByPolkit(error: unknown, host: ExaminedHost): Finding {
     return problem(
       'polkit',
       `polkit does not run, and libvirt asks it about the account ${name}, ${EFFECT}.`,
-      host.asRoot(installCommand({ debian: 'polkitd', fedora: 'polkit', suse: 'polkit', arch: 'polkit' })),
+      host.install({ debian: 'polkitd', fedora: 'polkit', suse: 'polkit', arch: 'polkit' }),
     );
   return problem('polkit', message, joinCommand('libvirt', host));
 }
@@ -97,7 +99,7 @@ const renewCommand = (name: string): string =>
 
 /** Returns the installed daemon of libvirt; undefined if there is none, or for another host. */
 export function libvirtService({ isLocal }: ExaminedHost): string | undefined {
-  return isLocal ? DAEMONS.find((name) => existsSync(`/usr/sbin/${name}`)) : undefined;
+  return isLocal ? PREFERRED_DAEMONS.find((name) => existsSync(`/usr/sbin/${name}`)) : undefined;
 }
 
 /** Returns the command that starts libvirt, or that installs it. */
@@ -105,14 +107,12 @@ function startCommand(host: ExaminedHost): string {
   const { parsed } = host;
   const installed = libvirtService(host);
   if (installed === undefined)
-    return host.asRoot(
-      installCommand({
-        debian: 'libvirt-daemon-system qemu-system',
-        fedora: 'libvirt-daemon-kvm',
-        suse: 'libvirt-daemon-qemu',
-        arch: 'libvirt qemu-full',
-      }),
-    );
+    return host.install({
+      debian: 'libvirt-daemon-system qemu-system',
+      fedora: 'libvirt-daemon-kvm',
+      suse: 'libvirt-daemon-qemu',
+      arch: 'libvirt qemu-full',
+    });
   if (parsed.path === '/session') return `${installed} --daemon`;
   // The folder exists only on a host that systemd started.
   return host.asRoot(

@@ -1,5 +1,6 @@
 /** Examines the storage pool for images and volumes. Changes nothing, not even the state of the pool. */
 import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { isLibvirtError, StoragePoolState, type Hypervisor, type StoragePool } from '@rackless/libvirt';
 import { freeSpace, sizeText } from '../../../findings/disk-space.js';
 import { problem, warning, type Finding } from '../../../findings/finding.js';
@@ -78,7 +79,7 @@ export async function examinePool(
  */
 async function missingPool(host: ExaminedHost, configured: string | null): Promise<readonly Finding[]> {
   if (configured !== null) {
-    const message = `libvirt has no storage pool ${configured}, ${MEDIA_EFFECT}.`;
+    const message = `The storage pool ${configured} of EMULATOR_STORAGE_POOL does not exist, ${MEDIA_EFFECT}.`;
     return [problem(SUBJECT, message, createPool(host, configured))];
   }
   let directory: string;
@@ -165,10 +166,15 @@ async function localSpace(host: ExaminedHost, directory: string | null): Promise
 
 /** Returns the command that creates a pool of directory type. */
 function createPool(host: ExaminedHost, name: string): string {
-  const target =
-    host.parsed.path === '/session' ? `.local/share/libvirt/images/${name}` : `/var/lib/libvirt/images/${name}`;
   return host.virshEach(
-    ['pool-define-as', name, 'dir', '--target', target],
+    ['pool-define-as', name, 'dir', '--target', `${imageFolder(host)}/${name}`],
     ...['pool-build', 'pool-start', 'pool-autostart'].map((command) => [command, name]),
   );
+}
+
+/** Returns the folder of images, which libvirt needs as an absolute path. */
+function imageFolder({ parsed, isLocal }: ExaminedHost): string {
+  if (parsed.path !== '/session') return '/var/lib/libvirt/images';
+  // The home of an account of another host is unknown.
+  return `${isLocal ? homedir() : '/HOME'}/.local/share/libvirt/images`;
 }

@@ -19,14 +19,14 @@ describe('a host behind ssh', () => {
       severity: 'problem',
       subject: 'polkit',
       message: 'polkit on the host does not let the ssh user use libvirt, so the daemon answers 503 for its machines.',
-      fix: "ssh bmc@kvm-1 'sudo usermod -aG libvirt bmc'",
+      fix: "ssh -t bmc@kvm-1 'sudo usermod -aG libvirt bmc'",
     });
   });
 
   it('needs the socket of libvirt if virt-ssh-helper cannot find it', () => {
     expect(remoteConnectionFinding(stopped, person)).toMatchObject({
       subject: 'socket',
-      fix: "ssh bmc@kvm-1 'sudo systemctl enable --now libvirtd.socket'",
+      fix: "ssh -t bmc@kvm-1 'sudo systemctl enable --now libvirtd.socket || sudo systemctl enable --now virtqemud.socket'",
     });
   });
 
@@ -36,7 +36,11 @@ describe('a host behind ssh', () => {
   ])('without a program that connects to the socket needs one (%s)', (text) => {
     expect(remoteConnectionFinding(text, person)).toMatchObject({
       subject: 'ssh',
-      fix: "ssh bmc@kvm-1 'sudo apt-get install libvirt-daemon netcat-openbsd'",
+      fix:
+        "ssh -t bmc@kvm-1 'if command -v apt-get; then sudo apt-get install libvirt-daemon netcat-openbsd; " +
+        'elif command -v dnf; then sudo dnf install libvirt-daemon; ' +
+        'elif command -v zypper; then sudo zypper install libvirt-daemon; ' +
+        "else sudo pacman -S libvirt openbsd-netcat; fi'",
     });
   });
 });
@@ -104,7 +108,7 @@ describe('the command for another host', () => {
     expect(fixOf(hostKey)).toBe('sudo -u bmc-daemon ssh -o StrictHostKeyChecking=accept-new bmc@kvm-1 true');
     expect(fixOf('Permission denied (publickey).')).toBe('sudo -u bmc-daemon ssh-copy-id bmc@kvm-1');
     expect(fixOf('WARNING: UNPROTECTED PRIVATE KEY FILE!')).toBe("sudo -u bmc-daemon sh -c 'chmod 600 ~/.ssh/id_*'");
-    expect(fixOf(polkit)).toBe("sudo -u bmc-daemon ssh bmc@kvm-1 'sudo usermod -aG libvirt bmc'");
+    expect(fixOf(polkit)).toBe("sudo -u bmc-daemon ssh -t bmc@kvm-1 'sudo usermod -aG libvirt bmc'");
     expect(service.virsh('pool-list')).toBe(`sudo -u bmc-daemon virsh --connect ${uri} pool-list`);
   });
 

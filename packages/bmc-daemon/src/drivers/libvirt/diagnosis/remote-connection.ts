@@ -1,8 +1,9 @@
 /** Finds out why the daemon cannot connect to the libvirt of another host. */
-import { asAccount, commandLine, installCommand } from '../../../findings/commands.js';
+import { asAccount, asRoot, commandLine, installCommand } from '../../../findings/commands.js';
 import { problem, type Finding } from '../../../findings/finding.js';
 import { certificateFileFinding } from './certificate-file.js';
 import type { ExaminedHost } from './examined-host.js';
+import { LIBVIRT_DAEMONS } from './local-connection.js';
 
 const EFFECT = 'so the daemon answers 503 for its machines';
 
@@ -24,7 +25,8 @@ const fileWord = (file: string): string => (file.startsWith('~/') ? file : comma
 
 const copyKey = (host: ExaminedHost): string => host.ssh().replace(/^ssh /, 'ssh-copy-id ');
 
-const startLibvirt = (host: ExaminedHost): string => host.asRoot('systemctl enable --now libvirtd.socket');
+const startLibvirt = (host: ExaminedHost): string =>
+  host.asRoot(...LIBVIRT_DAEMONS.map((daemon) => `systemctl enable --now ${daemon}.socket`));
 
 /**
  * Returns the command that makes libvirtd listen at its port; with ssh, the command that tests the
@@ -33,7 +35,12 @@ const startLibvirt = (host: ExaminedHost): string => host.asRoot('systemctl enab
 const commandForPort = (host: ExaminedHost): string => {
   const { transport } = host.parsed;
   if (transport === 'ssh') return `ping -c 3 ${commandLine(host.parsed.host ?? 'localhost')}`;
-  return host.asRoot(`systemctl enable --now libvirtd-${transport}.socket`);
+  // systemd does not open another socket of a service that runs.
+  return host.asRoot(
+    ...['libvirtd', 'virtproxyd'].map(
+      (daemon) => `sh -c "systemctl stop ${daemon} && systemctl enable --now ${daemon}-${transport}.socket"`,
+    ),
+  );
 };
 
 /** In the order of their precedence, because ssh prints several lines. */
@@ -75,19 +82,22 @@ const reasons: readonly Reason[] = [
     subject: 'ssh',
     cause: 'There is no ssh client to connect to the host',
     fix: ({ account }) =>
-      `${account.uid === 0 ? '' : 'sudo '}${installCommand({
-        debian: 'openssh-client',
-        fedora: 'openssh-clients',
-        suse: 'openssh-clients',
-        arch: 'openssh',
-      })}`,
+      asRoot(
+        installCommand({
+          debian: 'openssh-client',
+          fedora: 'openssh-clients',
+          suse: 'openssh-clients',
+          arch: 'openssh',
+        }),
+        account.uid,
+      ),
   },
   {
     pattern: /Could not resolve hostname|ENOTFOUND|EAI_AGAIN/i,
     subject: 'name',
     cause: 'The name of the host has no address',
     fix: ({ parsed, account }) =>
-      `${account.uid === 0 ? '' : 'sudo '}${commandLine('sh', '-c', `echo "ADDRESS ${parsed.host ?? ''}" >> /etc/hosts`)}`,
+      asRoot(commandLine('sh', '-c', `echo "ADDRESS ${parsed.host ?? ''}" >> /etc/hosts`), account.uid),
   },
   {
     pattern: /printed ".*" before the first message/,
@@ -111,7 +121,13 @@ const reasons: readonly Reason[] = [
     pattern: /exit code 127|(?:virt-ssh-helper|nc|netcat): (?:command )?not found/i,
     subject: 'ssh',
     cause: 'The host has neither virt-ssh-helper nor a netcat that knows -U',
-    fix: (host) => host.asRoot('apt-get install libvirt-daemon netcat-openbsd'),
+    fix: (host) =>
+      host.install({
+        debian: 'libvirt-daemon netcat-openbsd',
+        fedora: 'libvirt-daemon',
+        suse: 'libvirt-daemon',
+        arch: 'libvirt openbsd-netcat',
+      }),
   },
   {
     pattern: /certificate has expired|CERT_HAS_EXPIRED/,

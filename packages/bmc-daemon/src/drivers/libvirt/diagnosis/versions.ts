@@ -1,5 +1,4 @@
 /** Compares the versions of libvirt and QEMU with the tested ones. */
-import { installCommand } from '../../../findings/commands.js';
 import { note, warning, type Finding } from '../../../findings/finding.js';
 import type { ExaminedHost } from './examined-host.js';
 
@@ -26,9 +25,7 @@ export const versionText = (version: number): string =>
 export function examineVersions(versions: HostVersions, host: ExaminedHost): readonly Finding[] {
   const { libvirt, qemu } = versions;
   const findings: Finding[] = [];
-  const upgrade = host.asRoot(
-    installCommand({ debian: 'libvirt-daemon-system qemu-system', fedora: 'libvirt qemu-kvm' }),
-  );
+  const upgrade = host.install({ debian: 'libvirt-daemon-system qemu-system', fedora: 'libvirt qemu-kvm' });
   const untested = (name: string, version: number, oldest: number): Finding =>
     warning(
       'version',
