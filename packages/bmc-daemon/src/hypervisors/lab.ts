@@ -27,7 +27,10 @@ export function labHosts(settings: Settings, hostName: string | null): readonly 
     secureBootTemplates: { enabled: settings.secureBootEnabledNvram, disabled: settings.secureBootDisabledNvram },
     storagePool: settings.storagePool,
   };
-  return chosen.map(({ name, uri }) => ({ name, settings: { uri, ...shared } }));
+  return chosen.map((host) => ({
+    name: host.name,
+    settings: { uri: host.uri, ...shared, otherHosts: hosts.filter((other) => other !== host) },
+  }));
 }
 
 /**

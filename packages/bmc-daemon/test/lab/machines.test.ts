@@ -227,7 +227,8 @@ describe('machine create', () => {
     const data = await lab.machine('create', 'node', ...small);
     expect([data.code, data.stderr]).toEqual([
       1,
-      'bmc-daemon: machine node is incomplete, and its disks contain data: run "bmc-daemon machine delete node"\n',
+      'bmc-daemon: machine node is incomplete, and its disks contain data: ' +
+        `run "bmc-daemon machine delete --libvirt-uri '${lab.libvirtd.uri}' node"\n`,
     ]);
     await writeFile(file, '');
     await lab.define(
@@ -244,6 +245,8 @@ describe('machine create', () => {
 
   it.each([
     [['--network', 'nowhere'], /the host has no network nowhere; it has default\. Use --network or --bridge/],
+    [['--bridge', 'br7', '--bridge', 'br0', '--bridge', 'br8'], /has no bridge br7\n.*has no bridge br8\n$/],
+    [['--bridge', 'lo'], /the interface lo of the host is not a bridge/],
     [['--pool', 'nowhere'], /the host has no storage pool nowhere; it has default/],
     [['--cpu-model', 'pentium99'], /the host has no CPU model pentium99; it has .*qemu64/],
   ])('reports what the host does not have: %j', async (option, message) => {
@@ -267,7 +270,19 @@ describe('machine create', () => {
     const { code, stderr } = await lab.machine('create', 'node', ...small);
     await lab.virsh('net-start', 'default');
     expect(code).toBe(0);
-    expect(stderr).toMatch(/network default is not active: run "virsh net-start default"/);
+    const command = `virsh --connect '${lab.libvirtd.uri}' net-start default`;
+    expect(stderr).toBe(`bmc-daemon: network default is not active: run "${command}" before a machine starts\n`);
+  });
+
+  it('reports that the bridge of a network does not exist', async () => {
+    const definition = `<name>lost</name><forward mode='bridge'/><bridge name='br9'/>`;
+    await lab.define('net', `<network>${definition}</network>`);
+    await lab.virsh('net-start', 'lost');
+    const { code, stderr } = await lab.machine('create', 'node', ...small, '--network', 'lost');
+    await lab.virsh('net-destroy', 'lost');
+    await lab.virsh('net-undefine', 'lost');
+    expect([code, stderr]).toEqual([1, 'bmc-daemon: network lost cannot be used: the host has no bridge br9\n']);
+    expect(await lab.contents()).toEqual(nothing);
   });
 });
 
@@ -538,6 +553,36 @@ describe('machine --host', () => {
       1,
       expect.stringMatching(/^bmc-daemon: connecting to libvirt: .*ENOENT/),
     ]);
+  });
+
+  it('selects one of two hosts with the same host name, and their machines get different addresses', async () => {
+    const second = await LabLibvirtd.start();
+    const file = join(lab.libvirtd.dir, 'tmp', 'equal-names.conf');
+    const { uri } = lab.libvirtd;
+    await writeFile(file, `EMULATOR_LIBVIRT_URI = {'rack-1': '${uri}', 'rack-2': '${second.libvirtd.uri}'}\n`);
+    const create = async (host: string, ...args: readonly string[]) => {
+      const finished = await run(['machine', ...args, '--config', file, '--host', host, '--json']);
+      const [report] = reportsIn(finished.stdout);
+      return { stderr: finished.stderr, uuid: report?.uuid, macs: report?.macAddresses };
+    };
+    try {
+      const first = await create('rack-1', 'create', 'node', ...small);
+      const other = await create('rack-2', 'create', 'node', ...small);
+      expect([first.stderr, other.stderr]).toEqual(['', '']);
+      expect(other.uuid).not.toBe(first.uuid);
+      expect(other.macs).not.toEqual(first.macs);
+      const clone = await create('rack-2', 'clone', 'node', 'copy');
+      await second.results('delete', 'copy');
+      // The addresses of a machine that is created again are the same.
+      expect(await create('rack-2', 'clone', 'node', 'copy')).toEqual(clone);
+    } finally {
+      await second.stop();
+    }
+    const lost = await create('rack-1', 'create', 'more', ...small);
+    expect(lost.stderr).toBe(
+      'bmc-daemon: host rack-2 does not answer: if it has the same host name, its machines can have equal UUIDs\n',
+    );
+    expect(lost.uuid).toEqual(expect.any(String));
   });
 
   it('is not needed to list all hosts, and a host that does not answer is reported', async () => {

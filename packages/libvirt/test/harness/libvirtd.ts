@@ -75,6 +75,8 @@ done
 dir=$1
 bridges=$2
 shift 2
+# /sys shows the network interfaces of the namespace in which it was mounted.
+[ -z "$bridges" ] || mount -t sysfs sysfs /sys
 for bridge in $bridges; do
   ip link add "$bridge" type bridge
   ip link set "$bridge" up

@@ -3,7 +3,7 @@ import type { LoadedSettings } from '../../config/load.js';
 import { cloneMachines } from '../../drivers/libvirt/lab/clone.js';
 import { machineNames, type Naming } from '../../drivers/libvirt/lab/machine-spec.js';
 import type { CloneFlags } from './commands.js';
-import { ReportPrinter } from './output.js';
+import { advise, ReportPrinter } from './output.js';
 import { onHost } from './session.js';
 
 /** Copies a machine. @returns the exit code. */
@@ -12,7 +12,7 @@ export async function clone(loaded: LoadedSettings, source: string, name: string
   const naming: Naming = { name, count, macs, macPrefix };
   const printer = new ReportPrinter({ json, names: machineNames(naming) });
   return await onHost(loaded, flags, async (host, signal) => {
-    await cloneMachines(host, { naming, source, pool, signal, onReport: printer.add });
+    await cloneMachines(host, { naming, source, pool, signal, onReport: printer.add, onAdvice: advise });
     return printer.finish(signal);
   });
 }

@@ -40,6 +40,15 @@ describe('chooseAddresses', () => {
     expect(other?.macs).not.toContain(mac);
   });
 
+  it('chooses other addresses if a machine of another host has the derived UUID', () => {
+    const { uuid = '', macs = [] } = choose().get('node-1') ?? {};
+    const machines = { names: ['node-1', 'node-129'], interfaces: 2, otherUuids: new Set([uuid]) };
+    const chosen = chooseAddresses(naming, 'kvm1', [], machines);
+    expect(chosen.get('node-1')?.uuid).not.toBe(uuid);
+    expect(chosen.get('node-1')?.macs.filter((mac) => macs.includes(mac))).toEqual([]);
+    expect(chosen.get('node-129')).toEqual(choose().get('node-129'));
+  });
+
   it('counts up after a prefix', () => {
     const prefix = choose({ macPrefix: '52:54:00:aa' });
     expect(prefix.get('node-1')?.macs).toEqual(['52:54:00:aa:00:01', '52:54:00:aa:00:02']);

@@ -1,7 +1,8 @@
 /**
  * Derives UUIDs and MAC addresses from names, so that a machine that is deleted and created again has the
  * same ones. They also depend on the name of the host, because several hosts can have a machine
- * with the same name.
+ * with the same name. Several hosts can have the same name too, for example copies of one installation. So a machine
+ * gets other addresses if another host of the settings has a machine with its UUID.
  */
 import { createHash } from 'node:crypto';
 import { nameUuid } from '../../../name-uuid.js';
@@ -27,6 +28,8 @@ interface InterfacePlace {
   /** From 0. */
   readonly machineIndex: number;
   readonly index: number;
+  /** Number of the first candidate among the derived addresses. */
+  readonly firstAttempt: number;
   /** Interfaces of each machine. */
   readonly interfaces: number;
 }
@@ -46,7 +49,7 @@ function* macCandidates(place: InterfacePlace, { macs, macPrefix }: Pick<Naming,
     yield numberedMac(macPrefix, place.machineIndex * place.interfaces + place.index + 1);
     return;
   }
-  for (let attempt = 0; attempt < 256; attempt += 1) {
+  for (let attempt = place.firstAttempt; attempt < place.firstAttempt + 256; attempt += 1) {
     const digest = createHash('sha256')
       .update(seed(place.hostName, place.machine, place.index, attempt))
       .digest();
@@ -84,24 +87,33 @@ export interface Addresses {
   readonly macs: readonly string[];
 }
 
+/** The machines that get addresses. */
+interface NewMachines {
+  readonly names: readonly string[];
+  /** The number of interfaces of each machine. */
+  readonly interfaces: number;
+  /** UUIDs of the machines of other hosts. Default: none are known. */
+  readonly otherUuids?: ReadonlySet<string>;
+}
+
 /**
  * Chooses the addresses of new machines.
  * @param others the machines of the host that are not created again.
- * @param interfaces the number of interfaces of each machine.
  * @throws {LabError} if an address that the user has given is in use.
  */
 export function chooseAddresses(
   naming: Naming,
   hostName: string,
   others: readonly KnownMachine[],
-  { names, interfaces }: { readonly names: readonly string[]; readonly interfaces: number },
+  { names, interfaces, otherUuids = new Set() }: NewMachines,
 ): ReadonlyMap<string, Addresses> {
   const indexes = new Map(machineNames(naming).map((name, index) => [name, index]));
-  const uuids = new Set(others.map(({ uuid }) => uuid));
+  const uuids = new Set([...otherUuids, ...others.map(({ uuid }) => uuid)]);
   const owners = new Map(others.flatMap(({ name, domain }) => domain.devices.interfaces.map(({ mac }) => [mac, name])));
   const problems: string[] = [];
-  const chooseMac = (machine: string, index: number): string => {
-    const place = { hostName, machine, machineIndex: indexes.get(machine) ?? 0, index, interfaces };
+  const chooseMac = (machine: string, index: number, firstAttempt: number): string => {
+    const machineIndex = indexes.get(machine) ?? 0;
+    const place = { hostName, machine, machineIndex, index, firstAttempt, interfaces };
     let taken = '';
     for (const mac of macCandidates(place, naming)) {
       if (!owners.has(mac)) {
@@ -118,7 +130,9 @@ export function chooseAddresses(
     while (uuids.has(derivedUuid(hostName, name, attempt))) attempt += 1;
     const uuid = derivedUuid(hostName, name, attempt);
     uuids.add(uuid);
-    return [name, { uuid, macs: Array.from({ length: interfaces }, (_, index) => chooseMac(name, index)) }] as const;
+    // A machine with the same UUID on another host has the same derived MAC addresses.
+    const macs = Array.from({ length: interfaces }, (_, index) => chooseMac(name, index, attempt));
+    return [name, { uuid, macs }] as const;
   });
   if (problems.length > 0) throw new LabError(problems);
   return new Map(chosen);

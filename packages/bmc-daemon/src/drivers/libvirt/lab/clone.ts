@@ -2,7 +2,7 @@
 import type { StorageVolume } from '@rackless/libvirt';
 import { attempt } from '../failure.js';
 import { hasSavedState } from '../machine/saved-state.js';
-import { readDomain } from '../xml/domain.js';
+import { readDomain, type Domain } from '../xml/domain.js';
 import { element, markupLines } from '../xml/markup.js';
 import { volumeOf } from '../volumes/disk-volume.js';
 import { DefinitionEdit } from '../xml/definition-edit.js';
@@ -10,13 +10,15 @@ import { chooseAddresses } from './addresses.js';
 import { cloneXml, ownDisks, withoutDaemon, type CloneIdentity } from './clone-xml.js';
 import { build, recordOf, type CreateRequest, type Planned } from './create.js';
 import { LabError, reasonOf } from './lab-error.js';
-import { readMachines, type KnownMachine, type LabHost } from './lab-host.js';
+import { readMachines, readOtherUuids, type KnownMachine, type LabHost } from './lab-host.js';
 import { diskName, openLabPool, takenVolumes, type LabPool, type PlannedVolume } from './lab-pool.js';
 import { reportOf } from './machine-report.js';
+import type { NetworkLink } from './machine-spec.js';
 import { removeIncomplete, survey, type Survey } from './naming.js';
+import { checkNetworks } from './platform/networks.js';
 
 /** A machine to copy. */
-interface CloneRequest extends Pick<CreateRequest, 'naming' | 'signal' | 'onReport'> {
+interface CloneRequest extends Pick<CreateRequest, 'naming' | 'signal' | 'onReport' | 'onAdvice'> {
   /** Name of the source. */
   readonly source: string;
   /** Storage pool of the copies; null: the pool of each disk. */
@@ -62,21 +64,26 @@ interface SourceDisk {
 
 async function prepare(
   host: LabHost,
-  { naming, pool: poolName }: CloneRequest,
+  { naming, pool: poolName, onAdvice }: CloneRequest,
   source: KnownMachine,
   found: Survey,
 ): Promise<ReadonlyMap<string, Planned>> {
   const { hypervisor, timeoutMs } = host;
   await checkSource(source, timeoutMs);
   const text = withoutDaemon(source.xml);
+  const { interfaces } = readDomain(text).devices;
+  await checkNetworks(host, interfaces.flatMap(linkOf), onAdvice);
   const disks = await sourceDisks(host, source, text);
   const hostName = await attempt('reading the name of the host', () => hypervisor.getHostname({ timeoutMs }));
   await removeIncomplete(host, found);
   const pools = new Map<string, LabPool>();
   for (const name of new Set(disks.map(({ volume }) => poolName ?? volume.pool)))
     pools.set(name, await openLabPool(host, name));
-  const interfaces = readDomain(text).devices.interfaces.length;
-  const addresses = chooseAddresses(naming, hostName, found.remaining, { names: found.missing, interfaces });
+  const addresses = chooseAddresses(naming, hostName, found.remaining, {
+    names: found.missing,
+    interfaces: interfaces.length,
+    otherUuids: await readOtherUuids(host, onAdvice),
+  });
   const plans = found.missing.map((name) => {
     const volumes = disks.flatMap((disk, index) => {
       const pool = pools.get(poolName ?? disk.volume.pool);
@@ -90,6 +97,11 @@ async function prepare(
   const taken = [...pools.values()].flatMap((pool) => takenVolumes(pool, all));
   if (taken.length > 0) throw new LabError(taken);
   return new Map(plans.map(({ identity, volumes }) => [identity.name, planned(text, identity, volumes)]));
+}
+
+/** Returns the network or the bridge of an interface; nothing for other types. */
+function linkOf({ type, source }: Domain['devices']['interfaces'][number]): readonly NetworkLink[] {
+  return (type === 'network' || type === 'bridge') && source !== null ? [{ type, name: source }] : [];
 }
 
 function planned(source: string, identity: CloneIdentity, volumes: readonly PlannedVolume[]): Planned {

@@ -1,18 +1,18 @@
 /** Creates lab machines. */
-import { attempt } from '../failure.js';
 import { chooseFirmware } from '../firmware/firmware-choice.js';
 import { chooseAddresses, type Addresses } from './addresses.js';
 import { buildMachine, type Blueprint } from './build.js';
 import { differencesOf } from './compare.js';
-import { readGuestPlatform } from './guest-platform.js';
+import { readGuestPlatform } from './platform/guest-platform.js';
 import { LabError, reasonOf } from './lab-error.js';
-import type { LabHost } from './lab-host.js';
+import { readOtherUuids, type LabHost } from './lab-host.js';
 import { openLabPool, plannedDisk, takenVolumes, type PlannedVolume } from './lab-pool.js';
 import { serialLogOf } from './logs.js';
 import { reportOf, type MachineReport, type OnReport } from './machine-report.js';
 import type { GuestPlatform, MachineSpec, Naming } from './machine-spec.js';
 import { machineXml, type FirmwareFiles, type MachinePlan } from './machine-xml.js';
 import { removeIncomplete, survey, type Survey } from './naming.js';
+import { checkNetworks } from './platform/networks.js';
 
 /** Machines to create. */
 export interface CreateRequest {
@@ -84,7 +84,7 @@ async function prepare(
   { naming, spec, onAdvice }: CreateRequest,
   found: Survey,
 ): Promise<ReadonlyMap<string, Planned>> {
-  await checkNetworks(host, spec, onAdvice);
+  await checkNetworks(host, spec.networks, onAdvice);
   const platform = await readGuestPlatform(host, spec);
   if (platform.isKvmBroken) {
     onAdvice('guests do not run with KVM on this host, so the new machines are emulated, which is slow');
@@ -94,7 +94,8 @@ async function prepare(
   const pool = await openLabPool(host, spec.pool);
   const { missing: names, remaining } = found;
   const interfaces = spec.networks.length;
-  const addresses = chooseAddresses(naming, platform.hostName, remaining, { names, interfaces });
+  const otherUuids = await readOtherUuids(host, onAdvice);
+  const addresses = chooseAddresses(naming, platform.hostName, remaining, { names, interfaces, otherUuids });
   const plans = names.map((name) => {
     const volumes = spec.diskBytes.map((bytes, index) => plannedDisk(pool, { machine: name, index, bytes }));
     const { uuid, macs } = addresses.get(name) ?? { uuid: '', macs: [] }; // The map has every name.
@@ -147,28 +148,6 @@ function expectedMacs(
   if (naming.macs === null && naming.macPrefix === null) return null;
   const others = remaining.filter((known) => known.name !== name);
   return chooseAddresses(naming, '', others, { names: [name], interfaces }).get(name)?.macs ?? null;
-}
-
-async function checkNetworks(
-  { hypervisor, timeoutMs }: LabHost,
-  spec: MachineSpec,
-  onAdvice: CreateRequest['onAdvice'],
-) {
-  const wanted = new Set(spec.networks.filter(({ type }) => type === 'network').map(({ name }) => name));
-  if (wanted.size === 0) return;
-  const networks = await attempt('listing the networks', () => hypervisor.listAllNetworks(0, { timeoutMs }));
-  const names = networks.map(({ name }) => name);
-  const missing = [...wanted].filter((name) => !names.includes(name));
-  if (missing.length > 0) {
-    const others = names.join(', ') || 'none';
-    throw new LabError(
-      missing.map((name) => `the host has no network ${name}; it has ${others}. Use --network or --bridge`),
-    );
-  }
-  for (const network of networks.filter(({ name }) => wanted.has(name))) {
-    if (await network.isActive({ timeoutMs })) continue;
-    onAdvice(`network ${network.name} is not active: run "virsh net-start ${network.name}" before a machine starts`);
-  }
 }
 
 async function firmwareFiles(

@@ -8,6 +8,7 @@ import { isOnThisHost } from '../connection-uri.js';
 import { readInactiveXml } from '../machine/definition.js';
 import type { Machine } from '../machine/inventory.js';
 import { DriverError } from '../../driver-error.js';
+import type { HostRef } from '../../hosts-control.js';
 import { readDomain, type Domain } from '../xml/domain.js';
 import type { CreatedRecord } from '../xml/metadata/created-record.js';
 import type { MachineRecord } from '../xml/metadata/machine-record.js';
@@ -22,6 +23,8 @@ export interface LabSettings {
   readonly secureBootTemplates: SecureBootTemplates;
   /** EMULATOR_STORAGE_POOL; null: the daemon's own pool. */
   readonly storagePool: string | null;
+  /** The other hosts of the settings. */
+  readonly otherHosts: readonly HostRef[];
 }
 
 /** A connected host. */
@@ -32,6 +35,9 @@ export interface LabHost extends LabSettings {
   /** Timeout of a call that does no long work on the host. */
   readonly timeoutMs: number;
 }
+
+/** Limits of a connection to another host, which may be off. */
+const OTHER_HOST_MS = 10_000;
 
 /** A long timeout: libvirtd on a busy host needs seconds, and the user can press Ctrl-C. */
 const TIMEOUT_MS = 60_000;
@@ -48,6 +54,37 @@ export async function openLabHost(settings: LabSettings): Promise<LabHost> {
   const { bootLoaderMap, secureBootTemplates: templates } = settings;
   const firmware = new FirmwareChooser({ bootLoaderMap, templates, hypervisor, timeoutMs, files });
   return { ...settings, hypervisor, firmware, files, timeoutMs };
+}
+
+/**
+ * Returns the UUIDs of the machines of all other hosts.
+ * @param onAdvice receives a sentence for each host that does not answer.
+ */
+export async function readOtherUuids(
+  { otherHosts }: LabHost,
+  onAdvice: (sentence: string) => void,
+): Promise<ReadonlySet<string>> {
+  const lists = await Promise.all(
+    otherHosts.map(async ({ name, uri }) => {
+      try {
+        return await uuidsOf(uri);
+      } catch {
+        onAdvice(`host ${name} does not answer: if it has the same host name, its machines can have equal UUIDs`);
+        return [];
+      }
+    }),
+  );
+  return new Set(lists.flat());
+}
+
+async function uuidsOf(uri: string): Promise<readonly string[]> {
+  const limits = { connectTimeoutMs: OTHER_HOST_MS, callTimeoutMs: OTHER_HOST_MS };
+  const hypervisor = await Hypervisor.open(uri, limits);
+  try {
+    return (await hypervisor.listAllDomains(0)).map(({ uuid }) => uuid);
+  } finally {
+    await hypervisor.close();
+  }
 }
 
 /** A machine on the host. This command or another program created it. */

@@ -1,4 +1,5 @@
 /** Compares the names of a command with the machines of the host. */
+import { commandLine } from '../../../findings/commands.js';
 import { LabError } from './lab-error.js';
 import { isOwn, readMachines, type KnownMachine, type LabHost, type OwnMachine } from './lab-host.js';
 import { machineNames, type Naming } from './machine-spec.js';
@@ -56,7 +57,8 @@ export async function removeIncomplete(host: LabHost, { incomplete, remaining }:
     // A copy contains data from its creation on, so its data does not prevent the removal.
     if (own.created.clonedFrom !== null || (await dataBytesOf(volumes, host.timeoutMs)) === 0) continue;
     const { name } = own;
-    problems.push(`machine ${name} is incomplete, and its disks contain data: run "bmc-daemon machine delete ${name}"`);
+    const remove = commandLine('bmc-daemon', 'machine', 'delete', '--libvirt-uri', host.uri, name);
+    problems.push(`machine ${name} is incomplete, and its disks contain data: run "${remove}"`);
   }
   if (problems.length > 0) throw new LabError(problems);
   for (const own of incomplete) await removeMachine(host, own);

@@ -1,11 +1,11 @@
 /** Reads the properties of a host that determine the definitions of its new machines. */
-import { attempt } from '../failure.js';
-import { guestCapabilities, MACHINE_TYPES, type GuestCapabilities } from '../guest-capabilities.js';
-import { readCapabilities } from '../host-capabilities.js';
-import { LabError } from './lab-error.js';
-import type { LabHost } from './lab-host.js';
+import { attempt } from '../../failure.js';
+import { guestCapabilities, MACHINE_TYPES, type GuestCapabilities } from '../../guest-capabilities.js';
+import { readCapabilities } from '../../host-capabilities.js';
+import { LabError } from '../lab-error.js';
+import type { LabHost } from '../lab-host.js';
+import type { GuestPlatform, MachineSpec } from '../machine-spec.js';
 import { runsWithKvm } from './kvm-test.js';
-import type { GuestPlatform, MachineSpec } from './machine-spec.js';
 
 /** Architectures of hosts on which the definitions are tested. */
 const ARCHITECTURES: readonly string[] = ['x86_64', 'aarch64'];

@@ -6,9 +6,9 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainCreateFlags, isLibvirtError, type Domain, type Hypervisor } from '@rackless/libvirt';
-import { driverError } from '../failure.js';
-import { element, markupLines } from '../xml/markup.js';
-import { removeLogs } from './logs.js';
+import { driverError } from '../../failure.js';
+import { element, markupLines } from '../../xml/markup.js';
+import { removeLogs } from '../logs.js';
 
 /** Time that the guest with KVM may need in addition to the emulated one, in milliseconds. */
 const ALLOWANCE_MS = 3_000;
