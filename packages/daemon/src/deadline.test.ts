@@ -1,3 +1,9 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it, jest } from '@jest/globals';
 import { withDeadline } from './deadline.js';
 
@@ -12,6 +18,28 @@ describe('withDeadline', () => {
       expect(jest.getTimerCount()).toBe(0);
     } finally {
       jest.useRealTimers();
+    }
+  });
+
+  it('returns a result that arrived at a socket in time, although the process stood still until after the deadline', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'rackless-deadline-'));
+    const server = createServer().listen(path.join(folder, 'socket'));
+    await once(server, 'listening');
+    const client = connect(path.join(folder, 'socket'));
+    const [[peer]] = (await Promise.all([once(server, 'connection'), once(client, 'connect')])) as [[Socket], unknown]; // net's events
+    try {
+      const answer = once(client, 'data').then(([data]) => String(data));
+      // After an immediate, Node runs timers first.
+      await turn();
+      peer.write('in time');
+      const result = withDeadline(answer, 10, () => 'late');
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+      expect(await result).toBe('in time');
+    } finally {
+      client.destroy();
+      peer.destroy();
+      server.close();
+      rmSync(folder, { recursive: true });
     }
   });
 
