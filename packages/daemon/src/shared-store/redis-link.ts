@@ -24,17 +24,18 @@ export interface RedisLink {
   close(): void;
 }
 
-/** A command that takes longer fails. */
-const COMMAND_MS = 2000;
+/** How long a command may take. */
+export const COMMAND_MS = 2000;
 const CONNECT_MS = 5000;
 const MAX_RECONNECT_PAUSE_MS = 1000;
 
 /**
  * Connects, and reconnects whenever a connection ends.
  * @param url `redis://user:password@host:6379/0`, or `rediss:` for TLS.
+ * @param commandMs milliseconds until a command without an answer fails.
  * @throws {StoreUnavailable} if Redis cannot be reached now.
  */
-export async function connectRedis(url: string): Promise<RedisLink> {
+export async function connectRedis(url: string, commandMs = COMMAND_MS): Promise<RedisLink> {
   // A daemon without replicas never loads this client. Loading it takes a sixth of the CPU time of
   // a start.
   const { createClient, ErrorReply } = await import('@redis/client');
@@ -73,14 +74,14 @@ export async function connectRedis(url: string): Promise<RedisLink> {
     command: async (args) => {
       try {
         if (!commands.isReady) throw new Error(`there is no connection (${reasonOf(lastError)})`);
-        return await answerOf(commands.sendCommand([...args]), COMMAND_MS);
+        return await answerOf(commands.sendCommand([...args]), commandMs);
       } catch (error) {
         throw unavailable(error);
       }
     },
     subscribe: async (channel, listener) => {
       try {
-        await answerOf(messages.subscribe(channel, listener), COMMAND_MS);
+        await answerOf(messages.subscribe(channel, listener), commandMs);
       } catch (error) {
         throw unavailable(error);
       }

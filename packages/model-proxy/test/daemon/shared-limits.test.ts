@@ -4,6 +4,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { startRedis, type PrivateRedis } from '../../../daemon/test/support/redis.js';
+import { whileRedisAnswers } from '../harness/answering-redis.js';
 import { call } from '../harness/call.js';
 import type { ProxyProcess } from '../harness/process.js';
 import { waitFor } from '../harness/wait.js';
@@ -90,43 +91,58 @@ async function exhaust(proxy: Running, key: string, clients: number): Promise<nu
   return admitted;
 }
 
+/** Sends four requests of a key with four parallel requests, which the upstream does not answer, and two more. */
+async function holdFour(proxies: readonly Running[]) {
+  held = [];
+  const key = await createKey(proxies, { max_parallel_requests: 4 });
+  const [killed, other] = proxies;
+  if (killed === undefined || other === undefined) throw new Error('no proxies');
+  const open = [killed, killed, killed, other].map((proxy) => chat(proxy, key, 'wait').catch(() => 0));
+  await waitFor(
+    () => (held.length === 4 ? true : undefined),
+    () => `${held.length} requests at the upstream`,
+  );
+  return { key, killed, other, open, refused: [await chat(killed, key), await chat(other, key)] };
+}
+
 describe('proxies with a Redis', () => {
   it.each([
     [2, 400],
     [3, 400],
     [3, 5],
   ])('%s admit together exactly the rpm_limit of a key: %s', async (count, limit) => {
-    const proxies = await startProxies(count);
-    const key = await createKey(proxies, { rpm_limit: limit });
-    const admitted = await Promise.all(proxies.map((proxy) => exhaust(proxy, key, 4)));
+    const admitted = await whileRedisAnswers(
+      () => startProxies(count),
+      async (proxies) => {
+        const key = await createKey(proxies, { rpm_limit: limit });
+        return Promise.all(proxies.map((proxy) => exhaust(proxy, key, 4)));
+      },
+    );
     expect(admitted.reduce((sum, one) => sum + one, 0)).toBe(limit);
   });
 
   it('keep the rpm_limit when one of them is killed', async () => {
-    const proxies = await startProxies(3);
-    const key = await createKey(proxies, { rpm_limit: 400 });
-    const [killed, ...others] = proxies;
-    if (killed === undefined) throw new Error('no proxy');
-    let admitted = 0;
-    for (let n = 0; n < 50; n += 1) if ((await chat(killed, key)) === 200) admitted += 1;
-    killed.process.signal('SIGKILL');
-    for (const one of await Promise.all(others.map((proxy) => exhaust(proxy, key, 4)))) admitted += one;
+    const admitted = await whileRedisAnswers(
+      () => startProxies(3),
+      async (proxies) => {
+        const key = await createKey(proxies, { rpm_limit: 400 });
+        const [killed, ...others] = proxies;
+        if (killed === undefined) throw new Error('no proxy');
+        let sum = 0;
+        for (let n = 0; n < 50; n += 1) if ((await chat(killed, key)) === 200) sum += 1;
+        killed.process.signal('SIGKILL');
+        for (const one of await Promise.all(others.map((proxy) => exhaust(proxy, key, 4)))) sum += one;
+        return sum;
+      },
+    );
     expect(admitted).toBeLessThanOrEqual(400);
     // The unused rest of a killed proxy's share is lost: an eighth of what was left.
     expect(admitted).toBeGreaterThanOrEqual(400 - 50);
   });
 
   it('free the parallel requests of a proxy that is killed', async () => {
-    const proxies = await startProxies(2);
-    const key = await createKey(proxies, { max_parallel_requests: 4 });
-    const [killed, other] = proxies;
-    if (killed === undefined || other === undefined) throw new Error('no proxies');
-    const open = [killed, killed, killed, other].map((proxy) => chat(proxy, key, 'wait').catch(() => 0));
-    await waitFor(
-      () => (held.length === 4 ? true : undefined),
-      () => `${held.length} requests at the upstream`,
-    );
-    expect([await chat(killed, key), await chat(other, key)]).toEqual([429, 429]);
+    const { key, killed, other, open, refused } = await whileRedisAnswers(() => startProxies(2), holdFour);
+    expect(refused).toEqual([429, 429]);
     killed.process.signal('SIGKILL');
     await waitFor(
       async () => ((await chat(other, key)) === 200 ? true : undefined),

@@ -1,0 +1,25 @@
+/** Tests of limits that are exact only while Redis answers in time. */
+import type { ProxyProcess } from './process.js';
+import { waitFor } from './wait.js';
+
+/**
+ * Measures proxies while Redis answers all of them in time. On a loaded machine, Redis can take longer than the
+ * proxies wait. Then they apply limits alone, with a warning, and this function measures other proxies.
+ * @param start starts the proxies.
+ */
+export async function whileRedisAnswers<Proxies extends readonly { readonly process: ProxyProcess }[], Result>(
+  start: () => Promise<Proxies>,
+  measure: (proxies: Proxies) => Promise<Result>,
+): Promise<Result> {
+  return waitFor(
+    async () => {
+      const proxies = await start();
+      const result = await measure(proxies);
+      const areAlone = proxies.some(({ process }) =>
+        process.output.includes('limits of keys apply to each proxy alone'),
+      );
+      return areAlone ? undefined : result;
+    },
+    () => 'Redis has not answered the proxies in time',
+  );
+}
