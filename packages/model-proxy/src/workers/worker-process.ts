@@ -6,7 +6,7 @@ import type { GroupCalls, WorkerCalls } from './calls.js';
 import { Channel, type Answers } from './channel.js';
 
 /** How long the group waits for a worker that is busy, in milliseconds. */
-const ANSWER_MS = 1000;
+const ANSWER_MS = 5000;
 /** How long a stopped worker may take to exit, in milliseconds. */
 const EXIT_MS = 5000;
 
