@@ -13,6 +13,7 @@ import { checkConfig, logServing, replaceConfig } from '../reload.js';
 import type { OwnedStore } from '../store/store.js';
 import type { FileTexts, StartResult } from './calls.js';
 import { GroupServices } from './group-services.js';
+import { RestartPause } from './restart-pause.js';
 import { WorkerProcess, type Ended } from './worker-process.js';
 
 /** A configuration, and the texts of the files from which workers load it. */
@@ -33,11 +34,6 @@ interface GroupOptions {
   readonly log: Log;
 }
 
-/** Pause before a worker that has ended is replaced, in milliseconds. It doubles with each further end. */
-const FIRST_PAUSE_MS = 100;
-const MAX_PAUSE_MS = 30_000;
-/** After this time, the end of a worker does not count as a further end. */
-const STABLE_MS = 60_000;
 /** A worker that does not answer three pings is replaced: its event loop hangs. */
 const PING_MS = 20_000;
 const MAX_UNANSWERED = 3;
@@ -57,7 +53,7 @@ export class GroupStartError extends Error {
 
 /** Starts a group. @throws {GroupStartError} a worker cannot start. */
 export async function startGroup(options: GroupOptions): Promise<Group> {
-  cluster.setupPrimary({ exec: fileURLToPath(new URL('worker.js', import.meta.url)), args: [] });
+  cluster.setupPrimary({ exec: fileURLToPath(new URL('worker-entry.js', import.meta.url)), args: [] });
   // Each worker accepts connections itself. So the first process is no bottleneck, and a connection that waits for
   // a worker that ends goes to another one.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
@@ -99,20 +95,20 @@ export class Group {
   async start(): Promise<void> {
     const { config } = this.#loaded;
     const { numWorkers } = config.listen;
-    const workers = Array.from({ length: numWorkers }, (_, index) => this.#fork(index + 1));
-    const results = await Promise.all(workers.map((worker) => this.#begin(worker)));
+    const started = await Promise.all(Array.from({ length: numWorkers }, (_, index) => this.#startWorker(index + 1)));
+    const results = started.map(({ result }) => result);
     const failed = results.find((result) => 'fault' in result);
     if (failed !== undefined && 'fault' in failed) {
       this.#closing.abort();
-      for (const worker of workers) worker.kill();
-      await Promise.all(workers.map(({ ended }) => ended));
+      for (const { worker } of started) worker.kill();
+      await Promise.all(started.map(({ worker }) => worker.ended));
       await this.#options.store?.close();
       throw new GroupStartError(failed.fault, failed.exitCode);
     }
     this.#addresses = results.flatMap((result, index) =>
       index === 0 && 'addresses' in result ? result.addresses : [],
     );
-    for (const worker of workers) void this.#keep(worker);
+    for (const { worker } of started) void this.#keep(worker);
     this.#pings = setInterval(() => this.#pingAll(), PING_MS).unref();
     this.#watch = watchFiles({
       files: config.watchedFiles,
@@ -158,14 +154,21 @@ export class Group {
     await this.#options.store?.close();
   }
 
-  #fork(number: number): WorkerProcess {
-    const worker = new WorkerProcess(number, cluster.fork(), (one) => this.#services.answersFor(one));
-    this.#workers.add(worker);
-    return worker;
+  /** Starts a worker. @returns the process, and a fault if it does not serve clients. */
+  async #startWorker(number: number): Promise<{ readonly worker: WorkerProcess; readonly result: StartResult }> {
+    for (;;) {
+      const worker = new WorkerProcess(number, cluster.fork(), (one) => this.#services.answersFor(one));
+      this.#workers.add(worker);
+      const result = await this.#begin(worker);
+      // A SIGHUP to all processes of the service ends a process that does not run its first line yet.
+      if (!('fault' in result) || result.signal !== 'SIGHUP' || this.#isClosing()) return { worker, result };
+      this.#workers.delete(worker);
+      await this.#services.remove(worker);
+    }
   }
 
-  /** Starts a worker process. @returns a fault if it does not serve clients. */
-  async #begin(worker: WorkerProcess): Promise<StartResult> {
+  /** Makes a worker process serve clients. @returns a fault if it does not. */
+  async #begin(worker: WorkerProcess): Promise<StartResult & { readonly signal?: string | null }> {
     const { file, flags } = this.#options;
     await Promise.race([worker.ready, worker.ended]);
     worker.receivesMessages = true;
@@ -182,7 +185,7 @@ export class Group {
       if (fault !== undefined) return { fault, exitCode: exitCode.failed };
     } catch {
       const { code, signal } = await worker.ended;
-      return { fault: `a worker has ended at its start: ${wordOf(code, signal)}`, exitCode: exitCode.failed };
+      return { fault: `a worker has ended at its start: ${wordOf(code, signal)}`, exitCode: exitCode.failed, signal };
     }
     if ('addresses' in result) {
       worker.isServing = true;
@@ -213,22 +216,20 @@ export class Group {
   /** Replaces a worker whenever it ends. */
   async #keep(first: WorkerProcess): Promise<void> {
     let worker = first;
-    let startedAt = performance.now();
-    let ends = 0;
+    const pause = new RestartPause();
     for (;;) {
       const ended = await worker.ended;
       this.#workers.delete(worker);
       this.#chooseChecker();
       await this.#services.remove(worker);
       if (this.#isClosing()) return;
-      ends = performance.now() - startedAt > STABLE_MS ? 0 : ends + 1;
-      const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.max(0, ends - 1));
+      const pauseMs = pause.next();
       this.#logEnd(worker, ended, pauseMs);
       await delay(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
       if (this.#isClosing()) return;
-      worker = this.#fork(worker.number);
-      startedAt = performance.now();
-      const result = await this.#begin(worker);
+      pause.begin();
+      const { worker: next, result } = await this.#startWorker(worker.number);
+      worker = next;
       if ('addresses' in result) this.#log.info('a worker serves clients again', { worker: worker.number });
       else {
         this.#log.error(`a worker cannot start: ${result.fault}`, { worker: worker.number });

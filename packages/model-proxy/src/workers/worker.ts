@@ -1,5 +1,5 @@
 /**
- * The program of a worker. It serves clients like a proxy without workers. The first process of the
+ * The program of a worker, which `worker-entry.ts` loads. It serves clients like a proxy without workers. The first process of the
  * group watches the files, handles signals, and owns the store.
  */
 import { createLog, outputFormat, type Log } from '@rackless/daemon/log/log.js';

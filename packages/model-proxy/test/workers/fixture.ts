@@ -124,12 +124,7 @@ function groupOf(process: ProxyProcess, url: string): Group {
     process,
     url,
     manage,
-    workers: () =>
-      readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8')
-        .trim()
-        .split(' ')
-        .filter(Boolean)
-        .map(Number),
+    workers: () => childrenOf(process),
     chat: async (key, content = 'Hello') =>
       (
         await call(`${url}/v1/chat/completions`, {
@@ -143,6 +138,11 @@ function groupOf(process: ProxyProcess, url: string): Group {
     },
     connectToAll: (count) => connectToAll(process, url, count),
   };
+}
+
+/** Returns the ids of the processes that a process has started. */
+export function childrenOf({ pid }: ProxyProcess): readonly number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
 }
 
 let lastId = 0;

@@ -7,7 +7,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { call, open } from '../harness/call.js';
 import { waitFor } from '../harness/wait.js';
-import { groupFixture, MASTER, type Group } from './fixture.js';
+import { LOCAL } from '../daemon/fixture.js';
+import { childrenOf, groupFixture, MASTER, type Group } from './fixture.js';
 
 const { held, complete, configuration, startGroup, run, write, start, failWith, asked } = groupFixture();
 
@@ -114,6 +115,30 @@ describe('a group of workers', () => {
     const file = write('config.yaml', configuration());
     const proxy = start(['--config', file, '--host', '127.0.0.1', '--port', '0'], { env: { NUM_WORKERS: '2' } });
     await proxy.said(/"workers":2/);
+  });
+});
+
+describe('a SIGHUP to all processes of a group', () => {
+  it('while it starts ends no start, and causes a reload', async () => {
+    const group = start(['--config', write('config.yaml', configuration()), ...LOCAL, '--num_workers', '2']);
+    const signaled = new Set<number>();
+    // A SIGHUP ends a process that does not run its first line yet. Another process replaces it.
+    const signals = setInterval(() => {
+      for (const pid of childrenOf(group)) {
+        if (signaled.has(pid) || signaled.size === 4) continue;
+        if (signaled.size === 0) group.signal('SIGHUP');
+        signaled.add(pid);
+        process.kill(pid, 'SIGHUP');
+      }
+    }, 1);
+    try {
+      await group.said(/configuration reloaded/);
+    } finally {
+      clearInterval(signals);
+    }
+    expect(childrenOf(group)).toHaveLength(2);
+    expect(signaled.size).toBeGreaterThanOrEqual(2);
+    expect(group.output).not.toContain('a worker has ended');
   });
 });
 

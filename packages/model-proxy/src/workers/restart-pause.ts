@@ -1,0 +1,24 @@
+/** How long the group waits before it replaces a worker that has ended. */
+
+/** The first pause, in milliseconds. It doubles with each further end. */
+const FIRST_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 30_000;
+/** After this time, the end of a worker does not count as a further end. */
+const STABLE_MS = 60_000;
+
+/** The pauses between the processes that replace each other. */
+export class RestartPause {
+  #startedAt = performance.now();
+  #ends = 0;
+
+  /** Notes the start of a process. */
+  begin(): void {
+    this.#startedAt = performance.now();
+  }
+
+  /** Notes its end. @returns the milliseconds until the next process starts. */
+  next(): number {
+    this.#ends = performance.now() - this.#startedAt > STABLE_MS ? 0 : this.#ends + 1;
+    return Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.max(0, this.#ends - 1));
+  }
+}
