@@ -165,7 +165,9 @@ async function prepareConfig(
   { listener, upstream, app }: { readonly listener: Listener; readonly upstream: Upstream; readonly app: App },
 ): Promise<() => void> {
   const tls = checkConfig(next, current);
-  const useDeployments = await runInSlices(upstream.prepare(next.proxy.deployments));
+  const { deployments, environmentDeployment } = next.proxy;
+  const onDemand = environmentDeployment === null || environmentDeployment === undefined ? [] : [environmentDeployment];
+  const useDeployments = await runInSlices(upstream.prepare(deployments, onDemand));
   const useSettings = await runInSlices(app.prepare(next.proxy));
   return () => {
     if (tls !== null) listener.setTls(tls);

@@ -107,12 +107,13 @@ class Upstreams implements PooledUpstream {
     return accessToken === null ? target : { ...target, accessToken };
   }
 
-  *prepare(deployments: readonly Deployment[]): Steps<() => void> {
+  *prepare(deployments: readonly Deployment[], onDemand: readonly Deployment[] = []): Steps<() => void> {
     const next = new Targets(this.#options, this.#targets);
     for (const deployment of deployments) {
       next.add(deployment);
       yield;
     }
+    for (const deployment of onDemand) next.addIfUsed(deployment);
     const tokens = yield* this.#tokens.prepare(deployments);
     return () => {
       for (const pool of next.replace(this.#targets)) this.#retire(pool);

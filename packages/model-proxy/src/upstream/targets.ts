@@ -85,6 +85,17 @@ export class Targets {
     const { tls, apiBase } = deployment;
     if (this.#former !== null && isHttps(apiBase)) this.#readIdentity(tls);
     this.#targets.set(deployment, this.#resolve(deployment, deployment.apiBase));
+    for (const target of deployment.byProvider?.values() ?? []) if (target !== null) this.addIfUsed(target);
+  }
+
+  /**
+   * Resolves a deployment that requests may select at any time, if they have selected it before. Then its
+   * connections stay open. @throws {Error} as {@link add}.
+   */
+  addIfUsed(deployment: Deployment): void {
+    const former = this.#former;
+    if (former === null || !former.#origins.has(originKey(prefixOf(deployment.apiBase), deployment.tls))) return;
+    this.add(deployment);
   }
 
   /**
@@ -123,7 +134,7 @@ export class Targets {
 
   /** @throws {Error} the deployment cannot be used. */
   #originOf(prefix: string, url: string, settings: UpstreamTls): Origin {
-    const key = `${prefix} ${JSON.stringify(settings)}`;
+    const key = originKey(prefix, settings);
     const known = this.#origins.get(key);
     if (known !== undefined) return known;
     const { environment } = this.#options;
@@ -182,6 +193,8 @@ export class Targets {
     }
   }
 }
+
+const originKey = (prefix: string, settings: UpstreamTls) => `${prefix} ${JSON.stringify(settings)}`;
 
 const isHttps = (url: string) => /^https:/i.test(url);
 

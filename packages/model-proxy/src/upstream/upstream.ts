@@ -81,11 +81,12 @@ export interface Upstream {
   send(request: UpstreamRequest, handler: UpstreamHandler): SentCall;
   /**
    * Prepares other deployments for a reload, and reads CA and key files again. Changes nothing.
+   * @param onDemand deployments that requests may never select.
    * @returns a function that uses the prepared deployments. Connection pools with the same origin, TLS
    *   and forward proxy stay open. Other pools close after their last request.
    * @throws {Error} if a file cannot be read.
    */
-  prepare(deployments: readonly Deployment[]): Steps<() => void>;
+  prepare(deployments: readonly Deployment[], onDemand?: readonly Deployment[]): Steps<() => void>;
   /** Closes idle connections, and waits for the others. */
   close(): Promise<void>;
 }

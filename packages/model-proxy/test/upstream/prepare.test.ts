@@ -55,6 +55,42 @@ describe('the preparation of a reload', () => {
     expect((await ask(upstream, after)).text).toBe('"second"');
   });
 
+  it('keeps the connections to the upstreams of a deployment for any provider, and those on demand', async () => {
+    const [first, second, third] = await Promise.all(
+      ['"first"', '"second"', '"third"'].map(async (text) =>
+        closing(await ScriptedServer.start(answering(() => answerOf(text)))),
+      ),
+    );
+    if (first === undefined || second === undefined || third === undefined) throw new Error('no servers');
+    const configured = () => {
+      const own = deploymentAt(second.apiBase, { id: 'own' });
+      const byProvider = new Map([
+        ['own', own],
+        ['never', deploymentAt('http://127.0.0.1:9/v1')],
+        ['none', null],
+      ]);
+      return { any: deploymentAt(first.apiBase, { byProvider }), own, onDemand: deploymentAt(third.apiBase) };
+    };
+    const before = configured();
+    const upstream = closing(upstreamFor([before.any]));
+    for (const deployment of Object.values(before)) await ask(upstream, deployment);
+    const after = configured();
+    runAtOnce(upstream.prepare([after.any], [after.onDemand]))();
+    for (const deployment of Object.values(after)) await ask(upstream, deployment);
+    expect([first, second, third].map(({ connections }) => connections.length)).toEqual([1, 1, 1]);
+    expect(upstream.logged).toEqual([]);
+  });
+
+  it('closes the connections to the upstreams of a removed deployment for any provider', async () => {
+    const { first, second, after, upstream } = await moved();
+    await ask(upstream, after);
+    runAtOnce(upstream.prepare([deploymentAt(first.apiBase)]))();
+    await waitFor(
+      () => second.open === 0 || undefined,
+      () => 'the connection stays',
+    );
+  });
+
   it('with certificates that cannot be read changes nothing', async () => {
     const { first, before, upstream } = await moved();
     await ask(upstream, before);
