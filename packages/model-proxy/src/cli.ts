@@ -45,8 +45,7 @@ export async function main(argv: readonly string[], early?: EarlySignals): Promi
 async function run(argv: readonly string[], output: CommandOutput, early?: EarlySignals): Promise<number> {
   const [, , command] = argv;
   if (command === 'key') {
-    // The command ends with its terminal. Only the proxy uses SIGHUP for reloads.
-    process.removeAllListeners('SIGHUP');
+    endWithTerminal();
     return (await import('./cli/key-command.js')).keyCommand(argv.slice(3), process.env);
   }
   const program = createProgram();
@@ -66,6 +65,11 @@ async function run(argv: readonly string[], output: CommandOutput, early?: Early
   if (given.validate_config === true) return (await import('./cli/validate.js')).validate(start);
   output.becomeLog();
   return (await import('./cli/serve.js')).serve(start, early);
+}
+
+/** Makes a SIGHUP end this command. Only the proxy uses the signal for reloads. */
+function endWithTerminal(): void {
+  process.removeAllListeners('SIGHUP');
 }
 
 const nonEmpty = (text: string | undefined) => (text === '' ? undefined : text);

@@ -1,14 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { SAMPLE_MODEL } from '../../sample-upstream/server.js';
 import { call } from '../harness/call.js';
 import { API_KEY, TestUpstream } from '../harness/upstream.js';
+import { waitFor } from '../harness/wait.js';
 import { daemonFixture, LOCAL, messages, NOWHERE } from './fixture.js';
 
-const { run, start, write } = daemonFixture();
+const { at, run, start, write } = daemonFixture();
 
 const models = (url: string, headers = {}) => call(`${url}/v1/models`, { method: 'GET', headers });
 
@@ -168,6 +170,27 @@ describe('--validate_config', () => {
         'warning: config.yaml:4: litellm_settings.drop_parms: is not known; the nearest known name is drop_params\n',
     });
     expect(stdout).toMatch(/^# http, ::1 port 5; .*\nmodel_list:\n {2}- model_name: "chat"\n/);
+  });
+
+  it('ends with its terminal, also while it reads a pipe', async () => {
+    const pipe = at('config.yaml');
+    execFileSync('mkfifo', [pipe]);
+    const writer = openSync(pipe, 'r+');
+    try {
+      const validation = start(['--config', pipe, '--validate_config']);
+      const files = `/proc/${validation.pid}/fd`;
+      const { ino } = statSync(pipe);
+      const isReading = () =>
+        readdirSync(files).some((name) => statSync(path.join(files, name), { throwIfNoEntry: false })?.ino === ino);
+      await waitFor(
+        () => (isReading() ? true : undefined),
+        () => 'the command does not read the pipe',
+      );
+      validation.signal('SIGHUP');
+      expect(await validation.finished()).toBeNull();
+    } finally {
+      closeSync(writer);
+    }
   });
 });
 
