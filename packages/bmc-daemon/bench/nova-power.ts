@@ -27,14 +27,17 @@ import { direct, throughDaemon, type Operate } from './harness/nova-operations.j
 import { cpuMs, fetchOnce, median, startMeasured, type MeasuredDaemon } from './measured-daemon.js';
 import { memoryOf } from './process-use.js';
 
-const flags = readFlags({
-  servers: 1000,
-  rate: 50,
-  seconds: 20,
-  idle: 60,
-  clouds: '',
-  'as-nova': false,
-});
+const flags = readFlags(
+  {
+    servers: 1000,
+    rate: 50,
+    seconds: 20,
+    idle: 60,
+    clouds: '',
+    'as-nova': false,
+  },
+  ['clouds'],
+);
 const { rate, seconds } = flags;
 
 /**

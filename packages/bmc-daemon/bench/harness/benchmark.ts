@@ -1,7 +1,7 @@
 /** Common parts of benchmarks: options, a temporary folder, and the output of figures with goals. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 
 type Default = number | boolean | string;
@@ -11,17 +11,24 @@ type Wide<Value> = Value extends number ? number : Value extends boolean ? boole
  * Reads the options of the command line: `{ machines: 20, fake: false }` declares `--machines N` and
  * `--fake`.
  * @param defaults the value of each option that is not given.
+ * @param paths options that name a file. A relative path begins at the folder of the caller: npm runs
+ * the benchmark in the folder of the package, and names the other folder in INIT_CWD.
  * @throws {TypeError} for an unknown option.
  */
 export function readFlags<Defaults extends Readonly<Record<string, Default>>>(
   defaults: Defaults,
+  paths: readonly (keyof Defaults)[] = [],
 ): { readonly [Name in keyof Defaults]: Wide<Defaults[Name]> } {
   const options: NonNullable<ParseArgsConfig['options']> = {};
   for (const [name, value] of Object.entries(defaults)) {
     options[name] =
       typeof value === 'boolean' ? { type: 'boolean', default: value } : { type: 'string', default: String(value) };
   }
-  const { values } = parseArgs({ options });
+  const { values } = parseArgs({ options, args: process.argv.slice(2) });
+  for (const name of Object.keys(defaults).filter((option) => paths.includes(option))) {
+    const path = values[name];
+    if (typeof path === 'string' && path !== '') values[name] = resolve(process.env['INIT_CWD'] ?? '', path);
+  }
   const read = Object.entries(defaults).map(([name, value]) => [
     name,
     typeof value === 'number' ? Number(values[name]) : values[name],

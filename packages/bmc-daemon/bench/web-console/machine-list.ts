@@ -16,7 +16,7 @@ import { cpuMs, fetchOnce, startMeasured, type MeasuredDaemon } from '../measure
 import { mainThreadTime, type ThreadTime } from '../process-use.js';
 import { switchMachines } from './event-storm.js';
 
-const flags = readFlags({ machines: 2000, rate: 200, seconds: 60, browser: '/usr/bin/chromium' });
+const flags = readFlags({ machines: 2000, rate: 200, seconds: 60, browser: '/usr/bin/chromium' }, ['browser']);
 
 /** Maximum times in milliseconds. `rowMs`: from the answer of an action to the change of its row. */
 const goals = { paintMs: 1500, filterMs: 50, rowMs: 1000 };
