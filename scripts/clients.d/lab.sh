@@ -12,6 +12,8 @@ state=$work/libvirt
 
 lab_daemon=
 lab_cloud=
+# More options of scripts/openstack-lab.
+lab_cloud_options=()
 lab_server=
 lab_network_image=ipxe-client
 lab_user="admin"
@@ -80,7 +82,7 @@ start_cloud() {
     lab_cloud=$work/openstack
     # Below the ports of outgoing connections. Other tests may run an OpenStack at the same time.
     OS_CLIENT_CONFIG_FILE=$(scripts/openstack-lab up --dir "$lab_cloud" --port $((20000 + 10 * (RANDOM % 1000))) \
-      --libvirt-uri "$libvirt_uri" --shutdown-seconds 2)
+      --libvirt-uri "$libvirt_uri" --shutdown-seconds 2 "${lab_cloud_options[@]}")
   fi
   export OS_CLIENT_CONFIG_FILE
   say "A server (its guest has no hardware acceleration)"

@@ -92,6 +92,7 @@ class Lab(Processes):
             'token_seconds': self.options.token_seconds,
             'shutdown_seconds': self.options.shutdown_seconds,
             'sync_seconds': self.options.sync_seconds,
+            'serial_consoles': self.options.serial_consoles,
         }
         credentials = Template((HERE / 'etc' / 'credentials').read_text())
         values['credentials'] = credentials.substitute(values, password=password)
@@ -210,6 +211,7 @@ def main():
     parser.add_argument('--token-seconds', type=int, default=3600)
     parser.add_argument('--shutdown-seconds', type=int, default=5)
     parser.add_argument('--sync-seconds', type=int, default=600)
+    parser.add_argument('--serial-consoles', action='store_true')
     options = parser.parse_args()
     if options.copies > 0 and (options.virt != 'fake' or options.servers < 2):
         parser.error('--copies needs --virt fake and --servers 2')

@@ -71,7 +71,8 @@ listener = eventlet.listen(('127.0.0.1', port), backlog=256, reuse_port=False)
 null = open(os.devnull, 'w')
 eventlet.spawn(eventlet.wsgi.server, listener, application, log=null, debug=False)
 services.append(start('nova-compute', compute_rpcapi.RPC_TOPIC))
-start_serial_proxy(CONF.serial_console)
+if CONF.serial_console.enabled:
+    start_serial_proxy(CONF.serial_console)
 # Servers can be created when the compute host belongs to a cell. The scheduler maps it only later.
 while not host_mapping.discover_hosts(context.get_admin_context()):
     eventlet.sleep(0.2)

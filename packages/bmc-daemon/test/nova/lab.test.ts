@@ -21,7 +21,7 @@ async function namesOf(url: string): Promise<readonly unknown[]> {
   return (members as Body[]).map((member) => member['Name']).sort(); // Every collection has this list.
 }
 
-withLab();
+withLab('--serial-consoles');
 describeSerialConsole();
 
 describeLab('a daemon before a cloud', () => {

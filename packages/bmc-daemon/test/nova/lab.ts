@@ -37,8 +37,11 @@ export function describeLab(title: string, suite: () => void): void {
   describeUnless(reason, title, suite);
 }
 
-/** Starts a lab before the tests of a file, and stops it afterwards. */
-export function withLab(): void {
+/**
+ * Starts a lab before the tests of a file, and stops it afterwards.
+ * @param more options of `scripts/openstack-lab`.
+ */
+export function withLab(...more: readonly string[]): void {
   if (reason !== undefined || file !== '') return;
   let libvirtd: PrivateLibvirtd | undefined;
   let options: readonly string[] = [];
@@ -52,7 +55,8 @@ export function withLab(): void {
     folder = mkdtempSync(join(tmpdir(), 'rackless-lab-'));
     // Below the ports of outgoing connections. Other tests may run a lab at the same time.
     const port = 20_000 + 10 * Math.floor(1000 * Math.random());
-    options = ['--dir', folder, '--port', String(port), '--libvirt-uri', libvirtd.uri, '--shutdown-seconds', '2'];
+    const place = ['--dir', folder, '--port', String(port), '--libvirt-uri', libvirtd.uri];
+    options = [...place, '--shutdown-seconds', '2', ...more];
     file = await lab('up');
   });
   afterAll(async () => {
