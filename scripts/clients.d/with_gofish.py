@@ -11,6 +11,8 @@ NEEDS_HTTPS = True
 
 SOURCE = Path(__file__).parent / 'gofish'
 VERSIONS = {'0.19': ('-modfile=oldest.mod', '-tags=oldest'), '0.22': ()}
+# Options of the program, by the end of a step's name: a login with a session, and Basic authentication.
+LOGINS = {'': (), '-basic': ('--basic',)}
 
 
 def go(folder, *arguments):
@@ -32,7 +34,8 @@ def run(lab):
         with lab.steps.step(NAME, f'builds-{version}'):
             program = build(lab.new_folder(NAME), SOURCE, *flags)
         for machine in lab.machines if program else ():
-            run_program(lab, program, machine, f'[{version}]' + lab.suffix(machine))
+            for login, options in LOGINS.items():
+                run_program(lab, (program, *options), machine, f'[{version}{login}]' + lab.suffix(machine))
     with lab.steps.step(NAME, 'the-page'):
         folder = lab.new_folder(NAME)
         for name in ('go.mod', 'go.sum'):
@@ -48,10 +51,10 @@ def run(lab):
             machine.reset_machine()
 
 
-def run_program(lab, program, machine, suffix):
+def run_program(lab, command, machine, suffix):
     """Turns each line of the program into a step."""
     machine.reset_machine()
-    done = subprocess.run([program], env=lab.environment(machine), capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, env=lab.environment(machine), capture_output=True, text=True, timeout=600)
     lines = done.stdout.splitlines()
     for line in lines:
         verdict, _, rest = line.partition(' ')
@@ -62,5 +65,6 @@ def run_program(lab, program, machine, suffix):
         with lab.steps.step(NAME, name + suffix):
             if verdict != 'PASS':
                 raise Unexpected(line)
-    if done.returncode != 0 and not any(line.startswith('FAIL ') for line in lines):
+    # 1 is the program's own exit status after a failed step.
+    if done.returncode != (1 if any(line.startswith('FAIL ') for line in lines) else 0):
         lab.steps.failure(NAME, 'outside-the-steps' + suffix, f'exit status {done.returncode}: {done.stderr}')
