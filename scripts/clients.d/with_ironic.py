@@ -5,7 +5,7 @@ from ironic_service import Ironic, Node
 from ironic_steps.deployments import Deployments
 from page import run_block
 from steps import Unexpected, expect, expect_in, wait_for
-from sushy_steps.system import import_sushy
+from sushy_steps.system import debians_sushy
 
 NAME = 'ironic'
 NEEDS_HTTPS = False
@@ -217,8 +217,7 @@ class Machine(Deployments):
 
 
 def run(lab):
-    _, python_path = import_sushy(lab.folder)
-    ironic = Ironic(lab.new_folder('ironic'), lab.images, python_path)
+    ironic = Ironic(lab.new_folder('ironic'), lab.images, debians_sushy(lab.folder))
     try:
         with lab.steps.step(NAME, 'starts'):
             ironic.start()

@@ -1,5 +1,6 @@
 """sushy, OpenStack's library: the session of docs/guides/clients.md, then each function of the library."""
 import logging
+import sys
 
 from page import block, run as run_command
 from steps import expect
@@ -39,7 +40,7 @@ def run(lab):
         with lab.steps.step(NAME, 'snippet' + lab.suffix(machine)):
             # Runs the block of the page unchanged.
             lab.console(machine).forget()
-            said = run_command(f"/usr/bin/python3 -W ignore - <<'END'\n{block('sushy')}END",
+            said = run_command(f"{sys.executable} -W ignore - <<'END'\n{block('sushy')}END",
                                lab.environment(machine, PYTHONPATH=str(python_path)))
             expect('what it printed', said.strip(), f'{machine.name} On')
             lab.console(machine).expect_boot('ISO')

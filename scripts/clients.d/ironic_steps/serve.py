@@ -4,11 +4,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from ironic_service import Ironic
-from sushy_steps.system import import_sushy
+from sushy_steps.system import debians_sushy
 
 folder = Path(sys.argv[1])
-_, python_path = import_sushy(folder)
-ironic = Ironic(folder, SimpleNamespace(folder=folder, url='http://127.0.0.1:1'), python_path, port=6385)
+ironic = Ironic(folder, SimpleNamespace(folder=folder, url='http://127.0.0.1:1'), debians_sushy(folder), port=6385)
 try:
     ironic.start()
     print('ready', flush=True)

@@ -1,22 +1,34 @@
 """The base class of steps with sushy."""
-import importlib.util
 import shutil
 import sys
 from pathlib import Path
 
 from steps import expect
 
+DEBIANS = Path('/usr/lib/python3/dist-packages/sushy')
 
-def import_sushy(folder):
-    """Copies Debian's package and adds a folder that it lacks. Without this folder, every registry lookup fails."""
-    original = Path(importlib.util.find_spec('sushy').origin).parent
+
+def debians_sushy(folder):
+    """Copies Debian's package and adds a folder that it lacks. Without this folder, every registry lookup fails.
+
+    @returns the folder to import the copy from.
+    """
     copy = folder / 'python' / 'sushy'
     if not copy.exists():
-        shutil.copytree(original, copy)
+        shutil.copytree(DEBIANS, copy)
         (copy / 'standard_registries').mkdir(exist_ok=True)
-        sys.path.insert(0, str(copy.parent))
+    return copy.parent
+
+
+def import_sushy(folder):
+    """Imports sushy: Debian's with Debian's Python, otherwise that of the Python (scripts/clients --sushy).
+
+    @returns (the module, the folder that it was imported from).
+    """
+    if sys.prefix == '/usr':
+        sys.path.insert(0, str(debians_sushy(folder)))
     import sushy
-    return sushy, copy.parent
+    return sushy, Path(sushy.__file__).parents[1]
 
 
 def uefi_only(step):
@@ -47,7 +59,9 @@ class SushySystem:
 
     @property
     def drive(self):
-        drives = self.system.managers[0].virtual_media.get_members()
+        # As in Ironic: newer versions of sushy prefer the drives of the system, older ones know only those of the manager.
+        owner = self.system if hasattr(type(self.system), 'virtual_media') else self.system.managers[0]
+        drives = owner.virtual_media.get_members()
         return next(drive for drive in drives if self.sushy.VirtualMediaType.CD in drive.media_types)
 
     def reset(self, name, state):
