@@ -52,6 +52,10 @@ class Bmc:
             raise Unexpected(f'{method} {path} answers {status}: {json.dumps(answer)[:400]}')
         return answer
 
+    def write_when_ready(self, method, path, body):
+        """Repeats a request that the service rejects, for example while another operation runs."""
+        wait_for(f'the status of {method} {path}', lambda: self.ask(method, path, body)[0], lambda status: status < 300)
+
     def members(self, path):
         return [member['@odata.id'] for member in self.get(path)['Members']]
 
@@ -100,12 +104,12 @@ class Machine:
     def reset_machine(self):
         """Resets the machine to the initial state of each client: off, no media, no override."""
         if self.power != 'Off':
-            self.reset('ForceOff')
+            self.bmc.write_when_ready('POST', f'{self.path}/Actions/ComputerSystem.Reset', {'ResetType': 'ForceOff'})
             self.wait_for_power('Off')
         if self.drives is not None:
             for path in self.bmc.members(self.drives):
                 if self.bmc.get(path)['Inserted']:
-                    self.bmc.write('POST', f'{path}/Actions/VirtualMedia.EjectMedia', {})
+                    self.bmc.write_when_ready('POST', f'{path}/Actions/VirtualMedia.EjectMedia', {})
         if self.boot[0] not in (None, 'Disabled'):
             without = {'BootSourceOverrideEnabled': 'Disabled'}
             # sushy-tools has no such value.

@@ -4,7 +4,8 @@
 has the memory and the disk size that Ironic needs. CONSOLES/client-1.log becomes a link to the log of
 its serial console.
 `cloud_server.py CLOUDS_YAML delete ID` deletes it.
-`cloud_server.py CLOUDS_YAML network-image NAME ISO` stores an image of iPXE, unless there is one.
+`cloud_server.py CLOUDS_YAML image NAME FORMAT FILE [PROPERTY=VALUE]...` stores an image, unless there is
+one with this name.
 """
 import re
 import sys
@@ -41,9 +42,8 @@ class Cloud:
         self.ask('PUT', 'image', f'/v2/images/{created["id"]}/file', file.read_bytes(), **{'Content-Type': 'application/octet-stream'})
         return created['id']
 
-    def create_network_image(self, name, file):
-        if not self.ask('GET', 'image', f'/v2/images?name={name}')['images']:
-            self.create_image(name, 'iso', file, hw_rescue_device='cdrom', hw_rescue_bus='sata')
+    def has_image(self, name):
+        return bool(self.ask('GET', 'image', f'/v2/images?name={name}')['images'])
 
     def create_server(self, image):
         if FLAVOR not in [flavor['id'] for flavor in self.ask('GET', 'compute', '/flavors')['flavors']]:
@@ -70,8 +70,10 @@ def main():
     if command == 'delete':
         cloud.ask('DELETE', 'compute', f'/servers/{rest[0]}')
         return
-    if command == 'network-image':
-        cloud.create_network_image(rest[0], Path(rest[1]))
+    if command == 'image':
+        name, disk_format, file, *properties = rest
+        if not cloud.has_image(name):
+            cloud.create_image(name, disk_format, Path(file), **dict(text.split('=', 1) for text in properties))
         return
     disk, consoles = map(Path, rest)
     server = cloud.create_server(cloud.create_image(NAME, 'raw', disk, hw_firmware_type='bios'))

@@ -86,7 +86,7 @@ start_cloud() {
   fi
   export OS_CLIENT_CONFIG_FILE
   say "A server (its guest has no hardware acceleration)"
-  cloud_server network-image "$lab_network_image" /usr/lib/ipxe/ipxe.iso
+  cloud_server image "$lab_network_image" iso /usr/lib/ipxe/ipxe.iso hw_rescue_device=cdrom hw_rescue_bus=sata
   lab_server=$(cloud_server create "$(scripts/guests/build-guest --kind disk --linux)" "$work/consoles")
 }
 
@@ -106,6 +106,9 @@ prepare_daemon() {
 # Starts sushy-tools with the same server, HTTPS and password. $1: its command.
 start_sushy_tools() {
   prepare_daemon
+  # After an eject, sushy-tools rebuilds the server with this empty disk.
+  truncate --size 1M "$work/blank.img"
+  cloud_server image sushy-tools-blank-image raw "$work/blank.img"
   cat >"$work/sushy-tools.conf" <<END
 SUSHY_EMULATOR_LISTEN_IP = '127.0.0.1'
 SUSHY_EMULATOR_LISTEN_PORT = $lab_port
