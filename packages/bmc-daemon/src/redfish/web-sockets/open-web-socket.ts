@@ -13,10 +13,7 @@ const MAX_REASON_BYTES = 120;
 /** The connection of one client. */
 export class OpenWebSocket implements WebSocketClient {
   privileges: ReadonlySet<Privilege>;
-  /**
-   * The number of received and sent bytes, without the frames' headers. A sent text counts by its
-   * length in characters.
-   */
+  /** The number of received and sent bytes, without the frames' headers. */
   readonly bytes = { in: 0, out: 0 };
   /**
    * The code and the reason for the log. 1006 is never sent to the client. Undefined: the
@@ -55,7 +52,7 @@ export class OpenWebSocket implements WebSocketClient {
 
   send(message: string | Uint8Array): boolean {
     if (this.#socket.readyState !== this.#socket.OPEN) return true;
-    this.bytes.out += message.length;
+    this.bytes.out += Buffer.byteLength(message);
     this.#socket.send(message, () => this.#drain());
     const queued = this.#socket.bufferedAmount;
     if (queued > this.#limits.queuedBytes) this.#terminate(4429, 'The client reads too slowly.');
