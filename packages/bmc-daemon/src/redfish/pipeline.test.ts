@@ -368,6 +368,12 @@ describe('ETags', () => {
     expect([await write('*'), await write(etag), await write('"stale"')]).toEqual([412, 412, 200]);
   });
 
+  it.each(['If-Match', 'If-None-Match'])('name the header of a condition that fails: %s', async (name) => {
+    const value = name === 'If-Match' ? '"stale"' : '*';
+    const { text } = await send('PATCH', '/redfish/v1/Systems/a', { AssetTag: 'one' }, { [name]: value });
+    expect(text).toMatch(new RegExp(`condition in .*\\b${name}\\b`));
+  });
+
   it('are not compared with the resource that the answer to a write shows', async () => {
     const tagOf = async (path: string) => ({ 'If-Match': (await get(path)).headers.etag });
     const created = await send('POST', '/redfish/v1/Systems', { Name: 'new one' }, await tagOf('/redfish/v1/Systems'));

@@ -164,8 +164,8 @@ export const messageTable = {
   OperationNotAllowed: template(405, 'Critical', [],
     'This resource does not support this HTTP method.', 'Use one of the methods in the Allow header.'),
   PreconditionFailed: template(412, 'Critical', [],
-    'The resource has changed since the ETag in If-Match was read.',
-    'Read the resource again and repeat the request with its new ETag.'),
+    'The ETag of the resource does not meet the condition in If-Match or If-None-Match.',
+    'Read the resource again and repeat the request with a condition that its ETag meets.'),
   PreconditionRequired: template(428, 'Critical', [],
     'The request needs an If-Match header.', 'Read the resource and send its ETag in If-Match.'),
 
