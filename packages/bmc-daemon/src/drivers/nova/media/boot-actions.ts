@@ -1,7 +1,7 @@
 /** Which power actions boot a server, and so need to know what it boots. */
 import type { PowerAction } from '../../power.js';
 import type { Server } from '../compute/server.js';
-import { runsImage } from './state-store.js';
+import { runsImage } from './stored-state.js';
 
 /** Actions that boot the server. */
 export const bootActions: ReadonlySet<PowerAction> = new Set(['create', 'reboot', 'reset', 'cycle']);

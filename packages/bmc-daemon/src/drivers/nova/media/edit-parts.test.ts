@@ -5,7 +5,7 @@ import type { CloudImage } from '../image/image-api.js';
 import { isKnown, parseServer, type Server } from '../compute/server.js';
 import { createEditParts } from './edit-parts.js';
 import { formatState, STATE_KEY, stateProperty, untouchedState } from './server-state.js';
-import { holderOf } from './state-store.js';
+import { holderOf } from './stored-state.js';
 
 /** The writes that reached the cloud. */
 let writes: string[];

@@ -4,7 +4,7 @@ import { imageName } from '../../../media/image.js';
 import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
 import type { Server } from '../compute/server.js';
 import type { CloudImage, ImageApi } from '../image/image-api.js';
-import { holderOf, knownState, storedState } from './state-store.js';
+import { holderOf, knownState, storedState } from './stored-state.js';
 
 /** Adds the drive and the boot settings to snapshots. */
 export interface MediaView {

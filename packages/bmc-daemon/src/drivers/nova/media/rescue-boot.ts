@@ -19,7 +19,7 @@ import { executeAction, executePlan, type PowerControlOptions } from '../power-c
 import { bootActions, isBoot, stopActions } from './boot-actions.js';
 import type { EditParts } from './edit-parts.js';
 import { afterItsBoot, fitsItem, imageToBoot, MAX_ASSET_TAG, type ServerState } from './server-state.js';
-import { isMarked, runsImage } from './state-store.js';
+import { isMarked, runsImage } from './stored-state.js';
 
 /** Dependencies of {@link RescueBoot}. */
 interface RescueBootOptions extends PowerControlOptions, EditParts {

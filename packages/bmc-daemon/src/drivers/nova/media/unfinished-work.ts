@@ -2,7 +2,7 @@
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { ServerList } from '../compute/server-list.js';
 import type { Server } from '../compute/server.js';
-import { isMarked, storedState } from './state-store.js';
+import { isMarked, storedState } from './stored-state.js';
 
 /** Dependencies of {@link createCompletion}. */
 interface CompletionOptions {
