@@ -93,6 +93,7 @@ const cases: readonly Case[] = Object.entries(states).flatMap(([state, steps]) =
     .map(([name, operation]) => ({ state, name, steps, operation })),
 );
 
+const change = (parts: object): void => test.servers.put(1, { ...test.servers.all.get(id)?.body, ...parts });
 const vmState = () => test.servers.all.get(id)?.body['OS-EXT-STS:vm_state'];
 /** Returns what a client sees. */
 async function seen(served: Served): Promise<readonly unknown[]> {
@@ -181,3 +182,25 @@ it.each(cases)(
   },
   600_000,
 );
+
+it('keeps an image that a client inserts again after a kill during the move of its eject', async () => {
+  const { nova } = test.api;
+  for (const when of ['before', 'after'] as const) {
+    for (let write = 0; ; write += 1) {
+      test.api.nova = nova;
+      const tokens = seeTokens(test);
+      const { served, start } = await prepare([insert]);
+      // Nova stores no metadata in the state ERROR.
+      change({ 'OS-EXT-STS:vm_state': 'error' });
+      expect(await eject(served)).toBe(204);
+      change({ 'OS-EXT-STS:vm_state': 'active' });
+      const doomed = killAt(test, new Set(tokens), { write, when });
+      await override('Hdd', 'Continuous')(served);
+      await served.close();
+      if (!doomed.isKilled) break;
+      const next = await start();
+      expect([await insert(next), await next.get(drive)]).toEqual([204, expect.objectContaining({ Inserted: true })]);
+      await next.close();
+    }
+  }
+});

@@ -20,6 +20,7 @@ import { createMediaControl } from './media-control.js';
 import { createMediaView, type MediaView } from './media-view.js';
 import { RescueBoot } from './rescue-boot.js';
 import { createServerItems } from './server-items.js';
+import { MAX_DAEMON } from './server-state.js';
 import type { StateStore } from './state-store.js';
 import { createCompletion } from './unfinished-work.js';
 
@@ -100,8 +101,12 @@ export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
   };
   const read = (id: string) => readServer(id, { api, list });
   const polls = new StatePolls(list);
-  const parts = { api, list, polls, closing, queue, states, partsOf, find, read, daemon, log };
-  const boot = new RescueBoot({ ...parts, networkImage: () => network.find() });
+  const parts = { api, list, polls, closing, queue, states, partsOf, find, read, log };
+  const boot = new RescueBoot({
+    ...parts,
+    daemon: daemon.slice(0, MAX_DAEMON),
+    networkImage: () => network.find(),
+  });
   const offersImages = () => session.offers('image');
   // The store retries a failed sweep itself, so a failure must not delay the other work.
   const sweep = async (): Promise<void> => {

@@ -4,7 +4,7 @@ import type { TurnCheck } from '../../queue/operation-queue.js';
 import type { CloudImage } from '../image/image-api.js';
 import { isKnown, parseServer, type Server } from '../compute/server.js';
 import { createEditParts } from './edit-parts.js';
-import { formatState, STATE_KEY, stateProperty, untouchedState } from './server-state.js';
+import { formatChange, formatItem, STATE_KEY, stateProperty, untouchedState } from './server-state.js';
 import { holderOf } from './stored-state.js';
 
 /** The writes that reached the cloud. */
@@ -28,7 +28,7 @@ const server = serverWith('rescued');
 function serverWith(vmState: string): Server {
   const parsed = parseServer({
     ...{ id: '00000000-0000-4000-8000-000000000001', name: 'web-1', status: 'ACTIVE', description: null, tags: [] },
-    metadata: { [STATE_KEY]: formatState(booted) },
+    metadata: { [STATE_KEY]: formatItem(booted) },
     flavor: { vcpus: 1, ram: 64, disk: 1, ephemeral: 0, swap: 0, original_name: 'm1' },
     ...{ image: { id: '00000000-0000-4000-8000-0000000000ff' }, 'os-extended-volumes:volumes_attached': [] },
     ...{ addresses: {}, 'OS-EXT-STS:task_state': null, 'OS-EXT-STS:power_state': 1, 'OS-EXT-STS:vm_state': vmState },
@@ -105,7 +105,8 @@ it.each([
 it('neither removes a note nor sends an action after the turn is lost', async () => {
   const settled = serverWith('active');
   const id = holderOf(settled) ?? '';
-  images.set(id, imageOf(id, { [stateProperty(settled.id)]: formatState({ ...untouchedState, assetTag: 'x' }) }));
+  const change = formatChange({ ...untouchedState, assetTag: 'x' }, settled.metadata[STATE_KEY]);
+  images.set(id, imageOf(id, { [stateProperty(settled.id)]: change }));
   checks = 1;
   const { states, api } = partsOf(check);
   await expect(states.write(settled, untouchedState)).rejects.toThrow('turn lost');

@@ -2,9 +2,11 @@ import { expect, it } from '@jest/globals';
 import {
   fitsItem,
   formatChange,
-  formatState,
+  formatItem,
   isOfNewerVersion,
+  MAX_ACTION,
   MAX_ASSET_TAG,
+  MAX_DAEMON,
   parseChange,
   parseState,
   untouchedState,
@@ -19,11 +21,11 @@ const longest = (assetTag: string): ServerState => ({
   boot: { enabled: 'continuous', target: 'network' },
   verifyCertificate: false,
   assetTag,
-  bootedAfter: 'r'.repeat(64),
+  bootedAfter: 'r'.repeat(MAX_ACTION),
 });
 const longestStopping = (assetTag: string): ServerState => {
   const { bootedAfter: _mark, ...state } = longest(assetTag);
-  return { ...state, stopping: { after: 'r'.repeat(40), by: 'd'.repeat(16) } };
+  return { ...state, stopping: { after: 'r'.repeat(MAX_ACTION), by: 'd'.repeat(MAX_DAEMON) } };
 };
 
 it.each([
@@ -32,10 +34,10 @@ it.each([
   ['characters beyond U+FFFF', '😀'.repeat(5)],
   ['Chinese', '架'.repeat(MAX_ASSET_TAG)],
 ])('stores the longest asset tag with all other members: %s', (_, tag) => {
-  const text = formatState(longest(tag));
+  const text = formatItem(longest(tag));
   expect([fitsItem(tag), text.length <= MAX_ITEM, /[\u{10000}-\u{10ffff}]/u.test(text)]).toEqual([true, true, false]);
   expect(parseState(text)).toEqual(longest(tag));
-  const other = formatState(longestStopping(tag));
+  const other = formatItem(longestStopping(tag));
   expect([other.length <= MAX_ITEM, parseState(other)]).toEqual([true, longestStopping(tag)]);
   expect(fitsItem(`${tag}😀`)).toBe(false);
 });
@@ -66,6 +68,13 @@ it('ignores a change that replaced an earlier text of the item', () => {
   expect(parseChange(formatChange(changed, undefined), undefined)).toEqual(changed);
 });
 
+it('ignores a change that replaced an earlier item with the same state', () => {
+  const [earlier, later] = [formatItem(untouchedState), formatItem(untouchedState)];
+  expect([parseState(earlier), parseState(later)]).toEqual([untouchedState, untouchedState]);
+  const text = formatChange({ ...untouchedState, assetTag: 'web' }, earlier);
+  expect([parseChange(text, earlier)?.assetTag, parseChange(text, later)]).toEqual(['web', undefined]);
+});
+
 it('reads a change of an older version, which did not name the item', () => {
-  expect(parseChange(formatState(untouchedState), 'any')).toEqual(untouchedState);
+  expect(parseChange('{"enabled":"continuous","target":"hd"}', 'any')).toEqual(untouchedState);
 });

@@ -2,7 +2,7 @@
  * The virtual media and the boot override of a server, as values and as texts. The texts are stored
  * in the cloud. All daemons can change them there, and the owner of the server can too.
  */
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { parseJson } from '@rackless/daemon/text/json.js';
 import { z } from 'zod';
 import { afterBoot, overrideDevice, untouchedOverride, type BootOverride } from '../../rules/boot-override.js';
@@ -32,7 +32,7 @@ export interface ServerState {
 export interface Stopping {
   /** The id of the server's last action before the power-off. */
   readonly after: string;
-  /** The daemon that executes it. */
+  /** The daemon that executes it, as the first {@link MAX_DAEMON} characters of its id. */
   readonly by: string;
 }
 
@@ -59,8 +59,14 @@ export const untouchedState: ServerState = {
  */
 export const MAX_ASSET_TAG = 64;
 
-/** Maximum length of the id of an action in a power-off. Nova's ids have 40 characters. */
+/** Maximum length of the id of an action in the item. Nova's ids have 40 characters. */
 export const MAX_ACTION = 40;
+
+/** Maximum length of the id of a daemon in the item. */
+export const MAX_DAEMON = 12;
+
+/** Number of random bytes that distinguish the items of a server. */
+const RANDOM_BYTES = 3;
 
 const stateSchema = z.object({
   cd: z.guid().toLowerCase().nullish(),
@@ -113,9 +119,18 @@ function stateOf(value: unknown): ServerState | undefined {
   };
 }
 
-/** Formats a state, in 255 characters or less if {@link fitsItem} accepts its asset tag. */
-export function formatState(state: ServerState): string {
-  return textOf(membersOf(state));
+/**
+ * Formats a state for the metadata item, in 255 characters or less if {@link fitsItem} accepts its asset tag. Each
+ * call returns another text, even for the same state. So a change that replaces an earlier item never applies to a
+ * later one.
+ */
+export function formatItem(state: ServerState): string {
+  return textOf({ ...membersOf(state), n: randomBytes(RANDOM_BYTES).toString('base64url') });
+}
+
+/** Returns whether two states are the same. */
+export function isSameState(one: ServerState, other: ServerState): boolean {
+  return textOf(membersOf(one)) === textOf(membersOf(other));
 }
 
 /**
@@ -175,7 +190,7 @@ function textOf(value: unknown): string {
 
 /** Returns whether no client has changed the state. */
 export function isUntouched(state: ServerState): boolean {
-  return formatState(state) === formatState(untouchedState);
+  return isSameState(state, untouchedState);
 }
 
 /** Returns the state after the boot that it describes. An override for one boot has then ended. */

@@ -17,8 +17,9 @@ import {
   afterItsBoot,
   beforeItsBoot,
   formatChange,
-  formatState,
+  formatItem,
   isOfNewerVersion,
+  isSameState,
   isUntouched,
   MAX_ACTION,
   parseChange,
@@ -80,7 +81,7 @@ export class StateStore {
     const { stored, hasProperty } = await this.read(server);
     // While Nova's task boots the image, the metadata must still contain the mark of the boot.
     const isBooting = server.task !== null && stored.bootedAfter !== undefined && state.bootedAfter === undefined;
-    const text = isUntouched(state) ? null : formatState(state);
+    const text = isUntouched(state) ? null : formatItem(state);
     if (isBooting || !(await items.setMetadata(server.id, STATE_KEY, text))) {
       await this.#writeProperty(server, beforeItsBoot(state));
       this.#options.onWritten(false);
@@ -117,9 +118,9 @@ export class StateStore {
     const present = await api.getServer(id);
     if (present === undefined || !isKnown(present) || isMarked(present)) return;
     const changed = storedState(present);
-    const text = formatState(booting);
+    const text = formatItem(booting);
     if (!(await items.setMetadata(id, STATE_KEY, text))) return;
-    if (formatState(changed) === formatState(beforeItsBoot(booting))) return;
+    if (isSameState(changed, beforeItsBoot(booting))) return;
     await this.#writeProperty({ ...present, metadata: { ...present.metadata, [STATE_KEY]: text } }, changed);
   }
 
@@ -127,8 +128,7 @@ export class StateStore {
   async beginStop(server: Server, by: string): Promise<void> {
     const { state } = await this.read(server);
     const after = await this.newMark(server.id);
-    // A longer id does not fit into the item. Nova's ids are never longer.
-    if (after.length <= MAX_ACTION) await this.write(server, { ...state, stopping: { after, by } });
+    await this.write(server, { ...state, stopping: { after, by } });
   }
 
   /** Stores that a power-off has ended, if there was one. @returns whether there was one. */
@@ -149,9 +149,10 @@ export class StateStore {
     return before?.id === after && last?.action === 'unrescue';
   }
 
-  /** Returns the mark for a boot that begins now: the id of the server's last action. */
+  /** Returns the mark for a boot that begins now: the id of the server's last action; empty if the item cannot hold it. */
   async newMark(id: string): Promise<string> {
-    return (await this.#options.api.listActions(id)).at(-1)?.id ?? '';
+    const last = (await this.#options.api.listActions(id)).at(-1)?.id ?? '';
+    return last.length <= MAX_ACTION ? last : '';
   }
 
   /**
