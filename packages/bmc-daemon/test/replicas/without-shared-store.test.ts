@@ -4,7 +4,7 @@
  */
 import { beforeEach, expect, it } from '@jest/globals';
 import { sendJson, whenRead } from '../support/cloud-server.js';
-import { createGlance } from '../support/glance.js';
+import { createGlance, type Glance } from '../support/glance.js';
 import { idOf } from '../support/listed-servers.js';
 import { servedCloud } from '../support/served-cloud.js';
 import type { Served } from '../support/served-resources.js';
@@ -14,8 +14,9 @@ const id = idOf(1);
 const system = `/redfish/v1/Systems/${id}`;
 const STATE = 'rackless:state';
 let image: string;
+let glance: Glance;
 beforeEach(() => {
-  const glance = createGlance();
+  glance = createGlance();
   test.api.others.set('image', glance.handler);
   image = glance.put();
   test.servers.put(1, { metadata: { [STATE]: stateText({ enabled: 'once', target: 'cdrom' }) } });
@@ -129,4 +130,23 @@ it('ends a boot whose mark another daemon has removed too late for a correction'
   });
   expect(await reset(served, 'ForceRestart')).toBe(503);
   expect([vmState(), actions()]).toEqual(['active', ['rescue', 'unrescue']]);
+});
+
+it('stores a change although another daemon ends a boot with an empty drive at the same moment', async () => {
+  const settings = { enabled: 'continuous', target: 'hd' };
+  const booting = {
+    'OS-EXT-STS:task_state': 'rescuing',
+    metadata: { [STATE]: JSON.stringify({ ...settings, after: '' }) },
+  };
+  test.servers.put(1, booting);
+  const served = await test.serve();
+  // The daemon has read the server when it looks for the note of the boot. Its id is a UUID of version 8.
+  const isNote = /^\/v2\/images\/.{14}8/;
+  test.api.others.set('image', (request, response, path) => {
+    if (isNote.test(path))
+      setBody({ 'OS-EXT-STS:task_state': null, metadata: { [STATE]: JSON.stringify(settings) } });
+    glance.handler(request, response, path);
+  });
+  expect((await served.send('PATCH', system, { AssetTag: 'rack 7' })).status).toBe(200);
+  expect([body()['OS-EXT-STS:task_state'], (await served.get(system))['AssetTag']]).toEqual([null, 'rack 7']);
 });

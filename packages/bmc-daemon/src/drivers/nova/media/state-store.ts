@@ -77,20 +77,34 @@ export class StateStore {
    *   the drive is empty and this service has not booted the server, or a user deleted the image.
    */
   async write(server: Server, state: ServerState): Promise<void> {
-    const { items } = this.#options;
+    let known = server;
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+      if (await this.#writeItem(known, state)) return;
+      // Another daemon may have ended the boot, and removed its mark, since the server was read.
+      const present = await this.#options.api.getServer(server.id);
+      if (present !== undefined && isKnown(present)) known = present;
+      if (await this.#writeProperty(known, beforeItsBoot(state))) {
+        this.#options.onWritten(false);
+        return;
+      }
+    }
+    const why = 'Nova stores no settings of a server in this state, and its drive holds no image';
+    throw new DriverError('conflict', `changing the settings of server ${server.name}: ${why}`);
+  }
+
+  /** Writes the metadata item. @returns false if the metadata are locked. */
+  async #writeItem(server: Server, state: ServerState): Promise<boolean> {
+    const { api, items, list, onWritten } = this.#options;
     const { stored, hasProperty } = await this.read(server);
     // While Nova's task boots the image, the metadata must still contain the mark of the boot.
     const isBooting = server.task !== null && stored.bootedAfter !== undefined && state.bootedAfter === undefined;
     const text = isUntouched(state) ? null : formatItem(state);
-    if (isBooting || !(await items.setMetadata(server.id, STATE_KEY, text))) {
-      await this.#writeProperty(server, beforeItsBoot(state));
-      this.#options.onWritten(false);
-      return;
-    }
+    if (isBooting || !(await items.setMetadata(server.id, STATE_KEY, text))) return false;
     if (hasProperty) await this.#removeChange(server);
     const readAt = performance.now();
-    this.#options.list.record(server.id, await this.#options.api.getServer(server.id), { readAt });
-    this.#options.onWritten(stored.cd !== null && stored.cd !== state.cd);
+    list.record(server.id, await api.getServer(server.id), { readAt });
+    onWritten(stored.cd !== null && stored.cd !== state.cd);
+    return true;
   }
 
   /**
@@ -185,25 +199,22 @@ export class StateStore {
   /**
    * Changes the property, and checks the result. Glance writes all properties at once, so another
    * daemon may overwrite the change.
+   * @returns false if there is no image for it.
    */
-  async #writeProperty(known: Server, state: ServerState): Promise<void> {
-    const { api, images } = this.#options;
-    // The caller may have read the server before another daemon changed the item.
-    const present = await api.getServer(known.id);
-    const server = present !== undefined && isKnown(present) ? present : known;
+  async #writeProperty(server: Server, state: ServerState): Promise<boolean> {
+    const { images } = this.#options;
     const holder = holderOf(server);
+    if (holder === undefined) return false;
     const property = stateProperty(server.id);
     const text = formatChange(state, server.metadata[STATE_KEY]);
-    for (let attempt = 1; holder !== undefined && attempt <= MAX_ATTEMPTS; attempt += 1) {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
       const image = await images.get(holder);
-      if (image?.properties.get(property) === text) return;
+      if (image?.properties.get(property) === text) return true;
       if (image !== undefined) await images.setProperty(holder, property, text);
       else if (storedState(server).cd === null) await this.#createNote(holder, { [property]: text });
-      else break;
+      else return false;
     }
-    if (holder !== undefined && (await images.get(holder))?.properties.get(property) === text) return;
-    const why = 'Nova stores no settings of a server in this state, and its drive holds no image';
-    throw new DriverError('conflict', `changing the settings of server ${server.name}: ${why}`);
+    return (await images.get(holder))?.properties.get(property) === text;
   }
 
   async #createNote(id: string, properties: Readonly<Record<string, string>>): Promise<void> {
