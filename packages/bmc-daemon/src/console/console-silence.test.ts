@@ -99,6 +99,8 @@ describe('a silent console', () => {
     watch.start();
     watch.heard();
     watch.typed();
+    // A timer without a time would run each millisecond.
+    expect(jest.getTimerCount()).toBe(0);
     watch.changed();
     watch.checked();
     pass(86_400);

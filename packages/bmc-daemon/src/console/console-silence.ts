@@ -102,6 +102,8 @@ export class SilenceWatch {
    * `firstMs`.
    */
   typed(): void {
+    // Without a check, the times below are infinite, and their sum is not a number.
+    if (this.#pace.afterInputMs === Infinity) return;
     this.#hurry(Math.max(performance.now() + this.#pace.afterInputMs, this.#checkedAt + this.#pace.firstMs));
   }
 
