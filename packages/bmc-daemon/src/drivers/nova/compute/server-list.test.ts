@@ -171,6 +171,17 @@ describe('the list of servers', () => {
     expect(events).toEqual(['rebooted server-1']);
   });
 
+  it('reports the boot of an image, and the boot from the disks after it, as restarts', async () => {
+    put(1);
+    const { list, events } = open();
+    await list.refresh(0);
+    for (const state of ['rescued', 'rescued', 'active']) {
+      put(1, { 'OS-EXT-STS:vm_state': state });
+      await list.refresh(-1);
+    }
+    expect(events).toEqual(['rebooted server-1', 'rebooted server-1']);
+  });
+
   it('keeps the last known server while its cell is down', async () => {
     put(1);
     const { list } = open();

@@ -195,7 +195,10 @@ function shape({ server, snapshot }: Pick<Entry, 'server' | 'snapshot'>): unknow
   return [server.name, server.description, server.flavor, snapshot.interfaces, snapshot.disks];
 }
 
-/** Returns whether a restart ended between two states of a server. */
+/** Returns whether a restart ended between two states of a server. The begin and the end of rescue mode are restarts too. */
 function isRestarted(before: Server, after: Server): boolean {
-  return before.task?.startsWith('reboot') === true && after.task === null;
+  if (after.task !== null) return false;
+  if (before.task?.startsWith('reboot') === true) return true;
+  const states = [before.vmState, after.vmState];
+  return states.includes('rescued') && states.includes('active');
 }
