@@ -48,6 +48,8 @@ export function conditionOf(error: unknown): readonly [Condition, boolean] {
       return [{ state: 'absent', why: 'it has no serial port for clients' }, false];
     case 'consoleInUse':
       return [{ state: 'taken', why: 'another program uses the console' }, true];
+    case 'consoleNotReady':
+      return [{ state: 'closed', why: 'the machine is starting or stopping' }, true];
     case 'consoleUnreachable':
       return [{ state: 'closed', why: 'the proxy of its console does not answer' }, true];
     case 'unavailable':

@@ -17,6 +17,7 @@ export interface ConsoleControl {
    * @throws {DriverError} conflict: the machine is off; unsupported: it has no usable serial port;
    *   consoleInUse: a client is connected. The stream of an earlier call counts as a client, unless
    *   {@link acceptsSecondClient}: `ConsoleLine` finds lost streams by this error;
+   *   consoleNotReady: the machine is starting or stopping;
    *   consoleUnreachable: the proxy of the console does not answer.
    */
   open(id: string, options?: OperationOptions): Promise<Duplex>;

@@ -19,6 +19,8 @@ export type DriverErrorKind =
   | 'mediaInUse'
   /** Another client is connected to the machine's serial port. */
   | 'consoleInUse'
+  /** The machine is starting or stopping, and has no serial port at this moment. */
+  | 'consoleNotReady'
   /** The proxy of the machine's serial console does not answer. */
   | 'consoleUnreachable'
   /**

@@ -119,6 +119,7 @@ function describe(error: DriverError, context: ErrorContext): Message {
     case 'notFound':
       return message('ResourceMissingAtURI', context.path);
     case 'unavailable':
+    case 'consoleNotReady':
     case 'consoleUnreachable':
       return message('ServiceTemporarilyUnavailable', String(retryAfterSeconds));
     case 'conflict':

@@ -205,6 +205,27 @@ describe('a viewer of a server', () => {
     await untilSeen('absent: it has no serial port for clients');
   });
 
+  it.each([
+    [404, 'Instance could not be found.'],
+    [409, 'Instance is not ready.'],
+  ])('sees that the server restarts while Nova answers %i, and then its output', async (status, message) => {
+    cloud.servers.put(1);
+    offerConsoles();
+    proxy.onClient = (client) => client.send('booting');
+    let isRestarting = true;
+    cloud.answer((_request, response, path) => {
+      if (!isRestarting || !path.endsWith('/remote-consoles')) return false;
+      sendJson(response, status, { error: { message } });
+      return true;
+    });
+    await start();
+    watch();
+    await untilSeen('closed: the machine is starting or stopping');
+    isRestarting = false;
+    await untilSeen('booting');
+    expect(seen).toEqual(['closed: the machine is starting or stopping', 'open: connected', 'booting']);
+  });
+
   it('cannot send a break', async () => {
     cloud.servers.put(1);
     offerConsoles();

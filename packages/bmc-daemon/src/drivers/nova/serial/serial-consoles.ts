@@ -98,7 +98,7 @@ export function createSerialConsoles(options: SerialConsolesOptions): SerialCons
     }
     // 404 and 409: the server changes at this moment.
     if (![400, 403, 501].includes(answer.status))
-      throw rejection(doing, answer, { isKnownServer: true, isBuilding: true });
+      throw new DriverError('consoleNotReady', `${doing}: Nova answers ${answer.reason}`);
     const now = performance.now();
     servers.set(id, { proxy: undefined, probeAt: now + ABSENT_MS });
     if (![...servers.values()].some(({ proxy }) => proxy !== undefined)) nextProbeAt = now + CHECK_MS;
