@@ -275,7 +275,7 @@ describe('a stream that libvirt loses', () => {
   const uuid = '5ac4fa6e-0000-4000-8000-000000000001';
   const inUse = new DriverError('consoleInUse', 'connecting to the console of machine x: another client is connected');
   const isOff = new DriverError('conflict', 'connecting to the console of machine x: it is off');
-  const soon = { firstMs: 5, maxMs: 20, afterInputMs: 5, afterChangeMs: 5 };
+  const soon = { firstMs: 5, maxMs: 20, afterInputMs: 5, afterChangeMs: 5, noticeMs: 0 };
   const never = { ...soon, firstMs: 3_600_000, maxMs: 3_600_000 };
 
   /** Returns a port that accepts all input, and prints nothing. */
@@ -289,7 +289,7 @@ describe('a stream that libvirt loses', () => {
   };
 
   /** Returns a hub on a port; `answer` decides each attempt. */
-  function hubAt(answer: () => Promise<Duplex>, silence = soon) {
+  function hubAt(answer: () => Promise<Duplex>, silence = soon, acceptsSecondClient?: true) {
     let attempts = 0;
     const listeners = new Set<(change: MachineChange) => void>();
     const infos: string[] = [];
@@ -305,6 +305,7 @@ describe('a stream that libvirt loses', () => {
             return answer();
           },
           sendBreak: () => Promise.resolve(),
+          acceptsSecondClient,
         },
       },
       log: { ...log, info: (message) => infos.push(message) },
@@ -403,6 +404,34 @@ describe('a stream that libvirt loses', () => {
     port.change('started');
     await ear.until(() => ear.states.length === 1);
     expect(ear.states[0]).toMatch(/connected again/);
+  });
+
+  it.each(['started', 'rebooted', 'stopped'] as const)(
+    'is replaced if the hypervisor cannot check it, and its machine has %s',
+    async (kind) => {
+      const lost = printedPort();
+      const answers = [lost];
+      const port = hubAt(() => Promise.resolve(answers.shift() ?? printedPort()), soon, true);
+      const ear = new Ear();
+      port.hub.attach(uuid, ear);
+      await ear.hears('x');
+      expect(port.attempts()).toBe(1);
+      port.change(kind);
+      await ear.hears('x');
+      expect([lost.destroyed, ear.states]).toEqual([true, [connected, connected]]);
+    },
+  );
+
+  it('opens at once after a reboot of its machine, also during the pause between attempts', async () => {
+    let isReady = false;
+    const notReady = new DriverError('consoleNotReady', 'connecting to the console of machine x: it is starting');
+    const { hub, change } = hubAt(() => (isReady ? Promise.resolve(silentPort()) : Promise.reject(notReady)), never);
+    const ear = new Ear();
+    hub.attach(uuid, ear);
+    await ear.is('closed: the machine is starting or stopping');
+    isReady = true;
+    change('rebooted');
+    await ear.is(connected);
   });
 
   it.each(['before', 'after'])('leaves exactly one stream if the old one ends %s a check succeeds', async (order) => {

@@ -15,7 +15,7 @@ import {
   type KeyboardTimes,
 } from './console-keyboard.js';
 import { ConsoleLine, type ConsoleListener } from './console-line.js';
-import { silencePace, type SilencePace } from './console-silence.js';
+import { silencePace, uncheckedPace, type SilencePace } from './console-silence.js';
 
 /** The connection of one listener to a console. */
 interface ConsoleAttachment {
@@ -68,7 +68,7 @@ interface ConsoleHubOptions {
    * this value. Default: 1 s.
    */
   readonly retryMs?: number;
-  /** When silent consoles are checked. Default: {@link silencePace}. */
+  /** When silent consoles are checked. Default: {@link silencePace}, or {@link uncheckedPace}. */
   readonly silence?: SilencePace;
   /** Default: {@link keyboardTimes}. */
   readonly keyboard?: KeyboardTimes;
@@ -88,7 +88,10 @@ const CHECK_PAUSE_MS = 250;
 
 /** Creates the hub, which listens to the driver. */
 export function createConsoleHub(options: ConsoleHubOptions): ConsoleHub {
-  const { driver, log, retryMs = 1_000, silence = silencePace, keyboard: times = keyboardTimes } = options;
+  const { driver, log, retryMs = 1_000, keyboard: times = keyboardTimes } = options;
+  // The check of a silent console needs a hypervisor that rejects a second client.
+  const isChecked = driver.console.acceptsSecondClient !== true;
+  const { silence = isChecked ? silencePace : uncheckedPace } = options;
   const consoles = new Map<string, SharedConsole>();
   let lastCheck: Promise<void> = Promise.resolve();
   const inTurn = (check: () => Promise<void>): void => {
@@ -103,8 +106,8 @@ export function createConsoleHub(options: ConsoleHubOptions): ConsoleHub {
       open: (signal) => driver.console.open(uuid, { signal }),
       retryMs,
       warn: (error) => log.warn('connecting to the console of a machine failed', { machine: uuid, error }),
-      // The check of a silent console needs a hypervisor that rejects a second client.
-      silence: driver.console.acceptsSecondClient === true ? null : silence,
+      silence,
+      isChecked,
       inTurn,
       onReplaced: () => log.info('libvirt lost the console of a machine: connected again', { machine: uuid }),
     });

@@ -36,8 +36,9 @@ interface ConsoleLineOptions {
   readonly retryMs: number;
   /** Called for an unexpected error, once until the console opens again. */
   readonly warn: (error: unknown) => void;
-  /** Null: silent streams are not checked. */
-  readonly silence: SilencePace | null;
+  readonly silence: SilencePace;
+  /** False: a check is not possible, so the line replaces a suspect stream. */
+  readonly isChecked: boolean;
   /** Runs the check of a silent stream after the checks of other machines. */
   readonly inTurn: (check: () => Promise<void>) => void;
   /** Called when a new stream replaces one that libvirt lost. */
@@ -66,7 +67,8 @@ export class ConsoleLine {
     this.#options = options;
     this.#pace = new AttemptPace(options.retryMs);
     this.#silence = new SilenceWatch(options.silence, (isUrgent) => {
-      if (isUrgent) void this.#check();
+      if (!options.isChecked) this.#stream?.destroy();
+      else if (isUrgent) void this.#check();
       else options.inTurn(() => this.#check());
     });
     void this.#attempt();
@@ -117,19 +119,19 @@ export class ConsoleLine {
   onMachineChange(kind: MachineChangeKind): void {
     switch (kind) {
       case 'started':
+      case 'rebooted':
       case 'moved':
         this.#pace.reset();
         this.#silence.changed();
-        // The stream of the previous QEMU process, or of the former host, may still be open.
-        if (this.#stream !== undefined || this.#opening !== undefined) this.#startedMeanwhile = true;
-        else void this.#attempt();
+        if (this.#stream === undefined && this.#opening === undefined) void this.#attempt();
+        // The stream of the previous QEMU process or host may still be open. libvirt keeps that of a reboot.
+        else this.#startedMeanwhile ||= kind !== 'rebooted';
         return;
       case 'stopped':
       case 'undefined':
         this.#silence.changed();
         this.#startedMeanwhile = false;
-        // An open stream may still hold the guest's last output, and an attempt learns the state
-        // itself.
+        // An open stream may still hold the guest's last output. An attempt learns the state itself.
         if (this.#stream !== undefined || this.#opening !== undefined) return;
         clearTimeout(this.#timer);
         this.#tell(kind === 'stopped' ? off : gone);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { SilenceWatch, silencePace } from './console-silence.js';
+import { SilenceWatch, silencePace, uncheckedPace } from './console-silence.js';
 
 /** The times of checks in seconds since the start, with `!` for an urgent check. */
 let checks: string[];
@@ -92,18 +92,37 @@ describe('a silent console', () => {
     pass(3_000);
     expect(checks).toEqual([]);
   });
+});
 
-  it('is never checked without a pace', () => {
+describe('a silent console that cannot be checked', () => {
+  beforeEach(() => {
     watch.stop();
-    watch = new SilenceWatch(null, () => checks.push('checked'));
+    watch = new SilenceWatch(uncheckedPace, () => checks.push('suspect'));
     watch.start();
+  });
+
+  it('is suspect 10 s after a change of its machine, and never without one', () => {
     watch.heard();
     watch.typed();
     // A timer without a time would run each millisecond.
     expect(jest.getTimerCount()).toBe(0);
-    watch.changed();
-    watch.checked();
     pass(86_400);
+    watch.changed();
+    pass(9);
+    expect(checks).toEqual([]);
+    pass(1);
+    expect(checks).toEqual(['suspect']);
+  });
+
+  it('is not suspect if it has output after the change, or opened shortly before the daemon noticed the change', () => {
+    pass(1000);
+    watch.changed();
+    watch.heard();
+    pass(1000);
+    watch.start();
+    pass(29);
+    watch.changed();
+    pass(1000);
     expect([checks, watch.isDue]).toEqual([[], false]);
   });
 });

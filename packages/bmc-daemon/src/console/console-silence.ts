@@ -1,7 +1,7 @@
 /**
  * Decides when a silent console stream must be checked. libvirtd 9.0 can lose a stream without a
- * message, if another client takes the port by force while libvirtd sends output. Such a stream
- * looks like that of a silent guest.
+ * message, if another client takes the port by force while libvirtd sends output. Nova's proxy can lose
+ * its connection to the compute host. Such a stream looks like that of a silent guest.
  */
 
 /** When a silent stream is checked. All values are in milliseconds. */
@@ -14,6 +14,8 @@ export interface SilencePace {
   readonly afterInputMs: number;
   /** The pause after a start or a stop of the machine that did not end the stream. */
   readonly afterChangeMs: number;
+  /** The daemon notices a start or a stop within this time. A stream that opened within it may be of the new run. */
+  readonly noticeMs: number;
 }
 
 /** The default pace. */
@@ -22,14 +24,17 @@ export const silencePace: SilencePace = {
   maxMs: 600_000,
   afterInputMs: 5_000,
   afterChangeMs: 1_000,
+  noticeMs: 0,
 };
 
-/** The pace of a stream that is never checked. */
-const never: SilencePace = {
+/** The pace of a stream that only a change of its machine makes suspect, because no check is possible. */
+export const uncheckedPace: SilencePace = {
   firstMs: Infinity,
   maxMs: Infinity,
   afterInputMs: Infinity,
-  afterChangeMs: Infinity,
+  afterChangeMs: 10_000,
+  // Nova sends no events, so the daemon polls.
+  noticeMs: 30_000,
 };
 
 /** Measures the silence of one stream. */
@@ -41,16 +46,16 @@ export class SilenceWatch {
   /** Times are those of `performance.now()`. */
   #dueAt = Infinity;
   #heardAt = -Infinity;
+  #startedAt = -Infinity;
   #checkedAt = -Infinity;
   #pauseMs: number;
   #isUrgent = false;
 
   /**
-   * @param pace null: no check is ever due.
    * @param onDue called once when a check is due; urgent after input, or a change of the machine.
    */
-  constructor(pace: SilencePace | null, onDue: (isUrgent: boolean) => void) {
-    this.#pace = pace ?? never;
+  constructor(pace: SilencePace, onDue: (isUrgent: boolean) => void) {
+    this.#pace = pace;
     this.#onDue = onDue;
     this.#pauseMs = this.#pace.firstMs;
   }
@@ -71,7 +76,8 @@ export class SilenceWatch {
    */
   start(): void {
     this.stop();
-    this.#heardAt = performance.now();
+    this.#startedAt = performance.now();
+    this.#heardAt = this.#startedAt;
     this.#isRunning = true;
     this.#checkedAt = -Infinity;
     this.#pauseMs = this.#pace.firstMs;
@@ -107,9 +113,10 @@ export class SilenceWatch {
     this.#hurry(Math.max(performance.now() + this.#pace.afterInputMs, this.#checkedAt + this.#pace.firstMs));
   }
 
-  /** Call this when the machine has started or stopped, which normally ends the stream. */
+  /** Call this when the machine has started, restarted or stopped, which may end the stream. */
   changed(): void {
-    this.#hurry(performance.now() + this.#pace.afterChangeMs);
+    const now = performance.now();
+    if (now - this.#startedAt >= this.#pace.noticeMs) this.#hurry(now + this.#pace.afterChangeMs);
   }
 
   /** Call this when a check has found that the stream still works. */

@@ -246,7 +246,8 @@ describe('a console stream that libvirt loses', () => {
    * out dx,al; mov dl,0xfd; jmp poll`.
    */
   const PRINTS_WITHOUT_PAUSE = Buffer.from('bafd03eca82074fbb2f8b078eeb2fdebf2', 'hex');
-  const never = { firstMs: 3_600_000, maxMs: 3_600_000, afterInputMs: 3_600_000, afterChangeMs: 3_600_000 };
+  const hour = 3_600_000;
+  const never = { firstMs: hour, maxMs: hour, afterInputMs: hour, afterChangeMs: hour, noticeMs: 0 };
 
   async function printingGuest(name: string): Promise<string> {
     const disk = host.file(`${name}.img`);

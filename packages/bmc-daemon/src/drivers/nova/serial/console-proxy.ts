@@ -15,14 +15,10 @@ export interface ProxyTimes {
   readonly connectMs: number;
   /** A silent connection gets a ping after this time, and ends without a reply after the same time. */
   readonly pingMs: number;
-  /** A stream that is silent for this time after a stop or a restart of its guest ends. */
-  readonly staleMs: number;
-  /** The daemon notices a stop or a restart of a guest within this time, because it polls Nova. */
-  readonly noticeMs: number;
 }
 
 /** The default times. */
-export const proxyTimes: ProxyTimes = { connectMs: 10_000, pingMs: 30_000, staleMs: 10_000, noticeMs: 30_000 };
+export const proxyTimes: ProxyTimes = { connectMs: 10_000, pingMs: 30_000 };
 
 /** Options of {@link connectToProxy}. */
 interface ProxyOptions {

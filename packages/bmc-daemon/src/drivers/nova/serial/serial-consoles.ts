@@ -5,7 +5,6 @@
 import type { Duplex } from 'node:stream';
 import type { ConsoleControl } from '../../console-control.js';
 import { DriverError } from '../../driver-error.js';
-import type { MachineChangeKind } from '../../machine-change.js';
 import type { OperationOptions } from '../../operation-options.js';
 import type { DomainState, SystemSnapshot } from '../../snapshot/system-snapshot.js';
 import type { CloudTls } from '../cloud/cloud-settings.js';
@@ -15,7 +14,6 @@ import type { ServerList } from '../compute/server-list.js';
 import { rejection } from '../failure.js';
 import { Rest } from '../http/rest.js';
 import { connectToProxy, isProxyThere, proxyTimes, type ProxyTimes } from './console-proxy.js';
-import { createRunWatch } from './run-watch.js';
 
 /** Serial consoles of a cloud. All ids are UUIDs. */
 interface SerialConsoles extends Pick<ConsoleControl, 'open'> {
@@ -65,9 +63,6 @@ const MAX_PROXIES = 100;
 /** The states of a server without a serial port. */
 const off: ReadonlySet<DomainState> = new Set(['shutoff', 'crashed', 'nostate']);
 
-/** The changes after which no stream of the earlier run of a guest works. */
-const endsRun: ReadonlySet<MachineChangeKind> = new Set(['started', 'rebooted', 'stopped', 'undefined']);
-
 /** Creates the consoles. They make no request before they are used. */
 export function createSerialConsoles(options: SerialConsolesOptions): SerialConsoles {
   const { api, list, stateOf, tls, times = proxyTimes } = options;
@@ -78,7 +73,6 @@ export function createSerialConsoles(options: SerialConsolesOptions): SerialCons
   let isProbing = false;
   let nextProbeAt = -Infinity;
   list.onChange(({ kind, uuid }) => {
-    if (endsRun.has(kind)) runs.changed(uuid);
     // A hard reboot gives a serial port to a server that is older than the setting of its host.
     const isNew = kind === 'started' || kind === 'rebooted';
     if (kind === 'undefined' || (isNew && servers.get(uuid)?.proxy === undefined)) servers.delete(uuid);
@@ -140,7 +134,6 @@ export function createSerialConsoles(options: SerialConsolesOptions): SerialCons
       try {
         const stream = await connectToProxy(url, doing, { tls, times, signal });
         proxies.record(url, true);
-        runs.add(id, stream);
         return stream;
       } catch (error) {
         if (signal?.aborted !== true) proxies.record(url, false);
