@@ -115,7 +115,8 @@ function startLibvirtd({ log }) {
 }
 
 function startLab(place) {
-  // Guests run as root: the page's folders belong to it. The page has no virtlogd.
+  // Guests run as root: the page's folders belong to it. The page has no virtlogd. libvirt reads the interfaces of its
+  // network namespace in a /sys that was mounted there.
   const qemu = [
     'user = "root"',
     'group = "root"',
@@ -127,6 +128,7 @@ function startLab(place) {
     rm -rf /etc/libvirt/qemu
     mount -t tmpfs tmpfs /var/log/libvirt
     mkdir /var/log/libvirt/qemu
+    mount -t sysfs sysfs /sys
     ip link add br0 type bridge
     ip link set br0 up`);
   writeFileSync('/etc/libvirt/qemu.conf', `${[...qemu, 'stdio_handler = "file"', 'remember_owner = 0'].join('\n')}\n`);
