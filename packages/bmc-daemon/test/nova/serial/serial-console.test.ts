@@ -9,6 +9,7 @@ import { uncheckedPace } from '../../../src/console/console-silence.js';
 import type { HypervisorDriver } from '../../../src/drivers/driver.js';
 import { connectToProxy, isProxyThere, type ProxyTimes } from '../../../src/drivers/nova/serial/console-proxy.js';
 import { createNovaDriver } from '../../../src/drivers/nova/nova-driver.js';
+import { createSerialConsoles } from '../../../src/drivers/nova/serial/serial-consoles.js';
 import { createTestLog } from '../../../../daemon/test/support/log.js';
 import { waitFor } from '../../daemon/process.js';
 import { mediaSettings, sendJson, settingsFor, whenRead } from '../../support/cloud-server.js';

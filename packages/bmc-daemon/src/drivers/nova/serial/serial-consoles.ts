@@ -68,7 +68,6 @@ export function createSerialConsoles(options: SerialConsolesOptions): SerialCons
   const { api, list, stateOf, tls, times = proxyTimes } = options;
   const servers = new Map<string, Known>();
   const proxies = createProxies(tls, times);
-  const runs = createRunWatch(times);
   const rest = new Rest(REST_PER_PROBE);
   let isProbing = false;
   let nextProbeAt = -Infinity;
