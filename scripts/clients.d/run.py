@@ -94,11 +94,12 @@ def main():
                 continue
             with steps.client(name):
                 client.run(lab)
+        passed = steps.summary()
         for machine in machines:
             machine.reset_machine()
     finally:
         images.close()
-    sys.exit(0 if steps.summary() else 1)
+    sys.exit(0 if passed else 1)
 
 
 if __name__ == '__main__':
