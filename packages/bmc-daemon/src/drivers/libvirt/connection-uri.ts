@@ -1,5 +1,6 @@
-/** Facts about connection URIs, without a connection. */
-import { parseUri } from '@rackless/libvirt';
+/** Facts about connection URIs, without a connection, and commands for their hosts. */
+import { parseUri, type LibvirtUri } from '@rackless/libvirt';
+import { commandLine } from '../../findings/commands.js';
 
 /**
  * Returns the reason why a URI is invalid, with the same text as the error of a connection attempt;
@@ -33,4 +34,32 @@ export function hostNameOf(uri: string): string {
 /** Returns whether the URI is for the libvirt of a user, which stores files in the user's home. */
 export function isSession(uri: string): boolean {
   return parseUri(uri).path === '/session';
+}
+
+/**
+ * Returns a virsh command for the libvirt of a URI. libvirt's own client ignores the file of host keys in a URI, so
+ * ssh then runs virsh on the host.
+ */
+export function virshCommand(uri: string, ...words: readonly string[]): string {
+  const parsed = parseUri(uri);
+  if (parsed.transport !== 'ssh' || parsed.parameters.knownHosts === null)
+    return commandLine('virsh', '--connect', uri, ...words);
+  return commandLine('ssh', ...sshDestination(parsed), commandLine('virsh', '--connect', parsed.serverName, ...words));
+}
+
+/** Returns the arguments of ssh that select the host. Port and user of the other transports are not those of ssh. */
+export function sshDestination({
+  transport,
+  host,
+  port,
+  user,
+  parameters: { keyfile, knownHosts },
+}: LibvirtUri): readonly string[] {
+  if (transport !== 'ssh') return [host ?? 'localhost'];
+  return [
+    ...(knownHosts === null ? [] : ['-o', `UserKnownHostsFile=${knownHosts}`]),
+    ...(port === null ? [] : ['-p', String(port)]),
+    ...(keyfile === null ? [] : ['-i', keyfile]),
+    `${user === null ? '' : `${user}@`}${host ?? 'localhost'}`,
+  ];
 }

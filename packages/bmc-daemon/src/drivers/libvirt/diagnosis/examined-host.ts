@@ -8,6 +8,7 @@ import {
   type PackageNames,
 } from '../../../findings/commands.js';
 import type { Account } from '../../../host/account.js';
+import { sshDestination, virshCommand } from '../connection-uri.js';
 
 /** A host of EMULATOR_LIBVIRT_URI. */
 export interface ExaminedHost {
@@ -47,11 +48,11 @@ export interface ExaminedHost {
 export function examinedHost(uri: string, account: Account, timeoutMs: number): ExaminedHost {
   const parsed = parseUri(uri);
   const isLocal = parsed.host === null;
-  const ssh = (...words: readonly string[]): string => commandLine('ssh', ...destination(parsed), ...words);
+  const ssh = (...words: readonly string[]): string => commandLine('ssh', ...sshDestination(parsed), ...words);
   // The other host knows the ssh keys of the daemon's account, so this account must run the
   // command.
   const remotely = (command: string): string => (isLocal ? command : asAccount(command, account));
-  const virsh = (...words: readonly string[]): string => remotely(commandLine('virsh', '--connect', uri, ...words));
+  const virsh = (...words: readonly string[]): string => remotely(virshCommand(uri, ...words));
   // Without a user in the URI, the account of the other host is unknown.
   const prefix = (isLocal ? account.uid === 0 : parsed.user === 'root') ? '' : 'sudo ';
   // sudo asks for a password only in a terminal.
@@ -72,20 +73,3 @@ export function examinedHost(uri: string, account: Account, timeoutMs: number): 
 
 /** Returns an ssh command that has a terminal on the other host. */
 const sshTerminal = (command: string): string => command.replace(/^ssh /, 'ssh -t ');
-
-/** Returns the arguments of ssh that select the host. Port and user of the other transports are not those of ssh. */
-function destination({
-  transport,
-  host,
-  port,
-  user,
-  parameters: { keyfile, knownHosts },
-}: LibvirtUri): readonly string[] {
-  if (transport !== 'ssh') return [host ?? 'localhost'];
-  return [
-    ...(knownHosts === null ? [] : ['-o', `UserKnownHostsFile=${knownHosts}`]),
-    ...(port === null ? [] : ['-p', String(port)]),
-    ...(keyfile === null ? [] : ['-i', keyfile]),
-    `${user === null ? '' : `${user}@`}${host ?? 'localhost'}`,
-  ];
-}

@@ -57,6 +57,9 @@ describe('the files of a host behind ssh', () => {
       'ssh -o StrictHostKeyChecking=accept-new -o UserKnownHostsFile=/k/hosts -i /k/id bmc@kvm-1 true',
     );
     expect(fixOf('Permission denied (publickey).')).toBe(`ssh-copy-id ${destination}`);
+    expect(host.virsh('pool-start', 'a b')).toBe(
+      `ssh ${destination} 'virsh --connect qemu:///system pool-start '\\''a b'\\'''`,
+    );
   });
 
   it('include a key that does not exist, which the command creates', () => {

@@ -1,6 +1,6 @@
 /** Checks the networks and bridges to which new machines connect. Without this check, only their start fails. */
 import { isLibvirtError } from '@rackless/libvirt';
-import { commandLine } from '../../../../findings/commands.js';
+import { virshCommand } from '../../connection-uri.js';
 import { attempt } from '../../failure.js';
 import { parseXml } from '../../xml/parse.js';
 import { attribute, child } from '../../xml/tree.js';
@@ -52,7 +52,7 @@ async function networkProblems(
     const problem = bridge === null ? null : await bridgeProblem(host, bridge);
     if (problem !== null) problems.push(`network ${name} cannot be used: ${problem}`);
     if (await attempt(`reading network ${name}`, () => network.isActive({ timeoutMs }))) continue;
-    const start = commandLine('virsh', '--connect', uri, 'net-start', name);
+    const start = virshCommand(uri, 'net-start', name);
     onAdvice(`network ${name} is not active: run "${start}" before a machine starts`);
   }
   return problems;
