@@ -144,7 +144,7 @@ export function changedKey(key: StoredKey, input: KeyInput, now: number): Stored
     budgetDuration: chosen(checkedPeriod(input.budget_duration, now), key.budgetDuration, null),
     expiresAt: chosen(endOf(input.duration, now), key.expiresAt, null),
     allowedRoutes: chosen(input.allowed_routes ?? typeRoutes(keyType), key.allowedRoutes, []),
-    tags: chosen(input.tags, key.tags, []),
+    tags: chosen(input.tags ?? tagsIn(input.metadata), key.tags, []),
     metadata: chosen(input.metadata, key.metadata, {}),
     blocked: chosen(input.blocked, key.blocked, false),
     userId: chosen(input.user_id, key.userId, null),
@@ -162,6 +162,11 @@ function chosen<Value>(given: Value | null | undefined, before: Value, empty: Va
 
 function typeRoutes(type: KeyInput['key_type']): string[] | undefined {
   return type === undefined || type === null ? undefined : [...routesOfType[type]];
+}
+
+/** Returns the tags in metadata, where LiteLLM stores those of a key; undefined: there are no valid ones. */
+function tagsIn(metadata: KeyInput['metadata']): string[] | undefined {
+  return names.safeParse(metadata?.['tags']).data;
 }
 
 /**

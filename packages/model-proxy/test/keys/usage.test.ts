@@ -200,6 +200,13 @@ describe('usage', () => {
     expect(app.requests[0]?.body.toString()).not.toContain('of-key');
   });
 
+  it('is counted for the tags in the metadata of a key, unless the key has others', async () => {
+    await app.chat(await app.create({ metadata: { tags: ['in-metadata'] } }));
+    await app.chat(await app.create({ tags: ['own'], metadata: { tags: ['ignored'] } }));
+    await app.chat(await app.create({ metadata: { tags: 'no list' } }));
+    expect((await rowsOf('tag')).map(({ name }) => name)).toEqual(['in-metadata', 'own']);
+  });
+
   it('is counted for the first ten tags of a key with more tags', async () => {
     const tags = Array.from({ length: 12 }, (_, n) => `t${n}`);
     await app.chat(await app.create({ tags }));
