@@ -64,8 +64,15 @@ export function adminOnly(path: string): ProxyError {
   });
 }
 
-/** Reports that the key may not request the path; LiteLLM's wording. */
+/**
+ * Reports that the key may not request the path; LiteLLM's wording if the key has a list of paths.
+ * @param allowed empty: the key has no list, and may request all paths of models.
+ */
 export function pathNotAllowed(path: string, allowed: readonly string[]): ProxyError {
+  if (allowed.length === 0)
+    return forbidden(
+      `Virtual key is not allowed to call this route: ${shortened(path)}. Use the master key, or a key whose allowed_routes contain the route.`,
+    );
   const list = `[${allowed.map((route) => `'${route}'`).join(', ')}]`;
   return forbidden(
     `Virtual key is not allowed to call this route. Only allowed to call routes: ${shortened(list)}. Tried to call route: ${shortened(path)}`,

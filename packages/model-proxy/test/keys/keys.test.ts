@@ -347,7 +347,11 @@ describe('a virtual key', () => {
     expect((await app.manage('GET', '/v1/models', undefined, key)).status).toBe(403);
     expect((await app.manage('GET', '/health', undefined, key)).status).toBe(200);
     const plain = await app.create();
-    expect((await app.manage('GET', '/health', undefined, plain)).status).toBe(403);
+    const refused = await app.manage('GET', '/health', undefined, plain);
+    expect([refused.status, errorOf(refused)['message']]).toEqual([
+      403,
+      'Virtual key is not allowed to call this route: /health. Use the master key, or a key whose allowed_routes contain the route.',
+    ]);
     const reader = await app.create({ key_type: 'management' });
     expect((await app.chat(reader)).status).toBe(403);
   });
