@@ -10,7 +10,7 @@ import { parseJson } from '../text/json.js';
 import type { EntryChange, StoredEntry } from './entries.js';
 import { COMMAND_MS, connectRedis, type RedisLink } from './redis-link.js';
 import { keyNames, readScript, writeScript } from './store-scripts.js';
-import { StoreUnavailable } from './store-unavailable.js';
+import { rejectionOf, StoreUnavailable } from './store-unavailable.js';
 
 /** The state that all replicas share. */
 export interface SharedStore {
@@ -294,11 +294,6 @@ class RedisStore implements SharedStore {
     if (accepts) this.#log.info('the shared store accepts changes again');
     else this.#log.error(`the shared store accepts no changes: ${rejection}`);
   }
-}
-
-/** Returns the answer of Redis to a command that it rejected, or the reason why there is none. */
-function rejectionOf(error: unknown): string {
-  return error instanceof StoreUnavailable && error.cause instanceof Error ? error.cause.message : String(error);
 }
 
 const ignored = (): void => undefined;

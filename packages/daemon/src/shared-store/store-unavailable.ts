@@ -10,3 +10,8 @@ export class StoreUnavailable extends Error {
 export class ChangeRefused extends StoreUnavailable {
   override readonly name = 'ChangeRefused';
 }
+
+/** Returns the answer of Redis to a command that it rejected, or the reason why there is none. */
+export function rejectionOf(error: unknown): string {
+  return error instanceof StoreUnavailable && error.cause instanceof Error ? error.cause.message : String(error);
+}
