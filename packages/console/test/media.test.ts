@@ -98,9 +98,29 @@ describeEndToEnd('the virtual drives of a machine', () => {
     await card.getByLabel('Image', { exact: true }).selectOption('From this computer');
     await card.locator('input[type=file]').setInputFiles(file);
     await card.getByRole('button', { name: 'Send and insert' }).click();
-    await card.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByRole('dialog').getByRole('listitem').getByText('The pool deletes the received bytes.').waitFor();
-    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).last().click();
+    const dialog = page.getByRole('dialog');
+    const cancel = async (): Promise<void> => {
+      await card.getByRole('button', { name: 'Cancel the upload' }).click();
+      await dialog.getByRole('listitem').getByText('The received bytes: the pool deletes them').waitFor();
+    };
+    await cancel();
+    expect(await dialog.getByRole('button').allTextContents()).toEqual(['✕', 'Keep the upload', 'Cancel the upload']);
+    await dialog.getByRole('button', { name: 'Keep the upload' }).click();
+    await dialog.waitFor({ state: 'detached' });
+
+    // The service does not answer: the dialog says so, and the upload can still continue.
+    const refuse = (route: Route): Promise<void> =>
+      route.request().method() === 'DELETE' ? route.abort() : route.fallback();
+    await page.route('**/Uploads/*', refuse);
+    await cancel();
+    await dialog.getByRole('button', { name: 'Cancel the upload' }).click();
+    await dialog.getByRole('alert').getByText('The service does not answer.').waitFor();
+    await page.unroute('**/Uploads/*', refuse);
+    await dialog.getByRole('button', { name: 'Keep the upload' }).click();
+    await card.getByRole('button', { name: 'Continue' }).waitFor();
+
+    await cancel();
+    await dialog.getByRole('button', { name: 'Cancel the upload' }).click();
     await card.getByLabel('Image', { exact: true }).waitFor();
     expect(await lab.volumes()).toEqual([]);
     await page.context().close();

@@ -15,6 +15,8 @@ interface ConfirmDialogProps {
   readonly lost: readonly string[];
   /** The text of the button that performs the action, such as `Turn off`. */
   readonly confirmLabel: string;
+  /** The text of the other button, for an action that is itself a cancellation. Default: `Cancel`. */
+  readonly dismissLabel?: string;
   /** A name that the user must type before the button works. */
   readonly typed?: string;
   /** Further text above the buttons. */
@@ -24,11 +26,12 @@ interface ConfirmDialogProps {
   readonly onClose: () => void;
 }
 
-/** Asks before an action that loses something, and names what is lost. The focus starts at Cancel. */
+/** Asks before an action that loses something, and names what is lost. The focus starts at the button that changes nothing. */
 export function ConfirmDialog({
   title,
   lost,
   confirmLabel,
+  dismissLabel = texts.cancel,
   typed = '',
   children,
   onConfirm,
@@ -66,7 +69,7 @@ export function ConfirmDialog({
       {error === undefined ? null : <ErrorState message={error} />}
       <div class="actions">
         <Button autofocus onClick={onClose}>
-          {texts.cancel}
+          {dismissLabel}
         </Button>
         <Button
           kind={lost.length === 0 ? 'primary' : 'danger'}

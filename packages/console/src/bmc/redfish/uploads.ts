@@ -83,15 +83,19 @@ export function resumeUpload(drive: string, chosen?: File): boolean {
   return isSame;
 }
 
-/** Cancels an upload, and removes what the service has received. */
+/**
+ * Cancels an upload, and removes what the service has received. If the service does not remove it, the upload is paused.
+ * @throws {RedfishFailure} if the service does not remove it.
+ */
 export async function cancelUpload(drive: string): Promise<void> {
   const stored = storedUpload(drive);
-  jobs.get(drive)?.controller.abort();
+  if (jobs.has(drive)) pauseUpload(drive);
+  if (stored !== null) {
+    await send('DELETE', stored.path, { headers: tus }).catch((error: unknown) => {
+      if (!(error instanceof RedfishFailure) || ![404, 410].includes(error.status)) throw error;
+    });
+  }
   forget(drive);
-  if (stored === null) return;
-  await send('DELETE', stored.path, { headers: tus }).catch((error: unknown) => {
-    if (!(error instanceof RedfishFailure) || ![404, 410].includes(error.status)) throw error;
-  });
 }
 
 /** Finds an upload that a reload of the page has interrupted. */

@@ -59,13 +59,14 @@ export function UploadView({ drive, upload, onChange }: UploadViewProps) {
             {mediaTexts.resume}
           </Button>
         ) : null}
-        <Button onClick={() => setAsking(true)}>{mediaTexts.cancel}</Button>
+        <Button onClick={() => setAsking(true)}>{mediaTexts.cancelUpload}</Button>
       </div>
       {isAsking ? (
         <ConfirmDialog
           title={mediaTexts.cancelTitle(name)}
           lost={[mediaTexts.cancelLost]}
-          confirmLabel={mediaTexts.cancel}
+          confirmLabel={mediaTexts.cancelUpload}
+          dismissLabel={mediaTexts.keepUpload}
           onConfirm={() => cancelUpload(uri)}
           onClose={() => setAsking(false)}
         />
