@@ -95,19 +95,25 @@ const columns: readonly Column<Chassis>[] = [
       PowerState === 'On' ? <HealthBadge status={Status} /> : <Badge kind="bad">{texts.unreachable}</Badge>,
     compare: byText(({ PowerState }) => PowerState),
   },
-  { id: 'hypervisor', title: texts.columns.hypervisor, render: hypervisorOf, compare: byText(hypervisorOf) },
   {
-    ...{ id: 'machines', title: texts.columns.machines, class: 'number' },
+    id: 'hypervisor',
+    title: texts.columns.hypervisor,
+    class: 'wide',
+    render: hypervisorOf,
+    compare: byText(hypervisorOf),
+  },
+  {
+    ...{ id: 'machines', title: texts.columns.machines, class: 'number wide' },
     render: ({ Links }) => Links?.['ComputerSystems@odata.count'] ?? '–',
     compare: (a, b) =>
       (a.Links?.['ComputerSystems@odata.count'] ?? 0) - (b.Links?.['ComputerSystems@odata.count'] ?? 0),
   },
   {
-    ...{ id: 'processors', title: texts.columns.processors, class: 'number' },
+    ...{ id: 'processors', title: texts.columns.processors, class: 'number wide' },
     render: (host) => <Processors host={host['@odata.id']} />,
   },
   {
-    ...{ id: 'memory', title: texts.columns.memory, class: 'number' },
+    ...{ id: 'memory', title: texts.columns.memory, class: 'number wide' },
     render: (host) => <MemorySize host={host['@odata.id']} />,
   },
   { id: 'load', title: texts.columns.load, render: (host) => <Load host={host['@odata.id']} /> },

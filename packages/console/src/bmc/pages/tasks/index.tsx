@@ -54,7 +54,8 @@ export default function TasksPage() {
         <ConfirmDialog
           title={texts.confirm(task.Name)}
           lost={[texts.lost]}
-          confirmLabel={texts.cancelOf(task.Name)}
+          confirmLabel={texts.cancelTask}
+          dismissLabel={texts.keepTask}
           onConfirm={async () => {
             await remove(task['@odata.id']);
             showToast('good', texts.cancelled(task.Name));
@@ -76,6 +77,23 @@ function Target({ task }: { readonly task: Task }) {
   return <a href={hrefOf(`systems/${encodeURIComponent(machine.Id)}`)}>{machine.Name}</a>;
 }
 
+/** The state of a task. While the task runs, the progress is below it. */
+function State({ task }: { readonly task: Task }) {
+  const { Name, TaskState, TaskStatus, PercentComplete } = task;
+  return (
+    <>
+      <Badge kind={kinds[TaskStatus]}>{texts.states[TaskState] ?? TaskState}</Badge>
+      {isRunning(task) ? (
+        <Progress
+          label={texts.progressOf(Name)}
+          value={typeof PercentComplete === 'number' ? PercentComplete / 100 : null}
+          isLabelHidden
+        />
+      ) : null}
+    </>
+  );
+}
+
 function columnsOf(onCancel: (task: Task) => void, onForget: (task: Task) => void): readonly Column<Task>[] {
   const { columns } = texts;
   return [
@@ -84,21 +102,11 @@ function columnsOf(onCancel: (task: Task) => void, onForget: (task: Task) => voi
       render: ({ Name }) => Name,
       compare: byText(({ Name }) => Name),
     },
-    { id: 'target', title: columns.target, render: (task) => <Target task={task} /> },
+    { id: 'target', title: columns.target, class: 'uri', render: (task) => <Target task={task} /> },
     {
       ...{ id: 'state', title: columns.state },
-      render: ({ TaskState, TaskStatus }) => <Badge kind={kinds[TaskStatus]}>{TaskState}</Badge>,
+      render: (task) => <State task={task} />,
       compare: byText(({ TaskState }) => TaskState),
-    },
-    {
-      ...{ id: 'progress', title: columns.progress },
-      render: (task) =>
-        isRunning(task) ? (
-          <Progress
-            label={texts.progressOf(task.Name)}
-            value={typeof task.PercentComplete === 'number' ? task.PercentComplete / 100 : null}
-          />
-        ) : null,
     },
     {
       ...{ id: 'begun', title: columns.begun, class: 'wide' },
@@ -106,7 +114,7 @@ function columnsOf(onCancel: (task: Task) => void, onForget: (task: Task) => voi
       compare: byText(({ StartTime }) => StartTime),
     },
     {
-      ...{ id: 'messages', title: columns.messages, class: 'wide' },
+      ...{ id: 'messages', title: columns.messages, class: 'wide uri' },
       render: ({ Messages = [] }) => Messages.map(({ Message = '' }) => Message).join(' '),
     },
     {

@@ -39,13 +39,13 @@ export function UrlForm({ drive, onChange }: DriveProps) {
       }}
     >
       <TextField label={mediaTexts.url} hint={mediaTexts.urlHint} type="url" value={url} onValue={setUrl} isRequired />
+      <SelectField
+        label={mediaTexts.method}
+        value={method}
+        onValue={setMethod}
+        options={methods.map((each) => [each, mediaTexts.methods[each] ?? each] as const)}
+      />
       <div class="form-grid">
-        <SelectField
-          label={mediaTexts.method}
-          value={method}
-          onValue={setMethod}
-          options={methods.map((each) => [each, mediaTexts.methods[each] ?? each] as const)}
-        />
         <TextField label={mediaTexts.user} value={user} onValue={setUser} autocomplete="off" />
         <TextField
           label={mediaTexts.password}

@@ -29,6 +29,7 @@ export const interfaceColumns: readonly Column<NetworkInterface>[] = [
   {
     id: 'addresses',
     title: texts.addresses,
+    class: 'addresses',
     render: ({ IPv4Addresses = [], IPv6Addresses = [] }) => <Addresses all={[...IPv4Addresses, ...IPv6Addresses]} />,
   },
   { id: 'network', title: texts.description, render: ({ Description = texts.unknown }) => Description, class: 'wide' },

@@ -2,7 +2,7 @@
 export const sessionsTexts = {
   title: 'Sessions',
   count: (count: number) => (count === 1 ? '1 session is open' : `${count} sessions are open`),
-  columns: { user: 'User', address: 'Address', type: 'Type', created: 'Begun', actions: 'Actions' },
+  columns: { user: 'User', address: 'Address', type: 'Type', created: 'Started', actions: 'Actions' },
   types: { Redfish: 'Redfish', HostConsole: 'Serial console' } as Readonly<Record<string, string>>,
   own: 'this console',
   empty: 'No session is open',
@@ -10,10 +10,10 @@ export const sessionsTexts = {
   end: 'End',
   endOf: (user: string, address: string) => `End the session of ${user} at ${address}`,
   confirm: (user: string) => `End a session of ${user}?`,
-  lost: (user: string, address: string) => `The log-in of ${user} at ${address}, with its open consoles.`,
-  lostOwn: 'This console asks for the password again.',
+  lost: (user: string, address: string) => `The log-in of ${user} at ${address}, with its open consoles`,
+  lostOwn: 'Your own log-in: this console asks for the password again',
   endOthers: 'End all others',
   confirmOthers: 'End all other sessions?',
-  lostOthers: (count: number) => `${count === 1 ? '1 log-in' : `${count} log-ins`}, with their open consoles.`,
+  lostOthers: (count: number) => `${count === 1 ? '1 log-in' : `${count} log-ins`}, with their open consoles`,
   ended: (count: number) => (count === 1 ? '1 session ended.' : `${count} sessions ended.`),
 };
