@@ -49,7 +49,7 @@ const pictures = {
       .getByRole('dialog')
       .getByRole('button', { name: /^Force off/ })
       .click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).waitFor();
+    await page.getByRole('dialog').getByText('Finished').waitFor();
   },
   boot: async (page) => {
     await openTab(page, 'app-3', 'Boot');

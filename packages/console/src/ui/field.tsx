@@ -33,8 +33,7 @@ export function Field({ label, hint, error, isRequired = false, children }: Fiel
         {label}
         {isRequired ? (
           <span class="quiet" title={texts.required}>
-            {' '}
-            *
+            {'\u00a0*'}
           </span>
         ) : null}
       </label>

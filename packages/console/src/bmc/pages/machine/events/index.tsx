@@ -1,11 +1,12 @@
 /** The event log of a machine: live, newest first, with filters. */
 import { useSignal } from '@preact/signals';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { Button } from '../../../../ui/button.js';
 import { ConfirmDialog } from '../../../../ui/confirm-dialog.js';
 import { Select } from '../../../../ui/field.js';
 import { formatSecond } from '../../../../ui/format.js';
 import { showToast } from '../../../../ui/frame/toast.js';
+import { useNarrow } from '../../../../ui/frame/narrow.js';
 import { Badge, EmptyState, ErrorState, Loading, messageOf } from '../../../../ui/states.js';
 import { sortRows, type Column, type Sorting } from '../../../../ui/table/columns.js';
 import { VirtualTable } from '../../../../ui/table/virtual-table.js';
@@ -29,7 +30,6 @@ interface Entry extends Member {
 const ROW_HEIGHT = 34;
 /** On phones, the time and the severity are below the message. */
 const NARROW_ROW_HEIGHT = 68;
-const narrow = matchMedia('(max-width: 50rem)');
 const kinds = { OK: 'good', Warning: 'warn', Critical: 'bad' } as const;
 
 /** The tab. */
@@ -104,17 +104,6 @@ export default function EventsTab({ machine }: TabProps) {
       ) : null}
     </>
   );
-}
-
-/** Returns whether the window is as narrow as that of a phone, also after it has changed. */
-function useNarrow(): boolean {
-  const [isNarrow, setNarrow] = useState(narrow.matches);
-  useEffect(() => {
-    const update = (): void => setNarrow(narrow.matches);
-    narrow.addEventListener('change', update);
-    return () => narrow.removeEventListener('change', update);
-  }, []);
-  return isNarrow;
 }
 
 const columns: readonly Column<Entry>[] = [

@@ -130,7 +130,9 @@ function SkippedList({ skipped }: { readonly skipped: readonly Skipped[] }) {
   return (
     <p class="quiet named">
       {texts.skipped(skipped.length)}{' '}
-      {reasons.map((reason) => `${skipped.filter((each) => each.reason === reason).length} ${reason}`).join(', ')}
+      {reasons.length === 1
+        ? reasons[0]
+        : reasons.map((reason) => `${skipped.filter((each) => each.reason === reason).length} ${reason}`).join(', ')}
     </p>
   );
 }

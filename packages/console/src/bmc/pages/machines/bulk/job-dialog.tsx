@@ -5,6 +5,7 @@ import { Button } from '../../../../ui/button.js';
 import type { Column } from '../../../../ui/table/columns.js';
 import { Dialog } from '../../../../ui/dialog.js';
 import { Checkbox } from '../../../../ui/field.js';
+import { useNarrow } from '../../../../ui/frame/narrow.js';
 import { Progress } from '../../../../ui/progress.js';
 import { Badge, EmptyState } from '../../../../ui/states.js';
 import { VirtualTable } from '../../../../ui/table/virtual-table.js';
@@ -16,6 +17,8 @@ import { countOutcomes, isJobShown, job, startJob, stopJob, type Job, type Outco
 const { job: texts, verbs } = bulkTexts;
 /** Three lines: the state, and two of the reason. */
 const ROW_HEIGHT = 58;
+/** On phones, the reason has up to eight lines. */
+const NARROW_ROW_HEIGHT = 168;
 
 const KINDS = {
   waiting: 'neutral',
@@ -34,7 +37,7 @@ const columns: readonly Column<Outcome>[] = [
     id: 'machine',
     title: texts.machine,
     isRowHeader: true,
-    render: ({ machine }) => machine.Name,
+    render: ({ machine: { Name } }) => <span title={Name}>{Name}</span>,
   },
   {
     id: 'result',
@@ -43,7 +46,7 @@ const columns: readonly Column<Outcome>[] = [
     render: ({ state, text }) => (
       <span class="outcome" title={text}>
         <Badge kind={KINDS[state]}>{texts.states[state]}</Badge>
-        {text === '' ? null : <span class="quiet">{text}</span>}
+        {text === '' ? null : <span class="quiet reason">{text}</span>}
       </span>
     ),
   },
@@ -73,6 +76,7 @@ const close = (): void => {
 
 function Results({ current, onSelect }: ResultsProps) {
   const isFailedOnly = useSignal(false);
+  const isNarrow = useNarrow();
   const { action, outcomes, isRunning, isStopping } = current;
   const rows = useMemo(
     () =>
@@ -110,7 +114,7 @@ function Results({ current, onSelect }: ResultsProps) {
             columns={columns}
             rows={rows}
             keyOf={({ machine }) => machine.Id}
-            rowHeight={ROW_HEIGHT}
+            rowHeight={isNarrow ? NARROW_ROW_HEIGHT : ROW_HEIGHT}
           />
         )}
         <ResultActions current={current} onSelect={onSelect} />
