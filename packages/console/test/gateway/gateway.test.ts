@@ -127,7 +127,7 @@ describe('the console of model-proxy', () => {
     await takePictures(page, 'keys');
 
     await page.getByRole('button', { name: 'Revoke team-b' }).click();
-    await page.getByText('Requests with this key get 401 from now on.').waitFor();
+    await page.getByText('Access with this key: its requests get 401 from now on').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('rowheader', { name: 'team-b' }).waitFor({ state: 'detached' });
     await expect(ask()).rejects.toMatchObject({ status: 401 });

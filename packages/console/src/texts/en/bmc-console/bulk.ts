@@ -28,13 +28,13 @@ export const bulkTexts = {
   },
   lost: {
     On: [],
-    GracefulShutdown: ['The services of these guests stop. A guest that ignores the request stays on.'],
+    GracefulShutdown: ['The services of these guests. A guest that ignores the request stays on.'],
     ForceRestart: [
       'Unsaved work in these guests',
       'Data that a guest has not written to its disks. File systems may need a repair.',
     ],
     ForceOff: [
-      'Unsaved work in these guests, and their services stop',
+      'Unsaved work in these guests, and their services',
       'Data that a guest has not written to its disks. File systems may need a repair.',
     ],
     eject: ['The images in the drives. A guest that boots from or reads an image fails.'],

@@ -1,4 +1,7 @@
 /** The English texts of the logs of a machine. */
+const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
+
+/** The texts. */
 export const logsTexts = {
   events: {
     tab: 'Events',
@@ -7,12 +10,12 @@ export const logsTexts = {
     severity: 'Severity',
     anySeverity: 'Any severity',
     columns: { created: 'Time', severity: 'Severity', message: 'Message', id: 'Message ID' },
-    count: (shown: number, all: number) => (shown === all ? `${all} events` : `${shown} of ${all} events`),
+    count: (shown: number, all: number) => (shown === all ? count(all, 'event') : `${shown} of ${count(all, 'event')}`),
     empty: 'No events',
     noMatch: 'No event matches',
     clear: 'Clear the log',
     confirm: (machine: string) => `Clear the event log of ${machine}?`,
-    lost: (count: number) => `${count} entries, for all users.`,
+    lost: (events: number) => `${count(events, 'event')}, for all users`,
     cleared: 'The event log was cleared.',
   },
   console: {
@@ -21,7 +24,7 @@ export const logsTexts = {
     boot: 'Boot',
     bootOf: (name: string, time: string, size: string) => `${name}, ${time}, ${size}`,
     search: 'Show only lines with',
-    lines: (shown: number, all: number) => (shown === all ? `${all} lines` : `${shown} of ${all} lines`),
+    lines: (shown: number, all: number) => (shown === all ? count(all, 'line') : `${shown} of ${count(all, 'line')}`),
     follow: 'Follow the end',
     download: 'Download',
     empty: 'No output yet',

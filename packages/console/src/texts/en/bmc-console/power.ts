@@ -31,7 +31,7 @@ export const resets: Readonly<Record<string, ResetTexts>> = {
   PushPowerButton: {
     label: 'Press the power button',
     question: (name) => `Press the power button of ${name}?`,
-    lost: ['A running guest shuts down, unless it ignores the button'],
+    lost: ['Network connections and consoles of a running guest, unless it ignores the button'],
   },
   Pause: { label: 'Pause' },
   Suspend: { label: 'Suspend to disk', question: (name) => `Suspend ${name} to disk?`, lost: [connections] },

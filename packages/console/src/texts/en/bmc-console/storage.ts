@@ -3,7 +3,7 @@ export const storageTexts = {
   drives: 'Disks',
   volumes: 'Volumes',
   name: 'Name',
-  id: 'Id',
+  id: 'ID',
   size: 'Size',
   serial: 'Serial number',
   state: 'State',

@@ -16,7 +16,7 @@ export const accountsTexts = {
   remove: 'Delete',
   removeOf: (user: string) => `Delete the account ${user}`,
   confirm: (user: string) => `Delete the account ${user}?`,
-  lost: (user: string) => [`The password and the role of ${user}.`, `All sessions of ${user}, with their consoles.`],
+  lost: (user: string) => [`The password and the role of ${user}`, `All sessions of ${user}, with their consoles`],
   removed: (user: string) => `The account ${user} was deleted.`,
   saved: (user: string) => `The account ${user} was saved.`,
   user: 'User name',

@@ -18,7 +18,7 @@ export const settingsTexts = {
     AccountLockoutThreshold: ['Wrong passwords until an account is locked', '0: accounts are never locked'],
     AccountLockoutDuration: ['An account stays locked for (seconds)', ''],
     AccountLockoutCounterResetAfter: ['Wrong passwords are forgotten after (seconds)', ''],
-    AccountLockoutCounterResetEnabled: ['Forget wrong passwords after this time', ''],
+    AccountLockoutCounterResetEnabled: ['Forget wrong passwords after some time', ''],
     MinPasswordLength: ['Shortest password (characters)', ''],
     MaxPasswordLength: ['Longest password (bytes)', ''],
     HTTPBasicAuth: ['User and password in each request (HTTP Basic)', ''],

@@ -32,5 +32,5 @@ export const subscriptionsTexts = {
   remove: 'Delete',
   actionOf: (action: string, destination: string) => `${action} the subscription of ${destination}`,
   confirm: 'Delete the subscription?',
-  lost: (destination: string) => `${destination} gets no more events, and those that wait for it are lost.`,
+  lost: (destination: string) => `${destination}, with the events that wait for it`,
 };
