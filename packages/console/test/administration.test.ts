@@ -172,7 +172,9 @@ describe('the certificates', () => {
       '-copy_extensions',
       'copy',
     );
-    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
+    await inDialog(page, 'Copy').click();
+    await page.getByText('Copied.').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
     await page.getByRole('button', { name: 'Replace' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Certificate in PEM').fill('no certificate');

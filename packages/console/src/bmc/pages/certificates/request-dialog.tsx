@@ -1,13 +1,14 @@
 /** The dialogs that generate a signing request, and that replace the certificate. */
 import { useSignal } from '@preact/signals';
 import { Button } from '../../../ui/button.js';
+import { copyText } from '../../../ui/copy.js';
 import { Dialog } from '../../../ui/dialog.js';
 import { saveFile } from '../../../ui/download.js';
 import { SelectField, TextAreaField, TextField } from '../../../ui/field.js';
 import { showToast } from '../../../ui/frame/toast.js';
 import { FormDialog, type FaultOf } from '../../form-dialog.js';
 import { post } from '../../redfish/client.js';
-import { certificatesTexts as texts } from '../../../texts/index.js';
+import { certificatesTexts as texts, uiTexts as common } from '../../../texts/index.js';
 
 const ACTIONS = '/redfish/v1/CertificateService/Actions/CertificateService';
 
@@ -94,8 +95,12 @@ export function RequestDialog({ uri, onClose }: CertificateDialogProps) {
       <Dialog title={texts.csr} isWide onClose={onClose}>
         <TextAreaField label={texts.csr} value={text} onValue={() => undefined} readOnly rows={12} />
         <div class="actions">
+          <Button onClick={() => void copyText(text)}>{common.copy}</Button>
           <Button onClick={() => saveFile('request.csr', new Blob([text], { type: 'application/x-pem-file' }))}>
             {texts.save}
+          </Button>
+          <Button kind="primary" autofocus onClick={onClose}>
+            {common.close}
           </Button>
         </div>
       </Dialog>

@@ -5,7 +5,7 @@ import { Button } from '../../../../ui/button.js';
 import { Dialog } from '../../../../ui/dialog.js';
 import { SelectField, TextAreaField } from '../../../../ui/field.js';
 import { Progress } from '../../../../ui/progress.js';
-import { screenTexts as texts } from '../../../../texts/index.js';
+import { screenTexts as texts, uiTexts as common } from '../../../../texts/index.js';
 import { guestLayout as layout } from './guest-layout.js';
 import { chordsOf, layoutNames, type LayoutName } from './layouts.js';
 import type { VncScreen } from './vnc-screen.js';
@@ -50,6 +50,7 @@ export function PasteDialog({ screen, onClose }: { readonly screen: VncScreen; r
         />
       )}
       <div class="actions">
+        <Button onClick={onClose}>{common.cancel}</Button>
         <Button
           kind="primary"
           disabled={chords.length === 0 || untypable.length > 0}
