@@ -297,6 +297,10 @@ describe('network', () => {
     await table.getByText('lease (DHCP)').waitFor();
     await table.getByText('node-1.example.org').waitFor();
     await card(page, 'Interfaces of the management controller').getByText('127.0.0.1/8').first().waitFor();
+    await page.getByRole('link', { name: 'Overview', exact: true }).click();
+    await card(page, 'Network').getByText('10.0.1.10', { exact: true }).waitFor();
+    await reset('node-1', 'ForceOff');
+    await card(page, 'Network').getByText('No address known').first().waitFor();
     await page.context().close();
   });
 });

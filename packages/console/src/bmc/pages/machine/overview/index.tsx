@@ -1,4 +1,4 @@
-/** The first tab of a machine: its state, its hardware, its identity, and the settings that have no tab. */
+/** The first tab of a machine: its state, its hardware, its addresses, and the settings that have no tab. */
 import { Notice } from '../../../../ui/states.js';
 import { formatTime } from '../../../../ui/format.js';
 import { bootText } from '../../../machine-view.js';
@@ -6,7 +6,9 @@ import { useResource } from '../../../resource.js';
 import { machinesTexts, machineTexts as texts } from '../../../../texts/index.js';
 import { FactCard } from '../facts.js';
 import { Loaded } from '../loaded.js';
+import type { Link } from '../members.js';
 import type { TabProps } from '../tab.js';
+import { NetworkCard } from './network-card.js';
 import { SettingsForm, type Settings } from './settings-form.js';
 
 interface Condition {
@@ -24,6 +26,7 @@ interface System extends Settings {
   readonly SerialNumber?: string | null;
   readonly BiosVersion?: string | null;
   readonly ProcessorSummary?: { readonly Model?: string | null };
+  readonly EthernetInterfaces?: Link;
   readonly Status?: { readonly Conditions?: readonly Condition[] };
 }
 
@@ -58,8 +61,9 @@ export default function OverviewTab({ machine }: TabProps) {
                 [texts.uuid, <code>{body.UUID}</code>, { isLong: true }],
               ]}
             />
+            {body.EthernetInterfaces === undefined ? null : <NetworkCard link={body.EthernetInterfaces} />}
+            <SettingsForm resource={resource} body={body} />
           </div>
-          <SettingsForm resource={resource} body={body} />
         </div>
       )}
     </Loaded>
