@@ -160,6 +160,26 @@ describe('the filters', () => {
     await page.context().close();
   });
 
+  it('find an asset tag, which has a column as soon as a machine has a tag', async () => {
+    const { page, faults } = await openList('rick');
+    const titles = page.getByRole('columnheader', { name: 'Asset tag' });
+    expect(await titles.count()).toBe(0);
+    const [path] = await page
+      .getByRole('link', { name: 'node-7', exact: true })
+      .evaluateAll((links) => links.map((link) => new URL((link as HTMLAnchorElement).href).pathname)); // a link
+    const machine = `/redfish/v1/Systems/${path?.split('/').at(-1) ?? ''}`;
+    await bmc.ask('PATCH', machine, { AssetTag: 'Lent to Ada <b>' });
+    await titles.waitFor();
+    await row(page, 'node-7').getByText('Lent to Ada <b>').waitFor();
+    await page.getByRole('searchbox').fill('ada lent');
+    await summary(page, '1 of 50 machines');
+    expect(await names(page)).toEqual(['node-7']);
+    await bmc.ask('PATCH', machine, { AssetTag: null });
+    await titles.waitFor({ state: 'detached' });
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+
   it('put the machines into groups that open and close', async () => {
     const { page, faults } = await openList('rick', '?by=name&search=-');
     const group = page.getByRole('button', { name: 'node-*' });

@@ -10,6 +10,7 @@ export interface Machine {
   readonly Id: string;
   readonly Name: string;
   readonly UUID?: string;
+  readonly AssetTag?: string | null;
   readonly PowerState?: 'On' | 'Off' | 'PoweringOn' | 'PoweringOff' | 'Paused' | null;
   readonly Status?: { readonly State?: string | null; readonly Health?: 'OK' | 'Warning' | 'Critical' | null };
   readonly Boot?: {
@@ -46,6 +47,7 @@ const PROPERTIES = [
   'Id',
   'Name',
   'UUID',
+  'AssetTag',
   'PowerState',
   'Status',
   'Boot/BootSourceOverrideEnabled',

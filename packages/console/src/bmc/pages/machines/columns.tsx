@@ -12,7 +12,7 @@ import { healthOf, hostOf, overrideOf, powerOf } from './filter.js';
 const { columns: titles } = machinesTexts;
 
 /** Columns that the user can hide. */
-export const optionalColumns = ['health', 'boot', 'media', 'host', 'processors', 'memory'] as const;
+export const optionalColumns = ['health', 'boot', 'media', 'host', 'asset', 'processors', 'memory'] as const;
 
 /** A column that the user can hide. */
 type OptionalColumn = (typeof optionalColumns)[number];
@@ -41,10 +41,11 @@ const HEALTHS = ['OK', 'unknown', 'Warning', 'Critical'];
 /**
  * Returns the columns.
  * @param ranks the place of each machine in the natural order of names.
+ * @param options `absent`: columns in which no machine has a value; `hidden`: columns that the user has hidden.
  */
 export function machineColumns(
   ranks: ReadonlyMap<string, number>,
-  { hasHosts, hidden }: { readonly hasHosts: boolean; readonly hidden: ReadonlySet<string> },
+  { absent, hidden }: { readonly absent: ReadonlySet<string>; readonly hidden: ReadonlySet<string> },
 ): readonly Column<Machine>[] {
   const byName = (a: Machine, b: Machine): number => (ranks.get(a.Id) ?? 0) - (ranks.get(b.Id) ?? 0);
   const by =
@@ -92,6 +93,13 @@ export function machineColumns(
     { id: 'media', title: titles.media, class: 'wide media', render: (machine) => <Images id={machine.Id} /> },
     { id: 'host', title: titles.host, class: 'wide host', compare: by(hostOf), render: hostOf },
     {
+      id: 'asset',
+      title: titles.asset,
+      class: 'wide asset',
+      compare: by(({ AssetTag }) => AssetTag ?? ''),
+      render: ({ AssetTag }) => <span title={AssetTag ?? ''}>{AssetTag}</span>,
+    },
+    {
       id: 'processors',
       title: titles.processors,
       class: 'number wide',
@@ -106,7 +114,7 @@ export function machineColumns(
       render: (machine) => machinesTexts.gib(memoryOf(machine)),
     },
   ];
-  return columns.filter(({ id }) => !hidden.has(id) && (id !== 'host' || hasHosts));
+  return columns.filter(({ id }) => !hidden.has(id) && !absent.has(id));
 }
 
 /** The inserted images of a machine. The list reads them while it shows the machine. */

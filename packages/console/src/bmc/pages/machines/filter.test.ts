@@ -19,6 +19,7 @@ const machines = [
   machine('node-2', { Boot: { BootSourceOverrideEnabled: 'Disabled', BootSourceOverrideTarget: 'Pxe' } }),
   machine('web-1', {
     UUID: 'ABCD-1',
+    AssetTag: 'Lent to Ada',
     Status: { Health: 'Critical' },
     Links: { Chassis: [link('/redfish/v1/Chassis/web-1'), link('/redfish/v1/Chassis/rack%201')] },
   }),
@@ -38,6 +39,7 @@ describe('filterMachines', () => {
     [{ search: 'node 10' }, ['node-10']],
     [{ search: 'abcd' }, ['web-1']],
     [{ search: 'rack' }, ['web-1']],
+    [{ search: 'ada lent' }, ['web-1']],
     [{ search: 'debian' }, ['node-2']],
     [{ power: 'On' }, ['node-10']],
     [{ health: 'Critical' }, ['web-1']],

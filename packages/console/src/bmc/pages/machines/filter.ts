@@ -5,7 +5,7 @@ import type { Machine } from '../../redfish/machines.js';
 
 /** The filters. An empty text: no filter. */
 export interface Filters {
-  /** Words that the name, the UUID, the host or an image must contain. */
+  /** Words that the name, the UUID, the asset tag, the host or an image must contain. */
   readonly search: string;
   readonly power: string;
   /** A health, or `unknown`. */
@@ -87,7 +87,8 @@ const searched = new WeakMap<Machine, string>();
 function searchText(machine: Machine): string {
   const known = searched.get(machine);
   if (known !== undefined) return known;
-  const text = `${machine.Name}\n${machine.UUID ?? ''}\n${hostOf(machine)}`.toLowerCase();
+  const { Name, UUID = '', AssetTag } = machine;
+  const text = `${Name}\n${UUID}\n${AssetTag ?? ''}\n${hostOf(machine)}`.toLowerCase();
   searched.set(machine, text);
   return text;
 }

@@ -46,11 +46,10 @@ export default function MachinesPage() {
   const { isComplete, error } = machinesState.value;
   const names = useMemo(() => Array.from(all.values(), ({ Id, Name }) => `${Id} ${Name}`).join('\n'), [all]);
   const ranks = useMemo(() => ranksOf(all), [names]);
-  const hostList = useMemo(() => valuesOf(all.values(), hostOf), [all]).join('\n');
-  const hosts = useMemo(() => hostList.split('\n').filter((host) => host !== ''), [hostList]);
+  const { hosts, absentColumns } = useValues(all);
   const columns = useMemo(
-    () => machineColumns(ranks, { hasHosts: hosts.length > 0, hidden: hiddenColumns.value }),
-    [ranks, hosts.length, hiddenColumns.value],
+    () => machineColumns(ranks, { absent: absentColumns, hidden: hiddenColumns.value }),
+    [ranks, absentColumns, hiddenColumns.value],
   );
   // A filter keeps the order, so a key press in the search sorts nothing.
   const { column, isAscending } = view.sorting;
@@ -79,7 +78,7 @@ export default function MachinesPage() {
         actions={<JobButton />}
       />
       {error === null ? null : <ErrorState title={texts.failed} message={error} onRetry={() => void readMachines()} />}
-      {all.size === 0 ? null : <Toolbar machines={all} hosts={hosts} view={view} onView={setView} search={search} />}
+      {all.size === 0 ? null : <Toolbar machines={all} {...{ hosts, absentColumns, view, search }} onView={setView} />}
       <List
         {...{ all, rows, columns, view, isComplete, onView: setView, onClear: clearFilters }}
         selection={
@@ -111,6 +110,20 @@ export default function MachinesPage() {
       />
     </div>
   );
+}
+
+/** Returns the hosts of the machines, and the columns in which no machine has a value. */
+function useValues(all: ReadonlyMap<string, Machine>): {
+  readonly hosts: readonly string[];
+  readonly absentColumns: ReadonlySet<string>;
+} {
+  const hostList = useMemo(() => valuesOf(all.values(), hostOf), [all]).join('\n');
+  const hasTags = useMemo(() => [...all.values()].some(({ AssetTag: tag }) => (tag ?? '') !== ''), [all]);
+  return useMemo(() => {
+    const hosts = hostList.split('\n').filter((host) => host !== '');
+    const absent = [...(hosts.length === 0 ? ['host'] : []), ...(hasTags ? [] : ['asset'])];
+    return { hosts, absentColumns: new Set(absent) };
+  }, [hostList, hasTags]);
 }
 
 const hasFilter = ({ filters }: View): boolean => filterNames.some((name) => filters[name] !== '');

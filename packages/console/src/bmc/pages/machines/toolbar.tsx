@@ -17,6 +17,8 @@ const { filters: texts, columns: titles, power: powers } = machinesTexts;
 interface ToolbarProps {
   readonly machines: ReadonlyMap<string, Machine>;
   readonly hosts: readonly string[];
+  /** Columns in which no machine has a value. */
+  readonly absentColumns: ReadonlySet<string>;
   readonly view: View;
   readonly onView: (view: View) => void;
   /** The field of the search, for a page that moves the focus to it. */
@@ -24,7 +26,7 @@ interface ToolbarProps {
 }
 
 /** The toolbar. On narrow windows, a button opens the filters. */
-export function Toolbar({ machines, hosts, view, onView, search }: ToolbarProps) {
+export function Toolbar({ machines, hosts, absentColumns, view, onView, search }: ToolbarProps) {
   const isOpen = useSignal(false);
   const { filters } = view;
   const active = filterNames.filter((name) => name !== 'search' && filters[name] !== '').length;
@@ -64,7 +66,7 @@ export function Toolbar({ machines, hosts, view, onView, search }: ToolbarProps)
           isChecked={view.isGrouped}
           onChange={(isGrouped) => onView({ ...view, isGrouped })}
         />
-        <ColumnMenu hasHosts={hosts.length > 0} />
+        <ColumnMenu absent={absentColumns} />
       </div>
     </section>
   );
@@ -159,7 +161,7 @@ function SearchField({
 }
 
 /** The choice of the columns. */
-function ColumnMenu({ hasHosts }: { readonly hasHosts: boolean }) {
+function ColumnMenu({ absent }: { readonly absent: ReadonlySet<string> }) {
   return (
     <details
       class="column-menu"
@@ -174,7 +176,7 @@ function ColumnMenu({ hasHosts }: { readonly hasHosts: boolean }) {
       <summary class="button">{texts.columns}</summary>
       <div class="card stack">
         {optionalColumns
-          .filter((id) => id !== 'host' || hasHosts)
+          .filter((id) => !absent.has(id))
           .map((id) => (
             <Checkbox
               key={id}
