@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { logIn, startBmc, USERS, type Bmc } from './harness/bmc.js';
-import { accessibilityFaults, browserFixture, takePictures } from './harness/browser.js';
+import { accessibilityFaults, browserFixture, painted, takePictures } from './harness/browser.js';
+import { tabOrderFaults } from './harness/tab-order.js';
 
 /** Paths of the pages below `/ui/`, by their pattern in `pages.ts`. Those of a machine are in `TABS`. */
 const PAGES: Readonly<Record<string, string>> = {
@@ -172,9 +173,9 @@ describe('the lists of this test', () => {
   });
 });
 
-describe('at three widths in both themes', () => {
-  const paths = [...Object.values(PAGES), ...TABS.filter((tab) => tab !== '').map((tab) => `systems/node-1/${tab}`)];
+const paths = [...Object.values(PAGES), ...TABS.filter((tab) => tab !== '').map((tab) => `systems/node-1/${tab}`)];
 
+describe('at three widths in both themes', () => {
   it.each(paths)('is accessible: the page %p', async (path) => {
     await openPath(path);
     await check(path === '' ? 'machines' : path.replaceAll('/', '-'));
@@ -187,5 +188,50 @@ describe('at three widths in both themes', () => {
     await check(`dialog-${file.replaceAll(/\W+/g, '-')}`);
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+});
+
+describe('on a phone', () => {
+  it('wraps a destination of events at its parts, and not inside a port', async () => {
+    await openPath('subscriptions');
+    await page.setViewportSize({ width: 375, height: 900 });
+    await painted(page);
+    const lines = await page.locator('tbody th').evaluateAll((cells) =>
+      cells.flatMap((cell) => {
+        const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+        const counts: (readonly [string, number])[] = [];
+        for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
+          const range = document.createRange();
+          for (const { index, 0: part } of (text.textContent ?? '').matchAll(/:\d+|\d+(?:\.\d+){3}/g)) {
+            range.setStart(text, index);
+            range.setEnd(text, index + part.length);
+            counts.push([part, range.getClientRects().length]);
+          }
+        }
+        return counts;
+      }),
+    );
+    await page.setViewportSize({ width: 1440, height: 900 });
+    expect(lines.map(([part]) => part)).toEqual(expect.arrayContaining(['192.0.2.1', expect.stringMatching(/^:\d+$/)]));
+    expect(lines.filter(([, count]) => count !== 1)).toEqual([]);
+  });
+});
+
+describe('with the Tab key', () => {
+  it.each([1440, 375])('reaches the menu, the bar and the page at a width of %i', async (width) => {
+    await openPath('');
+    await page.setViewportSize({ width, height: 900 });
+    await painted(page);
+    expect(await tabOrderFaults(page)).toEqual([]);
+  });
+
+  it.each(paths)('reaches all controls in their visible order: the page %p', async (path) => {
+    await openPath(path);
+    for (const width of [1440, 375]) {
+      await page.setViewportSize({ width, height: 900 });
+      await painted(page);
+      expect([width, await tabOrderFaults(page, 'main')]).toEqual([width, []]);
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
   });
 });

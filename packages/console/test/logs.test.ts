@@ -159,7 +159,7 @@ it('the JSON does not show a late answer for a resource that the user has left',
 it('a role without the privilege gets no console log, and no button that clears events', async () => {
   const opened = await openTab('rick', 'events');
   const { page } = opened;
-  await page.getByRole('toolbar', { name: 'Event log' }).waitFor();
+  await page.getByRole('group', { name: 'Event log' }).waitFor();
   expect(await page.getByRole('button', { name: 'Clear the log' }).count()).toBe(0);
   expect(await page.getByRole('link', { name: 'Console log' }).count()).toBe(0);
   await close(opened);

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { logIn, machineRow as row, startBmc, USERS, type Bmc } from './harness/bmc.js';
-import { browserFixture } from './harness/browser.js';
+import { browserFixture, openLateTab } from './harness/browser.js';
 
 const SESSIONS = '/redfish/v1/SessionService/Sessions';
 
@@ -85,6 +85,21 @@ it('leaves nothing of a user to another user who logs in instead', async () => {
   expect(await (await bmc.ask('GET', `/redfish/v1/Systems/${machine}`)).json()).not.toMatchObject({
     AssetTag: 'of the administrator',
   });
+  expect(faults).toEqual([]);
+  await page.context().close();
+});
+
+it('is found by a new tab, also if the other tab is too busy to answer at once', async () => {
+  const { page, faults } = await open(`${bmc.address}/ui/`);
+  await logIn(page, 'olga');
+  await row(page, 'node-1').waitFor();
+  const { tab, ask } = await openLateTab(page, `${bmc.address}/ui/`);
+  const dialog = tab.getByRole('dialog', { name: 'Log in' });
+  await dialog.waitFor();
+  await ask();
+  await dialog.waitFor({ state: 'detached' });
+  await row(tab, 'node-1').waitFor();
+  await tab.getByText('olga', { exact: true }).waitFor();
   expect(faults).toEqual([]);
   await page.context().close();
 });

@@ -1,5 +1,6 @@
 /** The entry point of the console of bmc-daemon. */
 import { render } from 'preact';
+import { startKeepingFocus } from '../ui/focus.js';
 import { startRouter } from '../ui/frame/router.js';
 import { startTheme } from '../ui/frame/theme.js';
 import { App } from './app.js';
@@ -8,5 +9,6 @@ const root = document.getElementById('app');
 if (root !== null) {
   startTheme();
   startRouter();
+  startKeepingFocus();
   render(<App />, root);
 }

@@ -1,7 +1,8 @@
-/** Modal dialogs. The browser's `<dialog>` keeps the focus inside and returns it afterwards. */
+/** Modal dialogs. The browser's `<dialog>` keeps the focus inside. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { Button } from './button.js';
+import { rememberFocus } from './focus.js';
 import { uiTexts as texts } from '../texts/index.js';
 
 /** Properties of `Dialog`. */
@@ -20,11 +21,11 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
   const id = useId();
   useEffect(() => {
     const dialog = element.current;
-    const opener = document.activeElement;
+    const restoreFocus = rememberFocus();
     dialog?.showModal();
     return () => {
       dialog?.close();
-      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+      restoreFocus();
     };
   }, []);
   return (

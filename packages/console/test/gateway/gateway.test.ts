@@ -1,11 +1,16 @@
 /** The console of model-proxy in Chromium, with real requests, keys and limits. */
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { accessibilityFaults, browserFixture, takePictures, type OpenedPage } from '../harness/browser.js';
+import {
+  accessibilityFaults,
+  browserFixture,
+  openLateTab,
+  painted,
+  takePictures,
+  type OpenedPage,
+} from '../harness/browser.js';
+import { tabOrderFaults } from '../harness/tab-order.js';
 import { clientOf, HOSTILE, logIn, MASTER, openFromMenu, startGateway, type Gateway } from './fixture.js';
-
-// As in the harness.
-jest.setTimeout(240_000);
 
 const messages = [{ role: 'user' as const, content: 'Hello, what can you do for me today?' }];
 
@@ -43,6 +48,25 @@ describe('the console of model-proxy', () => {
     await tab.goto(`${gateway.proxy.url}/ui/keys`);
     await tab.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
     await tab.close();
+  });
+
+  it('finds the log-in of another tab that is too busy to answer at once', async () => {
+    const { tab, ask } = await openLateTab(page, `${gateway.proxy.url}/ui/`);
+    await tab.getByRole('dialog').getByLabel('Key').waitFor();
+    await ask();
+    await tab.getByRole('link', { name: 'sample-large' }).waitFor();
+    await tab.close();
+  });
+
+  it.each(['keys', 'spend'])('is usable with the Tab key: the page %p', async (path) => {
+    await page.goto(`${gateway.proxy.url}/ui/${path}`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    for (const width of [1440, 375]) {
+      await page.setViewportSize({ width, height: 900 });
+      await painted(page);
+      expect([width, await tabOrderFaults(page)]).toEqual([width, []]);
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
   });
 
   it('creates a key with limits, which an SDK uses, and shows what it spends', async () => {

@@ -5,14 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { startTestProxy, type TestProxy } from '../../../model-proxy/test/harness/proxy.js';
 import { browserFixture, type OpenedPage } from '../harness/browser.js';
 import { logIn, MASTER, openFromMenu } from './fixture.js';
-
-// As in the harness.
-jest.setTimeout(240_000);
 
 /** Texts that do harm if a page uses them as HTML, an attribute, a URL, a script, a template or a key of an object. */
 const attacks = [

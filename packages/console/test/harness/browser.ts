@@ -54,6 +54,29 @@ export function browserFixture(): BrowserFixture {
   };
 }
 
+/** Waits until the window shows all changes so far. */
+export async function painted(page: Page): Promise<void> {
+  await page.evaluate('new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted)))');
+}
+
+/**
+ * Opens a tab beside a page, which gets the question of the tab for a log-in only later, as on a busy computer.
+ * @returns the tab, and a function that sends the question.
+ */
+export async function openLateTab(page: Page, address: string): Promise<{ tab: Page; ask: () => Promise<void> }> {
+  const tab = await page.context().newPage();
+  await tab.addInitScript(() => {
+    class LateChannel extends BroadcastChannel {
+      override postMessage(message: unknown): void {
+        Object.assign(window, { ask: () => super.postMessage(message) });
+      }
+    }
+    Object.assign(window, { BroadcastChannel: LateChannel });
+  });
+  await tab.goto(address);
+  return { tab, ask: () => tab.evaluate('ask()') };
+}
+
 /** All of the page but the canvas on which noVNC draws the pointer of a machine, beside the page. */
 const TESTED = "{ include: document, exclude: ['body > canvas'] }";
 
@@ -68,7 +91,7 @@ export async function accessibilityFaults(page: Page, rules?: readonly string[])
   // axe reads colors. After a change of the theme, a page on a busy host gets them only after some
   // frames. So only a fault that stays counts.
   for (let repeats = 3; ; repeats -= 1) {
-    await page.evaluate('new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted)))');
+    await painted(page);
     const result = await page.evaluate(`axe.run(${TESTED}, ${JSON.stringify(options)}).then(({ violations }) =>
       violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' | ')))`);
     const faults = result as readonly string[]; // the script above makes texts

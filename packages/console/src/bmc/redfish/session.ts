@@ -219,10 +219,23 @@ function askTabs(): Promise<Session | null> {
 
 function answerTabs({ data }: MessageEvent<TabMessage>): void {
   if (data.kind === 'ask' && session !== null) tabs.postMessage({ kind: 'session', session });
+  if (data.kind === 'session') void takeLateSession(data.session);
   if (data.kind !== 'loggedOut' || loginState.value.kind === 'starting') return;
   session = null;
   loginState.value = { kind: 'starting' };
   loadAgain();
+}
+
+/** Uses the session of a tab that was too busy to answer in time, unless the page already belongs to a user. */
+async function takeLateSession(late: Session): Promise<void> {
+  const { value } = loginState;
+  if (session !== null || value.kind !== 'loggedOut' || value.expired !== null) return;
+  try {
+    await begin(late);
+  } catch {
+    // The session has ended, or the service does not answer. The dialog stays.
+    if (token() === late.token) session = null;
+  }
 }
 
 /** Loads the page again, with the session of this tab if there is one. */

@@ -30,8 +30,11 @@ export const role = computed((): Role | null => {
 /** Returns whether the user may manage keys and see the spend of all keys. */
 export const mayManage = (): boolean => role.value?.kind === 'admin' && role.value.hasStore;
 
-const login = keepLogin<string>('rackless.gateway', () => {
-  loginState.value = { kind: 'loggedOut', role: null };
+const login = keepLogin<string>('rackless.gateway', {
+  onForgotten: () => {
+    loginState.value = { kind: 'loggedOut', role: null };
+  },
+  onLateAnswer: (key) => void takeLateLogin(key),
 });
 let waiting: (() => void)[] = [];
 
@@ -84,6 +87,15 @@ export async function renewLogin(refused: string | null): Promise<void> {
 /** Returns whether the proxy refused the key of a request. */
 export function isRefused(error: unknown): boolean {
   return error instanceof ApiFailure && error.status === 401;
+}
+
+/** Logs in with the key of another tab, unless the page already belongs to a user. */
+async function takeLateLogin(key: string): Promise<void> {
+  const isUnused = (): boolean => loginState.value.kind === 'loggedOut' && loginState.value.role === null;
+  if (!isUnused()) return;
+  // The dialog stays if the proxy does not accept the key.
+  const found = await roleOf(key).catch(() => null);
+  if (found !== null && isUnused()) begin(key, found);
 }
 
 function begin(key: string, found: Role): void {

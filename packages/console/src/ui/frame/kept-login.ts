@@ -26,8 +26,12 @@ const TAB_ANSWER_MS = 200;
  * Creates a place for a log-in.
  * @param name the name of the storage and of the channel between tabs, such as `rackless.gateway`.
  * @param onForgotten called when another tab logs out.
+ * @param onLateAnswer called with the log-in of a tab that was too busy to answer in time.
  */
-export function keepLogin<Login>(name: string, onForgotten: () => void): KeptLogin<Login> {
+export function keepLogin<Login>(
+  name: string,
+  { onForgotten, onLateAnswer }: { readonly onForgotten: () => void; readonly onLateAnswer: (login: Login) => void },
+): KeptLogin<Login> {
   const tabs = new BroadcastChannel(name);
   let login: Login | null = null;
 
@@ -51,7 +55,10 @@ export function keepLogin<Login>(name: string, onForgotten: () => void): KeptLog
       tabs.postMessage({ kind: 'ask' });
     });
   const answerTabs = ({ data }: MessageEvent<TabMessage<Login>>): void => {
-    if (login === null) return;
+    if (login === null) {
+      if (data.kind === 'login') onLateAnswer(data.login);
+      return;
+    }
     if (data.kind === 'ask') tabs.postMessage({ kind: 'login', login });
     if (data.kind !== 'forgotten') return;
     login = null;

@@ -1,7 +1,7 @@
 /** The frame of a console: the menu at the left, a bar at the top, the current page. */
 import { signal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import type { ComponentChildren, RefObject } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import { Button } from '../button.js';
 import { Select } from '../field.js';
 import { Icon } from '../icon.js';
@@ -27,42 +27,77 @@ const isMenuOpen = signal(false);
 /** The frame with the current page. */
 export function Shell({ product, pages, bar, notices }: ShellProps) {
   const path = currentPath.value;
+  const side = useRef<HTMLElement>(null);
+  const content = useRef<HTMLElement>(null);
   useEffect(() => {
+    if (!isMenuOpen.value) return;
     isMenuOpen.value = false;
+    content.current?.focus();
   }, [path]);
   return (
     <div class={isMenuOpen.value ? 'shell open' : 'shell'}>
       <a class="skip" href="#content">
         {texts.skip}
       </a>
-      <nav class="side" aria-label={texts.navigation}>
+      <nav
+        id="menu"
+        class="side"
+        aria-label={texts.navigation}
+        ref={side}
+        onFocusOut={({ currentTarget, relatedTarget }) => {
+          if (relatedTarget instanceof Node && !currentTarget.contains(relatedTarget)) isMenuOpen.value = false;
+        }}
+      >
         <p class="product">{product}</p>
         <Menu pages={pages} path={path} />
         <ThemeSwitch />
       </nav>
       <div class="main">
         <header class="bar">
-          <Button
-            kind="quiet"
-            class="menu-button"
-            aria-label={texts.menu}
-            aria-expanded={isMenuOpen.value}
-            onClick={() => {
-              isMenuOpen.value = !isMenuOpen.value;
-            }}
-          >
-            <Icon name="menu" />
-          </Button>
+          <MenuButton menu={side} />
           <div class="grow" />
           {bar}
         </header>
-        <main id="content" tabIndex={-1}>
+        <main id="content" tabIndex={-1} ref={content}>
           {notices}
           <CurrentPage pages={pages} />
         </main>
       </div>
       <Toasts />
     </div>
+  );
+}
+
+/** The button that opens the menu on narrow windows. There, the menu closes with Escape, and when the focus leaves it. */
+function MenuButton({ menu }: { readonly menu: RefObject<HTMLElement | null> }) {
+  const button = useRef<HTMLButtonElement>(null);
+  const isOpen = isMenuOpen.value;
+  useEffect(() => {
+    if (!isOpen) return;
+    // The menu is before the button, so Tab would not lead into it.
+    menu.current?.querySelector<HTMLElement>('[aria-current], a')?.focus();
+    const close = (event: KeyboardEvent): void => {
+      if (event.key !== 'Escape') return;
+      button.current?.focus();
+      isMenuOpen.value = false;
+    };
+    addEventListener('keydown', close);
+    return () => removeEventListener('keydown', close);
+  }, [isOpen]);
+  return (
+    <Button
+      ref={button}
+      kind="quiet"
+      class="menu-button"
+      aria-label={texts.menu}
+      aria-expanded={isOpen}
+      aria-controls="menu"
+      onClick={() => {
+        isMenuOpen.value = !isOpen;
+      }}
+    >
+      <Icon name="menu" />
+    </Button>
   );
 }
 

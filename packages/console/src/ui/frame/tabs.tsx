@@ -29,14 +29,15 @@ export function Tabs({
     const { scrollLeft, clientWidth, scrollWidth } = nav.current;
     setEdges(`${scrollLeft > 1 ? ' at-left' : ''}${scrollLeft + clientWidth < scrollWidth - 1 ? ' at-right' : ''}`);
   };
-  // On a narrow window, the open tab may be outside the visible part.
-  const showCurrent = (): void => {
-    const tab = nav.current?.querySelector('[aria-current]')?.getBoundingClientRect();
+  // On a narrow window, the open tab may be outside the visible part, or the tab with the focus in part.
+  const show = (element: Element | null | undefined): void => {
+    const tab = element?.getBoundingClientRect();
     if (nav.current === null || tab === undefined) return;
     const { left, right } = nav.current.getBoundingClientRect();
     if (tab.left < left + EDGE_PX) nav.current.scrollLeft -= left + EDGE_PX - tab.left;
     else if (tab.right > right - EDGE_PX) nav.current.scrollLeft += tab.right - right + EDGE_PX;
   };
+  const showCurrent = (): void => show(nav.current?.querySelector('[aria-current]'));
   useEffect(() => {
     if (nav.current === null) return;
     const observer = new ResizeObserver(() => {
@@ -48,7 +49,13 @@ export function Tabs({
   }, []);
   useEffect(showCurrent, [current]);
   return (
-    <nav class={`tabs${edges}`} aria-label={label} ref={nav} onScroll={look}>
+    <nav
+      class={`tabs${edges}`}
+      aria-label={label}
+      ref={nav}
+      onScroll={look}
+      onFocusIn={({ target }) => show(target as Element)}
+    >
       {tabs.map((tab) => (
         <a
           key={tab.path}

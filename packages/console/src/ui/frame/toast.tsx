@@ -24,7 +24,7 @@ let nextId = 0;
 export function showToast(kind: Toast['kind'], text: string): void {
   const id = (nextId += 1);
   toasts.value = [...toasts.value, { id, kind, text }].slice(-MAX_TOASTS);
-  if (kind !== 'bad') setTimeout(() => dismiss(id), SHOWN_MS);
+  if (kind !== 'bad') setTimeout(() => end(id), SHOWN_MS);
 }
 
 /** The messages. The shell renders them once. Screen readers announce new messages. */
@@ -32,7 +32,7 @@ export function Toasts() {
   return (
     <div class="toasts" role="log" aria-live="polite" aria-label={texts.notifications}>
       {toasts.value.map(({ id, kind, text }) => (
-        <div key={id} class={`toast ${kind}`}>
+        <div key={id} id={`toast-${id}`} class={`toast ${kind}`}>
           <span class="grow">{text}</span>
           <Button kind="quiet" aria-label={texts.dismiss(text)} onClick={() => dismiss(id)}>
             <span aria-hidden="true">✕</span>
@@ -41,6 +41,12 @@ export function Toasts() {
       ))}
     </div>
   );
+}
+
+/** Removes a message whose time is over, or later if the user is at its button. */
+function end(id: number): void {
+  if (document.activeElement?.closest('.toast')?.id === `toast-${id}`) setTimeout(() => end(id), SHOWN_MS);
+  else dismiss(id);
 }
 
 function dismiss(id: number): void {

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { tableLines } from './groups.js';
-import { withRange } from './keys.js';
+import { lineAfterKey, withRange } from './keys.js';
 
 const grouping = {
   groupOf: (name: string) => name.replace(/\d+$/, '*').replace(/^[a-z]+$/, ''),
@@ -28,4 +28,22 @@ it.each([
   [{ from: 'hidden', to: 'c' }, ['x', 'c']],
 ])('selects the range %j', (range, selected) => {
   expect([...withRange(new Set(['x']), ['a', 'b', 'c', 'd'], range)]).toEqual(selected);
+});
+
+it.each([
+  ['ArrowDown', 5, 6],
+  ['ArrowUp', 5, 4],
+  ['PageDown', 5, 15],
+  ['PageDown', 95, 99],
+  ['PageUp', 5, 0],
+  ['Home', 5, 0],
+  ['End', 5, 99],
+  ['ArrowUp', 0, null],
+  ['ArrowDown', 99, null],
+  ['End', 99, null],
+  ['Enter', 5, null],
+])('moves with %s from line %d of 100 to %p', (key, line, target) => {
+  const pressed = { key, altKey: false, ctrlKey: false, metaKey: false };
+  expect(lineAfterKey(pressed, { line, count: 100, page: 10 })).toBe(target);
+  expect(lineAfterKey({ ...pressed, altKey: true }, { line, count: 100, page: 10 })).toBeNull();
 });

@@ -65,7 +65,7 @@ export function GroupRow<Row>({
   const name = grouping.nameOf(key);
   const isOpen = !grouping.closed.has(key);
   return (
-    <tr aria-rowindex={rowIndex} class="group" style={style}>
+    <tr aria-rowindex={rowIndex} data-line={`group ${key}`} class="group" style={style}>
       {selection === undefined ? null : (
         <td class="check">
           <input

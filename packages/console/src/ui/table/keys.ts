@@ -1,26 +1,26 @@
 /** The keyboard in tables: moving between rows, and selecting ranges. */
 
 /**
- * Returns the control that an arrow key leads to: the same control in the row above or below. Scrolls the table if
- * this row would be outside of the window.
- * @returns null if the key is no arrow, the focus is not in a row, or there is no such row.
+ * Returns the line that a key leads to from a line of a table.
+ * @param page the number of lines in the window.
+ * @returns null if the key does not move, or if there is no such line.
  */
-export function neighborControl(event: KeyboardEvent, rowHeight: number): HTMLElement | null {
-  const step = { ArrowDown: 'nextElementSibling', ArrowUp: 'previousElementSibling' } as const;
-  if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return null;
-  if (!(event.target instanceof HTMLElement)) return null;
-  const row = event.target.closest<HTMLElement>('tbody tr');
-  const region = row?.closest<HTMLElement>('.scroll');
-  const next = row?.[step[event.key]];
-  if (!row || !region || !(next instanceof HTMLElement) || next.getAttribute('aria-hidden') === 'true') return null;
-  const isCheckbox = event.target.matches('input[type=checkbox]');
-  const control = next.querySelector<HTMLElement>(isCheckbox ? 'input[type=checkbox]' : 'a, button, input');
-  const { top, bottom } = region.getBoundingClientRect();
-  const rowBox = next.getBoundingClientRect();
-  const head = region.querySelector('thead')?.getBoundingClientRect().height ?? 0;
-  if (rowBox.bottom > bottom) region.scrollTop += rowHeight;
-  if (rowBox.top < top + head) region.scrollTop -= rowHeight;
-  return control;
+export function lineAfterKey(
+  { key, altKey, ctrlKey, metaKey }: Pick<KeyboardEvent, 'key' | 'altKey' | 'ctrlKey' | 'metaKey'>,
+  { line, count, page }: { readonly line: number; readonly count: number; readonly page: number },
+): number | null {
+  if (altKey || ctrlKey || metaKey) return null;
+  const last = count - 1;
+  const targets: Readonly<Record<string, number>> = {
+    ArrowDown: line + 1,
+    ArrowUp: line - 1,
+    PageDown: Math.min(line + page, last),
+    PageUp: Math.max(line - page, 0),
+    Home: 0,
+    End: last,
+  };
+  const target = targets[key] ?? -1;
+  return target < 0 || target > last || target === line ? null : target;
 }
 
 /**

@@ -1,9 +1,10 @@
 /** A table for thousands of rows. Only the visible rows are in the page. */
-import type { RefObject } from 'preact';
+import type { RefObject, VNode } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Cells, Head, type Selection, type TableProps } from './columns.js';
 import { GroupRow, tableLines, type Grouping, type Line } from './groups.js';
-import { neighborControl, withRange } from './keys.js';
+import { lineAfterKey, withRange } from './keys.js';
+import { focusedRow, useRowFocus } from './row-focus.js';
 import { assignSlots } from './slots.js';
 
 /** Properties of `VirtualTable`. */
@@ -21,9 +22,24 @@ interface VirtualTableProps<Row> extends TableProps<Row> {
 /** Lines above and below the window that are rendered while the user scrolls. */
 const OVERSCAN = 5;
 
+/** A line in the page, and its number in the table. */
+interface ShownLine<Row> {
+  readonly line: Line<Row>;
+  readonly index: number;
+  /** Whether the line is outside of the window. It is in the page because it has the focus. */
+  readonly isKept: boolean;
+}
+
+/** The style of a line outside of the window. */
+const KEPT = { position: 'absolute', opacity: '0', pointerEvents: 'none' } as const;
+
+/** The identity of a line while the table changes. */
+const idOf = ({ kind, key }: Line<unknown>): string => `${kind} ${key}`;
+
 /**
- * The table. It fills the height of its parent, a flex column, and scrolls by itself. The arrow keys lead from a
- * control in a row to the same control in the next row. With Shift, they select the rows.
+ * The table. It fills the height of its parent, a flex column, and scrolls by itself. Tab leads to the controls of one
+ * row. The arrow keys, PageUp, PageDown, Home and End lead to the same control in another row. With Shift, they select
+ * the rows.
  */
 export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
   const { label, columns, rows, keyOf, selection, rowHeight, grouping, onVisible } = props;
@@ -35,18 +51,21 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
   /** The row at which a range begins: the latest one that the user selected. */
   const anchor = useRef<string | null>(null);
   const lines = useMemo(() => tableLines(rows, keyOf, grouping), [rows, grouping]);
+  const ids = useMemo(() => lines.map(idOf), [lines]);
 
   const { start, count } = useWindow(lines.length, { first, inWindow: Math.ceil(height / rowHeight) + 1 });
-  const visible = lines.slice(start, start + count);
-  const slots = useSlots(region, visible);
+  const { focused, moveTo, onFocusIn } = useRowFocus(region, { ids, rowHeight, onScroll: findFirst });
+  const shown = linesToShow(lines, { start, count, kept: focused === null ? -1 : ids.indexOf(focused.id) });
+  const slots = useSlots(region, shown);
   useEffect(() => {
+    const visible = lines.slice(start, start + count);
     onVisible?.(visible.flatMap((line) => (line.kind === 'row' ? [line.row] : [])));
   }, [lines, start, count]);
 
   const select = (key: string): void => {
     if (selection === undefined) return;
-    const shown = lines.flatMap((line) => (line.kind === 'row' ? [line.key] : []));
-    selection.onSelect(withRange(selection.selected, shown, { from: anchor.current, to: key }));
+    const keys = lines.flatMap((line) => (line.kind === 'row' ? [line.key] : []));
+    selection.onSelect(withRange(selection.selected, keys, { from: anchor.current, to: key }));
   };
   const observed = selection && {
     ...selection,
@@ -63,12 +82,14 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
       selection.onSelect(new Set(rows.map(keyOf)));
       return;
     }
-    const target = neighborControl(event, rowHeight);
-    if (target === null) return;
+    const from = focusedRow(region.current);
+    const place = { line: from?.line ?? 0, count: lines.length, page: Math.max(1, Math.floor(height / rowHeight) - 2) };
+    const line = lineAfterKey(event, place);
+    if (from === null || line === null) return;
     event.preventDefault();
-    target.focus();
-    const key = target.closest('tr')?.dataset['key'];
-    if (event.shiftKey && key !== undefined) select(key);
+    moveTo({ line, isCheckbox: from.isCheckbox });
+    const target = lines[line];
+    if (event.shiftKey && target?.kind === 'row') select(target.key);
   };
 
   const span = columns.length + (selection === undefined ? 0 : 1);
@@ -81,35 +102,69 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
       tabIndex={0}
       onScroll={findFirst}
       onKeyDown={onKeyDown}
+      onFocusIn={onFocusIn}
     >
       <table aria-label={label} aria-rowcount={lines.length + 1}>
         <Head {...props} selection={observed} />
         <tbody>
-          <Spacer height={start * rowHeight} span={span} />
-          {visible.map((line, index) => (
+          {withSpacers(shown, { count: lines.length, rowHeight, span }, ({ line, index, isKept }, position) => (
             <TableLine
-              key={slots[index]}
+              key={slots[position]}
               line={line}
-              rowIndex={start + index + 2}
+              rowIndex={index + 2}
               isSelected={selection?.selected.has(line.key) === true}
-              {...{ columns, keyOf, rowHeight, grouping, span, onRange: latest.onRange }}
+              {...{ isKept, columns, keyOf, rowHeight, grouping, span, onRange: latest.onRange }}
               selection={observed && latest.selection}
             />
           ))}
-          <Spacer height={(lines.length - start - visible.length) * rowHeight} span={span} />
         </tbody>
       </table>
     </div>
   );
 }
 
-/** Returns the slots of the visible lines. A row with the focus, or under a pressed mouse button, shows no other line. */
-function useSlots<Row>(region: RefObject<HTMLElement | null>, visible: readonly Line<Row>[]): readonly number[] {
+/**
+ * Returns the lines in the window, and a line outside of it that keeps the focus (`kept`; -1: none). This line is the
+ * first one in the page at each place of the window, because browsers scroll to a row with the focus that moves.
+ */
+function linesToShow<Row>(
+  lines: readonly Line<Row>[],
+  { start, count, kept }: { readonly start: number; readonly count: number; readonly kept: number },
+): readonly ShownLine<Row>[] {
+  const inWindow = lines
+    .slice(start, start + count)
+    .map((line, offset) => ({ line, index: start + offset, isKept: false }));
+  const line = lines[kept];
+  if (line === undefined || (kept >= start && kept < start + count)) return inWindow;
+  return [{ line, index: kept, isKept: true }, ...inWindow];
+}
+
+/** Renders lines, and the place of the lines that are not in the page. */
+function withSpacers<Row>(
+  shown: readonly ShownLine<Row>[],
+  { count, rowHeight, span }: { readonly count: number; readonly rowHeight: number; readonly span: number },
+  render: (shown: ShownLine<Row>, position: number) => VNode,
+): readonly VNode[] {
+  const spacer = (key: string, lines: number): readonly VNode[] =>
+    lines === 0 ? [] : [<Spacer key={key} height={lines * rowHeight} span={span} />];
+  const rendered = shown.map(render);
+  const kept = shown.filter(({ isKept }) => isKept).length;
+  const above = shown[kept]?.index ?? 0;
+  return [
+    ...rendered.slice(0, kept),
+    ...spacer(kept === 0 ? 'above' : 'above, after a kept line', above),
+    ...rendered.slice(kept),
+    ...spacer('below', count - above - (shown.length - kept)),
+  ];
+}
+
+/** Returns the slots of the lines. A row with the focus, or under a pressed mouse button, shows no other line. */
+function useSlots<Row>(region: RefObject<HTMLElement | null>, shown: readonly ShownLine<Row>[]): readonly number[] {
   const last = useRef<ReadonlyMap<string, number>>(new Map());
   const held = region.current?.querySelector('tbody :is(:focus, :active)') ?? null;
   last.current = assignSlots(
     last.current,
-    visible.map(({ kind, key }) => `${kind} ${key}`),
+    shown.map(({ line }) => idOf(line)),
     { isHeld: held !== null },
   );
   return [...last.current.values()];
@@ -175,6 +230,7 @@ function TableLine<Row>({
   line,
   rowIndex,
   isSelected,
+  isKept,
   columns,
   keyOf,
   selection,
@@ -186,16 +242,17 @@ function TableLine<Row>({
   readonly line: Line<Row>;
   readonly rowIndex: number;
   readonly isSelected: boolean;
+  readonly isKept: boolean;
   readonly span: number;
   readonly onRange: (key: string) => void;
 }) {
-  const style = { height: `${rowHeight}px` };
+  const style = { height: `${rowHeight}px`, ...(isKept ? KEPT : {}) };
   const row = line.kind === 'row' ? line.row : null;
   // Preact skips an element that is the same object as before.
   const cells = useMemo(
     () =>
       row === null ? null : (
-        <tr aria-rowindex={rowIndex} data-key={line.key} style={style} class={isSelected ? 'selected' : undefined}>
+        <tr aria-rowindex={rowIndex} data-line={idOf(line)} style={style} class={isSelected ? 'selected' : undefined}>
           <Cells
             row={row}
             columns={columns}
@@ -205,7 +262,7 @@ function TableLine<Row>({
           />
         </tr>
       ),
-    [row, rowIndex, isSelected, columns, selection, rowHeight],
+    [row, rowIndex, isSelected, isKept, columns, selection, rowHeight],
   );
   if (line.kind === 'row') return cells;
   return <GroupRow {...{ line, rowIndex, style, keyOf, selection, grouping, span }} />;
@@ -213,7 +270,6 @@ function TableLine<Row>({
 
 /** The place of lines that are not in the page. */
 function Spacer({ height, span }: { readonly height: number; readonly span: number }) {
-  if (height <= 0) return null;
   return (
     <tr aria-hidden="true" class="spacer">
       <td colSpan={span} style={{ height: `${height}px` }} />

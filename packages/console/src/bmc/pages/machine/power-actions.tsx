@@ -1,8 +1,8 @@
 /** The buttons for power: the usual actions as buttons, all others in a menu. */
 import { useSignal } from '@preact/signals';
-import { useRef } from 'preact/hooks';
 import { Button } from '../../../ui/button.js';
 import { ConfirmDialog } from '../../../ui/confirm-dialog.js';
+import { Menu } from '../../../ui/menu.js';
 import { messageOf } from '../../../ui/states.js';
 import { showToast } from '../../../ui/frame/toast.js';
 import { post } from '../../redfish/client.js';
@@ -96,7 +96,7 @@ export function PowerActions({ machine }: { readonly machine: Machine }) {
   );
 }
 
-/** The menu of the rarer actions. It closes with Escape, with a choice, and when the focus leaves it. */
+/** The menu of the rarer actions. */
 function ActionMenu({
   types,
   onChoose,
@@ -104,27 +104,11 @@ function ActionMenu({
   readonly types: readonly string[];
   readonly onChoose: (type: string) => void;
 }) {
-  const details = useRef<HTMLDetailsElement>(null);
-  const close = (): void => {
-    if (details.current !== null) details.current.open = false;
-  };
   if (types.length === 0) return null;
   return (
-    <details
-      ref={details}
-      class="action-menu"
-      onKeyDown={(event) => {
-        if (event.key !== 'Escape') return;
-        close();
-        details.current?.querySelector('summary')?.focus();
-      }}
-      onFocusOut={({ relatedTarget }) => {
-        if (relatedTarget instanceof Node && details.current?.contains(relatedTarget) === false) close();
-      }}
-    >
-      <summary class="button plain">{powerTexts.more}</summary>
-      <div class="action-list">
-        {types.map((type) => (
+    <Menu label={powerTexts.more} class="action-menu" listClass="action-list">
+      {(close) =>
+        types.map((type) => (
           <Button
             key={type}
             kind={dangerous.has(type) ? 'danger' : 'quiet'}
@@ -135,8 +119,8 @@ function ActionMenu({
           >
             {resets[type]?.label ?? type}
           </Button>
-        ))}
-      </div>
-    </details>
+        ))
+      }
+    </Menu>
   );
 }

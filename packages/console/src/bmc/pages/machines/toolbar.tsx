@@ -5,6 +5,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { Button } from '../../../ui/button.js';
 import { Checkbox, Select } from '../../../ui/field.js';
 import { Icon } from '../../../ui/icon.js';
+import { Menu } from '../../../ui/menu.js';
 import { bootTargetText } from '../../machine-view.js';
 import type { Machine } from '../../redfish/machines.js';
 import { machinesTexts } from '../../../texts/index.js';
@@ -163,19 +164,9 @@ function SearchField({
 /** The choice of the columns. */
 function ColumnMenu({ absent }: { readonly absent: ReadonlySet<string> }) {
   return (
-    <details
-      class="column-menu"
-      onKeyDown={(event) => {
-        if (event.key === 'Escape') event.currentTarget.open = false;
-      }}
-      onFocusOut={(event) => {
-        const to = event.relatedTarget;
-        if (to instanceof Node && !event.currentTarget.contains(to)) event.currentTarget.open = false;
-      }}
-    >
-      <summary class="button">{texts.columns}</summary>
-      <div class="card stack">
-        {optionalColumns
+    <Menu label={texts.columns} class="column-menu" listClass="card stack">
+      {() =>
+        optionalColumns
           .filter((id) => !absent.has(id))
           .map((id) => (
             <Checkbox
@@ -184,8 +175,8 @@ function ColumnMenu({ absent }: { readonly absent: ReadonlySet<string> }) {
               isChecked={!hiddenColumns.value.has(id)}
               onChange={(isShown) => showColumn(id, isShown)}
             />
-          ))}
-      </div>
-    </details>
+          ))
+      }
+    </Menu>
   );
 }

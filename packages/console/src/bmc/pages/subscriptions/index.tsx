@@ -91,6 +91,12 @@ export default function SubscriptionsPage() {
   );
 }
 
+/** The text of a destination. A line ends between its words, before the port, or after a slash. */
+function Destination({ text }: { readonly text: string }) {
+  const parts = text.split(/(?<=\s)|(?=\s)|(?<=\/)(?!\/)|(?=:\d+(?:\/|$))/);
+  return <>{parts.map((part, index) => (/^\s*$/.test(part) ? part : <span key={index}>{part}</span>))}</>;
+}
+
 function State({ subscription }: { readonly subscription: Subscription }) {
   if (isSuspended(subscription)) return <Badge>{texts.suspended}</Badge>;
   return subscription.Status?.Health === 'OK' ? (
@@ -108,7 +114,7 @@ function columnsOf(
   return [
     {
       ...{ id: 'destination', title: columns.destination, isRowHeader: true, class: 'destination' },
-      render: destinationOf,
+      render: (subscription) => <Destination text={destinationOf(subscription)} />,
       compare: byText(destinationOf),
     },
     {

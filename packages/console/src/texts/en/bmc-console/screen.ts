@@ -26,7 +26,8 @@ export const screenTexts = {
   fullScreen: 'Full screen',
   fit: 'Fit',
   fitHint: 'Shrinks or enlarges the picture to the size of the window.',
-  leave: 'Ctrl+F6 leaves the screen. All other keys go to the machine while the screen has the focus.',
+  leave:
+    'Ctrl+F6 leads to the buttons above the screen, and Ctrl+Shift+F6 to this text. All other keys go to the machine.',
   noFullScreen: 'The browser did not allow full screen.',
   touchKeys: 'Touch keys',
   touchKeysHint: 'Shows keys below the screen, for devices without a keyboard.',

@@ -28,5 +28,6 @@ export const serialTexts = {
     `A serial line does not transfer the size of the terminal. This types “stty columns ${columns} rows ${rows}”.`,
   reader: 'Screen reader',
   readerHint: 'Announces new output to screen readers.',
-  leave: 'Ctrl+F6 leaves the terminal. Links in the output do not open.',
+  leave:
+    'Ctrl+F6 leads to the buttons above the terminal, and Ctrl+Shift+F6 to this text. Links in the output do not open.',
 };

@@ -108,7 +108,7 @@ function BootText({ name, boot, choice }: BootTextProps) {
   if (text === null) return <Loading />;
   return (
     <>
-      <div class="row tools" role="toolbar" aria-label={texts.label}>
+      <div class="row tools" role="group" aria-label={texts.label}>
         {choice}
         <input
           class="input"

@@ -53,7 +53,7 @@ export default function EventsTab({ machine }: TabProps) {
   );
   return (
     <>
-      <div class="row tools" role="toolbar" aria-label={texts.label}>
+      <div class="row tools" role="group" aria-label={texts.label}>
         <input
           class="input"
           type="search"

@@ -14,7 +14,7 @@ export default function JsonTab({ machine }: TabProps) {
   const { body, etag, error, reload } = useResource<object>(uri);
   return (
     <>
-      <div class="row tools" role="toolbar" aria-label={machineTexts.resource}>
+      <div class="row tools" role="group" aria-label={machineTexts.resource}>
         <Button disabled={trail.value.length === 1} onClick={() => (trail.value = trail.value.slice(0, -1))}>
           {machineTexts.back}
         </Button>

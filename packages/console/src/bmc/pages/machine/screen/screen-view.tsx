@@ -20,6 +20,8 @@ interface ScreenViewProps {
 export function ScreenView({ machine, name, isViewOnly }: ScreenViewProps) {
   const host = useRef<HTMLDivElement>(null);
   const tools = useRef<HTMLDivElement>(null);
+  /** The text below the picture. Tab leads from it to what follows. */
+  const hint = useRef<HTMLElement>(null);
   const opened = useSignal<VncScreen | null>(null);
   const hasKeys = useSignal(!isViewOnly && matchMedia('(pointer: coarse)').matches);
   useEffect(() => {
@@ -29,7 +31,10 @@ export function ScreenView({ machine, name, isViewOnly }: ScreenViewProps) {
       parent: host.current,
       label: texts.screen(name),
       isViewOnly,
-      onLeave: () => tools.current?.querySelector<HTMLElement>('button:not(:disabled)')?.focus(),
+      onLeave: (direction) => {
+        const tool = tools.current?.querySelector<HTMLElement>('button:not(:disabled)');
+        (direction === 'back' ? tool : hint.current)?.focus();
+      },
     });
     const stop = screen.link.state.subscribe(({ kind }) => {
       if (kind === 'open') screen.focus();
@@ -43,15 +48,17 @@ export function ScreenView({ machine, name, isViewOnly }: ScreenViewProps) {
   }, [machine, name, isViewOnly]);
   return (
     <div class="screen">
-      <div class="tools" role="toolbar" aria-label={texts.tools} ref={tools}>
+      <div class="tools" role="group" aria-label={texts.tools} ref={tools}>
         {opened.value === null ? null : (
           <ScreenTools name={name} screen={opened.value} mayType={!isViewOnly} picture={host} hasKeys={hasKeys} />
         )}
       </div>
       <div role="status">{opened.value === null ? null : <LinkNotice link={opened.value.link} />}</div>
       <div class="screen-picture" ref={host} />
+      <small class="quiet" tabIndex={-1} ref={hint}>
+        {isViewOnly ? texts.viewOnlyHint : texts.leave}
+      </small>
       {opened.value !== null && hasKeys.value ? <TouchKeys screen={opened.value} /> : null}
-      <small class="quiet">{isViewOnly ? texts.viewOnlyHint : texts.leave}</small>
     </div>
   );
 }

@@ -13,8 +13,8 @@ interface VncScreenOptions {
   /** The name of the picture for screen readers. */
   readonly label: string;
   readonly isViewOnly: boolean;
-  /** Called when the user leaves the screen with the keyboard. */
-  readonly onLeave: () => void;
+  /** Called when the user leaves the screen with the keyboard, with Shift forward. */
+  readonly onLeave: (direction: 'back' | 'forward') => void;
 }
 
 /** Pause after each typed key, in milliseconds. The keyboard of a guest holds only 16 events. */
@@ -45,7 +45,7 @@ export class VncScreen {
         if (event.key !== 'F6' || !event.ctrlKey) return;
         event.stopImmediatePropagation();
         event.preventDefault();
-        onLeave();
+        onLeave(event.shiftKey ? 'forward' : 'back');
       },
       { capture: true },
     );

@@ -37,6 +37,8 @@ function SerialView({
 }) {
   const host = useRef<HTMLDivElement>(null);
   const tools = useRef<HTMLDivElement>(null);
+  /** The text below the terminal. Tab leads from it to what follows. */
+  const hint = useRef<HTMLElement>(null);
   const opened = useSignal<OpenedSerial | null>(null);
   const dropped = useSignal<string | null>(null);
   useEffect(() => {
@@ -45,7 +47,10 @@ function SerialView({
       parent: host.current,
       label: texts.terminal,
       onInput: (bytes) => link.type(bytes),
-      onLeave: () => tools.current?.querySelector<HTMLElement>('button, input')?.focus(),
+      onLeave: (direction) => {
+        const tool = tools.current?.querySelector<HTMLElement>('button, input');
+        (direction === 'back' ? tool : hint.current)?.focus();
+      },
     });
     const link = new SerialLink({
       machine,
@@ -74,12 +79,14 @@ function SerialView({
   }, [machine, path]);
   return (
     <div class="serial">
-      <div class="tools" role="toolbar" aria-label={texts.tools} ref={tools}>
+      <div class="tools" role="group" aria-label={texts.tools} ref={tools}>
         {opened.value === null ? null : <SerialTools machine={machine} name={name} opened={opened.value} />}
       </div>
       {opened.value === null ? null : <SerialStatus link={opened.value.link} dropped={dropped.value} />}
       <div class="serial-screen" ref={host} />
-      <small class="quiet">{texts.leave}</small>
+      <small class="quiet" tabIndex={-1} ref={hint}>
+        {texts.leave}
+      </small>
     </div>
   );
 }

@@ -13,8 +13,8 @@ interface TerminalOptions {
   readonly label: string;
   /** Called with what the user types. */
   readonly onInput: (bytes: Uint8Array<ArrayBuffer>) => void;
-  /** Called when the user leaves the terminal with the keyboard. */
-  readonly onLeave: () => void;
+  /** Called when the user leaves the terminal with the keyboard, with Shift forward. */
+  readonly onLeave: (direction: 'back' | 'forward') => void;
 }
 
 /** The terminal in the page. */
@@ -60,7 +60,7 @@ export function openTerminal({ parent, label, onInput, onLeave }: TerminalOption
   terminal.onBinary((text) => onInput(Uint8Array.from(text, (character) => character.charCodeAt(0))));
   terminal.attachCustomKeyEventHandler((event) => {
     if (event.key !== 'F6' || !event.ctrlKey) return true;
-    if (event.type === 'keydown') onLeave();
+    if (event.type === 'keydown') onLeave(event.shiftKey ? 'forward' : 'back');
     return false;
   });
   const resized = new ResizeObserver(() => fit.fit());

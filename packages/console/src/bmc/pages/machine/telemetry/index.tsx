@@ -45,7 +45,7 @@ export default function TelemetryTab({ machine }: TabProps) {
     return error.value === null ? <Loading /> : <ErrorState message={messageOf(error.value)} />;
   return (
     <>
-      <div class="row tools" role="toolbar" aria-label={texts.tab}>
+      <div class="row tools" role="group" aria-label={texts.tab}>
         <Select
           aria-label={texts.range}
           value={range.value}

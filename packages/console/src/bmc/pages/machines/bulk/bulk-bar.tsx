@@ -31,6 +31,9 @@ export function BulkBar({ chosen, hidden, onClear }: BulkBarProps) {
             {hidden === 0 ? null : <small> {texts.hidden(hidden)}</small>}
             {isBusy ? <small> {texts.busy}</small> : null}
           </p>
+          <Button kind="quiet" aria-label={texts.clear} title={texts.clear} onClick={onClear}>
+            <span aria-hidden="true">✕</span>
+          </Button>
           <div class="row">
             {offeredActions(chosen, may).map((action) => (
               <Button
@@ -45,9 +48,6 @@ export function BulkBar({ chosen, hidden, onClear }: BulkBarProps) {
               </Button>
             ))}
           </div>
-          <Button kind="quiet" class="clear" aria-label={texts.clear} title={texts.clear} onClick={onClear}>
-            <span aria-hidden="true">✕</span>
-          </Button>
         </section>
       )}
       {asked.value === null ? null : (

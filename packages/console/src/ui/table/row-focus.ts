@@ -1,0 +1,118 @@
+/**
+ * The focus in the rows of a virtual table. Tab leads to one row; other keys lead from row to row. The row with the
+ * focus stays in the page while the user scrolls.
+ */
+import type { RefObject } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+
+/** A control of a row: the checkbox, or the first other control. */
+interface RowControl {
+  /** The number of the line, from 0. */
+  readonly line: number;
+  readonly isCheckbox: boolean;
+}
+
+/** The row with the focus. */
+interface FocusedRow extends RowControl {
+  /** `data-line` of the row. */
+  readonly id: string;
+}
+
+/** The focus of a table in a component. */
+interface RowFocus {
+  /** The row with the focus; null: the focus is elsewhere. */
+  readonly focused: FocusedRow | null;
+  /** Moves the focus, and scrolls to the row. */
+  readonly moveTo: (control: RowControl) => void;
+  /** The handler of `focusin` of the table. */
+  readonly onFocusIn: () => void;
+}
+
+/** Returns the row with the focus now; null: the focus is elsewhere. */
+export function focusedRow(region: Element | null): FocusedRow | null {
+  const row = region?.querySelector<HTMLElement>('tbody tr:focus-within') ?? null;
+  if (row === null) return null;
+  return {
+    id: row.dataset['line'] ?? '',
+    line: lineOf(row),
+    isCheckbox: document.activeElement?.matches('input[type=checkbox]') === true,
+  };
+}
+
+/**
+ * Keeps the focus of a table over its renderings.
+ * @param ids `data-line` of all lines, in order.
+ * @param onScroll called after `moveTo` has scrolled the table.
+ */
+export function useRowFocus(
+  region: RefObject<HTMLElement | null>,
+  { ids, rowHeight, onScroll }: { readonly ids: readonly string[]; readonly rowHeight: number; onScroll: () => void },
+): RowFocus {
+  const focused = focusedRow(region.current);
+  const pending = useRef<RowControl | null>(null);
+  const latest = useRef('');
+  const offer = (): void => offerRow(region.current, latest.current, rowHeight);
+  useLayoutEffect(() => {
+    const wanted = pending.current;
+    pending.current = null;
+    if (wanted !== null) focusControl(region.current, wanted);
+    else if (focused !== null && document.activeElement === document.body) {
+      // The row has moved, or it is gone. Then the focus goes to the row in its place.
+      const line = ids.indexOf(focused.id);
+      const next = {
+        line: line === -1 ? Math.min(focused.line, ids.length - 1) : line,
+        isCheckbox: focused.isCheckbox,
+      };
+      if (!focusControl(region.current, next)) region.current?.focus({ preventScroll: true });
+    }
+    offer();
+  });
+  return {
+    focused,
+    moveTo(control) {
+      if (region.current !== null) scrollToLine(region.current, control.line, rowHeight);
+      if (!focusControl(region.current, control)) pending.current = control;
+      onScroll();
+    },
+    onFocusIn() {
+      latest.current = focusedRow(region.current)?.id ?? latest.current;
+      offer();
+    },
+  };
+}
+
+const lineOf = (row: Element): number => Number(row.getAttribute('aria-rowindex')) - 2;
+const controlsOf = (row: Element): readonly HTMLElement[] => [...row.querySelectorAll<HTMLElement>('a, button, input')];
+
+/** Focuses a control, if its row is in the page and has controls. */
+function focusControl(region: Element | null, { line, isCheckbox }: RowControl): boolean {
+  const row = region?.querySelector(`tbody tr[aria-rowindex="${line + 2}"]`) ?? null;
+  const controls = row === null ? [] : controlsOf(row);
+  const control = controls.find((each) => each.matches('input[type=checkbox]') === isCheckbox) ?? controls[0];
+  control?.focus({ preventScroll: true });
+  return control !== undefined;
+}
+
+function scrollToLine(region: HTMLElement, line: number, rowHeight: number): void {
+  const head = region.querySelector('thead')?.getBoundingClientRect().height ?? 0;
+  const top = line * rowHeight;
+  const lowest = top + rowHeight + head - region.clientHeight;
+  if (region.scrollTop > top) region.scrollTop = top;
+  else if (region.scrollTop < lowest) region.scrollTop = lowest;
+}
+
+/** Lets Tab lead to one row: the row with the focus, the latest one, or the first one in the window. */
+function offerRow(region: HTMLElement | null, latest: string, rowHeight: number): void {
+  if (region === null) return;
+  const rows = [...region.querySelectorAll<HTMLElement>('tbody tr[data-line]')];
+  const top = Math.ceil(region.scrollTop / rowHeight);
+  const offered =
+    rows.find((row) => row.contains(document.activeElement)) ??
+    rows.find((row) => row.dataset['line'] === latest) ??
+    rows.find((row) => lineOf(row) >= top) ??
+    rows.at(-1);
+  for (const row of rows) {
+    const tabIndex = row === offered ? 0 : -1;
+    for (const control of controlsOf(row)) if (control.tabIndex !== tabIndex) control.tabIndex = tabIndex;
+  }
+}
