@@ -11,7 +11,6 @@ import type { CloudTls } from '../cloud/cloud-settings.js';
 import type { ComputeApi } from '../compute/compute-api.js';
 import { serialConsole } from '../compute/remote-console.js';
 import type { ServerList } from '../compute/server-list.js';
-import { rejection } from '../failure.js';
 import { Rest } from '../http/rest.js';
 import { connectToProxy, isProxyThere, proxyTimes, type ProxyTimes } from './console-proxy.js';
 
