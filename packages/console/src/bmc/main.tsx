@@ -1,6 +1,6 @@
 /** The entry point of the console of bmc-daemon. */
 import { render } from 'preact';
-import { startKeepingFocus } from '../ui/focus.js';
+import { startKeepingFocus } from '../ui/frame/focus.js';
 import { startRouter } from '../ui/frame/router.js';
 import { startTheme } from '../ui/frame/theme.js';
 import { App } from './app.js';

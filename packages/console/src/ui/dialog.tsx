@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { Button } from './button.js';
-import { rememberFocus } from './focus.js';
+import { rememberFocus } from './frame/focus.js';
 import { uiTexts as texts } from '../texts/index.js';
 
 /** Properties of `Dialog`. */

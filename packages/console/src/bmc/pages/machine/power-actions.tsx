@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { Button } from '../../../ui/button.js';
 import { ConfirmDialog } from '../../../ui/confirm-dialog.js';
-import { Menu } from '../../../ui/menu.js';
+import { Menu } from '../../../ui/frame/menu.js';
 import { messageOf } from '../../../ui/states.js';
 import { showToast } from '../../../ui/frame/toast.js';
 import { post } from '../../redfish/client.js';

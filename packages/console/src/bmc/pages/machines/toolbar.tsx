@@ -5,7 +5,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { Button } from '../../../ui/button.js';
 import { Checkbox, Select } from '../../../ui/field.js';
 import { Icon } from '../../../ui/icon.js';
-import { Menu } from '../../../ui/menu.js';
+import { Menu } from '../../../ui/frame/menu.js';
 import { bootTargetText } from '../../machine-view.js';
 import type { Machine } from '../../redfish/machines.js';
 import { machinesTexts } from '../../../texts/index.js';
