@@ -33,6 +33,10 @@ interface ShownLine<Row> {
 /** The style of a line outside of the window. */
 const KEPT = { position: 'absolute', opacity: '0', pointerEvents: 'none' } as const;
 
+/** Returns the rows among lines. */
+const rowsOf = <Row,>(lines: readonly Line<Row>[]): readonly Row[] =>
+  lines.flatMap((line) => (line.kind === 'row' ? [line.row] : []));
+
 /** The identity of a line while the table changes. */
 const idOf = ({ kind, key }: Line<unknown>): string => `${kind} ${key}`;
 
@@ -57,10 +61,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
   const { focused, moveTo, onFocusIn } = useRowFocus(region, { ids, rowHeight, onScroll: findFirst });
   const shown = linesToShow(lines, { start, count, kept: focused === null ? -1 : ids.indexOf(focused.id) });
   const slots = useSlots(region, shown);
-  useEffect(() => {
-    const visible = lines.slice(start, start + count);
-    onVisible?.(visible.flatMap((line) => (line.kind === 'row' ? [line.row] : [])));
-  }, [lines, start, count]);
+  useEffect(() => onVisible?.(rowsOf(lines.slice(start, start + count))), [lines, start, count]);
 
   const select = (key: string): void => {
     if (selection === undefined) return;
