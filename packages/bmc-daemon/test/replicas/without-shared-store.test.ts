@@ -143,8 +143,7 @@ it('stores a change although another daemon ends a boot with an empty drive at t
   // The daemon has read the server when it looks for the note of the boot. Its id is a UUID of version 8.
   const isNote = /^\/v2\/images\/.{14}8/;
   test.api.others.set('image', (request, response, path) => {
-    if (isNote.test(path))
-      setBody({ 'OS-EXT-STS:task_state': null, metadata: { [STATE]: JSON.stringify(settings) } });
+    if (isNote.test(path)) setBody({ 'OS-EXT-STS:task_state': null, metadata: { [STATE]: JSON.stringify(settings) } });
     glance.handler(request, response, path);
   });
   expect((await served.send('PATCH', system, { AssetTag: 'rack 7' })).status).toBe(200);
