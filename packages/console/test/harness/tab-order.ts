@@ -88,7 +88,8 @@ function install(): void {
   /** Returns why a user does not see an element; null: it is in the window, and nothing covers it. */
   const hiddenBy = (element: Element): string | null => {
     if (!isVisible(element)) return 'is not visible';
-    const { left, top, right, bottom } = element.getBoundingClientRect();
+    // A link in a text can have several lines.
+    const { left, top, right, bottom } = element.getClientRects()[0] ?? element.getBoundingClientRect();
     const [x0, x1] = [Math.max(left, 0), Math.min(right, innerWidth)];
     const [y0, y1] = [Math.max(top, 0), Math.min(bottom, innerHeight)];
     if (x1 - x0 < 2 || y1 - y0 < 2) return 'is outside of the window';
@@ -160,9 +161,20 @@ function install(): void {
     return hidden > (isLarge(holder) ? 3 : 1) ? `${hidden} sides of the focus are outside` : null;
   };
 
+  /** Returns the part of an element that its scrolling parents show. */
+  const visibleBox = (element: Element): { readonly right: number; readonly bottom: number } => {
+    let { right, bottom } = element.getBoundingClientRect();
+    for (let each = element.parentElement; each !== null && each !== document.body; each = each.parentElement) {
+      if (getComputedStyle(each).overflow === 'visible') continue;
+      const clip = each.getBoundingClientRect();
+      right = Math.min(right, clip.right);
+      bottom = Math.min(bottom, clip.bottom);
+    }
+    return { right, bottom };
+  };
   const orderFault = (before: Element, now: Element): string | null => {
     if (before.contains(now) || now.contains(before)) return null;
-    const [a, b] = [before.getBoundingClientRect(), now.getBoundingClientRect()];
+    const [a, b] = [visibleBox(before), now.getBoundingClientRect()];
     const [isBelow, isRight] = [b.top >= a.bottom - 2, b.left >= a.right - 2];
     return isBelow || isRight ? null : `is after ${nameOf(before)}, but not below or beside it`;
   };

@@ -52,8 +52,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
   const height = useHeight(region);
   const findFirst = (): void => setFirst(Math.floor((region.current?.scrollTop ?? 0) / rowHeight));
   useLayoutEffect(findFirst, [rowHeight]);
-  /** The row at which a range begins: the latest one that the user selected. */
-  const anchor = useRef<string | null>(null);
+  const anchor = useRef<string | null>(null); // the latest row that the user selected: a range begins there
   const lines = useMemo(() => tableLines(rows, keyOf, grouping), [rows, grouping]);
   const ids = useMemo(() => lines.map(idOf), [lines]);
 
