@@ -222,7 +222,7 @@ describe('a menu', () => {
     await page.context().close();
   });
 
-  it('of the pages opens over a narrow window with the focus inside, and closes with Escape or a choice', async () => {
+  it('opens the list of pages over a narrow window with the focus inside, and closes with Escape or a choice', async () => {
     const { page, faults } = await openList({ viewport: { width: 375, height: 700 } });
     const button = page.getByRole('button', { name: 'Menu', exact: true });
     const pages = page.getByRole('navigation', { name: 'Pages' });
