@@ -58,7 +58,7 @@ describe('the console of model-proxy', () => {
     await tab.close();
   });
 
-  it.each(['', 'keys', 'spend'])('is usable with the Tab key: the page %p', async (path) => {
+  it.each(['', 'keys', 'spend', 'playground'])('is usable with the Tab key: the page %p', async (path) => {
     await page.goto(`${gateway.proxy.url}/ui/${path}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     for (const width of [1440, 375]) {

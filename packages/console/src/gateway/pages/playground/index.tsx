@@ -36,11 +36,11 @@ export default function PlaygroundPage() {
         <EmptyState title={texts.noModels} />
       ) : (
         <div class="parts">
-          <SettingsForm names={names} />
           <div class="card talk">
             <Turns />
             <Composer />
           </div>
+          <SettingsForm names={names} />
         </div>
       )}
     </div>
