@@ -46,18 +46,20 @@ class Bmc:
             raise Unexpected(f'GET {path} answers {status}')
         return body
 
-    def write(self, method, path, body):
-        status, _, answer = self.ask(method, path, body)
+    def write(self, method, path, body, busy=()):
+        """Writes, and repeats the request while its status is one of `busy`."""
+        what = f'the answer to {method} {path}'
+        status, answer = wait_for(what, lambda: self.ask(method, path, body)[::2], lambda found: found[0] not in busy)
         if status >= 300:
             raise Unexpected(f'{method} {path} answers {status}: {json.dumps(answer)[:400]}')
         return answer
 
-    def write_when_ready(self, method, path, body):
-        """Repeats a request that the service rejects, for example while another operation runs."""
-        wait_for(f'the status of {method} {path}', lambda: self.ask(method, path, body)[0], lambda status: status < 300)
-
     def members(self, path):
         return [member['@odata.id'] for member in self.get(path)['Members']]
+
+
+# While another operation runs, bmc-daemon answers 503, and sushy-tools 409 or 500.
+BUSY = (409, 500, 503)
 
 
 class Machine:
@@ -104,12 +106,12 @@ class Machine:
     def reset_machine(self):
         """Resets the machine to the initial state of each client: off, no media, no override."""
         if self.power != 'Off':
-            self.bmc.write_when_ready('POST', f'{self.path}/Actions/ComputerSystem.Reset', {'ResetType': 'ForceOff'})
+            self.bmc.write('POST', f'{self.path}/Actions/ComputerSystem.Reset', {'ResetType': 'ForceOff'}, BUSY)
             self.wait_for_power('Off')
         if self.drives is not None:
             for path in self.bmc.members(self.drives):
                 if self.bmc.get(path)['Inserted']:
-                    self.bmc.write_when_ready('POST', f'{path}/Actions/VirtualMedia.EjectMedia', {})
+                    self.bmc.write('POST', f'{path}/Actions/VirtualMedia.EjectMedia', {}, BUSY)
         if self.boot[0] not in (None, 'Disabled'):
             without = {'BootSourceOverrideEnabled': 'Disabled'}
             # sushy-tools has no such value.

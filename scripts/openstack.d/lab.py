@@ -61,7 +61,7 @@ class Lab(Processes):
         if self.options.virt == 'libvirt':
             run('ip', 'link', 'add', self.bridge, 'type', 'bridge')
             run('ip', 'link', 'set', self.bridge, 'up')
-            (self.dir / 'run' / 'bridge').touch()
+            (self.dir / 'run' / 'bridge').write_text(self.bridge)
         for name in ('catalog.ready', 'nova.ready'):
             (self.dir / 'run' / name).unlink(missing_ok=True)
         for service in SERVICES:
@@ -160,9 +160,11 @@ class Lab(Processes):
             self.stop(service)
         if self.options.virt == 'libvirt':
             self.remove_guests()
-        if (self.dir / 'run' / 'bridge').exists():
-            run('ip', 'link', 'del', self.bridge, check=False)
-            (self.dir / 'run' / 'bridge').unlink()
+        bridge = self.dir / 'run' / 'bridge'
+        if bridge.exists():
+            # The options of `down` may lack the port of `up`.
+            run('ip', 'link', 'del', bridge.read_text(), check=False)
+            bridge.unlink()
         for name in ('conversion', 'db', 'images', 'instances', 'staging', 'volumes'):
             shutil.rmtree(self.dir / name, ignore_errors=True)
 
