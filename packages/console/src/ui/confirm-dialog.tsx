@@ -68,7 +68,7 @@ export function ConfirmDialog({
       )}
       {error === undefined ? null : <ErrorState message={error} />}
       <div class="actions">
-        <Button autofocus onClick={onClose}>
+        <Button autofocus disabled={isBusy} onClick={onClose}>
           {dismissLabel}
         </Button>
         <Button

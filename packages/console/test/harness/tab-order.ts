@@ -25,8 +25,8 @@ export async function tabOrderFaults(page: Page, start = 'body'): Promise<readon
   const unreached = async (): Promise<readonly string[]> =>
     (await page.evaluate('tabOrder.unreached()')) as readonly string[]; // texts
   // Keys can add controls: those of a terminal give the keyboard to the user, who can then give it back.
-  if ((await unreached()).length > 0) await walk(page, start);
-  return [...faults, ...(await unreached())];
+  const again = (await unreached()).length > 0 ? await walk(page, start) : [];
+  return [...faults, ...again, ...(await unreached())];
 }
 
 /** Makes one walk. @returns the faults of the controls on the way. */

@@ -156,10 +156,15 @@ export async function renewLogin(refused: string | null, signal?: AbortSignal): 
   });
 }
 
-/** Uses a session: reads the privileges of its user, and lets waiting requests continue. */
-async function begin(next: Session): Promise<void> {
+/**
+ * Uses a session: reads the privileges of its user, and lets waiting requests continue.
+ * @param isWanted whether the page still needs the session after this. Default: yes.
+ */
+async function begin(next: Session, isWanted = (): boolean => true): Promise<void> {
+  const found = await readPrivileges(next);
+  if (!isWanted()) return;
   session = next;
-  privileges.value = await readPrivileges(next);
+  privileges.value = found;
   pageUser = next.user;
   loginState.value = { kind: 'loggedIn', user: next.user };
   const ready = waiting;
@@ -228,14 +233,10 @@ function answerTabs({ data }: MessageEvent<TabMessage>): void {
 
 /** Uses the session of a tab that was too busy to answer in time, unless the page already belongs to a user. */
 async function takeLateSession(late: Session): Promise<void> {
-  const { value } = loginState;
-  if (session !== null || value.kind !== 'loggedOut' || value.expired !== null) return;
-  try {
-    await begin(late);
-  } catch {
-    // The session has ended, or the service does not answer. The dialog stays.
-    if (token() === late.token) session = null;
-  }
+  const isWanted = (): boolean =>
+    session === null && loginState.value.kind === 'loggedOut' && loginState.value.expired === null;
+  // If the session has ended, or the service does not answer, the dialog stays.
+  if (isWanted()) await begin(late, isWanted).catch(() => undefined);
 }
 
 /** Loads the page again, with the session of this tab if there is one. */

@@ -49,7 +49,7 @@ export function Shell({ product, pages, bar, notices }: ShellProps) {
         }}
       >
         <p class="product">{product}</p>
-        <Menu pages={pages} path={path} />
+        <PageLinks pages={pages} path={path} />
         <ThemeSwitch />
       </nav>
       <div class="main">
@@ -75,7 +75,8 @@ function MenuButton({ menu }: { readonly menu: RefObject<HTMLElement | null> }) 
   useEffect(() => {
     if (!isOpen) return;
     // The menu is before the button, so Tab would not lead into it.
-    menu.current?.querySelector<HTMLElement>('[aria-current], a')?.focus();
+    const links = [...(menu.current?.querySelectorAll('a') ?? [])];
+    (links.find((link) => link.matches('[aria-current]')) ?? links[0])?.focus();
     const close = (event: KeyboardEvent): void => {
       if (event.key !== 'Escape') return;
       button.current?.focus();
@@ -101,7 +102,8 @@ function MenuButton({ menu }: { readonly menu: RefObject<HTMLElement | null> }) 
   );
 }
 
-function Menu({ pages, path }: { readonly pages: readonly Page[]; readonly path: string }) {
+/** The links to the pages. */
+function PageLinks({ pages, path }: { readonly pages: readonly Page[]; readonly path: string }) {
   const offered = pages.filter(({ label, isOffered }) => label !== undefined && (isOffered?.() ?? true));
   const groups = [...new Set(offered.map(({ group }) => group ?? ''))];
   return (
@@ -117,6 +119,9 @@ function Menu({ pages, path }: { readonly pages: readonly Page[]; readonly path:
                   <a
                     href={hrefOf(pattern.replace(/\/?\*$/, ''))}
                     aria-current={matchPath(pattern, path) === null ? undefined : 'page'}
+                    onClick={() => {
+                      isMenuOpen.value = false;
+                    }}
                   >
                     {icon === undefined ? null : <Icon name={icon} />}
                     {label}

@@ -54,7 +54,10 @@ export function Tabs({
       aria-label={label}
       ref={nav}
       onScroll={look}
-      onFocusIn={({ target }) => show(target as Element)}
+      onFocusIn={({ target }) => {
+        // A press of the mouse focuses a tab too. If the row moved under the pointer, the click would miss the tab.
+        if (target instanceof Element && target.matches(':focus-visible')) show(target);
+      }}
     >
       {tabs.map((tab) => (
         <a

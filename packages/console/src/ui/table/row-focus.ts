@@ -75,7 +75,13 @@ export function useRowFocus(
       onScroll();
     },
     onFocusIn() {
-      latest.current = focusedRow(region.current)?.id ?? latest.current;
+      const now = focusedRow(region.current);
+      latest.current = now?.id ?? latest.current;
+      // Tab can lead to a row outside of the window, which was in the page because it had the focus before.
+      if (now !== null && region.current?.querySelector('tbody tr:focus-within')?.matches('[data-kept]') === true) {
+        scrollToLine(region.current, now.line, rowHeight);
+        onScroll();
+      }
       offer();
     },
   };

@@ -252,7 +252,13 @@ function TableLine<Row>({
   const cells = useMemo(
     () =>
       row === null ? null : (
-        <tr aria-rowindex={rowIndex} data-line={idOf(line)} style={style} class={isSelected ? 'selected' : undefined}>
+        <tr
+          aria-rowindex={rowIndex}
+          data-line={idOf(line)}
+          data-kept={isKept ? '' : undefined}
+          style={style}
+          class={isSelected ? 'selected' : undefined}
+        >
           <Cells
             row={row}
             columns={columns}

@@ -20,6 +20,14 @@ interface VncScreenOptions {
 /** Pause after each typed key, in milliseconds. The keyboard of a guest holds only 16 events. */
 const TYPING_MS = 30;
 
+/** Keys that the user presses together with F6 to leave the screen. */
+const MODIFIERS: readonly Key[] = [
+  { keysym: 0xffe3, code: 'ControlLeft' },
+  { keysym: 0xffe4, code: 'ControlRight' },
+  { keysym: 0xffe1, code: 'ShiftLeft' },
+  { keysym: 0xffe2, code: 'ShiftRight' },
+];
+
 /** The connection with its picture. */
 export class VncScreen {
   readonly link: WebSocketLink;
@@ -45,6 +53,8 @@ export class VncScreen {
         if (event.key !== 'F6' || !event.ctrlKey) return;
         event.stopImmediatePropagation();
         event.preventDefault();
+        // noVNC does not see the release of these keys, because another element has the focus then.
+        for (const { keysym, code } of MODIFIERS) this.#rfb?.sendKey(keysym, code, false);
         onLeave(event.shiftKey ? 'forward' : 'back');
       },
       { capture: true },
