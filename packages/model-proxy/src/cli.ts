@@ -62,7 +62,10 @@ async function run(argv: readonly string[], output: CommandOutput, early?: Early
     .filter(([name]) => given[name] !== undefined)
     .map(([name, reason]) => `command line: --${name} does nothing here: ${reason}`);
   const start = { file, flags: given, environment: process.env, warnings };
-  if (given.validate_config === true) return (await import('./cli/validate.js')).validate(start);
+  if (given.validate_config === true) {
+    endWithTerminal();
+    return (await import('./cli/validate.js')).validate(start);
+  }
   output.becomeLog();
   return (await import('./cli/serve.js')).serve(start, early);
 }

@@ -144,7 +144,7 @@ export function changedKey(key: StoredKey, input: KeyInput, now: number): Stored
     budgetDuration: chosen(checkedPeriod(input.budget_duration, now), key.budgetDuration, null),
     expiresAt: chosen(endOf(input.duration, now), key.expiresAt, null),
     allowedRoutes: chosen(input.allowed_routes ?? typeRoutes(keyType), key.allowedRoutes, []),
-    tags: chosen(input.tags ?? tagsIn(input.metadata), key.tags, []),
+    tags: chosen(input.tags === undefined ? tagsIn(input.metadata) : input.tags, key.tags, []),
     metadata: chosen(input.metadata, key.metadata, {}),
     blocked: chosen(input.blocked, key.blocked, false),
     userId: chosen(input.user_id, key.userId, null),

@@ -1,6 +1,6 @@
 /**
- * The program of a worker, which `worker-entry.ts` loads. It serves clients like a proxy without workers. The first process of the
- * group watches the files, handles signals, and owns the store.
+ * The program of a worker, which `worker-entry.ts` loads. It serves clients like a proxy without workers. The first
+ * process of the group watches the files, handles signals, and owns the store.
  */
 import { createLog, outputFormat, type Log } from '@rackless/daemon/log/log.js';
 import { CommandOutput } from '@rackless/daemon/process/command-output.js';
@@ -160,8 +160,6 @@ class Worker {
   }
 }
 
-// systemd and terminals send signals to all processes of the service. The first process decides.
-for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
 // A worker must not end with a stack trace because the disk of the log is full.
 new CommandOutput('model-proxy').becomeLog();
 const worker = new Worker();

@@ -189,13 +189,13 @@ describe('management requests', () => {
   });
 
   it('change a key, and each change has an effect on the next request', async () => {
-    const key = await app.create({ models: ['public'], rpm_limit: 5, metadata: { a: 1 } });
+    const key = await app.create({ models: ['public'], rpm_limit: 5, metadata: { a: 1 }, tags: ['a'] });
     const update = (body: object) => app.manage('POST', '/key/update', { key, ...body });
     expect((await update({ models: ['other'] })).json()).toMatchObject({ key, models: ['other'], rpm_limit: 5 });
     expect((await app.chat(key)).status).toBe(403);
-    await update({ models: [], rpm_limit: null, metadata: null });
+    await update({ models: [], rpm_limit: null, metadata: null, tags: null });
     expect((await app.chat(key)).status).toBe(200);
-    expect([...app.store.keys.values()][0]).toMatchObject({ rpmLimit: null, metadata: {}, models: [] });
+    expect([...app.store.keys.values()][0]).toMatchObject({ rpmLimit: null, metadata: {}, models: [], tags: [] });
     await app.manage('POST', '/key/block', { key });
     const blocked = await app.chat(key);
     expect([blocked.status, errorOf(blocked)['message']]).toEqual([
