@@ -106,7 +106,9 @@ export class ServerList {
       this.#remove(id, before, readAt);
       return undefined;
     }
-    const all = ports ?? before?.ports;
+    // The addresses show interfaces that are newer than the known ports.
+    const isOutdated = before !== undefined && !isDeepStrictEqual(before.server.macs, server.macs);
+    const all = ports ?? (isOutdated ? undefined : before?.ports);
     const isSame =
       before !== undefined &&
       before.snapshot.unansweredSince === undefined &&

@@ -74,22 +74,27 @@ export class StateStore {
   /**
    * Stores a state.
    * @throws {DriverError} conflict, if the metadata are locked and there is no image for the change:
-   *   the drive is empty and this service has not booted the server, or a user deleted the image.
+   *   the drive is empty and this service has not booted the server, or a user deleted the image;
+   *   unavailable, if another daemon has stored other settings since the server was read.
    */
   async write(server: Server, state: ServerState): Promise<void> {
-    let known = server;
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-      if (await this.#writeItem(known, state)) return;
-      // Another daemon may have ended the boot, and removed its mark, since the server was read.
-      const present = await this.#options.api.getServer(server.id);
-      if (present !== undefined && isKnown(present)) known = present;
-      if (await this.#writeProperty(known, beforeItsBoot(state))) {
-        this.#options.onWritten(false);
-        return;
-      }
+    if (await this.#writeItem(server, state)) return;
+    const answer = await this.#options.api.getServer(server.id);
+    const present = answer !== undefined && isKnown(answer) ? answer : server;
+    if (await this.#writeProperty(present, beforeItsBoot(state))) {
+      this.#options.onWritten(false);
+      return;
+    }
+    const doing = `changing the settings of server ${server.name}`;
+    // Another daemon may have ended the boot, and removed its mark, since the server was read.
+    if (isMarked(server) && !isMarked(present)) {
+      const [before, after] = [storedState(server), storedState(present)];
+      if (![beforeItsBoot(before), afterItsBoot(before)].some((each) => isSameState(each, after)))
+        throw new DriverError('unavailable', `${doing}: another client has changed them meanwhile`);
+      if (await this.#writeItem(present, state)) return;
     }
     const why = 'Nova stores no settings of a server in this state, and its drive holds no image';
-    throw new DriverError('conflict', `changing the settings of server ${server.name}: ${why}`);
+    throw new DriverError('conflict', `${doing}: ${why}`);
   }
 
   /** Writes the metadata item. @returns false if the metadata are locked. */
@@ -124,8 +129,9 @@ export class StateStore {
 
   /**
    * Restores the mark of a boot that has begun, if another daemon has removed it meanwhile. Settings that
-   * this daemon has stored apply after the boot.
+   * the other daemon has stored apply after the boot.
    * @param booting the state with the mark.
+   * @throws {DriverError} conflict, if the image that holds these settings is gone.
    */
   async keepMark(id: string, booting: ServerState): Promise<void> {
     const { api, items } = this.#options;
@@ -135,7 +141,10 @@ export class StateStore {
     const text = formatItem(booting);
     if (!(await items.setMetadata(id, STATE_KEY, text))) return;
     if (isSameState(changed, beforeItsBoot(booting))) return;
-    await this.#writeProperty({ ...present, metadata: { ...present.metadata, [STATE_KEY]: text } }, changed);
+    const marked = { ...present, metadata: { ...present.metadata, [STATE_KEY]: text } };
+    if (await this.#writeProperty(marked, changed)) return;
+    const why = 'there is no image for the settings that another daemon has stored';
+    throw new DriverError('conflict', `booting server ${present.name}: ${why}`);
   }
 
   /** Stores that this daemon begins to switch off a server that runs an image. */

@@ -3,6 +3,7 @@
  * such a URL shows whether a server has a serial console.
  */
 import type { Duplex } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ConsoleControl } from '../../console-control.js';
 import { DriverError } from '../../driver-error.js';
 import type { OperationOptions } from '../../operation-options.js';
@@ -68,6 +69,7 @@ export function createSerialConsoles(options: SerialConsolesOptions): SerialCons
   const servers = new Map<string, Known>();
   const proxies = createProxies(tls, times);
   const rest = new Rest(REST_PER_PROBE);
+  const toProbe = new Set<string>();
   let isProbing = false;
   let nextProbeAt = -Infinity;
   list.onChange(({ kind, uuid }) => {
@@ -96,6 +98,20 @@ export function createSerialConsoles(options: SerialConsolesOptions): SerialCons
     if (![...servers.values()].some(({ proxy }) => proxy !== undefined)) nextProbeAt = now + CHECK_MS;
     throw new DriverError('unsupported', `${doing}: Nova answers ${answer.reason}`);
   };
+  /** Probes the servers in `toProbe`, one after the other. */
+  const probeAll = async (): Promise<void> => {
+    isProbing = true;
+    for (const uuid of toProbe) {
+      toProbe.delete(uuid);
+      try {
+        await proxies.check(await rest.after(() => accessTo(uuid, 'probing')));
+      } catch {
+        // Readers of the server do not need the answer. A client that opens the console gets the failure.
+      }
+      if (toProbe.size > 0) await delay(rest.ms, undefined, { ref: false });
+    }
+    isProbing = false;
+  };
   return {
     isAvailable: (id) => {
       const proxy = servers.get(id)?.proxy;
@@ -109,18 +125,9 @@ export function createSerialConsoles(options: SerialConsolesOptions): SerialCons
       }
       const now = performance.now();
       if (state !== 'running' || now < Math.max(known?.probeAt ?? -Infinity, nextProbeAt)) return;
-      if (isProbing || rest.ms > 0) return;
       servers.set(uuid, { proxy: undefined, probeAt: now + CHECK_MS });
-      isProbing = true;
-      // Ignores a failure, because readers of the server do not need the answer. A client that opens
-      // the console gets the failure.
-      void rest
-        .after(() => accessTo(uuid, 'probing'))
-        .finally(() => (isProbing = false))
-        .then(
-          (url) => proxies.check(url),
-          () => undefined,
-        );
+      toProbe.add(uuid);
+      if (!isProbing) void probeAll();
     },
     open: async (id, { signal }: OperationOptions = {}): Promise<Duplex> => {
       const doing = `connecting to the console of server ${id}`;
