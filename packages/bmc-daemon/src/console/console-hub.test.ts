@@ -289,7 +289,11 @@ describe('a stream that libvirt loses', () => {
   };
 
   /** Returns a hub on a port; `answer` decides each attempt. */
-  function hubAt(answer: () => Promise<Duplex>, silence = soon, acceptsSecondClient?: true) {
+  function hubAt(
+    answer: () => Promise<Duplex>,
+    silence = soon,
+    { acceptsSecondClient, retryMs = 5 }: { readonly acceptsSecondClient?: true; readonly retryMs?: number } = {},
+  ) {
     let attempts = 0;
     const listeners = new Set<(change: MachineChange) => void>();
     const infos: string[] = [];
@@ -309,7 +313,7 @@ describe('a stream that libvirt loses', () => {
         },
       },
       log: { ...log, info: (message) => infos.push(message) },
-      retryMs: 5,
+      retryMs,
       silence,
     });
     hubs.push(hub);
@@ -411,7 +415,7 @@ describe('a stream that libvirt loses', () => {
     async (kind) => {
       const lost = printedPort();
       const answers = [lost];
-      const port = hubAt(() => Promise.resolve(answers.shift() ?? printedPort()), soon, true);
+      const port = hubAt(() => Promise.resolve(answers.shift() ?? printedPort()), never, { acceptsSecondClient: true });
       const ear = new Ear();
       port.hub.attach(uuid, ear);
       await ear.hears('x');
@@ -425,7 +429,8 @@ describe('a stream that libvirt loses', () => {
   it('opens at once after a reboot of its machine, also during the pause between attempts', async () => {
     let isReady = false;
     const notReady = new DriverError('consoleNotReady', 'connecting to the console of machine x: it is starting');
-    const { hub, change } = hubAt(() => (isReady ? Promise.resolve(silentPort()) : Promise.reject(notReady)), never);
+    const open = () => (isReady ? Promise.resolve(silentPort()) : Promise.reject(notReady));
+    const { hub, change } = hubAt(open, never, { retryMs: 3_600_000 });
     const ear = new Ear();
     hub.attach(uuid, ear);
     await ear.is('closed: the machine is starting or stopping');

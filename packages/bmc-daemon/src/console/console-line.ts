@@ -124,7 +124,7 @@ export class ConsoleLine {
         this.#pace.reset();
         this.#silence.changed();
         if (this.#stream === undefined && this.#opening === undefined) void this.#attempt();
-        // The stream of the previous QEMU process or host may still be open. libvirt keeps that of a reboot.
+        // The stream of the previous QEMU process or host may still be open. A reboot keeps its stream.
         else this.#startedMeanwhile ||= kind !== 'rebooted';
         return;
       case 'stopped':

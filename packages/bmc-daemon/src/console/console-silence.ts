@@ -12,9 +12,9 @@ export interface SilencePace {
   readonly maxMs: number;
   /** The pause after input without output. */
   readonly afterInputMs: number;
-  /** The pause after a start or a stop of the machine that did not end the stream. */
+  /** The pause after a start, restart or stop of the machine that did not end the stream. */
   readonly afterChangeMs: number;
-  /** The daemon notices a start or a stop within this time. A stream that opened within it may be of the new run. */
+  /** The daemon notices such a change within this time. A stream that opened within it may be of the new run. */
   readonly noticeMs: number;
 }
 
