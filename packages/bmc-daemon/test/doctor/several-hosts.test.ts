@@ -53,8 +53,8 @@ describe('several hosts', () => {
         subject: 'network',
         message: 'No service listens at the port of the host, so the daemon answers 503 for its machines.',
         fix:
-          `ssh -t 127.0.0.1 'sudo sh -c "systemctl stop libvirtd && systemctl enable --now libvirtd-tcp.socket" || ` +
-          `sudo sh -c "systemctl stop virtproxyd && systemctl enable --now virtproxyd-tcp.socket"'`,
+          `ssh -t 127.0.0.1 'sudo sh -c "systemctl stop virtproxyd && systemctl enable --now virtproxyd-tcp.socket" || ` +
+          `sudo sh -c "systemctl stop libvirtd && systemctl enable --now libvirtd-tcp.socket"'`,
       }),
       expect.objectContaining({
         severity: 'warning',

@@ -140,7 +140,7 @@ describeSsh('a host behind ssh', () => {
         severity: 'problem',
         subject: 'socket',
         fix: expect.stringMatching(
-          /^ssh -o \S+ -p \d+ -i \S+ root@127\.0\.0\.1 'systemctl enable --now libvirtd\.socket \|\| systemctl enable --now virtqemud\.socket'$/,
+          /^ssh -o \S+ -p \d+ -i \S+ root@127\.0\.0\.1 'systemctl enable --now virtqemud\.socket \|\| systemctl enable --now libvirtd\.socket'$/,
         ),
       }),
     ]);

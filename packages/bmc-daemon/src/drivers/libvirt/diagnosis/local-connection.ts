@@ -10,10 +10,11 @@ import type { ExaminedHost } from './examined-host.js';
 
 const SUBJECT = 'socket';
 const EFFECT = 'so the daemon answers 503 for every machine';
-/** Daemons of libvirt: one for everything, or one for each driver. */
-export const LIBVIRT_DAEMONS = ['libvirtd', 'virtqemud'];
-/** The daemons in the order in which an installation uses them. A host with one for each driver may have both. */
-const PREFERRED_DAEMONS = LIBVIRT_DAEMONS.toReversed();
+/**
+ * The daemon of QEMU, and the daemon for all drivers. A host with one daemon for each driver may have both, and uses
+ * the first. A start of the second would stop the first.
+ */
+export const LIBVIRT_DAEMONS = ['virtqemud', 'libvirtd'];
 
 /**
  * Returns the reason of a failed connection with the command that removes it; null for an unknown
@@ -65,7 +66,7 @@ function rejectedBySocket(socket: string, host: ExaminedHost): Finding {
   const admitsGroup = (found.mode & 0o060) === 0o060 && found.gid !== 0;
   if (!admitsGroup || group === undefined) {
     const settings = 'unix_sock_group = "libvirt"\\nunix_sock_rw_perms = "0770"\\n';
-    const daemon = PREFERRED_DAEMONS.find((each) => path.basename(socket).startsWith(each)) ?? 'libvirtd';
+    const daemon = LIBVIRT_DAEMONS.find((each) => path.basename(socket).startsWith(each)) ?? 'libvirtd';
     const append = `printf '${settings}' >> /etc/libvirt/${daemon}.conf && systemctl restart ${daemon}`;
     return problem(SUBJECT, message('the socket allows no group'), host.asRoot(commandLine('sh', '-c', append)));
   }
@@ -99,7 +100,7 @@ const renewCommand = (name: string): string =>
 
 /** Returns the installed daemon of libvirt; undefined if there is none, or for another host. */
 export function libvirtService({ isLocal }: ExaminedHost): string | undefined {
-  return isLocal ? PREFERRED_DAEMONS.find((name) => existsSync(`/usr/sbin/${name}`)) : undefined;
+  return isLocal ? LIBVIRT_DAEMONS.find((name) => existsSync(`/usr/sbin/${name}`)) : undefined;
 }
 
 /** Returns the command that starts libvirt, or that installs it. */

@@ -26,7 +26,7 @@ describe('a host behind ssh', () => {
   it('needs the socket of libvirt if virt-ssh-helper cannot find it', () => {
     expect(remoteConnectionFinding(stopped, person)).toMatchObject({
       subject: 'socket',
-      fix: "ssh -t bmc@kvm-1 'sudo systemctl enable --now libvirtd.socket || sudo systemctl enable --now virtqemud.socket'",
+      fix: "ssh -t bmc@kvm-1 'sudo systemctl enable --now virtqemud.socket || sudo systemctl enable --now libvirtd.socket'",
     });
   });
 

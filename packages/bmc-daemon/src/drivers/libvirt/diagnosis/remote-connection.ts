@@ -37,7 +37,7 @@ const commandForPort = (host: ExaminedHost): string => {
   if (transport === 'ssh') return `ping -c 3 ${commandLine(host.parsed.host ?? 'localhost')}`;
   // systemd does not open another socket of a service that runs.
   return host.asRoot(
-    ...['libvirtd', 'virtproxyd'].map(
+    ...['virtproxyd', 'libvirtd'].map(
       (daemon) => `sh -c "systemctl stop ${daemon} && systemctl enable --now ${daemon}-${transport}.socket"`,
     ),
   );

@@ -13,9 +13,8 @@ import { LabError, reasonOf } from './lab-error.js';
 import { readMachines, readOtherUuids, type KnownMachine, type LabHost } from './lab-host.js';
 import { diskName, openLabPool, takenVolumes, type LabPool, type PlannedVolume } from './lab-pool.js';
 import { reportOf } from './machine-report.js';
-import type { NetworkLink } from './machine-spec.js';
 import { removeIncomplete, survey, type Survey } from './naming.js';
-import { checkNetworks } from './platform/networks.js';
+import { checkNetworks, type CheckedLink } from './platform/networks.js';
 
 /** A machine to copy. */
 interface CloneRequest extends Pick<CreateRequest, 'naming' | 'signal' | 'onReport' | 'onAdvice'> {
@@ -100,8 +99,9 @@ async function prepare(
 }
 
 /** Returns the network or the bridge of an interface; nothing for other types. */
-function linkOf({ type, source }: Domain['devices']['interfaces'][number]): readonly NetworkLink[] {
-  return (type === 'network' || type === 'bridge') && source !== null ? [{ type, name: source }] : [];
+function linkOf({ type, source }: Domain['devices']['interfaces'][number]): readonly CheckedLink[] {
+  const isLink = (type === 'network' || type === 'bridge') && source !== null;
+  return isLink ? [{ type, name: source, mayBeSwitch: true }] : [];
 }
 
 function planned(source: string, identity: CloneIdentity, volumes: readonly PlannedVolume[]): Planned {

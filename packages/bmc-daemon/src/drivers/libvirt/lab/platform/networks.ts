@@ -8,6 +8,12 @@ import { LabError } from '../lab-error.js';
 import type { LabHost } from '../lab-host.js';
 import type { NetworkLink } from '../machine-spec.js';
 
+/** A network or a bridge to check. */
+export interface CheckedLink extends NetworkLink {
+  /** Whether a bridge may be one of Open vSwitch, which libvirt does not list as a bridge. */
+  readonly mayBeSwitch?: boolean;
+}
+
 /**
  * Checks that all networks and bridges exist.
  * @param onAdvice receives a sentence for each network that is not active: it can start before the machine.
@@ -15,15 +21,19 @@ import type { NetworkLink } from '../machine-spec.js';
  */
 export async function checkNetworks(
   host: LabHost,
-  links: readonly NetworkLink[],
+  links: readonly CheckedLink[],
   onAdvice: (sentence: string) => void,
 ): Promise<void> {
-  const namesOf = (wanted: NetworkLink['type']): readonly string[] => [
-    ...new Set(links.filter(({ type }) => type === wanted).map(({ name }) => name)),
+  const linksOf = (wanted: NetworkLink['type']): readonly CheckedLink[] => [
+    ...new Map(links.filter(({ type }) => type === wanted).map((link) => [link.name, link])).values(),
   ];
   const [networks, bridges] = await Promise.all([
-    networkProblems(host, namesOf('network'), onAdvice),
-    Promise.all(namesOf('bridge').map((name) => bridgeProblem(host, name))),
+    networkProblems(
+      host,
+      linksOf('network').map(({ name }) => name),
+      onAdvice,
+    ),
+    Promise.all(linksOf('bridge').map((link) => bridgeProblem(host, link))),
   ]);
   const problems = [...networks, ...bridges.filter((problem) => problem !== null)];
   if (problems.length > 0) throw new LabError(problems);
@@ -40,7 +50,7 @@ async function networkProblems(
   const names = networks.map(({ name }) => name);
   const problems = wanted
     .filter((name) => !names.includes(name))
-    .map((name) => `the host has no network ${name}; it has ${names.join(', ') || 'none'}. Use --network or --bridge`);
+    .map((name) => `the host has no network ${name}; it has ${names.join(', ') || 'none'}`);
   for (const network of networks.filter(({ name }) => wanted.includes(name))) {
     const { name } = network;
     const { root } = await attempt(`reading network ${name}`, async () =>
@@ -49,7 +59,8 @@ async function networkProblems(
     // libvirt creates the bridges of all other networks when they start.
     const bridge =
       attribute(child(root, 'forward'), 'mode') === 'bridge' ? attribute(child(root, 'bridge'), 'name') : null;
-    const problem = bridge === null ? null : await bridgeProblem(host, bridge);
+    const mayBeSwitch = child(root, 'virtualport') !== undefined;
+    const problem = bridge === null ? null : await bridgeProblem(host, { name: bridge, mayBeSwitch });
     if (problem !== null) problems.push(`network ${name} cannot be used: ${problem}`);
     if (await attempt(`reading network ${name}`, () => network.isActive({ timeoutMs }))) continue;
     const start = virshCommand(uri, 'net-start', name);
@@ -58,13 +69,19 @@ async function networkProblems(
   return problems;
 }
 
-/** Returns why machines cannot use a bridge; null if they can, or if libvirt does not know the interfaces of its host. */
-async function bridgeProblem({ hypervisor, timeoutMs }: LabHost, name: string): Promise<string | null> {
+/**
+ * Returns why machines cannot use a bridge; null if they can, or if libvirt does not know the interfaces of
+ * its host.
+ */
+async function bridgeProblem(
+  { hypervisor, timeoutMs }: LabHost,
+  { name, mayBeSwitch = false }: Pick<CheckedLink, 'name' | 'mayBeSwitch'>,
+): Promise<string | null> {
   try {
     const found = await hypervisor.interfaceLookupByName(name, { timeoutMs });
     const { root } = parseXml(await found.getXmlDesc(0, { timeoutMs }));
     const isBridge = attribute(root, 'type') === 'bridge';
-    return isBridge ? null : `the interface ${name} of the host is not a bridge`;
+    return isBridge || mayBeSwitch ? null : `the interface ${name} of the host is not a bridge`;
   } catch (error) {
     // libvirt's driver for interfaces is optional.
     return isLibvirtError(error, 'NO_INTERFACE') ? `the host has no bridge ${name}` : null;
