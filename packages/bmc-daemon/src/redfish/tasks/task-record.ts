@@ -56,8 +56,8 @@ export function isRunning({ state }: TaskRecord): boolean {
 
 /** How long the result of a task stays available although there are more tasks than the limit, in milliseconds. */
 const RECENT_MS = 10 * 60_000;
-/** Maximum number of records, apart from running tasks. Limits the memory if many tasks end at the same time. */
-const MAX_RECORDS = 10_000;
+/** Maximum number of finished tasks. Limits the memory if many tasks end at the same time. */
+const MAX_FINISHED = 10_000;
 
 /**
  * Records in the order of their creation. `all` and `get` remove expired records first, so no timer
@@ -115,8 +115,8 @@ export class TaskRecords {
     if (!isRunning(record) && !this.#endedAt.has(record.id)) this.#endedAt.set(record.id, now);
     this.#notify({ before, after: record });
     for (const [id, endedAt] of this.#endedAt) {
-      const limit = now - endedAt < RECENT_MS ? MAX_RECORDS : this.#limit;
-      if (this.#records.size <= limit) break;
+      const isRecent = now - endedAt < RECENT_MS;
+      if (isRecent ? this.#endedAt.size <= MAX_FINISHED : this.#records.size <= this.#limit) break;
       this.remove(id);
     }
   }

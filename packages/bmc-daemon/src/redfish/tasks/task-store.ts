@@ -28,7 +28,7 @@ interface NewTask {
 
 /**
  * The tasks. Above the maximum number, the store removes the task that ended first. It never removes a running
- * task or, up to 10,000 tasks, one that ended in the last ten minutes.
+ * task or, up to 10,000 finished tasks, one that ended in the last ten minutes.
  */
 export interface TaskStore {
   /** Adds a running task. */
