@@ -69,6 +69,7 @@ export const listCommand = defineCommand({
       reportUnread(call, list.unread, patterns);
       const several = new Set(rows.map((row) => row.context)).size > 1;
       const shown = [...(several ? [context] : []), name, ...columns, ...(call.flag('wide') ? wideColumns : [])];
-      printRows(call, rows, shown, { none: 'There are no machines.', isCut: !call.flag('wide') });
+      const options = { none: 'There are no machines.', isCut: !call.flag('wide'), allColumns: '--wide, --json' };
+      printRows(call, rows, shown, options);
     }),
 });

@@ -8,6 +8,8 @@ interface PrintOptions {
   readonly none?: string;
   /** Whether the table is cut to fit the terminal: long texts, then the last columns. */
   readonly isCut?: boolean;
+  /** How to see columns that do not fit. */
+  readonly allColumns?: string;
 }
 
 /** Prints rows as a table, or as JSON with `--json`. Reports columns that do not fit the terminal. */
@@ -15,7 +17,7 @@ export function printRows<Row extends object>(
   call: Call,
   rows: readonly Row[],
   columns: readonly Column<Row>[],
-  { none = 'There is nothing to show.', isCut = true }: PrintOptions = {},
+  { none = 'There is nothing to show.', isCut = true, allColumns = '--json' }: PrintOptions = {},
 ): void {
   const { terminal } = call;
   if (call.flag('json')) {
@@ -29,5 +31,5 @@ export function printRows<Row extends object>(
   const { text, omitted } = renderTable(rows, columns, isCut ? terminal.columns : undefined);
   terminal.print(text);
   if (omitted.length === 0) return;
-  terminal.complain(`The terminal is too narrow for ${omitted.join(', ')}: use --json or a wider terminal.`);
+  terminal.complain(`The terminal is too narrow for ${omitted.join(', ')}: use ${allColumns} or a wider terminal.`);
 }

@@ -92,5 +92,5 @@ it('a table in 40 columns omits its last columns, and the command says so', asyn
   const [titles = '', row = '', ...messages] = output.split('\r\n').filter((line) => line !== '');
   expect([titles.length <= 40, row.length <= 40]).toEqual([true, true]);
   expect(titles.split(/ +/).slice(0, 3)).toEqual(['NAME', 'POWER', 'HEALTH']);
-  expect(messages).toEqual(['The terminal is too narrow for MODEL: use --json or a wider terminal.']);
+  expect(messages).toEqual(['The terminal is too narrow for MODEL: use --wide, --json or a wider terminal.']);
 });
