@@ -157,13 +157,14 @@ function text(name: string, value: string | null): string | null {
   return value;
 }
 
-/** GnuTLS's own defaults, and those of the host's policy: they ask for no other ciphers than Node's defaults. */
+/** GnuTLS's own defaults, and those of the host's policy, which Node does not read. Node uses its own defaults. */
 const DEFAULT_PRIORITIES: ReadonlySet<string> = new Set(['NORMAL', '@LIBVIRT,SYSTEM', '@SYSTEM']);
 
 /**
  * Reads the versions of a GnuTLS priority string, such as `NORMAL:-VERS-TLS1.2`. OpenSSL, which Node uses, has no
  * equal for the other parts. A keyword such as SECURE256 also limits ciphers, groups, signatures and the keys of
- * certificates, so this client rejects the keyword instead of a weaker connection.
+ * certificates. A connection without these limits would be weaker than the URI asks, so this client rejects
+ * the keyword.
  * @throws {Error} for a string with another part.
  */
 function tlsVersions(priority: string | null): TlsVersions | null {

@@ -25,7 +25,7 @@ export interface RedisLink {
 }
 
 /** How long a command may take. */
-export const COMMAND_MS = 2000;
+const COMMAND_MS = 2000;
 const CONNECT_MS = 5000;
 const MAX_RECONNECT_PAUSE_MS = 1000;
 

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import type { Log } from '../log/log.js';
 import { parseJson } from '../text/json.js';
 import type { EntryChange, StoredEntry } from './entries.js';
-import { COMMAND_MS, connectRedis, type RedisLink } from './redis-link.js';
+import { connectRedis, type RedisLink } from './redis-link.js';
 import { keyNames, readScript, writeScript } from './store-scripts.js';
 import { rejectionOf, StoreUnavailable } from './store-unavailable.js';
 
@@ -76,14 +76,14 @@ const readAnswer = z
  * Connects to the store.
  * @param url the URL of Redis. Its path is the database. Each installation needs its own database.
  * @param service the name of the daemon, with which the names of the keys begin.
- * @param options `commandMs`: milliseconds until a command without an answer fails.
+ * @param options `commandMs`: milliseconds until a command without an answer fails. Default: that of connectRedis.
  * @throws {StoreUnavailable} if Redis does not answer.
  */
 export async function openSharedStore(
   url: string,
   service: string,
   log: StoreLog,
-  { commandMs = COMMAND_MS }: { readonly commandMs?: number } = {},
+  { commandMs }: { readonly commandMs?: number } = {},
 ): Promise<SharedStore> {
   const link = await connectRedis(url, commandMs);
   const store = new RedisStore(link, service, log);
