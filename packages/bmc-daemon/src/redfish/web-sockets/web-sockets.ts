@@ -79,6 +79,9 @@ export class WebSockets {
     this.#options = options;
     this.#limits = { ...webSocketLimits, ...options.limits };
     this.#server = new WebSocketServer({
+      // One message in each turn of the event loop. Otherwise, thousands of small messages in one packet delay all
+      // other clients.
+      allowSynchronousEvents: false,
       noServer: true,
       clientTracking: false,
       // Compression costs 300 KB a connection, and the length of compressed secrets reveals them.
