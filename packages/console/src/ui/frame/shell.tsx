@@ -29,11 +29,12 @@ export function Shell({ product, pages, bar, notices }: ShellProps) {
   const path = currentPath.value;
   const side = useRef<HTMLElement>(null);
   const content = useRef<HTMLElement>(null);
-  useEffect(() => {
+  const leaveMenu = (): void => {
     if (!isMenuOpen.value) return;
     isMenuOpen.value = false;
     content.current?.focus();
-  }, [path]);
+  };
+  useEffect(leaveMenu, [path]);
   return (
     <div class={isMenuOpen.value ? 'shell open' : 'shell'}>
       <a class="skip" href="#content">
@@ -46,6 +47,10 @@ export function Shell({ product, pages, bar, notices }: ShellProps) {
         ref={side}
         onFocusOut={({ currentTarget, relatedTarget }) => {
           if (relatedTarget instanceof Node && !currentTarget.contains(relatedTarget)) isMenuOpen.value = false;
+        }}
+        onClick={({ target }) => {
+          // A link to the present page does not change the path.
+          if (target instanceof Element && target.closest('[aria-current]') !== null) leaveMenu();
         }}
       >
         <p class="product">{product}</p>
@@ -119,9 +124,6 @@ function PageLinks({ pages, path }: { readonly pages: readonly Page[]; readonly 
                   <a
                     href={hrefOf(pattern.replace(/\/?\*$/, ''))}
                     aria-current={matchPath(pattern, path) === null ? undefined : 'page'}
-                    onClick={() => {
-                      isMenuOpen.value = false;
-                    }}
                   >
                     {icon === undefined ? null : <Icon name={icon} />}
                     {label}
