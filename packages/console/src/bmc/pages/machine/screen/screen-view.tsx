@@ -55,10 +55,10 @@ export function ScreenView({ machine, name, isViewOnly }: ScreenViewProps) {
       </div>
       <div role="status">{opened.value === null ? null : <LinkNotice link={opened.value.link} />}</div>
       <div class="screen-picture" ref={host} />
+      {opened.value !== null && hasKeys.value ? <TouchKeys screen={opened.value} /> : null}
       <small class="quiet" tabIndex={-1} ref={hint}>
         {isViewOnly ? texts.viewOnlyHint : texts.leave}
       </small>
-      {opened.value !== null && hasKeys.value ? <TouchKeys screen={opened.value} /> : null}
     </div>
   );
 }
