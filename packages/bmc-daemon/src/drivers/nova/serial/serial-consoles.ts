@@ -68,9 +68,6 @@ export function createSerialConsoles(options: SerialConsolesOptions): SerialCons
   const { api, list, stateOf, tls, times = proxyTimes } = options;
   const servers = new Map<string, Known>();
   const proxies = createProxies(tls, times);
-  const rest = new Rest(REST_PER_PROBE);
-  const toProbe = new Set<string>();
-  let isProbing = false;
   let nextProbeAt = -Infinity;
   list.onChange(({ kind, uuid }) => {
     // A hard reboot gives a serial port to a server that is older than the setting of its host.
@@ -98,20 +95,7 @@ export function createSerialConsoles(options: SerialConsolesOptions): SerialCons
     if (![...servers.values()].some(({ proxy }) => proxy !== undefined)) nextProbeAt = now + CHECK_MS;
     throw new DriverError('unsupported', `${doing}: Nova answers ${answer.reason}`);
   };
-  /** Probes the servers in `toProbe`, one after the other. */
-  const probeAll = async (): Promise<void> => {
-    isProbing = true;
-    for (const uuid of toProbe) {
-      toProbe.delete(uuid);
-      try {
-        await proxies.check(await rest.after(() => accessTo(uuid, 'probing')));
-      } catch {
-        // Readers of the server do not need the answer. A client that opens the console gets the failure.
-      }
-      if (toProbe.size > 0) await delay(rest.ms, undefined, { ref: false });
-    }
-    isProbing = false;
-  };
+  const probeLater = createProbeQueue(async (id) => proxies.check(await accessTo(id, 'probing')));
   return {
     isAvailable: (id) => {
       const proxy = servers.get(id)?.proxy;
@@ -126,8 +110,7 @@ export function createSerialConsoles(options: SerialConsolesOptions): SerialCons
       const now = performance.now();
       if (state !== 'running' || now < Math.max(known?.probeAt ?? -Infinity, nextProbeAt)) return;
       servers.set(uuid, { proxy: undefined, probeAt: now + CHECK_MS });
-      toProbe.add(uuid);
-      if (!isProbing) void probeAll();
+      probeLater(uuid);
     },
     open: async (id, { signal }: OperationOptions = {}): Promise<Duplex> => {
       const doing = `connecting to the console of server ${id}`;
@@ -145,6 +128,27 @@ export function createSerialConsoles(options: SerialConsolesOptions): SerialCons
         throw error;
       }
     },
+  };
+}
+
+/** Returns a function that probes a server after those that wait. Failures have no effect. */
+function createProbeQueue(probe: (id: string) => Promise<void>): (id: string) => void {
+  const rest = new Rest(REST_PER_PROBE);
+  const waiting = new Set<string>();
+  let isProbing = false;
+  const probeAll = async (): Promise<void> => {
+    isProbing = true;
+    for (const id of waiting) {
+      waiting.delete(id);
+      // Readers of the server do not need the answer. A client that opens the console gets the failure.
+      await rest.after(() => probe(id)).catch(() => undefined);
+      if (waiting.size > 0) await delay(rest.ms, undefined, { ref: false });
+    }
+    isProbing = false;
+  };
+  return (id) => {
+    waiting.add(id);
+    if (!isProbing) void probeAll();
   };
 }
 
