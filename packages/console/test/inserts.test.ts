@@ -40,7 +40,7 @@ it('an insert shows its progress again after a visit to another page, and can th
   await card.getByRole('button', { name: 'Insert' }).click();
   await card.getByRole('progressbar').waitFor();
   await page.getByRole('link', { name: 'Boot', exact: true }).click();
-  await page.getByRole('heading', { name: 'Boot order' }).waitFor();
+  await page.getByRole('heading', { name: 'Boot order', exact: true }).waitFor();
   await page.getByRole('link', { name: 'Media', exact: true }).click();
   await card.getByRole('progressbar').waitFor();
   expect(await card.getByLabel('URL of the image').inputValue()).toBe(url);
