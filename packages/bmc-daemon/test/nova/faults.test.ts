@@ -46,8 +46,6 @@ interface Part {
 }
 
 const systemOf = (index: number): string => `/redfish/v1/Systems/${idOf(index)}`;
-/** A resource for which the daemon asks Nova although it has just listed the servers: a listing has no ports. */
-const interfacesOf = (index: number): string => `${systemOf(index)}/EthernetInterfaces`;
 const otherPart = (type: string, pathOf: Part['pathOf']): Part => ({
   handler: cloud.api.others.get(type) ?? silence,
   replace: (handler) => void cloud.api.others.set(type, handler),
@@ -59,7 +57,7 @@ const parts: Readonly<Record<string, () => Part>> = {
     replace: (handler) => {
       cloud.api.nova = handler;
     },
-    pathOf: interfacesOf,
+    pathOf: systemOf,
   }),
   Keystone: () => {
     const { nova } = cloud.api;
@@ -75,7 +73,7 @@ const parts: Readonly<Record<string, () => Part>> = {
           rejectedToken(...request);
         };
       },
-      pathOf: interfacesOf,
+      pathOf: systemOf,
     };
   },
   Glance: () => otherPart('image', (index) => `${systemOf(index)}/Bios`),

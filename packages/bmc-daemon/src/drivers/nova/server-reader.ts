@@ -48,8 +48,12 @@ export function createReader({
   readonly onSingleRead?: (snapshot: SystemSnapshot) => void;
 }): ServerReader {
   const portsAt = new Map<string, number>();
+  /** When servers were read by their own requests. */
+  const singleAt = new Map<string, number>();
   list.onChange(({ kind, uuid }) => {
-    if (kind === 'undefined') portsAt.delete(uuid);
+    if (kind !== 'undefined') return;
+    portsAt.delete(uuid);
+    singleAt.delete(uuid);
   });
   let batch: Map<string, JoinedRead> | undefined;
 
@@ -69,9 +73,12 @@ export function createReader({
     const readAt = performance.now();
     const hasPorts = known?.ports !== undefined && readAt - (portsAt.get(id) ?? -Infinity) < PORTS_MS;
     const needsPorts = wantsPorts && !hasPorts;
-    if (known !== undefined && !needsPorts && readAt - known.readAt <= freshMs) return known.snapshot;
+    const isFresh = readAt - (singleAt.get(id) ?? -Infinity) <= freshMs;
+    if (known !== undefined && !needsPorts && isFresh) return known.snapshot;
     const [server, ports] = await Promise.all([api.getServer(id), needsPorts ? readPorts(id) : undefined]);
-    return list.record(id, server, { readAt, ports });
+    const snapshot = list.record(id, server, { readAt, ports });
+    if (snapshot !== undefined) singleAt.set(id, readAt);
+    return snapshot;
   };
   const readTogether = async (id: string): Promise<SystemSnapshot | undefined> => {
     await list.refresh(freshMs);
