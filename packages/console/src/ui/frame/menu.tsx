@@ -42,7 +42,7 @@ export function Menu({ label, class: name, listClass, children }: MenuProps) {
     }
     const isOpen = details.current?.open === true;
     if (!isOpen && !event.key.startsWith('Arrow')) return;
-    const controls = [...(details.current?.querySelectorAll<HTMLElement>(':not(summary):is(button, input)') ?? [])];
+    const controls = [...(details.current?.querySelectorAll<HTMLElement>('button, input') ?? [])];
     const present = controls.findIndex((control) => control === document.activeElement);
     const place = placeAfterKey(event.key, present, controls.length);
     if (place === null) return;

@@ -1,5 +1,5 @@
 /** Groups of rows in a table: each has a heading that opens and closes it, and that selects its rows. */
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { compareNames, type Selection } from './columns.js';
 import { uiTexts as texts } from '../../texts/index.js';
 
@@ -45,16 +45,15 @@ export function tableLines<Row>(
 /** The heading of a group. */
 export function GroupRow<Row>({
   line,
-  rowIndex,
-  style,
+  attributes,
   keyOf,
   selection,
   grouping,
   span,
 }: {
   readonly line: Line<Row> & { readonly kind: 'group' };
-  readonly rowIndex: number;
-  readonly style: { readonly height: string };
+  /** Attributes that all rows of the table have. */
+  readonly attributes: JSX.IntrinsicElements['tr'];
   readonly keyOf: (row: Row) => string;
   readonly selection: Selection<Row> | undefined;
   readonly grouping: Grouping<Row> | undefined;
@@ -65,7 +64,7 @@ export function GroupRow<Row>({
   const name = grouping.nameOf(key);
   const isOpen = !grouping.closed.has(key);
   return (
-    <tr aria-rowindex={rowIndex} data-line={`group ${key}`} class="group" style={style}>
+    <tr {...attributes} class="group">
       {selection === undefined ? null : (
         <td class="check">
           <input

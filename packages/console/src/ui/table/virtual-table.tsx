@@ -30,9 +30,6 @@ interface ShownLine<Row> {
   readonly isKept: boolean;
 }
 
-/** The style of a line outside of the window. */
-const KEPT = { position: 'absolute', opacity: '0', pointerEvents: 'none' } as const;
-
 /** Returns the rows among lines. */
 const rowsOf = <Row,>(lines: readonly Line<Row>[]): readonly Row[] =>
   lines.flatMap((line) => (line.kind === 'row' ? [line.row] : []));
@@ -246,19 +243,18 @@ function TableLine<Row>({
   readonly span: number;
   readonly onRange: (key: string) => void;
 }) {
-  const style = { height: `${rowHeight}px`, ...(isKept ? KEPT : {}) };
+  const attributes = {
+    'aria-rowindex': rowIndex,
+    'data-line': idOf(line),
+    'data-kept': isKept ? '' : undefined,
+    style: { height: `${rowHeight}px` },
+  };
   const row = line.kind === 'row' ? line.row : null;
   // Preact skips an element that is the same object as before.
   const cells = useMemo(
     () =>
       row === null ? null : (
-        <tr
-          aria-rowindex={rowIndex}
-          data-line={idOf(line)}
-          data-kept={isKept ? '' : undefined}
-          style={style}
-          class={isSelected ? 'selected' : undefined}
-        >
+        <tr {...attributes} class={isSelected ? 'selected' : undefined}>
           <Cells
             row={row}
             columns={columns}
@@ -271,7 +267,7 @@ function TableLine<Row>({
     [row, rowIndex, isSelected, isKept, columns, selection, rowHeight],
   );
   if (line.kind === 'row') return cells;
-  return <GroupRow {...{ line, rowIndex, style, keyOf, selection, grouping, span }} />;
+  return <GroupRow {...{ line, attributes, keyOf, selection, grouping, span }} />;
 }
 
 /** The place of lines that are not in the page. */
