@@ -48,7 +48,7 @@ describe('createTaskStore', () => {
     expect(store.get(id)).toMatchObject({ state: 'Exception', failure, messages: failure.messages, percent: null });
   });
 
-  it('removes the task that ended first above the limit, but no running one and none of the last ten minutes', () => {
+  it('removes the task that ended first if there are too many, unless it ended in the last ten minutes', () => {
     let minutes = 0;
     const store = createTaskStore({ limit: 2, now: clock(), clock: () => minutes * 60_000 });
     const first = store.create({ name: 'first', targetUri: '/' });
