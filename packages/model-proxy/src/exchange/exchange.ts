@@ -76,9 +76,12 @@ export class Exchange {
   /** The value of the header `x-litellm-call-id`. */
   readonly callId: string;
   readonly startedAt = performance.now();
-  /** The proxy has received the request with its body. */
+  /** The time of the proxy counts from here: usually, the request has arrived with its body. */
   receivedAt = 0;
-  /** When the proxy began the first attempt at an upstream; 0: it has not. */
+  /**
+   * The time of the upstream counts from here: the first attempt has begun. If the body goes upstream
+   * while it arrives: the body has arrived.
+   */
   sentAt = 0;
   /** The last attempt has begun. */
   attemptAt = 0;
@@ -148,7 +151,7 @@ export class Exchange {
   requestBytes = 0;
   /** Number of complete events of the answer. */
   eventCount = 0;
-  /** The requests to each model of a list; empty: the request is for a single model. */
+  /** One request for each model of a list; empty: the request is for a single model. */
   parts: readonly Exchange[] = NO_PARTS;
   /** The error of the request, also if the client did not get it. */
   error: ProxyError | null = null;

@@ -53,7 +53,7 @@ export function forward(exchange: Exchange, target: Target): void {
   });
 }
 
-/** Runs a request now, or when the process has a place for it. A client that would wait too long gets an error. */
+/** Runs a request now, or when the process has a place for it. Without a place in time, the client gets an error. */
 export function enterProxy(exchange: Exchange, proceed: () => void): void {
   const { overload, settings } = exchange.proxy;
   if (settings.overload === null) proceed();

@@ -1,6 +1,7 @@
 /**
- * Limits the requests that run at the same time. More requests wait in a queue with a bounded length
- * and time. A waiting request is not read, so its body stays with the client.
+ * Limits the requests that run at the same time. Requests above `maxInFlight` wait in a queue with a
+ * bounded length and time. Requests above `maxParallel` get an error at once. The proxy does not read
+ * a waiting request, so its body stays with the client.
  */
 import type { ServerResponse } from 'node:http';
 import { overloaded, tooManyParallel } from '../errors/access.js';
@@ -17,7 +18,7 @@ export interface Overload {
   /**
    * Runs a request now or later.
    * @param response its end frees the place of the request.
-   * @param refuse called instead of `run` if there is no place, with an error of status 429 or 503.
+   * @param refuse called instead of `run` if there is no place in time, with an error of status 429 or 503.
    */
   enter(response: ServerResponse, run: () => void, refuse: (error: ProxyError) => void): void;
 }

@@ -14,7 +14,7 @@ import { tagsOf } from './settle.js';
 
 /** LiteLLM's text instead of contents. */
 const REDACTED = 'redacted-by-litellm';
-/** Messages of errors may contain a part of an answer. */
+/** Maximum length of an error's message, which may contain a part of an answer. */
 const MAX_ERROR_LENGTH = 1000;
 
 /** LiteLLM's names of calls, by the path below `/v1/`. */
@@ -33,8 +33,8 @@ const callTypes: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Returns whether a request gets a report: it is for one model, and its client has been accepted. A
- * request to a list of models has a report for each model instead.
+ * Returns whether a request gets a report: its client has been accepted, and it has a deployment or
+ * one of the routes above. A request to a list of models has a report for each model instead.
  */
 export function isReported({ client, selection, routeLabel, parts }: Exchange): boolean {
   if (parts.length > 0 || client === null) return false;

@@ -36,7 +36,7 @@ export function tagsOf({ request, proxy, tags, client }: Exchange): readonly str
   return [...new Set(all)].slice(0, MAX_TAGS);
 }
 
-/** Replaces control characters, which could change the lines of a report. */
+/** Shortens a tag, and replaces control characters, which could break the lines of a report. */
 function safe(tag: string): string {
   return tag.slice(0, MAX_TAG_LENGTH).replace(/[\p{Cc}\p{Cs}\u2028\u2029]/gu, '?');
 }

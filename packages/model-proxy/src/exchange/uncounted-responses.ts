@@ -1,6 +1,6 @@
 /**
- * Counts the usage of responses whose answer to POST had none: with `background: true`, only later
- * reads have it. Each response is counted once.
+ * Counts the usage of responses whose POST was answered without usage: with `background: true`, only
+ * later reads have it. Each response is counted once.
  */
 import type { Exchange } from './exchange.js';
 

@@ -18,7 +18,7 @@ import { costOf } from './response-cost.js';
 /**
  * Returns the headers that every kind of answer has. Headers that describe the body are not among
  * them.
- * @param upstream headers of the upstream's answer; null: the upstream did not answer.
+ * @param upstream headers of the upstream's answer; null: the proxy itself makes the answer.
  * @returns name, value, name, value; names in lower case.
  */
 export function answerHeaders(exchange: Exchange, upstream: readonly string[] | null): string[] {
@@ -35,7 +35,7 @@ export function answerHeaders(exchange: Exchange, upstream: readonly string[] | 
     addUpstreamHeaders(headers, upstream, selection?.deployment ?? null);
     exchange.droppedHeaders += dropLongHeaders(headers, from);
   }
-  // Like LiteLLM, the proxy allows requests of every web page. Without the second header, browsers
+  // Like LiteLLM, the proxy allows requests from every web page. Without the second header, browsers
   // hide most headers from the page's scripts.
   if (request.headers.origin !== undefined)
     headers.push('access-control-allow-origin', '*', 'access-control-expose-headers', '*');
@@ -138,7 +138,7 @@ export function overheadOf({ receivedAt, sentAt, firstByteAt, answeredAt }: Exch
 }
 
 /**
- * Writes milliseconds with up to three decimals: `1.25`. Formats only whole numbers, because V8
+ * Writes milliseconds with up to three decimals: `1.25`. Converts only integers to text, because V8
  * needs five times as long for fractions.
  */
 function milliseconds(value: number): string {

@@ -92,9 +92,7 @@ export function bodyHeaderOf({ exchange, headers }: AnswerContext, name: string)
   return undefined;
 }
 
-/**
- * Sends bytes to the client. While the client does not read, the upstream of this request pauses.
- */
+/** Sends bytes to the client. If the client reads too slowly, pauses the call until the bytes are sent. */
 export function pass({ exchange, call }: Pick<AnswerContext, 'exchange' | 'call'>, bytes: Buffer): void {
   const { response } = exchange;
   if (response.write(bytes) || response.listenerCount('drain') > 0) return;

@@ -1,6 +1,6 @@
 /**
  * Streams of events. Each event goes to the client as soon as it is complete. Only the name of the
- * model, the id of a response and keys in an error may change, and the proxy may omit an event with
+ * model, the id of a response and secrets in an error may change, and the proxy may omit an event with
  * the usage.
  */
 import type { Socket } from 'node:net';
@@ -82,8 +82,8 @@ export class EventAnswer implements Answer {
   }
 
   /**
-   * Ends the stream. If no answer has begun, passes the error to the attempt. If the answer is
-   * complete, there is no error. Otherwise sends the error as the next event, and drops an incomplete
+   * Ends the stream. If no answer has begun, passes the error to the attempt. If the client
+   * has the whole answer, sends no error. Otherwise sends the error as the next event, and drops an incomplete
    * event, so that the client can read the error.
    */
   fail(error: ProxyError): void {

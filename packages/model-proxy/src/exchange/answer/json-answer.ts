@@ -12,14 +12,14 @@ import { withResponseId } from './response-ids.js';
 import { statusOfErrorAnswer } from './error-in-success.js';
 import { findUsage } from './usage.js';
 
-/** Size of the part at an answer's end that contains `usage`. */
+/** Size of the end of an answer, in which the proxy looks for `usage`. */
 const TAIL_BYTES = 8192;
 /**
  * Answers up to this size are sent in one write with their head. Node joins head and body if both
  * are text.
  */
 const JOINED_BYTES = 16_384;
-/** The proxy looks for the first and the last character, beside white space, in this number of bytes. */
+/** Number of bytes at each end of an answer in which the proxy looks for a character other than white space. */
 const EDGE_BYTES = 1024;
 /**
  * Answers up to this size are always parsed, which costs 3 µs for 1 KB. A gateway that answers with

@@ -1,4 +1,4 @@
-/** Forwards answers that the proxy does not read, such as audio and images. */
+/** Forwards answers that the proxy does not interpret, such as audio and images. */
 import type { ProxyError } from '../../errors/proxy-error.js';
 import { bodyHeaderOf, pass, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';

@@ -8,7 +8,7 @@ import { toProxyError, type ProxyError } from '../../errors/proxy-error.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import type { Exchange } from '../exchange.js';
 
-/** Node reads the rest of a body up to this size, and the connection stays open. */
+/** If a body has at most this size, Node reads the rest of it, and the connection stays open. */
 const SMALL_BODY_BYTES = 65_536;
 /**
  * Timeouts for a client that still sends its request after the answer: for the next chunk, and for
@@ -29,7 +29,7 @@ export function refuse(exchange: Exchange, error: ProxyError, upstream: readonly
   try {
     answerWith(exchange, error, upstream);
   } catch (fault) {
-    // The error cannot be sent either. The connection ends, and the log has the reason.
+    // The error cannot be sent. The log shows why.
     exchange.error = toProxyError(fault);
     response.destroy();
   }
@@ -43,7 +43,7 @@ function answerWith(exchange: Exchange, error: ProxyError, upstream: readonly st
   // The upstream's headers may already contain some of these names.
   for (const [name, value] of Object.entries(error.headers)) if (!headers.includes(name)) headers.push(name, value);
   if (exchange.awaitsContinue) headers.push('connection', 'close');
-  if (exchange.awaitsContinue || isNearlyRead(request)) {
+  if (exchange.awaitsContinue || isRestSmall(request)) {
     writeHead(response, error.status, headers);
     response.end(request.method === 'HEAD' ? undefined : body);
     return;
@@ -88,7 +88,7 @@ export function endAnswer(exchange: Exchange): void {
 }
 
 /** Returns whether the rest of a request is small. Node reads it after the answer has ended. */
-function isNearlyRead({ complete, headers }: IncomingMessage): boolean {
+function isRestSmall({ complete, headers }: IncomingMessage): boolean {
   if (complete) return true;
   const length = headers['content-length'];
   if (length === undefined) return headers['transfer-encoding'] === undefined;

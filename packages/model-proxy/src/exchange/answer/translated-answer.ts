@@ -26,7 +26,7 @@ export function translatedAnswer(context: AnswerContext, translated: TranslatedC
   return call.streams ? new TranslatedEvents(context, stream) : new CollectedChat(context, stream);
 }
 
-/** Answers that are not OpenAI's JSON. */
+/** A dialect's result that is not OpenAI's JSON: audio, or the upstream's error. */
 type NonJsonAnswer = Exclude<DialectAnswer, { readonly value: object }>;
 type Audio = Extract<DialectAnswer, { readonly bytes: Buffer }>;
 
@@ -220,7 +220,7 @@ function errorOf({ exchange, status, headers }: AnswerContext, error: UpstreamEr
   return errorOfUpstreamError(error.status ?? (status >= 400 ? status : 500), headers, error, selection);
 }
 
-/** Removes the headers that describe the upstream's form of the body. */
+/** Returns the context without the type and the length of the upstream's body. */
 function withoutBodyHeaders(context: AnswerContext): AnswerContext {
   const headers: string[] = [];
   for (let index = 0; index + 1 < context.headers.length; index += 2) {

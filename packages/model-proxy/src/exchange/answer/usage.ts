@@ -15,7 +15,7 @@ export interface Usage {
 }
 
 const usageKey = Buffer.from('"usage"');
-/** The proxy searches `usage` only in this number of last bytes. */
+/** The proxy looks for `usage` only in this number of last bytes. */
 const MAX_TAIL_BYTES = 8192;
 /** Maximum size of `usage`. */
 const MAX_USAGE_BYTES = 2048;
@@ -33,7 +33,7 @@ export function findUsage(end: Buffer): Usage | null {
 
 /**
  * Finds the first `usage` in events.
- * @returns the usage, and the bytes after its name; null: there is no usage.
+ * @returns the usage, and the bytes after the name `usage`; null: there is no usage.
  */
 export function takeFirstUsage(events: Buffer): { readonly usage: Usage; readonly rest: Buffer } | null {
   const at = events.indexOf(usageKey);

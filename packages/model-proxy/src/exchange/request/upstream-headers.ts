@@ -23,7 +23,7 @@ interface UpstreamHeadersOptions {
   readonly version: string;
   /** Sent as `x-request-id`, to find the request in the upstream's log. */
   readonly id: string;
-  /** For forms: the client's content type, which has the boundary. For other bodies: JSON. */
+  /** For forms: the client's content type, which has the boundary. Otherwise: JSON, or the type of a dialect. */
   readonly contentType: string;
   /** The client's headers with `forward_client_headers_to_llm_api`; otherwise null. */
   readonly clientHeaders: IncomingHttpHeaders | null;

@@ -28,7 +28,7 @@ interface UpstreamRequestOptions {
   readonly clientQuery: string | undefined;
   /** Timeouts that the client asks for; null: the request has no such header. */
   readonly clientTimeouts: ClientTimeouts | null;
-  /** Whether the client asks for events, as far as the body has arrived. */
+  /** Whether the client asks for a stream of events, as far as the body has arrived. */
   readonly streams: boolean;
   /** The translation to a dialect; null: the upstream has OpenAI's API. */
   readonly translated: TranslatedCall | null;
@@ -90,7 +90,7 @@ export function urlTo(
 
 const pathOfDialect = ({ endpoint, call }: TranslatedCall) => endpoint.path(call);
 
-/** Adds the query of the deployment or of the client. The path of a dialect may have a query. */
+/** Adds the query of the deployment or of the client. The path of a dialect may already have a query. */
 function withQuery(url: string, query: string | undefined): string {
   if (query === undefined) return url;
   return `${url}${url.includes('?') ? '&' : '?'}${query}`;
