@@ -1,7 +1,7 @@
 /** Request bodies that go upstream while they arrive. */
 import { Readable } from 'node:stream';
 
-/** The client pauses while this number of bytes waits for the upstream. */
+/** The proxy pauses the client while this number of bytes waits for the upstream. */
 const MAX_BUFFERED_BYTES = 65_536;
 /** Number of first chunks in the trace (`--detailed_debug`). */
 const TRACED_CHUNKS = 4;

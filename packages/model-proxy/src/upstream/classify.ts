@@ -1,5 +1,5 @@
 /**
- * Makes the errors for failed answers of upstreams, with LiteLLM's statuses and message heads.
+ * Makes the errors for failed answers of upstreams, with LiteLLM's statuses and beginnings of messages.
  * @see https://docs.litellm.ai/docs/exception_mapping
  */
 import { parseJson } from '@rackless/daemon/text/json.js';
@@ -28,7 +28,7 @@ const MAX_PAGE_LENGTH = 300;
 /** The proxy searches only this many first characters of a page for text. */
 const MAX_SEARCHED_LENGTH = 20_000;
 
-/** Headers that tell a client when to retry. Clients get other headers as `llm_provider-…`. */
+/** Matches headers that tell a client when to retry. Clients get only these under their original names. */
 const retryHeader = /^(retry-after|retry-after-ms|x-should-retry|x-ratelimit-.*)$/;
 /** Maximum length of a retry header with its name; numbers, times and dates are shorter. */
 const MAX_RETRY_HEADER_LENGTH = 64;

@@ -1,6 +1,6 @@
 /**
- * Makes the errors for faults of connections to upstreams, with LiteLLM's statuses and message
- * heads.
+ * Makes the errors for faults of connections to upstreams, with LiteLLM's statuses and beginnings of
+ * messages.
  */
 import { ProxyError, type ErrorKind } from '../errors/proxy-error.js';
 import type { Deployment } from '../providers/deployment.js';
@@ -67,7 +67,7 @@ export function unusableDeployment({ provider, modelName }: Deployment, why: str
  */
 export function unknownCodingFault(coding: string, peer: Peer): ProxyError {
   const name = authorityOf(peer);
-  const why = `${name} answers with Content-Encoding ${JSON.stringify(coding.slice(0, 100))}, which it was not asked for`;
+  const why = `${name} answers with Content-Encoding ${JSON.stringify(coding.slice(0, 100))}, which the proxy did not ask for`;
   const head = internalHead(peer.deployment.provider.exceptionName);
   return new ProxyError({
     status: 500,

@@ -89,7 +89,7 @@ export class Targets {
   }
 
   /**
-   * Resolves a deployment that requests may select at any time, if they have selected it before. Then its
+   * Resolves a deployment if the former targets used its origin with the same TLS settings. Then its
    * connections stay open. @throws {Error} as {@link add}.
    */
   addIfUsed(deployment: Deployment): void {

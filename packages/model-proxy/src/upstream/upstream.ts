@@ -81,7 +81,7 @@ export interface Upstream {
   send(request: UpstreamRequest, handler: UpstreamHandler): SentCall;
   /**
    * Prepares other deployments for a reload, and reads CA and key files again. Changes nothing.
-   * @param onDemand deployments that perhaps no request has selected. Those that one has selected are prepared too.
+   * @param onDemand deployments to prepare only if requests have used their origin and TLS settings.
    * @returns a function that uses the prepared deployments. Connection pools with the same origin, TLS
    *   and forward proxy stay open. Other pools close after their last request.
    * @throws {Error} if a file cannot be read.

@@ -112,6 +112,6 @@ describe('an answer that is compressed although the proxy asked for identity', (
     });
     const { error, callbacks } = await ask(upstream, deployment);
     expect([error?.kind, callbacks]).toEqual(['malformedAnswer', ['error']]);
-    expect(error?.message).toContain('answers with Content-Encoding "zstd", which it was not asked for');
+    expect(error?.message).toContain('answers with Content-Encoding "zstd", which the proxy did not ask for');
   });
 });

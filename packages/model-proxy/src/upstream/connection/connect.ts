@@ -64,8 +64,9 @@ const tuning = {
   writableHighWaterMark: 1_048_576,
 };
 
-/** The last TLS session of a pool. A new connection resumes it, which saves the upstream a signature. */
+/** The TLS sessions of a pool. */
 export class TlsSessions {
+  /** The last session. A new connection resumes it, which saves the upstream a signature. */
   last: Buffer | undefined;
   /** Number of handshakes, resumed sessions included. */
   handshakes = 0;

@@ -18,7 +18,8 @@ const SMALL_BYTES = 4_096;
 const ONE_WRITE_BYTES = 65_536;
 
 /**
- * The absolute form of a request, which a forward proxy expects for plain HTTP (RFC 9112 §3.2.2).
+ * The data for the absolute form of a request, which a forward proxy expects for plain HTTP (RFC 9112
+ * §3.2.2).
  */
 export interface AbsoluteForm {
   /** Host and port of the upstream. */

@@ -47,7 +47,7 @@ export class AwsRequests {
     };
   }
 
-  // AWS's clients pass their settings on with these two. The settings are for connections of their own.
+  // AWS's clients call these two functions with settings for connections of their own.
   readonly updateHttpClientConfig = (): undefined => undefined;
   httpHandlerConfigs(): object {
     return {};

@@ -59,7 +59,7 @@ function keyOf(text: string): JWTInput {
   }
 }
 
-/** `fetch` over the connections of the proxy, with its TLS settings and its forward proxy. */
+/** Returns a `fetch` that uses the connections of this proxy, with its TLS settings and its forward proxy. */
 function fetchWith(peer: SmallPeer): typeof fetch {
   return async (input, init = {}) => {
     const request = new Request(input, init);

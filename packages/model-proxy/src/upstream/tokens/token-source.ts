@@ -13,7 +13,7 @@ export interface FetchedToken {
 /** A server did not give a token. */
 export class TokenFault extends Error {
   override readonly name = 'TokenFault';
-  /** Whether the server rejected the credentials, so that a retry does not help. */
+  /** Whether the credentials are missing, invalid or rejected, so that a retry does not help. */
   readonly isRejection: boolean;
 
   constructor(message: string, { isRejection, cause }: { readonly isRejection: boolean; readonly cause?: unknown }) {
@@ -45,7 +45,7 @@ interface TokenSourceOptions {
 const REFRESH_AFTER = 0.8;
 /** Requests do not use a token in this last part of its lifetime, or in the last tenth of a short lifetime. */
 const MARGIN_MS = 30_000;
-/** A server may promise any lifetime. */
+/** Maximum lifetime, because a server may promise any. */
 const MAX_LIFETIME_MS = 24 * 3600 * 1000;
 /** After a fault, requests get the same fault for this time, and the server is not asked again. */
 const FAULT_PAUSE_MS = 5_000;
