@@ -38,7 +38,7 @@ interface Finding {
 
 /** Collects faults and warnings while the configuration is read to the end. */
 export class Findings {
-  /** By their texts, to find duplicates fast: a file can have 100,000 faults. */
+  /** The faults by their texts, to find duplicates fast: a file can have 100,000 faults. */
   readonly #faults = new Map<string, Finding>();
   readonly #warnings: Finding[] = [];
   /** Absolute paths of all files of the configuration, also of unreadable files. */

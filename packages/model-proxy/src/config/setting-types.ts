@@ -151,7 +151,7 @@ export const wholeNumber = (min: number, max: number, given: Row) =>
 export const seconds = (given: Row) =>
   row(numeric(0, MAX_TIMEOUT_SECONDS), `a number of seconds from 0 (no limit) to ${MAX_TIMEOUT_SECONDS}`, given);
 
-/** A price. YAML 1.1 reads `1e-6` as a string, because it requires a decimal point. */
+/** Defines a price. YAML 1.1 reads `1e-6` as a string, because it requires a decimal point. */
 export const price = (given: Row) =>
   row(
     z.preprocess(
@@ -162,7 +162,7 @@ export const price = (given: Row) =>
     given,
   );
 
-/** A time such as `30d`, in days, rounded up: LiteLLM's shorter times are one day here. */
+/** Defines a time such as `30d`, in days, rounded up. LiteLLM's shorter times become one day. */
 export const period = (given: Row) =>
   row(
     z
@@ -249,7 +249,7 @@ export const jsonOrPath = (given: Row) =>
     given,
   );
 
-/** `ssl_verify`: a boolean, also as a string, or a path. */
+/** Defines `ssl_verify`: a boolean, also as a string, or a path. */
 export const verification = (given: Row) =>
   row(
     z.union([z.boolean(), z.string().min(1)]).transform((value) => {

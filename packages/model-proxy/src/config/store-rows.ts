@@ -6,7 +6,7 @@ export const storeRows = {
   store: text({
     name: 'store',
     secret: true,
-    doc: 'Folder for [virtual keys](../guides/keys.md), budgets and usage. The proxy creates it. Several proxies can share a Redis instead: `redis://host:6379/0`. Without it, `master_key` is the only key. A change needs a restart. Not in LiteLLM.',
+    doc: 'Folder for [virtual keys](../guides/keys.md), budgets and usage. The proxy creates it. Several proxies can share a Redis instead: `redis://host:6379/0`. Without a store, `master_key` is the only key. A change needs a restart. Not in LiteLLM.',
   }),
   rejectClientTags: boolean({
     name: 'reject_clientside_metadata_tags',

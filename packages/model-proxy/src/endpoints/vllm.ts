@@ -7,7 +7,7 @@ import { defineEndpoint } from './endpoint.js';
 /** Similarity of texts, from cross-encoder models. */
 export const score = defineEndpoint({ path: 'score', mode: 'score' });
 
-/** Labels of texts. vLLM serves this path and the next three next to `/v1`. */
+/** Labels of texts. vLLM serves `classify` and the next three paths beside `/v1`, not below it. */
 export const classify = defineEndpoint({ path: 'classify', mode: 'classify', besideVersion: true });
 
 /** Hidden states of a model. Like `embeddings`, but for other kinds of models. */

@@ -8,12 +8,12 @@ import type { Exchange } from '../exchange/exchange.js';
 /** Path of the console in metrics and in `/routes`. */
 export const CONSOLE_PATH = '/ui';
 
-/** Returns whether a path is one of the console. @param path result of `plainPath`. */
+/** Returns whether a path belongs to the console. @param path result of `plainPath`. */
 export function isConsolePath(path: string): boolean {
   return path === CONSOLE_PATH || path.startsWith(`${CONSOLE_PATH}/`);
 }
 
-/** Read at the first request. */
+/** The files of the console. They are read at the first request. */
 let files: ReturnType<typeof openConsole> | undefined;
 
 /** Answers a GET or HEAD request for a path of the console. @param path result of `plainPath`. */

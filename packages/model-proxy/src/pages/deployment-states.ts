@@ -20,7 +20,7 @@ export function deploymentStates({
   }));
 }
 
-/** Returns what a scrape reads beside the counted requests. */
+/** Returns the state that a scrape shows in addition to the counted requests. */
 export function scrapedState(proxy: ProxyState) {
   return { deployments: deploymentStates(proxy), queued: proxy.overload.queued };
 }

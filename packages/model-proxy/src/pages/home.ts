@@ -8,7 +8,7 @@ interface HomePage {
   readonly version: string;
 }
 
-/** Renders the page as HTML without scripts and images. */
+/** Renders the page as HTML without scripts or images. */
 export function renderHome({ models, version }: HomePage): string {
   const sample = models?.find((name) => !name.includes('*')) ?? '<model>';
   const request = `curl "$ADDRESS/v1/chat/completions" \\

@@ -24,7 +24,7 @@ export const priceRows = {
   longCacheWriteCost: price({
     name: 'cache_creation_input_token_cost_above_1hr',
     default: '`cache_creation_input_token_cost`',
-    doc: 'The same for a cache that lives an hour.',
+    doc: 'Price of a token of the request that the upstream cached for an hour.',
   }),
   inputAudioCost: price({
     name: 'input_cost_per_audio_token',
