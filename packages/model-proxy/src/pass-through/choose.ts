@@ -59,7 +59,7 @@ export interface FilesChoice {
 }
 
 /**
- * Selects the deployment for files and batches by public name or by provider. Without both, selects
+ * Selects the deployment for files and batches by public name or by provider. If the request names neither, selects
  * the first deployment with `use_in_pass_through`, then the only account, then the only account at
  * OpenAI, then `environmentDeployment`. Deployments with the same address, key and headers share an account.
  * @throws {ProxyError} 400: the name is unknown, or several accounts are possible.

@@ -113,7 +113,7 @@ export class FormHeadReader {
   }
 
   /**
-   * Searches a marker.
+   * Searches for a marker.
    * @param from the first possible offset.
    * @returns the marker's offset; -1: more bytes are needed. The next search then skips these bytes.
    */

@@ -55,7 +55,7 @@ function unescaped(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    // Invalid escapes: such a text is never equal to a name that the proxy searches.
+    // Invalid escapes: such a text is never equal to a name that the proxy searches for.
     return text;
   }
 }

@@ -48,7 +48,7 @@ export function statusFault({ statusCode = 0 }: IncomingMessage): AnswerFault | 
 
 /**
  * Reports faults of a handshake that Node's client does not report: a 101 without an `upgrade`
- * header, which closes the connection without an error, and interim answers without end.
+ * header, which closes the connection without an error, and too many interim answers.
  * @param onEnd called when the connection closes, also after an answer or an error.
  */
 export function reportEveryEnd(outgoing: ClientRequest, onEnd: (error: AnswerFault) => void): void {

@@ -21,7 +21,7 @@ export type RawBody =
       readonly kind: 'streamed';
       /** The bytes that have arrived. */
       readonly head: Buffer;
-      /** Bytes of the whole body; null: unknown, so the body is sent in chunks. */
+      /** Size of the whole body in bytes; null: unknown, so the body is sent in chunks. */
       readonly length: number | null;
       /** Checks each later chunk before it goes upstream. */
       readonly check?: (chunk: Buffer) => void;

@@ -44,7 +44,7 @@ export class ChatStream implements DialectStream {
   #stopReason: string | null = null;
   /** Whether a chunk with the role was sent. That chunk waits for content, so that an early error can still be retried. */
   #hasRole = false;
-  /** By Anthropic's index of the block. */
+  /** The unfinished tool calls by Anthropic's index of their block. */
   readonly #openCalls = new Map<number, OpenCall>();
   #calls = 0;
 
@@ -159,7 +159,7 @@ export class ChatStream implements DialectStream {
     return { ...this.#frame(), choices: [{ index: 0, delta: withRole, finish_reason: null }] };
   }
 
-  /** The last chunk, with the usage. It has a choice, because some clients read `choices[0]` of each chunk. */
+  /** Makes the last chunk, with the usage. It has a choice, because some clients read `choices[0]` of each chunk. */
   #last(): object {
     const delta = this.#hasRole ? {} : { role: 'assistant', content: '' };
     const reason = finishReason(this.#stopReason, this.#calls > 0);

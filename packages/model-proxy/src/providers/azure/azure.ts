@@ -72,7 +72,7 @@ function queryVersion(query: string | null): string | undefined {
   return new URLSearchParams(query ?? '').get('api-version') ?? undefined;
 }
 
-/** Azure OpenAI. Does not know which deployments have all parameters of OpenAI's models. */
+/** Azure OpenAI with the same list of parameters for all deployments. */
 const listedAzure = openaiApiProvider({
   name: 'azure',
   exceptionName: 'AzureException',

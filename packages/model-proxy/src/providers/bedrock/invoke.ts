@@ -24,7 +24,7 @@ const VERSION = Buffer.from('"bedrock-2023-05-31"');
 const pathOf = ({ model, streams }: Pick<DialectCall, 'model' | 'streams'>): string =>
   `model/${segmentOf(model)}/${streams ? 'invoke-with-response-stream' : 'invoke'}`;
 
-/** Returns the members of a request, without those that are in the path. */
+/** Returns the members of a request, without those with the given names. */
 function without(members: ReadonlyMap<string, Buffer>, ...names: readonly string[]): Map<string, Buffer> {
   return new Map([...members].filter(([name]) => !names.includes(name)));
 }

@@ -22,7 +22,7 @@ export function chatMessages(system: unknown, messages: unknown, keepsThinking: 
     if (role === 'assistant') return [assistantMessage(blocksOf(message), keepsThinking)];
     if (role === 'user') return userMessages(blocksOf(message));
     if (role === 'system') return [{ role, content: systemText(message['content']) }];
-    throw invalidParameter('messages', `has a role that is not user or assistant: ${JSON.stringify(role)}`);
+    throw invalidParameter('messages', `has a role that is not user, assistant or system: ${JSON.stringify(role)}`);
   });
   return [...first, ...rest];
 }

@@ -29,7 +29,7 @@ export const claudeTarget: Pick<ProviderTarget, 'api' | 'pathOf'> = {
     dialect: { ...anthropicApi.dialect, endpoints },
     // The access token authenticates requests, and the body has the version.
     headers: () => ({}),
-    // Requests in Anthropic's form. A request that counts tokens keeps the model in its body.
+    // Changes requests of clients with Anthropic's form. A request that counts tokens keeps the model in its body.
     translate: (endpoint) => {
       const members = new Map<string, Buffer | null>([['anthropic_version', VERSION]]);
       if (endpoint === 'messages') members.set('model', null);

@@ -18,20 +18,20 @@ const DEFAULT_RATE = 24_000;
  * @see http://soundfile.sapp.org/doc/WaveFormat/
  */
 function wavFile(samples: Buffer, rate: number): Buffer {
-  const head = Buffer.alloc(HEADER_BYTES);
-  head.write('RIFF', 0, 'latin1');
-  head.writeUInt32LE(HEADER_BYTES - 8 + samples.length, 4);
-  head.write('WAVEfmt ', 8, 'latin1');
-  head.writeUInt32LE(16, 16);
-  head.writeUInt16LE(1, 20);
-  head.writeUInt16LE(1, 22);
-  head.writeUInt32LE(rate, 24);
-  head.writeUInt32LE(rate * BYTES_PER_SAMPLE, 28);
-  head.writeUInt16LE(BYTES_PER_SAMPLE, 32);
-  head.writeUInt16LE(BYTES_PER_SAMPLE * 8, 34);
-  head.write('data', 36, 'latin1');
-  head.writeUInt32LE(samples.length, 40);
-  return Buffer.concat([head, samples]);
+  const header = Buffer.alloc(HEADER_BYTES);
+  header.write('RIFF', 0, 'latin1');
+  header.writeUInt32LE(HEADER_BYTES - 8 + samples.length, 4);
+  header.write('WAVEfmt ', 8, 'latin1');
+  header.writeUInt32LE(16, 16);
+  header.writeUInt16LE(1, 20);
+  header.writeUInt16LE(1, 22);
+  header.writeUInt32LE(rate, 24);
+  header.writeUInt32LE(rate * BYTES_PER_SAMPLE, 28);
+  header.writeUInt16LE(BYTES_PER_SAMPLE, 32);
+  header.writeUInt16LE(BYTES_PER_SAMPLE * 8, 34);
+  header.write('data', 36, 'latin1');
+  header.writeUInt32LE(samples.length, 40);
+  return Buffer.concat([header, samples]);
 }
 
 /** Returns the endpoint. The client gets a WAV file. @param path the path of `generateContent`. */
