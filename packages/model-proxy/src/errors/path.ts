@@ -1,4 +1,4 @@
-/** Errors of heads, paths and raw requests. */
+/** Errors of request heads, paths, handshakes and raw requests. */
 import { type ProxyError, requestFault, shortened, typeOfStatus } from './proxy-error.js';
 
 /**

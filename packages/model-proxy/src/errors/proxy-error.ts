@@ -42,9 +42,9 @@ interface ProxyErrorOptions {
 export type ErrorKind =
   | 'request' // the client's request is faulty, or over a limit or budget
   | 'authentication' // the client's key is missing or wrong, or its address, path or model is not allowed
-  | 'upstreamStatus' // the upstream answered 4xx or 5xx
-  | 'connection' // refused, reset, host not found
-  | 'tls'
+  | 'upstreamStatus' // the upstream answered with an error or a redirect, or rejected the credentials
+  | 'connection' // refused, reset, host not found, or no access token
+  | 'tls' // a fault of TLS, or a deployment whose files or variables cannot be used
   | 'timeout'
   | 'malformedAnswer' // not HTTP, not JSON, too large, or incomplete
   | 'unavailable' // this proxy shuts down or is overloaded, or all deployments cool down

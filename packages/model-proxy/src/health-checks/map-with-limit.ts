@@ -12,10 +12,10 @@ export async function mapWithLimit<Item, Result>(
 ): Promise<readonly Result[]> {
   const results: Result[] = [];
   const entries = items.entries();
-  const worker = async (): Promise<void> => {
-    // All workers share the iterator.
+  const lane = async (): Promise<void> => {
+    // All lanes share the iterator.
     for (const [index, item] of entries) results[index] = await work(item);
   };
-  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, lane));
   return results;
 }

@@ -2,7 +2,7 @@
  * Keeps the requests of a session at the same deployment, so that the upstream can reuse its cache
  * of the prompt. Each deployment gets a score from the session and its id, and the highest score
  * wins. So the choice needs no memory, is the same in every process, and changes only for the
- * sessions of a deployment that fails.
+ * sessions of a deployment that fails or is busy.
  */
 import type { Limits } from './limits.js';
 import type { Selection } from './router.js';
@@ -11,7 +11,7 @@ import type { Selection } from './router.js';
 const MAX_LOAD = 1.25;
 
 /**
- * Chooses the deployment with the highest score that is not busy.
+ * Chooses the deployment with the highest score among those that are not busy.
  * @param selections one or more.
  */
 export function chooseForSession(

@@ -4,7 +4,7 @@
 export interface CheckResult {
   /** The fault, without secrets; null: the deployment works. */
   readonly error: string | null;
-  /** Status of the failed answer, as clients would get it; null: healthy, or not checked. */
+  /** Status of the error, as clients would get it; null: healthy, or the model cannot be checked. */
   readonly status: number | null;
   /** Whether a request was sent. Some models cannot be checked. */
   readonly isChecked: boolean;

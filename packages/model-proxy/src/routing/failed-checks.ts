@@ -20,7 +20,7 @@ export interface FailedChecks {
   isDown(id: string): boolean;
   /** Returns whether requests prefer other deployments because of a failed check. */
   isAvoided(id: string): boolean;
-  /** Whether no failed check is stored, expired checks included. */
+  /** Whether no failed check is stored. An expired check stays stored. */
   readonly isEmpty: boolean;
 }
 

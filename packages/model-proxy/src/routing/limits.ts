@@ -1,7 +1,7 @@
 /**
- * Counts and limits the requests of deployments: per minute (`rpm`), at the same time
- * (`max_parallel_requests`), and their tokens per minute (`tpm`). This process counts them, as
- * LiteLLM does without Redis. The workers of a group divide the limits.
+ * Counts and limits what deployments get: requests per minute (`rpm`), requests at the same time
+ * (`max_parallel_requests`), and tokens per minute (`tpm`). Each process counts alone, as LiteLLM does
+ * without Redis. The workers of a group divide the limits.
  */
 import { deploymentBusy, deploymentLimited } from '../errors/model.js';
 import type { ProxyError } from '../errors/proxy-error.js';
@@ -19,7 +19,7 @@ export interface Limits {
    * @returns an error with status 429 if the deployment is at its limit: do not send the request.
    */
   admit(deployment: Limited): ProxyError | undefined;
-  /** Ends a request. */
+  /** Notes the end of a request. */
   release(deployment: Limited): void;
   /** Counts the tokens of a request. */
   addTokens(deployment: Limited, tokens: number): void;

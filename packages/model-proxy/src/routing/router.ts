@@ -14,7 +14,7 @@ export interface Selection {
 export interface RoutedRequest {
   /** Keeps requests with the same text at the same deployment; null: no affinity. */
   readonly session: string | null;
-  /** Whether the client asks for events. */
+  /** Whether the client asks for a stream of events. */
   readonly streams: boolean;
 }
 
