@@ -1,4 +1,4 @@
-/** The permissions of a virtual key. Computed once for each stored version of a key, then used by many requests. */
+/** Computes the permissions of a virtual key, once for each stored version of the key. */
 import type { StoredKey } from '../store/keys.js';
 import { pathTest, routePattern } from './gate.js';
 

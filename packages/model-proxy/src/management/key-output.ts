@@ -5,7 +5,7 @@ import type { Store } from '../store/store.js';
 
 const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
-/** Members of LiteLLM's keys that have no other value here. */
+/** Members of LiteLLM's keys that have the same value in all keys here. */
 const FIXED = {
   config: {},
   permissions: {},

@@ -13,7 +13,7 @@ const DEFAULT_DAYS = 30;
 const DAY_MS = 86_400_000;
 const DATE = /^\d{4}-\d\d-\d\d$/;
 
-/** `GET /spend/logs`: sums of each day; without both dates, or with `summarize=false`, the rows themselves. */
+/** `GET /spend/logs`: sums of each day; if a date is missing, or with `summarize=false`, the rows themselves. */
 export async function spendLogs(request: ManagementRequest): Promise<object> {
   const { query, store } = request;
   const rows = (await usageIn(request)).filter(({ subject }) => subject === 'key');

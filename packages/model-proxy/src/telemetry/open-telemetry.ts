@@ -1,4 +1,4 @@
-/** Traces and metrics of model requests, with OpenTelemetry's SDK. They never contain prompts and answers. */
+/** Traces and metrics of model requests, with OpenTelemetry's SDK. They never contain prompts or answers. */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import {

@@ -163,5 +163,5 @@ class Worker {
 // A worker must not end with a stack trace because the disk of the log is full.
 new CommandOutput('model-proxy').becomeLog();
 const worker = new Worker();
-// The connection ends with the first process. Without it, no process would stop this one, which would keep the port.
+// The connection ends with the first process. Then no other process would stop this worker, which uses the port.
 process.on('disconnect', () => process.exit(worker.hasStopped ? exitCode.done : exitCode.failed));

@@ -36,7 +36,7 @@ export class Journal {
   #handle: FileHandle;
   /** Length of the file up to the end of the last complete write. */
   #length: number;
-  /** Length of the file after the last compaction. */
+  /** Length of the file at the last compaction, or when it was opened. */
   #compactLength: number;
   /** Whether a failed write may have left bytes behind `#length`. */
   #isTorn = false;
@@ -123,8 +123,8 @@ export class Journal {
   }
 
   /**
-   * Appends entries. Either all of them or none are in the file afterwards.
-   * @param options `sync`: returns only when they are on the disk.
+   * Appends entries. If that fails, the next write removes the part that was written.
+   * @param options `sync`: resolves only when the entries are on the disk.
    * @throws the error of node:fs; an Error, if an entry is too long.
    */
   append(entries: readonly Entry[], options: { readonly sync: boolean }): Promise<void> {
@@ -254,7 +254,7 @@ async function writeAll(handle: FileHandle, text: string, position: number): Pro
   return position + bytes.length;
 }
 
-/** Stores a rename. Some file systems do not support this. */
+/** Stores a rename on the disk. Some file systems do not support this. */
 async function syncFolder(file: string): Promise<void> {
   const folder = await open(path.dirname(file), 'r').catch(() => undefined);
   await folder?.sync().catch(() => undefined);

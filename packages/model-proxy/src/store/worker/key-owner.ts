@@ -66,7 +66,7 @@ export class KeyOwner {
     return { isAvailable: this.#store.isAvailable, spends };
   }
 
-  /** Returns the days with usage, after all workers have sent theirs. @throws {StoreUnavailable} */
+  /** Returns the days with usage, after all workers have sent their usage. @throws {StoreUnavailable} */
   async usageDays(from: string, to: string): Promise<readonly string[]> {
     await this.#audience.collectUsage();
     return this.#store.usageDays(from, to);

@@ -39,8 +39,9 @@ export class WorkerStore implements WorkerKeyStore {
   readonly #spends = new Map<string, Spend>();
   /** The highest revision of a spend so far. */
   #revision = 0;
-  /** Costs that the owner does not have yet: those on their way, and those after them. */
+  /** Costs that are on their way to the owner. */
   #sent = new Map<string, number>();
+  /** Costs that are not sent yet. */
   #costs = new Map<string, number>();
   #rows = new UsageRows();
   #isOwnerAvailable = true;
@@ -159,7 +160,7 @@ export class WorkerStore implements WorkerKeyStore {
   async #send(): Promise<void> {
     do {
       const batch = this.#nextBatch();
-      // The owner ends all workers when it ends. So an answer that does not come needs no second attempt.
+      // The owner ends all workers when it ends, so a batch without an answer is not sent again.
       const { isAvailable, spends } = await this.#owner.addBatch(batch);
       this.#isOwnerAvailable = isAvailable;
       this.#sent = new Map();
