@@ -78,9 +78,8 @@ export class EventEnds {
 }
 
 /**
- * Returns whether the bytes are exactly one event with a single line. This is the most common kind
- * of chunk.
- * @param from an offset in the line.
+ * Returns whether the bytes end with the line that contains `from` and an empty line. This is the most
+ * common kind of chunk.
  */
 export function endsWithLine(bytes: Buffer, from: number): boolean {
   const lineEnd = endOfLine(bytes, from);

@@ -39,7 +39,7 @@ export class EventReader {
     return events;
   }
 
-  /** Ends the stream. @returns the last event if it lacks only its empty line. */
+  /** Ends the stream. @returns the rest of the stream as an event, if it has data. */
   finish(): ServerSentEvent[] {
     const events: ServerSentEvent[] = [];
     this.#take(events);

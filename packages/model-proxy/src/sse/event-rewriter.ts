@@ -1,6 +1,6 @@
 /**
- * Renames the model in streams of server-sent events, replaces their ids, or removes the event with the
- * usage. Each event is forwarded as soon as it is complete. All other bytes stay unchanged: comments,
+ * Rewrites streams of server-sent events: renames the model, or replaces the id of the response, and can
+ * remove the event with the usage. Each event is forwarded as soon as it is complete. All other bytes stay unchanged: comments,
  * unknown fields and line ends.
  */
 import { parseJson } from '@rackless/daemon/text/json.js';
