@@ -158,7 +158,7 @@ function withWorker(render: (record: LogRecord) => string, format: LogOptions['f
   return (record: LogRecord) => `${render(record).slice(0, -1)},"worker":${worker}}`;
 }
 
-/** The kernel writes this many bytes to a pipe at once (PIPE_BUF of Linux). */
+/** The kernel writes up to this many bytes to a pipe at once (PIPE_BUF of Linux). */
 const ATOMIC_BYTES = 4096;
 
 /**

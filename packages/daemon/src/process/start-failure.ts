@@ -23,8 +23,9 @@ export function exitCodeOfStart(error: unknown): number {
 
 /**
  * Returns whether a cause is temporary: a port or folder in use, a missing address, a full disk, a
- * shared store that does not answer. A damaged file is not. Counts each fault of a listener, a lock
- * or the shared store, also the few that do not end by themselves, such as a port for root.
+ * shared store that does not answer. A damaged file is not temporary. Every fault of a listener, a lock
+ * or the shared store counts as temporary, also the few that do not end by themselves, such as a port
+ * for root.
  */
 function isTemporary(error: unknown): boolean {
   if (error instanceof ListenError || error instanceof FolderInUseError || error instanceof StoreUnavailable)

@@ -36,7 +36,7 @@ const MAX_RECONNECT_PAUSE_MS = 1000;
  * @throws {StoreUnavailable} if Redis cannot be reached now.
  */
 export async function connectRedis(url: string, commandMs = COMMAND_MS): Promise<RedisLink> {
-  // A daemon without replicas never loads this client. Loading it takes a sixth of the CPU time of
+  // A daemon without a shared store never loads this client. Loading it takes a sixth of the CPU time of
   // a start.
   const { createClient, ErrorReply } = await import('@redis/client');
   const unavailable = (error: unknown): StoreUnavailable => {

@@ -110,7 +110,7 @@ class RedisStore implements SharedStore {
   #reading: Promise<void> | undefined;
   #waiting: Promise<void> | undefined;
   #failure: StoreUnavailable | undefined;
-  /** Whether Redis may have lost changes. New changes may have the same revisions. */
+  /** Whether Redis may have lost changes. New changes may then have the revisions of the lost ones. */
   #mustReadAll = false;
   #acceptsChanges = true;
   /** The last failure of a command, by the monotonic clock. */
@@ -203,7 +203,10 @@ class RedisStore implements SharedStore {
     this.#link.close();
   }
 
-  /** Reads the changes, unless a read is about to begin. A running read may miss the latest change. */
+  /**
+   * Reads the changes. If a read is running, waits for one more, which all callers share: the running
+   * read may miss the latest change.
+   */
   #readOnce(): Promise<void> {
     if (this.#reading === undefined) {
       this.#reading = this.#read().finally(() => (this.#reading = undefined));
