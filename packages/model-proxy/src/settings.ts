@@ -178,7 +178,7 @@ export interface ProxySettings {
   /** Whether to read the client's address from X-Forwarded-For (`use_x_forwarded_for`). */
   readonly useXForwardedFor: boolean;
   /**
-   * Pages that need a key here but are open by default (`require_auth_for_metrics_endpoint`,
+   * Paths of pages that need the master key here (`require_auth_for_metrics_endpoint`,
    * `admin_only_routes`).
    */
   readonly closedPages: ReadonlySet<string>;
@@ -202,7 +202,7 @@ export interface OtlpTarget {
   readonly url: string;
   /** Headers, which may contain keys. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether the certificates, the timeout and the compression of `OTEL_EXPORTER_OTLP_*` are for this address. */
+  /** Whether the certificates, the timeout and the compression of `OTEL_EXPORTER_OTLP_*` apply to this address. */
   readonly usesVariables: boolean;
 }
 

@@ -69,8 +69,8 @@ const publicPages = [...pagePaths.keys(), ...polledPaths].filter(
 const modelPaths = createPaths(endpoints);
 
 /**
- * Returns the fault of an entry; undefined: the entry is valid. An entry for a path that always
- * needs the key is valid, although it has no effect.
+ * Returns the fault of an entry; undefined: the entry is valid. An entry for a path that is not a
+ * page, but always needs a key, is valid, although it has no effect.
  */
 function routeFault(path: string): string | undefined {
   const isServed = pagePaths.has(path) || polledPage(path) !== undefined;
