@@ -70,7 +70,7 @@ export interface App {
    * rejected.
    */
   readonly expectContinue: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Handles the server's `upgrade`: WebSocket handshakes, and other requests to change the protocol. */
+  /** Handles the server's `upgrade` for WebSocket handshakes. */
   readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
   /**
    * Handles the server's `clientError`: if the parser rejects a request, answers with an error in

@@ -34,7 +34,7 @@ function createProgram(): Command {
 /**
  * Runs one command line. Without `--validate_config`, this runs the proxy until a signal ends it.
  * @param argv as `process.argv`.
- * @param early gets signals until the proxy handles them. Absent: nothing gets them.
+ * @param early the signals that arrive before the proxy handles them. Absent: there are none.
  * @returns the exit code.
  */
 export async function main(argv: readonly string[], early?: EarlySignals): Promise<number> {

@@ -46,7 +46,7 @@ export interface Proxy {
   readonly addresses: readonly string[];
   /**
    * Loads the configuration again. If it has faults, the proxy logs them, and the current
-   * configuration stays in use. Requests in progress do not change. Never rejects.
+   * configuration stays in use. Requests in progress keep their configuration. Never rejects.
    */
   reload(): Promise<void>;
   /**

@@ -79,7 +79,7 @@ export class Series {
     const { errorKind } = record;
     if (errorKind !== null) {
       count(this.failures, record.status, errorKind);
-      // The last attempt is among the failed ones, unless its answer had begun.
+      // Without failed attempts, the only attempt failed after its answer had begun, or the client caused the error.
       if (upstreamKinds.has(errorKind) && record.failedAttempts.length === 0)
         count(this.attempts, record.status, errorKind);
     }
