@@ -79,7 +79,9 @@ describe('the trace', () => {
   it('shows an incomplete answer and why it is incomplete', () => {
     const logged: string[] = [];
     const call = createTrace({ debug: (message) => logged.push(message) }, shown).sending('r1', request('{}'));
-    call.fail(new ProxyError({ status: 500, kind: 'connection', message: 'refused' }));
-    expect(logged.at(-1)).toBe('RAW RESPONSE broke off, connection: refused: ');
+    call.head(200, []);
+    call.data(Buffer.from('{"id":'));
+    call.fail(new ProxyError({ status: 500, kind: 'connection', message: 'reset' }));
+    expect(logged.at(-1)).toBe('RAW RESPONSE broke off, connection: reset: 200 [] {"id":');
   });
 });

@@ -108,12 +108,12 @@ describe('the client certificate', () => {
   });
 
   it('prevents the start if it cannot be used', () => {
-    const at5 = 'config.yaml:6: model_list[0].litellm_params.ssl_certificate: cannot be used:';
+    const place = 'config.yaml:6: model_list[0].litellm_params.ssl_certificate: cannot be used:';
     expect(faults(oneModel(['ssl_certificate: client.pem']))).toEqual([
-      `${at5} using the key client.pem: it is not a PEM key`,
+      `${place} using the key client.pem: it is not a PEM key`,
     ]);
     expect(faults(oneModel(['ssl_certificate: client.pem', 'ssl_certificate_key: other.key']))).toEqual([
-      `${at5} using the key other.key: it is not the key of the certificate`,
+      `${place} using the key other.key: it is not the key of the certificate`,
     ]);
     expect(faults(oneModel(['ssl_certificate_key: client.key']))).toEqual([
       'config.yaml:6: model_list[0].litellm_params.ssl_certificate_key: needs ssl_certificate as well',

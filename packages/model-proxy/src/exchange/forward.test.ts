@@ -447,7 +447,7 @@ describe("the client's headers", () => {
     }));
 });
 
-describe('an upstream that fails', () => {
+describe('a failure of the upstream', () => {
   it.each([
     [400, 'BadRequestError'],
     [401, 'AuthenticationError'],
@@ -506,7 +506,7 @@ describe('an upstream that fails', () => {
     ['{"model":"served/model"}\n', 200],
     ['[]', 200],
     ['null', 200],
-  ])('is assumed only if its connection ends within JSON: after %s, the status is %d', async (text, status) => {
+  ])('is assumed only if the connection ends within JSON: after %s, the status is %d', async (text, status) => {
     served.answering = (_asked, response) => {
       // Neither length nor chunks, as in HTTP/1.0.
       response.useChunkedEncodingByDefault = false;

@@ -12,7 +12,7 @@ describe('the wait before a retry', () => {
     expect(waitMs({ retries: 0, askedMs: null, minMs: 700, random: 0 })).toBe(700);
   });
 
-  it('is what the upstream asks for, with a tenth more at most, and no more than a minute', () => {
+  it('is what the upstream asks for, with a tenth more at most; there is no retry if it asks for more than a minute', () => {
     expect([wait(0, 2000, 0), wait(0, 2000), wait(0, 60_000, 0), wait(0, 60_001), wait(0, 1e12)]).toEqual([
       ...[2000, 2200, 60_000, -1, -1],
     ]);

@@ -204,11 +204,11 @@ describe('the end of a stream', () => {
   });
 
   it('is complete with a finish_reason, with or without usage after it', () => {
-    const usage = 'data: {"model":"gpt-oss-120b","choices":[],"usage":{"total_tokens":3}}\n\n';
-    expect(endOf(chunk('a'), chunk('', 'length'), usage)).toEqual({
-      text: renamed(chunk('a') + chunk('', 'length') + usage),
-      interruption: null,
-    });
+    for (const usage of ['', 'data: {"model":"gpt-oss-120b","choices":[],"usage":{"total_tokens":3}}\n\n'])
+      expect(endOf(chunk('a'), chunk('', 'length'), usage)).toEqual({
+        text: renamed(chunk('a') + chunk('', 'length') + usage),
+        interruption: null,
+      });
   });
 
   it('renames the last event if it lacks only its empty line', () => {

@@ -19,13 +19,14 @@ describe('a cooldown', () => {
   });
 
   it('begins at once after a 429, for the time of its Retry-After', async () => {
-    const { ask, askMany, upstreams } = await setUp([
-      { behavior: { status: 429, headers: { 'retry-after': '3600' } }, params: { weight: 1 } },
+    const { ask, askMany, proxy, upstreams } = await setUp([
+      { behavior: { status: 429, headers: { 'retry-after': '200' } }, params: { weight: 1 } },
       { params: { weight: 0 } },
     ]);
     expect((await ask()).status).toBe(200);
     expect(statuses(await askMany(50))).toEqual({ 200: 50 });
     expect(upstreams[0]?.count).toBe(1);
+    expect(proxy.logged().join('\n')).toContain('a deployment cools down deployment=0 seconds=200 ');
   });
 
   it('for all deployments gives a 429 with the remaining time', async () => {

@@ -22,7 +22,7 @@ describe('a full proxy', () => {
     expect(upstreams[0]?.count).toBe(300);
   });
 
-  it('answers 503 with Retry-After at once if the queue is full, and after a wait otherwise', async () => {
+  it('answers 503 with Retry-After if the queue is full, and to a request that has waited too long', async () => {
     const { ask, upstreams } = await setUp([{ behavior: 'hang', params: { timeout: 5 } }], limited(1, 1, 0.2));
     const first = ask();
     await waitFor(

@@ -7,7 +7,7 @@ const { faults, load } = configurationFixture();
 const environment = { OPENAI_API_KEY: 'openai-key', GROQ_API_KEY: 'groq-key', HOSTED_VLLM_API_BASE: 'http://vllm/v1' };
 
 /** Returns the target of a name: provider, the upstream's model name, address, key. */
-function way(params: string, name: string, modelName = '*') {
+function targetOf(params: string, name: string, modelName = '*') {
   const entry = `model_list: [{model_name: ${JSON.stringify(modelName)}, litellm_params: ${params}}]\n`;
   const selection = createRouterNow(load(entry, { environment }).proxy).select(name);
   if (selection === undefined) return undefined;
@@ -32,18 +32,18 @@ describe('a model of "*"', () => {
     ['azure/gpt-4o', undefined],
     ['bedrock/openai.gpt-oss-120b-1:0', undefined],
   ])('sends %s to the provider of its prefix or of its known name, or nowhere', (name, expected) => {
-    expect(way('{model: "*"}', name)).toEqual(expected);
+    expect(targetOf('{model: "*"}', name)).toEqual(expected);
   });
 
   it('sends a key only to the provider whose variable contains it', () => {
     const params = '{model: "*", api_key: os.environ/OPENAI_API_KEY}';
-    expect(way(params, 'gpt-4o')?.[3]).toBe('openai-key');
-    expect(way(params, 'openai/gpt-4o')?.[3]).toBe('openai-key');
-    expect(way(params, 'groq/a')?.[3]).toBe('groq-key');
-    expect(way(params, 'mistral/a')?.[3]).toBeNull();
+    expect(targetOf(params, 'gpt-4o')?.[3]).toBe('openai-key');
+    expect(targetOf(params, 'openai/gpt-4o')?.[3]).toBe('openai-key');
+    expect(targetOf(params, 'groq/a')?.[3]).toBe('groq-key');
+    expect(targetOf(params, 'mistral/a')?.[3]).toBeNull();
     const groq = '{model: "*", api_key: os.environ/GROQ_API_KEY}';
-    expect(way(groq, 'groq/a')?.[3]).toBe('groq-key');
-    expect(way(groq, 'gpt-4o')?.[3]).toBe('openai-key');
+    expect(targetOf(groq, 'groq/a')?.[3]).toBe('groq-key');
+    expect(targetOf(groq, 'gpt-4o')?.[3]).toBe('openai-key');
   });
 
   it.each(['sk-literal', 'os.environ/MY_KEY'])('prevents the start with a key of an unknown provider: %s', (key) => {
@@ -56,7 +56,7 @@ describe('a model of "*"', () => {
   it('sends no key of the environment to an api_base', () => {
     const params = '{model: "*", api_base: "http://own/v1"}';
     for (const name of ['gpt-4o', 'openai/gpt-4o', 'groq/a', 'anthropic/a', 'a'])
-      expect(way(params, name)?.slice(2)).toEqual(['http://own/v1', null, '*']);
+      expect(targetOf(params, name)?.slice(2)).toEqual(['http://own/v1', null, '*']);
   });
 
   it('sends no access token of the environment to an api_base', () => {
@@ -77,14 +77,14 @@ describe('a model of "*"', () => {
 
   it('uses its api_base and api_key for every provider', () => {
     const params = '{model: "*", api_base: "http://own/v1", api_key: own}';
-    expect(way(params, 'groq/a')).toEqual(['groq', 'a', 'http://own/v1', 'own', '*']);
-    expect(way(params, 'anthropic/a')).toEqual(['anthropic', 'a', 'http://own/v1', 'own', '*']);
-    expect(way(params, 'humanloop/a')).toEqual(['openai', 'humanloop/a', 'http://own/v1', 'own', '*']);
+    expect(targetOf(params, 'groq/a')).toEqual(['groq', 'a', 'http://own/v1', 'own', '*']);
+    expect(targetOf(params, 'anthropic/a')).toEqual(['anthropic', 'a', 'http://own/v1', 'own', '*']);
+    expect(targetOf(params, 'humanloop/a')).toEqual(['openai', 'humanloop/a', 'http://own/v1', 'own', '*']);
   });
 
   it('is not the same as "*" with a provider', () => {
-    expect(way('{model: "openai/*"}', 'groq/a')?.slice(0, 2)).toEqual(['openai', 'groq/a']);
-    expect(way('{model: "*", custom_llm_provider: openai}', 'groq/a')?.slice(0, 2)).toEqual(['openai', 'groq/a']);
-    expect(way('{model: "*"}', 'any/groq/a', 'any/*')?.slice(0, 2)).toEqual(['groq', 'a']);
+    expect(targetOf('{model: "openai/*"}', 'groq/a')?.slice(0, 2)).toEqual(['openai', 'groq/a']);
+    expect(targetOf('{model: "*", custom_llm_provider: openai}', 'groq/a')?.slice(0, 2)).toEqual(['openai', 'groq/a']);
+    expect(targetOf('{model: "*"}', 'any/groq/a', 'any/*')?.slice(0, 2)).toEqual(['groq', 'a']);
   });
 });

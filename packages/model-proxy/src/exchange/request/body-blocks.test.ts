@@ -16,13 +16,21 @@ describe('memory for large bodies', () => {
 
   it('is reused after its release, and not before', () => {
     const first = new BodyBlocks();
-    const [of1] = first.copy(Buffer.from('first'));
+    const [inFirst] = first.copy(Buffer.from('first'));
     const second = new BodyBlocks();
-    const [of2] = second.copy(Buffer.from('second'));
-    expect([of1?.toString(), of2?.toString(), of1?.buffer === of2?.buffer]).toEqual(['first', 'second', false]);
+    const [inSecond] = second.copy(Buffer.from('second'));
+    expect([inFirst?.toString(), inSecond?.toString(), inFirst?.buffer === inSecond?.buffer]).toEqual([
+      'first',
+      'second',
+      false,
+    ]);
     first.release();
-    const [of3] = new BodyBlocks().copy(Buffer.from('third'));
-    expect([of2?.toString(), of3?.toString(), of3?.buffer === of1?.buffer]).toEqual(['second', 'third', true]);
+    const [inThird] = new BodyBlocks().copy(Buffer.from('third'));
+    expect([inSecond?.toString(), inThird?.toString(), inThird?.buffer === inFirst?.buffer]).toEqual([
+      'second',
+      'third',
+      true,
+    ]);
   });
 
   it('is released only once: later bytes get other memory', () => {
