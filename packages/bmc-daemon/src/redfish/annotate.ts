@@ -20,9 +20,9 @@ export interface AnnotateOptions {
 const copyright = 'Copyright DMTF. The policy of the schemas: https://www.dmtf.org/about/policies/copyright';
 
 /**
- * Properties that DMTF has deprecated, by entity; a dot separates nested names. Properties that a
- * DMTF profile requires stay: Power and Thermal of a chassis (OCP), IndicatorLED of a system
- * (Ironic).
+ * Deprecated properties that strict mode removes, by entity; a dot separates nested names. Strict mode
+ * does not remove the deprecated properties that a DMTF profile requires: Power and Thermal of a chassis
+ * (OCP), IndicatorLED of a system (Ironic).
  */
 const deprecated: ReadonlyMap<string, readonly string[]> = new Map([
   ['Chassis', ['IndicatorLED']],
@@ -31,8 +31,8 @@ const deprecated: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * Returns the body to send: without deprecated properties in strict mode, otherwise with the
- * properties that the contract adds.
+ * Returns the body to send. In strict mode, it has no deprecated properties and no links to deprecated
+ * URIs. Otherwise, it has the properties that the contract adds.
  */
 export function annotate(resource: JsonObject, entity: string, options: AnnotateOptions): JsonObject {
   const { strict, currentUri } = options;
@@ -66,8 +66,8 @@ function relinked(resource: JsonObject, currentUri: (uri: string) => string): Js
 const writeable = '@Redfish.WriteableProperties';
 
 /**
- * Removes a property and its name in `@Redfish.WriteableProperties`. Returns the same object if the
- * property is absent.
+ * Returns the resource without a property, and without the name of the property in the
+ * `@Redfish.WriteableProperties` of the same object.
  */
 function without(resource: JsonObject, path: string): JsonObject {
   const [name = '', ...innerNames] = path.split('.');
@@ -93,8 +93,8 @@ function managerByContract({ Links: links }: JsonObject): JsonObject {
 }
 
 /**
- * Adds `Severity` to each message of a registry. DMTF has deprecated it, but sushy 4 logs a warning
- * for each message without it.
+ * Returns the messages of a registry, each with `Severity`; an empty object if the body has no messages.
+ * DMTF has deprecated `Severity`, but sushy 4 logs a warning for each message without it.
  */
 function withSeverity({ Messages: messages }: JsonObject): JsonObject {
   if (!isObject(messages)) return {};

@@ -12,19 +12,19 @@ export interface Answer {
   readonly status: number;
   /**
    * Name, value, name, value: the form that `writeHead` takes without a check of each header.
-   * Contains Content-Length if there is a body.
+   * Contains Content-Length if the length of the body is known.
    */
   readonly headers: readonly string[];
   readonly body: string | undefined;
-  /** Replaces the body: writes to the open response until the client disconnects. */
+  /** Replaces `body`: writes the body to the response, at once or until the client disconnects. */
   readonly stream?: StreamSource;
-  /** Replaces everything: takes over the connection of the response. */
+  /** Replaces all other members: takes over the connection of the response. */
   readonly upgrade?: (response: ServerResponse, requestId: string) => void;
 }
 
 /**
- * Headers of every answer: the protocol version, and no caching by proxies (DSP0266, response
- * headers).
+ * Headers of every answer: the protocol version, and that caches must not use an answer again without
+ * asking the service (DSP0266, response headers).
  */
 const commonHeaders = ['OData-Version', '4.0', 'Cache-Control', 'no-cache'];
 

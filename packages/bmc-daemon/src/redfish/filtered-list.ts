@@ -1,8 +1,8 @@
 /** Restricts lists to the items of one machine. */
 
 /**
- * Returns a filter. For the same list, the filter returns the same array, because callers compare
- * arrays by identity to see whether anything has changed.
+ * Returns a filter. As long as the filter receives the same list, it returns the same array, because
+ * callers compare arrays by identity to see whether anything has changed.
  */
 export function filtered<Item>(isShown: (item: Item) => boolean): (list: readonly Item[]) => readonly Item[] {
   let lastList: readonly Item[] = [];

@@ -393,7 +393,7 @@ describe('ETags', () => {
     ]);
   });
 
-  it('are not compared with If-Match of a POST', async () => {
+  it('are not compared with If-Match of a POST, but a POST with If-None-Match: * gets 412', async () => {
     const reset = '/redfish/v1/Systems/a/Actions/ComputerSystem.Reset';
     const other = { 'If-Match': (await get('/redfish/v1')).headers.etag };
     expect((await send('POST', reset, { ResetType: 'On' }, other)).status).toBe(204);

@@ -145,8 +145,8 @@ async function untilReleased(held: Promise<void>, { socket }: IncomingMessage): 
 }
 
 /**
- * Returns the client of a request; {@link anonymous} if the request needs no login, and has no query or
- * no credentials.
+ * Returns the client of a request. For a request that needs no login, returns {@link anonymous} if there is
+ * no query, or if there are no credentials and the service requires a login.
  * @throws {LoginRefused} 401, 503.
  */
 async function identify(
@@ -189,8 +189,8 @@ function isAnonymous({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Rejects another protocol version: such a client must not misread the answer (DSP0266, request
- * headers).
+ * Rejects an OData-Version other than 4.0, because such a client could misread the answer (DSP0266,
+ * request headers).
  */
 function checkODataVersion({ headers }: IncomingMessage): void {
   const version = headers['odata-version'];

@@ -24,8 +24,8 @@ export interface Renderer<Services> {
   /** Returns the `@odata.id`. */
   self(entity: object, params: Params): string;
   /**
-   * Returns the body as an object. A PATCH adds its messages to it and uses it to detect read-only
-   * properties.
+   * Returns the body as an object. The answer to a PATCH is this body with messages; its properties are
+   * also those that a PATCH reports as read-only instead of unknown.
    */
   body(entity: object, params: Params, view: View<Services>): JsonObject;
   etag(entity: object, params: Params, view: View<Services>): string;
@@ -42,7 +42,7 @@ interface CacheEntry {
   etag?: string;
   /** The last answer, with the values of its volatile properties. */
   answered?: { readonly answer: Answer; readonly volatile: Volatile };
-  /** The rendered body; no reader changes it. Its volatile properties are old. */
+  /** The rendered body; no reader changes it. Its volatile properties may be outdated. */
   body?: JsonObject;
 }
 

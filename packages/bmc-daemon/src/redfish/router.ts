@@ -45,7 +45,7 @@ const maxCachedPathLength = 256;
 
 /**
  * Creates a router.
- * @throws {Error} if two routes have the same template, which is a fault in the list of resources.
+ * @throws {Error} if two templates match the same paths, which is a bug in the list of resources.
  * @see RFC 3986 §3.3
  */
 export function createRouter<Target>(routes: readonly Route<Target>[]): Router<Target> {

@@ -9,7 +9,7 @@ const shared = { chassis: [{ Id: 'shelf', UUID: shelf }] };
 describe('the successor of a deprecated URI', () => {
   const system = `/redfish/v1/Systems/${machine}`;
 
-  it('moves a drive to the chassis of its machine', () => {
+  it('is below the chassis of the machine for a drive', () => {
     const drive = `${system}/Storage/virtio/Drives/vda`;
     expect(currentUri(drive, own)).toBe(`/redfish/v1/Chassis/${machine}/Drives/virtio-vda`);
     expect(currentUri(drive, shared)).toBe(`/redfish/v1/Chassis/${shelf}/Drives/${machine}-virtio-vda`);
@@ -21,7 +21,7 @@ describe('the successor of a deprecated URI', () => {
     );
   });
 
-  it('moves virtual media from the manager to the system', () => {
+  it('is below the system for the virtual media of a manager', () => {
     const manager = `/redfish/v1/Managers/${machine}`;
     for (const below of ['', '/Cd', '/Cd/Certificates']) {
       expect(currentUri(`${manager}/VirtualMedia${below}`, own)).toBe(`${system}/VirtualMedia${below}`);

@@ -45,7 +45,7 @@ async function crawl(get: Awaited<ReturnType<typeof serve>>): Promise<Map<string
   return found;
 }
 
-/** Returns the paths without machine ids. */
+/** Returns the paths, each once, with `{id}` in place of ids. */
 const kinds = (paths: Iterable<string>) =>
   [
     ...new Set(

@@ -4,7 +4,7 @@ import { inOrder } from './members.js';
 describe('members of a collection', () => {
   const machines = ['b', 'c', 'a'].map((uuid) => ({ uuid, name: uuid }));
 
-  it('are sorted by UUID: systems ascending, managers descending', () => {
+  it('are sorted by UUID, ascending or descending', () => {
     expect(inOrder(machines, 'ascending').map(({ uuid }) => uuid)).toEqual(['a', 'b', 'c']);
     expect(inOrder(machines, 'descending').map(({ uuid }) => uuid)).toEqual(['c', 'b', 'a']);
     expect(machines.map(({ uuid }) => uuid)).toEqual(['b', 'c', 'a']);

@@ -1,8 +1,8 @@
 /** Parses URLs that clients send. */
 
 /**
- * Parses a URL. Rejects control characters, which `new URL` removes, so that a client reads back
- * the URL that it sent.
+ * Parses a URL. Rejects control characters, which `new URL` removes or encodes, so that a client reads
+ * back the URL that it sent.
  * @returns undefined if the text is not a URL or has control characters.
  */
 export function parseUrl(text: string): URL | undefined {

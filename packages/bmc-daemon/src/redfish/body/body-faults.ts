@@ -24,9 +24,9 @@ export type BodyTarget =
   | { readonly kind: 'action'; readonly action: string };
 
 /**
- * Returns all faults of a body, each with a JSON pointer. A refinement selects its message with
- * `params: { message: message('…') }`; without `params`, its text becomes the detail of
- * PropertyValueError.
+ * Returns the faults of a body, each with a JSON pointer; {@link limitFaults} limits their number. A
+ * refinement selects its message with `params: { message: message('…') }`; without `params`, its text
+ * becomes the detail of PropertyValueError.
  */
 export function bodyFaults(issues: readonly Issue[], body: JsonObject, target: BodyTarget): readonly Message[] {
   return limitFaults(describeAll(issues, [], body, renderedOnce(target)));

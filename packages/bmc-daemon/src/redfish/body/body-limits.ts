@@ -8,8 +8,8 @@ import { withPointers, message, withDetail } from '../messages/messages.js';
 /** Maximum depth of a body. The deepest accepted body (a metric report) has 4 levels. */
 const MAX_DEPTH = 16;
 /**
- * Maximum number of members, array items and containers together. The largest accepted body, 1,000
- * test values of metrics, has 8,000.
+ * Maximum number of commas and opening brackets together, which is about the number of values. The
+ * largest accepted body, 1,000 test values of metrics, has 8,000.
  */
 const MAX_VALUES = 10_000;
 /** Maximum number of members of one object, or of items of one array. */

@@ -26,7 +26,7 @@ const retryAfterSeconds = 1;
 
 /**
  * Reads a body. Removes `@odata.*` members, which do not change what the service does (DSP0266,
- * PATCH). An object with `@odata.id` as its only member is a link and is not changed.
+ * PATCH). A nested object with `@odata.id` as its only member is a link and is not changed.
  * @param limit in bytes, {@link maximumBodyBytes} at most.
  * @returns undefined for an empty body, whatever its content type.
  * @throws {RedfishError} 413 PayloadTooLarge, 415 for a content type other than JSON, 400

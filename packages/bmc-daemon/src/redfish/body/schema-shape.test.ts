@@ -4,8 +4,8 @@ import { createRenderer } from '../rendering.js';
 import { resourceDefiner } from '../resource.js';
 import { allowedStringsOf } from './schema-shape.js';
 
-describe('the words of a schema', () => {
-  it('are the values of an enum inside any wrappers, and empty for other schemas', () => {
+describe('the allowed strings of a schema', () => {
+  it('are the strings of an enum or a literal inside any wrappers; other schemas have none', () => {
     expect(allowedStringsOf(z.enum(['On', 'Off']))).toEqual(['On', 'Off']);
     expect(allowedStringsOf(z.enum(['On']).nullable().optional())).toEqual(['On']);
     expect(allowedStringsOf(z.enum(['On']).default('On'))).toEqual(['On']);

@@ -32,8 +32,8 @@ export function writeableOf(schema: unknown): Writeable | undefined {
 }
 
 /**
- * Returns the object with the annotation in it and in each nested object. The annotation also names
- * properties that GET does not show, such as a password.
+ * Returns the object with the annotation in it, and in each nested object that has a writeable property.
+ * The annotation also names properties that GET does not show, such as a password.
  */
 export function withWriteableProperties(object: JsonObject, writeable: Writeable | undefined): JsonObject {
   if (writeable === undefined) return object;

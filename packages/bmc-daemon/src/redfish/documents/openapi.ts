@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document of this service (DSP0266, OpenAPI schema): its paths and methods. It refers
- * to DMTF's published schemas for the bodies.
+ * The OpenAPI document of this service (DSP0266, OpenAPI schema): the URIs of its resources, attachments
+ * and actions, with their methods. It refers to DMTF's published schemas for the bodies.
  */
 import type { JsonObject } from '../json.js';
 import { actionUri } from '../resource.js';

@@ -1,7 +1,7 @@
 /**
- * The messages of the Base registry that the service sends, with our own texts. A test compares
- * keys, argument types and severities with DMTF's registry. The status is the HTTP status that
- * usually goes with the message.
+ * Messages of the Base registry, with our own texts. The service does not send all of them. A test
+ * compares keys, argument types and severities with DMTF's registry. The status is the HTTP status
+ * that usually goes with the message.
  * @see https://redfish.dmtf.org/registries/Base.1.22.1.json
  */
 
@@ -50,7 +50,7 @@ const s3 = ['string', 'string', 'string'] as const;
 const sn = ['string', 'number'] as const;
 
 /**
- * All messages that the service sends, by registry key:
+ * The messages by registry key:
  * `template(status, severity, arguments, text, resolution)`.
  */
 // Prettier would write each argument on its own line.

@@ -45,8 +45,8 @@ export function withPointers(subject: Message, ...pointers: readonly string[]): 
 }
 
 /**
- * Returns a copy with one more sentence. The client sees it: no secrets, and no raw text of a
- * library.
+ * Returns a copy with the detail, which replaces an earlier detail. Clients read it, so it must contain no
+ * secrets and no raw text of a library.
  */
 export function withDetail(subject: Message, detail: string): Message {
   return { ...subject, detail: cut(detail) };

@@ -13,7 +13,7 @@ const statusOf: Readonly<
   Record<string, { readonly status: number; readonly reason: string; readonly error: RedfishError }>
 > = {
   // RFC 9110 §9.1: 501 for an unknown method, for which Node itself answers 400.
-  HPE_INVALID_METHOD: raw(501, 'Not Implemented', 'OperationNotAllowed', 'No resource knows the method.'),
+  HPE_INVALID_METHOD: raw(501, 'Not Implemented', 'OperationNotAllowed', 'No resource supports the method.'),
   HPE_HEADER_OVERFLOW: raw(
     431,
     'Request Header Fields Too Large',

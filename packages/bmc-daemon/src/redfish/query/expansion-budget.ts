@@ -16,9 +16,9 @@ export interface ExpansionLimits {
   readonly waiting: number;
   /** Maximum wait, in milliseconds. */
   readonly waitMs: number;
-  /** Unread bytes of one client's answers; above this limit its next request waits. */
+  /** Number of unread bytes of one client's answers from which its next request waits. */
   readonly unreadBytesPerClient: number;
-  /** Unread bytes of all answers; above this limit every request waits. */
+  /** Number of unread bytes of all answers from which every request waits. */
   readonly unreadBytes: number;
   /**
    * How long a client may take for a piece of 64 KiB before the service closes its connection, in
@@ -145,7 +145,7 @@ export class ExpansionBudget {
           resolve();
         },
       };
-      const timer = setTimeout(() => fail('Other requests with $expand or $filter took all the time.'), waitMs);
+      const timer = setTimeout(() => fail('The request waited too long for its turn.'), waitMs);
       client.waiting.add(entry);
       this.#waiting += 1;
       if (signal.aborted) {

@@ -99,7 +99,7 @@ describe('$filter', () => {
     expect(() => parseFilter(text)).toThrow(FilterSyntaxError);
   });
 
-  it('rejects brackets and not above a limit of depth, because they could exhaust the stack', () => {
+  it('rejects brackets and `not` that are nested too deeply, because they could exhaust the stack', () => {
     for (const text of ['('.repeat(8000), 'not '.repeat(4000), `${'('.repeat(60)}Count eq 4${')'.repeat(60)}`]) {
       expect(() => parseFilter(text)).toThrow(FilterSyntaxError);
     }

@@ -30,7 +30,7 @@ const deferred = () => {
 };
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('runLongOperation', () => {
+describe('a long operation', () => {
   it('answers like a plain operation if it ends in time', async () => {
     const settings = options(60_000);
     expect(
@@ -81,7 +81,7 @@ describe('runLongOperation', () => {
     expect(settings.tasks.get(id)).toMatchObject({ state: 'Completed', percent: 100 });
   });
 
-  it('stores and reports the failure of a task', async () => {
+  it('has its failure stored and reported if it has become a task', async () => {
     const settings = options(1);
     const work = deferred();
     await runLongOperation(

@@ -36,7 +36,7 @@ function losingStore(entries: readonly StoredEntry[]) {
 }
 
 describe('createSharedTasks', () => {
-  it('never replaces or removes its own task after another version has changed it', async () => {
+  it('never replaces or removes its own task after another version of the daemon has changed it', async () => {
     const local = newLocal();
     const record = local.create({ name: 'Reset', targetUri: '/t' });
     const entry = { id: record.id, revision: 1, value: storedTask(record, { replica: 'this', isCancellable: true }) };

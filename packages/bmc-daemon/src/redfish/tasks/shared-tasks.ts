@@ -257,8 +257,8 @@ class SharedTasks implements TaskStore {
 }
 
 /**
- * Clients may have read a stored result, so it must not change. An entry in the format of another
- * version may contain a result.
+ * Returns whether a stored task may change: only while it runs, because clients may have read a stored
+ * result. An entry in the format of another version of the daemon may contain a result.
  */
 function mayReplace(entry: StoredEntry): boolean {
   const task = parseTask(entry);

@@ -78,7 +78,7 @@ export class TaskRecords {
   #listed: readonly TaskRecord[] | undefined;
 
   /**
-   * @param limit maximum number of records, apart from running tasks and those that ended recently.
+   * @param limit number of records, including running tasks, above which finished tasks are removed.
    * @param clock a monotonic clock in milliseconds.
    */
   constructor(limit: number, clock: () => number) {
@@ -86,7 +86,7 @@ export class TaskRecords {
     this.#clock = clock;
   }
 
-  /** Returns all records. The same array until a record changes. */
+  /** Returns all records that have not expired; the same array until a record changes. */
   all(): readonly TaskRecord[] {
     this.#removeExpired();
     return (this.#listed ??= [...this.#records.values()]);

@@ -84,7 +84,7 @@ export const taskMonitorUri = (id: string): string => `/redfish/v1/TaskService/T
 
 /** Options of a task store. */
 interface TaskStoreOptions {
-  /** Maximum number of tasks, apart from running tasks and those of the last ten minutes. */
+  /** Number of tasks, including running ones, above which the store removes finished tasks. */
   readonly limit: number;
   readonly now: () => Date;
   /** A monotonic clock in milliseconds. Default: performance.now. */

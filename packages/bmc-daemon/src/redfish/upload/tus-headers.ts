@@ -5,7 +5,7 @@ import { message, withDetail } from '../messages/messages.js';
 
 /** The version of the protocol. */
 export const TUS_VERSION = '1.0.0';
-/** Maximum length of a file name, as in Linux. */
+/** Maximum number of characters of a file name; Linux allows as many bytes. */
 const MAX_NAME_LENGTH = 255;
 /** Maximum length of Upload-Metadata. */
 const MAX_METADATA_LENGTH = 4_096;
@@ -71,7 +71,7 @@ export function byteCount(headers: IncomingHttpHeaders, name: 'Upload-Length' | 
   return Number(value);
 }
 
-/** Returns the pairs of Upload-Metadata: keys, and values that the header has in Base64. @throws {RedfishError} 400. */
+/** Returns the pairs of Upload-Metadata: keys in lower case, and decoded values. @throws {RedfishError} 400. */
 function metadataOf(header: string | string[] | undefined): ReadonlyMap<string, string> {
   const text = String(header ?? '');
   if (text.length > MAX_METADATA_LENGTH) throw invalid('Upload-Metadata', 'It is too long.');

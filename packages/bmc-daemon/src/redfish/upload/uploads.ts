@@ -10,7 +10,7 @@ export interface BegunUpload {
   readonly content: ImageUpload;
   /** URI of the task; null if the driver has inserted the image at once. */
   readonly task: string | null;
-  /** Resolves when the image is inserted, with null, or with the failure. */
+  /** Resolves with null when the image is inserted, or with the failure. */
   readonly ended: Promise<RedfishError | null>;
   /** Maximum time that the last PATCH waits for `ended`, in milliseconds. */
   readonly waitMs: number;

@@ -135,7 +135,7 @@ function cut(text: string): string {
   return Buffer.from(text).subarray(0, MAX_REASON_BYTES).toString();
 }
 
-/** Returns a message as one buffer. Other forms do not occur with the default `binaryType`. */
+/** Returns a message as one buffer. With the default `binaryType`, each message already is one. */
 function toBuffer(data: RawData): Buffer {
   if (Buffer.isBuffer(data)) return data;
   return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);

@@ -96,8 +96,8 @@ export class WebSockets {
    * Returns the answer that opens a WebSocket. A browser cannot show an HTTP error to its page, so a
    * client with our subprotocol gets a handshake and a close code instead.
    * @param find finds the machine.
-   * @throws {RedfishError} {DriverError} if `find` fails or a limit is reached, and the client does not
-   *   offer our subprotocol or the service has no place for another WebSocket.
+   * @throws {RedfishError} {DriverError} if `find` fails or a limit is reached. Does not throw for a client
+   *   that offers our subprotocol, unless the service has no place for another WebSocket.
    */
   async answer(exchange: Exchange, route: WebSocketRoute, find: () => Awaitable<OpenedWebSocket>): Promise<Answer> {
     let opened: Target;

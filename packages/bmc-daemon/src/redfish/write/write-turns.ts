@@ -106,7 +106,8 @@ export class WriteTurns {
   }
 
   /**
-   * Measures a turn of the event loop, and then starts the next write, if none arrived in this turn.
+   * Measures a turn of the event loop, and then starts the next write if the turn was short and no write
+   * arrived in it, or if the last start was long ago.
    * The event loop accepts one connection in a turn. If each turn also had to run writes, the reads
    * among 2,000 new connections would wait for seconds. Continues while writes wait and there is room:
    * the event loop does not sleep during this time.

@@ -92,7 +92,7 @@ const bootShape = ({ boot, architecture }: Bootable) =>
     BootOrder: z
       .array(z.string().transform((name, context) => deviceNamed(namedOptions(boot), name, context)))
       .min(1)
-      .refine((keys) => new Set(keys).size === keys.length, { error: 'a boot option is named twice' })
+      .refine((keys) => new Set(keys).size === keys.length, { error: 'a boot option occurs twice' })
       .optional(),
   });
 

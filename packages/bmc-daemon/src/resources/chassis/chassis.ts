@@ -50,7 +50,8 @@ const chassisBody = z.strictObject({ ...indicatorBody, ...assetTagBody });
 
 /**
  * Returns whether a client can change a part. The service stores the indicator of a configured
- * chassis. A tag is stored with a machine, so a configured chassis has no tag. A host has neither.
+ * chassis. A tag is stored with a machine, so a configured chassis has no tag. A host has no indicator
+ * and no tag.
  */
 function canChange(entity: ChassisEntity | HostChassis, { driver }: Services, part: 'indicator' | 'assetTag'): boolean {
   if ('host' in entity) return false;

@@ -20,8 +20,8 @@ interface Schema {
 }
 
 /**
- * Returns the schema collection with a member for each resource type, and for the types of the
- * collection and its members.
+ * Returns the schema collection and its members: one for each resource type, including the types of the
+ * collection and its members, and one for each OEM schema.
  * @see DSP2046, JsonSchemaFile
  */
 export function jsonSchemaResources(

@@ -1,5 +1,5 @@
 /**
- * Message registries: a file with the message texts, and a member with the location of the file.
+ * Registries: for each, a file with its content, and a member with the location of the file.
  */
 import { baseRegistry, messageTable } from '../../redfish/messages/base-registry.js';
 import { redfishError } from '../../redfish/messages/errors.js';
@@ -39,7 +39,7 @@ function fileUri({ registry, id }: RegistryFile): string {
 type MessageTemplate = Pick<EventTemplate, 'severity' | 'args' | 'text' | 'resolution'>;
 
 /**
- * Returns a DMTF registry with the messages that the service sends, in its own wording.
+ * Returns a DMTF registry with the messages of a table, which have our own texts.
  * @param registry prefix of message ids, `Base.1.22`.
  * @param errata third number of the DMTF version on which the table is based.
  */

@@ -28,7 +28,7 @@ const links = {
   JsonSchemas: '/redfish/v1/JsonSchemas',
 } as const;
 
-/** The service root. It is readable without credentials (DSP0266, security requirements). */
+/** The service root. Clients can read it without a login (DSP0266, security requirements). */
 export const serviceRoot = defineResource({
   entity: 'ServiceRoot',
   odataType: '#ServiceRoot.v1_20_0.ServiceRoot',

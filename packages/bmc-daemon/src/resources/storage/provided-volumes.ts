@@ -21,7 +21,7 @@ const provisions = new WeakMap<VolumeControl, Map<string, Provision>>();
 /**
  * Creates the missing libvirt volumes of a machine's configured volumes, on its host. Logs a
  * failure once; the next call retries.
- * @returns true if libvirt has all configured volumes, or if none is configured.
+ * @returns true if libvirt has a volume for each configured volume with `libvirtVolName`.
  */
 export async function provideConfigured(
   { uuid, host }: SystemRef,

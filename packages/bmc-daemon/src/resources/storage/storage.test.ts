@@ -64,7 +64,7 @@ describe('a volume', () => {
     expect(await source({ CapacityBytes: 513, ProvisioningPolicy: 'Fixed' })).toEqual(['img', 1024]);
   });
 
-  it('is created immediately, as the collection advertises', async () => {
+  it('is created immediately if the request has the apply time Immediate', async () => {
     const { send, get } = await serve();
     expect((await send('GET', volumes)).status).toBe(200);
     const applied = { '@Redfish.OperationApplyTime': 'Immediate' };
@@ -73,7 +73,7 @@ describe('a volume', () => {
     expect(await get(volumes)).toMatchObject({ 'Members@odata.count': 2 });
   });
 
-  it('reports all errors of a request', async () => {
+  it('is rejected with all errors of the request', async () => {
     const { send, messages } = await serve();
     const ask = async (body: object) => {
       const answer = await send('POST', volumes, body);
@@ -324,19 +324,19 @@ function slowOperations() {
 function hold(target: FakeDriver): { readonly finish: (error?: Error) => void } {
   const real = target.volumes.createVolume.bind(target.volumes);
   let end: (error?: Error) => void = () => undefined;
-  target.volumes.createVolume = async (...words) => {
+  target.volumes.createVolume = async (...args) => {
     const error = await new Promise<Error | undefined>((resolve) => (end = resolve));
     if (error !== undefined) throw error;
-    return real(...words);
+    return real(...args);
   };
   return { finish: (error) => end(error) };
 }
 
 function refusePool(target: FakeDriver, name: string): void {
   const real = target.volumes.provideVolume.bind(target.volumes);
-  target.volumes.provideVolume = async (id, volume, ...words) => {
+  target.volumes.provideVolume = async (id, volume, ...others) => {
     if (volume.pool === name) throw new DriverError('unsupported', `opening storage pool ${name}: there is none`);
-    await real(id, volume, ...words);
+    await real(id, volume, ...others);
   };
 }
 

@@ -52,8 +52,8 @@ const ethernetInterface = defineResource({
     NameServers: [],
     IPv4Addresses: (facts?.ipv4 ?? []).map(renderIpv4),
     IPv6Addresses: (facts?.ipv6 ?? []).map(renderIpv6),
-    // The status is Enabled and OK even without a link, because Ironic's inspection ignores other
-    // interfaces.
+    // The status is Enabled and OK even without a link, because Ironic's inspection ignores interfaces
+    // with another status.
     Status: enabled,
     Links: { Chassis: chassisReference(system.uuid, services.settings) },
   }),

@@ -17,7 +17,7 @@ function faultsOf(body: JsonObject): readonly { key: string; text: string; relat
 }
 
 describe('InsertMedia body', () => {
-  it('requests a write-protected image with the configured verification', () => {
+  it('requests an image, by default write-protected, with the given verification', () => {
     expect(imageRequest({ Image: 'http://h/a.iso', Inserted: true, TransferProtocolType: 'HTTP' }, verify)).toEqual({
       url: new URL('http://h/a.iso'),
       writeProtected: true,

@@ -87,7 +87,7 @@ describe('virtual media', () => {
     expect((await get(under('Managers', 'Floppy')))['MediaTypes']).toEqual(['Floppy']);
   });
 
-  it("accept Ironic's config drive without a file extension on the USB stick only", async () => {
+  it("accept Ironic's config drive, which has no file extension, on the USB stick", async () => {
     const all = await serve();
     const { send, get } = all;
     expect(await stick(all)).toEqual(emptyStick);
@@ -126,7 +126,7 @@ describe('virtual media', () => {
     expect((await send('GET', under('Systems', 'Floppy'))).status).toBe(404);
   });
 
-  it('are write-protected unless requested otherwise; for a CD, the response says that it is always write-protected', async () => {
+  it('are write-protected unless requested otherwise; for a CD, the request has no effect and gets 200, not 204', async () => {
     const { send, get } = await serve();
     expect((await send('POST', insert(usb), { Image: configDrive, WriteProtected: false })).status).toBe(204);
     expect(await get(usb)).toMatchObject({ WriteProtected: false });

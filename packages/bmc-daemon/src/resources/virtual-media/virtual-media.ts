@@ -145,7 +145,7 @@ function renderDrive({ id, name, mediaTypes, drive }: MediaDriveEntity, verifyBy
   };
 }
 
-/** DMTF defines this collection under systems only. */
+/** Returns the URI of a drive's certificates. DMTF defines this collection under systems only. */
 function certificatesUri({ system, id }: MediaDriveEntity): string {
   return `/redfish/v1/Systems/${system.uuid}/VirtualMedia/${id}/Certificates`;
 }
