@@ -309,7 +309,7 @@ describe('authentication by password file', () => {
     expect(await ask(`admin:${'a'.repeat(1024)}`)).toMatchObject({ refused: 'wrong password' });
   });
 
-  it('verifies an unknown user against a hash with the same cost as the hashes of the file', async () => {
+  it('has a decoy for unknown users that is a bcrypt hash of the given cost and matches no password', async () => {
     const decoy = decoyOfCost(4);
     expect(decoy).toMatch(/^\$2b\$04\$[./A-Za-z0-9]{53}$/);
     const salt = decoy.slice(0, 29);

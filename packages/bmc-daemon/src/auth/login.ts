@@ -45,8 +45,8 @@ export interface LoginOptions {
 export type Login = (credentials: BasicCredentials, asker: Asker) => Account | Refusal | Promise<Account | Refusal>;
 
 /**
- * Characters of a user name, or bytes of a password. Longer ones are rejected, so that waiting
- * attempts do not hold large request bodies.
+ * Maximum number of characters of a user name, and of bytes of a password, so that waiting attempts do
+ * not hold large request bodies.
  */
 const MAX_CREDENTIAL_LENGTH = 1024;
 /** When a client may retry after a {@link ChangedError}, in milliseconds. */

@@ -1,7 +1,7 @@
 /**
- * Shares each machine's console among all clients. A hypervisor allows one connection to a serial
- * port, so all readers and writers (SSH clients, the console log) share one stream. The first of
- * them opens the stream, each start of the machine opens it again, and the last one closes it.
+ * Shares each machine's console among all clients. Most hypervisors allow one connection to a serial
+ * port, so all readers and writers (SSH clients, the console log) share one stream. The hub opens the
+ * stream for the first of them and again at each start of the machine, and closes it after the last.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '@rackless/daemon/log/log.js';
@@ -64,8 +64,8 @@ interface ConsoleHubOptions {
   };
   readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
   /**
-   * The pause between attempts to open a console that another program uses; grows to five times
-   * this value. Default: 1 s.
+   * The pause after a failed attempt to open a console; it grows to five times this value. Default:
+   * 1000.
    */
   readonly retryMs?: number;
   /** When silent consoles are checked. Default: {@link silencePace}, or {@link uncheckedPace}. */

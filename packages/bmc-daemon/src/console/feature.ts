@@ -1,4 +1,4 @@
-/** Serial consoles: their logs, and access over SSH. */
+/** Serial consoles: their logs, and access over SSH and WebSockets. */
 import { ListenError } from '@rackless/daemon/network/listener.js';
 import type { Feature, FeatureContext } from '../feature.js';
 import { StartError } from '../start-error.js';

@@ -17,7 +17,7 @@ interface Subscriber {
 /** The events after a certain event. */
 export interface Replay {
   readonly events: readonly FeedEvent[];
-  /** How many of these events are no longer stored. */
+  /** Number of later events that are no longer stored. */
   readonly missed: number;
 }
 

@@ -33,7 +33,7 @@ interface EventServicesOptions {
   /** The events and logs of all replicas. Default: those of the bus only. */
   readonly shared?: SharedParts | undefined;
   readonly driver: Pick<HypervisorDriver, 'onChange' | 'hosts'>;
-  /** The source of rejected logins, which are events; null without accounts. */
+  /** Reports rejected logins, which become events; null without accounts. */
   readonly access: Pick<Logins, 'onRefusedLogin'> | null;
   readonly tasks: Pick<TaskStore, 'onChange'>;
   /** The source of metric reports; null without telemetry. */
@@ -73,7 +73,7 @@ const MAX_SUBSCRIPTIONS = 200;
 const BACKLOG = 2 * REPLAY_CAPACITY;
 /** Maximum number of entries of a log. */
 export const LOG_RECORDS = 1_000;
-/** Interval that is shorter than the idle timeout of most proxies, 60 s. */
+/** Interval of the keep-alive lines of a stream. It is shorter than the idle timeout of most proxies, 60 s. */
 const KEEP_ALIVE_MS = 15_000;
 
 /**

@@ -12,7 +12,7 @@ export function eventsOf(machine: string | null, wants: EventFilter): EventFilte
   if (machine === null) return wants;
   return (feedEvent) => {
     const { origin, system } = feedEvent.event;
-    // The chassis of a host belongs to no machine, and is not visible there.
+    // For the chassis of a host, `machineUuidOf` returns the name of the host, which is no machine.
     const owner = system ?? machineUuidOf(origin);
     return (owner === null || owner === machine) && wants(feedEvent);
   };

@@ -19,7 +19,7 @@ export const streamFilterProperties = [
   'SubordinateResources',
 ] as const;
 
-/** Returns whether a metric report matches. `definition`: its URI; null for a test report, which has none. */
+/** Returns whether a metric report matches. `definition`: the URI of its definition; null for a test report. */
 export type ReportFilter = (definition: string | null) => boolean;
 
 /** The content of a stream. */
@@ -46,7 +46,7 @@ export const everyEvent: StreamSelection = { format: 'Event', events: createFilt
  */
 export function parseStreamFilter(text: string): StreamSelection {
   const subordinates = /\bSubordinateResources\s+eq\s+true\b/.test(text);
-  // Replaces each comparison of OriginResource by a boolean property, because it may include
+  // Replaces each comparison of OriginResource by a boolean property, because OriginResource may include
   // subordinate resources.
   const origins: string[] = [];
   const plain = text

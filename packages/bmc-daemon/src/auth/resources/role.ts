@@ -96,7 +96,7 @@ const role = defineResource({
   }),
   patch: {
     body: ({ predefined }) => (predefined ? nothingToChange : roleChange),
-    // The documented bodies of a PATCH differ between these two kinds of roles.
+    // A PATCH accepts different properties for these two kinds of roles.
     shape: ({ predefined }) => (predefined ? 'predefined' : 'custom'),
     apply: ({ id, privileges }, { AssignedPrivileges = privileges }, { services, requester }) =>
       translateAccountErrors({ roleId: id }, async () => {

@@ -22,7 +22,8 @@ export interface SharedAccess {
   readonly passwordFile: PasswordFile;
   readonly preparePasswordEdit: PreparePasswordEdit;
   /**
-   * @throws {ChangeRefused} if another version has stored accounts that this replica cannot read.
+   * @throws {ChangeRefused} if another version of the daemon has stored accounts that this replica cannot
+   *   read.
    */
   checkReadable(): void;
   /**

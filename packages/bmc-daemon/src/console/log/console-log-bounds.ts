@@ -7,8 +7,8 @@ export interface ConsoleLogBounds extends ConsoleLogLimits, RecordingPace {
   /** Maximum number of records that a machine shows. A record is a line or a boot. */
   readonly records: number;
   /**
-   * Maximum size on the disk, for all machines. Above it, the oldest boots are removed, but never
-   * the last boot of a machine.
+   * Maximum number of bytes of text on the disk, for all machines. Above it, the oldest boots are removed,
+   * but never the last boot of a machine.
    */
   readonly totalBytes: number;
   /** The minimum time between two warnings about failed writes. */

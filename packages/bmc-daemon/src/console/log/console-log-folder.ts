@@ -1,6 +1,6 @@
 /**
  * Stores the console log of one machine: a folder for each boot with `boot.json` and the text in
- * files of limited size. A file is named by its position in the boot (`65536.log`). Next to it,
+ * files of limited size. The name of a file is its position in the boot (`65536.log`). Next to it,
  * `65536.times` has a line for each mark: a position in the boot, and the time of the text there,
  * in milliseconds since 1970. A boot that grows too long loses files in its middle. The methods are
  * not reentrant: the caller waits for one before it calls the next.
@@ -76,7 +76,7 @@ export class ConsoleLogFolder {
     return (await this.#load()).at(-1);
   }
 
-  /** Bytes on the disk, as far as the folder has been read. */
+  /** Bytes of stored text; 0 before the folder has been read. */
   get size(): number {
     return (this.#boots ?? []).reduce((sum, { segments }) => sum + bytesOf(segments), 0);
   }

@@ -27,8 +27,8 @@ export interface ConsoleLog {
   /** Returns the stored text of a boot, as it was printed; undefined if there is no such boot. */
   text(boot: number): Promise<Buffer | undefined>;
   /**
-   * Calls `join` with the text of the running boot. A listener that attaches in `join` gets all
-   * output after this text.
+   * Calls `join` with the text of the running boot, or of the last one. A listener that attaches in `join`
+   * gets all output after this text.
    */
   follow(join: (current: CurrentBoot) => void): Promise<void>;
   /** Removes all boots. */

@@ -100,7 +100,7 @@ export class SshConnection {
       this.#channels += 1;
       this.#serve(accept());
     });
-    // An error of the protocol or the socket; both are closed already.
+    // After an error of the protocol or of the socket, the connection is already closed.
     client.on('error', (error: Error) => log.debug('an SSH connection failed', { address, error: error.message }));
     socket.once('close', () => this.#cleanUp());
     socket.on('drain', () => {
@@ -190,7 +190,7 @@ export class SshConnection {
     const named = JSON.stringify(request.machine);
     if (machine === undefined) refuse(`there is no machine ${named}`);
     else if (others.length > 0) {
-      refuse(`several machines are named ${named}: use a UUID:`, ...[machine, ...others].map(({ uuid }) => uuid));
+      refuse(`several machines have the name ${named}: use a UUID:`, ...[machine, ...others].map(({ uuid }) => uuid));
     } else this.#connect(channel, machine, user, terminal);
   }
 

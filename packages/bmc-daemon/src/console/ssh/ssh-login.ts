@@ -77,7 +77,7 @@ export class SshLogin {
   async #answer(context: AuthContext): Promise<void> {
     const { access, isMachine, onTooMany } = this.#options;
     const hasNoAccounts = access.accounts === null;
-    // Clients send `none` to ask for the list of methods, and keys are not supported. Both are
+    // Clients send `none` to ask for the list of methods, and keys are not supported. Both requests are
     // answered without the list of machines, which must be read from the host.
     if (!hasNoAccounts && context.method !== 'password' && context.method !== 'keyboard-interactive') {
       this.#otherAttempts += 1;
@@ -170,7 +170,7 @@ async function ask(context: KeyboardAuthContext, { account, machine }: Target): 
   const answers = await prompt(context, prompts, instructions);
   if (answers === undefined) return undefined;
   const [first = '', second = ''] = answers;
-  // An empty answer selects the account that is named like the machine.
+  // An empty answer selects the account with the same name as the machine.
   return account === null
     ? { user: first === '' ? context.username : first, password: second }
     : { user: account, password: first };

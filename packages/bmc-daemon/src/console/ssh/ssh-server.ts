@@ -1,4 +1,4 @@
-/** Serves serial consoles over SSH: its listeners and connections. */
+/** Serves serial consoles over SSH: the listeners and the connections of the server. */
 import { createServer, type Server, type Socket } from 'node:net';
 import ssh2, { type Connection } from 'ssh2';
 import { coversAddress, listen } from '@rackless/daemon/network/listener.js';

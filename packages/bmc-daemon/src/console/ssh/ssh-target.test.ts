@@ -12,7 +12,7 @@ describe('the request of an SSH client', () => {
     expect(target('/node-1')).toEqual({ account: '', machine: 'node-1' });
   });
 
-  it('is a console, named by the user name or by the command', () => {
+  it('is a console of the machine in the user name or in the command', () => {
     expect(readRequest(target('node-1'), 'admin', null)).toEqual({ kind: 'console', machine: 'node-1' });
     expect(readRequest(target('admin'), 'admin', ' node-1 ')).toEqual({ kind: 'console', machine: 'node-1' });
     expect(readRequest(target('admin'), 'admin', null)).toEqual({ kind: 'which' });

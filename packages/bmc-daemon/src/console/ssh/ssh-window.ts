@@ -1,4 +1,4 @@
-/** Mends how the ssh2 library waits for the window of a client (RFC 4254 §5.2). */
+/** Corrects how the ssh2 library waits for the window of a client (RFC 4254 §5.2). */
 import type { Writable } from 'node:stream';
 import type { ServerChannel } from 'ssh2';
 
@@ -35,7 +35,7 @@ export function mendWindow(channel: ServerChannel): void {
   channel._write = (chunk, encoding, done) => {
     waiting._chunk = waiting._chunkcb = undefined;
     const { _chunkErr: message, _chunkcbErr: onMessageSent } = waiting;
-    // The library has called this function because the window opened: messages are short and first.
+    // The library has called this function because the window opened. Messages are short, so they go first.
     if (message !== undefined && onMessageSent !== undefined) stderr._write(message, encoding, onMessageSent);
     writeOutput(chunk, encoding, done);
   };

@@ -1,8 +1,8 @@
 /**
  * Publishes rejected logins as events: the account and the address, never the password. A guesser
  * may cause any number of them, so the number of events is limited. The first rejected logins are
- * published individually. After them, one event summarizes each interval of ten minutes. A log of 1,000 entries then
- * lasts a week.
+ * published individually. After them, one event summarizes each interval of ten minutes. A log of 1,000
+ * entries then lasts a week.
  */
 import type { RefusedAttempt } from '../../offers/logins.js';
 import { baseRegistry } from '../../redfish/messages/base-registry.js';
@@ -29,7 +29,7 @@ export interface FailedLogins {
 
 /** Maximum number of individual events without a pause. */
 const MAX_BURST = 10;
-/** After each interval of this length, one more individual event is allowed. */
+/** After each interval of this length, one more event is allowed. */
 const REFILL_MS = 600_000;
 /**
  * Maximum number of accounts and of addresses that are counted. At this number, the text says "more

@@ -18,7 +18,12 @@ const text = z.string().max(MAX_TEXT_LENGTH);
 const texts = z.array(text).max(MAX_ITEMS);
 const prefixes = z.array(z.enum(eventRegistryPrefixes)).max(MAX_ITEMS);
 const messageIds = z
-  .array(text.refine((id) => eventRegistryPrefixes.includes(prefixOf(id)), 'a message of one of RegistryPrefixes'))
+  .array(
+    text.refine(
+      (id) => eventRegistryPrefixes.includes(prefixOf(id)),
+      'it must be a message of one of the RegistryPrefixes',
+    ),
+  )
   .max(MAX_ITEMS);
 
 /**
@@ -49,7 +54,7 @@ const httpHeaders = z
         .string()
         .max(100)
         .regex(/^[\w!#$%&'*+.^`|~-]+$/)
-        .refine((name) => !ownHeaders.has(name.toLowerCase()), 'a header of the client'),
+        .refine((name) => !ownHeaders.has(name.toLowerCase()), 'the service sets this header itself'),
       // RFC 9110 §5.5: a line break would add another header.
       z
         .string()
@@ -91,7 +96,7 @@ export const newSubscription = z.strictObject({
     .array(z.object({ '@odata.id': text.startsWith(`${telemetryUri}/MetricReportDefinitions/`) }))
     .max(MAX_ITEMS)
     .optional(),
-  // Deprecated, but Ironic sends it. Scripts older than EventFormatType ask for reports by
+  // Deprecated, but Ironic sends it. Scripts older than EventFormatType request reports with the type
   // MetricReport.
   EventTypes: z
     .array(z.enum([...eventTypes, 'MetricReport']))

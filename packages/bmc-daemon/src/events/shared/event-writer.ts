@@ -13,7 +13,7 @@ import { appendScript, eventKeys } from './event-scripts.js';
 export const EVENT_CHANNEL = 'events';
 /** Returns the name of a log's list. */
 export const logKeyOf = (name: string): string => `log:entries:${name}`;
-/** Returns the name of the number of a log's entries so far. */
+/** Returns the name of the key that counts the entries of a log. */
 export const logNumberKeyOf = (name: string): string => `log:number:${name}`;
 /** The name of the set with the names of the logs. */
 export const LOG_NAMES = 'log:names';

@@ -142,7 +142,7 @@ class StoredListeners implements SharedListeners {
     this.#listeners?.setFailing(new Set(texts.safeParse(value).data));
   }
 
-  /** Waits until no other replica delivers. */
+  /** Joins the queue for the right to deliver. Delivers when no other replica has this right. */
   #join(): void {
     const ticket = this.#leases.join(LEASE, 'delivery');
     this.#ticket = ticket;
@@ -186,8 +186,8 @@ class StoredListeners implements SharedListeners {
   }
 
   /**
-   * Stops all deliveries if another replica may deliver. A failed attempt must not end a
-   * subscription.
+   * Stops all deliveries and throws if another replica may deliver. The deliveries stop first, so the
+   * policy of a subscription does not count the failed attempt.
    */
   async #check(): Promise<void> {
     const ticket = this.#ticket;

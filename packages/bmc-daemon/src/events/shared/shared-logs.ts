@@ -12,15 +12,15 @@ import { z } from 'zod';
 
 /**
  * Returns the version of a log, and its entries. The version is the number of the newest entry and
- * the number of entries, because a cleared log keeps the former. ARGV[1]: the version that the
- * caller knows. If it is still current, the script returns no entries.
+ * the number of entries, because clearing a log does not change the former. ARGV[1]: the version that
+ * the caller has. If this version is still current, the script returns no entries.
  */
 const readLogScript = `
 local number = redis.call('GET', KEYS[2]) or '0'
 local length = redis.call('LLEN', KEYS[1])
-local known = number .. ' ' .. length
-if known == ARGV[1] then return {known} end
-return {known, unpack(redis.call('LRANGE', KEYS[1], 0, -1))}`;
+local version = number .. ' ' .. length
+if version == ARGV[1] then return {version} end
+return {version, unpack(redis.call('LRANGE', KEYS[1], 0, -1))}`;
 const clearScript = `redis.call('DEL', KEYS[1])`;
 const removeScript = `
 redis.call('DEL', KEYS[1], KEYS[2])

@@ -41,8 +41,8 @@ export function isForbidden(url: URL): boolean {
 }
 
 /**
- * Creates the sender and a function that closes its connections. It follows no redirects, so events
- * go only to the address that the client has chosen.
+ * Creates the sender and a function that closes its connections. The sender follows no redirects, so
+ * events go only to the address that the client has chosen.
  * @param lookup resolves host names. Default: the host's resolver.
  */
 export function createEventPost(lookup?: NameLookup): { readonly post: EventPost; close(): void } {
@@ -89,7 +89,7 @@ export function createEventPost(lookup?: NameLookup): { readonly post: EventPost
         answer.on('error', fail);
         answer.on('data', (chunk: Buffer) => {
           bytes += chunk.length;
-          if (bytes > MAX_ANSWER_BYTES) answer.destroy(new Error('the answer of the listener does not end'));
+          if (bytes > MAX_ANSWER_BYTES) answer.destroy(new Error('the answer of the listener is too large'));
         });
         answer.on('end', () => {
           if (statusCode >= 200 && statusCode < 300) resolve();

@@ -56,7 +56,7 @@ export class EventStream {
       this.#fullSince = undefined;
       this.#pump();
     });
-    // An error is followed by `close`; its reason does not matter.
+    // The reason of an error does not matter.
     output.on('error', () => this.close());
     output.on('close', () => this.close());
     this.#keepAlive = setInterval(() => this.#tick(), options.keepAliveMs);

@@ -73,8 +73,8 @@ export class EventQueue implements PayloadQueue {
 
 /**
  * Waiting metric reports. A newer report replaces a waiting one of the same definition. A
- * subscriber that was not reachable needs only the current values. Their counters include the time
- * that the subscriber missed.
+ * subscriber that was not reachable needs only the current values. The counters in a report include the
+ * time that the subscriber missed.
  */
 export class ReportQueue implements PayloadQueue {
   readonly #waiting = new Map<string, ReportMessage>();

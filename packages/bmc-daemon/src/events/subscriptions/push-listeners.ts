@@ -62,7 +62,7 @@ export class PushListeners {
   readonly #pushes = new Map<string, Push>();
   #isDelivering: boolean;
 
-  /** Starts the stored listeners. */
+  /** Adds the stored listeners, and starts their deliveries unless the listeners are shared. */
   constructor(options: PushListenersOptions) {
     this.#options = options;
     this.#isDelivering = !options.isShared;
