@@ -51,7 +51,7 @@ function open(now = () => new Date()): ServerCertificate {
 
 /** Opens a connection to the server, and trusts the CA of the tests. */
 async function connection(): Promise<TLSSocket> {
-  const { port } = server.address() as AddressInfo; // It listens at TCP.
+  const { port } = server.address() as AddressInfo; // It listens on TCP.
   const socket = connect({ port, host: '127.0.0.1', servername: 'localhost', ca: authority.root });
   await once(socket, 'secureConnect');
   return socket;
@@ -334,7 +334,7 @@ describe('an unusable certificate', () => {
 const openCrl = '-----BEGIN X509 CRL-----\nMAA=\n-----END X509 CRL-----\n';
 
 describe('signing requests', () => {
-  it('are created one after the other, and refused if too many wait', async () => {
+  it('are refused if too many of them wait for their keys', async () => {
     const all = await Promise.allSettled(Array.from({ length: 10 }, () => certificate.generateSigningRequest(request)));
     expect(all.map((one) => (one.status === 'fulfilled' ? 'made' : String(one.reason)))).toEqual([
       ...Array.from({ length: 8 }, () => 'made'),

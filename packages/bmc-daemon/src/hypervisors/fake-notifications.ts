@@ -37,7 +37,7 @@ interface NotifiedMachines {
 /** Time limit for one notification, from the moment it gets a socket. Includes connecting. */
 const TIMEOUT_MS = 10_000;
 const CONNECTIONS = 16;
-/** Maximum number of queued notifications. New ones are dropped, with a warning. */
+/** Maximum number of queued notifications. Further notifications are dropped, with a warning. */
 const MAX_QUEUE_LENGTH = 20_000;
 
 const pendingPower: Readonly<Partial<Record<MachineChangeKind, PendingPower['power_state']>>> = {

@@ -36,7 +36,7 @@ export function labHosts(settings: Settings, hostName: string | null): readonly 
 /**
  * Returns the settings for new machines.
  * @param hostName the name of one of the hosts; null: the only host.
- * @throws {LabError} if there is no such host, or no choice of one of several hosts.
+ * @throws {LabError} if there is no such host, or if there are several hosts and `hostName` is null.
  */
 export function labSettings(settings: Settings, hostName: string | null): LabSettings {
   const hosts = labHosts(settings, hostName);

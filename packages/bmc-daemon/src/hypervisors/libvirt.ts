@@ -12,7 +12,8 @@ import { StateFileError } from '../state-file.js';
 import type { DriverContext, OpenedDriver } from './driver-context.js';
 
 /**
- * Creates the driver of the libvirt hosts. This is the driver if the settings select no other one.
+ * Creates the driver of the libvirt hosts, which the daemon uses if the settings select no other
+ * driver.
  * @throws the error of `settingError` if the state folder or the URI cannot be used.
  */
 export function libvirt(context: DriverContext): OpenedDriver {
@@ -37,7 +38,7 @@ export function libvirt(context: DriverContext): OpenedDriver {
   }
 }
 
-/** Creates the driver of one host. It connects when started. */
+/** Creates the driver of one host. The driver connects when it is started. */
 function openHost(
   { settings, images }: DriverContext,
   host: Pick<LibvirtDriverOptions, 'uri' | 'hostName' | 'pools' | 'log'>,

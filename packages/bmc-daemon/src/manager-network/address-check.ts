@@ -14,7 +14,7 @@ interface AddressFault {
   readonly why: string;
 }
 
-/** The host's addresses and routes, to which a new address must fit. */
+/** The host's addresses and routes, which a new address must fit. */
 export interface Surroundings {
   /** Addresses of the host on all interfaces, without those of managers. */
   readonly hostAddresses: readonly DeviceAddress[];

@@ -1,6 +1,6 @@
 /**
- * Sets the addresses of managers on the host's interfaces, restores lost ones, and removes all when
- * the service ends.
+ * Sets the addresses of managers on the host's interfaces, restores lost addresses, and removes all
+ * of them when the service ends.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { isIPv4 } from 'node:net';

@@ -75,7 +75,7 @@ describe('the network of managers', () => {
   });
   afterEach(() => network.close());
 
-  it('is that of the host without settings', () => {
+  it('equals the network of the host if there are no settings', () => {
     expect(network.viewOf(a)).toEqual({
       hostName: 'kvm1',
       fqdn: 'kvm1.example.org',
@@ -102,7 +102,7 @@ describe('the network of managers', () => {
     await expect(faults(network.change(b, { hostName: 'x', fqdn: 'web.example.org' }))).resolves.toEqual([
       { ...taken, field: 'fqdn', why: 'the manager of another machine is called web.example.org' },
     ]);
-    // The name of the host is not its own name.
+    // The name of the host does not count as the manager's own name.
     await network.change(a, { hostName: 'KVM1' });
     expect([network.viewOf(a).hostName, scope('web'), state.state]).toEqual(['kvm1', null, emptyNetworkState]);
   });
@@ -265,7 +265,7 @@ describe('the network of managers', () => {
       await network.change(a, on('eth0', '192.0.2.9'));
       await network.change(a, on('eth0'), { lateRemoval: true });
       await jest.advanceTimersByTimeAsync(900);
-      // Until its removal it belongs to that machine.
+      // Until its removal, the address belongs to the machine.
       expect([[...host.set], scope(undefined, '192.0.2.9')]).toEqual([['192.0.2.9/32 eth0'], a]);
       await jest.advanceTimersByTimeAsync(200);
       expect([host.set.size, scope(undefined, '192.0.2.9')]).toEqual([0, null]);

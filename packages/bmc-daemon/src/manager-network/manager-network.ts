@@ -161,7 +161,7 @@ class StoredManagerNetwork implements ManagerNetwork {
     this.#names = indexNames(next, this.#options.hostNetwork());
   }
 
-  /** Runs a change after those before it. */
+  /** Runs a change after all earlier changes. */
   #enqueue<Result>(work: () => Promise<Result>): Promise<Result> {
     return this.#queue.run(QUEUE, work);
   }

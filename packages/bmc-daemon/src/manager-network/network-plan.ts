@@ -90,8 +90,8 @@ export function planNames(
   const taken = indexNames(withoutMachine(state, uuid), host);
   const clash = requestNames(planned, host).find((name) => taken.has(name));
   if (clash === undefined) return { planned, faults: [] };
-  // The fault belongs to the name that the client has set, even if only the FQDN clashes that the service
-  // derives from a host name and the domain of the host.
+  // The fault belongs to the name that the client has set. Possibly only another name clashes: the FQDN
+  // that the service derives from this host name and the domain of the host.
   const given = (['hostName', 'fqdn'] as const).filter((field) => typeof change[field] === 'string');
   const field = given.find((one) => change[one]?.toLowerCase() === clash) ?? given[0] ?? 'hostName';
   const holder = taken.get(clash);

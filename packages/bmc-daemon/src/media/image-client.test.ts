@@ -201,7 +201,7 @@ describe('openImage', () => {
     });
   });
 
-  it('reports the name of a host that does not exist', async () => {
+  it('rejects the name of a host that does not exist', async () => {
     const { kind } = await failure(read(new URL('http://image-server.invalid/boot.iso')));
     expect(kind).toBe('mediaUnreachable');
   });
@@ -277,7 +277,7 @@ describe('openImage', () => {
     expect((await failure(buffer(body))).kind).toBe('aborted');
   });
 
-  it('verifies the certificate by default, and accepts certificates of the CA file or of the image', async () => {
+  it('verifies the certificate unless the request disables it, and trusts the CA file and the certificates of the image', async () => {
     const url = await serveTls((_request, response) => response.end('image'));
     expect(await failure(read(url))).toEqual({
       kind: 'mediaTls',

@@ -109,9 +109,9 @@ export class ImageUpload {
   }
 
   /**
-   * Appends the bytes of a request until the request ends, or has more bytes than the image. Ends an earlier request that
-   * is still open, so that a client that lost its connection continues at once. Bytes before an
-   * interruption count.
+   * Appends the bytes of a request until the request ends, or has more bytes than the image. Ends an
+   * earlier request that is still open, so that a client that lost its connection can continue at
+   * once. Bytes before an interruption count.
    * @throws the failure of the upload; the error of the request, if its client disconnects.
    */
   async append(request: Readable): Promise<AppendResult> {

@@ -1,3 +1,4 @@
+/** A request for an image, and the name of an image. */
 import type { ImageUpload } from './image-upload.js';
 
 /** A request for an image. */
@@ -30,7 +31,7 @@ const NOT_IN_NAMES = /[\p{Cc}\u{fffe}\u{ffff}]/u;
 
 /**
  * Returns the name of an image: `image.iso` for `https://host/path/image.iso?token=…`; the host if
- * the path ends in a slash.
+ * the path is empty.
  */
 export function imageName(url: URL): string {
   const segment = url.pathname.split('/').findLast((part) => part !== '');

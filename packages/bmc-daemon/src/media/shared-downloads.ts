@@ -28,7 +28,7 @@ interface DownloadWaiter<Result, Taken> {
   readonly onProgress: ProgressListener | undefined;
   /**
    * Called in the same tick in which the download ends, so that no other code can remove its result
-   * before.
+   * first.
    */
   readonly take: (result: Result) => Promise<Taken>;
 }

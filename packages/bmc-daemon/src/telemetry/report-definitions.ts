@@ -28,7 +28,7 @@ export const definitionChange = z.object({
   intervalSeconds: z.number().positive().optional(),
 });
 
-/** The content of the state file: the differences from the default, by UUID. */
+/** The schema of the state file: the differences from the default, by UUID. */
 export const telemetryState = z.object({
   enabled: z.boolean(),
   definitions: z.record(z.string(), definitionChange),

@@ -165,7 +165,7 @@ machines:
     ]);
   });
 
-  it('reports machines with the same name, UUID or MAC address, and overrides without a machine', () => {
+  it('reports machines with the same name or UUID, and overrides without a machine', () => {
     const text = `machines:
   - name: a
     count: 3

@@ -59,8 +59,8 @@ const managerInterface = defineResource({
     HostName: network.hostName,
     FQDN: network.fqdn,
     NameServers: network.nameServers,
-    // Contains only the servers that a client has set, because the kernel does not report which servers
-    // of the host are static.
+    // Contains only the servers that a client has set, because the list of the host does not show which
+    // of its servers are static.
     StaticNameServers: network.ownNameServers,
     // 0 means no VLAN (802.1Q). Null would mean an error.
     VLAN: { VLANEnable: port.vlan !== null, VLANId: port.vlan ?? 0 },

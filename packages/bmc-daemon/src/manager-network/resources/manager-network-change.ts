@@ -246,8 +246,7 @@ function requestedList(
     }
     requested.push({ address, prefix, index });
   }
-  // The list is shorter: it removes an address of the host, and contains no address of the
-  // manager's own.
+  // A shorter list without own addresses of the manager removes an address of the host.
   const removed = shown[items.length];
   if (removed?.isOwn === false && requested.length === 0) faults.push(hostAddressFault(items.length, removed.address));
   return requested.length === 0 && hosts.length > 0 ? undefined : requested;

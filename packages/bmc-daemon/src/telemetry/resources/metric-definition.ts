@@ -33,7 +33,7 @@ const metricDefinition = defineResource({
     MetricType: type,
     MetricDataType: dataType,
     Units: units,
-    // The hypervisor reports counters. The service can derive a gauge from two counters.
+    // The hypervisor reports the counters. The service computes most gauges from them.
     Implementation: type === 'Counter' ? 'DigitalMeter' : 'Synthesized',
     Calculable: summable ? 'Summable' : 'NonSummable',
     IsLinear: true,
