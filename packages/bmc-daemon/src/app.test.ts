@@ -316,7 +316,7 @@ describe('health', () => {
     expect([status, json]).toEqual([200, { status: 'ok', hypervisor: 'libvirt <test:///default>' }]);
   });
 
-  it('is 503 with the failing part', async () => {
+  it('is 503 with the reason while the hypervisor does not answer', async () => {
     down = unavailable;
     const { status, json } = await client.get('/healthz');
     expect([status, json]).toEqual([
@@ -327,7 +327,7 @@ describe('health', () => {
 });
 
 describe('a health check that fails again and again', () => {
-  it('is one warning for each reason, without a stack', async () => {
+  it('causes one warning until the next success, without a stack', async () => {
     const warning = {
       level: 'warn',
       message: 'a request could not be served',

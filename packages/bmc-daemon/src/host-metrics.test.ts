@@ -16,7 +16,7 @@ const facts: HostFacts = {
 };
 const answering = { reachable: true, reason: null, since: new Date(), facts };
 
-/** Hosts that the test sets. An absent host cannot be read. */
+/** Returns a function that reads the metrics of hosts. A host that is null cannot be read. */
 function metricsOf(hosts: Record<string, Omit<HostSnapshot, 'name' | 'uri'> | null>) {
   const control: HostsControl = {
     hasHostList: true,

@@ -6,7 +6,6 @@ import { machineScoping } from './machine-scope.js';
 import { createSharedTasks } from './redfish/tasks/shared-tasks.js';
 import { createTaskStore } from './redfish/tasks/task-store.js';
 
-/** A store without other replicas, which accepts each change and stores nothing. */
 describe('the tasks of a machine with its own address', () => {
   const local = () => createTaskStore({ limit: 10, now: () => new Date(0) });
 

@@ -22,7 +22,7 @@ interface AnsweredRequest {
 export interface Metrics {
   /** Counts a request as in flight. */
   requestStarted(): void;
-  /** Counts an answered request, which is not in flight any more. */
+  /** Counts an answered request, which is not in flight anymore. */
   requestAnswered(request: AnsweredRequest): void;
   /** Counts WebSockets. */
   readonly webSockets: WebSocketMetrics;

@@ -19,7 +19,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 describe('the UUID of the service', () => {
-  it('is derived from the machine id, and differs for each service and machine', () => {
+  it('is derived from the machine id, and differs for each service and host', () => {
     const machineIdFile = path.join(folder, 'machine-id');
     const id = '0123456789abcdef0123456789abcdef';
     writeFileSync(machineIdFile, `${id}\n`);

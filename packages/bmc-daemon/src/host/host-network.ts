@@ -1,5 +1,5 @@
 /**
- * Reads the network of this host from the kernel. Redfish shows it as the network ports of the
+ * Reads the network of this host from the kernel. Redfish shows it as the Ethernet interfaces of the
  * managers.
  * @see proc(5), https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-class-net
  */

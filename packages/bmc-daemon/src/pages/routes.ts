@@ -55,7 +55,7 @@ const CONSOLE = /^\/ui(\/.*)?$/;
 const readsAtOnce = 8;
 
 /**
- * Creates the handler of a list of routes. Like the Redfish pipeline, it answers one request,
+ * Creates the handler of all these routes. Like the Redfish pipeline, it answers one request,
  * resolves when the connection has the answer or is closed, and never rejects.
  */
 export function createPages(

@@ -16,8 +16,8 @@ export async function isPassword(password: Buffer, hash: string): Promise<boolea
   // Some implementations end the password at a NUL and others do not, so passwords with a NUL are
   // rejected.
   if (password.includes(0)) return false;
-  // $2y$ is crypt_blowfish's name for $2b$; the bcrypt package rejects it. We cut at 72 bytes
-  // ourselves, because for $2a$ the package stores the length in one byte, like the oldest
+  // $2y$ is crypt_blowfish's name for $2b$; the bcrypt package rejects it. The password is cut at 72
+  // bytes, because for $2a$ the package stores the length in one byte, like the oldest
   // implementation.
   return compare(password.subarray(0, MAX_PASSWORD_BYTES), hash.replace(/^\$2y\$/, '$2b$'));
 }

@@ -11,7 +11,7 @@ function read(text: string) {
 }
 
 describe('htpasswd files', () => {
-  it('reads all three bcrypt prefixes, comments, blank lines, all line ends, and names with spaces', () => {
+  it('may have all three bcrypt prefixes, comments, blank lines, all line ends, and names with spaces', () => {
     const text =
       `\uFEFF# admins\r\nadmin:${bcryptHash('2y', '05')}\r\n\r\n   \n` +
       `ünï cödé:${bcryptHash('2b', '12')}  \nold:${bcryptHash('2a', '10')}:more`;
@@ -48,7 +48,7 @@ describe('htpasswd files', () => {
     });
   });
 
-  it('uses the first of two lines of a user, as Apache does, and warns about the second', () => {
+  it('apply the first of two lines of a user, as in Apache, and cause a warning about the second', () => {
     expect(read(`a:${bcryptHash('2b', '10')}\nb:${bcryptHash('2b', '10')}\na:${bcryptHash('2b', '11')}\n`)).toEqual({
       entries: [
         { user: 'a', hash: bcryptHash('2b', '10'), cost: 10, line: 1 },

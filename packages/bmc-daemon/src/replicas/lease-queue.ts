@@ -62,8 +62,8 @@ export class LeaseQueues {
   }
 
   /**
-   * Opens the queues. Several objects may use one store, if their keys differ. @throws
-   * {StoreUnavailable}
+   * Opens the queues. Several objects may use one store, if their keys differ.
+   * @throws {StoreUnavailable}
    */
   static async open(store: SharedStore): Promise<LeaseQueues> {
     const queues = new LeaseQueues(store);
@@ -123,7 +123,7 @@ class StoredTicket implements Ticket {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    // The owner of the ticket may have left the queue before.
+    // The owner may not wait anymore when the ticket ends.
     this.held.catch(() => undefined);
     this.#timer = setInterval(() => this.wake(), RENEW_MS).unref();
     this.wake();

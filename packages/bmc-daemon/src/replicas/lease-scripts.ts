@@ -1,5 +1,5 @@
 /**
- * The scripts of the queues that all replicas share. Each is atomic. The keys are the same for all:
+ * The scripts of the queues that all replicas share. Each script is atomic. All have these keys:
  *
  * - KEYS[1]: a sorted set of the tickets of one queue, in their order. The first one holds the
  *   lease.

@@ -120,8 +120,8 @@ class SocketResponder implements Responder {
       try {
         this.#socket.addMembership(this.#options.group, address);
       } catch {
-        // The interface has already joined by this or another address, or it does not exist any
-        // more.
+        // The interface has already joined with this or another address, or it does not exist
+        // anymore.
       }
     }
   }

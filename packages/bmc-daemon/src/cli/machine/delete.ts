@@ -29,7 +29,7 @@ export async function deleteMachines(
   });
 }
 
-/** Asks before data is lost. Disks that no guest has written to are no data. @throws {LabError} without a terminal. */
+/** Asks before data is lost. A disk has no data if no guest has written to it. @throws {LabError} without a terminal. */
 async function isConfirmed({ machines }: Deletion): Promise<boolean> {
   const withData = machines.filter(({ dataBytes }) => dataBytes > 0);
   if (withData.length === 0) return true;

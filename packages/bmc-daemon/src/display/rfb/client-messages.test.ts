@@ -71,7 +71,7 @@ describe('the messages of a VNC client', () => {
     expect(copied).toBeLessThan(8 * text.length);
   });
 
-  it('pass for a view-only client only if they are no input', () => {
+  it('pass for a view-only client only if they are not input', () => {
     expect(afterHandshake(true).push(all)).toEqual(Buffer.concat([...view, ...view]));
   });
 

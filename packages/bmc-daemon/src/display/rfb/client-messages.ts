@@ -14,7 +14,7 @@ const MAX_MESSAGE_BYTES = 256 * 1024;
 interface MessageType {
   /**
    * Returns the length in bytes.
-   * @param bytes the first `head` bytes of the message at least.
+   * @param bytes at least the first `head` bytes of the message.
    */
   readonly length: (bytes: Buffer) => number;
   readonly head: number;

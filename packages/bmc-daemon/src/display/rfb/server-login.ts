@@ -113,7 +113,7 @@ async function refusal(stream: Duplex): Promise<RfbError> {
   return new RfbError(`The display rejected the login: ${reason.replaceAll(/\p{Cc}+/gu, ' ')}.`);
 }
 
-/** Reads a number of bytes. @throws {RfbError} if the stream ends before. */
+/** Reads a number of bytes. @throws {RfbError} if the stream has fewer bytes. */
 function read(stream: Duplex, length: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const settle = (): void => {

@@ -9,7 +9,7 @@ interface WriteTurnLimits {
   /** Maximum number of running writes. Slow writes do not count. */
   readonly running: number;
   /**
-   * Time in milliseconds after which a running write does not count any more: it probably waits for a
+   * Time in milliseconds after which a running write does not count anymore: it probably waits for a
    * guest, a download, or a host that hangs.
    */
   readonly slowMs: number;
