@@ -37,7 +37,7 @@ async function changeBoot(call: Call): Promise<void> {
   const name = call.argument('target');
   const target = bootTargets[name];
   if (target === undefined)
-    throw usageFailure(`'${name}' is no boot target. The targets are: ${targetNames.join(', ')}`);
+    throw usageFailure(`'${name}' is not a boot target. The targets are: ${targetNames.join(', ')}`);
   if (call.flag('once') && call.flag('always')) throw usageFailure('--once and --always exclude each other');
   const mode = call.choice('mode', ['uefi', 'legacy']);
   const httpUri = call.text('http-uri');

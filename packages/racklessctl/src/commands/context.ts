@@ -99,7 +99,7 @@ const setContext = defineCommand({
     const name = call.argument('name');
     // A name with other characters would be read as a pattern or a list, and could never be
     // selected.
-    if (!/^[\w.@:-]+$/.test(name)) throw usageFailure(`'${name}' is no name: use letters, digits and ._@:-`);
+    if (!/^[\w.@:-]+$/.test(name)) throw usageFailure(`'${name}' is not a valid name: use letters, digits and ._@:-`);
     await changeContexts(file, ({ contexts, current }) => {
       const context = changedContext(call, contexts.get(name) ?? {});
       checkUrl(context.url, `context ${name}: `);

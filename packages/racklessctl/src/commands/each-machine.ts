@@ -20,7 +20,8 @@ interface MachineResult {
 const CONCURRENCY = 8;
 
 /**
- * Returns the name of a machine as messages show it: `rack1/node-1` if there are several services.
+ * Returns the function that gives the name of a machine for messages: `rack1/node-1` if there are
+ * several services.
  */
 export function labelsOf(machines: readonly Machine[]): (machine: Machine) => string {
   const several = new Set(machines.map(({ service }) => service)).size > 1;

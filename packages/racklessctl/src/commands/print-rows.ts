@@ -1,4 +1,4 @@
-/** Prints a list of things. */
+/** Prints rows for people or as JSON. */
 import { renderTable, type Column } from '../output/table.js';
 import type { Call } from './command.js';
 

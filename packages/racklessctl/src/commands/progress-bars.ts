@@ -6,7 +6,7 @@ import type { TaskProgress } from '../redfish/task.js';
 const BAR_COLUMNS = 20;
 const DEFAULT_COLUMNS = 80;
 
-/** The progress of several machines. Shows nothing if standard error is no terminal. */
+/** The progress of several machines. Shows nothing if standard error is not a terminal. */
 export class ProgressBars {
   readonly #terminal: Terminal;
   readonly #running = new Map<object, { readonly label: string; readonly progress: TaskProgress }>();

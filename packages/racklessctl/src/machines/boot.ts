@@ -4,7 +4,7 @@ import { objectAt, textAt, textsAt, type Resource } from '../redfish/resource.js
 import { completeTask, type TaskOptions } from '../redfish/task.js';
 import type { Machine } from './machine.js';
 
-/** Redfish's boot sources by our names. */
+/** Redfish's boot sources by the names on the command line. */
 export const bootTargets: Readonly<Record<string, string>> = {
   pxe: 'Pxe',
   cd: 'Cd',
@@ -19,7 +19,7 @@ export const bootTargets: Readonly<Record<string, string>> = {
   utilities: 'Utilities',
 };
 
-/** Redfish's boot modes by our names. */
+/** Redfish's boot modes by the names on the command line. */
 export const bootModes = { uefi: 'UEFI', legacy: 'Legacy' } as const;
 
 /** The boot settings of a machine, with Redfish's values. */

@@ -18,7 +18,7 @@ export interface Log {
   readonly clear: string | undefined;
 }
 
-/** A line of a log. */
+/** An entry of a log. */
 export interface LogEntry {
   readonly id: string;
   /** ISO 8601. */

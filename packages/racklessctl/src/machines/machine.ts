@@ -237,7 +237,7 @@ function required(found: readonly Machine[], pattern: string, all: MachineList):
   if (first !== undefined) return [first, ...others];
   if (!isComplete(all)) throw missingFailure(pattern, all);
   const hint = all.machines.length === 0 ? 'The service has no machines' : `The machines are: ${list(all.machines)}`;
-  throw new CommandFailure(exitCode.noMatch, `no machine is named '${pattern}'. ${hint}`);
+  throw new CommandFailure(exitCode.noMatch, `there is no machine '${pattern}'. ${hint}`);
 }
 
 /** Returns the failure for a pattern that one of the missing machines may match. */

@@ -16,7 +16,7 @@ export interface PowerCommand {
   readonly resetTypes: readonly string[];
   /** A machine in this state needs no request. */
   readonly target?: 'On' | 'Off';
-  /** The text for the user, such as `node-1: on`. */
+  /** The text for the user after the name of the machine, such as `on`. */
   readonly done: string;
 }
 

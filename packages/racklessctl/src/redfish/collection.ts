@@ -135,7 +135,7 @@ async function readLinks(service: Service, path: string): Promise<readonly Resou
 /**
  * Reads the first page with `$expand` if the service offers it, and with fewer members if the
  * service refuses that. Does not repeat a request, because the page without `$expand` remains.
- * @returns undefined if the service refuses both.
+ * @returns undefined if the service offers no `$expand`, or refuses both.
  */
 async function expanded(service: Service, path: string): Promise<Resource | undefined> {
   const offered = objectAt(service.root, 'ProtocolFeaturesSupported', 'ExpandQuery');

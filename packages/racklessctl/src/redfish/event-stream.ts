@@ -98,7 +98,7 @@ async function openStream(
       exitCode.denied,
       `reading ${path}: the service rejects the credentials (${answer.status})`,
     );
-  throw new NoEventStream(`${path} is no stream of events (${answer.status} ${type})`);
+  throw new NoEventStream(`${path} is not a stream of events (${answer.status} ${type})`);
 }
 
 async function* parse({ stream }: OpenAnswer, position: Position): AsyncGenerator<Resource> {

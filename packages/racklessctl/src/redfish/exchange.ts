@@ -114,8 +114,8 @@ export class Exchange {
   }
 
   /**
-   * Calls a function with a request that also ends at the time limit. @param failure describes the
-   * missing part, for the error.
+   * Calls a function with a request that also ends at the time limit.
+   * @param failure describes the missing part, for the error.
    */
   async #inTime<T>(
     request: ServiceRequest,

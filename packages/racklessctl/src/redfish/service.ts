@@ -95,7 +95,7 @@ export class Service {
   async start(): Promise<void> {
     this.#root = await this.get(ROOT);
     if (textAt(this.#root, 'RedfishVersion') === undefined && linkAt(this.#root, 'Systems') === undefined)
-      throw unavailable(`${this.origin.origin} has no Redfish service: ${ROOT} is no service root`);
+      throw unavailable(`${this.origin.origin} has no Redfish service: ${ROOT} is not a service root`);
     const { credentials } = this.#options;
     if (credentials === undefined) return;
     const sessions = linkAt(this.#root, 'Links', 'Sessions');

@@ -39,7 +39,7 @@ describe('boot', () => {
 
   it.each([
     [['boot', 'set', 'usb', 'node-1'], 1, 'cannot boot from Usb. It can boot from: Pxe, Cd, Hdd'],
-    [['boot', 'set', 'tape', 'node-1'], 64, "'tape' is no boot target. The targets are: pxe, cd"],
+    [['boot', 'set', 'tape', 'node-1'], 64, "'tape' is not a boot target. The targets are: pxe, cd"],
     [['boot', 'set', 'pxe', 'node-1', '--once', '--always'], 64, 'exclude each other'],
     [['boot', 'set', 'pxe', 'node-1', '--mode', 'bios'], 64, "--mode must be one of uefi, legacy, not 'bios'"],
   ])('rejects %j', async (args, code, text) => {

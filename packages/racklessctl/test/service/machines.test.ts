@@ -49,8 +49,8 @@ describe('list', () => {
 
   it.each([
     ['node', /'node' means 3 machines: node-1, node-2, node-3\. Name one of them, or use 'node\*'/],
-    ['web', /no machine is named 'web'\. The machines are: node-1, node-2, node-3/],
-    ['x*', /no machine is named 'x\*'/],
+    ['web', /there is no machine 'web'\. The machines are: node-1, node-2, node-3/],
+    ['x*', /there is no machine 'x\*'/],
   ])('rejects %s with exit code 66', async (pattern, text) => {
     const { code, stderr } = await run(['list', pattern], bmc.env);
     expect({ code, stderr }).toEqual({ code: 66, stderr: expect.stringMatching(text) });
