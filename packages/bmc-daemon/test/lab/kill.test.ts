@@ -1,9 +1,9 @@
 /** Kills `bmc-daemon machine` before each call that changes the host, and runs it again. */
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { DaemonProcess, run } from '../daemon/process.js';
+import { DaemonProcess } from '../daemon/process.js';
 import { CallRelay, type SeenCall } from '../kill/call-relay.js';
-import { LabLibvirtd } from './lab-libvirtd.js';
+import { LabLibvirtd, runMachine } from './lab-libvirtd.js';
 
 let lab: LabLibvirtd;
 let relay: CallRelay;
@@ -88,7 +88,7 @@ describe('machine delete', () => {
     await lab.virsh('vol-create-as', 'default', volume, '1M', '--format', 'qcow2');
     await lab.virsh('attach-disk', 'node', join(lab.folder, volume), 'sdx', '--config');
     relay.decideBy(({ name }) => (name === 'storageVolLookupByPath' ? 'refuse' : 'forward'));
-    const { code, stderr } = await run(['machine', ...commands.delete, '--libvirt-uri', relayUri()]);
+    const { code, stderr } = await runMachine(...commands.delete, '--libvirt-uri', relayUri());
     expect(code).toBe(1);
     // The command may also report that it waited for the one before.
     expect(stderr).toContain(`bmc-daemon: looking up volume ${volume}: refused by the test\n`);

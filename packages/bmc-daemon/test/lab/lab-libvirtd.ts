@@ -66,13 +66,9 @@ export class LabLibvirtd {
     await this.virsh(kind === 'net' ? 'net-define' : 'define', file);
   }
 
-  /**
-   * Runs `bmc-daemon machine` to its end. Its errors do not say that it waited: all libvirtds of this
-   * host share one lock, so commands of other tests can hold it.
-   */
-  async machine(...args: readonly string[]): Promise<Finished> {
-    const finished = await run(['machine', ...args, '--libvirt-uri', this.libvirtd.uri]);
-    return { ...finished, stderr: finished.stderr.replace('bmc-daemon: waiting for another command to end\n', '') };
+  /** Runs `bmc-daemon machine` on this libvirtd to its end. */
+  machine(...args: readonly string[]): Promise<Finished> {
+    return runMachine(...args, '--libvirt-uri', this.libvirtd.uri);
   }
 
   /** Runs a command that must succeed. @returns its results. */
@@ -95,6 +91,15 @@ export class LabLibvirtd {
   async serialLog(name: string): Promise<string> {
     return await readFile(join(this.libvirtd.dir, 'log/qemu', `${name}-serial0.log`), 'latin1').catch(() => '');
   }
+}
+
+/**
+ * Runs `bmc-daemon machine` to its end. Its errors do not say that it waited: all libvirtds of this
+ * host share one lock, so commands of other tests can hold it.
+ */
+export async function runMachine(...args: readonly string[]): Promise<Finished> {
+  const finished = await run(['machine', ...args]);
+  return { ...finished, stderr: finished.stderr.replace('bmc-daemon: waiting for another command to end\n', '') };
 }
 
 /** Returns the results in the output of `--json`. */

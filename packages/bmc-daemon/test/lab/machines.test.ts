@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { readDomain } from '../../src/drivers/libvirt/xml/domain.js';
-import { run } from '../daemon/process.js';
-import { LabLibvirtd, reportsIn } from './lab-libvirtd.js';
+import { LabLibvirtd, reportsIn, runMachine } from './lab-libvirtd.js';
 
 let lab: LabLibvirtd;
 beforeAll(async () => {
@@ -108,7 +107,7 @@ describe('machine create', () => {
     const all = await Promise.all(
       uris.map((uri) => {
         const to = `${uri}${uri.includes('?') ? '&' : '?'}socket=${socket}`;
-        return run(['machine', 'create', 'node', '--count', '3', ...small, '--json', '--libvirt-uri', to]);
+        return runMachine('create', 'node', '--count', '3', ...small, '--json', '--libvirt-uri', to);
       }),
     );
     const outcomes = all
@@ -523,7 +522,7 @@ describe('the arguments of a machine command', () => {
   });
 
   it('with a wrong URI are a fault of the configuration', async () => {
-    expect(await run(['machine', 'list', '--libvirt-uri', 'nowhere'])).toMatchObject({
+    expect(await runMachine('list', '--libvirt-uri', 'nowhere')).toMatchObject({
       code: 78,
       stdout: '',
       stderr:
@@ -538,7 +537,7 @@ describe('machine --host', () => {
     const file = join(lab.libvirtd.dir, 'tmp', 'hosts.conf');
     const other = 'qemu+unix:///system?socket=/nowhere';
     await writeFile(file, `EMULATOR_LIBVIRT_URI = {'here': '${lab.libvirtd.uri}', 'there': '${other}'}\n`);
-    const onHost = (...args: readonly string[]) => run(['machine', ...args, '--config', file]);
+    const onHost = (...args: readonly string[]) => runMachine(...args, '--config', file);
     const none = await onHost('create', 'node', ...small);
     expect([none.code, none.stderr]).toEqual([1, 'bmc-daemon: select one of several hosts with --host: here, there\n']);
     const wrong = await onHost('list', '--host', 'nowhere');
@@ -561,7 +560,7 @@ describe('machine --host', () => {
     const { uri } = lab.libvirtd;
     await writeFile(file, `EMULATOR_LIBVIRT_URI = {'rack-1': '${uri}', 'rack-2': '${second.libvirtd.uri}'}\n`);
     const create = async (host: string, ...args: readonly string[]) => {
-      const finished = await run(['machine', ...args, '--config', file, '--host', host, '--json']);
+      const finished = await runMachine(...args, '--config', file, '--host', host, '--json');
       const [report] = reportsIn(finished.stdout);
       return { stderr: finished.stderr, uuid: report?.uuid, macs: report?.macAddresses };
     };
@@ -590,7 +589,7 @@ describe('machine --host', () => {
     const file = join(lab.libvirtd.dir, 'tmp', 'all-hosts.conf');
     const write = (hosts: readonly string[]) => writeFile(file, `EMULATOR_LIBVIRT_URI = {${hosts.join()}}\n`);
     const both = [`'rack-1': '${lab.libvirtd.uri}'`, `'rack-2': '${second.libvirtd.uri}'`];
-    const list = (...args: readonly string[]) => run(['machine', 'list', '--config', file, ...args]);
+    const list = (...args: readonly string[]) => runMachine('list', '--config', file, ...args);
     try {
       await write(both);
       expect(await list()).toMatchObject({
