@@ -33,8 +33,14 @@ interface MinimalDriver {
    * Reads one machine. Two reads without a change may return the same object.
    * @param shown details that the caller shows in full. If a detail needs additional requests, a
    *   driver makes them only for these details. It returns the known part of all others.
+   * @param options.maxAgeMs data of this age are sufficient, because the operation that follows reads the
+   *   machine again. Default: only present data.
    */
-  getSystem(id: string, shown?: readonly (keyof SystemDetails)[]): Promise<SystemSnapshot>;
+  getSystem(
+    id: string,
+    shown?: readonly (keyof SystemDetails)[],
+    options?: { readonly maxAgeMs?: number },
+  ): Promise<SystemSnapshot>;
   /**
    * Runs a power action. Resolves when the hypervisor has completed it. For `shutdown` and
    * `reboot`, it resolves after the request to the guest, and the fallback of `reboot` continues in

@@ -41,6 +41,9 @@ async function serveMany(count: number, timeoutMs: number): Promise<Many> {
   return { served, driver, servers };
 }
 
+const singleReads = (): readonly string[] =>
+  cloud.requests.filter((line) => /GET .*\/servers\/[0-9a-f-]{36}$/.test(line));
+
 const reset = (served: Served, index: number, type: string): Promise<ServedAnswer> =>
   served.send('POST', `/redfish/v1/Systems/${idOf(index)}/Actions/ComputerSystem.Reset`, { ResetType: type });
 
@@ -97,9 +100,43 @@ it('waits for many power actions with one listing, not with a request for each s
   };
   cloud.requests.length = 0;
   await Promise.all(ids.map((id) => driver.power(id, 'destroy')));
-  const single = cloud.requests.filter((line) => /GET .*\/servers\/[0-9a-f-]{36}$/.test(line));
-  // Each operation reads its server at most four times, before and after the action.
-  expect([tasks.length, single.length <= 4 * count]).toEqual([count, true]);
+  // Only the first and the last operations read their own servers.
+  expect([tasks.length, singleReads().length < count]).toEqual([count, true]);
+});
+
+it('reads only the metadata of each server before many boots, and the whole server if it has settings', async () => {
+  const count = 50;
+  const { driver, servers } = await serveMany(count, 240_000);
+  const off = { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 };
+  const ids = Array.from({ length: count }, (_, index) => idOf(index));
+  ids.forEach((_, index) => servers.put(index, off));
+  await driver.listSystems();
+  // Another daemon stores a setting. No listing of changes reports this.
+  await driver.change(idOf(30), { assetTag: 'rack 7' });
+  const stored = servers.all.get(idOf(30))?.body['metadata'];
+  servers.put(30, { ...off, metadata: {} });
+  await driver.getSystem(idOf(30));
+  servers.put(30, { ...off, metadata: stored }, 0);
+  cloud.requests.length = 0;
+  await Promise.all(ids.map((id) => driver.power(id, 'create')));
+  expect([...servers.all.values()].filter(({ body }) => body['OS-EXT-STS:vm_state'] !== 'active')).toEqual([]);
+  expect(singleReads().length).toBeLessThan(count);
+  expect(singleReads().filter((line) => line.endsWith(idOf(30)))).not.toEqual([]);
+});
+
+it('resets a server that a listing has shown without reading it for the client first', async () => {
+  const { served } = await serveMany(1, 120_000);
+  cloud.requests.length = 0;
+  expect((await reset(served, 0, 'ForceOff')).status).toBe(204);
+  // One read decides about the action, and one sees its result.
+  expect(singleReads()).toHaveLength(2);
+});
+
+it('tells that a server is off, even if the last listing has shown that it runs', async () => {
+  const { served, servers } = await serveMany(1, 120_000);
+  servers.put(0, { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 });
+  const answer = await reset(served, 0, 'GracefulShutdown');
+  expect([answer.status, served.messages(answer)]).toEqual([409, ['ChassisPowerStateOnRequired']]);
 });
 
 it('answers 503 to resets while the cloud hangs and does not accept them', async () => {

@@ -129,7 +129,10 @@ export function listServers(cloud: CloudServer): ListedServers {
     else if (part === 'diagnostics') sendJson(response, 200, diagnostics);
     else if (part === 'remote-consoles')
       sendJson(response, 400, { badRequest: { message: 'Unavailable console type.' } });
-    else if (part === 'metadata') {
+    else if (part === 'metadata' && request.method === 'GET') {
+      if (all.has(id)) sendJson(response, 200, { metadata: all.get(id)?.body['metadata'] });
+      else refuse(response, id, 'metadata');
+    } else if (part === 'metadata') {
       whenRead(request, (text) => {
         const name = decodeURIComponent(key);
         const { meta = {} } = (text === '' ? {} : JSON.parse(text)) as { readonly meta?: Record<string, string> }; // the driver sends texts

@@ -5,7 +5,7 @@ import type { ConsoleControl } from '../console-control.js';
 import { DriverError } from '../driver-error.js';
 import { defineDriver, type HypervisorDriver } from '../driver.js';
 import type { HypervisorLogs } from '../hypervisor-logs.js';
-import type { SystemDetails, SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
+import type { SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { CloudSettings } from './cloud/cloud-settings.js';
 import { CloudError } from './cloud/cloud-error.js';
 import { MAX_ACTIONS } from './compute/action-records.js';
@@ -87,9 +87,9 @@ export function createNovaDriver({
     void media.completeUnfinished();
   };
   const watch = createWatch(refresh, { name: cloud.name, log });
-  const getSystem = async (id: string, shown: readonly (keyof SystemDetails)[]): Promise<SystemSnapshot> => {
+  const getSystem: HypervisorDriver['getSystem'] = async (id, shown = [], { maxAgeMs } = {}) => {
     const uuid = await uuidOf(id);
-    const reading = await reader.read(uuid, { ports: shown.includes('interfaces') });
+    const reading = await reader.read(uuid, { ports: shown.includes('interfaces'), maxAgeMs });
     const known = list.find(uuid);
     if (reading === undefined || known === undefined) {
       throw new DriverError('notFound', `looking up server ${id}: no such server`);
@@ -125,7 +125,7 @@ export function createNovaDriver({
     graphicalConsole: { open: (id) => translated(uuidOf(id).then((uuid) => consoles.graphical.open(uuid))) },
     logs: createLogs(api, uuidOf),
     statistics: { of: (id) => translated(uuidOf(id).then((uuid) => statistics.of(uuid))) },
-    getSystem: (id, shown = []) => translated(getSystem(id, shown)),
+    getSystem: (id, shown, options) => translated(getSystem(id, shown, options)),
     power: (id, action, options) => translated(media.power(id, action, options)),
     changeable: media.changeable,
     change: (id, change) => translated(media.change(id, change)),

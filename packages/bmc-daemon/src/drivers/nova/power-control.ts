@@ -5,7 +5,7 @@ import type { OperationOptions } from '../operation-options.js';
 import type { PowerAction } from '../power.js';
 import type { Accepted, ComputeApi } from './compute/compute-api.js';
 import { planAction, type PowerPlan } from './compute/power-plan.js';
-import type { Polls, StatePolls } from './compute/state-polls.js';
+import type { StatePolls } from './compute/state-polls.js';
 import type { ServerList } from './compute/server-list.js';
 import { isKnown, type Server } from './compute/server.js';
 import { rejection } from './failure.js';
@@ -39,20 +39,21 @@ export interface PowerControlOptions {
   readonly closing: AbortSignal;
 }
 
-type Parts = Pick<PowerControlOptions, 'api' | 'list'>;
+type Parts = Pick<PowerControlOptions, 'api' | 'list' | 'polls'>;
 
 /**
  * Executes a power action. Resolves when the server has reached the expected state. If the guest
  * decides about the result, it resolves when Nova has accepted the action.
  * @param id the UUID.
+ * @param known the server, if the operation has just read it.
  */
 export async function executeAction(
   id: string,
   action: PowerAction,
-  options: OperationOptions,
+  { known, ...options }: OperationOptions & { readonly known?: Server },
   control: PowerControlOptions,
 ): Promise<void> {
-  await finish(id, await begin(id, action, control), options, control);
+  await finish(id, await begin(id, action, { known, ...control }), options, control);
 }
 
 /** Options of {@link executePlan}. */
@@ -80,19 +81,17 @@ async function finish(
   id: string,
   { server, doing, plan, accepted }: Begun,
   { signal }: OperationOptions,
-  { api, list, polls, closing }: PowerControlOptions,
+  control: PowerControlOptions,
 ): Promise<void> {
   if (plan === undefined) return;
-  const acceptedAt = performance.now();
-  // Reads the server into the list, so that the next reader sees the task.
-  const after = await readAfter(id, { api, list });
   const { goal } = plan;
-  if (goal === undefined) return;
-  const wasThere = goal(server);
-  const ends = signal === undefined ? closing : AbortSignal.any([signal, closing]);
-  const settling = { doing, accepted, wasThere, api, list, signal: ends };
-  const operation = { id, acceptedAt, readSingle: () => readServer(id, { api, list }) };
-  await polls.run(operation, (own) => settle(after, goal, { ...settling, polls: own }));
+  if (goal === undefined) {
+    await showTask(id, control);
+    return;
+  }
+  const ends = signal === undefined ? control.closing : AbortSignal.any([signal, control.closing]);
+  const settling = { doing, accepted, wasThere: goal(server), ...control, signal: ends };
+  await settle(id, goal, settling);
 }
 
 /** An action that Nova has accepted, or that was not necessary. */
@@ -108,19 +107,23 @@ interface Begun {
  * Plans and sends an action. If the last known state does not allow the action, reads the server
  * again and decides by its new state.
  */
-async function begin(id: string, action: PowerAction, parts: Parts): Promise<Begun> {
+async function begin(
+  id: string,
+  action: PowerAction,
+  { known, ...parts }: Parts & { readonly known: Server | undefined },
+): Promise<Begun> {
   const attempt = async (server: Server): Promise<Begun> => {
     const doing = `${action} of server ${server.name}`;
     const plan = planAction(action, server);
     const accepted = plan?.body === undefined ? undefined : await send(id, plan.body, { doing, ...parts });
     return { server, doing, plan, accepted };
   };
-  const known = lastReading(id, parts.list);
-  if (known === undefined) return attempt(await readServer(id, parts));
+  const last = known ?? lastReading(id, parts.list);
+  if (last === undefined) return attempt(await readServer(id, parts));
   try {
-    const begun = await attempt(known);
+    const begun = await attempt(last);
     // The plan says that no action is necessary. Another client may have changed the server meanwhile.
-    return begun.plan === undefined ? await attempt(await readServer(id, parts)) : begun;
+    return begun.plan === undefined && known === undefined ? await attempt(await readServer(id, parts)) : begun;
   } catch (error) {
     if (!(error instanceof DriverError) || error.kind !== 'conflict') throw error;
     return attempt(await readServer(id, parts));
@@ -128,14 +131,14 @@ async function begin(id: string, action: PowerAction, parts: Parts): Promise<Beg
 }
 
 /**
- * Reads a server after Nova has accepted an action. If this read fails, the action has not failed.
+ * Reads a server into the list, so that the next reader sees the task of an action that Nova has accepted.
+ * If this read fails, the action has not failed.
  */
-async function readAfter(id: string, parts: Parts): Promise<Server | undefined> {
+async function showTask(id: string, parts: Parts): Promise<void> {
   try {
-    return await readServer(id, parts);
+    await readServer(id, parts);
   } catch (error) {
-    if (error instanceof CloudFailure) return undefined;
-    throw error;
+    if (!(error instanceof CloudFailure)) throw error;
   }
 }
 
@@ -153,7 +156,7 @@ function lastReading(id: string, list: ServerList): Server | undefined {
  * Reads a server. @throws {DriverError} notFound, if the daemon does not serve the server;
  * unavailable.
  */
-export async function readServer(id: string, { api, list }: Parts): Promise<Server> {
+export async function readServer(id: string, { api, list }: Pick<Parts, 'api' | 'list'>): Promise<Server> {
   const readAt = performance.now();
   const server = await api.getServer(id);
   const snapshot = list.record(id, server, { readAt });
@@ -164,12 +167,35 @@ export async function readServer(id: string, { api, list }: Parts): Promise<Serv
   return server;
 }
 
+/**
+ * Reads the state of a server for an operation. Its tags and metadata may be older. Many operations share a
+ * listing.
+ * @throws as {@link readServer}; the reason of `closing`.
+ */
+export async function readState(id: string, { api, list, polls, closing }: PowerControlOptions): Promise<Server> {
+  const since = performance.now();
+  const { read, restMs } = polls.of(id, () => readServer(id, { api, list }));
+  for (;;) {
+    const server = await read(since);
+    if (server !== undefined) return server;
+    await pauseFor(restMs(), closing);
+  }
+}
+
+/** Waits, but not for a whole rest, because the rest may become shorter. @throws the signal's reason. */
+async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
+  const pause = Math.min(LAST_POLL_MS, Math.max(FIRST_POLL_MS, ms));
+  await delay(pause, undefined, { signal }).catch((error: unknown) => {
+    throw signal.aborted ? signal.reason : error;
+  });
+}
+
 async function send(
   id: string,
   body: NonNullable<PowerPlan['body']>,
-  { doing, api, list }: Parts & { readonly doing: string },
+  { doing, api, list, polls }: Parts & { readonly doing: string },
 ): Promise<Accepted> {
-  const answer = await api.act(id, body);
+  const answer = await polls.send(() => api.act(id, body));
   if (!('status' in answer)) return answer;
   // Nova answers "Instance is not ready" both while it builds a server and after a failed build.
   const isUnclear = answer.status === 404 || (answer.status === 409 && answer.reason.includes('is not ready'));
@@ -181,7 +207,7 @@ async function send(
 
 type Goal = NonNullable<PowerPlan['goal']>;
 
-interface Settling extends Parts {
+interface Settling extends Omit<PowerControlOptions, 'closing'> {
   readonly doing: string;
   readonly accepted: Accepted | undefined;
   /**
@@ -190,33 +216,30 @@ interface Settling extends Parts {
    */
   readonly wasThere: boolean;
   readonly signal: AbortSignal;
-  /** Reads the server. */
-  readonly polls: Polls;
 }
 
 /**
  * Polls until the task has ended.
- * @param first the state after the action; undefined if Nova did not answer.
  * @throws {DriverError} if the server then does not have the expected state.
  */
-async function settle(first: Server | undefined, goal: Goal, options: Settling): Promise<void> {
-  const { doing, signal, polls } = options;
+async function settle(id: string, goal: Goal, options: Settling): Promise<void> {
+  const { doing, signal, polls, api, list } = options;
+  const { read, restMs } = polls.of(id, () => readServer(id, { api, list }));
   const deadline = performance.now() + WAIT_MS;
   let answeredAt = performance.now();
   let pause = FIRST_POLL_MS;
-  let known = first;
+  let since = answeredAt;
   while (performance.now() <= deadline) {
     try {
-      if (await isSettled(known ?? (await polls.read()), goal, options)) return;
-      answeredAt = performance.now();
+      const server = await read(since);
+      if (server !== undefined) {
+        if (await isSettled(server, goal, options)) return;
+        since = answeredAt = performance.now();
+      }
     } catch (error) {
       if (!(error instanceof CloudFailure) || performance.now() - answeredAt > SILENCE_MS) throw error;
     }
-    known = undefined;
-    await delay(Math.max(pause, polls.restMs()), undefined, { signal }).catch((error: unknown) => {
-      if (!signal.aborted) throw error;
-      throw signal.reason;
-    });
+    await pauseFor(Math.max(pause, restMs()), signal);
     pause = Math.min(LAST_POLL_MS, pause * POLL_GROWTH);
   }
   throw new DriverError('unavailable', `${doing}: not complete after ${WAIT_MS / 1000} s`);

@@ -10,14 +10,20 @@ interface ServerReading {
   readonly isSingleRead: boolean;
 }
 
+/** See {@link ServerReader.read}. */
+interface Wanted {
+  readonly ports: boolean;
+  readonly maxAgeMs?: number | undefined;
+}
+
 /** Reads servers by their UUID. */
 interface ServerReader {
   /**
    * Returns the present snapshot; undefined if the server is not served.
    * @param wanted `ports`: whether to read the ports too. Nova asks Neutron for them, which takes much longer
-   *   than the read of a server.
+   *   than the read of a server. `maxAgeMs`: a state of this age needs no request; default: none.
    */
-  read(id: string, wanted?: { readonly ports: boolean }): Promise<ServerReading | undefined>;
+  read(id: string, wanted?: Wanted): Promise<ServerReading | undefined>;
 }
 
 /** A read of a server in the present turn of the event loop. */
@@ -86,6 +92,9 @@ export function createReader({
   };
   return {
     read: (id, wanted = { ports: false }) => {
+      const { maxAgeMs } = wanted;
+      const known = maxAgeMs === undefined ? undefined : list.findSince(id, performance.now() - maxAgeMs);
+      if (known !== undefined) return Promise.resolve({ snapshot: known.snapshot, isSingleRead: false });
       const members = (batch ??= new Map<string, JoinedRead>());
       const joined = members.get(id);
       if (joined !== undefined) {

@@ -96,7 +96,7 @@ function postOperation<Services>(
   return begin(options, async (exchange, params, received) => {
     const view = options.viewOf(exchange);
     const request = { params, services: view.services, requester: exchange.requester };
-    const entity = await resource.load(request);
+    const entity = await (post.load === undefined ? resource.load(request) : post.load(request));
     // A POST ignores If-Match: an action has no ETag, and the ETag of a collection does not describe the
     // new member. DSP0266 uses If-Match only to protect an update (PATCH, PUT). gofish sends with each
     // POST the ETag of the object that it read last.

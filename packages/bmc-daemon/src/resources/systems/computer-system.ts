@@ -21,7 +21,7 @@ import {
 import { biosDetails, hasDetails, showsMedia } from '../details.js';
 import { inOrder } from '../members.js';
 import { totalMemoryGiB } from './memory.js';
-import { reset, resetTypeNames, supportedResets } from './reset.js';
+import { knownSystem, reset, resetTypeNames, supportedResets } from './reset.js';
 import { linkIfServed, reference, renderCollection } from '../reference.js';
 import { graphicalConsoleBody, openConsole, renderGraphicalConsole, wantedDisplay } from './graphical-console.js';
 import { renderSystemConsole } from '../serial-console.js';
@@ -73,6 +73,7 @@ const computerSystem = defineResource({
         'ResetType@Redfish.AllowableValues': supportedResets(services),
       }),
       summary: ({ ResetType }) => ResetType,
+      load: ({ params, services }) => knownSystem(services.driver, params.systemId),
       run: (system, { ResetType }, request) => reset(system, ResetType, request),
     },
     '#RacklessComputerSystem.OpenConsole': {

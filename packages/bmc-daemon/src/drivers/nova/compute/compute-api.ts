@@ -3,7 +3,7 @@
  * @see https://docs.openstack.org/api-ref/compute/
  */
 import { z } from 'zod';
-import { listOf, type IgnoredLog } from '../http/answer-forms.js';
+import { listOf, textsSchema, type IgnoredLog } from '../http/answer-forms.js';
 import { jsonOf, queryOf } from '../http/answer-text.js';
 import { CloudFailure } from '../http/cloud-failure.js';
 import { bodyOf, successOf, unexpectedForm, type CloudSession } from '../http/session.js';
@@ -56,6 +56,8 @@ export interface ComputeApi {
   listServers(changesSince?: number): Promise<Listing>;
   /** Returns one server; undefined if there is none. */
   getServer(id: string): Promise<Server | UnknownServer | undefined>;
+  /** Returns the metadata of a server; undefined if there is no such server. */
+  getMetadata(id: string): Promise<Readonly<Record<string, string>> | undefined>;
   /** Returns all ports of a server. */
   listPorts(id: string): Promise<readonly Port[]>;
   /** Requests an action of a server. @param body such as `{ 'os-start': null }`. */
@@ -87,6 +89,7 @@ const listSchema = z.object({
   servers: z.array(z.unknown()),
   servers_links: listOf(z.object({ rel: z.string(), href: z.string() })).default([]),
 });
+const metadataSchema = z.object({ metadata: textsSchema });
 const portsSchema = z.object({
   interfaceAttachments: listOf(z.object({ mac_addr: z.string(), net_id: z.string(), port_state: z.string() })),
 });
@@ -110,6 +113,10 @@ export function createComputeApi(session: CloudSession, ignoredLog: IgnoredLog):
       if (answer.status === 404) return undefined;
       const body = successOf(answer, `reading server ${id}`, session) as { readonly server?: unknown } | null; // any JSON
       return parsedServer(body?.server);
+    },
+    getMetadata: async (id) => {
+      const answer = await get(`${pathOf(id)}/metadata`);
+      return answer.status === 404 ? undefined : bodyOf(metadataSchema, answer, session).metadata;
     },
     listPorts: async (id) => {
       const answer = await get(`${pathOf(id)}/os-interface`);

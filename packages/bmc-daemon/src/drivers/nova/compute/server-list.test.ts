@@ -285,6 +285,22 @@ describe('the list of servers', () => {
     expect(events).toEqual(['undefined server-1']);
   });
 
+  it('confirms the states of servers that did not change, unless a listing has a server without an id', async () => {
+    put(1, {}, 0);
+    const { list } = open();
+    await list.refresh(0);
+    const since = performance.now();
+    expect(list.findSince(idOf(1), since)).toBeUndefined();
+    expect(list.findSince(idOf(1), 0)?.server.name).toBe('server-1');
+    servers.all.set('null', { body: {}, changed: Date.now() });
+    await list.refresh(-1);
+    expect([list.findSince(idOf(1), since), list.isListedSince(since)]).toEqual([undefined, true]);
+    servers.all.delete('null');
+    await list.refresh(-1);
+    expect(list.findSince(idOf(1), since)?.server.name).toBe('server-1');
+    expect(list.findSince(idOf(2), since)).toBeUndefined();
+  });
+
   it('reports new servers, also if answers have no date', async () => {
     put(1);
     const { nova } = cloud;

@@ -52,6 +52,10 @@ export class ServerList {
   #refreshing: Promise<void> | undefined;
   /** Time of {@link performance.now} at the end of the last listing. */
   #readAt = -Infinity;
+  /** Time of {@link performance.now} at the beginning of the last listing. */
+  #begunAt = -Infinity;
+  /** As {@link #begunAt}, of the last listing without a server of unknown id. */
+  #confirmedAt = -Infinity;
   /** Time of {@link performance.now} at the beginning of the last listing of all servers. */
   #fullAt = -Infinity;
   readonly #clock = new SlowestClock();
@@ -81,6 +85,22 @@ export class ServerList {
   /** Returns the last known state of a server; undefined if it is not served. */
   find(id: string): Entry | undefined {
     return this.#entries.get(id);
+  }
+
+  /**
+   * Returns the state of a server at `since` or later, but possibly with older tags and metadata;
+   * undefined if it is not known. A listing of changes confirms the states of all servers that it lacks.
+   * @param since time of {@link performance.now}.
+   */
+  findSince(id: string, since: number): Entry | undefined {
+    const entry = this.#entries.get(id);
+    if (entry === undefined || entry.snapshot.unansweredSince !== undefined) return undefined;
+    return Math.max(entry.readAt, this.#confirmedAt) >= since ? entry : undefined;
+  }
+
+  /** Returns whether a listing has begun at `since` or later, and has ended. @param since as above. */
+  isListedSince(since: number): boolean {
+    return this.#begunAt >= since;
   }
 
   /** Returns the last known state of all servers. */
@@ -152,6 +172,8 @@ export class ServerList {
     // Counts the age from the end of the listing. Otherwise, a listing that takes longer than
     // `maxAgeMs` would be too old for every reader, and each reader would begin another one.
     this.#readAt = performance.now();
+    this.#begunAt = startedAt;
+    if (!isIncomplete) this.#confirmedAt = startedAt;
   }
 
   /** Keeps the last known state of a server whose cell does not answer. */

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import type { Server } from './server.js';
 import { StatePolls, type Polls } from './state-polls.js';
 
-const known = { id: 'known' } as unknown as Server; // the polls only pass it on
+const listed = { id: 'listed' } as unknown as Server; // the polls only pass it on
 const single = { id: 'single' } as unknown as Server; // as above
 
 describe('StatePolls', () => {
@@ -10,18 +10,31 @@ describe('StatePolls', () => {
   let asked: string[];
   /** Duration of an answer. */
   let answerMs: number;
+  /** Whether the listings have the server. */
+  let isListed: boolean;
   let polls: StatePolls;
   beforeEach(() => {
     jest.useFakeTimers();
     asked = [];
     answerMs = 1000;
+    isListed = true;
     let running: Promise<void> | undefined;
+    let begunAt = -Infinity;
+    const refresh = async (): Promise<void> => {
+      const at = performance.now();
+      await request('listing');
+      begunAt = at;
+    };
     polls = new StatePolls({
       refresh: () =>
-        (running ??= request('listing').finally(() => {
+        (running ??= refresh().finally(() => {
           running = undefined;
         })),
-      find: () => ({ server: known, snapshot: {}, ports: undefined, readAt: 1 }) as never, // only these members are read
+      isListedSince: (since) => begunAt >= since,
+      findSince: (_id, since) =>
+        isListed && begunAt >= since
+          ? ({ server: listed, snapshot: {}, ports: undefined, readAt: 1 } as never)
+          : undefined, // only the server is read
     });
   });
   afterEach(() => {
@@ -32,46 +45,67 @@ describe('StatePolls', () => {
     asked.push(what);
     return new Promise((resolve) => setTimeout(resolve, answerMs));
   };
-  /** Begins operations that wait until the test ends. */
-  const begin = async (count: number): Promise<readonly Polls[]> => {
-    const begun: Polls[] = [];
-    const readSingle = (): Promise<Server> => request('single').then(() => single);
-    for (let index = 0; index < count; index += 1) {
-      void polls.run({ id: 'x', acceptedAt: 0, readSingle }, (own) => {
-        begun.push(own);
-        return new Promise(() => undefined);
-      });
-    }
-    await Promise.resolve();
-    return begun;
-  };
-  const read = async (operations: readonly Polls[]): Promise<readonly Server[]> => {
-    const answers = Promise.all(operations.map((operation) => operation.read()));
+  const readSingle = (): Promise<Server> => request('single').then(() => single);
+  /** Begins operations that do not end during the test. */
+  const begin = (count: number): readonly Polls[] =>
+    Array.from({ length: count }, () => {
+      void polls.run(() => new Promise(() => undefined));
+      return polls.of('x', readSingle);
+    });
+  const read = async (operations: readonly Polls[], since = performance.now()): Promise<readonly unknown[]> => {
+    const answers = Promise.all(operations.map((operation) => operation.read(since)));
     await jest.advanceTimersByTimeAsync(answerMs);
     return answers;
   };
 
-  it('reads the server of each operation while few operations wait', async () => {
-    const few = await begin(4);
+  it('reads the server of each operation while few operations run', async () => {
+    const few = begin(4);
     expect(await read(few)).toEqual([single, single, single, single]);
     expect([asked, few[0]?.restMs()]).toEqual([['single', 'single', 'single', 'single'], 3000]);
   });
 
   it('makes one listing for many operations, and no further one before its rest is over', async () => {
-    const many = await begin(50);
-    expect(new Set(await read(many))).toEqual(new Set([known]));
-    expect([asked, many[0]?.restMs()]).toEqual([['listing'], 3000]);
-    await jest.advanceTimersByTimeAsync(2000);
-    await read(many.slice(0, 1));
+    const many = begin(50);
+    expect(new Set(await read(many))).toEqual(new Set([listed]));
+    expect([asked, many[0]?.restMs()]).toEqual([['listing'], 1000]);
+    expect(await read(many.slice(0, 1))).toEqual([undefined]);
     expect([asked, many[1]?.restMs()]).toEqual([['listing'], 0]);
     await read(many);
     expect(asked).toEqual(['listing', 'listing']);
   });
 
-  it('rests at most 10 s', async () => {
+  it('ignores a listing that began earlier than the time that a caller needs', async () => {
+    const [first, second] = begin(50);
+    const early = first?.read(performance.now());
+    await jest.advanceTimersByTimeAsync(500);
+    const late = second?.read(performance.now());
+    await jest.advanceTimersByTimeAsync(500);
+    expect([await early, await late]).toEqual([listed, undefined]);
+  });
+
+  it('needs no request if a listing has begun since', async () => {
+    const many = begin(50);
+    const since = performance.now();
+    await read(many.slice(0, 1), since);
+    expect(await many[1]?.read(since)).toBe(listed);
+    expect(asked).toEqual(['listing']);
+  });
+
+  it('reads a server by its own request if the listing lacks it', async () => {
+    isListed = false;
+    const [operation] = begin(50);
+    const answer = operation?.read(performance.now());
+    await jest.advanceTimersByTimeAsync(2 * answerMs);
+    expect([await answer, asked]).toEqual([single, ['listing', 'single']]);
+  });
+
+  it('rests at most 10 s while an operation sends its action, and otherwise at most 1 s', async () => {
     answerMs = 60_000;
-    const many = await begin(5);
+    const many = begin(5);
+    void polls.send(() => new Promise((resolve) => setTimeout(resolve, 60_500)));
     await read(many);
     expect(many[0]?.restMs()).toBe(10_000);
+    await jest.advanceTimersByTimeAsync(500);
+    expect(many[0]?.restMs()).toBe(500);
   });
 });

@@ -1,5 +1,5 @@
 /**
- * Reads the states of servers that operations wait for. A few operations read their own servers. Many
+ * Reads the states of servers for power operations. A few operations read their own servers. Many
  * operations share one listing of changed servers, because a request for each of them would take so much
  * of Nova's time that the operations themselves become slower. A listing of many servers takes long too.
  * So after each answer, the driver does not ask again for a multiple of the duration of this answer.
@@ -10,60 +10,84 @@ import type { Server } from './server.js';
 
 /** Maximum number of simultaneous operations that read their own servers. */
 const MAX_SINGLE = 4;
-/** The rest after an answer is this many times its duration. */
-const REST_PER_ANSWER = 3;
+/** The rest after the answer to a single read is this many times its duration. */
+const REST_PER_READ = 3;
+/** The same for a shared listing. Nova then spends a tenth of its time on listings. */
+const REST_PER_LISTING = 9;
+/** The longest rest while no operation sends an action. A listing then delays no action. */
+const IDLE_REST_MS = 1000;
 
-/** An operation that waits. */
-interface Waiting {
-  readonly id: string;
-  /** Time of {@link performance.now} after Nova accepted the action. An older state does not count. */
-  readonly acceptedAt: number;
-  /** Reads the server by its own request. */
-  readonly readSingle: () => Promise<Server>;
-}
-
-/** The polls of one operation. */
+/** The reads of one operation. */
 export interface Polls {
-  /** Reads the state of the server. */
-  readonly read: () => Promise<Server>;
+  /**
+   * Reads the state of the server at `since` or later. The tags and metadata may be older.
+   * @param since time of {@link performance.now}.
+   * @returns undefined: not known yet. Ask again after the rest.
+   */
+  readonly read: (since: number) => Promise<Server | undefined>;
   /** Returns the time until Nova should be asked again; 0 or less: now. */
   readonly restMs: () => number;
 }
 
-/** The operations of one cloud that wait. */
+/** The operations of one cloud. */
 export class StatePolls {
-  readonly #list: Pick<ServerList, 'refresh' | 'find'>;
-  #waiting = 0;
+  readonly #list: Pick<ServerList, 'refresh' | 'findSince' | 'isListedSince'>;
+  #running = 0;
+  /** Operations that send their action. */
+  #sending = 0;
   /** The rest after shared listings. */
-  readonly #rest = new Rest(REST_PER_ANSWER);
+  readonly #rest = new Rest(REST_PER_LISTING);
 
-  constructor(list: Pick<ServerList, 'refresh' | 'find'>) {
+  constructor(list: Pick<ServerList, 'refresh' | 'findSince' | 'isListedSince'>) {
     this.#list = list;
   }
 
-  /** Runs an operation, and counts it as waiting until it ends. */
-  async run(operation: Waiting, wait: (polls: Polls) => Promise<void>): Promise<void> {
-    const own = new Rest(REST_PER_ANSWER);
-    const areMany = (): boolean => this.#waiting > MAX_SINGLE;
-    this.#waiting += 1;
+  /** Runs an operation, and counts it until it ends. */
+  async run<Result>(operation: () => Promise<Result>): Promise<Result> {
+    this.#running += 1;
     try {
-      await wait({
-        read: async () => {
-          const known = areMany() ? await this.#readTogether(operation) : undefined;
-          return known ?? (await own.after(() => operation.readSingle()));
-        },
-        restMs: () => (areMany() ? this.#rest : own).ms,
-      });
+      return await operation();
     } finally {
-      this.#waiting -= 1;
+      this.#running -= 1;
     }
   }
 
-  /** Returns the last state in the list; undefined if the list does not know it. */
-  async #readTogether({ id, acceptedAt }: Waiting): Promise<Server | undefined> {
-    if (this.#rest.ms <= 0) await this.#rest.after(() => this.#list.refresh(0));
-    const entry = this.#list.find(id);
-    if (entry === undefined || entry.readAt < acceptedAt) return undefined;
-    return entry.snapshot.unansweredSince === undefined ? entry.server : undefined;
+  /** Sends an action. */
+  async send<Answer>(request: () => Promise<Answer>): Promise<Answer> {
+    this.#sending += 1;
+    try {
+      return await request();
+    } finally {
+      this.#sending -= 1;
+    }
+  }
+
+  /** Returns the reads of an operation. @param readSingle reads the server by its own request. */
+  of(id: string, readSingle: () => Promise<Server>): Polls {
+    const own = new Rest(REST_PER_READ);
+    return {
+      read: async (since) => (this.areMany ? this.#readTogether(id, since, readSingle) : own.after(readSingle)),
+      restMs: () => (this.areMany ? this.#restMs : own.ms),
+    };
+  }
+
+  get #restMs(): number {
+    return this.#sending > 0 ? this.#rest.ms : this.#rest.msWithin(IDLE_REST_MS);
+  }
+
+  /** Whether operations share their reads. */
+  get areMany(): boolean {
+    return this.#running > MAX_SINGLE;
+  }
+
+  async #readTogether(id: string, since: number, readSingle: () => Promise<Server>): Promise<Server | undefined> {
+    const known = this.#list.findSince(id, since);
+    if (known !== undefined) return known.server;
+    if (this.#restMs > 0) return undefined;
+    await this.#rest.after(() => this.#list.refresh(0));
+    const listed = this.#list.findSince(id, since);
+    if (listed !== undefined) return listed.server;
+    // The server is deleted, or its cell does not answer. Its own request tells which.
+    return this.#list.isListedSince(since) ? readSingle() : undefined;
   }
 }

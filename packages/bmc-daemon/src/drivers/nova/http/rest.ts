@@ -6,6 +6,7 @@ const MAX_REST_MS = 10_000;
 /** The time after an answer in which the service should not be asked again. */
 export class Rest {
   readonly #perAnswer: number;
+  #endedAt = -Infinity;
   #until = -Infinity;
 
   /** @param perAnswer the rest after an answer is this many times its duration. */
@@ -18,6 +19,11 @@ export class Rest {
     return this.#until - performance.now();
   }
 
+  /** The rest that remains, if the whole rest is at most `maxMs`. */
+  msWithin(maxMs: number): number {
+    return Math.min(this.#until, this.#endedAt + maxMs) - performance.now();
+  }
+
   /** Makes a request. The rest begins when it ends, also without an answer. */
   async after<T>(request: () => Promise<T>): Promise<T> {
     const begunAt = performance.now();
@@ -26,6 +32,7 @@ export class Rest {
     } finally {
       const endedAt = performance.now();
       const rest = Math.min(MAX_REST_MS, (endedAt - begunAt) * this.#perAnswer);
+      this.#endedAt = endedAt;
       // A caller that has joined a running request measures a part of its duration.
       this.#until = Math.max(this.#until, endedAt + rest);
     }

@@ -53,7 +53,7 @@ const getServer = () => Promise.resolve(server);
 const partsOf = createEditParts({
   api: {
     ...{ act, getServer, listServers: rejected, listPorts: rejected, listActions: rejected, hasFailed: rejected },
-    ...{ consoleOutput: rejected, openConsole: rejected, diagnostics: rejected },
+    ...{ consoleOutput: rejected, openConsole: rejected, diagnostics: rejected, getMetadata: rejected },
   },
   items: {
     setMetadata: () => {

@@ -17,6 +17,7 @@ import type { Goal } from '../compute/power-plan.js';
 import type { Server } from '../compute/server.js';
 import { executeAction, executePlan, type PowerControlOptions } from '../power-control.js';
 import { bootActions, isBoot, stopActions } from './boot-actions.js';
+import { readBeforeBoot, readBeforeStop } from './boot-reads.js';
 import type { EditParts } from './edit-parts.js';
 import { afterItsBoot, fitsItem, imageToBoot, MAX_ASSET_TAG, type ServerState } from './server-state.js';
 import { isMarked, runsImage } from './stored-state.js';
@@ -62,8 +63,12 @@ export class RescueBoot {
 
   /** @see HypervisorDriver.power */
   async power(id: string, action: PowerAction, options: OperationOptions): Promise<void> {
-    const { queue, find } = this.#options;
-    const { uuid, name } = await find(id);
+    const server = await this.#options.find(id);
+    await this.#options.polls.run(() => this.#power(server, action, options));
+  }
+
+  async #power({ uuid, name }: SystemRef, action: PowerAction, options: OperationOptions): Promise<void> {
+    const { queue } = this.#options;
     if (bootActions.has(action)) {
       const boot = async (edit: RescueBoot, checkTurn: TurnCheck | undefined): Promise<void> => {
         await checkTurn?.();
@@ -149,11 +154,8 @@ export class RescueBoot {
    */
   async #stop(id: string, action: PowerAction, options: OperationOptions): Promise<void> {
     // Reads the server again, because another daemon may just have booted the image.
-    const server = await this.#options.read(id);
-    if (!runsImage(server)) {
-      await executeAction(id, action, options, this.#options);
-      return;
-    }
+    const server = await readBeforeStop(id, this.#options);
+    if (!runsImage(server)) return executeAction(id, action, { known: server, ...options }, this.#options);
     const { states, daemon, closing, read } = this.#options;
     // Ignores a failure, because a power-off must be possible while Glance is down.
     await this.#quietly(id, () => states.beginStop(server, daemon));
@@ -177,19 +179,16 @@ export class RescueBoot {
     const { read, states } = this.#options;
     // Reads the server again, because another daemon may just have changed the media or the boot
     // settings.
-    let server = await read(id);
+    let server = await readBeforeBoot(id, this.#options);
     // Removes the record of an earlier, incomplete power-off. Otherwise, its completion would end
     // this boot.
     if (isMarked(server) && (await states.endStop(server))) server = await read(id);
-    if (!isBoot(action, server)) {
-      await executeAction(id, action, options, this.#options);
-      return;
-    }
+    if (!isBoot(action, server)) return executeAction(id, action, { known: server, ...options }, this.#options);
     const state = await states.settle(server);
     const image = await this.#imageOf(server, state);
     if (image === undefined) {
       if (server.vmState === 'rescued') await this.#endRescue(server, options);
-      else await executeAction(id, action, options, this.#options);
+      else await executeAction(id, action, { known: server, ...options }, this.#options);
       if (state.boot.enabled === 'once') await this.#forgetOnce(id);
       return;
     }
