@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { answer1KB, PUBLIC_MODEL, request1KB } from './bodies.js';
 import { createKey } from './keys.js';
 import type { LoadResult } from './load.js';
+import { outsidePath } from './outside.js';
 import { median, medianRatio, quartilesOfRatios, short, table, type Figure } from './report.js';
 import { startUpstream, takeTurns, type Bench } from './rounds.js';
 import { MASTER_KEY, startModelProxy, startModelProxyWith, startTarget, type Target } from './targets.js';
@@ -23,7 +24,7 @@ export async function benchEverything(bench: Bench): Promise<readonly Figure[]> 
   try {
     targets.push(await startTarget('nginx', folder, port));
     const model = { [PUBLIC_MODEL]: { apiBase: `http://127.0.0.1:${port}/v1` } };
-    const before = process.env['RACKLESS_BENCH_BEFORE'];
+    const before = outsidePath('RACKLESS_BENCH_BEFORE');
     if (before !== undefined) {
       const command = join(before, 'packages/model-proxy/bin/model-proxy.js');
       targets.push({ ...(await startModelProxy(await made(folder, 'before'), model, { command })), name: 'before' });

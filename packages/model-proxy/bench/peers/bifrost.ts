@@ -1,6 +1,6 @@
 /**
- * Runs the real Bifrost (https://github.com/maximhq/bifrost), which RACKLESS_BIFROST names: without a
- * database, so without keys of clients, limits and a log of requests.
+ * Runs the real Bifrost (https://github.com/maximhq/bifrost) without a database, so without keys of clients,
+ * limits and a log of requests.
  */
 import { closeSync, openSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -9,9 +9,7 @@ import { freePorts, listening, pidOf, startPinned, stop, TARGET_CORE } from '../
 import type { Target } from '../targets.js';
 
 /** Starts Bifrost in front of an upstream with OpenAI's API. It serves `openai/{model}`. */
-export async function startBifrost(folder: string, upstream: string): Promise<Target> {
-  const executable = process.env['RACKLESS_BIFROST'];
-  if (executable === undefined) throw new Error('RACKLESS_BIFROST must name the executable of Bifrost');
+export async function startBifrost(executable: string, folder: string, upstream: string): Promise<Target> {
   const [port = 0] = await freePorts(1);
   const own = join(folder, 'bifrost');
   await mkdir(own);

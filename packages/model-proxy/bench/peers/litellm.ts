@@ -1,4 +1,4 @@
-/** Runs the real LiteLLM, which RACKLESS_LITELLM names, with one worker. */
+/** Runs the real LiteLLM with one worker. */
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePorts, pidOf, startPinned, stop, TARGET_CORE } from '../processes.js';
@@ -8,9 +8,7 @@ import type { Target } from '../targets.js';
 const START_MS = 180_000;
 
 /** Starts LiteLLM. @param configuration path of the file. */
-export async function startLitellm(folder: string, configuration: string): Promise<Target> {
-  const executable = process.env['RACKLESS_LITELLM'];
-  if (executable === undefined) throw new Error('RACKLESS_LITELLM must name the executable of LiteLLM');
+export async function startLitellm(executable: string, folder: string, configuration: string): Promise<Target> {
   const [port = 0] = await freePorts(1);
   const url = `http://127.0.0.1:${port}`;
   const log = openSync(join(folder, 'litellm.log'), 'a');

@@ -1,0 +1,38 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { outsidePath } from '../../bench/outside.js';
+
+const environment = { ...process.env };
+
+describe('the path of a program that a variable names', () => {
+  beforeEach(() => {
+    // As `npm run … -w PACKAGE` does in the repository's root.
+    process.env['INIT_CWD'] = '/repository';
+    delete process.env['RACKLESS_LITELLM'];
+  });
+
+  afterEach(() => {
+    process.env = { ...environment };
+  });
+
+  it('begins at the folder in which the user called npm', () => {
+    process.env['RACKLESS_LITELLM'] = '../venv/bin/litellm';
+    expect(outsidePath('RACKLESS_LITELLM')).toBe('/venv/bin/litellm');
+  });
+
+  it('stays the same if it is absolute', () => {
+    process.env['RACKLESS_LITELLM'] = '/opt/bin/litellm';
+    expect(outsidePath('RACKLESS_LITELLM')).toBe('/opt/bin/litellm');
+  });
+
+  it('begins at the working directory without npm', () => {
+    delete process.env['INIT_CWD'];
+    process.env['RACKLESS_LITELLM'] = 'litellm';
+    expect(outsidePath('RACKLESS_LITELLM')).toBe(`${process.cwd()}/litellm`);
+  });
+
+  it('is missing without the variable, and with an empty one', () => {
+    expect(outsidePath('RACKLESS_LITELLM')).toBeUndefined();
+    process.env['RACKLESS_LITELLM'] = '';
+    expect(outsidePath('RACKLESS_LITELLM')).toBeUndefined();
+  });
+});
