@@ -4,13 +4,13 @@ import { waitFor } from './wait.js';
 
 /**
  * Measures proxies while Redis answers all of them in time. On a loaded machine, Redis can take longer than the
- * proxies wait. Then they apply limits alone, with a warning, and this function measures other proxies.
+ * proxies wait. Then they apply limits alone, with a warning, and this function ends them and measures other proxies.
  * @param start starts the proxies.
  */
-export async function whileRedisAnswers<Proxies extends readonly { readonly process: ProxyProcess }[], Result>(
-  start: () => Promise<Proxies>,
-  measure: (proxies: Proxies) => Promise<Result>,
-): Promise<Result> {
+export async function whileRedisAnswers<
+  Proxies extends readonly { readonly process: Pick<ProxyProcess, 'output' | 'dispose'> }[],
+  Result,
+>(start: () => Promise<Proxies>, measure: (proxies: Proxies) => Promise<Result>): Promise<Result> {
   return waitFor(
     async () => {
       const proxies = await start();
@@ -18,7 +18,9 @@ export async function whileRedisAnswers<Proxies extends readonly { readonly proc
       const areAlone = proxies.some(({ process }) =>
         process.output.includes('limits of keys apply to each proxy alone'),
       );
-      return areAlone ? undefined : result;
+      if (!areAlone) return result;
+      await Promise.all(proxies.map(({ process }) => process.dispose()));
+      return undefined;
     },
     () => 'Redis has not answered the proxies in time',
   );

@@ -1,0 +1,24 @@
+import { describe, expect, it } from '@jest/globals';
+import { whileRedisAnswers } from './answering-redis.js';
+
+describe('a measurement while Redis answers', () => {
+  it('ends the proxies that have applied limits alone, before it measures others', async () => {
+    const events: string[] = [];
+    let rounds = 0;
+    const result = await whileRedisAnswers(
+      () => {
+        rounds += 1;
+        const round = rounds;
+        events.push(`start ${round}`);
+        const output = round === 1 ? 'limits of keys apply to each proxy alone: …' : '';
+        const dispose = (proxy: number) => () => Promise.resolve(void events.push(`end ${round}.${proxy}`));
+        return Promise.resolve([
+          { process: { output, dispose: dispose(1) } },
+          { process: { output: '', dispose: dispose(2) } },
+        ]);
+      },
+      () => Promise.resolve(rounds),
+    );
+    expect([result, events]).toEqual([2, ['start 1', 'end 1.1', 'end 1.2', 'start 2']]);
+  });
+});
