@@ -408,4 +408,26 @@ describe('a key of OpenAI in the environment', () => {
     const without = closing(await startTestProxy(config));
     expect((await call(`${without.url}/openai/v1/models`, { method: 'GET' })).status).toBe(400);
   });
+
+  it('keeps its connection over a reload', async () => {
+    const plain = closing(await RawUpstream.start({ secure: false, apiKey: 'sk-of-environment' }));
+    const { upstream } = fixture();
+    const environment = { OPENAI_API_KEY: 'sk-of-environment', OPENAI_API_BASE: plain.apiBase };
+    const config = configOf(upstream, [entry('oss', 'hosted_vllm/x', upstream)]);
+    const proxy = closing(await startTestProxy(config, { environment }));
+    const ask = () => call(`${proxy.url}/openai/v1/models`, { method: 'GET' });
+    // The connection is idle only after the reload, and not longer than a request takes.
+    let release: () => void = () => undefined;
+    plain.intercept = (_request, response) => {
+      release = () => response.end();
+      return true;
+    };
+    const first = ask();
+    await plain.asked();
+    await proxy.reload();
+    release();
+    expect((await first).status).toBe(200);
+    plain.intercept = () => false;
+    expect([(await ask()).status, plain.seen.length, plain.connections]).toEqual([200, 2, 1]);
+  });
 });
