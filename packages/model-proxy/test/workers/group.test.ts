@@ -1,8 +1,10 @@
 /** `--num_workers`: the start, the signals, the reload and the end of a group of workers. */
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { copyFileSync, existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { call, open } from '../harness/call.js';
@@ -12,6 +14,7 @@ import { childrenOf, groupFixture, MASTER, type Group } from './fixture.js';
 
 const { held, complete, configuration, startGroup, run, write, start, failWith, asked } = groupFixture();
 
+const DIST = path.join(import.meta.dirname, '../../dist');
 const isRunning = (pid: number): boolean => existsSync(`/proc/${pid}`);
 const until = (isReached: () => boolean, what: string) =>
   waitFor(
@@ -119,26 +122,38 @@ describe('a group of workers', () => {
 });
 
 describe('a SIGHUP to all processes of a group', () => {
-  it('while it starts ends no start, and causes a reload', async () => {
-    const group = start(['--config', write('config.yaml', configuration()), ...LOCAL, '--num_workers', '2']);
-    const signaled = new Set<number>();
-    // A SIGHUP ends a process that does not run its first line yet. Another process replaces it.
-    const signals = setInterval(() => {
-      for (const pid of childrenOf(group)) {
-        if (signaled.has(pid) || signaled.size === 4) continue;
-        if (signaled.size === 0) group.signal('SIGHUP');
-        signaled.add(pid);
-        process.kill(pid, 'SIGHUP');
-      }
-    }, 1);
-    try {
-      await group.said(/configuration reloaded/);
-    } finally {
-      clearInterval(signals);
-    }
+  it('before the workers run their first line ends no start, and causes a reload', async () => {
+    const config = write('config.yaml', configuration());
+    // Node runs this file in each process before the program. The first two workers end with SIGHUP.
+    const ending = write(
+      'ending.cjs',
+      `const { worker } = require('node:cluster');
+      if (worker?.id <= 2) {
+        process.kill(process.ppid, 'SIGHUP');
+        process.kill(process.pid, 'SIGHUP');
+        for (;;);
+      }`,
+    );
+    const args = ['--config', config, ...LOCAL, '--num_workers', '2'];
+    const group = start(args, { nodeFlags: ['--require', ending] });
+    await group.said(/configuration reloaded/);
     expect(childrenOf(group)).toHaveLength(2);
-    expect(signaled.size).toBeGreaterThanOrEqual(2);
     expect(group.output).not.toContain('a worker has ended');
+  });
+
+  it('does not end a worker that loads its program', async () => {
+    const folder = path.dirname(write('package.json', '{"type":"module"}'));
+    copyFileSync(path.join(DIST, 'workers/worker-entry.js'), path.join(folder, 'worker-entry.js'));
+    // Loads until its input ends.
+    write('worker.js', `console.log('loading'); for await (const _ of process.stdin); console.log('loaded');`);
+    const worker = spawn(process.execPath, [path.join(folder, 'worker-entry.js')], { stdio: 'pipe' });
+    const ended = once(worker, 'close');
+    let output = '';
+    worker.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+    await until(() => output !== '', 'the worker does not load its program');
+    for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) worker.kill(signal);
+    worker.stdin.end();
+    expect([await ended, output]).toEqual([[0, null], 'loading\nloaded\n']);
   });
 });
 
