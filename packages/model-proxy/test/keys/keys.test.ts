@@ -394,6 +394,11 @@ describe('a virtual key', () => {
     expect((await app.chat(key)).status).toBe(429);
   });
 
+  it('counts a request for a model that it may not use, because its limits are checked before the body', async () => {
+    const key = await app.create({ models: ['other'], rpm_limit: 1 });
+    expect([(await app.chat(key)).status, (await app.chat(key)).status]).toEqual([403, 429]);
+  });
+
   it('has limits for requests and tokens, and reports what is left', async () => {
     const key = await app.create({ rpm_limit: 2, tpm_limit: 20 });
     const [first, second, third] = [await app.chat(key), await app.chat(key), await app.chat(key)];
