@@ -1,7 +1,7 @@
 /**
  * Measures the cost of a call, `domain.getXmlDesc`, with 1, 8 and 64 parallel calls. It compares
  * the client on a private libvirtd, the client on a peer that returns the same bytes, and a bare
- * socket on that peer. All run in one process, so that the numbers can be compared.
+ * socket on that peer. The callers run in this process, so that their CPU times can be compared.
  *
  *     npm run bench -w @rackless/libvirt
  */

@@ -4,11 +4,11 @@ import type { Procedure } from './protocol/procedure.js';
 export interface CallOptions {
   /**
    * Deadline in milliseconds from now, including the wait for a connection and in the queue.
-   * `Infinity`: no deadline. Default: the link's `callTimeoutMs` (5,000) for `call`,
-   * `workTimeoutMs` (30,000) for `work`.
+   * `Infinity`: no deadline. Default: the link's `workTimeoutMs` (30,000) for `work`, else its
+   * `callTimeoutMs` (5,000).
    *
-   * If this process stalls after it sent the call, the deadline moves by the length of the stall,
-   * at most by `timeoutMs`.
+   * If this process stalls until after the deadline, the call gets further time: as long as the
+   * delay, but in total at most `timeoutMs`.
    */
   readonly timeoutMs?: number;
   /** Aborts the call. libvirtd still executes a call that was already sent. */

@@ -10,9 +10,9 @@ import type { XdrReader } from './xdr.js';
 /** Options of `Connection.call`. */
 export interface SubmitOptions extends CallOptions {
   /**
-   * Called once when libvirtd has finished the call. This is when libvirtd answers (perhaps after
-   * the timeout), when the connection ends, or when the call cannot be sent. libvirtd allows five
-   * unanswered calls per client.
+   * Called once when the call no longer counts for libvirtd's limit of five unanswered calls per
+   * client: when libvirtd answers (perhaps after the timeout), when the connection ends, or when the
+   * call cannot be sent.
    */
   readonly onFinished?: () => void;
 }

@@ -15,7 +15,7 @@ export class Outbox {
   #transport: Transport | null = null;
   #flushScheduled = false;
 
-  /** Destination of the messages. null: drops queued and later messages. */
+  /** Destination of the messages. null: sends no queued and no later messages. */
   set transport(transport: Transport | null) {
     this.#transport = transport;
   }

@@ -18,7 +18,7 @@ export interface SentCall {
   readonly reject: (error: Error) => void;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
-  /** Called once when libvirtd has finished the call. */
+  /** Called once when libvirtd has answered the call or the connection has ended. */
   readonly onFinished: (() => void) | undefined;
 }
 
@@ -30,7 +30,7 @@ interface WaitingCall {
    * read.
    */
   deadline: number;
-  /** Milliseconds by which the deadline can still move. */
+  /** Further time in milliseconds that stalls can still give to this call. */
   graceMs: number;
   readonly removeAbort: () => void;
 }
@@ -140,9 +140,9 @@ export class PendingCalls {
   }
 
   /**
-   * Moves all deadlines after a stall of the process, because calls may have been sent late. A
-   * deadline moves by at most the timeout of its call, so that calls time out even if the process
-   * always stalls.
+   * Gives all calls further time after a stall of the process, because they may have been sent late.
+   * All stalls together give a call at most its timeout again, so that calls time out even if the
+   * process always stalls.
    */
   #moveDeadlines(byMs: number): void {
     const now = this.clock.now();

@@ -9,8 +9,8 @@ interface Message {
 /**
  * Holds the stream of a connection and buffers messages that arrive before the stream is open.
  * libvirtd starts the stream before it replies to the call, and another thread sends the data.
- * Data, or even the end of the stream, may therefore precede the reply. With libvirtd 9.0 this
- * affects from 1 in 2,000 small downloads to 1 in 12 (no other load).
+ * Data, or even the end of the stream, may therefore precede the reply. With libvirtd 9.0, this
+ * happens in 1 of 12 to 1 of 2,000 small downloads, depending on the load.
  */
 export class StreamSlot {
   readonly #buffered: Message[] = [];

@@ -124,7 +124,10 @@ function split(query: string): readonly Parameter[] {
   });
 }
 
-/** Without a `proxy`, a parameter that only netcat supports selects netcat, as in libvirt. */
+/**
+ * Returns the value of `proxy`. Without this parameter, a parameter that needs netcat selects netcat,
+ * as in libvirt.
+ */
 function proxyOf(value: string | null, valueOf: (name: string) => string | null): UriParameters['proxy'] {
   const given = choice('proxy', value, ['auto', 'netcat', 'native']);
   if (given !== null) return given;
@@ -157,12 +160,12 @@ function text(name: string, value: string | null): string | null {
   return value;
 }
 
-/** GnuTLS's own defaults, and those of the host's policy, which Node does not read. Node uses its own defaults. */
+/** Names of GnuTLS's defaults and of the host's policy. Node uses its own defaults instead. */
 const DEFAULT_PRIORITIES: ReadonlySet<string> = new Set(['NORMAL', '@LIBVIRT,SYSTEM', '@SYSTEM']);
 
 /**
  * Reads the versions of a GnuTLS priority string, such as `NORMAL:-VERS-TLS1.2`. OpenSSL, which Node uses, has no
- * equal for the other parts. A keyword such as SECURE256 also limits ciphers, groups, signatures and the keys of
+ * equivalent for the other parts. A keyword such as SECURE256 also limits ciphers, groups, signatures and the keys of
  * certificates. A connection without these limits would be weaker than the URI asks, so this client rejects
  * the keyword.
  * @throws {Error} for a string with another part.

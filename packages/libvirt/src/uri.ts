@@ -17,7 +17,7 @@ export interface LibvirtUri {
   readonly host: string | null;
   /** null: the default port of the transport. */
   readonly port: number | null;
-  /** `/system`, `/session` or `/default`. */
+  /** Such as `/system`, `/session` or `/default`; `/` if the URI has no path. */
   readonly path: string;
   readonly parameters: UriParameters;
   /**

@@ -74,7 +74,10 @@ export const DomainEventStoppedDetail = {
   FROM_SNAPSHOT: 6,
 } as const;
 
-/** Detail of SHUTDOWN: the side that requested it. @see virDomainEventShutdownDetailType */
+/**
+ * Detail of SHUTDOWN: the side that requested it; FINISHED: unknown.
+ * @see virDomainEventShutdownDetailType
+ */
 export const DomainEventShutdownDetail = { FINISHED: 0, GUEST: 1, HOST: 2 } as const;
 
 /**

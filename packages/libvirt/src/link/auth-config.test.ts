@@ -47,7 +47,7 @@ describe('the credentials of auth.conf', () => {
     expect(found.map(({ password }) => password)).toEqual(['1', '2', '3', '4']);
   });
 
-  it('are those of the host, else the default, and passwords may have any character', async () => {
+  it('are those of the host, else the default, and a password may contain = ; # [ ] and end with a space', async () => {
     const text =
       '[credentials-a]\nauthname=a\npassword= p=1;#[x] \r\n[credentials-b]\nusername=b\npassword=2\n' +
       '[auth-libvirt-host]\ncredentials=a\n[auth-libvirt-default]\ncredentials=b\n';
@@ -56,7 +56,7 @@ describe('the credentials of auth.conf', () => {
     expect(await read(files, { uri: 'qemu+tls://other/system' })).toEqual({ authname: 'b', password: '2' });
   });
 
-  it('take a missing user from the URI, but reject a URI with another user', async () => {
+  it('take a missing user name from the URI, but reject a URI with another user name', async () => {
     const files = { 'etc/auth.conf': file('secret').replace('authname=alice\n', '') };
     expect(await read(files, { uri: 'qemu+tls://bob@host/system' })).toEqual({ authname: 'bob', password: 'secret' });
     const error = await failureOf(read({ 'etc/auth.conf': file('secret') }, { uri: 'qemu+tls://bob@host/system' }));

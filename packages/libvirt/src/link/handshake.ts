@@ -22,8 +22,8 @@ interface HandshakeOptions extends CallOptions {
 
 /**
  * Makes the first calls of a connection: authenticates, enables keepalive and opens the hypervisor.
- * @throws {LibvirtError} AUTH_UNSUPPORTED, NOT_CONNECTED (libvirtd is too old), or the error from
- *   libvirtd.
+ * @throws {LibvirtError} AUTH_UNSUPPORTED; NOT_CONNECTED if libvirtd is too old or the credentials are
+ *   missing; the errors of the calls.
  */
 export async function handshake(connection: Caller, options: HandshakeOptions): Promise<void> {
   const { uri, events, serverPings, ...limits } = options;

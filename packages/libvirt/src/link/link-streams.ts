@@ -8,7 +8,7 @@ import type { LibvirtStream } from '../stream.js';
 
 /** All streams of a link. Each stream has its own connection. */
 export class LinkStreams {
-  /** One controller for each stream that opens or is open. Its abort reason ends the stream. */
+  /** One controller for each open stream and each opening. Its abort reason ends the stream. */
   readonly #aborts = new Set<AbortController>();
   #closed: LibvirtError | null = null;
 

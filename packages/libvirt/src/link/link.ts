@@ -24,7 +24,7 @@ export type LinkState = 'connecting' | 'connected' | 'closed';
 
 /** Options of `openLink`. All durations are in milliseconds. */
 export interface LinkOptions {
-  /** Default timeout of `call` and `query`. Default: 5,000. */
+  /** Default timeout of `call`, `query` and the opening of a stream. Default: 5,000. */
   readonly callTimeoutMs?: number;
   /**
    * Default timeout of `work`, including the wait in the queue. Default: 30,000. A forced
@@ -33,7 +33,7 @@ export interface LinkOptions {
   readonly workTimeoutMs?: number;
   /** Timeout of one connection attempt, including authentication. Default: 10,000. */
   readonly connectTimeoutMs?: number;
-  /** Default: a PING every 5,000 ms of silence; the connection ends after 5 without an answer. */
+  /** Default: a PING after each 5,000 ms of silence; the connection ends after 5 unanswered PINGs. */
   readonly keepalive?: KeepaliveOptions;
   /** Delays between connection attempts. Default: 100 ms at first, 5,000 ms at most. */
   readonly backoff?: BackoffOptions;
@@ -63,9 +63,9 @@ export interface ConnectedOptions extends CallOptions {
  * All connections to one libvirtd. The link reopens lost connections with back-off and keeps the
  * process alive until `close()`. It has these connections:
  *
- * - the control connection: fast reads, events
- * - the work connection: changes of domains
- * - the query connection: reads that may wait for a domain
+ * - the control connection: `call`, events
+ * - the work connection: `work`
+ * - the query connection: `query`
  * - one more connection per stream
  */
 export interface Link extends Caller {
@@ -84,7 +84,7 @@ export interface Link extends Caller {
   /** Sends a fast read on the control connection. The number of parallel calls is unlimited. */
   call<A, R>(procedure: Procedure<A, R>, args: A, options?: CallOptions): Promise<R>;
   /**
-   * Sends a call that may wait for a domain (power, devices, metadata, full statistics) on the work
+   * Sends a change, or a read that may wait for a domain (such as full statistics), on the work
    * connection. At most four calls run in parallel. Calls to the same domain run in order, one at a
    * time. After a timeout or an abort, the next call may run beside the one that libvirtd still
    * executes. If the connection ends, queued calls are rejected too, with `mayHaveRun` false. Read

@@ -88,8 +88,8 @@ export class ReconnectingConnection {
 
   /**
    * Waits until there is a connection.
-   * @throws {LibvirtError} NOT_CONNECTED after `timeoutMs`, with the last error as its cause;
-   *   CALL_ABORTED; LINK_CLOSED.
+   * @throws {LibvirtError} NOT_CONNECTED after `timeoutMs` or, if `retry` is false, after a failed
+   *   attempt, with the last error as its cause; CALL_ABORTED; LINK_CLOSED.
    */
   get(options: WaitOptions & { readonly timeoutMs: number }): Promise<Connection> {
     if (this.#current !== null) return Promise.resolve(this.#current);

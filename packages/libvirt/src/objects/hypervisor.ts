@@ -51,7 +51,7 @@ export class Hypervisor {
   /**
    * Connects to a host.
    * @param uri for example `qemu:///system` or `qemu+ssh://root@host/system`; see the README.
-   * @throws {LibvirtError} INVALID_URI; NOT_CONNECTED if the first attempt fails.
+   * @throws {LibvirtError} INVALID_URI; NOT_CONNECTED if the first attempt fails; CALL_ABORTED.
    */
   static async open(uri: string, { signal, ...options }: OpenOptions = {}): Promise<Hypervisor> {
     const hypervisor = Hypervisor.connect(uri, options);

@@ -16,7 +16,7 @@ export interface StoragePoolInfo {
 /**
  * A storage pool. The object is a value, so there is nothing to close. If the pool no longer
  * exists, methods reject with `NO_STORAGE_POOL`. Methods have the names of libvirt's functions
- * without `virStoragePool`. Slow disk operations use the work connection.
+ * without `virStoragePool`. Changes and `refresh` use the work connection.
  * @see https://libvirt.org/html/libvirt-libvirt-storage.html
  */
 export class StoragePool implements StoragePoolRef {

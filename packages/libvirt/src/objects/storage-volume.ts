@@ -92,9 +92,9 @@ export class StorageVolume implements StorageVolumeRef {
 
   /**
    * Opens a stream that reads the volume. Destroy the stream to stop early. If the range exceeds
-   * the volume, the stream ends at the end of the volume. There is no timeout: the stream waits
-   * while the storage hangs. If you destroy the stream during that time, libvirtd 9.0 blocks its
-   * event loop and answers no client until the storage works again.
+   * the volume, the stream ends at the end of the volume. `timeoutMs` limits only the opening: an
+   * open stream waits while the storage hangs. If you destroy the stream during that time, libvirtd
+   * 9.0 blocks its event loop and answers no client until the storage works again.
    */
   download(range: StorageVolumeRange = {}, options?: CallOptions): Promise<LibvirtStream> {
     return this.#link.openStream(storageVolumeProcedures.download, this.#range(range), options);

@@ -3,8 +3,8 @@ import type { Codec } from '../codec.js';
 
 /**
  * A signed 64-bit integer as a number, for sizes, offsets, seconds and versions. Values from 2^53
- * (8 PiB) are rounded when read and rejected when sent. Use `hyper` and `uhyper` for counters that
- * reach such values.
+ * (8 PiB) may be rounded when read and are rejected when sent. Use `hyper` and `uhyper` for counters
+ * that reach such values.
  */
 export const hyperNumber: Codec<number> = {
   encode: (writer, value) => writer.int64(exact(value)),

@@ -14,7 +14,7 @@ const stream = Buffer.concat(messages);
 
 const toHex = (bytes: Buffer): string => bytes.toString('hex');
 
-/** Splits the stream in chunks of `size` bytes and reuses the memory of each chunk. */
+/** Passes the stream in chunks of `size` bytes, which all use the same memory. @returns the messages. */
 function split(size: number): Buffer[] {
   const out: Buffer[] = [];
   const splitter = new MessageSplitter((buffer, start, end) => {

@@ -9,9 +9,9 @@ interface QueuedMessage {
 }
 
 /**
- * A TLS transport that sends each message in its own record, as libvirt's client does. libvirtd
+ * A TLS transport that starts a new record for each message, as libvirt's client does. libvirtd
  * reads one message when its socket has bytes. If the record has a second message, libvirtd
- * decrypts it with the first one and then waits for further bytes of the socket.
+ * decrypts both messages but reads only the first, and then waits for further bytes of the socket.
  */
 export class MessageRecords implements Transport {
   readonly #queue: QueuedMessage[] = [];
@@ -38,7 +38,7 @@ export class MessageRecords implements Transport {
   }
 
   cork(): void {
-    // The parts of a message are always sent together, and those of two messages never.
+    // This class itself sends the parts of a message together.
   }
 
   uncork(): void {

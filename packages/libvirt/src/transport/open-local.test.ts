@@ -29,7 +29,7 @@ async function listen(name: string): Promise<void> {
   await new Promise<void>((resolve) => server.listen(socketAt(name), resolve));
 }
 
-/** Connects to a URI and returns the name of the daemon. `startDaemon` increments `started`. */
+/** Connects to a URI and returns the name that the daemon sends. By default, no daemon can be started. */
 async function reach(
   uri: string,
   startDaemon: () => Promise<void> = () => Promise.reject(new Error('not to be started')),
@@ -54,7 +54,7 @@ describe('opening a local daemon', () => {
     expect(await reach('qemu:///session')).toBe('libvirt-sock');
   });
 
-  it('uses the modular daemon if there is no other', async () => {
+  it('uses the modular daemon if there is no monolithic daemon', async () => {
     await listen('virtqemud-sock');
     expect(await reach('qemu:///session')).toBe('virtqemud-sock');
   });

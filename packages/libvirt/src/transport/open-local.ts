@@ -28,7 +28,7 @@ const defaults = (): LocalOptions => ({
  * Returns a function that connects to a daemon on this host. The function tries the unix sockets of
  * the URI in order. If no daemon is running and the URI is for the user's own daemon (see
  * `mayStartDaemon` in uri.ts), the function starts a daemon. It then tries the sockets every 50 ms,
- * until the signal aborts or a daemon denies access.
+ * until a daemon accepts the connection or denies access, or the signal aborts.
  *
  * The function rejects with NOT_CONNECTED if no socket accepts the connection; the message lists
  * the sockets that it tried and their errors. It rejects with the abort reason of the signal, or

@@ -76,7 +76,7 @@ describe('the ssh command for another server of the host', () => {
     expect(args('qemu+ssh://host/system', { host: '::1', port: 5900 })).toContain('[::1]:5900');
   });
 
-  it('connects to a unix socket with netcat, whatever the name of the socket', () => {
+  it('connects to a unix socket with netcat, and quotes the special characters of its path', () => {
     const path = "/run/it's a $(socket)";
     const command = args('qemu+ssh://host/system?netcat=/opt/nc', { path }).at(-1) ?? '';
     expect(command).toContain('/opt/nc');

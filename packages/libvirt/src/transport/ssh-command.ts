@@ -96,8 +96,8 @@ function withSocket(serverName: string, socket: string): string {
 }
 
 /**
- * Debian's netcat needs `-q0` to end when the client closes the connection. Other netcats reject
- * it.
+ * Returns the script that runs netcat. Debian's netcat needs `-q0` to end when the client closes the
+ * connection. Other netcats reject this option.
  */
 function netcat({ parameters }: LibvirtUri, socket: string): string {
   const program = quoted(parameters.netcat ?? 'nc');

@@ -55,7 +55,7 @@ describe('an ssh client', () => {
     await pidsEnd('pid');
   });
 
-  it('does not fill the memory if it floods its messages; the error shows the last ones', async () => {
+  it('is reported with only its last messages if it prints many', async () => {
     const error = await failureOf(
       Hypervisor.open(await uriOf('yes noise | head -c 3000000 >&2; echo last >&2; exit 3')),
     );
@@ -83,7 +83,7 @@ describe('an ssh client', () => {
     expect(String(error)).toContain('no answer within 500 ms');
   });
 
-  it('has no terminal and no input from this process, so it cannot ask for a password', async () => {
+  it('has no terminal, so it cannot ask for a password', async () => {
     const uri = await uriOf('if (: </dev/tty) 2>/dev/null; then echo terminal >&2; else echo none >&2; fi; exit 1');
     expect(String(await failureOf(Hypervisor.open(uri)))).toMatch(/: none$/);
   });

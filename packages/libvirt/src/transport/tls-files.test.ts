@@ -14,15 +14,18 @@ afterEach(() => rm(dir, { recursive: true }));
 const system = ['pki/CA/cacert.pem', 'pki/libvirt/clientcert.pem', 'pki/libvirt/private/clientkey.pem'];
 const own = ['home/.pki/libvirt/cacert.pem', 'home/.pki/libvirt/clientcert.pem', 'home/.pki/libvirt/clientkey.pem'];
 
-/** Writes files that contain their own path, reads them, and returns the paths. */
+/**
+ * Writes files that contain their own path. Reads the certificate files, and returns the contents of
+ * the authority, the revocation list, the certificate and the key.
+ */
 async function read(paths: readonly string[], { uid = 1000, pkipath = null as string | null, verify = true } = {}) {
   for (const path of paths) {
     await mkdir(dirname(join(dir, path)), { recursive: true });
     await writeFile(join(dir, path), path);
   }
-  const place = pkipath === null ? null : join(dir, pkipath);
+  const folder = pkipath === null ? null : join(dir, pkipath);
   const environment = { uid, home: join(dir, 'home'), system: join(dir, 'pki') };
-  const files = await readTlsFiles({ pkipath: place, verify }, environment);
+  const files = await readTlsFiles({ pkipath: folder, verify }, environment);
   return [files.ca, files.crl, files.cert, files.key].map((contents) => contents?.toString() ?? null);
 }
 
@@ -53,7 +56,7 @@ describe('the certificate files of a client', () => {
     expect(await read([], { verify: false })).toEqual([null, null, null, null]);
   });
 
-  it('must all exist if pkipath names their folder', async () => {
+  it('come from the folder that pkipath names; a missing certificate authority there is an error', async () => {
     const files = ['p/cacert.pem', 'p/clientcert.pem', 'p/clientkey.pem'];
     expect(await read(files, { pkipath: 'p' })).toEqual([files[0], null, files[1], files[2]]);
     expect(await failureOf(read([], { pkipath: 'none' }))).toHaveProperty(

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { readIfPresent } from '../read-file.js';
 
-/** Contents of the files, in PEM. undefined: there is no such file. */
+/** Contents of the files, in PEM. undefined: there is no such file, or it cannot be used alone. */
 interface TlsFiles {
   readonly ca: Buffer | undefined;
   readonly crl: Buffer | undefined;
@@ -24,7 +24,7 @@ export interface TlsEnvironment {
 interface TlsFilesOptions {
   /** Folder of all files; null: the folder of the user, else that of the host. */
   readonly pkipath: string | null;
-  /** True: a missing certificate authority is an error. */
+  /** True: a missing certificate authority is an error. With `pkipath`, this is always an error. */
   readonly verify: boolean;
 }
 

@@ -59,8 +59,8 @@ export function openTls(uri: LibvirtUri, environment?: TlsEnvironment): OpenTran
 }
 
 /**
- * Shortens an error of OpenSSL to its reason. Its message has source files, numbers and line
- * breaks.
+ * Replaces an error of OpenSSL by an error with only its reason. OpenSSL's message has source files,
+ * numbers and line breaks. Returns other errors unchanged.
  */
 function handshakeError(thrown: unknown): Error {
   const error = toError(thrown);

@@ -151,7 +151,7 @@ describe('a lost connection', () => {
     }
   });
 
-  it('randomizes delays up to twice the minimum', async () => {
+  it('is retried after half of the delay and a random share of the other half', async () => {
     const clock = new FakeClock();
     await fake.refuse();
     open({ clock, random: () => 0.5, backoff: { firstMs: 100, maxMs: 1000 } });
@@ -246,7 +246,7 @@ describe('a connection hook', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('runs immediately if it is added while the link connects', async () => {
+  it('runs once if it is added while the link connects', async () => {
     fake.on(callbackRegisterAny, () => 1);
     const register = async (connection: Caller): Promise<void> => {
       await connection.call(callbackRegisterAny, { eventId: 0, domain: null });

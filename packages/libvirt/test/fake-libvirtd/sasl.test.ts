@@ -60,7 +60,7 @@ describe('a libvirtd that does not know the password', () => {
     expect(await refusal()).toContain(why);
   });
 
-  it('cannot block the client with iterations', async () => {
+  it('cannot make the client compute 900,000,000 iterations', async () => {
     fake.on(authProcedures.saslStart, ({ data }) => reply(0, `r=${nonceOf(data)}x,s=AAAA,i=900000000`));
     expect(await refusal()).toContain('libvirtd asks for 900000000 iterations');
   });

@@ -66,7 +66,8 @@ async function readAll(stream: LibvirtStream): Promise<Buffer> {
 }
 
 const statuses = (): number[] => peer.client.streamMessages.map((message) => message.status);
-const allGone = (): Promise<void> => until('the stream’s connection to close', () => fake.clients.length === 1);
+const streamConnectionClosed = (): Promise<void> =>
+  until('the stream’s connection to close', () => fake.clients.length === 1);
 
 describe('an upload', () => {
   it('sends messages of at most 262,120 bytes and ends when libvirtd confirms it', async () => {
@@ -86,7 +87,7 @@ describe('an upload', () => {
     ]);
     expect(new Set(messages.map((message) => message.serial))).toEqual(new Set([peer.serial]));
     expect(statuses().at(-1)).toBe(MessageStatus.ok);
-    await allGone();
+    await streamConnectionClosed();
   });
 
   it('does not finish before libvirtd confirms it', async () => {
@@ -119,7 +120,7 @@ describe('an upload', () => {
       message: 'No space left on device',
       procedure: 'storageVolUpload',
     });
-    await allGone();
+    await streamConnectionClosed();
     // libvirtd has already closed the stream, so the client sends no abort.
     expect(statuses()).not.toContain(MessageStatus.error);
   });
@@ -164,7 +165,7 @@ describe('an upload', () => {
       throw new Refusal(50, 18, 'Storage volume not found');
     });
     await expect(link.openStream(upload, transfer)).rejects.toMatchObject({ code: 'NO_STORAGE_VOL' });
-    await allGone();
+    await streamConnectionClosed();
   });
 
   it('fails if its connection is lost', async () => {
@@ -193,7 +194,7 @@ describe('a download', () => {
     const stream = await link.openStream(download, transfer);
     expect((await readAll(stream)).equals(data)).toBe(true);
     expect(statuses()).toEqual([MessageStatus.ok]);
-    await allGone();
+    await streamConnectionClosed();
   });
 
   it('fails if libvirtd sends an error, also in the same write as the reply', async () => {
@@ -221,7 +222,7 @@ describe('a download', () => {
     const chunk = Buffer.alloc(STREAM_CHUNK_BYTES);
     const total = 64;
     const stream = await link.openStream(download, transfer);
-    // The client does not enable keepalive, because it would not read the PINGs.
+    // The client does not let libvirtd send PINGs on this connection, because it would not read them.
     expect(peer.client.calls).toEqual([66, 1, 209]);
     let sent = 0;
     const send = (): void => {
@@ -268,12 +269,12 @@ describe('a download', () => {
       break;
     }
     await until('the abort', () => statuses().includes(MessageStatus.error));
-    await allGone();
+    await streamConnectionClosed();
   });
 });
 
 describe('a console', () => {
-  it('transfers bytes both ways until one side ends it', async () => {
+  it('transfers bytes both ways until the client ends it', async () => {
     fake.onStream = (message, client) => {
       if (message.status === MessageStatus.continue) {
         client.stream(
@@ -292,7 +293,7 @@ describe('a console', () => {
       stream.end();
     }
     expect(heard).toEqual(['echo hello']);
-    await allGone();
+    await streamConnectionClosed();
   });
 
   it('ends when the guest side closes', async () => {
@@ -301,7 +302,7 @@ describe('a console', () => {
     peer.client.stream(openConsole, peer.serial, MessageStatus.continue, NOTHING);
     expect(await readAll(stream)).toEqual(NOTHING);
     await until('the acknowledgement', () => statuses().includes(MessageStatus.ok));
-    await allGone();
+    await streamConnectionClosed();
   });
 });
 
@@ -313,7 +314,7 @@ describe('aborting a stream', () => {
     stream.abort(new Error('enough'));
     expect(await failure).toHaveProperty('message', 'enough');
     await until('the abort', () => statuses().includes(MessageStatus.error));
-    await allGone();
+    await streamConnectionClosed();
   });
 
   it('with an aborted signal sends nothing to libvirtd', async () => {
@@ -335,7 +336,7 @@ describe('aborting a stream', () => {
     controller.abort(new Error('enough'));
     expect(await failure).toMatchObject({ code: 'CALL_ABORTED' });
     expect(await opening).toMatchObject({ code: 'CALL_ABORTED' });
-    await allGone();
+    await streamConnectionClosed();
   });
 
   it('by closing the link ends it', async () => {
@@ -361,6 +362,6 @@ describe('aborting a stream', () => {
       code: 'CALL_TIMEOUT',
       message: expect.stringMatching(/^stream of storageVolUpload: not open after \d+ ms$/),
     });
-    await allGone();
+    await streamConnectionClosed();
   });
 });

@@ -66,7 +66,7 @@ describe('a running domain', () => {
     await domain.undefineFlags(DomainUndefineFlags.MANAGED_SAVE);
   });
 
-  it('starts paused', async () => {
+  it('starts paused with START_PAUSED, and resumes', async () => {
     expect(await domain.getState()).toEqual({ state: DomainState.PAUSED, reason: DomainPausedReason.USER });
     await domain.resume();
     expect((await domain.getState()).state).toBe(DomainState.RUNNING);
@@ -170,7 +170,7 @@ describe('a running domain', () => {
     expect(await codeOf(domain.blockStats('vdz'))).toBe('INVALID_ARG');
   });
 
-  it('returns statistics of every group with their types', async () => {
+  it('returns statistics of the given groups with their types', async () => {
     const { STATE, CPU_TOTAL, VCPU, BLOCK } = DomainStatsTypes;
     const [stats] = await hypervisor.getAllDomainStats(STATE | CPU_TOTAL | VCPU | BLOCK);
     expect(stats?.domain).toEqual(domain);

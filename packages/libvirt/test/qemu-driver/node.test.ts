@@ -63,7 +63,7 @@ describe('the processors and the memory of a host', () => {
 });
 
 describe('the number of domains', () => {
-  it('counts only running domains', async () => {
+  it('is 0 on a host without domains', async () => {
     expect(await hypervisor.numOfDomains()).toBe(0);
   });
 });

@@ -12,7 +12,7 @@ const TIMEOUT_MS = 240_000;
 /** Long limits, because ssh and sshd start several processes for each connection. */
 export const patient = { callTimeoutMs: TIMEOUT_MS, workTimeoutMs: TIMEOUT_MS, connectTimeoutMs: TIMEOUT_MS };
 
-/** The same with short pauses between attempts to connect. */
+/** The limits of {@link patient}, with short pauses between attempts to connect. */
 export const persistent = { ...patient, backoff: { firstMs: 10, maxMs: 100 } };
 
 /** Expects an event after a change of the domain `test`. */

@@ -32,16 +32,16 @@ const isAlive = (pid: string): boolean => existsSync(`/proc/${pid}`);
 
 describeSsh('a connection over ssh', () => {
   it.each([
-    ['virt-ssh-helper', {}],
-    ['virt-ssh-helper only', { proxy: 'native' }],
+    ['the default proxy', {}],
+    ['virt-ssh-helper', { proxy: 'native' }],
     ['netcat', { proxy: 'netcat' }],
-  ])('uses %s', async (_, parameters) => {
+  ])('makes calls with %s', async (_, parameters) => {
     const hypervisor = await Hypervisor.open(uriOf(parameters), patient);
     expect(await hypervisor.getType()).toBe('TEST');
     await hypervisor.close();
   });
 
-  it('uses netcat with a given socket', async () => {
+  it('makes calls to a given socket', async () => {
     const hypervisor = await Hypervisor.open(uriOf({ socket: daemon.socket }), patient);
     expect(await hypervisor.getType()).toBe('TEST');
     await hypervisor.close();

@@ -107,7 +107,7 @@ describe('TLS', () => {
     expect(String(await failureOf(Hypervisor.open(uri(''), patient)))).toContain(
       'unable to verify the first certificate',
     );
-    // The client accepts the server, but not the other way round.
+    // The client accepts the server, but the server does not accept the client.
     expect(String(await failureOf(Hypervisor.open(uri('&no_verify=1'), patient)))).toMatch(
       /libvirtd closed the connection, perhaps because it does not accept this client's certificate|alert/,
     );

@@ -55,7 +55,7 @@ describe('a definition', () => {
     expect(await codeOf(hypervisor.domainLookupByName('odd'))).toBe('NO_DOMAIN');
   });
 
-  it('has the same XML as in virsh: live, inactive, with passwords', async () => {
+  it('has the same live and inactive XML as in virsh, and contains passwords only with SECURE', async () => {
     const vnc = `<devices><graphics type='vnc' port='5999' passwd='secret'/></devices>`;
     const domain = await hypervisor.domainDefineXml(xmlOf('described', vnc));
     await domain.create();
@@ -157,7 +157,7 @@ describe('metadata', () => {
   });
   afterAll(() => domain.undefine());
 
-  it('stores one element per namespace', async () => {
+  it('stores and removes an element of a namespace', async () => {
     const { ELEMENT } = DomainMetadataType;
     expect(await codeOf(domain.getMetadata(ELEMENT, uri))).toBe('NO_DOMAIN_METADATA');
     await domain.setMetadata(ELEMENT, '<state led="lit"/>', 'r', uri, CONFIG);

@@ -22,7 +22,7 @@ const versionOf = (text: string): number => {
 };
 
 describe('the host', () => {
-  it('returns the same type, versions, name, URI and capabilities as virsh', async () => {
+  it('returns its type, versions, name, URI and capabilities', async () => {
     const version = await virsh(daemon, 'version', '--daemon');
     expect(await hypervisor.getType()).toBe('TEST');
     expect(await hypervisor.getVersion()).toBe(2);

@@ -37,7 +37,7 @@ describe('opening a hypervisor', () => {
     expect(hypervisor.state).toBe('connecting');
     await until('a failed attempt', () => hypervisor.lastError !== null);
     expect(await codeOf(hypervisor.getHostname({ timeoutMs: 200 }))).toBe('NOT_CONNECTED');
-    // Sent before the daemon starts, answered after.
+    // The call waits from before the start of the daemon.
     const type = hypervisor.getType({ timeoutMs: 240_000 });
     await daemon.start();
     expect(await type).toBe('TEST');
