@@ -23,7 +23,7 @@ export interface BareServer {
   stop(): Promise<void>;
 }
 
-/** Sends a GET on its own connection. */
+/** Sends a GET. Returns the answer with its headers and its body. */
 export function fetchWhole(url: string, headers: Readonly<Record<string, string>> = {}): Promise<WholeAnswer> {
   return new Promise((resolve, reject) => {
     get(url, { headers }, (response) => {
@@ -35,7 +35,7 @@ export function fetchWhole(url: string, headers: Readonly<Record<string, string>
 }
 
 /**
- * Starts a bare server that sends this answer for each request.
+ * Starts a bare server that answers each request with 200, and with the headers and the body of `answer`.
  * @param folder the folder for a file with the answer.
  */
 export async function startBareServer(folder: string, answer: WholeAnswer): Promise<BareServer> {

@@ -1,7 +1,7 @@
 /**
- * The reference for comparisons: a bare `node:http` server that answers every request with the same
- * status, headers and bytes. Reads the answer as JSON from the file in its first argument, and
- * prints its port.
+ * The reference for comparisons: a bare `node:http` server that answers every request with 200 and
+ * the same headers and bytes. Reads them as JSON from the file in its first argument, and prints its
+ * port.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -116,7 +116,7 @@ async function measureCollection(daemon: MeasuredDaemon): Promise<boolean> {
 
 const agent = new Agent({ keepAlive: true, maxSockets: clients });
 
-/** Sends a reset. @returns the status. */
+/** Powers a machine on. @returns the status of the answer. */
 function reset(url: string): Promise<number> {
   const body = JSON.stringify({ ResetType: 'On' });
   return new Promise((resolve, reject) => {

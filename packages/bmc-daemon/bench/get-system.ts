@@ -27,8 +27,8 @@ const { values: flags } = parseArgs({
 });
 const connections = 64;
 /**
- * Minimum ratios: of the bare server's requests per second, and with authentication of those
- * without.
+ * Minimum ratios of requests per second. `open`: the daemon without authentication to the bare server.
+ * `authenticated`: the daemon with authentication to the daemon without.
  */
 const goals = { open: 0.6, authenticated: 0.7 };
 

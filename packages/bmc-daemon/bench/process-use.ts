@@ -25,7 +25,7 @@ export async function resetPeak(pid: number): Promise<void> {
 export interface ThreadTime {
   /** Time on a CPU. */
   readonly cpuMs: number;
-  /** Time in which the thread was ready, and other threads used the CPUs. */
+  /** Time in which the thread was ready to run while other threads used the CPUs. */
   readonly waitMs: number;
 }
 

@@ -27,10 +27,13 @@ export async function benchEverything(bench: Bench): Promise<readonly Figure[]> 
     const before = outsidePath('RACKLESS_BENCH_BEFORE');
     if (before !== undefined) {
       const command = join(before, 'packages/model-proxy/bin/model-proxy.js');
-      targets.push({ ...(await startModelProxy(await made(folder, 'before'), model, { command })), name: 'before' });
+      targets.push({
+        ...(await startModelProxy(await makeFolder(folder, 'before'), model, { command })),
+        name: 'before',
+      });
     }
-    targets.push({ ...(await startModelProxy(await made(folder, 'key'), model)), name: 'master key' });
-    const everything = await startEverything(await made(folder, 'everything'), port);
+    targets.push({ ...(await startModelProxy(await makeFolder(folder, 'key'), model)), name: 'master key' });
+    const everything = await startEverything(await makeFolder(folder, 'everything'), port);
     targets.push(everything);
     await createKey(everything.url);
     const direct = `http://127.0.0.1:${port}`;
@@ -42,7 +45,7 @@ export async function benchEverything(bench: Bench): Promise<readonly Figure[]> 
   }
 }
 
-async function made(folder: string, name: string): Promise<string> {
+async function makeFolder(folder: string, name: string): Promise<string> {
   const own = join(folder, name);
   await mkdir(own);
   return own;

@@ -6,7 +6,7 @@ export interface Figure {
   readonly value: number;
   readonly unit: '' | 'ms' | 'MB' | '%';
   readonly must: number;
-  /** The desired value; null: none beyond the minimum. */
+  /** The desired value; null: none beyond `must`. */
   readonly aim: number | null;
   readonly better: 'higher' | 'lower';
 }

@@ -27,7 +27,7 @@ export interface StreamResult {
   /** Missing events, and streams that broke off. */
   readonly lost: number;
   readonly events: number;
-  /** Streams whose first event had the model's public name. */
+  /** Streams in whose first event the proxy had put the provider before the model's name. */
   readonly renamed: number;
   /** Time from the request to its first event. */
   readonly firstP50: number;

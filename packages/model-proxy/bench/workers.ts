@@ -83,7 +83,7 @@ async function putKey(url: string, path: string, settings: object): Promise<void
   if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`);
 }
 
-/** Loads a key with a fifth of the requests per minute that the load would need. @returns the relative error of the limit. */
+/** Loads a key whose `rpm_limit` is about a fifth of the requests of the load. @returns the relative error of the limit. */
 async function limitError({ folder, print }: Bench, url: string, perSecond: number): Promise<number> {
   const limit = Math.floor((perSecond * SECONDS_OF_LIMIT) / 5);
   await putKey(url, '/key/update', { rpm_limit: limit });

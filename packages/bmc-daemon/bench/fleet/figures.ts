@@ -32,15 +32,15 @@ export interface FigureOptions {
 export interface Figures {
   /** CPU time of the first `$expand` after the start, in milliseconds. */
   readonly firstExpandMs: number;
-  /** CPU time of a repeated one. */
+  /** CPU time of a repeated `$expand`, in milliseconds. */
   readonly expandMs: number;
   readonly collection: Latency;
   readonly bareCollection: Latency;
-  /** One machine while the daemon is idle. */
+  /** GETs of single machines while the daemon is idle. */
   readonly idle: Latency;
-  /** One machine while all machines are started. */
+  /** GETs of single machines while a client starts all machines. */
   readonly storm: Latency;
-  /** The collection from the bare server, while all machines are started. */
+  /** GETs of the collection from the bare server, while a client starts all machines. */
   readonly bareStorm: Latency;
   /** Answers to the starts, by status. 0: no answer. */
   readonly statuses: Readonly<Record<string, number>>;

@@ -11,7 +11,7 @@ export interface Target {
 /** One GET, in milliseconds. */
 export interface Timing {
   readonly wallMs: number;
-  /** Wall time without the time in which the server was ready to run, and had no CPU. */
+  /** Wall time without the time in which the server was ready to run but had no CPU. */
   readonly ownMs: number;
   readonly failed: boolean;
 }
@@ -20,7 +20,7 @@ export interface Timing {
 export async function timeGet({ url, pid }: Target, path: string): Promise<Timing> {
   const before = mainThreadTime(pid);
   const started = performance.now();
-  // A connection that breaks is a failed GET. The service may close an idle one at the same moment.
+  // A broken connection is a failed GET. The service may close an idle connection at the same moment.
   const { status } = await fetchOnce(`${url}${path}`).catch(() => ({ status: 0 }));
   const wallMs = performance.now() - started;
   const waited = mainThreadTime(pid).waitMs - before.waitMs;
