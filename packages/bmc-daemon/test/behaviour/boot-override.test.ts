@@ -61,7 +61,7 @@ describeSpec('boot override', (spec) => {
     await expect(spec().startedFrom()).resolves.toBe('hd');
   });
 
-  it('changes only the mode, as Ironic does before each deployment, and keeps the override', async () => {
+  it('stays when only the mode is changed, as Ironic does before each deployment', async () => {
     await patch({ BootSourceOverrideTarget: 'Cd' });
     for (const mode of ['Legacy', 'UEFI']) {
       const answer = await patch({ BootSourceOverrideMode: mode });

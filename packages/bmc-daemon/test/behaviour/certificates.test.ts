@@ -365,7 +365,7 @@ describe('a signing request with a slow key', () => {
     expect(openssl(['req', '-noout', '-text', '-verify'], String(csr))).toContain('Public-Key: (2048 bit)');
   });
 
-  it('is visible only to the user who requested it, because it can contain a challenge password', async () => {
+  it('is shown at its monitor only to the user who asked for it, because it can contain a challenge password', async () => {
     const owner = { user: 'somebody else', address: '192.0.2.1' };
     const { id } = tasks.create({ name: 'Make a key', targetUri: generate, owner });
     expect((await client.get(taskMonitorUri(id))).status).toBe(202);

@@ -1,6 +1,6 @@
 /**
- * Tests Secure Boot, BIOS attributes and the boot order as Ironic and Ansible use them, with
- * immediate and pending changes.
+ * Tests Secure Boot, BIOS attributes, the boot order and HTTP boot as Ironic and Ansible use them,
+ * with immediate and pending changes.
  */
 import { describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';

@@ -77,7 +77,7 @@ describe('a session', () => {
     expect('www-authenticate' in answer.headers).toBe(answer.status === 401);
   });
 
-  it('shares the login queue with HTTP Basic, and returns 503 with Retry-After if it waits too long', async () => {
+  it('shares the login queue with HTTP Basic, where a login that waits too long gets 503 with Retry-After', async () => {
     const guesses = Array.from({ length: 16 }, (_, at) =>
       at % 2 === 0
         ? fixture.logIn('rick', `guess ${at}`)

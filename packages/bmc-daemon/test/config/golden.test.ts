@@ -16,7 +16,7 @@ const read = (...parts: string[]) => readFileSync(path.join(folder, ...parts), '
  */
 const portable = (text: string) => text.replaceAll(folder, '/etc/emulator').replace(/ +# /g, '  # ');
 
-/** Defaults are on the generated page, so that a new setting changes no golden file. */
+/** Removes the settings that have their defaults, so that a new setting changes no golden file. */
 const withoutDefaults = (text: string) => text.replaceAll(/^.* {2}# default\n/gm, '');
 
 describe('whole configuration files', () => {

@@ -140,8 +140,8 @@ describe('a hostile SSH client', () => {
     list();
     // The server handles this shell after the one above.
     await greeting(await shell(connection));
-    const held = logged.filter((message) => message === 'console opened').length;
-    expect(held - logged.filter((message) => message === 'console closed').length).toBe(1);
+    const opened = logged.filter((message) => message === 'console opened').length;
+    expect(opened - logged.filter((message) => message === 'console closed').length).toBe(1);
   });
 
   it('can open a console again after it has reached the limit and closed its consoles', async () => {

@@ -145,7 +145,7 @@ describe('every payload', () => {
     }
   });
 
-  it('has no deprecated URI and no link to a deprecated URI', () => {
+  it('has no virtual media under a manager and no drives under a storage, because those URIs are deprecated', () => {
     const oldAddresses = /\/Managers\/[^/]+\/VirtualMedia|\/Storage\/[^/]+\/Drives/;
     expect([...found.keys()].filter((path) => oldAddresses.test(path))).toEqual([]);
   });

@@ -211,7 +211,7 @@ describe('sessions', () => {
     expect((await service.ask('GET', sessions)).status).toBe(200);
   });
 
-  it('do not appear in errors if credentials are wrong, even at unknown URIs', async () => {
+  it('are refused at an unknown URI too if the credentials are wrong, and the error does not repeat those', async () => {
     const wrong = 'c0ffee'.repeat(8);
     const answer = await service.anonymous('GET', `${root}/Nowhere`, {
       headers: { ...token(wrong), ...basic('some-user', 'some-password') },

@@ -98,7 +98,7 @@ describe('a full disk', () => {
     const disk = `/proc/${daemon.pid}/root${at('disk')}`;
     const accounts = `${root}/AccountService/Accounts`;
     const manager = memberOf(await call('GET', `${root}/Managers`));
-    const port = memberOf(await call('GET', `${manager}/EthernetInterfaces`));
+    const networkInterface = memberOf(await call('GET', `${manager}/EthernetInterfaces`));
     const report = memberOf(await call('GET', `${root}/TelemetryService/MetricReportDefinitions`));
     const chassis = `${root}/Chassis/${sharedChassis.UUID}`;
     const role = { RoleId: 'Clerk', AssignedPrivileges: ['Login', 'ConfigureSelf'] };
@@ -160,7 +160,7 @@ describe('a full disk', () => {
       ['telemetry-', 'PATCH', `${root}/TelemetryService`, { ServiceEnabled: false }, `${root}/TelemetryService`],
       ['telemetry-', 'PATCH', report, { MetricReportDefinitionEnabled: false }, report],
       ['indicators.json', 'PATCH', chassis, { LocationIndicatorActive: true }, chassis],
-      ['manager-network-', 'PATCH', port, { HostName: 'another' }, port],
+      ['manager-network-', 'PATCH', networkInterface, { HostName: 'another' }, networkInterface],
       ['discovery-', 'PATCH', `${manager}/NetworkProtocol`, { SSDP: { NotifyTTL: 7 } }, `${manager}/NetworkProtocol`],
       [
         'server.',

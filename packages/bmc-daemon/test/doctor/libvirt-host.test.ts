@@ -259,7 +259,7 @@ describe('the socket', () => {
     expect(only(about(await look(), 'socket')).message).toContain(`there is no socket ${socket}`);
   });
 
-  asRoot('of TLS needs a client key that the account can read', async () => {
+  asRoot('is not examined for TLS, where the account must be able to read the client key instead', async () => {
     for (const name of ['cacert.pem', 'clientcert.pem', 'clientkey.pem']) writeFileSync(path.join(folder, name), '');
     const key = path.join(folder, 'clientkey.pem');
     chmodSync(key, 0o600);

@@ -95,7 +95,7 @@ describe('a host behind TLS', () => {
     ]);
   });
 
-  it('must have the name of the URI', async () => {
+  it('is a problem if its certificate is for another address than that of the URI', async () => {
     const uri = tls(libvirtd.tlsPort).replace('127.0.0.1', '127.0.0.2');
     const report = await examine({ a: uri });
     expect(report.findings.filter(({ host }) => host === 'a')).toEqual([

@@ -29,7 +29,7 @@ export class Bmc {
 
   /**
    * Waits for the end of a task.
-   * @returns the last response of its monitor, or the response itself if it is no task.
+   * @returns the last response of its monitor, or `answer` itself if no task was created.
    */
   async finish(answer: Answer): Promise<Answer> {
     const monitor = answer.headers.get('location');

@@ -17,7 +17,7 @@ export interface HeldDownload {
   finish(): void;
   /** Aborts the connection. */
   drop(): void;
-  /** Resolves when the client closes the connection. */
+  /** Resolves when the response is complete or its connection closes. */
   readonly gone: Promise<void>;
 }
 

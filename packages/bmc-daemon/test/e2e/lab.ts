@@ -27,8 +27,8 @@ const POOL = 'rackless-images';
 
 export interface LabOptions {
   /**
-   * Lines of the configuration file, in addition to the common ones, such as
-   * `EMULATOR_DISABLE_POWER_OFF = True`.
+   * Lines of the configuration file, such as `EMULATOR_DISABLE_POWER_OFF = True`, in addition to
+   * those of every lab.
    */
   readonly settings?: readonly string[];
 }
@@ -71,8 +71,8 @@ export class Guest extends Machine {
   }
 
   /**
-   * Returns the next boot, medium, button or NMI that the guest reports, including unexpected
-   * boots.
+   * Returns the next report of the guest: a boot, even an unexpected one, a medium, a button, an NMI
+   * or a text that a typed command prints.
    */
   async nextEvent(timeoutMs = BOOT_MS): Promise<string> {
     return (await this.serial.waitFor(REPORT, timeoutMs)).trim();
@@ -112,12 +112,12 @@ export class Guest extends Machine {
     return xml.replace(/\s*<metadata(\/>|>[\s\S]*<\/metadata>)/, '');
   }
 
-  /** Returns libvirt's word for its state: `running`, `shut off`. */
+  /** Returns libvirt's word for the state of the guest: `running`, `shut off`. */
   async state(): Promise<string> {
     return (await this.lab.virsh('domstate', this.name)).trim();
   }
 
-  /** Returns the process id of its QEMU. */
+  /** Returns the process id of the guest's QEMU. */
   async process(): Promise<number> {
     return await this.lab.libvirtd.guestPid(this.name);
   }
@@ -211,7 +211,7 @@ export class Lab {
     return new Guest(name, uuid, serial, this);
   }
 
-  /** Returns the names of the daemon's images on the host, including incomplete ones. */
+  /** Returns the names of the volumes in the daemon's pool, including incomplete images. */
   async volumes(): Promise<readonly string[]> {
     const pools = await this.virsh('pool-list', '--name');
     if (!words(pools).includes(POOL)) return [];

@@ -23,7 +23,7 @@ describeEndToEnd('images over HTTP', () => {
   });
   afterAll(() => lab.stop());
 
-  /** Returns the statuses of answers that became tasks, and the results of these tasks. */
+  /** Returns the statuses of answers that became tasks, and the states of these tasks. */
   const tasks = async (...answers: readonly Answer[]): Promise<readonly unknown[]> =>
     await Promise.all(
       answers.map(async ({ status, body }) => [
@@ -112,7 +112,7 @@ describeEndToEnd('images over HTTP', () => {
     expect(await lab.volumes()).toEqual([]);
   });
 
-  it('have different errors for each reason of a failure', async () => {
+  it('have a different error for each cause of a failure', async () => {
     const gone = new URL(lab.images.url('any.iso'));
     gone.port = '1'; // tcpmux: no server listens there.
     const large = await lab.images.publish('large.iso', await guestImage({ kind: 'iso', system: 'linux' }));

@@ -16,7 +16,7 @@ describeEndToEnd('uploads of local images', () => {
   let guest: Guest;
 
   beforeAll(async () => {
-    // The limit is larger than any disk, so that not the limit but the pool rejects an image.
+    // The limit is larger than any disk, so that an image below the limit can be too large for the pool.
     lab = await Lab.start({ settings: ['EMULATOR_VMEDIA_MAX_IMAGE_GIB = 65_000'] });
     guest = await lab.guest();
   });

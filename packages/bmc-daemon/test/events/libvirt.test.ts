@@ -291,7 +291,7 @@ describe('events of QEMU', () => {
     stream.close();
   });
 
-  it('a forced power-off of a QEMU that hangs becomes a task, which ends with the machine off', async () => {
+  it('report a forced power-off of a QEMU that hangs, which becomes a task and ends with the machine off', async () => {
     const guest = await host.guest();
     // A read of the machine waits this long for a QEMU that hangs.
     const quick = await host.driver({ diskSizeWaitMs: 1_000 });

@@ -47,7 +47,7 @@ describe('the logs', () => {
     lab = await openLab(driver, folder.path);
   };
 
-  it('remove incomplete files of a killed daemon, but not those of a running process', async () => {
+  it('remove old incomplete files, which a killed daemon left, but not new ones of a running process', async () => {
     const logs = join(folder.path, `logs-${lab.services.serviceUuid}`);
     const left = join(logs, 'left.jsonl.new');
     const young = join(logs, 'young.jsonl.new');

@@ -92,7 +92,7 @@ describe("a machine's manager by its own name", () => {
     expect((await lab.client.send('DELETE', elsewhere.headers.location ?? '')).status).toBe(204);
   });
 
-  it('does not show a firmware update that includes other machines', async () => {
+  it('shows no task of a firmware update that includes other machines, and its log does not name those', async () => {
     const update = async (...uuids: readonly string[]): Promise<void> => {
       const Targets = uuids.map((uuid) => `/redfish/v1/UpdateService/FirmwareInventory/BIOS-${uuid}`);
       const path = '/redfish/v1/UpdateService/Actions/UpdateService.SimpleUpdate';

@@ -85,7 +85,7 @@ describe('push subscriptions', () => {
     });
   });
 
-  it('are accepted at once even without a listener, and show all properties except headers', async () => {
+  it('are accepted at once even without a listener, and show all properties except headers and passwords', async () => {
     const Destination = 'https://user:hush@192.0.2.50/events';
     const uri = await subscribe({
       Destination,

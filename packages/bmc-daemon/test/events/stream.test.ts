@@ -194,7 +194,7 @@ describe('the stream of events', () => {
     expect(new Set(slow.ids).size).toBe(slow.ids.length);
   });
 
-  it('ends with the account that opened it', async () => {
+  it('ends when the account that opened it is removed', async () => {
     await lab.close();
     const file = join(folder.path, 'htpasswd');
     lab = await openLab(driver, folder.path, { access: accessWithAccount(file) });

@@ -69,7 +69,7 @@ describe('a host whose configuration changes', () => {
     expect(kinds()).toEqual(['moved']);
   });
 
-  it('has its machines removed if it is removed', async () => {
+  it('loses its machines if it is removed', async () => {
     await lab.setHosts([kept]);
     expect((await lab.driver.listSystems()).map(({ uuid }) => uuid)).toEqual([uuidOf(1)]);
     // libvirt calls the removal of a definition `undefined`.

@@ -19,7 +19,7 @@ import { until } from '../libvirt-driver/host.js';
 
 export { until } from '../libvirt-driver/host.js';
 
-/** A store of the machines' hosts that is not a file. */
+/** A store of the machines' hosts that keeps nothing. */
 export const noStore: HostStore = {
   machinesOf: () => undefined,
   add: () => undefined,

@@ -165,7 +165,7 @@ function statisticsOf({ statistics }: HypervisorDriver): AllStatistics {
   return statistics;
 }
 
-describe('a host that answers, but does not list its machines', () => {
+describe('a host that answers, but whose calls fail', () => {
   let host: LabHost;
   let relay: CallRelay;
   const relayed = (): { name: string; uri: string } => ({

@@ -25,8 +25,8 @@ beforeAll(async () => {
 afterAll(() => lab.stop());
 
 /**
- * Returns the index of the second define, if there is one. It removes the intent of a completed
- * change.
+ * Returns the index of the second define, if there is one. The second define removes the intent of a
+ * completed change.
  */
 function secondDefine(calls: readonly string[]): readonly number[] {
   return calls.flatMap((call, index) => (call === 'domainDefineXmlFlags' ? [index] : [])).slice(1, 2);
@@ -95,7 +95,7 @@ describe.each(chosen(operations).map((operation) => [operation.title, operation]
 describe.each(chosen(atomicOperations).map((operation) => [operation.title, operation] as const))(
   '%s',
   (_title, operation) => {
-    it('leaves the machine in the state before it if libvirt rejects any one of its calls', async () => {
+    it('leaves the machine in the state before it, or succeeds, if libvirt rejects any one of its calls', async () => {
       const before = await prepared(operation);
       const { calls } = await lab.run(() => operation.run(lab), Infinity);
       const after = await lab.fingerprint();

@@ -176,7 +176,7 @@ describeNetwork("a manager's own address", () => {
     await expect(lab.addresses()).resolves.toEqual([`${HOST}/24`, `${OWN}/32`]);
   });
 
-  it('is rejected if the daemon lacks CAP_NET_ADMIN; the error has the reason, and a name is accepted', async () => {
+  it('is rejected if the daemon lacks CAP_NET_ADMIN; the error has the reason, and a name alone is accepted', async () => {
     const url = await serve([], ['setpriv', '--bounding-set=-net_admin']);
     const [first = ''] = await managers(url);
     const answer = await patch(url, first, {

@@ -100,7 +100,7 @@ redis.call('LTRIM', KEYS[1], -${CAPACITY}, -1)`,
   expect(warnings).toContain('10 events were lost: this replica did not read them in time');
 });
 
-it('delivers an event although Redis rejects its log entry, and the entries of other logs', async () => {
+it('delivers an event although Redis rejects its log entry, and stores the entries of other logs', async () => {
   const a = await open();
   await a.store.run(`redis.call('SET', KEYS[1], 'foreign')`, ['log:entries:machine'], []);
   for (const [detail, system] of [

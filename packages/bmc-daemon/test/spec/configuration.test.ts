@@ -1,4 +1,4 @@
-/** Contract, configuration, authentication and limits: one test per row. */
+/** Contract, configuration and authentication: at least one test per row. */
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';

@@ -29,8 +29,8 @@ const impossible = `${base}impossible`;
  * @param folder has `json-schema/`, like DSP8010.
  */
 export function dmtfSchemas(folder: string): DmtfSchemas {
-  // Ajv is not strict, because DMTF uses many additional keywords (longDescription, versionAdded,
-  // …).
+  // Ajv is not strict, because DMTF uses many additional keywords, such as longDescription and
+  // versionAdded.
   const ajv = new Ajv({ strict: false, allErrors: true, formats, validateSchema: false });
   ajv.addSchema({ $id: impossible, not: {} });
   const texts = new Map<string, string | undefined>();

@@ -8,7 +8,10 @@ import { createServer as createHttpsServer, type ServerOptions } from 'node:http
 import type { AddressInfo } from 'node:net';
 import type { CloudSettings } from '../../src/drivers/nova/cloud/cloud-settings.js';
 
-/** Answers one request below Nova's endpoint, `/compute`. The path does not have that prefix. */
+/**
+ * Answers one request to a service. The path begins after the endpoint of the service, such as
+ * `/compute`. Keystone has no such prefix.
+ */
 export type NovaHandler = (request: IncomingMessage, response: ServerResponse, path: string) => void;
 
 /** A running server. */

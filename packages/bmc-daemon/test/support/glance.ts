@@ -10,11 +10,11 @@ export type GlanceImage = Record<string, unknown> & { readonly id: string };
 export interface Glance {
   readonly handler: NovaHandler;
   readonly images: Map<string, GlanceImage>;
-  /** Adds an image of the service. @param parts replace its properties. */
+  /** Adds an image like those that the driver creates. @param parts replace its properties. */
   put(parts?: Record<string, unknown>): string;
   /** The content of images that `web-download` fetches. */
   content: Buffer;
-  /** Whether it sends parts of images. */
+  /** Whether Glance sends parts of images. */
   sendsRanges: boolean;
   /** Status of an image after `web-download`. */
   imported: 'active' | 'queued';

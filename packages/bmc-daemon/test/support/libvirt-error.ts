@@ -1,6 +1,6 @@
 import { LibvirtError, type ErrorCode } from '@rackless/libvirt';
 
-/** Creates a LibvirtError. All fields but code and message are the same in each. */
+/** Creates a LibvirtError. All fields except code and message have fixed values. */
 export const libvirtError = (code: ErrorCode, message: string): LibvirtError =>
   new LibvirtError(message, {
     code,

@@ -43,8 +43,8 @@ const actions: Readonly<
 };
 
 /**
- * Diagnostics as Nova 26 sends them. The memory is missing, because libvirt's value does not have
- * the documented unit.
+ * Diagnostics as Nova 26 sends them. The values of the memory are 0 here, because libvirt's value
+ * does not have the documented unit.
  */
 const diagnostics = {
   ...{
