@@ -1,10 +1,13 @@
 /** `bmc-daemon machine` on a private libvirtd. No machine boots here, except where a title says so. */
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { stat, unlink, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { readDomain } from '../../src/drivers/libvirt/xml/domain.js';
+import { DaemonProcess } from '../daemon/process.js';
 import { LabLibvirtd, reportsIn, runMachine } from './lab-libvirtd.js';
 
 let lab: LabLibvirtd;
@@ -582,6 +585,36 @@ describe('machine --host', () => {
       'bmc-daemon: host rack-2 does not answer: if it has the same host name, its machines can have equal UUIDs\n',
     );
     expect(lost.uuid).toEqual(expect.any(String));
+  });
+
+  it.each([
+    ['the chosen host', 'silent', 'here'],
+    ['another host', 'here', 'silent'],
+  ])('ends the command at Ctrl-C while %s does not answer', async (_which, chosen, other) => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    // A TCP server has an address of this form.
+    const { port } = silent.address() as AddressInfo;
+    const { dir, uri } = lab.libvirtd;
+    const uris: Readonly<Record<string, string>> = { here: uri, silent: `qemu+tcp://127.0.0.1:${port}/system` };
+    const file = join(dir, 'tmp', 'silent.conf');
+    const hosts = [chosen, other].map((name) => `'${name}': '${uris[name] ?? ''}'`);
+    await writeFile(file, `EMULATOR_LIBVIRT_URI = {${hosts.join()}}\n`);
+    const connected = once(silent, 'connection');
+    const command = new DaemonProcess(['machine', 'create', 'node', ...small, '--host', chosen, '--config', file]);
+    try {
+      await connected;
+      command.signal('SIGINT');
+      const { code, stdout, stderr } = await command.finished();
+      expect([code, stdout, stderr.replace('bmc-daemon: waiting for another command to end\n', '')]).toEqual([
+        ...[1, ''],
+        'bmc-daemon: ending after the current machine; a second Ctrl-C ends at once\n',
+      ]);
+      expect(await lab.contents()).toEqual(nothing);
+    } finally {
+      await command.dispose();
+      silent.close();
+    }
   });
 
   it('is not needed to list all hosts, and a host that does not answer is reported', async () => {

@@ -86,9 +86,9 @@ export async function onHost(
   try {
     const settings = labSettings(loaded.settings, hostName ?? null);
     uri = settings.uri;
-    const host = await openLabHost(settings);
+    const { signal } = interrupt;
+    const host = await openLabHost(settings, signal);
     try {
-      const { signal } = interrupt;
       const onWait = () => process.stderr.write('bmc-daemon: waiting for another command to end\n');
       await lockHost(host, { onWait, signal });
       return await command(host, signal);

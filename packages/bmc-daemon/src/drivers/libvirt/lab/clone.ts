@@ -10,7 +10,7 @@ import { chooseAddresses } from './addresses.js';
 import { cloneXml, ownDisks, withoutDaemon, type CloneIdentity } from './clone-xml.js';
 import { build, recordOf, type CreateRequest, type Planned } from './create.js';
 import { LabError, reasonOf } from './lab-error.js';
-import { readMachines, readOtherUuids, type KnownMachine, type LabHost } from './lab-host.js';
+import { readMachines, readOtherUuids, type KnownMachine, type LabHost, type OtherUuids } from './lab-host.js';
 import { diskName, openLabPool, takenVolumes, type LabPool, type PlannedVolume } from './lab-pool.js';
 import { reportOf } from './machine-report.js';
 import { removeIncomplete, survey, type Survey } from './naming.js';
@@ -63,9 +63,29 @@ interface SourceDisk {
 
 async function prepare(
   host: LabHost,
-  { naming, pool: poolName, onAdvice }: CloneRequest,
+  request: CloneRequest,
   source: KnownMachine,
   found: Survey,
+): Promise<ReadonlyMap<string, Planned>> {
+  const others = readOtherUuids(host, request);
+  try {
+    return await plan(host, request, { source, found, others });
+  } finally {
+    await others.end();
+  }
+}
+
+/** What is known before the copies are planned. */
+interface Known {
+  readonly source: KnownMachine;
+  readonly found: Survey;
+  readonly others: OtherUuids;
+}
+
+async function plan(
+  host: LabHost,
+  { naming, pool: poolName, onAdvice }: CloneRequest,
+  { source, found, others }: Known,
 ): Promise<ReadonlyMap<string, Planned>> {
   const { hypervisor, timeoutMs } = host;
   await checkSource(source, timeoutMs);
@@ -81,7 +101,7 @@ async function prepare(
   const addresses = chooseAddresses(naming, hostName, found.remaining, {
     names: found.missing,
     interfaces: interfaces.length,
-    otherUuids: await readOtherUuids(host, onAdvice),
+    otherUuids: await others.read(),
   });
   const plans = found.missing.map((name) => {
     const volumes = disks.flatMap((disk, index) => {

@@ -5,7 +5,7 @@ import { buildMachine, type Blueprint } from './build.js';
 import { differencesOf } from './compare.js';
 import { readGuestPlatform } from './platform/guest-platform.js';
 import { LabError, reasonOf } from './lab-error.js';
-import { readOtherUuids, type LabHost } from './lab-host.js';
+import { readOtherUuids, type LabHost, type OtherUuids } from './lab-host.js';
 import { openLabPool, plannedDisk, takenVolumes, type PlannedVolume } from './lab-pool.js';
 import { serialLogOf } from './logs.js';
 import { reportOf, type MachineReport, type OnReport } from './machine-report.js';
@@ -77,12 +77,22 @@ export async function build(host: LabHost, { blueprint, report }: Planned): Prom
 
 /**
  * Checks everything that can be checked, removes incomplete machines, and plans the missing ones.
- * @throws {LabError} what prevents the creation; {DriverError} of libvirt.
+ * @throws {LabError} what prevents the creation; {DriverError} of libvirt; {Error} AbortError.
  */
-async function prepare(
+async function prepare(host: LabHost, request: CreateRequest, found: Survey): Promise<ReadonlyMap<string, Planned>> {
+  const others = readOtherUuids(host, request);
+  try {
+    return await plan(host, request, found, others);
+  } finally {
+    await others.end();
+  }
+}
+
+async function plan(
   host: LabHost,
   { naming, spec, onAdvice }: CreateRequest,
   found: Survey,
+  others: OtherUuids,
 ): Promise<ReadonlyMap<string, Planned>> {
   await checkNetworks(host, spec.networks, onAdvice);
   const platform = await readGuestPlatform(host, spec);
@@ -94,7 +104,7 @@ async function prepare(
   const pool = await openLabPool(host, spec.pool);
   const { missing: names, remaining } = found;
   const interfaces = spec.networks.length;
-  const otherUuids = await readOtherUuids(host, onAdvice);
+  const otherUuids = await others.read();
   const addresses = chooseAddresses(naming, platform.hostName, remaining, { names, interfaces, otherUuids });
   const plans = names.map((name) => {
     const volumes = spec.diskBytes.map((bytes, index) => plannedDisk(pool, { machine: name, index, bytes }));

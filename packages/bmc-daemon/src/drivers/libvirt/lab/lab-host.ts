@@ -36,7 +36,7 @@ export interface LabHost extends LabSettings {
   readonly timeoutMs: number;
 }
 
-/** Limits of a connection to another host, which may be off. */
+/** Limit of the reading of another host, which may be off. */
 const OTHER_HOST_MS = 10_000;
 
 /** A long timeout: libvirtd on a busy host needs seconds, and the user can press Ctrl-C. */
@@ -44,44 +44,79 @@ const TIMEOUT_MS = 60_000;
 
 /**
  * Connects to a host. The caller closes the hypervisor.
- * @throws {DriverError} unavailable, if it does not answer.
+ * @param signal ends the attempt.
+ * @throws {DriverError} unavailable, if it does not answer; {Error} AbortError after the signal.
  */
-export async function openLabHost(settings: LabSettings): Promise<LabHost> {
+export async function openLabHost(settings: LabSettings, signal?: AbortSignal): Promise<LabHost> {
   const timeoutMs = TIMEOUT_MS;
-  const options = { callTimeoutMs: timeoutMs, workTimeoutMs: timeoutMs };
-  const hypervisor = await attempt('connecting to libvirt', () => Hypervisor.open(settings.uri, options));
+  const options = { callTimeoutMs: timeoutMs, workTimeoutMs: timeoutMs, ...(signal === undefined ? {} : { signal }) };
+  const hypervisor = await attempt('connecting to libvirt', () => Hypervisor.open(settings.uri, options)).catch(
+    (error: unknown) => {
+      signal?.throwIfAborted();
+      throw error;
+    },
+  );
   const files = isOnThisHost(settings.uri) ? localFiles : remoteFiles(hypervisor, timeoutMs);
   const { bootLoaderMap, secureBootTemplates: templates } = settings;
   const firmware = new FirmwareChooser({ bootLoaderMap, templates, hypervisor, timeoutMs, files });
   return { ...settings, hypervisor, firmware, files, timeoutMs };
 }
 
+/** A running reading of the machines of the other hosts. */
+export interface OtherUuids {
+  /**
+   * Returns the UUIDs of the machines of all other hosts.
+   * @throws {Error} AbortError after the signal of the command.
+   */
+  read(): Promise<ReadonlySet<string>>;
+  /** Ends the reading, and waits until its connections are closed. */
+  end(): Promise<void>;
+}
+
+/** Options of {@link readOtherUuids}. */
+interface OtherUuidsOptions {
+  /** Receives a sentence for each host that does not answer. */
+  readonly onAdvice: (sentence: string) => void;
+  /** Ends the wait for the hosts. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
- * Returns the UUIDs of the machines of all other hosts.
- * @param onAdvice receives a sentence for each host that does not answer.
+ * Starts to read the machines of all other hosts. A host that is off needs up to ten seconds, so the
+ * command does its other work meanwhile. The caller calls `end`.
  */
-export async function readOtherUuids(
-  { otherHosts }: LabHost,
-  onAdvice: (sentence: string) => void,
-): Promise<ReadonlySet<string>> {
-  const lists = await Promise.all(
+export function readOtherUuids({ otherHosts }: LabHost, { onAdvice, signal }: OtherUuidsOptions): OtherUuids {
+  const end = new AbortController();
+  const signals = [end.signal, ...(signal === undefined ? [] : [signal])];
+  const lists = Promise.all(
     otherHosts.map(async ({ name, uri }) => {
       try {
-        return await uuidsOf(uri);
+        return { name, uuids: await uuidsOf(uri, AbortSignal.any([...signals, AbortSignal.timeout(OTHER_HOST_MS)])) };
       } catch {
-        onAdvice(`host ${name} does not answer: if it has the same host name, its machines can have equal UUIDs`);
-        return [];
+        return { name, uuids: null };
       }
     }),
   );
-  return new Set(lists.flat());
+  return {
+    read: async () => {
+      const found = await lists;
+      signal?.throwIfAborted();
+      for (const { name, uuids } of found)
+        if (uuids === null)
+          onAdvice(`host ${name} does not answer: if it has the same host name, its machines can have equal UUIDs`);
+      return new Set(found.flatMap(({ uuids }) => uuids ?? []));
+    },
+    end: async () => {
+      end.abort();
+      await lists;
+    },
+  };
 }
 
-async function uuidsOf(uri: string): Promise<readonly string[]> {
-  const limits = { connectTimeoutMs: OTHER_HOST_MS, callTimeoutMs: OTHER_HOST_MS };
-  const hypervisor = await Hypervisor.open(uri, limits);
+async function uuidsOf(uri: string, signal: AbortSignal): Promise<readonly string[]> {
+  const hypervisor = await Hypervisor.open(uri, { signal, connectTimeoutMs: OTHER_HOST_MS });
   try {
-    return (await hypervisor.listAllDomains(0)).map(({ uuid }) => uuid);
+    return (await hypervisor.listAllDomains(0, { signal })).map(({ uuid }) => uuid);
   } finally {
     await hypervisor.close();
   }
