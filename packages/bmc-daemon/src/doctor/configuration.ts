@@ -27,9 +27,19 @@ export function examineConfiguration(examined: Examined): readonly Finding[] {
       problem(SUBJECT, `The daemon does not start: ${sentence(line)}`, fixOf(line, examined)),
     ),
     ...[...loaded.warnings, ...inspection.warnings].map((line) =>
-      warning(SUBJECT, sentence(line), fixOf(line, examined)),
+      line.startsWith('no EMULATOR_AUTH_FILE')
+        ? withoutPasswordFile(sentence(line), examined)
+        : warning(SUBJECT, sentence(line), fixOf(line, examined)),
     ),
   ];
+}
+
+function withoutPasswordFile(message: string, examined: Examined): Finding {
+  // A relative path starts at the folder of the configuration file.
+  const file = path.join(path.dirname(examined.file ?? ''), 'htpasswd');
+  const create = commandLine('bmc-daemon', 'htpasswd', file, 'admin');
+  const { command, advice } = changeSetting(examined, 'authFile', 'htpasswd');
+  return warning(SUBJECT, message + advice, `${create} && ${command}`);
 }
 
 function fixOf(line: string, examined: Examined): string {
@@ -37,12 +47,6 @@ function fixOf(line: string, examined: Examined): string {
     // the literal's keys
     if (line.startsWith(startOfMessage(examined.loaded, key)) && line.includes('cannot be used'))
       return fix(examined, line);
-  if (line.startsWith('no EMULATOR_AUTH_FILE')) {
-    // A relative path starts at the folder of the configuration file.
-    const file = path.join(path.dirname(examined.file ?? ''), 'htpasswd');
-    const create = commandLine('bmc-daemon', 'htpasswd', file, 'admin');
-    return `${create} && ${changeSetting(examined, 'authFile', 'htpasswd')}`;
-  }
   const variable = /^environment(?: |: )(\w+)/.exec(line)?.[1];
   const edit = editCommand(line);
   if (edit !== null) return edit;

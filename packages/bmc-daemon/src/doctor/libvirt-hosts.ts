@@ -2,7 +2,7 @@
 import { settingsTable, type Settings } from '../config/settings.js';
 import type { HostRef } from '../drivers/hosts-control.js';
 import { hostFaults, hostsOf } from '../drivers/libvirt/host-list.js';
-import { editCommand } from '../findings/commands.js';
+import { editCommand, type ConfigurationChange } from '../findings/commands.js';
 import { changeSetting, type Examined } from './probe.js';
 
 /**
@@ -13,12 +13,10 @@ export function libvirtHosts({ libvirtUri: uris }: Pick<Settings, 'libvirtUri'>)
   return hostFaults(uris).length === 0 ? hostsOf(uris) : [];
 }
 
-/**
- * Returns the command that changes the URI of one host. The other hosts of a list do not change.
- */
-export function changeUri(examined: Examined, from: string, to: string): string {
+/** Returns how to change the URI of one host. The other hosts of a list do not change. */
+export function changeUri(examined: Examined, from: string, to: string): ConfigurationChange {
   const { settings, origins } = examined.loaded;
   if (typeof settings.libvirtUri === 'string') return changeSetting(examined, 'libvirtUri', to);
-  const show = editCommand(origins.libvirtUri) ?? `printenv ${settingsTable.libvirtUri.name}`;
-  return `${show}    # replace ${from} by ${to}`;
+  const command = editCommand(origins.libvirtUri) ?? `printenv ${settingsTable.libvirtUri.name}`;
+  return { command, advice: ` Replace ${from} by ${to}.` };
 }

@@ -67,19 +67,16 @@ async function examinePort(
         return [make(SUBJECT, message, allow)];
       }
       case 'EADDRNOTAVAIL':
-        return [
-          problem(
-            'address',
-            `This host has no address ${ip}, ${effect}.`,
-            changeSetting(examined, 'listenIp', '0.0.0.0'),
-          ),
-        ];
+        return [addressFinding(examined, `This host has no address ${ip}, ${effect}.`)];
       default:
-        return [
-          problem('address', `${capital(error.message)}, ${effect}.`, changeSetting(examined, 'listenIp', '0.0.0.0')),
-        ];
+        return [addressFinding(examined, `${capital(error.message)}, ${effect}.`)];
     }
   }
+}
+
+function addressFinding(examined: Examined, message: string): Finding {
+  const { command, advice } = changeSetting(examined, 'listenIp', '0.0.0.0');
+  return problem('address', message + advice, command);
 }
 
 function portInUse(examined: Examined, { port, key, effect, isOptional = false }: ExaminedPort): Finding {
@@ -90,12 +87,11 @@ function portInUse(examined: Examined, { port, key, effect, isOptional = false }
   }
   if (owner.isDaemon) return note(SUBJECT, `A bmc-daemon already listens at port ${port} (process ${owner.pid}).`);
   const message = `The process ${owner.pid} (${owner.name}) listens at port ${port}, ${effect}.`;
-  const fix = owner.unit === null ? changeSetting(examined, key, port + 1) : `systemctl disable --now ${owner.unit}`;
-  return (isOptional ? warning : problem)(
-    SUBJECT,
-    message,
-    owner.unit === null ? fix : asRoot(fix, examined.account.uid),
-  );
+  const { command, advice } =
+    owner.unit === null
+      ? changeSetting(examined, key, port + 1)
+      : { command: asRoot(`systemctl disable --now ${owner.unit}`, examined.account.uid), advice: '' };
+  return (isOptional ? warning : problem)(SUBJECT, message + advice, command);
 }
 
 interface Listener {

@@ -2,7 +2,7 @@
 import type { LoadedSettings } from '../config/load.js';
 import { settingsTable, type SettingKey } from '../config/settings.js';
 import type { Environment } from '../config/environment.js';
-import { commandLine, editCommand } from '../findings/commands.js';
+import { commandLine, editCommand, type ConfigurationChange } from '../findings/commands.js';
 import type { Finding } from '../findings/finding.js';
 import type { Account } from '../host/account.js';
 
@@ -27,23 +27,24 @@ export interface Probe {
 }
 
 /**
- * Returns the command that changes a setting at its place.
+ * Returns how to change a setting at its place.
  * @param value the new value.
  */
 export function changeSetting(
   { loaded: { origins }, file }: Examined,
   key: SettingKey,
   value: string | number,
-): string {
+): ConfigurationChange {
   const { name, flag } = settingsTable[key] as { readonly name: string; readonly flag?: string }; // a row has these members
   const origin = origins[key];
   const option = flag?.split(', ').at(-1);
   // A JSON string is a Python literal too, with quotation marks that a shell need not escape.
   const assignment = `${name} = ${JSON.stringify(value)}`;
   const text = commandLine(String(value));
-  if (origin.startsWith('environment ')) return `export ${origin.slice('environment '.length)}=${text}`;
-  if (origin.startsWith('-') && option !== undefined) return `bmc-daemon ${option} ${text}`;
+  const whole = (command: string): ConfigurationChange => ({ command, advice: '' });
+  if (origin.startsWith('environment ')) return whole(`export ${origin.slice('environment '.length)}=${text}`);
+  if (origin.startsWith('-') && option !== undefined) return whole(`bmc-daemon ${option} ${text}`);
   const edit = editCommand(origin);
-  if (edit !== null) return `${edit}    # ${assignment}`;
-  return `echo ${commandLine(assignment)} >> ${commandLine(file ?? 'bmc-daemon.conf')}`;
+  if (edit !== null) return { command: edit, advice: ` Set ${assignment}.` };
+  return whole(`echo ${commandLine(assignment)} >> ${commandLine(file ?? 'bmc-daemon.conf')}`);
 }

@@ -77,9 +77,9 @@ function wrappedCommand(command: string, columns: number): readonly string[] {
   return lines.map((line, index) => `${index === 0 ? '$' : ' '} ${line}`);
 }
 
-/** Splits a command at spaces outside of quotes. A comment is one word. */
+/** Splits a command at spaces outside of quotes. */
 function wordsOf(command: string): readonly string[] {
-  return command.match(/(?<!\S)#.*|(?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\])+/g) ?? [command];
+  return command.match(/(?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\])+/g) ?? [command];
 }
 
 function joined(words: readonly string[], columns: number): readonly string[] {

@@ -7,7 +7,7 @@ describe('a command', () => {
   });
 
   it('uses sudo for other accounts than root', () => {
-    expect([asRoot('true', 0), asRoot('true', 1000)]).toEqual(['true', 'sudo true']);
+    expect([0, 1000, null].map((uid) => asRoot('true', uid))).toEqual(['true', 'sudo true', 'sudo true']);
   });
 
   it.each([

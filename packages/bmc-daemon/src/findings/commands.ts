@@ -9,10 +9,9 @@ export const commandLine = (...words: readonly string[]): string => words.map(qu
 
 /**
  * Returns a command that root must run: with sudo for other accounts.
- * @param uid the user id of the account that will run it.
+ * @param uid the user id of the account that will run it; null: an unknown account.
  */
-export const asRoot = (command: string, uid = process.getuid?.() ?? 0): string =>
-  uid === 0 ? command : `sudo ${command}`;
+export const asRoot = (command: string, uid: number | null): string => (uid === 0 ? command : `sudo ${command}`);
 
 /**
  * Returns the command that copies a file to a name that does not exist. A second run of the command keeps the first
@@ -40,6 +39,14 @@ export interface PackageNames {
   readonly fedora?: string;
   readonly suse?: string;
   readonly arch?: string;
+}
+
+/** A change of a configuration. */
+export interface ConfigurationChange {
+  /** The command that changes it, or that opens it in an editor. */
+  readonly command: string;
+  /** A sentence after a space, which says what to write in the editor; empty if the command makes the change. */
+  readonly advice: string;
 }
 
 /**
@@ -83,14 +90,14 @@ const managers = [
 ] as const;
 
 /**
- * Returns the command that installs packages on another host, whose package manager is unknown.
- * @param prefix precedes the package manager: `sudo ` or nothing.
+ * Returns the command that root runs to install packages on another host, whose package manager is unknown.
+ * @param uid as that of {@link asRoot}.
  */
-export function remoteInstallCommand(names: PackageNames, prefix: string, { again = false } = {}): string {
+export function remoteInstallCommand(names: PackageNames, uid: number | null, { again = false } = {}): string {
   const branches = managers.map(([program, release], index) => {
     const condition = index === 0 ? `if command -v ${program}; then` : `elif command -v ${program}; then`;
     const isLast = index === managers.length - 1;
-    return `${isLast ? 'else' : condition} ${prefix}${installCommand(names, { again, release })}`;
+    return `${isLast ? 'else' : condition} ${asRoot(installCommand(names, { again, release }), uid)}`;
   });
   return `${branches.join('; ')}; fi`;
 }

@@ -59,7 +59,10 @@ describe('several hosts', () => {
       expect.objectContaining({
         severity: 'warning',
         subject: 'uri',
-        fix: 'printenv EMULATOR_LIBVIRT_URI    # replace qemu+tcp://127.0.0.1:1/system by qemu+tls://127.0.0.1:1/system',
+        message:
+          'The connection has no encryption, so everyone in the network can control the machines. ' +
+          'Replace qemu+tcp://127.0.0.1:1/system by qemu+tls://127.0.0.1/system.',
+        fix: 'printenv EMULATOR_LIBVIRT_URI',
       }),
     ]);
     expect(findingsOf('unnamed')).toEqual([

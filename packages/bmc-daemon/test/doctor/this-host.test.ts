@@ -112,6 +112,20 @@ describe('a port', () => {
     expect(report.code).toBe(1);
   });
 
+  it('that the configuration names is changed in an editor, and the message contains the new line', async () => {
+    makeUsers(at('users'));
+    const port = await usedPort();
+    const file = config(`EMULATOR_CONSOLE_SSH_PORT = ${port}\n`);
+    const report = await doctor(['--fake', '--config', file], { env: { EMULATOR_AUTH_FILE: at('users') } });
+    // The command has no comment: interactive zsh knows none.
+    expect(about(report, 'port')).toEqual([
+      expect.objectContaining({
+        message: expect.stringMatching(new RegExp(`\\. Set EMULATOR_CONSOLE_SSH_PORT = ${port + 1}\\.$`)),
+        fix: `"\${EDITOR:-vi}" +1 ${file}`,
+      }),
+    ]);
+  });
+
   it('for consoles is a problem if it is in use and a setting names it', async () => {
     makeUsers(at('users'));
     const port = await usedPort();

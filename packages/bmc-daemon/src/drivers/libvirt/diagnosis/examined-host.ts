@@ -2,6 +2,7 @@
 import { parseUri, type LibvirtUri } from '@rackless/libvirt';
 import {
   asAccount,
+  asRoot,
   commandLine,
   installCommand,
   remoteInstallCommand,
@@ -53,20 +54,20 @@ export function examinedHost(uri: string, account: Account, timeoutMs: number): 
   // command.
   const remotely = (command: string): string => (isLocal ? command : asAccount(command, account));
   const virsh = (...words: readonly string[]): string => remotely(virshCommand(uri, ...words));
-  // Without a user in the URI, the account of the other host is unknown.
-  const prefix = (isLocal ? account.uid === 0 : parsed.user === 'root') ? '' : 'sudo ';
+  // Without a user for ssh in the URI, the account of the other host is unknown.
+  const uid = isLocal ? account.uid : parsed.transport === 'ssh' && parsed.user === 'root' ? 0 : null;
   // sudo asks for a password only in a terminal.
-  const remoteAsRoot = (command: string): string => remotely(prefix === '' ? ssh(command) : sshTerminal(ssh(command)));
+  const remoteAsRoot = (command: string): string => remotely(uid === 0 ? ssh(command) : sshTerminal(ssh(command)));
   return {
     ...{ uri, parsed, isLocal, account, timeoutMs, ssh, virsh },
     virshEach: (...commands) => commands.map((words) => virsh(...words)).join(' && '),
     asRoot: (...alternatives) => {
-      const command = alternatives.map((each) => prefix + each).join(' || ');
+      const command = alternatives.map((each) => asRoot(each, uid)).join(' || ');
       return isLocal ? command : remoteAsRoot(command);
     },
     install: (names, options) => {
-      if (isLocal) return prefix + installCommand(names, options);
-      return remoteAsRoot(remoteInstallCommand(names, prefix, options));
+      if (isLocal) return asRoot(installCommand(names, options), uid);
+      return remoteAsRoot(remoteInstallCommand(names, uid, options));
     },
   };
 }

@@ -1,6 +1,7 @@
 /** Examines one libvirt host for `bmc-daemon doctor`. */
 import { withDeadline } from '@rackless/daemon/deadline.js';
 import { Hypervisor, isLibvirtError } from '@rackless/libvirt';
+import type { ConfigurationChange } from '../../../findings/commands.js';
 import { problem, warning, type Finding } from '../../../findings/finding.js';
 import type { Account } from '../../../host/account.js';
 import type { SecureBootTemplates } from '../firmware-catalog.js';
@@ -20,8 +21,8 @@ export interface HostDiagnosisOptions {
   readonly storagePool: string | null;
   readonly templates: SecureBootTemplates;
   readonly account: Account;
-  /** Returns the command that changes the URI of this host in the configuration. */
-  readonly changeUri: (uri: string) => string;
+  /** Returns how to change the URI of this host in the configuration. */
+  readonly changeUri: (uri: string) => ConfigurationChange;
   /** Time limit of the connection. The examinations after it have the same limit. */
   readonly timeoutMs: number;
 }
@@ -182,15 +183,19 @@ function restartCommand(host: ExaminedHost): string {
 function uriFindings({ parsed, uri }: ExaminedHost, changeUri: HostDiagnosisOptions['changeUri']): readonly Finding[] {
   const { transport, parameters } = parsed;
   if (transport === 'tcp') {
+    // libvirtd has another port for TLS.
+    const encrypted = uri.replace('+tcp:', '+tls:').replace(/^([^/]*\/\/[^/?]*):\d+(?=[/?]|$)/, '$1');
+    const { command, advice } = changeUri(encrypted);
     const message = 'The connection has no encryption, so everyone in the network can control the machines.';
-    return [warning('uri', message, changeUri(uri.replace('+tcp:', '+tls:')))];
+    return [warning('uri', message + advice, command)];
   }
   const isUnverified = parameters.noVerify || parameters.knownHostsVerify === 'ignore';
   if (!isUnverified) return [];
   const parameter = parameters.noVerify ? 'no_verify' : 'known_hosts_verify';
   const message = `The URI does not verify the host (${parameter}), so another host can take its place.`;
   const verified = uri.replace(new RegExp(`${parameter}=[^&]*&?`, 'i'), '').replace(/[?&]$/, '');
-  return [warning('uri', message, changeUri(verified))];
+  const { command, advice } = changeUri(verified);
+  return [warning('uri', message + advice, command)];
 }
 
 /** Returns the reason of an error in one line. */

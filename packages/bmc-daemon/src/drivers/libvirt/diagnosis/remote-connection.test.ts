@@ -105,6 +105,43 @@ describe('a certificate file of a host with TLS', () => {
   });
 });
 
+describe('the certificate of a host with TLS', () => {
+  const account = { uid: 1000, name: 'ada' };
+  const fixOf = (text: string, to = 'qemu+tls://kvm-1/system?pkipath=/pki') =>
+    remoteConnectionFinding(text, examinedHost(to, account, 1000))?.fix;
+  const shown = '</dev/null | openssl x509 -noout -subject -issuer -dates -ext subjectAltName';
+
+  it.each([
+    'certificate has expired',
+    'certificate is not yet valid',
+    "Hostname/IP does not match certificate's altnames: Host: kvm-1. is not in the cert's altnames: DNS:kvm-9",
+  ])('is shown as this host receives it (%s)', (text) => {
+    expect(fixOf(text)).toBe(`openssl s_client -connect kvm-1:16514 ${shown}`);
+    expect(fixOf(text, 'qemu+tls://[fd00::1]:16515/system')).toBe(
+      `openssl s_client -connect '[fd00::1]:16515' ${shown}`,
+    );
+  });
+
+  it.each(['unable to verify the first certificate', 'self-signed certificate in certificate chain'])(
+    'is trusted after this account has the authority of the host (%s)',
+    (text) => {
+      expect(fixOf(text)).toBe('ssh kvm-1 cat /etc/pki/CA/cacert.pem | sudo tee -a /pki/cacert.pem');
+    },
+  );
+
+  it.each([
+    "libvirtd closed the connection, perhaps because it does not accept this client's certificate",
+    'libvirtd does not accept the certificate of this client',
+    'the TLS handshake failed: tlsv1 alert unknown ca',
+  ])('is not the cause if libvirtd rejects that of the client (%s)', (text) => {
+    expect(remoteConnectionFinding(text, examinedHost('qemu+tls://root@kvm-1/system', account, 1000))).toMatchObject({
+      message:
+        'libvirtd on the host does not accept the certificate of this account, so the daemon answers 503 for its machines.',
+      fix: "ssh -t kvm-1 'sudo journalctl -n 50 -u libvirtd -u virtproxyd'",
+    });
+  });
+});
+
 describe('the command for another host', () => {
   it('runs as the account of the service, which has the keys', () => {
     const fixOf = (text: string) => remoteConnectionFinding(text, service)?.fix;

@@ -1,10 +1,17 @@
 /** Finds out why the daemon cannot connect to the libvirt of another host. */
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
 import { asAccount, asRoot, commandLine, installCommand } from '../../../findings/commands.js';
 import { problem, type Finding } from '../../../findings/finding.js';
 import { certificateFileFinding } from './certificate-file.js';
 import type { ExaminedHost } from './examined-host.js';
 import { LIBVIRT_DAEMONS } from './local-connection.js';
 
+/** Port of libvirtd's TLS socket. */
+const TLS_PORT = 16_514;
+/** libvirt's file of the certificate authority, of a server and of root's connections. */
+const SYSTEM_AUTHORITY = '/etc/pki/CA/cacert.pem';
 const EFFECT = 'so the daemon answers 503 for its machines';
 
 /** A reason that the client or ssh reports, and a command that removes it or shows more. */
@@ -41,6 +48,24 @@ const commandForPort = (host: ExaminedHost): string => {
       (daemon) => `sh -c "systemctl stop ${daemon} && systemctl enable --now ${daemon}-${transport}.socket"`,
     ),
   );
+};
+
+/** Returns the command that shows the certificate of libvirtd, as this host receives it. */
+const showCertificate = ({ parsed: { host, port } }: ExaminedHost): string => {
+  const address = `${(host ?? 'localhost').includes(':') ? `[${host ?? ''}]` : (host ?? 'localhost')}:${port ?? TLS_PORT}`;
+  const receive = `openssl s_client ${commandLine('-connect', address)} </dev/null`;
+  return `${receive} | openssl x509 -noout -subject -issuer -dates -ext subjectAltName`;
+};
+
+/** Returns the command that adds the authority of the host to those that this account trusts. */
+const trustAuthority = (host: ExaminedHost): string => {
+  const {
+    account: { uid },
+    parsed: { parameters },
+  } = host;
+  const own = path.join(parameters.pkipath ?? path.join(homedir(), '.pki/libvirt'), 'cacert.pem');
+  const file = parameters.pkipath !== null || (uid !== 0 && existsSync(own)) ? own : SYSTEM_AUTHORITY;
+  return `${host.ssh('cat', SYSTEM_AUTHORITY)} | ${asRoot(commandLine('tee', '-a', file), uid)}`;
 };
 
 /** In the order of their precedence, because ssh prints several lines. */
@@ -130,22 +155,34 @@ const reasons: readonly Reason[] = [
       }),
   },
   {
+    pattern: /does not accept (?:the certificate of this client|this client's certificate)|alert/i,
+    subject: 'certificate',
+    cause: 'libvirtd on the host does not accept the certificate of this account',
+    fix: (host) => host.asRoot('journalctl -n 50 -u libvirtd -u virtproxyd'),
+  },
+  {
     pattern: /certificate has expired|CERT_HAS_EXPIRED/,
     subject: 'certificate',
     cause: 'The certificate of libvirtd has expired on the host',
-    fix: (host) => host.asRoot('virt-pki-validate'),
+    fix: showCertificate,
+  },
+  {
+    pattern: /certificate is not yet valid|CERT_NOT_YET_VALID/,
+    subject: 'certificate',
+    cause: 'The certificate of libvirtd is not valid yet, or a clock is wrong',
+    fix: showCertificate,
   },
   {
     pattern: /altname|does not match/i,
     subject: 'certificate',
     cause: 'The certificate of the host has another name than the URI',
-    fix: (host) => host.asRoot('virt-pki-validate'),
+    fix: showCertificate,
   },
   {
-    pattern: /self[- ]signed|unable to (?:verify|get)|unknown ca/i,
+    pattern: /self[- ]signed|unable to (?:verify|get)/i,
     subject: 'certificate',
     cause: 'This account does not trust the certificate authority of the host',
-    fix: (host) => host.asRoot('virt-pki-validate'),
+    fix: trustAuthority,
   },
   {
     pattern: /authentication|SASL|password/i,
