@@ -1,5 +1,6 @@
 /** Does something with several machines at the same time, and reports each of them. */
 import { CommandFailure, commonCode } from '../failure.js';
+import { labelsIn } from '../machines/label.js';
 import type { Machine } from '../machines/machine.js';
 import { mapConcurrently } from '../redfish/collection.js';
 import type { Resource } from '../redfish/resource.js';
@@ -20,12 +21,16 @@ interface MachineResult {
 const CONCURRENCY = 8;
 
 /**
- * Returns the function that gives the name of a machine for messages: `rack1/node-1` if there are
- * several services.
+ * Returns the function that gives the name of a machine for messages: `rack1/node-1` if there are several
+ * services, and `node-1 (kvm-2)` if its service has several machines with this name.
  */
 export function labelsOf(machines: readonly Machine[]): (machine: Machine) => string {
   const several = new Set(machines.map(({ service }) => service)).size > 1;
-  return ({ context, name }) => (several && context !== undefined ? `${context}/${name}` : name);
+  const labelOf = labelsIn(machines);
+  return (machine) => {
+    const label = labelOf(machine);
+    return several && machine.context !== undefined ? `${machine.context}/${label}` : label;
+  };
 }
 
 /** The result or the failure of one machine. */

@@ -1,5 +1,6 @@
 /** `racklessctl list` */
-import { isGlob, selectShownMachines, summaryOf, unreadMatching, type MachineList } from '../machines/machine.js';
+import { isGlob } from '../machines/glob.js';
+import { selectShownMachines, summaryOf, unreadMatching, type MachineList } from '../machines/machine.js';
 import type { Column } from '../output/table.js';
 import { defineCommand } from './command.js';
 import { printRows } from './print-rows.js';
@@ -16,6 +17,7 @@ type ListedMachine = Partial<ReturnType<typeof summaryOf>> & {
 
 const name: Column<ListedMachine> = { title: 'NAME', value: (row) => row.name, canShrink: true };
 const context: Column<ListedMachine> = { title: 'CONTEXT', value: (row) => row.context, canShrink: true };
+const chassis: Column<ListedMachine> = { title: 'CHASSIS', value: (row) => row.chassis?.join(' '), canShrink: true };
 const columns: readonly Column<ListedMachine>[] = [
   { title: 'POWER', value: ({ power, error }) => (error === undefined ? power : '?') },
   { title: 'HEALTH', value: ({ health }) => health },
@@ -48,13 +50,21 @@ function rowsOf(list: MachineList, patterns: readonly string[]): readonly Listed
   ];
 }
 
+/** Returns whether machines of one service have the same name, for example on two hosts. */
+const haveEqualNames = (rows: readonly ListedMachine[]): boolean =>
+  new Set(rows.map((row) => JSON.stringify([row.context, row.name]))).size < rows.length;
+
 /** Lists machines. */
 export const listCommand = defineCommand({
   name: 'list',
   summary: 'List machines with their power state, health and size',
   arguments: [machinesArgument],
   options: [
-    { name: 'wide', letter: 'w', summary: 'all columns, not cut: also id, UUID, serial number, BIOS, host name' },
+    {
+      name: 'wide',
+      letter: 'w',
+      summary: 'all columns, not cut: also chassis, id, UUID, serial number, BIOS, host name',
+    },
   ],
   isRemote: true,
   examples: [
@@ -68,8 +78,15 @@ export const listCommand = defineCommand({
       const rows = rowsOf(list, patterns);
       reportUnread(call, list.unread, patterns);
       const several = new Set(rows.map((row) => row.context)).size > 1;
-      const shown = [...(several ? [context] : []), name, ...columns, ...(call.flag('wide') ? wideColumns : [])];
-      const options = { none: 'There are no machines.', isCut: !call.flag('wide'), allColumns: '--wide, --json' };
+      const isWide = call.flag('wide');
+      const shown = [
+        ...(several ? [context] : []),
+        name,
+        ...(isWide || haveEqualNames(rows) ? [chassis] : []),
+        ...columns,
+        ...(isWide ? wideColumns : []),
+      ];
+      const options = { none: 'There are no machines.', isCut: !isWide, allColumns: '--wide, --json' };
       printRows(call, rows, shown, options);
     }),
 });

@@ -5,9 +5,8 @@ import { contextFilePath } from '../contexts/context-file.js';
 import { findConnections, readAuthorities, type Connection } from '../contexts/connection.js';
 import { getPassword } from '../contexts/password.js';
 import { CommandFailure, exitCode, usageFailure } from '../failure.js';
+import { globExpression, isGlob } from '../machines/glob.js';
 import {
-  globExpression,
-  isGlob,
   joinLists,
   readMachines,
   selectMachines,

@@ -1,6 +1,7 @@
 /** `racklessctl watch` */
 import { CommandFailure, exitCode, usageFailure } from '../failure.js';
 import { eventsBetween, type MachineEvent } from '../machines/events.js';
+import type { Machine } from '../machines/machine.js';
 import { WatchedMachines } from '../machines/watched-machines.js';
 import { plainLine } from '@rackless/daemon/text/plain-text.js';
 import { NoEventStream, readEvents } from '../redfish/event-stream.js';
@@ -30,11 +31,13 @@ class EventPrinter {
     return this.#end.signal.aborted;
   }
 
-  print(event: MachineEvent, context: string | undefined): void {
+  print(event: MachineEvent, context: string | undefined, labelOf: (machine: Machine) => string): void {
     if (this.isDone) return;
-    const { machine, ...rest } = event;
+    const { machines, ...rest } = event;
     const { time, severity = '-', origin = '-', message } = rest;
-    const source = machine?.name ?? origin;
+    // An event of a chassis with several machines has no machine.
+    const machine = machines.length === 1 ? machines[0] : undefined;
+    const source = machine === undefined ? origin : labelOf(machine);
     const label = plainLine(context === undefined ? source : `${context}/${source}`);
     if (this.#call.flag('json')) this.#call.terminal.printJsonLine({ context, machine: machine?.name, ...rest });
     else
@@ -63,7 +66,7 @@ async function watchService(
   const watched = await WatchedMachines.read({ service, context: connection.name, patterns: call.list('machines') });
   for (const line of unreadLines(watched.shownUnread())) printer.complain(line);
   const show = (event: MachineEvent): void => {
-    if (watched.shows(event)) printer.print(event, context);
+    if (watched.shows(event)) printer.print(event, context, (machine) => watched.labelOf(machine));
   };
   const stream = call.flag('poll') ? undefined : await streamUriOf(opened);
   if (stream !== undefined) {

@@ -6,7 +6,14 @@ const facts = (given: Partial<MachineFacts>): MachineFacts => ({
   ...{ context: undefined, name: 'System', id: '1', uuid: undefined, uri: '/1', power: undefined, health: undefined },
   ...{ state: undefined, manufacturer: undefined, model: undefined, serial: undefined, hostName: undefined },
   ...{ bios: undefined, cpus: undefined, memoryGib: undefined, architecture: undefined, bootMode: undefined },
-  ...{ secureBoot: undefined, virtualMedia: false, interfaces: [], bmc: 'https://192.0.2.1', managers: [] },
+  ...{
+    secureBoot: undefined,
+    virtualMedia: false,
+    interfaces: [],
+    bmc: 'https://192.0.2.1',
+    managers: [],
+    chassis: [],
+  },
   ...given,
 });
 
@@ -14,6 +21,14 @@ it.each<[string, readonly Partial<MachineFacts>[], readonly string[]]>([
   ["the machine's name", [{ name: 'web-1' }, { name: 'Web_2.example' }], ['web-1', 'web-2-example']],
   ['the context if the names are equal', [{ context: 'rack1-a' }, { context: 'rack1-b' }], ['rack1-a', 'rack1-b']],
   ['the host name before the context', [{ hostName: 'db1', context: 'a' }, { context: 'b' }], ['db1', 'b']],
+  [
+    'the chassis',
+    [
+      { name: 'db', chassis: ['kvm-1'] },
+      { name: 'db', chassis: ['kvm-2'] },
+    ],
+    ['db-kvm-1', 'db-kvm-2'],
+  ],
   ['the serial number', [{ serial: 'S1' }, { serial: 'S2' }], ['s1', 's2']],
   ['a number if nothing else is unique', [{}, {}, {}], ['system', 'system-2', 'system-3']],
   ['a default if the name has no letters', [{ name: '节点', id: '!' }], ['machine']],

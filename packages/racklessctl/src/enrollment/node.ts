@@ -31,8 +31,8 @@ const dnsLabel = (text: string): string =>
     .replace(/-+$/, '');
 
 /**
- * Returns a unique name for each machine: the first of name, host name, context, serial number, id
- * and UUID that no other machine has. If there is none, appends a number to the name. BMCs of real
+ * Returns a unique name for each machine: the first of name, host name, context, name with chassis, serial
+ * number, id and UUID that no other machine has. If there is none, appends a number to the name. BMCs of real
  * servers often call their machine `System`.
  */
 export function enrollmentNames(machines: readonly MachineFacts[]): readonly string[] {
@@ -40,6 +40,7 @@ export function enrollmentNames(machines: readonly MachineFacts[]): readonly str
     facts.name,
     facts.hostName,
     facts.context,
+    facts.chassis.length === 0 ? undefined : [facts.name, ...facts.chassis].join('-'),
     facts.serial,
     facts.id,
     facts.uuid,

@@ -7,8 +7,8 @@ export interface MachineEvent {
   /** ISO 8601. */
   readonly time: string;
   readonly severity: string | undefined;
-  /** The machine; undefined for an event of the service. */
-  readonly machine: Machine | undefined;
+  /** The machines that the event concerns: none, one, or all machines of a chassis. */
+  readonly machines: readonly Machine[];
   /** URI of the resource that changed. */
   readonly origin: string | undefined;
   /** The message id, such as `ResourceEvent.1.4.ResourceChanged`. */
@@ -27,7 +27,7 @@ export function eventsIn(body: Resource, machines: MachinesByLink): readonly Mac
     return {
       time: textAt(record, 'EventTimestamp') ?? new Date().toISOString(),
       severity: textAt(record, 'MessageSeverity') ?? textAt(record, 'Severity'),
-      machine: origin === undefined ? undefined : machineOf(origin, machines),
+      machines: origin === undefined ? [] : machinesOf(origin, machines),
       origin,
       messageId,
       message: textAt(record, 'Message') ?? messageId ?? 'an event without a message',
@@ -36,34 +36,35 @@ export function eventsIn(body: Resource, machines: MachinesByLink): readonly Mac
 }
 
 /** Machines by the URIs of themselves, their managers and their chassis. */
-export type MachinesByLink = ReadonlyMap<string, Machine>;
+export type MachinesByLink = ReadonlyMap<string, readonly Machine[]>;
 
 /**
  * Returns an index of machines for {@link eventsIn}. A service may have 10,000 machines and
  * hundreds of events a second.
  */
 export function machinesByLink(machines: readonly Machine[]): MachinesByLink {
-  const byLink = new Map<string, Machine>();
-  // Several machines may share a chassis. Its events belong to the first machine.
+  const byLink = new Map<string, Machine[]>();
   for (const machine of machines) {
-    for (const link of linksOf(machine)) {
-      const uri = link.replace(/\/+$/, '');
-      if (!byLink.has(uri)) byLink.set(uri, machine);
+    for (const uri of new Set(linksOf(machine).map((link) => link.replace(/\/+$/, '')))) {
+      // Several machines may share a chassis, for example the host of virtual machines.
+      const sharing = byLink.get(uri);
+      if (sharing === undefined) byLink.set(uri, [machine]);
+      else sharing.push(machine);
     }
   }
   return byLink;
 }
 
-/** Returns the machine whose resource, manager or chassis has the URI, or contains it. */
-function machineOf(origin: string, machines: MachinesByLink): Machine | undefined {
+/** Returns the machines whose resource, manager or chassis has the URI, or contains it. */
+function machinesOf(origin: string, machines: MachinesByLink): readonly Machine[] {
   for (let uri = origin; uri !== ''; uri = uri.slice(0, Math.max(0, uri.lastIndexOf('/')))) {
     const found = machines.get(uri);
     if (found !== undefined) return found;
   }
-  return undefined;
+  return [];
 }
 
-const shownChanges: readonly (readonly [key: keyof MachineSummary, name: string])[] = [
+const shownChanges: readonly (readonly [key: Exclude<keyof MachineSummary, 'chassis'>, name: string])[] = [
   ['power', 'power state'],
   ['health', 'health'],
   ['state', 'state'],
@@ -82,7 +83,7 @@ export function eventsBetween(
   time: string,
 ): readonly MachineEvent[] {
   const event = (machine: Machine, message: string): MachineEvent => ({
-    ...{ time, machine, message, messageId: undefined },
+    ...{ time, machines: [machine], message, messageId: undefined },
     ...{ origin: machine.uri, severity: summaryOf(machine).health },
   });
   const known = new Map(before.map((machine) => [machine.uri, machine]));

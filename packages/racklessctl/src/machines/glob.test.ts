@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { globExpression } from './machine.js';
+import { globExpression } from './glob.js';
 
 it.each([
   ['web-*', 'web-1', true],

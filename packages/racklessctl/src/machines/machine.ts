@@ -1,6 +1,7 @@
 /** The machines of a service, and how a user selects them. */
 import { CommandFailure, exitCode } from '../failure.js';
 import { readEachMember } from '../redfish/collection.js';
+import { globExpression, isGlob } from './glob.js';
 import { linkAt, linksAt, numberAt, textAt, type Resource } from '../redfish/resource.js';
 import type { Service } from '../redfish/service.js';
 
@@ -90,6 +91,7 @@ export function summaryOf({ context, name, id, uuid, uri, resource }: Machine): 
     id,
     uuid,
     uri,
+    chassis: chassisOf({ id, resource }),
     power: textAt(resource, 'PowerState'),
     health: textAt(resource, 'Status', 'Health') ?? textAt(resource, 'Status', 'State'),
     state: textAt(resource, 'Status', 'State'),
@@ -112,6 +114,8 @@ export interface MachineSummary {
   readonly id: string;
   readonly uuid: string | undefined;
   readonly uri: string;
+  /** Ids of the chassis that contain the machine. */
+  readonly chassis: readonly string[];
   /** `On`, `Off`, `PoweringOn`, … */
   readonly power: string | undefined;
   /** `OK`, `Warning`, `Critical`; `State` if there is no health. */
@@ -129,6 +133,12 @@ export interface MachineSummary {
 
 /** Returns the URIs of the managers (BMCs) of a machine. */
 export const managersOf = ({ resource }: Machine): readonly string[] => linksAt(resource, 'Links', 'ManagedBy');
+
+/** Returns the ids of the chassis that contain a machine, without a chassis that has the id of the machine. */
+export const chassisOf = ({ id, resource }: Pick<Machine, 'id' | 'resource'>): readonly string[] =>
+  linksAt(resource, 'Links', 'Chassis')
+    .map(lastSegment)
+    .filter((chassis) => chassis !== id);
 
 /** Returns the URIs of a machine, its managers and its chassis. */
 export const linksOf = (machine: Machine): readonly string[] => [
@@ -185,9 +195,6 @@ function selectBy(
   const selected = new Set(patterns.flatMap(find));
   return machines.filter((machine) => selected.has(machine));
 }
-
-/** Returns whether a pattern is a glob, so that it may select several machines. */
-export const isGlob = (pattern: string): boolean => /[*?[]/.test(pattern);
 
 function matching({ machines }: MachineList, glob: string): readonly Machine[] {
   const expression = globExpression(glob);
@@ -273,28 +280,10 @@ const MAX_LISTED = 8;
 function list(machines: readonly Machine[]): string {
   // Real BMCs often call every machine `System`.
   const isAmbiguous = new Set(machines.map(({ name }) => name)).size < machines.length;
-  const names = machines.slice(0, MAX_LISTED).map(({ context, name, id }) => {
-    const label = context === undefined ? name : `${name} in ${context}`;
+  const names = machines.slice(0, MAX_LISTED).map((machine) => {
+    const { context, name, id } = machine;
+    const label = [context === undefined ? name : `${name} in ${context}`, ...chassisOf(machine)].join(', ');
     return isAmbiguous ? `${id} (${label})` : name;
   });
   return names.join(', ') + (machines.length > MAX_LISTED ? `, and ${machines.length - MAX_LISTED} more` : '');
-}
-
-/** Returns the regular expression of a glob with `*`, `?` and `[a-z]`. It ignores case. */
-export function globExpression(glob: string): RegExp {
-  const source = glob.replace(/\[!?[^\]]+\]|[^]/gu, (part) => {
-    if (part === '*') return '.*';
-    if (part === '?') return '.';
-    if (part.length > 2 && part.startsWith('['))
-      return `[${part
-        .slice(1, -1)
-        .replace(/^!/, '^')
-        .replace(/[\\\]]/g, '\\$&')}]`;
-    return part.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
-  });
-  try {
-    return new RegExp(`^${source}$`, 'iu');
-  } catch (error) {
-    throw new CommandFailure(exitCode.usage, `'${glob}' is not a valid pattern`, { cause: error });
-  }
 }

@@ -3,6 +3,7 @@ import { CommandFailure } from '../failure.js';
 import { linkAt, type Resource } from '../redfish/resource.js';
 import type { Service } from '../redfish/service.js';
 import { eventsIn, machinesByLink, type MachineEvent, type MachinesByLink } from './events.js';
+import { labelsIn } from './label.js';
 import { readMachines, selectShownMachines, type Machine, type MachineList, type UnreadMachine } from './machine.js';
 
 /** Minimum time between two reads that events of unknown machines cause. */
@@ -23,6 +24,7 @@ export class WatchedMachines {
   #machines: readonly Machine[] = [];
   #unread: readonly UnreadMachine[] = [];
   #byLink: MachinesByLink = new Map();
+  #labelOf = labelsIn([]);
   /** URIs of the machines to show; undefined: everything. */
   #selected: ReadonlySet<string> | undefined;
   /** When an event last caused a read. */
@@ -44,6 +46,11 @@ export class WatchedMachines {
     return this.#machines;
   }
 
+  /** Returns the name of a machine, as {@link labelsIn}. */
+  labelOf(machine: Machine): string {
+    return this.#labelOf(machine);
+  }
+
   /** Reads the machines again. @returns the machines. @throws {CommandFailure} */
   async readAgain(): Promise<readonly Machine[]> {
     const { service, context, patterns } = this.#options;
@@ -58,6 +65,7 @@ export class WatchedMachines {
       this.#selected = new Set([...known, ...selectedOf({ ...list, machines }, patterns, known.size > 0)]);
     }
     this.#machines = machines;
+    this.#labelOf = labelsIn(machines);
     this.#unread = list.unread;
     this.#byLink = machinesByLink(machines);
     return machines;
@@ -82,8 +90,9 @@ export class WatchedMachines {
   }
 
   /** Returns whether the command shows an event. */
-  shows({ machine }: MachineEvent): boolean {
-    return this.#selected === undefined || (machine !== undefined && this.#selected.has(machine.uri));
+  shows({ machines }: MachineEvent): boolean {
+    const selected = this.#selected;
+    return selected === undefined || machines.some(({ uri }) => selected.has(uri));
   }
 
   /** Returns the URIs of all machines that the last read did not return. */
@@ -97,9 +106,9 @@ export class WatchedMachines {
     return this.#unread.filter(({ uri }) => this.#selected?.has(uri) !== false || !known.has(uri));
   }
 
-  #isOfUnknownMachine({ machine, origin = '' }: MachineEvent): boolean {
+  #isOfUnknownMachine({ machines, origin = '' }: MachineEvent): boolean {
     const systems = linkAt(this.#options.service.root, 'Systems');
-    return machine === undefined && systems !== undefined && origin.startsWith(`${systems.replace(/\/+$/, '')}/`);
+    return machines.length === 0 && systems !== undefined && origin.startsWith(`${systems.replace(/\/+$/, '')}/`);
   }
 }
 

@@ -45,6 +45,26 @@ describe('watch', () => {
     expect(stderr.match(/connecting again/g)).toHaveLength(2);
   });
 
+  it('attributes the event of a chassis with several machines to none, but shows it for each of them', async () => {
+    const links = { Links: { Chassis: [{ '@odata.id': '/redfish/v1/Chassis/kvm-1' }] } };
+    const other = '/redfish/v1/Systems/b';
+    const Message = 'The host does not answer.';
+    const service = await serve({
+      ...withEvents((_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        const record = { EventTimestamp: 'now', Message, OriginOfCondition: links.Links.Chassis[0] };
+        response.write(`data: ${JSON.stringify({ Events: [record] })}\n\n`);
+      }),
+      'GET /redfish/v1/Systems': { Members: [{ '@odata.id': uri }, { '@odata.id': other }] },
+      [`GET ${uri}`]: { '@odata.id': uri, Id: 'a', Name: 'a', ...links },
+      [`GET ${other}`]: { '@odata.id': other, Id: 'b', Name: 'b', ...links },
+    });
+    for (const name of ['a', 'b']) {
+      const { stdout } = await run(['watch', name, '--count', '1', '--url', service.url]);
+      expect(stdout.replace(/ +/g, ' ')).toBe('now - /redfish/v1/Chassis/kvm-1: The host does not answer.\n');
+    }
+  });
+
   it('logs in again if the service has forgotten the session', async () => {
     const tokens: unknown[] = [];
     const service = await serve({

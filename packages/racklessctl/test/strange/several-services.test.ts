@@ -24,14 +24,30 @@ beforeEach(async () => {
 });
 
 describe('a name that several machines have', () => {
-  const machine = (id: string) => ({ '@odata.id': `/redfish/v1/Systems/${id}`, Id: id, Name: 'node' });
-  const twins = () =>
+  const machine = (id: string, chassis: readonly string[]) => ({
+    '@odata.id': `/redfish/v1/Systems/${id}`,
+    Id: id,
+    Name: 'node',
+    PowerState: 'Off',
+    Links: { Chassis: chassis.map((each) => ({ '@odata.id': `/redfish/v1/Chassis/${each}` })) },
+    Actions: { '#ComputerSystem.Reset': { target: `/redfish/v1/Systems/${id}/Actions/ComputerSystem.Reset` } },
+  });
+  /** @param chassis those of both machines. */
+  const twins = (chassis: readonly [readonly string[], readonly string[]] = [[], []]) =>
     serve({
       ...oneMachine(),
       'GET /redfish/v1/Systems': { Members: ['a', 'b'].map((id) => ({ '@odata.id': `/redfish/v1/Systems/${id}` })) },
-      'GET /redfish/v1/Systems/a': machine('a'),
-      'GET /redfish/v1/Systems/b': machine('b'),
+      'GET /redfish/v1/Systems/a': machine('a', chassis[0]),
+      'GET /redfish/v1/Systems/b': machine('b', chassis[1]),
+      ...Object.fromEntries(
+        ['a', 'b'].map((id) => [`POST /redfish/v1/Systems/${id}/Actions/ComputerSystem.Reset`, {}]),
+      ),
     });
+  const hosts = () =>
+    twins([
+      ['a', 'kvm-1'],
+      ['b', 'kvm-2'],
+    ]);
 
   it('is rejected with the ids of these machines', async () => {
     const { code, stderr } = await run(['power', 'on', 'node', '--url', (await twins()).url]);
@@ -39,6 +55,29 @@ describe('a name that several machines have', () => {
       code: 66,
       stderr: "racklessctl: 'node' means 2 machines: a (node), b (node). Name one of them, or use 'node*'\n",
     });
+  });
+
+  it('is listed with the chassis, which is the host of a virtual machine', async () => {
+    const { stdout } = await run(['list', '--url', (await hosts()).url]);
+    expect(stdout.split('\n').map((line) => line.split(/ {2,}/).slice(0, 3))).toEqual([
+      ['NAME', 'CHASSIS', 'POWER'],
+      ['node', 'kvm-1', 'Off'],
+      ['node', 'kvm-2', 'Off'],
+      [''],
+    ]);
+    expect((await run(['list', '--url', (await serve(oneMachine())).url])).stdout).not.toContain('CHASSIS');
+  });
+
+  it('is followed by the chassis in results, or by the id if the chassis is the same', async () => {
+    const power = async (url: string): Promise<string> => (await run(['power', 'on', 'node*', '--url', url])).stdout;
+    const lines = async (url: string): Promise<readonly string[]> => (await power(url)).trim().split('\n').sort();
+    expect(await lines((await hosts()).url)).toEqual(['node (kvm-1): on', 'node (kvm-2): on']);
+    expect(await lines((await twins([['rack'], ['rack']])).url)).toEqual(['node (a): on', 'node (b): on']);
+  });
+
+  it('is rejected with the chassis of these machines', async () => {
+    const { stderr } = await run(['power', 'on', 'node', '--url', (await hosts()).url]);
+    expect(stderr).toContain("'node' means 2 machines: a (node, kvm-1), b (node, kvm-2). Name one");
   });
 
   it('is rejected with the contexts of these machines', async () => {
