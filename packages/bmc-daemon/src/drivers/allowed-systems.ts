@@ -19,9 +19,10 @@ export function isAmong(allowed: readonly string[]): (machine: SystemRef) => boo
 type Resolve = (id: string) => Promise<string>;
 
 /**
- * Wraps a driver. The new driver's `close` also closes the wrapped driver.
+ * Returns a driver that has only the allowed machines of the given driver. Its `close` also closes
+ * the given driver.
  * @param allowed UUIDs (any case) and names.
- * @param hosts the visible hosts. Default: those of the driver.
+ * @param hosts the visible hosts; null: none. Default: the hosts of the driver.
  */
 export function allowSystems(
   driver: HypervisorDriver,
@@ -40,7 +41,7 @@ export function allowSystems(
   };
   // Continues with the UUID, so that a later call cannot affect another machine with the same name.
   const resolve: Resolve = async (id) => onlyMachine(await listSystems(), id).uuid;
-  /** Makes the function that calls a group of the driver, after it has resolved the machine. */
+  /** Returns a function that resolves the id of a machine, and then calls the driver or a part of it. */
   const forwardTo =
     <Group>(group: Group): OnMachine<Group> =>
     async (id, call) =>

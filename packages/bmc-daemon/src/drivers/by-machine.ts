@@ -27,7 +27,7 @@ export function onlyMachine<Ref extends SystemRef>(machines: readonly Ref[], id:
   throw new DriverError('notFound', `looking up machine ${id}: several machines have this name, use a UUID: ${uuids}`);
 }
 
-/** Runs a call for a machine, with the selected object and the machine's UUID. */
+/** A function that runs a call for a machine, with the selected object and the machine's UUID. */
 export type OnMachine<Group> = <Result>(
   id: string,
   call: (group: Group, uuid: string) => Promise<Result>,
@@ -72,7 +72,7 @@ export function byMachine<Group extends object>(
     methods.set(name, forward);
     return forward;
   };
-  // The proxy forwards each member of the type that `others` does not have.
+  // For each name that `others` does not have, the proxy returns a forwarding method.
   return new Proxy({} as Group, {
     get(_target, name): unknown {
       if (Object.hasOwn(others, name)) return Reflect.get(others, name);

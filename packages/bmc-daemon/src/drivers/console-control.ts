@@ -6,17 +6,17 @@ import type { Duplex } from 'node:stream';
 import type { OperationOptions } from './operation-options.js';
 
 /**
- * Serial consoles. Ids are those of the driver. Every method rejects with a {@link DriverError}.
+ * Serial consoles. An id is a UUID or a name. Every method rejects with a {@link DriverError}.
  */
 export interface ConsoleControl {
   /**
    * Connects to the first usable serial port of the running machine.
    * @returns raw bytes in both directions, with backpressure. The stream closes when the machine
-   *   stops, or when another client takes the port by force. It has an `error` if libvirt reports a
-   *   reason. The caller destroys it.
+   *   stops, or when another client takes the port by force. It emits `error` if the hypervisor
+   *   reports a reason. The caller destroys the stream.
    * @throws {DriverError} conflict: the machine is off; unsupported: it has no usable serial port;
-   *   consoleInUse: a client is connected. The stream of an earlier call counts as a client, unless
-   *   {@link acceptsSecondClient}: `ConsoleLine` finds lost streams by this error;
+   *   consoleInUse: a client is connected, perhaps by an earlier call: `ConsoleLine` finds lost
+   *   streams by this error. Does not occur with {@link acceptsSecondClient};
    *   consoleNotReady: the machine is starting or stopping;
    *   consoleUnreachable: the proxy of the console does not answer.
    */

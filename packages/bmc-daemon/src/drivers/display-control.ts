@@ -10,8 +10,8 @@ export interface DisplayAccess {
   /** The password of the VNC server; null: none. Must not be logged. */
   readonly password: string | null;
   /**
-   * Name of the remote host. The certificate of its VNC server must be valid for this name. null:
-   * the server is on this host, or the connection goes through ssh.
+   * Name or address of the remote host. The certificate of its VNC server must be valid for it.
+   * Null: the server is on this host, or the connection goes through ssh.
    */
   readonly remoteHost: string | null;
   /**
@@ -22,7 +22,7 @@ export interface DisplayAccess {
   connect(): Promise<Duplex>;
 }
 
-/** Displays. Ids are those of the driver. Every method rejects with a {@link DriverError}. */
+/** Displays. An id is a UUID or a name. Every method rejects with a {@link DriverError}. */
 export interface DisplayControl {
   /**
    * Finds the VNC server of a machine, without connecting to it.

@@ -1,7 +1,7 @@
 /**
- * The interface between resources and a hypervisor, in hypervisor terms. Drivers read and change
- * the real machines on every call. They store all data of a machine (boot override, indicator,
- * media source) with the machine.
+ * The interface between resources and a hypervisor, in hypervisor terms. A driver has no database
+ * of machines. It reads them from the hypervisor, and stores all data of a machine (boot override,
+ * indicator, media source) with the machine.
  */
 import type { ConsoleControl } from './console-control.js';
 import type { DisplayControl } from './display-control.js';
@@ -32,7 +32,7 @@ interface MinimalDriver {
   /**
    * Reads one machine. Two reads without a change may return the same object.
    * @param shown details that the caller shows in full. If a detail needs additional requests, a
-   *   driver makes them only for these details. It returns the known part of all others.
+   *   driver makes them only for these details. It returns all other details as far as known.
    * @param options.maxAgeMs data of this age are sufficient, because the operation that follows reads the
    *   machine again. Default: only present data.
    */
@@ -42,11 +42,11 @@ interface MinimalDriver {
     options?: { readonly maxAgeMs?: number },
   ): Promise<SystemSnapshot>;
   /**
-   * Runs a power action. Resolves when the hypervisor has completed it. For `shutdown` and
-   * `reboot`, it resolves after the request to the guest, and the fallback of `reboot` continues in
-   * the background. `create` of a running machine and `destroy` of a stopped machine do nothing.
-   * `create`, `reboot`, `reset`, `cycle` and `pressButton` wait for a pending insert, and fail if
-   * it fails, so that a guest never boots from an empty drive.
+   * Runs a power action. Resolves when the hypervisor has completed it. For `shutdown`, `reboot`
+   * and `pressButton`, it resolves after the request to the guest, and the fallback of `reboot`
+   * continues in the background. `create` of a running machine and `destroy` of a stopped machine
+   * do nothing. `create`, `reboot`, `reset`, `cycle` and `pressButton` wait for a pending insert,
+   * and fail if it fails, so that a guest never boots from an empty drive.
    * @throws {DriverError} conflict, if the action needs a guest and none runs; transient, if the
    *   machine would be lost; unsupported; insertFailed.
    */
@@ -68,7 +68,8 @@ export interface HypervisorDriver extends MinimalDriver {
   ping(): Promise<void>;
   /**
    * Reports all changes by the hypervisor or by this driver in order, after the start of the
-   * driver. After a lost connection, it compares the states of the machines to find the changes.
+   * driver. After a lost connection, the driver compares the states of the machines to find the
+   * changes.
    * @param listener must not throw.
    * @returns the function that removes the listener.
    */

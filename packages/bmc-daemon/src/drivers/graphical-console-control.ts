@@ -14,7 +14,7 @@ export interface GraphicalConsoleAccess {
   readonly type: string;
 }
 
-/** Graphical consoles. Ids are those of the driver. Every method rejects with a {@link DriverError}. */
+/** Graphical consoles. An id is a UUID or a name. Every method rejects with a {@link DriverError}. */
 export interface GraphicalConsoleControl {
   /**
    * Creates access to the console of a machine, for one client.

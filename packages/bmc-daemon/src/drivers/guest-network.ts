@@ -32,8 +32,8 @@ export type NetworkFacts = ReadonlyMap<string, InterfaceFacts>;
 /** Names and addresses of guests. */
 export interface GuestNetwork {
   /**
-   * Returns the known facts. The driver queries guests in the background. Only the first call waits
-   * for the answer, for a fraction of a second.
+   * Returns the known facts. The driver queries guests in the background. Only a call without
+   * cached answers waits for them, for a fraction of a second.
    * @throws {DriverError} notFound, unavailable.
    */
   facts(id: string): Promise<NetworkFacts>;

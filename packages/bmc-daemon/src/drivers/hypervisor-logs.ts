@@ -16,7 +16,7 @@ export interface ActionRecord {
   readonly user: string | null;
 }
 
-/** The logs. Ids are those of the driver. Every method rejects with a {@link DriverError}. */
+/** The logs. An id is a UUID or a name. Every method rejects with a {@link DriverError}. */
 export interface HypervisorLogs {
   /** Returns the latest actions, oldest first; the same array while it does not change. */
   actions(id: string): Promise<readonly ActionRecord[]>;

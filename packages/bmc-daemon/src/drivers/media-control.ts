@@ -7,7 +7,7 @@ import type { InsertOptions, OperationOptions } from './operation-options.js';
 import type { MediaChange, MediaDevice } from './snapshot/media-snapshot.js';
 
 /**
- * Virtual media. Ids are those of the driver. Every method rejects with a {@link DriverError}.
+ * Virtual media. An id is a UUID or a name. Every method rejects with a {@link DriverError}.
  */
 export interface MediaControl {
   /**

@@ -54,8 +54,8 @@ const rejected = 'rejected';
 type Row = Readonly<Record<PowerAction, readonly PowerStep[] | typeof rejected>>;
 
 /**
- * `nostate` means that the hypervisor does not know the state. It lists the machine as active, so
- * the row is that of a running machine.
+ * The calls for a running machine. They also apply to `nostate`: the hypervisor does not know the
+ * state, but lists the machine as active.
  */
 const running: Row = {
   create: nothing,

@@ -49,11 +49,11 @@ export interface MachineStatistics {
   readonly run: string;
   readonly processors: ProcessorStatistics;
   readonly memory: MemoryStatistics;
-  /** Counters by target, for example `vda`. */
+  /** Counters by target, such as `vda`; by the number of the disk if the target is unknown. */
   readonly disks: ReadonlyMap<string, Readonly<Partial<Record<DiskCounter, number>>>>;
   /**
-   * Counters by MAC address in lower case. Interfaces without counters are absent, such as those of
-   * QEMU's user network.
+   * Counters by MAC address in lower case. An interface without counters is absent, such as an
+   * interface in QEMU's user network.
    */
   readonly interfaces: ReadonlyMap<string, Readonly<Partial<Record<InterfaceCounter, number>>>>;
 }

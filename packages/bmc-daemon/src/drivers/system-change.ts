@@ -115,7 +115,7 @@ export function checkPersistence(
 export function checkFirmware(machine: CompleteSnapshot, { settings, secureBoot }: SystemChange): void {
   if (settings !== undefined) checkSettings(machine, settings);
   if (secureBoot === undefined || secureBoot === 'off') return;
-  // An immediate change replaces pending settings.
+  // Ignores pending settings, because this change applies to the current definition.
   checkSettings({ ...machine, firmware: { ...machine.firmware, pending: {} } }, { secureBoot: true });
 }
 

@@ -29,7 +29,7 @@ export interface PoolVolume {
 }
 
 /**
- * Volumes of machines. Ids are those of the driver. Every method rejects with a {@link
+ * Volumes of machines. An id is a UUID or a name. Every method rejects with a {@link
  * DriverError}.
  */
 export interface VolumeControl {

@@ -7,7 +7,7 @@ import type { SystemDetails, SystemSnapshot } from '../snapshot/system-snapshot.
 import { HostWatch, type Loss } from './host-watch.js';
 import { KnownMachines, type StoredMachine } from './known-machines.js';
 
-/** Time that a list or a lookup waits for a host that has been listed before. */
+/** Time that a lookup waits for a host. A list waits this long for a host that was listed before. */
 export const LIST_WAIT_MS = 250;
 
 /** Options of {@link HostMember}. */
@@ -18,7 +18,7 @@ interface HostMemberOptions extends HostRef {
   readonly onChange: (member: HostMember, change: MachineChange) => void;
   /** Called after the first check, when the host stops answering, and when it answers again. */
   readonly onLoss: (loss: Loss | null, wasLost: boolean) => void;
-  /** Called after each list, and after each survey: the first reads of newly listed machines. */
+  /** Called after each successful list, and after each survey: the first reads of newly listed machines. */
   readonly onListed: () => void;
   /**
    * Called for an error that no caller gets, for example that of a background read. Not called for
@@ -102,7 +102,7 @@ export class HostMember {
     });
   }
 
-  /** Looks for a machine that is in no list. Never rejects; returns after a short time. */
+  /** Looks for a machine that may be new on this host. Never rejects; returns after a short time. */
   async look(id: string): Promise<void> {
     if (this.watch.loss !== null || this.#overdue !== undefined) return;
     const looking = this.watch

@@ -30,7 +30,7 @@ export interface HostStore {
   add(member: HostMember, isServed: () => boolean): void;
   /** Schedules a write, because machines have changed. */
   changed(): void;
-  /** Writes the last changes. */
+  /** Writes the changes that are not stored yet. */
   close(): void;
 }
 

@@ -24,7 +24,7 @@ interface HostWatchOptions {
   readonly name: string;
   /** Sends a request to the host. Rejects after a time limit if the host does not answer. */
   readonly ping: () => Promise<void>;
-  /** Called after the first check and after each change. `loss` is null if the host answers. */
+  /** Called after the first check, and when the host stops or starts to answer. Null: it answers. */
   readonly onChange: (loss: Loss | null, wasLost: boolean) => void;
 }
 
@@ -94,7 +94,7 @@ export class HostWatch {
     }
   }
 
-  /** @throws {DriverError} unavailable */
+  /** @throws {DriverError} unavailable, if the last check failed. */
   assertReachable(): void {
     if (this.loss !== null) throw this.#unavailable(this.loss);
   }

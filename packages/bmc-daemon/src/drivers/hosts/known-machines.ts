@@ -58,8 +58,8 @@ export class KnownMachines {
   }
 
   /**
-   * Grows with each change of the machines or their names. The new value is higher than those of
-   * all other hosts.
+   * Grows with each change of the machines or their names. The new value is higher than the
+   * versions of all other hosts.
    */
   get version(): number {
     return this.#version;
@@ -126,7 +126,7 @@ export class KnownMachines {
     this.#remember(snapshot);
   }
 
-  /** Returns whether a machine was read. */
+  /** Returns whether data of a machine is known, from a read or from the state folder. */
   isRead(uuid: string): boolean {
     return this.#snapshots.has(uuid);
   }

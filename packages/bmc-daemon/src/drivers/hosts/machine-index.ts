@@ -8,7 +8,7 @@ import type { HostMember } from './host-member.js';
 interface MachineIndexOptions {
   /** Returns the hosts, in the order of the configuration. */
   readonly members: () => readonly HostMember[];
-  /** Called when another host serves a machine. */
+  /** Called when another host serves a machine, also with the change of its state. */
   readonly onMoved: (change: MachineChange) => void;
 }
 
@@ -55,8 +55,9 @@ export class MachineIndex {
   }
 
   /**
-   * Returns the hosts if several have a machine of the given UUID for {@link MOVE_WAIT_MS}; else
-   * undefined. At its beginning and its end, a migration looks like two machines for a short time.
+   * Returns the hosts if several have had a machine of the given UUID for at least
+   * {@link MOVE_WAIT_MS}; else undefined. At its beginning and its end, a migration looks like two
+   * machines for a short time.
    */
   duplicates(uuid: string): readonly HostMember[] | undefined {
     const holders = this.holders(uuid);

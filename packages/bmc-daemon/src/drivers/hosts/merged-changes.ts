@@ -15,7 +15,7 @@ interface HeldChanges {
   /** The state before these changes. */
   readonly before: DomainState | undefined;
   readonly changes: readonly MachineChange[];
-  /** Whether they are also held until all hosts were listed. */
+  /** Whether these changes are also held until all hosts were listed. */
   readonly untilListed: boolean;
   readonly timer: NodeJS.Timeout;
 }
@@ -108,7 +108,7 @@ export class MergedChanges {
     this.publish(change);
   }
 
-  /** Returns whether a machine leaves its last known host. */
+  /** Returns whether the machine ends on the only host that has it, or leaves this host. */
   #isEnd(member: HostMember, { uuid, kind, reason }: MachineChange): boolean {
     const isOnlyHost = this.#index.holders(uuid).every((holder) => holder === member);
     return isOnlyHost && (kind === 'undefined' || (kind === 'stopped' && reason === migrated));

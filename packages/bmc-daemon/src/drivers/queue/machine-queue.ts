@@ -1,7 +1,7 @@
 /**
  * The queues of each machine, the same for every driver. Inserts, ejects and actions that boot the
  * guest are *operations*. An operation begins only when the operation before it has ended, even if
- * its first step is only a download. An *edit* reads the machine and changes it. Each operation
+ * an operation starts with a download. An *edit* reads the machine and changes it. Each operation
  * runs its change in an edit, and a change of a property is only an edit. Edits have a separate
  * queue, so that a change of a property does not wait for a download.
  *
@@ -40,7 +40,7 @@ interface Insertion extends Named {
 export interface SharedQueues {
   readonly operations: Operations;
   readonly edits: Operations;
-  /** Announcements of ejects between the replicas. Each cancels the inserts of the other replicas. */
+  /** Announcements of ejects between the replicas. Each cancels the inserts into its drive on the others. */
   readonly ejects: {
     /** Announces an eject to the other replicas. Does nothing while they are not reachable. */
     announce(uuid: string, device: MediaDevice): void;

@@ -30,8 +30,8 @@ export interface Operations {
 /** Options of {@link Operations.run}. */
 export interface QueueOptions {
   /**
-   * Removes a waiting operation from the queue, with the signal's reason. A running operation
-   * watches the signal itself.
+   * Aborts the wait: the operation leaves the queue and rejects with the signal's reason. A running
+   * operation must watch the signal itself.
    */
   readonly signal?: AbortSignal | undefined;
   /** Label for {@link Operations.cancelWaiting}. */

@@ -1,4 +1,4 @@
-/** The queues of machines that several replicas change: an operation waits for those of all replicas. */
+/** The queues of machines that several replicas change: an operation waits for earlier ones of all replicas. */
 import { setMaxListeners } from 'node:events';
 import { parseJson } from '@rackless/daemon/text/json.js';
 import { z } from 'zod';

@@ -1,5 +1,5 @@
 /**
- * The boot override as a value: its change by a client and by a boot. Pure. All drivers share these
+ * Pure functions for the boot override: how a client and a boot change it. All drivers share these
  * rules, because Ironic, sushy and DMTF's checkers each rely on different details of them.
  */
 import type { BootChange, BootOverrideEnabled, BootTarget } from '../snapshot/boot-snapshot.js';

@@ -1,5 +1,5 @@
 /**
- * Settings that wait for a machine's next start, as values. All drivers share these rules. Pure.
+ * Pure functions for the settings that wait for a machine's next start. All drivers share them.
  */
 import { DriverError } from '../driver-error.js';
 import type { CompleteSnapshot } from '../snapshot/system-snapshot.js';

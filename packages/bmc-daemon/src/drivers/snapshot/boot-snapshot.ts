@@ -13,8 +13,8 @@ export type BootTarget = BootDevice | 'none' | 'http' | 'path' | 'next';
 /** The boot settings of a machine: its override, its own order and its boot devices. */
 export interface BootSnapshot {
   /**
-   * `network`, `cdrom` and `hd` in this order, even if the machine has no such device. Then `fd`
-   * and `usb`, if it has such devices.
+   * The kinds that clients can select, in the order `network`, `cdrom`, `hd`, `fd`, `usb`. With
+   * libvirt, the first three are available even if the machine has no such device.
    */
   readonly available: readonly BootDevice[];
   readonly enabled: BootOverrideEnabled;

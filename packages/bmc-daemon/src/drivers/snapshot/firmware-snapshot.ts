@@ -24,14 +24,14 @@ export interface BootOptionSnapshot {
 }
 
 /**
- * Secure Boot of a UEFI machine. Null: the definition does not show it, for example because libvirt
- * has not selected the firmware yet.
+ * Secure Boot of a UEFI machine. A value is null if the definition does not show it, for example
+ * because libvirt has not selected the firmware yet.
  */
 export interface SecureBootSnapshot {
   /** Whether Secure Boot is on at the next start. */
   readonly enabled: boolean | null;
   /**
-   * Whether Secure Boot was on at the start of the present run; null if unknown, or if the machine
+   * Whether Secure Boot was on at the start of the current run; null if unknown, or if the machine
    * is off.
    */
   readonly current: boolean | null;

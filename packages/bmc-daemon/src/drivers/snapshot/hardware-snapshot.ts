@@ -20,7 +20,7 @@ export interface DiskSnapshot {
   readonly indicator: IndicatorState | null;
   /** Name of a volume that was created over Redfish. */
   readonly label: string | null;
-  /** Id of the configured storage of such a volume; null: the disk is shown with its bus. */
+  /** Id of the configured storage that shows the disk; null: the storage of the disk's bus. */
   readonly storage: string | null;
   /** True if the disk is in the definition, and the running machine gets it after a power cycle. */
   readonly pending: boolean;
@@ -58,13 +58,13 @@ export interface ProcessorTopology {
   readonly coresPerSocket: number;
   readonly threadsPerCore: number;
   /**
-   * CPU model of the definition, for example `qemu64`. With CPU passthrough, that of the host. Null
-   * if unknown.
+   * CPU model of the definition, for example `qemu64`. With CPU passthrough, the model of the
+   * host's CPU. Null if unknown.
    */
   readonly model: string | null;
 }
 
-/** `<sysinfo type='smbios'>`, absent entries null. */
+/** The entries of `<sysinfo type='smbios'>`. An absent entry is null. */
 export interface SysinfoSnapshot {
   readonly manufacturer: string | null;
   readonly product: string | null;

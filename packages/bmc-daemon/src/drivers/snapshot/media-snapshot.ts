@@ -15,7 +15,7 @@ export type MediaDevice = (typeof MEDIA_DEVICES)[number];
  */
 type TransferMethod = 'upload' | 'stream';
 
-/** A client's certificate for the image servers of one drive. */
+/** A certificate that a client has added, to verify the image servers of one drive. */
 interface MediaCertificate {
   /** `1`, `2`, …: a number that this drive has not used before. */
   readonly id: string;
@@ -27,7 +27,7 @@ interface MediaCertificate {
 export interface MediaSettings {
   /** Null: no client has set it, so the configuration applies. */
   readonly verifyCertificate: boolean | null;
-  /** Trusted for the images of this drive only, in addition to the general authorities. */
+  /** Trusted for the images of this drive only, in addition to the daemon's CAs. */
   readonly certificates: readonly MediaCertificate[];
 }
 
@@ -39,9 +39,9 @@ export interface MediaSnapshot extends MediaSettings {
   readonly device: MediaDevice;
   /** True if the drive has an image, no matter which client has inserted it. */
   readonly inserted: boolean;
-  /** URL of the image without credentials; the path of an image from the user; null if empty. */
+  /** URL of the image without credentials; the path of a user's own image; null if empty or unknown. */
   readonly image: string | null;
-  /** Last path segment of the image; null when empty. */
+  /** Last path segment of the image; null if empty or unknown. */
   readonly imageName: string | null;
   /** Write protection for the guest. For an empty drive, the default for the next image. */
   readonly writeProtected: boolean;

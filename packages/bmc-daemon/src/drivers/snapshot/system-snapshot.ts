@@ -105,7 +105,7 @@ export interface SystemDetails {
   readonly indicator: IndicatorState | null;
 }
 
-/** The snapshot of a machine that resources render. They show the details that it has. */
+/** The snapshot of a machine. Resources render it, and show those details that it contains. */
 export interface SystemSnapshot extends SystemState, Partial<SystemDetails> {}
 
 /** A snapshot with all details. */
