@@ -91,7 +91,7 @@ describe('fake driver', () => {
     await expect(state(off)).resolves.toBe('shutoff');
   });
 
-  it('boots a one-time override once, and then its own disk', async () => {
+  it('boots a one-time override once, and then the disk of the machine', async () => {
     const driver = new FakeDriver();
     await driver.change(off, { boot: { enabled: 'once', target: 'cdrom' } });
     await driver.power(off, 'create');
@@ -253,7 +253,7 @@ describe('fake driver', () => {
     expect((await driver.getSystem(off)).media).toEqual(emptyDrives);
   });
 
-  it('reports every change by any client until the listener is removed', async () => {
+  it('reports every change, also one that no client requested, until the listener is removed', async () => {
     const driver = new FakeDriver({ fetchImage: () => Promise.resolve() });
     const reported: string[] = [];
     const unsubscribe = driver.onChange(({ kind, name }) => reported.push(`${name} ${kind}`));

@@ -1,7 +1,8 @@
 /**
  * A driver with machines in memory, for a first look without libvirt (`--fake`), for client
  * developers, and for tests. Power, boot override and media have the rules of the libvirt driver.
- * There are no guests. Every action succeeds at once, unless a plan has delays and failures.
+ * There are no guests. An allowed action succeeds at once, unless a plan delays it or lets it fail.
+ * An insert also requests the image from its server.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { ImageRequest } from '../../media/image.js';
@@ -32,13 +33,13 @@ import { sampleMachines } from './sample-machines.js';
 interface FakeDriverOptions {
   /** Default: {@link sampleMachines}. */
   readonly machines?: readonly CompleteSnapshot[];
-  /** Fetches an image. Default: {@link probeImage}, which reads only the headers. */
+  /** Fetches an image. Default: {@link probeImage}. */
   readonly fetchImage?: (image: ImageRequest, options: InsertOptions) => Promise<void>;
   /** Clock of the statistics, in milliseconds. Default: the system clock. */
   readonly now?: () => number;
   /** Delays and failures. Default: none. */
   readonly plan?: FakePlan | undefined;
-  /** Clock of the plan. Default: that of the process. */
+  /** Clock of the plan. Default: the clock of the process. */
   readonly clock?: FakeClock;
   /** Called when the driver is closed. */
   readonly onClose?: () => void;
@@ -135,8 +136,8 @@ export class FakeDriver implements CompleteDriver {
   }
 
   /**
-   * Returns the current snapshot at once. A change listener that calls it gets the snapshot after
-   * the reported change.
+   * Returns the current snapshot at once. A change listener that calls this method gets the
+   * snapshot after the reported change.
    * @throws {DriverError} notFound.
    */
   find(id: string): CompleteSnapshot {
@@ -259,7 +260,7 @@ export class FakeDriver implements CompleteDriver {
     const kind = changeOfState(before.state, after.state);
     if (kind !== undefined) this.#report(after, kind);
     if (before.media !== after.media) this.#report(after, 'media');
-    // Ignores the firmware of the current run, because it changes with the state.
+    // Ignores Secure Boot of the current run, because it changes with the state.
     const rest = (machine: CompleteSnapshot) =>
       JSON.stringify({ ...machine, ...afterFirmwareStop(machine), state: null, media: null });
     if (rest(before) !== rest(after)) this.#report(after, 'changed');

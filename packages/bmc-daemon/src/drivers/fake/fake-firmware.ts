@@ -1,6 +1,6 @@
 /**
- * Firmware of machines in memory, with the rules of the libvirt driver: the next start applies
- * pending settings. Pure.
+ * Pure functions for the firmware of machines in memory, with the rules of the libvirt driver: the
+ * next start applies pending settings.
  */
 import { mergeBootOverride, untouchedOverride } from '../rules/boot-override.js';
 import { DriverError } from '../driver-error.js';
@@ -14,7 +14,7 @@ type Change = Partial<CompleteSnapshot>;
 
 /**
  * Returns the members of a machine that a change of its boot settings changes.
- * @throws {DriverError} invalid, for a device that it does not have.
+ * @throws {DriverError} invalid, for a device that the machine does not have.
  */
 export function afterBootChange(machine: CompleteSnapshot, change: BootChange): Change {
   const { boot } = machine;
@@ -28,7 +28,7 @@ export function afterBootChange(machine: CompleteSnapshot, change: BootChange): 
   const merged: BootSnapshot = { ...withoutOverride(boot), ...mergeBootOverride(boot, change) };
   const changed = withFirstDevice(merged);
   if (firmware === undefined) return { boot: changed };
-  // An immediate change replaces a pending one.
+  // This change takes effect at once, and replaces a pending change.
   const pending = without(machine.firmware.pending, 'firmware');
   return afterSettings({ ...machine, boot: changed, firmware: { ...machine.firmware, pending } }, { firmware });
 }
@@ -78,7 +78,7 @@ export function withCurrentRun(machine: CompleteSnapshot, atStart: boolean | und
 
 /**
  * Returns the members of a machine that a change of its boot order changes.
- * @throws {DriverError} invalid, for a device that it does not have.
+ * @throws {DriverError} invalid, for a device that the machine does not have.
  */
 export function afterOrderChange(
   { boot, firmware }: Pick<CompleteSnapshot, 'boot' | 'firmware'>,

@@ -12,10 +12,10 @@ export const machineOperations = [
   'read',
 ] as const;
 
-/** An operation of one machine. `shutdown` is the request to the guest. */
+/** An operation of one machine. `shutdown`: a failure affects the request; a delay is the time of the guest. */
 export type MachineOperation = (typeof machineOperations)[number];
 
-/** Operations that a failure can name: those of a machine, all of them, or reading the list of machines. */
+/** What a failure can affect: an operation of a machine, all its operations (`any`), or the list of machines. */
 export type FailingOperation = MachineOperation | 'any' | 'list';
 
 /** A duration, or the bounds of a random one. */

@@ -38,7 +38,7 @@ export class FakePower {
   readonly #secureRuns = new Map<string, boolean>();
   /** Running actions that start a machine, by machine. A power-off aborts them. */
   readonly #starting = new Map<string, AbortController>();
-  /** Shutdowns of guests that take time, by machine. */
+  /** Requested shutdowns whose guest still runs, by machine. */
   readonly #shutdowns = new Map<string, AbortController>();
 
   constructor(options: FakePowerOptions) {

@@ -1,4 +1,4 @@
-/** Effects of a start and a stop on a machine in memory, except power and firmware. */
+/** Effects of a start and a stop on the failure and the firmware version of a machine in memory. */
 import type { CompleteSnapshot } from '../snapshot/system-snapshot.js';
 import { afterUpdate } from '../rules/firmware-update.js';
 

@@ -109,7 +109,7 @@ describe('a delay', () => {
     expect((await driver.getSystem(uuid)).state).toBe('shutoff');
   });
 
-  it('for a shutdown passes between the request and the power-off, and ends with the run', async () => {
+  it('for a shutdown passes between the request and the power-off, and ends early if the run ends', async () => {
     const driver = await startWith({ delays: { shutdown: 10_000 } });
     await driver.power(uuid, 'create');
     await driver.power(uuid, 'shutdown');
@@ -229,7 +229,7 @@ describe('a failure', () => {
 });
 
 describe('a machine that vanishes', () => {
-  it('is removed and defined again at the planned times, and keeps its state', async () => {
+  it('is removed and defined again at the planned times', async () => {
     const gone = failure({ effect: 'vanish', operation: undefined, afterMs: 5_000, lasts: 10_000, machineShare: 0.5 });
     const driver = await startWith({ failures: [gone] });
     const changes: MachineChange[] = [];

@@ -1,6 +1,7 @@
 /**
- * Applies the planned delays and failures of machines in memory. The same calls for a machine have
- * the same results in each run of the daemon, whatever happens to other machines.
+ * Applies the planned delays and failures of machines in memory. With one seed, the same calls for
+ * a machine at the same times have the same results in each run of the daemon, whatever happens to
+ * other machines.
  */
 import { DriverError } from '../driver-error.js';
 import type { SystemRef } from '../snapshot/system-snapshot.js';

@@ -1,4 +1,4 @@
-/** Sample addresses of guests in memory, as from the DHCP server of libvirt's default network. */
+/** Sample addresses of machines in memory, as if a DHCP server of the host had leased them. */
 import type { CompleteSnapshot } from '../snapshot/system-snapshot.js';
 import type { NetworkFacts } from '../guest-network.js';
 

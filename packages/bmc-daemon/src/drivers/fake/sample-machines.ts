@@ -180,7 +180,7 @@ export function plainMachine({ uuid, name, interfaces, hardware = {} }: MachineI
 
 /**
  * Returns a larger running machine: vendor name in its SMBIOS, two sockets, two disks on two buses,
- * two networks.
+ * two network interfaces.
  */
 function server(number: number, name: string): CompleteSnapshot {
   const small = machine(number, name);
