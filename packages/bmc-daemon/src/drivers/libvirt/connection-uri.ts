@@ -47,7 +47,7 @@ export function virshCommand(uri: string, ...words: readonly string[]): string {
   return commandLine('ssh', ...sshDestination(parsed), commandLine('virsh', '--connect', parsed.serverName, ...words));
 }
 
-/** Returns the arguments of ssh that select the host. Port and user of the other transports are not those of ssh. */
+/** Returns the arguments of ssh that select the host. With another transport, port and user are not for ssh. */
 export function sshDestination({
   transport,
   host,

@@ -23,7 +23,7 @@ interface LibvirtDisplayOptions {
 /** The place of a VNC server: a socket or a port. `remoteHost` as in {@link DisplayAccess}. */
 interface Place {
   readonly target: { readonly path: string } | { readonly host: string; readonly port: number };
-  /** The URI of the host to which the connection goes through ssh; null: it does not. */
+  /** The connection URI, if the way to the VNC server goes through ssh; else null. */
   readonly ssh: LibvirtUri | null;
   readonly remoteHost: string | null;
 }

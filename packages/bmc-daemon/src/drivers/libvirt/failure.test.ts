@@ -58,7 +58,7 @@ describe('driverError', () => {
     expect(driverError('x', new ImageError('aborted', 'given up')).kind).toBe('unavailable');
   });
 
-  it('returns a DriverError unchanged, and makes any other error internal', async () => {
+  it('returns a DriverError unchanged, and makes an unexpected error internal', async () => {
     const own = new DriverError('conflict', 'mine');
     await expect(attempt('x', () => Promise.reject(own))).rejects.toBe(own);
     const cause = new TypeError('a fault of ours');

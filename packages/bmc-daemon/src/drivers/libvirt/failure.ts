@@ -25,9 +25,9 @@ const kinds: Partial<Record<ErrorCode, DriverErrorKind>> = {
   ACCESS_DENIED: 'unsupported',
 };
 
-/** Returns whether QEMU cannot continue a paused guest, because it stopped after an error or after its end. */
+/** Returns whether QEMU cannot continue a paused guest, because the guest stopped after an error, or has ended. */
 export const needsReset = (error: unknown): boolean =>
-  // libvirt has no error code for it, and reports the same state as for a guest that a user paused.
+  // libvirt has no error code for this case, and reports the same state as for a guest that a user paused.
   error instanceof Error && /Resetting the Virtual Machine is required/i.test(error.message);
 
 /**

@@ -15,14 +15,14 @@ export interface GuestCapabilities {
   readonly hasEmulatedTpm: boolean;
   /** Supported modes of `<cpu>`: `host-passthrough`, `maximum`, `host-model`, `custom`. */
   readonly cpuModes: readonly string[];
-  /** CPU models that run on the host. */
+  /** CPU models, except those that libvirt reports as not usable on the host. */
   readonly cpuModels: readonly string[];
 }
 
 /** The parameters that select a kind of guests. */
 type GuestKind = Pick<DomainCapabilitiesQuery, 'arch' | 'machine' | 'virtType' | 'emulatorBinary'>;
 
-/** Machine types for which libvirt reports firmware. Secure Boot on x86 needs q35, which is not the default type. */
+/** The machine type to query, by architecture. Secure Boot on x86 needs q35, which is not the default type. */
 export const MACHINE_TYPES: Readonly<Record<string, string>> = {
   x86_64: 'q35',
   i686: 'q35',
@@ -31,7 +31,7 @@ export const MACHINE_TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads the capabilities; null if the host does not have this kind of guests.
+ * Reads the capabilities; null if the host does not support this kind of guests.
  * @throws {LibvirtError} if libvirt does not answer.
  */
 export async function guestCapabilities(

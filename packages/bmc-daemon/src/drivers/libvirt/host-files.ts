@@ -16,7 +16,7 @@ const MAX_FILE_BYTES = 64 * 1024 * 1024;
 export interface HostFiles {
   /** True if libvirt runs on the host of the daemon. */
   readonly areLocal: boolean;
-  /** Returns whether a file exists; null if the daemon cannot find out. */
+  /** Returns whether this process can see a file; null for a file of another host. */
   exists(path: string): Promise<boolean | null>;
   /** Returns the contents of a small file. */
   read(path: string): Promise<Buffer>;

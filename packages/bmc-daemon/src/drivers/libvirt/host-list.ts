@@ -49,10 +49,10 @@ export function hostFaults(uris: LibvirtUris): readonly EntryFault[] {
       const rule = 'has 1 to 63 letters, digits, dots, underscores and dashes, and begins with a letter or a digit';
       return [{ key, fault: `cannot be used: the name of a host ${rule}` }];
     }
-    if (other !== undefined) return [{ key, fault: `cannot be used: ${at(other)} has the same URI` }];
+    if (other !== undefined) return [{ key, fault: `cannot be used: ${labelOf(other)} has the same URI` }];
     if (twin === undefined) return [];
     const advice = typeof key === 'string' ? '' : "; give the hosts names, as in {'rack-1': '…'}";
-    return [{ key, fault: `cannot be used: ${at(twin)} has the same name, ${name}${advice}` }];
+    return [{ key, fault: `cannot be used: ${labelOf(twin)} has the same name, ${name}${advice}` }];
   });
 }
 
@@ -65,5 +65,5 @@ function entriesOf(uris: LibvirtUris): readonly Entry[] {
 // Array.isArray does not narrow a readonly array.
 const isList = (uris: Exclude<LibvirtUris, string>): uris is readonly string[] => Array.isArray(uris);
 
-const at = ({ key }: Entry): string =>
+const labelOf = ({ key }: Entry): string =>
   typeof key === 'number' ? `entry ${key}` : `entry '${maskPassword(key ?? '')}'`;

@@ -75,7 +75,7 @@ class LibvirtDriver implements CompleteDriver {
         this.#parts.boot.onStopped(domain.uuid);
         this.#removeImagesIfGone(domain.uuid);
       }
-      // The images in its drives may now be unused.
+      // The images of the removed machine may now be unused.
       if (event === DomainEventType.UNDEFINED) void this.#parts.store.removeUnused();
       if (event !== DomainEventType.STARTED || this.#parts.coldStart.isOwn(domain.uuid, domain.id)) return;
       this.#parts.boot.onStartedElsewhere(domain.uuid, detail);

@@ -94,7 +94,7 @@ function openStorage(host: Host, options: LibvirtDriverOptions) {
 
 type Opened = ReturnType<typeof openHost> & ReturnType<typeof openStorage>;
 
-/** Creates boot override and power. */
+/** Creates the parts for boot overrides, UEFI variables and power. */
 function createPower({ host, firmware, templates, store }: Opened, options: LibvirtDriverOptions) {
   const boot = new BootControl({ host, bootLoaderMap: options.bootLoaderMap, variables: templates.disabled });
   const pending = new PendingSettings({

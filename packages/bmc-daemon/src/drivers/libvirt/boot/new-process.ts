@@ -1,4 +1,4 @@
-/** Decides whether a restart of a machine needs a new QEMU process. Pure. */
+/** Decides whether a restart of a machine needs a new QEMU process. */
 import { onceDevice } from '../machine/boot-edit.js';
 import type { Instance } from '../machine/instance.js';
 import { readProcess } from '../machine/process-record.js';

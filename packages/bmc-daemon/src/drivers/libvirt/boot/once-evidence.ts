@@ -9,7 +9,7 @@ import type { Armed } from '../machine/process-record.js';
 import { orderWithFirst } from '../xml/os/boot-order.js';
 import { readsOf } from './reset-watch.js';
 
-/** Counts the reads of the drive that the override boots from; null if there is no such drive. */
+/** Counts the reads of the drive that the override boots from; null if there is no such drive, or no count. */
 export async function countReads(
   machine: Machine,
   { domain }: Instance,
@@ -24,7 +24,7 @@ export async function countReads(
 }
 
 /**
- * Returns whether the guest has used the one-time order while the daemon did not run: its drive has
+ * Returns whether the guest has used the one-time order while the daemon did not run: the drive has
  * new reads. Without evidence, returns false, and the override stays pending.
  */
 export async function hasBooted(machine: Machine, { evidence }: Armed, timeoutMs: number): Promise<boolean> {

@@ -35,7 +35,7 @@ export async function readsOf(domain: Domain, drive: string, timeoutMs: number):
 }
 
 /**
- * Waits after a reset until the firmware has used its boot order.
+ * Waits after a reset until the firmware has used its boot order, or until a time limit.
  * @param evidence the record from the time when the order was set.
  * @throws the signal's AbortError.
  */
@@ -60,10 +60,10 @@ export async function waitUntilOrderIsUsed(
 }
 
 /**
- * Waits after a start until the firmware reads a drive. SeaBIOS hangs permanently if it is reset in
- * its first moments (seen on QEMU 7.2). Once it looks for a boot device, a reset is safe. Without a
- * drive (network boot), the CPU time of QEMU shows its progress, because a busy host delays the
- * firmware.
+ * Waits after a start until the firmware reads a drive, or until a time limit. SeaBIOS hangs
+ * permanently if it is reset in its first moments (seen on QEMU 7.2). Once it looks for a boot
+ * device, a reset is safe. Without a drive (network boot), the CPU time of QEMU shows the progress
+ * of the firmware, which a busy host delays.
  * @param drives target names of all drives that the firmware may read.
  */
 export async function waitForFirmware(domain: Domain, drives: readonly string[], timeoutMs: number): Promise<void> {

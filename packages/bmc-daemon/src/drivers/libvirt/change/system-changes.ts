@@ -64,7 +64,7 @@ interface Plan {
   readonly from: string;
   readonly edit: DefinitionEdit;
   readonly steps: readonly Step[];
-  /** Operations that the daemon completes after a restart, if it ended before their last step. */
+  /** Records of the steps, which the daemon completes after its next start if it ended before. */
   readonly intents: readonly Intent[];
 }
 
@@ -89,7 +89,7 @@ export class SystemChanges {
     const { cd } = change;
     const commit = (basis?: SystemSnapshot): Promise<void> =>
       this.#commit(machine, { change, files, lease: null }, basis);
-    // If the change has waited for files or other operations, it reads the machine again.
+    // A change that has waited for files or other operations reads the machine again.
     if (cd === undefined) await commit(files === noFiles ? options.basis : undefined);
     else if (cd.image === null) await queue.eject(machine, 'cdrom', () => commit(), options);
     else {

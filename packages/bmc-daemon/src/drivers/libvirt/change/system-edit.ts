@@ -91,7 +91,7 @@ function settingsAfter(
 ): SettingsRecord | null {
   let result = present;
   if (resetSettings !== undefined) {
-    // Resets only settings that a client has set.
+    // Of the stored values, resets only those that a client has set.
     const set = { ...firmware.settings.kept, ...firmware.pending.kept };
     const known = Object.entries(resetSettings).filter(([name]) => Object.hasOwn(set, name));
     const pending = mergeSettings(result.original, { kept: Object.fromEntries(known) });

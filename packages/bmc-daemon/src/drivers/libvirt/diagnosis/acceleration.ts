@@ -18,7 +18,8 @@ interface Device {
 
 /**
  * Returns findings about QEMU itself and the access to the KVM device.
- * @param device undefined: there is none, or it is on another host. Default: that of this host.
+ * @param device undefined: there is none, or it is on another host. Default: the device of this
+ *   host.
  */
 export function examineAcceleration(
   capabilities: HostCapabilities,
@@ -38,8 +39,8 @@ export function examineAcceleration(
 }
 
 /**
- * Examines the access of QEMU. libvirt offers KVM if libvirt can open the device, but QEMU runs as
- * another account.
+ * Examines whether QEMU may open the device. libvirt offers KVM if libvirt can open the device, but
+ * QEMU runs as another account.
  */
 function deviceFindings(device: Device, { qemuAccount }: HostCapabilities, host: ExaminedHost): readonly Finding[] {
   if (qemuAccount === null || qemuAccount.uid === 0) return examineDevice(host, device);

@@ -33,7 +33,7 @@ export interface ExaminedHost {
    * alternative only if the previous one fails.
    */
   asRoot(...alternatives: readonly string[]): string;
-  /** Returns the command that installs packages on the libvirt host. @param options.again installs the files again. */
+  /** Returns the command that installs packages on the host. @param options.again the command reinstalls them. */
   install(names: PackageNames, options?: { readonly again?: boolean }): string;
   /**
    * Returns the ssh command that runs a command on the libvirt host. The caller must run it as the
@@ -43,7 +43,7 @@ export interface ExaminedHost {
 }
 
 /**
- * Returns a host.
+ * Returns the host of a connection URI.
  * @throws {LibvirtError} INVALID_URI.
  */
 export function examinedHost(uri: string, account: Account, timeoutMs: number): ExaminedHost {

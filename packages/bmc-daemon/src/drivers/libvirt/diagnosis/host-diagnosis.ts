@@ -109,7 +109,7 @@ interface Libvirt {
   readonly type: string;
 }
 
-/** Returns the report, or the reason why there is none. */
+/** Returns the report, or a finding with the reason why there is none. */
 async function reported(report: Promise<Libvirt>, host: ExaminedHost): Promise<Libvirt | Finding> {
   try {
     return await withDeadline(report, host.timeoutMs, () => silentHost(host));

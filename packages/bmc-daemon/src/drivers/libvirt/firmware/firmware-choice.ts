@@ -29,7 +29,7 @@ import type { SecureBootFiles } from '../xml/os/secure-boot.js';
 export type BootLoaderMap = Readonly<Partial<Record<FirmwareType, Readonly<Record<string, string | null>>>>>;
 
 /**
- * Returns the firmware files of a firmware type on this host.
+ * Returns the firmware files of a firmware type on the libvirt host.
  * @param template the template of the variables for a UEFI image of the map; null: the file next to
  *   the image.
  * @param files the files of the host. A file is rejected only if it is known to be missing.
@@ -117,9 +117,9 @@ export class FirmwareChooser {
 
   /**
    * Checks that the host has firmware with Secure Boot for the machine. If the host has descriptors
-   * for the machine, one of them must have enrolled keys, unless the settings name a template with
-   * keys. On x86 and without descriptors, libvirt's capabilities must also report firmware with Secure
-   * Boot. The capabilities contain nothing about keys.
+   * for the machine, one of them must have Secure Boot and enrolled keys, unless the settings name
+   * a template with keys. On x86, and on a host without such descriptors, libvirt's capabilities
+   * must report firmware with Secure Boot. The capabilities contain nothing about keys.
    * @param xml the definition of the machine.
    * @throws {DriverError} unsupported, with what is missing.
    */

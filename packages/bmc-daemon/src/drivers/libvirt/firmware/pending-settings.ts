@@ -41,7 +41,7 @@ export class PendingSettings {
    * reason there. A wrong setting must not prevent every start, because a Redfish client could not
    * repair the machine then.
    * @param from the definition of the machine.
-   * @returns whether the definition was changed.
+   * @returns whether the definition or its record was changed.
    * @throws {DriverError} unavailable, notFound.
    */
   async apply(machine: Machine, from: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 /**
  * Reads and merges the variable files of UEFI firmware in EDK II's layout (OVMF, AAVMF): a firmware
- * volume with a store of consecutive variables. Pure.
+ * volume with a store of consecutive variables.
  * @see UEFI Platform Initialization specification 1.8, volume 3, 3.2.1 "EFI Firmware Volume"
  * @see https://github.com/tianocore/edk2/blob/master/MdeModulePkg/Include/Guid/VariableFormat.h
  */

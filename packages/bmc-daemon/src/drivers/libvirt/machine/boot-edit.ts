@@ -1,4 +1,4 @@
-/** Edits of a definition for the boot override and the firmware. Pure. */
+/** Edits of a definition for the boot override and the firmware. */
 import {
   afterBoot,
   changesOverride,
@@ -38,7 +38,7 @@ export function changeBoot(
   const { firmware } = change;
   if (firmware !== null) {
     changeFirmware(edit, () => setFirmware(edit, firmware.type, firmware.choice));
-    // An immediate change of the firmware replaces a pending one.
+    // This change takes effect at once, and replaces a pending change.
     dropPending(edit, 'firmware');
   }
   if (!changesOverride(change)) return;
@@ -61,7 +61,7 @@ export function changeBoot(
  *
  * UEFI variables work only with the template that they were created from. For example, old Secure
  * Boot keys can make the new firmware reject the guest's boot loader. So the daemon recreates the
- * variables at the next start. It keeps them, with the data of the guest, in two cases: the
+ * variables before the next start. It keeps them, with the data of the guest, in two cases: the
  * firmware changes back before that start, or the machine boots with BIOS in between.
  */
 export function changeFirmware(edit: DefinitionEdit, change: () => void): void {
@@ -96,7 +96,8 @@ export function withoutVariablesReset(record: MachineRecord): MachineRecord {
 }
 
 /**
- * Reverts the override, applies the edit to the user's own order, and applies the override again.
+ * Reverts the override, applies the change to the user's own definition, and applies the override
+ * again.
  */
 export function editOwnDefinition(edit: DefinitionEdit, change: () => void): void {
   const { boot } = edit.record;
@@ -137,7 +138,7 @@ export function presentOnceDevice({ domain, record }: DefinitionValues): BootCho
 
 /**
  * Writes a continuous override into the definition. Does nothing if the definition has it already,
- * or if the machine lacks its device.
+ * or if the machine lacks the device of the override.
  */
 export function applyContinuousOrder(edit: DefinitionEdit): void {
   const { boot } = edit.record;

@@ -67,7 +67,7 @@ export async function readInstance({ name, domain }: Machine, timeoutMs: number)
 /**
  * Reads only the definition, which libvirt returns sooner than the running instance while QEMU
  * hangs.
- * @returns the definition with passwords; for a transient machine, that of its instance.
+ * @returns the definition with passwords; for a transient machine, the definition of its instance.
  * @throws {DriverError} notFound, unavailable.
  */
 export async function readInactiveXml({ name, domain }: Machine, timeoutMs: number): Promise<string> {

@@ -39,7 +39,7 @@ const STATES: readonly DomainState[] = [
 export interface Condition {
   readonly state: DomainState;
   readonly failure: 'crashed' | 'ioError' | null;
-  /** Whether it is paused because it comes from, or goes to, another host. */
+  /** Whether the machine is paused because it comes from, or goes to, another host. */
   readonly migrating: boolean;
 }
 

@@ -30,8 +30,8 @@ export interface Armed {
   readonly target: BootChoice;
   /**
    * The drive that the override boots from, and its number of reads when the override was set.
-   * After a restart, the daemon compares the number to find out whether the guest has restarted.
-   * Null for a network boot, which leaves no evidence.
+   * After its own restart, the daemon compares the number to find out whether the guest has
+   * restarted. Null if there is no such number, as for a network boot.
    */
   readonly evidence: { readonly drive: string; readonly reads: number } | null;
 }

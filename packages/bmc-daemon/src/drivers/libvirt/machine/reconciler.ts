@@ -7,11 +7,12 @@ import { readForChange, type Definition } from './definition.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
 
-/** Parts of the driver that can have unfinished operations. */
+/** Dependencies of {@link Reconciler}. */
 interface ReconcilerOptions {
   readonly host: Host;
   /**
-   * Tasks for the whole host, which run before those for machines. Each task logs its own failure.
+   * Tasks for the whole host, which run in order before those for machines. A failed task is
+   * logged, and the next one runs.
    */
   readonly hostTasks: readonly { readonly doing: string; readonly run: () => Promise<void> }[];
   /**

@@ -1,7 +1,8 @@
 /**
- * Brings the drives of a running guest to the definition. A guest that continues from its saved
- * state (libvirt's managed save) still has the images from the time of the save. Later inserts and
- * ejects are only in the definition, and so is a change that a crash of the daemon interrupted.
+ * Makes the drives of a running guest equal to those of the definition. A guest that continues from
+ * its saved state (libvirt's managed save) still has the images from the time of the save. Later
+ * inserts and ejects are only in the definition, and so is a change that a crash of the daemon
+ * interrupted.
  */
 import { basename } from 'node:path/posix';
 import { isStoredImageName } from '../../../media/image-key.js';

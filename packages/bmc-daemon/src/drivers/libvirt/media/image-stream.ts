@@ -53,7 +53,7 @@ export class ImageStreams {
     this.#isOffered = !isRestricted(limits);
   }
 
-  /** False if it is known that images cannot be streamed. */
+  /** False if QEMU is known to lack the driver, or if the configuration restricts the hosts of images. */
   get isOffered(): boolean {
     return this.#isOffered;
   }
@@ -74,7 +74,7 @@ export class ImageStreams {
   /**
    * Returns the source for QEMU, after a check that the server answers, sends ranges and is
    * allowed.
-   * @throws {DriverError} with a media kind; unsupported.
+   * @throws {DriverError} with a media kind; invalid; unsupported.
    */
   async open(image: ImageRequest, signal: AbortSignal): Promise<ImageLease> {
     if (!this.#isOffered) throw noDriver(undefined);

@@ -40,7 +40,7 @@ export interface ImageVolumes {
 }
 
 /**
- * Selects how images get into the pool.
+ * Returns the images of a pool, as files or through libvirt's streams.
  * @param timeoutMs timeout of each libvirt call, except of streams.
  */
 export function openImageVolumes({ pool, directory, identity }: ActivePool, timeoutMs: number): ImageVolumes {
@@ -94,8 +94,8 @@ class DirectoryVolumes implements ImageVolumes {
   }
 
   /**
-   * Refreshes the pool, so that users see the image in it. Ignores the error of a busy pool,
-   * because guests use the path of the image.
+   * Refreshes the pool, so that users see the image in it. Ignores an error, for example of a busy
+   * pool, because guests use the path of the image.
    */
   async #refresh(): Promise<void> {
     await this.pool.refresh({ timeoutMs: this.timeoutMs }).catch(() => undefined);

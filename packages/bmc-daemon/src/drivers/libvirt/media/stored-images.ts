@@ -226,7 +226,7 @@ export class StoredImages {
     if (elsewhere === null) return;
     for (const name of candidates) {
       const place = await images.find(name);
-      // A caller has leased the image while the machines were read, so the next sweep decides.
+      // Checks the leases again: a caller may have leased the image while the machines were read.
       if (place === null || used.has(place.name) || elsewhere.has(name) || this.#contents.leases.has(name)) continue;
       this.#contents.complete.delete(name);
       const removal = images

@@ -47,7 +47,7 @@ export class GracefulRestarts {
   /**
    * Starts to watch a guest.
    * @param newProcess true if the restart needs a new QEMU process, so that the guest must stop. A
-   *   reset of its present process then does not end the wait.
+   *   reset of its current process then does not end the wait.
    * @returns the controller that stops the watch. The caller uses it if the request to the guest
    *   fails.
    */

@@ -47,8 +47,8 @@ export class PowerControl {
   }
 
   /**
-   * Stops waiting for guests that restart. Their metadata contain the intent, so the daemon
-   * continues after its next start.
+   * Stops waiting for guests that restart. If a restart needs a new process, the metadata contain
+   * the intent, and the daemon continues after its next start.
    */
   async close(): Promise<void> {
     await this.#restarts.close();

@@ -61,8 +61,8 @@ export async function discardSavedState(host: Host, machine: Machine): Promise<v
 }
 
 /**
- * Removes the record of a start or a restart, after it or because of a newer action. Never rejects. The
- * caller has begun an edit in the queue.
+ * Removes the record of a start or a restart that has ended, or that a newer action replaces. Never
+ * rejects. The caller has begun an edit in the queue.
  */
 export async function forgetRestart(host: Host, machine: Machine): Promise<void> {
   if (!machine.persistent) return;

@@ -8,7 +8,7 @@ import type { HostCpuTime } from '../../hosts-control.js';
  */
 const MIN_MS = 200;
 
-/** A mean over a longer time is not the present load. */
+/** A mean over a longer time is not the current load. */
 const MAX_MS = 120_000;
 
 interface Reading {

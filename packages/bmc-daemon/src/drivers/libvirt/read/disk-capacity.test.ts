@@ -36,7 +36,7 @@ describe('DiskCapacity', () => {
     expect(await capacity.read(domain, disks)).toBe(first);
   });
 
-  it('does not delay readers if the host does not answer', async () => {
+  it('returns no sizes if the host does not answer in time', async () => {
     const capacity = new DiskCapacity(100);
     const { disks } = readDomain(await domain.getXmlDesc()).devices;
     libvirtd.signal('SIGSTOP');

@@ -15,7 +15,7 @@ import { RevalidatingCache } from './revalidating-cache.js';
 import { parseXml } from '../xml/parse.js';
 import { attribute, child, childElements } from '../xml/tree.js';
 
-/** Maximum time that the first GET waits. Later ones get the cached answer. */
+/** Maximum time that a reader waits if there is no cached answer. */
 const WAIT_MS = 250;
 
 /**

@@ -109,8 +109,7 @@ const REFRESH_TIMEOUT_MS = 60_000;
 
 /**
  * Returns the name of a volume in an active pool whose backing file is this volume; null if there
- * is none. The XML of a machine that is off does not contain backing files, but the XML of volumes
- * does.
+ * is none. The XML of volumes names backing files, but the XML of a machine that is off does not.
  */
 export async function nameOfOverlay(
   hypervisor: Hypervisor,
@@ -120,8 +119,8 @@ export async function nameOfOverlay(
   const path = await volume.getPath({ timeoutMs });
   // Volumes that other programs have created, mostly snapshots, appear only after a refresh. A busy
   // pool rejects the refresh.
-  const own = await hypervisor.storagePoolLookupByName(volume.pool, { timeoutMs });
-  await own.refresh({ timeoutMs: REFRESH_TIMEOUT_MS }).catch(() => undefined);
+  const pool = await hypervisor.storagePoolLookupByName(volume.pool, { timeoutMs });
+  await pool.refresh({ timeoutMs: REFRESH_TIMEOUT_MS }).catch(() => undefined);
   const based = (await backedVolumes(hypervisor, timeoutMs)).find(({ backingFile }) => backingFile === path);
   return based?.name ?? null;
 }

@@ -19,7 +19,7 @@ import { parseXml } from './parse.js';
 import { child, type XmlElement } from './tree.js';
 import { XmlEdit } from './xml-edit.js';
 
-/** The values of a definition: those of libvirt's elements, and those of the daemon's record. */
+/** The values of a definition: of libvirt's elements, and of the daemon's record. */
 export interface DefinitionValues {
   readonly domain: Domain;
   readonly record: MachineRecord;

@@ -145,7 +145,7 @@ describe('an edit of any document', () => {
     );
   });
 
-  it('inserts media and reverts it byte for byte', () => {
+  it('inserts media, and the eject restores the text byte for byte', () => {
     fc.assert(
       fc.property(domain, fc.string({ unit: 'grapheme-ascii', minLength: 1 }), (xml, path) => {
         const filled = withDriveMedia(xml, 'sdb', { type: 'file', path });

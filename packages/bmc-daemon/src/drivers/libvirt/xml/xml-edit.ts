@@ -263,7 +263,7 @@ function placeAfter(parent: EditedElement, after: XmlElement | XmlOther | null |
   return place + 1;
 }
 
-/** Gives `<a/>` an end tag. Returns whether it had none. */
+/** Gives `<a/>` an end tag. Returns false if the element already had an end tag. */
 function open(element: EditedElement): boolean {
   if (element.endTag !== '') return false;
   element.tagEnd = `${element.tagEnd.slice(0, -'/>'.length)}>`;

@@ -1,7 +1,7 @@
 /**
- * Edits CD and floppy drives: their media, and a CD drive for a machine without one. Does not
- * change anything else of a drive (address, alias, boot order, serial, cache mode, additions of the
- * user).
+ * Edits CD and floppy drives: their media and their write protection. Adds a CD drive to a machine
+ * without one. Does not change anything else of a drive (address, alias, boot order, serial, cache
+ * mode, additions of the user).
  */
 import { DriverError } from '../../../driver-error.js';
 import type { Disk } from './device.js';
@@ -14,7 +14,7 @@ import { attribute, child, childElements, type XmlElement } from '../tree.js';
 import type { XmlEdit } from '../xml-edit.js';
 
 /**
- * Place of a new drive. `coldplug`: to the definition, for the next start. `hotplug`: to the
+ * How a new drive is added. `coldplug`: to the definition, for the next start. `hotplug`: to the
  * running machine.
  */
 type PlugMode = 'coldplug' | 'hotplug';

@@ -12,7 +12,7 @@ interface Bootable {
   readonly key: DeviceKey;
   /** `<boot order>`; null if absent. */
   readonly bootOrder: number | null;
-  /** Alias. In a definition, only users set aliases; otherwise it is null. */
+  /** Alias; null in a definition without an alias of the user. */
   readonly alias: string | null;
   readonly address: DeviceAddress | null;
   /** The element of the device, which an edit of the same text can change. */

@@ -101,7 +101,7 @@ describe('a floppy drive', () => {
     expect(readSnapshot(emptied, null, off).boot.available).toContain('fd');
   });
 
-  it('is read-only while an image is inserted, even if the user has defined it as writable', () => {
+  it('is read-only while a write-protected image is inserted, even if the user has defined it as writable', () => {
     const own = q35Xml.replace(
       '</devices>',
       `<disk type='file' device='floppy'><target dev='fdb' bus='fdc'/></disk></devices>`,

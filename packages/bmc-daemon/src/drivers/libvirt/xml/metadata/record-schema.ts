@@ -28,7 +28,7 @@ const boot = z.object({
   saved: z
     .object({
       os: z.array(z.object({ at: z.int().nonnegative(), markup: z.string().refine(isBootMarkup) })),
-      devices: z.array(z.object({ key: z.string(), order: z.string().refine(isAttributeText) })),
+      devices: z.array(z.object({ key: z.string(), order: z.string().refine(isRawNumber) })),
     })
     .nullable(),
 });
@@ -103,8 +103,8 @@ function isBootMarkup(text: string): boolean {
   });
 }
 
-/** Returns whether text can stand between the quotes of an attribute. */
-function isAttributeText(text: string): boolean {
+/** Returns whether text is a number, as written between the quotes of an attribute. */
+function isRawNumber(text: string): boolean {
   return !/[<"']/.test(text) && isReadable(() => Number.isFinite(Number(decodeAttribute(text))));
 }
 

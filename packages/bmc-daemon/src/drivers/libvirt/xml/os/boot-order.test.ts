@@ -141,7 +141,7 @@ describe('restoreBootOrder', () => {
     ]);
   });
 
-  it('restores the number of a device that another client removed during the override', () => {
+  it('restores the number that another client removed from a device during the override', () => {
     const { xml, saved } = withBootOrder(q35Xml, 'cdrom');
     expect(order(restoreBootOrder(xml.replace(/\n *<boot order='3'\/>/, ''), saved))).toEqual(order(q35Xml));
   });
