@@ -203,10 +203,7 @@ class RedisStore implements SharedStore {
     this.#link.close();
   }
 
-  /**
-   * Reads the changes. If a read is running, waits for one more, which all callers share: the running
-   * read may miss the latest change.
-   */
+  /** Reads the changes. All callers during a read share the next one, because a running read may miss a change. */
   #readOnce(): Promise<void> {
     if (this.#reading === undefined) {
       this.#reading = this.#read().finally(() => (this.#reading = undefined));

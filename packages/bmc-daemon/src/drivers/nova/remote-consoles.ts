@@ -1,4 +1,4 @@
-/** Graphical consoles of servers. Only creating a console shows whether the cloud has consoles. */
+/** Graphical consoles of servers. Only a request for a console shows whether the cloud has consoles. */
 import { DriverError } from '../driver-error.js';
 import type { GraphicalConsoleAccess } from '../graphical-console-control.js';
 import type { SystemSnapshot } from '../snapshot/system-snapshot.js';

@@ -30,7 +30,7 @@ const REFUSED_MS = 600_000;
  */
 const FAILED_MS = 30_000;
 
-/** Creates the statistics. They make no request before they are read. */
+/** Creates the reader of statistics. Makes no request before its first use. */
 export function createServerStatistics({ api, list, timeoutMs, log }: ServerStatisticsOptions): SingleStatistics {
   const queue = new RequestQueue(LIMITS);
   /**

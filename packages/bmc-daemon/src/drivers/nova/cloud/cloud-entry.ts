@@ -7,7 +7,7 @@ import { readCloudFile, searchedFolders, type CloudContext } from './cloud-files
 /** The name of the cloud whose settings are the environment variables `OS_*`. */
 const ENVIRONMENT_CLOUD = 'envvars';
 
-/** Fields that belong into `auth`. A file may also have them next to `auth`. */
+/** Fields that belong in `auth`. A file may also have them next to `auth`. */
 const authFields: ReadonlySet<string> = new Set([
   ...['auth_url', 'username', 'user_id', 'password', 'token'],
   ...['project_name', 'project_id', 'user_domain_name', 'user_domain_id'],

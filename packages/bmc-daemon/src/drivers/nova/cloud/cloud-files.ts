@@ -16,7 +16,7 @@ export interface CloudContext {
   readonly directory: string;
 }
 
-/** A kind of file: its name without extension, and the variable with another path. */
+/** The name of each kind of file, without its extension, and the variable that can name another path. */
 const kinds = {
   clouds: 'OS_CLIENT_CONFIG_FILE',
   secure: 'OS_CLIENT_SECURE_FILE',

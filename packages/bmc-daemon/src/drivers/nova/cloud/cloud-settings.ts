@@ -16,7 +16,7 @@ import { readEntry, type EntryReader } from './entry-reader.js';
 export interface CloudTls {
   /** False: the certificates of the cloud are not verified. */
   readonly verify: boolean;
-  /** Authorities as PEM, instead of Node's. */
+  /** CA certificates as PEM, instead of Node's. */
   readonly ca?: string;
   /** Client certificate and key as PEM. */
   readonly cert?: string;

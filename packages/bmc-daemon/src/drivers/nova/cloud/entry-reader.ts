@@ -6,8 +6,8 @@ import { placeOf } from './cloud-entry.js';
 const secretField = /password|secret|token|key$/;
 
 /**
- * Reads fields by their path, such as `auth.password` or `region_name`. All methods return undefined
- * for an absent field, and for a field with a fault.
+ * Reads fields by their path, such as `auth.password` or `region_name`. `text`, `required`,
+ * `boolean` and `oneOf` return undefined for an absent field, and for a field with a fault.
  */
 export interface EntryReader {
   readonly faults: readonly string[];

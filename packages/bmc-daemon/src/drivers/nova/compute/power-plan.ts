@@ -5,8 +5,8 @@ import type { Server } from './server.js';
 import { isStarting, stateOf } from './snapshot.js';
 
 /**
- * The power actions that the driver can execute. `reset` and `cycle` are the same: a hard reboot
- * of Nova always switches the server off and on. Nova has no power button.
+ * The power actions that the driver can execute. `reset` and `cycle` do the same: a hard reboot of
+ * Nova always switches the server off and on. Nova has no power button.
  */
 export const novaActions: ReadonlySet<PowerAction> = new Set([
   ...(['create', 'destroy', 'shutdown', 'reboot', 'reset', 'injectNmi', 'cycle'] as const),

@@ -32,6 +32,6 @@ it.each<[ServerFilter, boolean]>([
   expect(matches(server, filter)).toBe(expected);
 });
 
-it('a pattern with many stars needs only one pass over the text', () => {
+it('a pattern with many stars is matched before the test times out', () => {
   expect(matches({ ...server, name: 'a'.repeat(255) }, { name: `${'a*'.repeat(1000)}b` })).toBe(false);
 });

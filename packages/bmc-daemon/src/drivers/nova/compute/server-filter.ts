@@ -25,8 +25,8 @@ export function matches(server: Pick<Server, 'tags' | 'metadata' | 'name' | 'fla
 }
 
 /**
- * Matches a pattern. It does not use a regular expression, because a pattern with many stars could
- * then need extremely long.
+ * Matches a pattern. It does not use a regular expression, because that could take
+ * extremely long for a pattern with many stars.
  */
 function matchesPattern(text: string, pattern: string): boolean {
   const [first = '', ...parts] = pattern.split('*');

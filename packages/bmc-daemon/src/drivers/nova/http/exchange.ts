@@ -69,8 +69,8 @@ const MAX_SILENCE_MS = 120_000;
  */
 const MAX_CONNECTIONS = 16;
 /**
- * Requests to one service that wait for a connection. This is enough for 1,000 simultaneous power
- * operations.
+ * Maximum number of requests to one service that wait for a connection. This is enough for 1,000
+ * simultaneous power operations.
  */
 const MAX_WAITING = 10_000;
 

@@ -40,7 +40,8 @@ export interface Token {
 /**
  * Requests a token.
  * @throws {RejectedCredentials} if Keystone rejects the credentials.
- * @throws {CloudError} if there is no Keystone API at the URL, or if it rejects the form of the request.
+ * @throws {CloudError} if there is no Keystone API at the URL, or if Keystone rejects the form of
+ *   the request.
  * @throws {CloudFailure} if Keystone does not answer, or cannot answer now.
  */
 export async function authenticate(

@@ -24,7 +24,7 @@ export class Rest {
     return Math.min(this.#until, this.#endedAt + maxMs) - performance.now();
   }
 
-  /** Makes a request. The rest begins when it ends, also without an answer. */
+  /** Makes a request. The rest begins when the request ends, also without an answer. */
   async after<T>(request: () => Promise<T>): Promise<T> {
     const begunAt = performance.now();
     try {

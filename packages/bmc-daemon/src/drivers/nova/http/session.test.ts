@@ -216,7 +216,7 @@ describe('retries', () => {
     expect(ofNova()).toHaveLength(2);
   });
 
-  it('succeed when the cloud answers again', async () => {
+  it('end if no connection is possible, and a later request succeeds when the cloud answers again', async () => {
     const { port } = new URL(cloud.url);
     const session = open();
     await cloud.close();
@@ -339,14 +339,16 @@ describe('TLS', () => {
     });
     try {
       secure.nova = (_request, response) => ok(response);
-      const at = { url: secure.url, timeoutMs: 60_000 };
+      const options = { url: secure.url, timeoutMs: 60_000 };
       const pair = { cert: client.certificate, key: client.key };
       const tls = { verify: true, ca: authority.root, ...pair };
-      expect((await get(open({ tls }, at))).status).toBe(200);
-      expect((await act(open({ tls }, at))).status).toBe(200);
-      expect((await get(open({ tls: { verify: false, ...pair } }, at))).status).toBe(200);
-      await expect(get(open({ tls: { verify: true, ...pair } }, at))).rejects.toThrow(/self-signed/);
-      await expect(get(open({ tls: { verify: true, ca: authority.root } }, at))).rejects.toBeInstanceOf(CloudFailure);
+      expect((await get(open({ tls }, options))).status).toBe(200);
+      expect((await act(open({ tls }, options))).status).toBe(200);
+      expect((await get(open({ tls: { verify: false, ...pair } }, options))).status).toBe(200);
+      await expect(get(open({ tls: { verify: true, ...pair } }, options))).rejects.toThrow(/self-signed/);
+      await expect(get(open({ tls: { verify: true, ca: authority.root } }, options))).rejects.toBeInstanceOf(
+        CloudFailure,
+      );
     } finally {
       await secure.close();
     }

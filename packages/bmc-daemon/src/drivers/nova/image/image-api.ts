@@ -66,7 +66,7 @@ export interface ImageApi {
    * returned completely.
    */
   readHead(id: string, bytes: number): Promise<string>;
-  /** Lets Glance fetch the content. It continues in the background. */
+  /** Lets Glance fetch the content, which continues in the background. */
   fetch(id: string, url: string): Promise<void>;
   /** Sets a property. @param value null removes the property. */
   setProperty(id: string, name: string, value: string | null): Promise<void>;

@@ -12,7 +12,7 @@ import type { Images } from './image-properties.js';
 /** The fields of a server that name its image. */
 type ServerImage = Parameters<Images['propertiesOf']>[0];
 
-/** Finds boot modes. */
+/** Access to boot modes. */
 interface BootModes {
   /**
    * Returns the mode of a server; null: unknown. It never throws.
@@ -29,7 +29,7 @@ const PAUSE_MS = 10_000;
 /** Maximum number of stored modes. */
 const MAX_SERVERS = 10_000;
 
-/** Creates the finder. It makes no request before it is used. */
+/** Creates the access to boot modes. Makes no request before its first use. */
 export function createBootModes(images: Images): BootModes {
   /** The key contains the server and the image, because a rebuild gives a server another image. */
   const known = new Map<string, FirmwareType | null>();

@@ -19,7 +19,7 @@ const MAX_VOLUMES = 10_000;
  */
 const TIMEOUT_MS = 5000;
 
-/** Creates the reader of volumes. It makes no request before it is used. */
+/** Creates the reader of volumes. Makes no request before its first use. */
 export function createVolumes(session: CloudSession): Volumes {
   const cache = createReadingCache((id) => readVolume(id, session), {
     max: MAX_VOLUMES,

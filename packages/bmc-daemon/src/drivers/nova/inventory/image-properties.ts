@@ -36,7 +36,7 @@ const MAX_VALUE = 255;
 
 const imageSchema = z.record(z.string(), z.unknown());
 
-/** Creates the reader of image properties. It makes no request before it is used. */
+/** Creates the reader of image properties. Makes no request before its first use. */
 export function createImages(session: CloudSession, volumes: Volumes): Images {
   const read = async (id: string): Promise<ImageProperties | undefined> => {
     const doing = `reading image ${id}`;

@@ -9,8 +9,8 @@ export const bootActions: ReadonlySet<PowerAction> = new Set(['create', 'reboot'
 export const stopActions: ReadonlySet<PowerAction> = new Set(['destroy', 'shutdown']);
 
 /**
- * Returns whether an action boots the server in its current state. Other actions are rejected by
- * Nova, or have nothing to do.
+ * Returns whether one of the {@link bootActions} boots the server in its current state. If not,
+ * Nova rejects the action, or there is nothing to do.
  */
 export function isBoot(action: PowerAction, server: Server): boolean {
   const { task, vmState } = server;

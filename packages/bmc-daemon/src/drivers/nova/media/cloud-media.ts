@@ -40,8 +40,7 @@ export interface CloudMediaSettings {
   /** The queues that all replicas share. Default: queues of this process. */
   readonly queues?: SharedQueues;
   /**
-   * Identifies this daemon. It stays the same after a restart, and differs from that of all other
-   * daemons.
+   * Identifies this daemon. The text stays the same after a restart, and no other daemon has it.
    */
   readonly daemon: string;
 }

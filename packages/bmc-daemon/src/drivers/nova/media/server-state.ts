@@ -97,7 +97,7 @@ export function isOfNewerVersion(text: string | undefined): boolean {
   return newerSchema.safeParse(valueOf(text)).success;
 }
 
-/** Parses a stored text; undefined if there is no text, or if this version did not write it. */
+/** Parses a stored text; undefined if there is no text, or if this version cannot read it. */
 export function parseState(text: string | undefined): ServerState | undefined {
   return stateOf(valueOf(text));
 }
@@ -142,10 +142,10 @@ export function formatChange(state: ServerState, item: string | undefined): stri
 }
 
 /**
- * Parses the property of an image; undefined if there is none, or if this version did not write it. Also
- * undefined if the item has another text now: then the change has already moved to the item, and a killed
- * daemon has not removed the property.
- * @param item the present text of the metadata item.
+ * Parses the property of an image; undefined if there is none, or if this version cannot read it.
+ * Also undefined if the item has another text now: then the change has already moved to the item,
+ * and a killed daemon has not removed the property.
+ * @param item the current text of the metadata item.
  */
 export function parseChange(text: string | undefined, item: string | undefined): ServerState | undefined {
   const value = valueOf(text);

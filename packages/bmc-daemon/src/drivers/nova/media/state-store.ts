@@ -2,8 +2,8 @@
  * Reads and writes the states of servers in the cloud. A state is a metadata item of its server.
  * Nova locks the metadata while the server is in rescue mode or in the state ERROR. During this
  * time, the store writes changes into a property of an image, and later moves them to the metadata.
- * This is the image in the drive. If the drive is empty, for example after a boot from the network,
- * the store creates a *note*: an image without content.
+ * The store uses the image in the drive. If the drive is empty, for example after a boot from the
+ * network, the store creates a *note*: an image without content.
  */
 import { storedImagePrefix } from '../../../media/image-key.js';
 import { DriverError } from '../../driver-error.js';
@@ -113,8 +113,8 @@ export class StateStore {
   }
 
   /**
-   * Moves a change that was made while the metadata were locked into the metadata, and removes the
-   * mark of a boot. Does nothing while the server runs the image.
+   * Moves a change into the metadata if it was made while they were locked, and removes the mark of
+   * a boot. Does nothing while the server runs the image.
    * @returns the state that applies.
    */
   async settle(server: Server): Promise<ServerState> {
@@ -154,7 +154,7 @@ export class StateStore {
     await this.write(server, { ...state, stopping: { after, by } });
   }
 
-  /** Stores that a power-off has ended, if there was one. @returns whether there was one. */
+  /** Removes the record of a power-off. @returns whether there was a record. */
   async endStop(server: Server): Promise<boolean> {
     const { state } = await this.read(server);
     if (state.stopping === undefined) return false;

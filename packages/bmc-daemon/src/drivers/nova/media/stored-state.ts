@@ -32,7 +32,7 @@ export function storedState({ metadata }: Pick<Server, 'metadata'>): ServerState
   return parseState(metadata[STATE_KEY]) ?? untouchedState;
 }
 
-/** Returns whether the metadata contain a boot or a power-off that is not complete. */
+/** Returns whether the metadata contain the mark of a boot, or of a power-off that has begun. */
 export function isMarked(server: Pick<Server, 'metadata'>): boolean {
   const { bootedAfter, stopping } = storedState(server);
   return bootedAfter !== undefined || stopping !== undefined;

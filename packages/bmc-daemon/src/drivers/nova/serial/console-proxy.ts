@@ -13,7 +13,7 @@ import { createLiveness } from './liveness.js';
 export interface ProxyTimes {
   /** Maximum time until the proxy accepts a connection. */
   readonly connectMs: number;
-  /** A silent connection gets a ping after this time, and ends without a reply after the same time. */
+  /** Period of silence after which the driver sends a ping. It waits for a reply for the same time. */
   readonly pingMs: number;
 }
 

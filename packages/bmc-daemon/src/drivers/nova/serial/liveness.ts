@@ -6,7 +6,7 @@ interface Liveness {
   readonly heard: () => void;
   /** Call this when the reply to a ping arrives. */
   readonly replied: () => void;
-  /** Returns the next step: a ping if no message has arrived since the last step, the end if a ping got no reply. */
+  /** Returns the next step: a ping if no message has arrived since the last step; the end if nothing follows a ping. */
   readonly next: () => 'wait' | 'ping' | 'end';
 }
 

@@ -30,7 +30,7 @@ interface SerialConsoles extends Pick<ConsoleControl, 'open'> {
 interface SerialConsolesOptions {
   readonly api: Pick<ComputeApi, 'openConsole'>;
   readonly list: Pick<ServerList, 'onChange'>;
-  /** Reads the present state of a server from Nova; undefined if there is none. */
+  /** Reads the current state of a server from Nova; undefined if there is none. */
   readonly stateOf: (id: string) => Promise<DomainState | undefined>;
   readonly tls: CloudTls;
   /** Default: {@link proxyTimes}. */
@@ -63,7 +63,7 @@ const MAX_PROXIES = 100;
 /** The states of a server without a serial port. */
 const off: ReadonlySet<DomainState> = new Set(['shutoff', 'crashed', 'nostate']);
 
-/** Creates the consoles. They make no request before they are used. */
+/** Creates the access to the consoles. Makes no request before its first use. */
 export function createSerialConsoles(options: SerialConsolesOptions): SerialConsoles {
   const { api, list, stateOf, tls, times = proxyTimes } = options;
   const servers = new Map<string, Known>();
