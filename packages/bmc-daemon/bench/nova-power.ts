@@ -200,11 +200,11 @@ async function measure(folder: string, { file, cloud }: Target): Promise<boolean
     const run = (operate: Operate): Promise<Run> => operateAtRate(turns, operate);
     await reported('before the operations');
     const firstThrough = await run(throughDaemon(daemon));
-    const requests = (await reported('operations')) / firstThrough.times.length;
+    const firstRequests = await reported('operations');
     const alone = together(await run(nova.operate), await run(nova.operate));
     const requestsAlone = (await reported('while Nova works alone')) / alone.times.length;
     const through = together(firstThrough, await run(throughDaemon(daemon)));
-    await reported('operations');
+    const requests = (firstRequests + (await reported('operations'))) / through.times.length;
     nova.close();
     console.log(`${rate} power operations a second, two runs of ${seconds} s each, on ${file}`);
     report('daemon', through);

@@ -152,7 +152,7 @@ export interface ActionDefinition<Services, Params, Entity, Body> {
    * action changes nothing, so it causes no event. Default: an empty summary.
    */
   summary?(body: Body): string | null;
-  /** Reads the entity for this POST. Default: `load` of the resource. */
+  /** Reads the entity for this POST without If-None-Match. Default: `load` of the resource. */
   load?(request: ResourceRequest<Services, Params>): Awaitable<Entity>;
   run(entity: Entity, body: Body, request: ResourceRequest<Services, Params>): Awaitable<WriteResult | undefined>;
 }

@@ -11,10 +11,7 @@ import { isKnown, type Server } from './compute/server.js';
 import { rejection } from './failure.js';
 import { CloudFailure } from './http/cloud-failure.js';
 
-/**
- * Maximum age of a server's state on which an action may rely. The client's request has just read
- * the server.
- */
+/** Maximum age of a server's state on which an action may rely. */
 const FRESH_MS = 1000;
 /**
  * Longest wait for a result. Nova itself waits one minute for a guest to stop, and two minutes for
@@ -53,6 +50,8 @@ export async function executeAction(
   { known, ...options }: OperationOptions & { readonly known?: Server },
   control: PowerControlOptions,
 ): Promise<void> {
+  // A cancelled operation sends no action.
+  options.signal?.throwIfAborted();
   await finish(id, await begin(id, action, { known, ...control }), options, control);
 }
 
@@ -123,7 +122,7 @@ async function begin(
   try {
     const begun = await attempt(last);
     // The plan says that no action is necessary. Another client may have changed the server meanwhile.
-    return begun.plan === undefined && known === undefined ? await attempt(await readServer(id, parts)) : begun;
+    return begun.plan === undefined ? await attempt(await readServer(id, parts)) : begun;
   } catch (error) {
     if (!(error instanceof DriverError) || error.kind !== 'conflict') throw error;
     return attempt(await readServer(id, parts));
@@ -169,16 +168,21 @@ export async function readServer(id: string, { api, list }: Pick<Parts, 'api' | 
 
 /**
  * Reads the state of a server for an operation. Its tags and metadata may be older. Many operations share a
- * listing.
- * @throws as {@link readServer}; the reason of `closing`.
+ * listing. If the listing fails, each of them reads its own server.
+ * @throws as {@link readServer}; the reason of `signal` or `closing`.
  */
-export async function readState(id: string, { api, list, polls, closing }: PowerControlOptions): Promise<Server> {
+export async function readState(
+  id: string,
+  { signal }: OperationOptions,
+  { api, list, polls, closing }: PowerControlOptions,
+): Promise<Server> {
   const since = performance.now();
   const { read, restMs } = polls.of(id, () => readServer(id, { api, list }));
+  const ends = signal === undefined ? closing : AbortSignal.any([signal, closing]);
   for (;;) {
     const server = await read(since);
     if (server !== undefined) return server;
-    await pauseFor(restMs(), closing);
+    await pauseFor(restMs(), ends);
   }
 }
 

@@ -96,11 +96,11 @@ function postOperation<Services>(
   return begin(options, async (exchange, params, received) => {
     const view = options.viewOf(exchange);
     const request = { params, services: view.services, requester: exchange.requester };
-    const entity = await (post.load === undefined ? resource.load(request) : post.load(request));
     // A POST ignores If-Match: an action has no ETag, and the ETag of a collection does not describe the
     // new member. DSP0266 uses If-Match only to protect an update (PATCH, PUT). gofish sends with each
     // POST the ETag of the object that it read last.
     const { ifNoneMatch } = exchange.preconditions;
+    const entity = await ((ifNoneMatch === undefined ? post.load?.(request) : undefined) ?? resource.load(request));
     checkPreconditions({ ifNoneMatch }, () => renderer.etag(entity, params, view));
     if (post.available?.(entity, view.services) === false) throw redfishError('ResourceMissingAtURI', exchange.path);
     const body = requiredBody(post, received);

@@ -52,8 +52,8 @@ export function supportedResets({ driver }: Pick<Services, 'driver'>): readonly 
   return resetTypeNames.filter((type) => driver.powerActions.has(resetTypes[type]));
 }
 
-/** Age of data that are sufficient before and after a reset, because the driver reads the machine for the reset. */
-const KNOWN_MS = 30_000;
+/** Age of data that are sufficient before a reset, because the driver reads the machine for the reset. */
+const KNOWN_MS = 15_000;
 
 /** Reads the machine for a reset. Many resets at once would otherwise double the requests to a cloud. */
 export function knownSystem(driver: Services['driver'], id: string): Promise<SystemSnapshot> {
@@ -96,7 +96,7 @@ export async function reset(
         try {
           await services.driver.power(system.uuid, action, { signal });
         } catch (error) {
-          throw await explain(error, action, system.uuid, services);
+          throw explain(error, action, system);
         }
         return undefined;
       },
@@ -122,19 +122,10 @@ function switchesOff(action: PowerAction, { state }: SystemSnapshot): boolean {
 }
 
 /** Translates errors of a reset that have a specific Redfish message. */
-async function explain(
-  error: unknown,
-  action: PowerAction,
-  uuid: string,
-  { driver }: Pick<Services, 'driver'>,
-): Promise<unknown> {
+function explain(error: unknown, action: PowerAction, { uuid, state }: SystemSnapshot): unknown {
   if (!(error instanceof DriverError)) return error;
-  if (error.kind === 'conflict' && needsGuest.has(action)) {
-    const isOff = await knownSystem(driver, uuid).then(
-      ({ state }) => state === 'shutoff',
-      () => false,
-    );
-    if (isOff) return redfishError('ChassisPowerStateOnRequired', uuid);
+  if (error.kind === 'conflict' && state === 'shutoff' && needsGuest.has(action)) {
+    return redfishError('ChassisPowerStateOnRequired', uuid);
   }
   // The action exists and only this type fails: BMCs and sushy-tools return 400 for such a type.
   if (error.kind !== 'unsupported' || action !== 'pmSuspend') return error;

@@ -56,7 +56,7 @@ export interface ComputeApi {
   listServers(changesSince?: number): Promise<Listing>;
   /** Returns one server; undefined if there is none. */
   getServer(id: string): Promise<Server | UnknownServer | undefined>;
-  /** Returns the metadata of a server; undefined if there is no such server. */
+  /** Returns the metadata of a server; undefined if Nova does not show them, or if there is no such server. */
   getMetadata(id: string): Promise<Readonly<Record<string, string>> | undefined>;
   /** Returns all ports of a server. */
   listPorts(id: string): Promise<readonly Port[]>;
@@ -116,7 +116,9 @@ export function createComputeApi(session: CloudSession, ignoredLog: IgnoredLog):
     },
     getMetadata: async (id) => {
       const answer = await get(`${pathOf(id)}/metadata`);
-      return answer.status === 404 ? undefined : bodyOf(metadataSchema, answer, session).metadata;
+      return answer.status === 403 || answer.status === 404
+        ? undefined
+        : bodyOf(metadataSchema, answer, session).metadata;
     },
     listPorts: async (id) => {
       const answer = await get(`${pathOf(id)}/os-interface`);

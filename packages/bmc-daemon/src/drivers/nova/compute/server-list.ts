@@ -54,8 +54,10 @@ export class ServerList {
   #readAt = -Infinity;
   /** Time of {@link performance.now} at the beginning of the last listing. */
   #begunAt = -Infinity;
-  /** As {@link #begunAt}, of the last listing without a server of unknown id. */
+  /** As {@link #begunAt}, of the last listing that confirms the servers that it lacks. */
   #confirmedAt = -Infinity;
+  /** Whether a listing since the last complete one had a change of a server without an id. */
+  #missesChange = false;
   /** Time of {@link performance.now} at the beginning of the last listing of all servers. */
   #fullAt = -Infinity;
   readonly #clock = new SlowestClock();
@@ -89,13 +91,19 @@ export class ServerList {
 
   /**
    * Returns the state of a server at `since` or later, but possibly with older tags and metadata;
-   * undefined if it is not known. A listing of changes confirms the states of all servers that it lacks.
+   * undefined if it is not known. A listing of changes confirms the states of all servers that it lacks, but
+   * also of those whose cell does not answer.
    * @param since time of {@link performance.now}.
    */
   findSince(id: string, since: number): Entry | undefined {
     const entry = this.#entries.get(id);
     if (entry === undefined || entry.snapshot.unansweredSince !== undefined) return undefined;
     return Math.max(entry.readAt, this.#confirmedAt) >= since ? entry : undefined;
+  }
+
+  /** Whether tags or metadata decide which servers are served. No listing of changes reports them. */
+  get filtersByItems(): boolean {
+    return this.#filter.tags !== undefined || this.#filter.metadata !== undefined;
   }
 
   /** Returns whether a listing has begun at `since` or later, and has ended. @param since as above. */
@@ -173,7 +181,8 @@ export class ServerList {
     // `maxAgeMs` would be too old for every reader, and each reader would begin another one.
     this.#readAt = performance.now();
     this.#begunAt = startedAt;
-    if (!isIncomplete) this.#confirmedAt = startedAt;
+    this.#missesChange = isIncomplete || (this.#missesChange && !isFull);
+    if (!this.#missesChange) this.#confirmedAt = startedAt;
   }
 
   /** Keeps the last known state of a server whose cell does not answer. */

@@ -4,6 +4,7 @@
  * of Nova's time that the operations themselves become slower. A listing of many servers takes long too.
  * So after each answer, the driver does not ask again for a multiple of the duration of this answer.
  */
+import { CloudFailure } from '../http/cloud-failure.js';
 import { Rest } from '../http/rest.js';
 import type { ServerList } from './server-list.js';
 import type { Server } from './server.js';
@@ -12,9 +13,9 @@ import type { Server } from './server.js';
 const MAX_SINGLE = 4;
 /** The rest after the answer to a single read is this many times its duration. */
 const REST_PER_READ = 3;
-/** The same for a shared listing. Nova then spends a tenth of its time on listings. */
+/** The same for a shared listing: while actions are sent, listings of a second take a tenth of the time. */
 const REST_PER_LISTING = 9;
-/** The longest rest while no operation sends an action. A listing then delays no action. */
+/** The longest rest while no operation sends an action, because then a listing competes with none. */
 const IDLE_REST_MS = 1000;
 
 /** The reads of one operation. */
@@ -84,10 +85,16 @@ export class StatePolls {
     const known = this.#list.findSince(id, since);
     if (known !== undefined) return known.server;
     if (this.#restMs > 0) return undefined;
-    await this.#rest.after(() => this.#list.refresh(0));
+    try {
+      await this.#rest.after(() => this.#list.refresh(0));
+    } catch (error) {
+      // A listing can fail because of one cell, or take too long.
+      if (error instanceof CloudFailure) return readSingle();
+      throw error;
+    }
     const listed = this.#list.findSince(id, since);
     if (listed !== undefined) return listed.server;
-    // The server is deleted, or its cell does not answer. Its own request tells which.
+    // The server is deleted, its cell does not answer, or the listing is incomplete.
     return this.#list.isListedSince(since) ? readSingle() : undefined;
   }
 }

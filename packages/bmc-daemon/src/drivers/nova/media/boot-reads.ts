@@ -2,6 +2,7 @@
  * Reads a server before an action that switches it on or off. Many operations share a listing, which may
  * lack changes of metadata. The metadata tell which image a server boots.
  */
+import type { OperationOptions } from '../../operation-options.js';
 import type { Server } from '../compute/server.js';
 import { readState, type PowerControlOptions } from '../power-control.js';
 import { STATE_KEY } from './server-state.js';
@@ -13,17 +14,32 @@ interface BootReadsOptions extends PowerControlOptions {
 }
 
 /** Reads a server before it is switched off. @throws as {@link readState}. */
-export async function readBeforeStop(id: string, options: BootReadsOptions): Promise<Server> {
-  const server = await readState(id, options);
+export async function readBeforeStop(
+  id: string,
+  operation: OperationOptions,
+  options: BootReadsOptions,
+): Promise<Server> {
+  if (!canShare(options)) return options.read(id);
+  const server = await readState(id, operation, options);
   return server.vmState === 'rescued' ? options.read(id) : server;
 }
 
 /** Reads a server before it boots. @throws as {@link readState}. */
-export async function readBeforeBoot(id: string, options: BootReadsOptions): Promise<Server> {
-  const { api, polls, read } = options;
-  if (!polls.areMany) return read(id);
-  const [metadata, server] = await Promise.all([api.getMetadata(id), readState(id, options)]);
+export async function readBeforeBoot(
+  id: string,
+  operation: OperationOptions,
+  options: BootReadsOptions,
+): Promise<Server> {
+  const { api, read } = options;
+  if (!canShare(options)) return read(id);
+  const server = await readState(id, operation, options);
+  const metadata = await api.getMetadata(id);
   // The two readings have different times, so together they cannot show how far a boot is.
   const isPlain = metadata?.[STATE_KEY] === undefined && server.task === null && server.vmState !== 'rescued';
   return metadata !== undefined && isPlain ? { ...server, metadata } : read(id);
+}
+
+/** Returns whether operations share a listing now. It cannot show that the filter hides a server since then. */
+function canShare({ polls, list }: BootReadsOptions): boolean {
+  return polls.areMany && !list.filtersByItems;
 }

@@ -63,27 +63,20 @@ export class RescueBoot {
 
   /** @see HypervisorDriver.power */
   async power(id: string, action: PowerAction, options: OperationOptions): Promise<void> {
-    const server = await this.#options.find(id);
-    await this.#options.polls.run(() => this.#power(server, action, options));
-  }
-
-  async #power({ uuid, name }: SystemRef, action: PowerAction, options: OperationOptions): Promise<void> {
-    const { queue } = this.#options;
+    const { queue, find, polls } = this.#options;
+    const { uuid, name } = await find(id);
     if (bootActions.has(action)) {
       const boot = async (edit: RescueBoot, checkTurn: TurnCheck | undefined): Promise<void> => {
         await checkTurn?.();
         await edit.#boot(uuid, action, options);
       };
-      const run = (checkTurn?: TurnCheck) => this.#edit(uuid, (edit) => boot(edit, checkTurn));
+      const run = (checkTurn?: TurnCheck) => this.#edit(uuid, (edit) => polls.run(() => boot(edit, checkTurn)));
       await queue.power({ uuid, name }, run, options);
       return;
     }
-    if (!stopActions.has(action)) {
-      await executeAction(uuid, action, options, this.#options);
-      return;
-    }
+    if (!stopActions.has(action)) return polls.run(() => executeAction(uuid, action, options, this.#options));
     queue.switchOff({ uuid, name }, new DriverError('conflict', `starting machine ${name}: it was switched off`));
-    await this.#edit(uuid, (edit) => edit.#stop(uuid, action, options));
+    await this.#edit(uuid, (edit) => polls.run(() => edit.#stop(uuid, action, options)));
   }
 
   /**
@@ -154,7 +147,7 @@ export class RescueBoot {
    */
   async #stop(id: string, action: PowerAction, options: OperationOptions): Promise<void> {
     // Reads the server again, because another daemon may just have booted the image.
-    const server = await readBeforeStop(id, this.#options);
+    const server = await readBeforeStop(id, options, this.#options);
     if (!runsImage(server)) return executeAction(id, action, { known: server, ...options }, this.#options);
     const { states, daemon, closing, read } = this.#options;
     // Ignores a failure, because a power-off must be possible while Glance is down.
@@ -179,7 +172,7 @@ export class RescueBoot {
     const { read, states } = this.#options;
     // Reads the server again, because another daemon may just have changed the media or the boot
     // settings.
-    let server = await readBeforeBoot(id, this.#options);
+    let server = await readBeforeBoot(id, options, this.#options);
     // Removes the record of an earlier, incomplete power-off. Otherwise, its completion would end
     // this boot.
     if (isMarked(server) && (await states.endStop(server))) server = await read(id);
