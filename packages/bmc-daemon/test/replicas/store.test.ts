@@ -55,6 +55,17 @@ redis.call('HSET', KEYS[2], 'k/c', '{}') redis.call('ZADD', KEYS[3], 2, 'k/c')`)
   );
 });
 
+it('tells its listeners which entries have changed, and after a loss that all may have', async () => {
+  const seen: unknown[] = [];
+  store.onChange((changed) => void seen.push(changed));
+  await put('a');
+  await store.commit([{ kind: 'k', id: 'a', value: null }]);
+  await run(`redis.call('DEL', KEYS[1], KEYS[2], KEYS[3])`);
+  await store.sync();
+  const entry = { kind: 'k', id: 'a' };
+  expect(seen).toEqual([[entry], [entry], null]);
+});
+
 it('reads from a Redis that has no memory left, and logs once that Redis accepts no changes', async () => {
   await put('a');
   redis.pause();

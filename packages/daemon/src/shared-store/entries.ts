@@ -9,11 +9,18 @@ export interface StoredEntry {
   readonly value: unknown;
 }
 
-/** A change of one entry. */
-export interface EntryChange {
+/** Names an entry that has changed, or that was deleted. */
+export interface ChangedEntry {
   /** Kind of the entry, for example `session`. */
   readonly kind: string;
   readonly id: string;
+}
+
+/** Receives the entries that may have changed; null: all. Must not throw. */
+export type ChangeListener = (changed: readonly ChangedEntry[] | null) => void;
+
+/** A change of one entry. */
+export interface EntryChange extends ChangedEntry {
   /** The entry's revision before the change; 0: there must be no entry. Default: any. */
   readonly expected?: number;
   /** The new value, as JSON can hold it; null deletes the entry. */

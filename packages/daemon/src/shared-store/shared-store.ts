@@ -7,9 +7,9 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Log } from '../log/log.js';
 import { parseJson } from '../text/json.js';
-import type { EntryChange, StoredEntry } from './entries.js';
+import type { ChangedEntry, ChangeListener, EntryChange, StoredEntry } from './entries.js';
 import { connectRedis, type RedisLink } from './redis-link.js';
-import { keyNames, readScript, writeScript } from './store-scripts.js';
+import { keyNames, readAnswer, readScript, writeScript } from './store-scripts.js';
 import { rejectionOf, StoreUnavailable } from './store-unavailable.js';
 
 /** The state that all replicas share. */
@@ -28,8 +28,8 @@ export interface SharedStore {
    * @throws {StoreUnavailable} The change may have happened nevertheless.
    */
   commit(changes: readonly EntryChange[]): Promise<boolean>;
-  /** Calls the listener, which must not throw, after each change of the copy. */
-  onChange(listener: () => void): void;
+  /** Calls the listener after each change of the copy. */
+  onChange(listener: ChangeListener): void;
   /**
    * Calls the listener, which must not throw, at each heartbeat: after each successful regular read
    * of the store, about once a second.
@@ -68,10 +68,6 @@ const HEARTBEAT_MS = 1000;
 /** A replica that writes nothing for this time counts as dead. */
 const LEASE_MS = 15_000;
 
-const readAnswer = z
-  .tuple([z.string(), z.number(), z.number(), z.number()])
-  .rest(z.union([z.string(), z.number(), z.null()]));
-
 /**
  * Connects to the store.
  * @param url the URL of Redis. Its path is the database. Each installation needs its own database.
@@ -101,7 +97,7 @@ class RedisStore implements SharedStore {
   readonly #link: RedisLink;
   readonly #log: StoreLog;
   readonly #kinds = new Map<string, Map<string, StoredEntry>>();
-  readonly #listeners: (() => void)[] = [];
+  readonly #listeners: ChangeListener[] = [];
   readonly #heartbeatListeners: (() => void)[] = [];
   #epoch = '';
   #revision = 0;
@@ -161,7 +157,7 @@ class RedisStore implements SharedStore {
     return answer === 1;
   }
 
-  onChange(listener: () => void): void {
+  onChange(listener: ChangeListener): void {
     this.#listeners.push(listener);
   }
 
@@ -238,26 +234,30 @@ class RedisStore implements SharedStore {
     if (isAll === 1) this.#kinds.clear();
     if (this.#epoch !== '' && epoch !== this.#epoch) this.#log.warn('the shared store has lost its content');
     else if (revision < this.#revision) this.#log.warn('the shared store has returned to an older state');
+    const changed: ChangedEntry[] = [];
     for (let index = 0; index + 2 < parts.length + 1; index += 3) {
       const [key, entryRevision, text] = parts.slice(index, index + 3);
-      if (typeof key === 'string' && typeof entryRevision === 'number') this.#put(key, entryRevision, text ?? null);
+      if (typeof key === 'string' && typeof entryRevision === 'number')
+        changed.push(this.#put(key, entryRevision, text ?? null));
     }
     // Last, so that a failure above does not skip changes.
     this.#epoch = epoch;
     this.#revision = revision;
-    if (parts.length > 0 || isAll === 1) for (const listener of this.#listeners) listener();
+    if (isAll === 0 && changed.length === 0) return;
+    for (const listener of this.#listeners) listener(isAll === 1 ? null : changed);
   }
 
-  #put(key: string, revision: number, text: string | number | null): void {
+  #put(key: string, revision: number, text: string | number | null): ChangedEntry {
     const slash = key.indexOf('/');
     const [kind, id] = [key.slice(0, slash), key.slice(slash + 1)];
     const entries = this.#kinds.get(kind) ?? new Map<string, StoredEntry>();
     this.#kinds.set(kind, entries);
     entries.delete(id);
-    if (typeof text !== 'string') return;
+    if (typeof text !== 'string') return { kind, id };
     const value = parseJson(text);
     if (value === undefined) this.#log.warn(`the shared store has an entry that is not JSON: ${JSON.stringify(key)}`);
     entries.set(id, { id, revision, value });
+    return { kind, id };
   }
 
   #script(script: string, args: readonly string[]): Promise<unknown> {

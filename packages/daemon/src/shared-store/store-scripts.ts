@@ -7,6 +7,7 @@
  * - `epoch`: a random name, created by the first read. If the name differs, Redis has lost its data.
  * - `floor`: the newest revision whose deletions are no longer in `changed`.
  */
+import { z } from 'zod';
 
 /** The names of the keys. */
 export const keyNames = ['entries', 'changed', 'revision', 'epoch', 'floor'] as const;
@@ -38,6 +39,11 @@ for i = 1, #changed, 2 do
   answer[#answer + 1] = redis.call('HGET', KEYS[1], changed[i])
 end
 return answer`;
+
+/** The answer of {@link readScript}. */
+export const readAnswer = z
+  .tuple([z.string(), z.number(), z.number(), z.number()])
+  .rest(z.union([z.string(), z.number(), z.null()]));
 
 /**
  * Changes entries, if none of them has changed meanwhile.

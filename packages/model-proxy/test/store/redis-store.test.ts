@@ -68,6 +68,24 @@ describe('a Redis that two proxies share', () => {
     expect([spend(one), spend(two)]).toEqual([0, 0]);
   });
 
+  it('copies only the keys that have changed, and not all keys, to each proxy', async () => {
+    const [one, two] = [await open(), await open()];
+    await put(one, 'k', keyOf());
+    await until(() => two.keys.has('k'), 'the key');
+    let isListed = false;
+    const list = (): never[] => {
+      isListed = true;
+      return [];
+    };
+    for (const { shared } of [one, two]) Object.assign(shared, { list });
+    await put(one, 'k', keyOf({ rpmLimit: 5 }));
+    await put(one, 'other', keyOf());
+    await until(() => two.keys.get('k')?.rpmLimit === 5 && two.keys.has('other'), 'the changes');
+    await put(one, 'k', null);
+    await until(() => !two.keys.has('k'), 'the deletion');
+    expect([[...one.keys.keys()], [...two.keys.keys()], isListed]).toEqual([['other'], ['other'], false]);
+  });
+
   it('has one limit of tags for both proxies', async () => {
     const [one, two] = [await open(), await open()];
     for (let n = 0; n < 6000; n += 1) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { StoredEntry } from '@rackless/daemon/shared-store/entries.js';
+import type { ChangeListener, StoredEntry } from '@rackless/daemon/shared-store/entries.js';
 import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
 import { silentStore } from '../../../test/support/silent-store.js';
@@ -42,10 +42,10 @@ describe('createSharedTasks', () => {
     const entry = { id: record.id, revision: 1, value: storedTask(record, { replica: 'this', isCancellable: true }) };
     const entries: StoredEntry[] = [entry];
     const { store, commits } = losingStore(entries);
-    let changed = (): void => undefined;
+    let changed: ChangeListener = () => undefined;
     const tasks = createSharedTasks(local, { ...store, onChange: (call) => void (changed = call) }, unlogged);
     entries[0] = { ...entry, revision: 2, value: { ...entry.value, record: 'of another version' } };
-    changed();
+    changed([{ kind: TASK_KIND, id: record.id }]);
     expect(tasks.get(record.id)).toEqual(record);
     tasks.complete(record.id, []);
     await tasks.whenStored();

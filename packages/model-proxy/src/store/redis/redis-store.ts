@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { fileReason } from '@rackless/daemon/files/text-file.js';
 import type { Log } from '@rackless/daemon/log/log.js';
+import type { ChangedEntry, StoredEntry } from '@rackless/daemon/shared-store/entries.js';
 import { openSharedStore, type SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
 import { budgetEvents, type BudgetEvent, type OnBudgetEvent } from '../budget-events.js';
@@ -99,7 +100,7 @@ class SharedKeys implements SharedKeyStore {
     this.#log = log;
     this.#usage = usage;
     this.#load();
-    shared.onChange(() => this.#load());
+    shared.onChange((changed) => (changed === null ? this.#load() : this.#update(changed)));
     this.#flusher = new UsageFlusher({ write: () => usage.flush(), log });
   }
 
@@ -107,29 +108,43 @@ class SharedKeys implements SharedKeyStore {
     return this.#flusher.isAvailable;
   }
 
-  /** Copies the keys that have changed. */
+  /** Compares all keys with those of the shared store. */
   #load(): void {
-    const present = new Set<string>();
-    for (const { id, revision, value } of this.shared.list(KEY)) {
-      present.add(id);
-      if (this.#revisions.get(id) === revision) continue;
-      this.#revisions.set(id, revision);
-      const { data } = storedKey.safeParse(value);
-      const before = this.keys.get(id);
-      if (before !== undefined) this.#updateSpend(id, before, data);
-      if (data !== undefined) this.keys.set(id, data);
-      else {
-        this.keys.delete(id);
-        this.#log.error(`the key ${id} has a form that this version cannot read: it is not valid here`);
-      }
-    }
-    for (const id of this.#revisions.keys()) {
-      if (present.has(id)) continue;
-      this.#revisions.delete(id);
-      this.keys.delete(id);
-      this.#usage.forget(id);
+    const entries = this.shared.list(KEY);
+    const present = new Set(entries.map(({ id }) => id));
+    for (const entry of entries) this.#put(entry);
+    for (const id of this.#revisions.keys()) if (!present.has(id)) this.#remove(id);
+    this.keysRevision += 1;
+  }
+
+  /** Copies the keys that have changed. */
+  #update(changed: readonly ChangedEntry[]): void {
+    for (const { kind, id } of changed) {
+      if (kind !== KEY) continue;
+      const entry = this.shared.get(KEY, id);
+      if (entry === undefined) this.#remove(id);
+      else this.#put(entry);
     }
     this.keysRevision += 1;
+  }
+
+  #put({ id, revision, value }: StoredEntry): void {
+    if (this.#revisions.get(id) === revision) return;
+    this.#revisions.set(id, revision);
+    const { data } = storedKey.safeParse(value);
+    const before = this.keys.get(id);
+    if (before !== undefined) this.#updateSpend(id, before, data);
+    if (data !== undefined) this.keys.set(id, data);
+    else {
+      this.keys.delete(id);
+      this.#log.error(`the key ${id} has a form that this version cannot read: it is not valid here`);
+    }
+  }
+
+  #remove(id: string): void {
+    this.#revisions.delete(id);
+    this.keys.delete(id);
+    this.#usage.forget(id);
   }
 
   #updateSpend(digest: string, before: StoredKey, key: StoredKey | undefined): void {
