@@ -201,6 +201,27 @@ describe('tokens of Microsoft Entra ID', () => {
     expect(at(AZURE_HOST)).toHaveLength(1);
   });
 
+  it('may come too late: the timeout of the request also limits the wait for the token', async () => {
+    // This server never answers.
+    vendors.answers.set(LOGIN_HOST, () => undefined);
+    proxy = await vendors.proxy([entry('entra', { ...azureModel, ...application, timeout: '0.05' })]);
+    const { status, text } = await ask('entra');
+    expect(status).toBe(408);
+    expect(text).toContain(
+      'Request timed out. Microsoft Entra ID gave no access token within the timeout - timeout value=0.05 seconds. Received Model Group=entra',
+    );
+  });
+
+  it('cannot be fetched: the error names only the model group of the request', async () => {
+    vendors.answers.set(LOGIN_HOST, closing);
+    proxy = await vendors.proxy([
+      entry('one', { ...azureModel, ...application }),
+      entry('two', { ...azureModel, ...application }),
+    ]);
+    const { text } = await ask('two');
+    expect([...text.matchAll(/Model Group=(\w+)/g)].map(([, group]) => group)).toEqual(['two']);
+  });
+
   it.each([
     ['rejects the credentials', json({ error: 'invalid_client' }, 401)],
     ['is down', json({}, 503)],

@@ -235,7 +235,10 @@ With \`model: "*"\`, the requested name selects the provider:
 
 If neither \`stream_timeout\` nor \`first_byte_timeout\` is set, \`timeout\` limits the time to the first
 byte of a stream. The total time of a stream has no limit. LiteLLM applies one limit to the first byte
-and to each pause, so a longer pause ends a stream there.`;
+and to each pause, so a longer pause ends a stream there.
+
+A request for which the proxy must first get an access token, for example from Microsoft Entra ID, waits
+for it no longer than \`timeout\` and \`first_byte_timeout\`. After that, the attempt fails with 408.`;
 
 /** The end of the page. */
 export const signalsSection = `## Signals and changed files

@@ -1,6 +1,7 @@
 /** Sends small requests of the proxy itself, such as those for access tokens, and collects the answers. */
 import type { Deployment, Timeouts, UpstreamTls } from '../../providers/deployment.js';
 import type { ProxyError } from '../../errors/proxy-error.js';
+import { withoutModelGroup } from '../model-group.js';
 import type { Upstream } from '../upstream.js';
 
 /** A request. */
@@ -87,7 +88,8 @@ export function sendSmall(
         },
         onError(error: ProxyError) {
           signal.removeEventListener('abort', abort);
-          reject(error);
+          // The model group is that of one of several deployments with the same credentials.
+          reject(error.withMessage(withoutModelGroup(error.message)));
         },
       },
     );

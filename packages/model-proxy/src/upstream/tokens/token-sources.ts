@@ -5,6 +5,7 @@ import { ProxyError, toProxyError } from '../../errors/proxy-error.js';
 import type { Deployment, DeploymentToken } from '../../providers/deployment.js';
 import type { AwsToken } from '../../providers/token.js';
 import { BodyStream } from '../body-stream.js';
+import { pythonSeconds } from '../connection-faults.js';
 import { failingCall } from '../failing-call.js';
 import { inModelGroup } from '../model-group.js';
 import { rememberSecret } from '../secret-mask.js';
@@ -76,19 +77,23 @@ export class TokenSources {
     const { deployment, headers, body } = request;
     const { token } = deployment;
     if (token === undefined) return sendReady(request);
+    const fail = (error: ProxyError): SentCall => {
+      if (body instanceof BodyStream) body.destroy();
+      return failingCall(error, handler);
+    };
     const send = (result: TokenResult): SentCall => {
-      if ('fault' in result) {
-        if (body instanceof BodyStream) body.destroy();
-        return failingCall(tokenError(deployment, token, result.fault), handler);
-      }
+      if ('fault' in result) return fail(tokenError(deployment, token, result.fault));
       if (token.settings.kind === 'aws') return sendSigned(request, result.token, token.settings, handler, sendReady);
       rememberSecret(deployment, result.token);
       return sendReady({ ...request, headers: [...headers, 'authorization', `Bearer ${result.token}`] });
     };
     const source = this.#sourceOf(deployment, token);
     const result = source.current();
+    if (result !== null) return send(result);
     const wait = (then: (found: TokenResult) => void) => source.wait(then);
-    return result === null ? new WaitingCall({ wait, request, send }) : send(result);
+    const ms = Math.min(request.timeouts.firstByteMs ?? Infinity, request.timeouts.totalMs ?? Infinity);
+    const limit = { ms, fail: () => fail(tokenTimeout(deployment, token, ms)) };
+    return new WaitingCall({ wait, request, send, ...(ms <= MAX_WAIT_MS ? { limit } : {}) });
   }
 
   /**
@@ -187,6 +192,9 @@ function keyOf(token: DeploymentToken): string {
   return key;
 }
 
+/** A request for a token takes less time than this. */
+const MAX_WAIT_MS = 3_600_000;
+
 const textOf = ({ settings }: DeploymentToken, { message }: TokenFault) => `${settings.issuer} ${message}`;
 
 /**
@@ -215,6 +223,13 @@ function tokenError({ provider, modelName }: Deployment, token: DeploymentToken,
     headers,
     cause: fault,
   });
+}
+
+/** Makes the error of a request whose timeout passes while it waits for a token: 408, as {@link timeoutFault}. */
+function tokenTimeout({ modelName }: Deployment, { settings }: DeploymentToken, ms: number): ProxyError {
+  const text = `${settings.issuer} gave no access token within the timeout - timeout value=${pythonSeconds(ms)}`;
+  const message = inModelGroup(`litellm.Timeout: APITimeoutError - Request timed out. ${text} seconds`, modelName);
+  return new ProxyError({ status: 408, kind: 'timeout', failure: 'timeout', message });
 }
 
 /** The handshake of a WebSocket cannot wait for a token that is being fetched. */

@@ -9,21 +9,32 @@ interface WaitingCallOptions<Result> {
   readonly request: UpstreamRequest;
   /** Sends the request with the result. */
   readonly send: (result: Result) => SentCall;
+  /** Ends the wait after `ms` milliseconds: `fail` reports the error. Default: no limit. */
+  readonly limit?: { readonly ms: number; readonly fail: () => SentCall };
 }
 
 /** The call until the result arrives, and then the call of the sent request. */
 export class WaitingCall<Result> implements SentCall {
   readonly #request: UpstreamRequest;
   readonly #cancel: () => void;
+  #timer: NodeJS.Timeout | undefined;
   #sent: SentCall | undefined;
   #isPaused = false;
 
-  constructor({ wait, request, send }: WaitingCallOptions<Result>) {
+  constructor({ wait, request, send, limit }: WaitingCallOptions<Result>) {
     this.#request = request;
-    this.#cancel = wait((result) => {
-      this.#sent = send(result);
-      if (this.#isPaused) this.#sent.pause();
-    });
+    this.#cancel = wait((result) => this.#begin(send(result)));
+    if (limit === undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#cancel();
+      this.#begin(limit.fail());
+    }, limit.ms);
+  }
+
+  #begin(sent: SentCall): void {
+    clearTimeout(this.#timer);
+    this.#sent = sent;
+    if (this.#isPaused) sent.pause();
   }
 
   get isBodyFree(): boolean {
@@ -35,6 +46,7 @@ export class WaitingCall<Result> implements SentCall {
       this.#sent.abort();
       return;
     }
+    clearTimeout(this.#timer);
     this.#cancel();
     if (this.#request.body instanceof BodyStream) this.#request.body.destroy();
   }
