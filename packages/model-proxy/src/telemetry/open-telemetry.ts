@@ -52,24 +52,33 @@ export function openTelemetry(settings: TelemetrySettings, log: Pick<Log, 'warn'
   };
 }
 
-/** Logs failed exports, at most once a minute. */
+/** Logs failed exports and the warnings of OpenTelemetry, each at most once a minute. */
 function reportFailures(log: Pick<Log, 'warn'>): void {
-  let warnedAt = -Infinity;
-  const warn = (reason: string): void => {
-    const now = performance.now();
-    if (now - warnedAt < WARNING_MS) return;
-    warnedAt = now;
-    log.warn('telemetry cannot be exported', { reason: reason.slice(0, 300) });
+  const warner = (message: string) => {
+    let warnedAt = -Infinity;
+    return (...parts: readonly unknown[]): void => {
+      const now = performance.now();
+      if (now - warnedAt < WARNING_MS) return;
+      warnedAt = now;
+      log.warn(message, { reason: parts.flatMap(reasonOf).join(': ').slice(0, 300) });
+    };
   };
-  setGlobalErrorHandler((error) => warn(error instanceof Error ? error.message : JSON.stringify(error)));
+  const fail = warner('telemetry cannot be exported');
+  setGlobalErrorHandler((error) => fail(error instanceof Error ? error : JSON.stringify(error)));
   const ignore = (): void => undefined;
   diag.setLogger(
-    { error: warn, warn, info: ignore, debug: ignore, verbose: ignore },
+    { error: fail, warn: warner('OpenTelemetry warns'), info: ignore, debug: ignore, verbose: ignore },
     {
       logLevel: DiagLogLevel.WARN,
       suppressOverrideMessage: true,
     },
   );
+}
+
+/** Returns the readable part of what OpenTelemetry reports: a text, an error, or a value that says nothing. */
+function reasonOf(part: unknown): readonly string[] {
+  if (part instanceof Error) return [part.message];
+  return typeof part === 'string' ? [part] : [];
 }
 
 type Instruments = ReturnType<typeof createInstruments>;

@@ -157,6 +157,18 @@ describe('the callback otel', () => {
     expect((await ask()).status).toBe(200);
   });
 
+  it('logs why an answer of the receiver cannot be read', async () => {
+    const server = createServer((request, response) => void request.resume().on('end', () => response.end('{}')));
+    const port = await listen(server);
+    closing.push(() => {
+      server.close().closeAllConnections();
+      return Promise.resolve();
+    });
+    const { child, ask } = await setUp([{}], otel, { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` });
+    expect((await ask()).status).toBe(200);
+    await child.said(/OpenTelemetry warns","reason":"OTLPExportDelegate: Export succeeded but could not deserialize/);
+  });
+
   it('is off by default', async () => {
     const { ask, end } = await setUp([{}], {});
     await ask();
