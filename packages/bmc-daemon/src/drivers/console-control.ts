@@ -29,8 +29,8 @@ export interface ConsoleControl {
   sendBreak(id: string): Promise<void>;
   /**
    * Returns an id of the current run of the machine, for comparison only. A reboot of the guest
-   * does not change it; power off and on does.
-   * @throws {DriverError} conflict: the machine is off.
+   * does not change the id; a power-off and a power-on do.
+   * @throws {DriverError} conflict: the machine is off; unsupported: the hypervisor has no such id.
    */
   instance(id: string): Promise<string>;
   /**

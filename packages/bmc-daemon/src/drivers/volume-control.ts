@@ -44,9 +44,9 @@ export interface VolumeControl {
   createVolume(id: string, volume: NewVolume, options?: OperationOptions): Promise<string>;
   /**
    * Detaches a disk, waits until a running guest has released it, and deletes its volume.
-   * @throws {DriverError} unsupported, if its source is not a volume of a pool; conflict, if
-   *   another machine or the saved state of this machine uses it; unavailable, if the guest does
-   *   not release it; notFound.
+   * @throws {DriverError} unsupported, if the disk is not a volume of a pool; conflict, if another
+   *   machine or the saved state of this machine uses the volume; unavailable, if the guest does not
+   *   release the disk; notFound.
    */
   removeVolume(id: string, target: string, options?: OperationOptions): Promise<void>;
   setDriveIndicator(id: string, target: string, state: IndicatorState): Promise<void>;

@@ -65,8 +65,8 @@ export function afterFirmwareStop({
 }
 
 /**
- * Restores Secure Boot of the current run in a running machine whose boot mode was changed to
- * Legacy and back: such changes of the definition do not affect the run.
+ * Restores Secure Boot of the current run, if the boot mode of a running machine was changed to
+ * Legacy and back. A change of the definition does not affect the run.
  * @param atStart Secure Boot at the start of the run; undefined: the run has no UEFI.
  */
 export function withCurrentRun(machine: CompleteSnapshot, atStart: boolean | undefined): CompleteSnapshot {

@@ -41,7 +41,7 @@ export function openHostStore(folder: string, log: Pick<Log, 'warn' | 'error'>):
   let timer: NodeJS.Timeout | undefined;
   let written = JSON.stringify(file.state);
 
-  const present = (): StoredHosts => {
+  const listedHosts = (): StoredHosts => {
     const listed = [...members.keys()].filter(({ known }) => known.isListed);
     return Object.fromEntries(listed.map(({ name, uri, known }) => [name, { uri, machines: [...known.stored()] }]));
   };
@@ -49,7 +49,7 @@ export function openHostStore(folder: string, log: Pick<Log, 'warn' | 'error'>):
     clearTimeout(timer);
     timer = undefined;
     for (const [member, isServed] of members) if (!isServed()) members.delete(member);
-    const next = { hosts: present() };
+    const next = { hosts: listedHosts() };
     const text = JSON.stringify(next);
     if (text === written) return;
     try {
@@ -61,7 +61,7 @@ export function openHostStore(folder: string, log: Pick<Log, 'warn' | 'error'>):
   };
   return {
     machinesOf: ({ name, uri }) => {
-      const hosts = { ...file.state.hosts, ...present() };
+      const hosts = { ...file.state.hosts, ...listedHosts() };
       if (Object.hasOwn(hosts, name)) return hosts[name]?.machines;
       return Object.values(hosts).find((host) => host.uri === uri)?.machines;
     },

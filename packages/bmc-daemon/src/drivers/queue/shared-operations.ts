@@ -43,8 +43,8 @@ class SharedOperations implements Operations {
   readonly #leases: LeaseQueues;
   readonly #kind: string;
   readonly #closing = new AbortController();
-  /** The operations of this replica that run or wait, by key. */
-  readonly #present = new Map<string, { total: number; running: number }>();
+  /** Numbers of the operations of this replica by key: all of them, and those that run. */
+  readonly #counts = new Map<string, { total: number; running: number }>();
   readonly #idleWaiters = new Set<() => void>();
 
   constructor(leases: LeaseQueues, kind: string) {
@@ -60,28 +60,28 @@ class SharedOperations implements Operations {
   ): Promise<Result> {
     signal?.throwIfAborted();
     this.#closing.signal.throwIfAborted();
-    const present = this.#present.get(key) ?? { total: 0, running: 0 };
-    this.#present.set(key, present);
-    present.total += 1;
+    const counts = this.#counts.get(key) ?? { total: 0, running: 0 };
+    this.#counts.set(key, counts);
+    counts.total += 1;
     const ticket = this.#leases.join(this.#nameOf(key), label);
     try {
       await this.#turn(ticket, signal);
-      present.running += 1;
+      counts.running += 1;
       try {
         return await operation(() => checkTurn(ticket));
       } finally {
-        present.running -= 1;
+        counts.running -= 1;
       }
     } finally {
       ticket.leave();
-      present.total -= 1;
-      if (present.total === 0) this.#present.delete(key);
-      if (this.#present.size === 0) this.#notifyIdle();
+      counts.total -= 1;
+      if (counts.total === 0) this.#counts.delete(key);
+      if (this.#counts.size === 0) this.#notifyIdle();
     }
   }
 
   isBusy(key: string): boolean {
-    return (this.#present.get(key)?.running ?? 0) > 0;
+    return (this.#counts.get(key)?.running ?? 0) > 0;
   }
 
   cancelWaiting(
@@ -99,7 +99,7 @@ class SharedOperations implements Operations {
   async close(): Promise<void> {
     const reason = 'waiting for an earlier operation: the service is shutting down';
     this.#closing.abort(new DriverError('unavailable', reason));
-    if (this.#present.size === 0) return;
+    if (this.#counts.size === 0) return;
     await new Promise<void>((resolve) => this.#idleWaiters.add(resolve));
   }
 

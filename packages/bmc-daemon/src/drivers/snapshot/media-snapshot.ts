@@ -59,4 +59,4 @@ export interface MediaSnapshot extends MediaSettings {
  * Returns new settings from the current ones. It may run more than once. An error cancels the
  * change.
  */
-export type MediaChange = (present: MediaSettings) => MediaSettings;
+export type MediaChange = (current: MediaSettings) => MediaSettings;

@@ -46,9 +46,9 @@ interface SystemState extends SystemRef {
   /** The hypervisor's report of the failure; absent if it reports none. */
   readonly fault?: MachineFault;
   /**
-   * The time since when the service has no answer about the machine, although its host is not
-   * reported as lost: the hypervisor hangs, or the check of the host still runs. The snapshot is then
-   * old. Absent if the hypervisor answers.
+   * Since when the service has no answer about the machine. The host is not reported as lost: its
+   * hypervisor hangs, or the check of the host still runs. The snapshot is then old. Absent if the
+   * hypervisor answers.
    */
   readonly unansweredSince?: Date;
   /**

@@ -79,8 +79,8 @@ export function driveStep(
     if (former === null || !isHotplugged(running, readDomain(definition.xml))) return () => setMedia(former);
     // The drive was unplugged together with its image.
     return async () => {
-      const { instance: present } = await readDefinition(machine, host.timeoutMs);
-      if (present !== null) await plug(host, machine, present, { target, source: former });
+      const { instance: current } = await readDefinition(machine, host.timeoutMs);
+      if (current !== null) await plug(host, machine, current, { target, source: former });
     };
   };
   const changesDevices =

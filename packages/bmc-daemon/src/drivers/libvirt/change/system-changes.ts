@@ -148,9 +148,9 @@ export class SystemChanges {
     if (cd?.image === undefined || cd.image === null) return;
     // Checks the change before the download. A drive with an image, or an invalid part, must not
     // cost a download.
-    const needsImage = await checkEarly(this.#options, machine, (present) => {
-      if (cdStepOf(machine, present, cd) !== 'insert') return false;
-      this.#edit(machine, present, new DefinitionEdit(present.xml), prepared);
+    const needsImage = await checkEarly(this.#options, machine, (definition) => {
+      if (cdStepOf(machine, definition, cd) !== 'insert') return false;
+      this.#edit(machine, definition, new DefinitionEdit(definition.xml), prepared);
       return true;
     });
     if (!needsImage) {

@@ -85,11 +85,11 @@ function ownerAfter(
 }
 
 function settingsAfter(
-  present: SettingsRecord,
+  current: SettingsRecord,
   { settings, resetSettings }: { settings: SystemChange['settings']; resetSettings: SystemChange['resetSettings'] },
   { firmware }: CompleteSnapshot,
 ): SettingsRecord | null {
-  let result = present;
+  let result = current;
   if (resetSettings !== undefined) {
     // Of the stored values, resets only those that a client has set.
     const set = { ...firmware.settings.kept, ...firmware.pending.kept };

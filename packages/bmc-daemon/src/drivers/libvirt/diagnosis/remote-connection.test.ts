@@ -14,7 +14,7 @@ const stopped =
 const hostKey = 'ssh ended with exit code 255: Host key verification failed.';
 
 describe('a host behind ssh', () => {
-  it('needs the group libvirt if its polkit rejects the account, not a password', () => {
+  it('needs the group libvirt, not a password, if its polkit rejects the account', () => {
     expect(remoteConnectionFinding(polkit, person)).toEqual({
       severity: 'problem',
       subject: 'polkit',

@@ -1,7 +1,7 @@
 /**
  * The record of a machine's QEMU process, in its LIVE metadata only. It ends with the process, and
- * survives a restart of the daemon and of libvirtd. It says which boot order the process has. Data
- * that must survive the process is in `xml/metadata/`, in the same form:
+ * survives a restart of the daemon and of libvirtd. It says which boot order the process has. Its
+ * form is that of the records in `xml/metadata/`, which survive the process:
  *
  * ```xml
  * <process xmlns='https://rackless.dev/xmlns/bmc/process/1' version='2'>

@@ -221,7 +221,7 @@ export class ColdStart {
         `no access to the QEMU monitor of machine ${machine.name}: its one-time boot order applies until power-off`,
       );
     }
-    const present = isSet ? order : deviceKeys(effectiveBootOrder(instance.domain));
+    const current = isSet ? order : deviceKeys(effectiveBootOrder(instance.domain));
     await attempt(`starting machine ${machine.name}`, async () => {
       const { state } = await domain.getState({ timeoutMs });
       // Another client may have resumed the guest already.
@@ -230,7 +230,7 @@ export class ColdStart {
     // Updates the record before the mark is removed. While the override is pending, only the mark
     // shows that this start has used the override.
     await this.#settle(machine, { onceUsed: true, booted: true });
-    await saveProcess(machine, instance, { order: present, armed: null }, timeoutMs);
+    await saveProcess(machine, instance, { order: current, armed: null }, timeoutMs);
   }
 
   /**

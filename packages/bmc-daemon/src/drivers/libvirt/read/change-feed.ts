@@ -69,9 +69,9 @@ export class ChangeFeed {
 
   /** Adds a listener. @returns the function that removes it. */
   onChange(listener: MachineChangeListener): () => void {
-    const own: MachineChangeListener = (change) => listener(change);
-    this.#listeners.add(own);
-    return () => void this.#listeners.delete(own);
+    const entry: MachineChangeListener = (change) => listener(change);
+    this.#listeners.add(entry);
+    return () => void this.#listeners.delete(entry);
   }
 
   /** Subscribes to the events. */

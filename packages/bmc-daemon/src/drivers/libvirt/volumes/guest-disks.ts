@@ -70,8 +70,8 @@ export class GuestDisks {
       machine.domain.detachDeviceFlags(markup, DomainDeviceModifyFlags.LIVE, { timeoutMs: UNPLUG_TIMEOUT_MS }),
     );
     const isPlugged = async (): Promise<boolean> => {
-      const { instance: now } = await readDefinition(machine, timeoutMs);
-      return now?.id === instance.id && findDisk(now.domain, target) !== undefined;
+      const { instance: current } = await readDefinition(machine, timeoutMs);
+      return current?.id === instance.id && findDisk(current.domain, target) !== undefined;
     };
     while (await isPlugged()) {
       if (performance.now() > deadline) {

@@ -254,8 +254,8 @@ function mediaSnapshots(
 }
 
 /**
- * Returns the drive of the running machine that has the same target as in the definition; or else
- * the drive of the definition; or else the drive that only the running machine has.
+ * Returns the drive to show. If the definition has a drive, this is the drive of the running machine
+ * with the same target, or else that of the definition. If not, it is a drive of the running machine.
  */
 function shownDrive(defined: Domain, actual: Domain, device: MediaDevice, media: MediaRecord | undefined): Disk | null {
   const own = findDrive(defined, device, media);

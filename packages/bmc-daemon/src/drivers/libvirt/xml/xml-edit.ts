@@ -51,12 +51,12 @@ export class XmlEdit {
   /** Returns whether the edits change the text, without building the new text. */
   isChanged(): boolean {
     if (!this.#isTouched) return false;
-    let at = 0;
+    let offset = 0;
     for (const part of this.#parts()) {
-      if (!this.source.startsWith(part, at)) return true;
-      at += part.length;
+      if (!this.source.startsWith(part, offset)) return true;
+      offset += part.length;
     }
-    return at !== this.source.length;
+    return offset !== this.source.length;
   }
 
   /** Returns the current text of an element. */

@@ -7,14 +7,14 @@
 /** The differences between the cloud's clocks and the clock of this process. */
 export class SlowestClock {
   /** The smallest difference of this period, in milliseconds. */
-  #present = Infinity;
+  #current = Infinity;
   /** The smallest difference of the period before. */
-  #before = Infinity;
+  #previous = Infinity;
 
   /** Begins a period. Forgets the differences of the period before the last one. */
   beginPeriod(): void {
-    this.#before = this.#present;
-    this.#present = Infinity;
+    this.#previous = this.#current;
+    this.#current = Infinity;
   }
 
   /**
@@ -23,7 +23,7 @@ export class SlowestClock {
    * @param localMs the same moment as {@link performance.now}.
    */
   timeOf(cloudMs: number, localMs: number): number {
-    this.#present = Math.min(this.#present, cloudMs - localMs);
-    return localMs + Math.min(this.#present, this.#before);
+    this.#current = Math.min(this.#current, cloudMs - localMs);
+    return localMs + Math.min(this.#current, this.#previous);
   }
 }

@@ -255,9 +255,9 @@ export class CloudImageStore {
    */
   async #removeUnused(image: CloudImage): Promise<boolean> {
     const { api, log } = this.#options;
-    const present = await api.get(image.id);
-    if (present === undefined || !this.#isFree(present)) return true;
-    if (wasChanged(image, present)) return false;
+    const current = await api.get(image.id);
+    if (current === undefined || !this.#isFree(current)) return true;
+    if (wasChanged(image, current)) return false;
     await api.remove(image.id);
     log.info('deleted an image of the cloud that no server uses', { image: image.id, name: image.name });
     return true;

@@ -70,8 +70,8 @@ export function createMediaControl({
       const lease = await store.acquire(image, options);
       let isInserted = false;
       try {
-        isInserted = await edit(id, async (state, present) => {
-          if (!(await needsImage(images, state, { image, server: present }))) return state;
+        isInserted = await edit(id, async (state, current) => {
+          if (!(await needsImage(images, state, { image, server: current }))) return state;
           await checkTurn?.();
           return { ...state, cd: lease.id };
         });
@@ -131,9 +131,9 @@ async function needsImage(
   { image, server }: { readonly image: ImageRequest; readonly server: Server },
 ): Promise<boolean> {
   if (cd === null) return true;
-  const present = await images.get(cd);
-  if (present === undefined) return true;
-  if (present.url === storedUrl(image.url)) return false;
+  const current = await images.get(cd);
+  if (current === undefined) return true;
+  if (current.url === storedUrl(image.url)) return false;
   throw new DriverError('mediaInUse', `inserting an image into machine ${server.name}: its drive holds another image`);
 }
 

@@ -80,18 +80,18 @@ export class StateStore {
   async write(server: Server, state: ServerState): Promise<void> {
     if (await this.#writeItem(server, state)) return;
     const answer = await this.#options.api.getServer(server.id);
-    const present = answer !== undefined && isKnown(answer) ? answer : server;
-    if (await this.#writeProperty(present, beforeItsBoot(state))) {
+    const current = answer !== undefined && isKnown(answer) ? answer : server;
+    if (await this.#writeProperty(current, beforeItsBoot(state))) {
       this.#options.onWritten(false);
       return;
     }
     const doing = `changing the settings of server ${server.name}`;
     // Another daemon may have ended the boot, and removed its mark, since the server was read.
-    if (isMarked(server) && !isMarked(present)) {
-      const [before, after] = [storedState(server), storedState(present)];
+    if (isMarked(server) && !isMarked(current)) {
+      const [before, after] = [storedState(server), storedState(current)];
       if (![beforeItsBoot(before), afterItsBoot(before)].some((each) => isSameState(each, after)))
         throw new DriverError('unavailable', `${doing}: another client has changed them meanwhile`);
-      if (await this.#writeItem(present, state)) return;
+      if (await this.#writeItem(current, state)) return;
     }
     const why = 'Nova stores no settings of a server in this state, and its drive holds no image';
     throw new DriverError('conflict', `${doing}: ${why}`);
@@ -135,16 +135,16 @@ export class StateStore {
    */
   async keepMark(id: string, booting: ServerState): Promise<void> {
     const { api, items } = this.#options;
-    const present = await api.getServer(id);
-    if (present === undefined || !isKnown(present) || isMarked(present)) return;
-    const changed = storedState(present);
+    const current = await api.getServer(id);
+    if (current === undefined || !isKnown(current) || isMarked(current)) return;
+    const changed = storedState(current);
     const text = formatItem(booting);
     if (!(await items.setMetadata(id, STATE_KEY, text))) return;
     if (isSameState(changed, beforeItsBoot(booting))) return;
-    const marked = { ...present, metadata: { ...present.metadata, [STATE_KEY]: text } };
+    const marked = { ...current, metadata: { ...current.metadata, [STATE_KEY]: text } };
     if (await this.#writeProperty(marked, changed)) return;
     const why = 'there is no image for the settings that another daemon has stored';
-    throw new DriverError('conflict', `booting server ${present.name}: ${why}`);
+    throw new DriverError('conflict', `booting server ${current.name}: ${why}`);
   }
 
   /** Stores that this daemon begins to switch off a server that runs an image. */
