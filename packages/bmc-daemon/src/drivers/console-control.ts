@@ -35,8 +35,8 @@ export interface ConsoleControl {
   instance(id: string): Promise<string>;
   /**
    * True: `open` succeeds while the port has another client, and the new stream has no output until
-   * that client leaves. `ConsoleLine` then cannot find lost streams. It replaces a stream that stays
-   * silent after a change of the machine.
+   * that client leaves. `ConsoleLine` then cannot find lost streams by an error. Instead, it replaces
+   * a stream that stays silent after a change of the machine.
    */
   readonly acceptsSecondClient?: true | undefined;
 }

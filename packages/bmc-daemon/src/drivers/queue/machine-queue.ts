@@ -83,8 +83,8 @@ export class MachineQueue {
   }
 
   /**
-   * Adds a listener for the ends of edits, which must not throw. It stays for the life of the
-   * queue.
+   * Adds a listener that is called after each edit. The listener must not throw, and cannot be
+   * removed.
    */
   onEdited(listener: (uuid: string) => void): void {
     this.#editListeners.push(listener);
@@ -95,7 +95,7 @@ export class MachineQueue {
     return this.#edits.isBusy(uuid);
   }
 
-  /** Returns whether the action boots the guest, or may boot it. It must go through {@link power}. */
+  /** Returns whether an action boots the guest, or may boot it. Run such an action by {@link power}. */
   bootsGuest(action: PowerAction): boolean {
     return bootActions.has(action);
   }

@@ -86,7 +86,7 @@ export class BootControl {
   /**
    * Handles a restart or a reset of the guest: the firmware has read a one-time order, or will read
    * it soon. Until {@link reconcile} has read a machine, the daemon does not know the order in its
-   * QEMU. So it also watches this machine.
+   * QEMU. So the daemon also watches this machine.
    */
   onReboot(uuid: string): void {
     this.#forgetReset(uuid);

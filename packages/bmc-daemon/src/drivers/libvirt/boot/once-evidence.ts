@@ -1,6 +1,6 @@
 /**
  * Evidence that a guest has used a one-time order: firmware that boots from a drive reads this
- * drive. This cannot be distinguished from an operating system that reads the drive.
+ * drive. The daemon cannot distinguish this from an operating system that reads the drive.
  */
 import type { BootChoice } from '../../rules/boot-override.js';
 import type { Instance } from '../machine/instance.js';

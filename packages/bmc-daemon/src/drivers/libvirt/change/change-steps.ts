@@ -24,7 +24,7 @@ export interface Step {
   /**
    * Runs the step.
    * @returns a function that reverts it.
-   * @throws {DriverError} if it fails. Then it has changed nothing.
+   * @throws {DriverError} if the step fails. It has then changed nothing.
    */
   readonly run: () => Promise<() => Promise<void>>;
   /** Whether the running guest gets or loses a device. */

@@ -61,7 +61,7 @@ export function changeBoot(
  *
  * UEFI variables work only with the template that they were created from. For example, old Secure
  * Boot keys can make the new firmware reject the guest's boot loader. So the daemon recreates the
- * variables before the next start. It keeps them, with the data of the guest, in two cases: the
+ * variables before the next start. The daemon keeps them, with the data of the guest, in two cases: the
  * firmware changes back before that start, or the machine boots with BIOS in between.
  */
 export function changeFirmware(edit: DefinitionEdit, change: () => void): void {

@@ -85,7 +85,7 @@ export function isStarting({ xml }: Pick<Instance, 'xml'>): boolean {
 }
 
 /**
- * Returns the markup for virDomainSetMetadata. It keeps members that a newer version of the daemon
+ * Returns the markup for virDomainSetMetadata. The markup keeps members that a newer version of the daemon
  * has added.
  * @param instance the running machine, with its current record.
  * @throws {DriverError} conflict, if a newer version of the daemon has written the record in a

@@ -45,8 +45,8 @@ interface NewDrive {
 
 /**
  * Plugs a drive with an image into a running guest.
- * @returns the target of the guest's drive; null if the guest accepts no drive now. It then gets
- *   the image at its next start.
+ * @returns the target of the guest's drive; null if the guest accepts no drive now. The guest then
+ *   gets the image at its next start.
  * @throws {DriverError} unavailable; the error of a stream that QEMU cannot open; every error for a
  *   transient machine, which has no next start.
  */
@@ -77,7 +77,7 @@ export async function plugIn(
 
 /**
  * Returns whether a drive of the running guest must be unplugged to remove its image. This applies
- * to USB sticks and hot-plugged drives, because they have no tray.
+ * to USB sticks, which have no tray, and to hot-plugged drives, see {@link isHotplugged}.
  */
 export function needsUnplug(drive: Disk, defined: Domain): boolean {
   return drive.device === 'disk' || isHotplugged(drive, defined);

@@ -48,7 +48,7 @@ export class ImageStore {
   }
 
   /**
-   * Opens the pool, if it exists. Its first opening removes partial downloads of an earlier run of the
+   * Opens the pool, if it exists. The first opening removes partial downloads of an earlier run of the
    * daemon, and images that no machine uses. If several hosts may share pools, the removal follows
    * when the pools of all hosts are known.
    * @throws {DriverError} if the host does not answer. The next request for an image opens the pool
@@ -140,8 +140,8 @@ export class ImageStore {
     }
     const download = await open(wanted);
     if (!identifiesContent(download.validator)) {
-      // The server tells only the size, so a stored image of this URL may have older content. This
-      // image gets a new name.
+      // The server does not identify the content, so a stored image of this URL may have older
+      // content. The new image gets a new name.
       const name = uniqueImageName(url);
       await this.#stored.fill(name, download, images, signal);
       return name;

@@ -16,7 +16,7 @@ export interface LifecycleChange {
   readonly reason?: string;
 }
 
-/** Translates a lifecycle event. @returns undefined if clients need no event for it. */
+/** Translates a lifecycle event. @returns undefined for an unknown event, or if clients need no event for it. */
 export function describeLifecycle(event: number, detail: number): LifecycleChange | undefined {
   switch (event) {
     case DomainEventType.DEFINED:

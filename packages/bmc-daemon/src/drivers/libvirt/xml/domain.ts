@@ -18,7 +18,7 @@ import { readMemoryKiB } from './size.js';
 /** `<loader>` of `<os>`. */
 interface Loader {
   readonly path: string | null;
-  /** `pflash`, `rom`; null if libvirt selects the firmware. */
+  /** `pflash`, `rom`; null if the definition does not name the type. */
   readonly type: string | null;
   readonly readonly: boolean;
   readonly secure: boolean;

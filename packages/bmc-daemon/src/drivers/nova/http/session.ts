@@ -39,7 +39,7 @@ export interface CloudSession {
    */
   request(request: ServiceRequest): Promise<CloudAnswer>;
   /**
-   * Sends a stream by PUT. It cannot repeat the stream after a 401. So send another request shortly
+   * Sends a stream by PUT. The session cannot repeat the stream after a 401. So send another request shortly
    * before, which renews the token if necessary.
    * @returns as {@link request}.
    * @throws as {@link request}, and for each 401; the failure of the stream; the signal's reason.

@@ -23,7 +23,7 @@ export interface Images {
 }
 
 /**
- * The cache reads the properties of an image of this age again. They rarely change, and a change has no
+ * The cache reads the properties of an image of this age again. Properties rarely change, and a change has no
  * effect on servers that exist.
  */
 const MAX_AGE_MS = 300_000;

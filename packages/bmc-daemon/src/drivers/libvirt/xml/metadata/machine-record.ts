@@ -28,7 +28,7 @@ export interface BootRecord extends BootOverride {
   readonly saved: SavedBootOrder | null;
 }
 
-/** The record. A member is null if no client has set it. */
+/** The record. A member is null if neither a client nor the daemon has set it. */
 export interface MachineRecord {
   readonly indicator: IndicatorState | null;
   readonly boot: BootRecord | null;
@@ -46,11 +46,11 @@ export interface MachineRecord {
   /** The firmware has changed: the next start must reset the variables. */
   readonly resetNvram: boolean;
   /**
-   * Unknown members, which a newer version of the daemon has added. They are written back
+   * Unknown members, which a newer version of the daemon has added. This version writes them back
    * unchanged.
    */
   readonly later: Readonly<Record<string, unknown>>;
-  /** Unknown child elements, as markup without prefix. They are written back unchanged. */
+  /** Unknown child elements, as markup without prefix. This version writes them back unchanged. */
   readonly unknown: readonly string[];
 }
 
