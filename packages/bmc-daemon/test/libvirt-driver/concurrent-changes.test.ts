@@ -121,7 +121,7 @@ describe('a machine that a client switches off while it starts', () => {
 });
 
 describe('the autostart of a machine', () => {
-  it('is restored if a later step of the change fails', async () => {
+  it('has its former value again after its step is undone', async () => {
     for (const former of [false, true]) {
       const guest = await host.guest();
       await host.virsh('autostart', guest.name, ...(former ? [] : ['--disable']));

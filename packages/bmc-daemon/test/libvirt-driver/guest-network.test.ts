@@ -165,7 +165,7 @@ describe('the network of a guest', () => {
     await expectFacts({ [lab]: expect.objectContaining({ hostName: 'web' }) });
   });
 
-  it('is empty if libvirt has no information', async () => {
+  it('is unknown where libvirt has no information', async () => {
     const refuse = (): never => {
       throw new Refusal(3, 10, 'this function is not supported by the connection driver');
     };

@@ -208,7 +208,7 @@ export class TestHost {
 }
 
 /**
- * Makes the guest read its drive until it finds this. The first read after a change fails, because
+ * Makes the guest read its drive until it finds `what`. The first read after a change fails, because
  * it reports the change.
  */
 export async function guestFinds({ serial }: Guest, what: string): Promise<void> {
@@ -221,7 +221,7 @@ export async function guestFinds({ serial }: Guest, what: string): Promise<void>
 
 /**
  * Calls `probe` until it returns a true value.
- * @throws {Error} with the last error of `probe`.
+ * @throws {Error} after `timeoutMs`, with the last error of `probe` as its cause.
  */
 export async function until(what: string, probe: () => Promise<unknown>, timeoutMs = 120_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;

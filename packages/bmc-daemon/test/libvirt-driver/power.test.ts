@@ -312,8 +312,10 @@ describe('changes of a machine by other programs', () => {
     expect(await failure(driver.getSystem(guest.uuid))).toBe('notFound');
     expect((await driver.listSystems()).map(({ uuid }) => uuid)).not.toContain(guest.uuid);
   });
+});
 
-  it('a name and a UUID in upper or lower case lead to the same machine', async () => {
+describe('a machine', () => {
+  it('is found by its name, and by its UUID in upper or lower case, and shows its disks', async () => {
     const guest = await host.guest();
     const machine = await driver.getSystem(guest.uuid);
     expect(await driver.getSystem(guest.uuid.toUpperCase())).toBe(machine);

@@ -81,7 +81,7 @@ const on = { enabled: true, current: true, enrolled: true };
 const off = { enabled: false, current: false, enrolled: false };
 
 describe('Secure Boot', () => {
-  it('can be switched if libvirt selects the firmware, with any SMM setting', async () => {
+  it('can be switched if libvirt selects the firmware, even if the definition has SMM off', async () => {
     const driver = await host.driver();
     const guest = await host.guest(uefi);
     await withUefi(guest, (xml) => xml.replace('<acpi/>', `<acpi/><smm state='off'/>`));

@@ -42,7 +42,7 @@ async function untilShown({ get }: Served): Promise<unknown> {
   );
 }
 
-it('are shown if the cloud has them, and an action creates the URL', async () => {
+it('graphical consoles are shown if the cloud has them, and an action creates the URL', async () => {
   cloud.servers.put(1);
   cloud.servers.put(2);
   const asked = offer('spice-html5', spice);
@@ -61,7 +61,7 @@ it('are shown if the cloud has them, and an action creates the URL', async () =>
   expect(JSON.stringify(await served.get(`${system}/LogServices/EventLog/Entries`))).not.toContain('secret');
 });
 
-it('are absent if the cloud has none, and not every reader causes another attempt', async () => {
+it('graphical consoles are absent if the cloud has none, and not every reader causes another attempt', async () => {
   cloud.servers.put(1);
   const asked = offer('none', spice);
   const { get, send } = await cloud.serve();
@@ -79,7 +79,7 @@ it('are absent if the cloud has none, and not every reader causes another attemp
 
 it.each<[string, number, object, number, string]>([
   ['that is not ready', 409, { conflictingRequest: { message: 'Instance is not ready' } }, 409, 'not ready'],
-  ['behind a broken proxy', 500, {}, 503, 'Nova answers 500'],
+  ['of a Nova that fails', 500, {}, 503, 'Nova answers 500'],
   [
     'with a hostile URL',
     200,
@@ -87,7 +87,7 @@ it.each<[string, number, object, number, string]>([
     503,
     'form',
   ],
-])('for a server %s cannot be opened', async (_, status, body, expected, reason) => {
+])('a graphical console for a server %s cannot be opened', async (_, status, body, expected, reason) => {
   cloud.servers.put(1);
   let answer = spice;
   cloud.answer((_request, response, path) => {

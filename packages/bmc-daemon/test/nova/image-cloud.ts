@@ -5,7 +5,7 @@ import { iso, startImages, type Images } from './media-lab.js';
 
 /**
  * Adds a server and an empty Glance to a cloud, and starts an image server with `/boot.iso`. The
- * caller closes it.
+ * caller closes the image server.
  */
 export async function startImageCloud({
   api,

@@ -166,7 +166,7 @@ describeLab('virtual media before a cloud', () => {
       409,
       expect.stringContaining("EMULATOR_OS_IPXE_IMAGE names the image 'network-boot', which does not exist"),
     ]);
-    // This image replaces iPXE, which prints only on the screen. It prints a line on the serial port.
+    // This image prints a line on the serial port. It replaces iPXE, which prints only on the screen.
     const id = await owner.createImage('network-boot', { hw_rescue_device: 'cdrom', hw_rescue_bus: 'sata' }, iso);
     try {
       expect((await machine.reset('ForceRestart')).status).toBe(204);

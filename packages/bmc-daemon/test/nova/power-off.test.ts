@@ -30,11 +30,11 @@ beforeEach(() => {
 const body = () => test.servers.all.get(id)?.body ?? {};
 const vmState = () => body()['OS-EXT-STS:vm_state'];
 const stored = () => (body()['metadata'] as Record<string, string>)['rackless:state'] ?? ''; // the list of the test has texts
-/** Actions of Nova in the test, in their order. */
+/** Actions that Nova has accepted, in their order. */
 const actions = () => test.servers.actions.flatMap((action) => Object.keys(action as object));
 const settled = { cd: 0, enabled: 'continuous', target: 'cdrom', n: expect.any(String) };
 
-it('ends the rescue, stops the server, and keeps the override', async () => {
+it('a power-off ends the rescue, stops the server, and keeps the override', async () => {
   const served = await test.serve();
   const reset = `/redfish/v1/Systems/${id}/Actions/ComputerSystem.Reset`;
   expect((await served.send('POST', reset, { ResetType: 'ForceOff' })).status).toBe(204);
@@ -43,7 +43,7 @@ it('ends the rescue, stops the server, and keeps the override', async () => {
   expect(glance.images.get(image)).not.toHaveProperty(`rackless_state_${id}`);
 });
 
-it('works while Glance is down', async () => {
+it('a power-off works while Glance is down', async () => {
   test.api.others.set('image', (_request, response) => response.writeHead(500).end('broken'));
   const served = await test.serve();
   const reset = `/redfish/v1/Systems/${id}/Actions/ComputerSystem.Reset`;

@@ -131,7 +131,7 @@ it.each(['ftp://cloud', 'file:///etc/passwd', 'javascript:0', 'http://['])(
   },
 );
 
-it('shows the servers if the catalog has endpoints without a form, and no Glance', async () => {
+it('shows the servers if the catalog has endpoints of an unexpected form, and no Glance', async () => {
   const compute = { interface: 'public', region_id: 'R1', url: `${cloud.api.url}/compute` };
   cloud.api.keystone = (request, response) => {
     request.resume();
