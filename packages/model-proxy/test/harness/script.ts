@@ -62,7 +62,7 @@ export interface Stage {
 /** Returns the script of a request; undefined: none. */
 export function scriptOf({ json }: Exchange): readonly Step[] | undefined {
   const script = json?.['script'];
-  return Array.isArray(script) ? (script as readonly Step[]) : undefined; // only tests of this folder write them
+  return Array.isArray(script) ? (script as readonly Step[]) : undefined; // only tests write scripts
 }
 
 /**

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { listen } from '../support/app.js';
 
-/** Treatment of the requests of an upstream. */
+/** What an upstream does with its requests. */
 export type Behavior =
   | 'works'
   | 'reset' // resets the connection when it has the request
@@ -19,7 +19,7 @@ export type Behavior =
       readonly body?: unknown;
     };
 
-/** Sends a stream. */
+/** Answers with a stream. */
 export interface StreamBehavior {
   readonly events: string;
   /** End of the HTTP message. */

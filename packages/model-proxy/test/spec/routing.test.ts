@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { ANSWER } from '../routing/faulty-upstream.js';
 import { useSetups } from '../routing/fixture.js';
 
-describe('retries', () => {
+describe('groups of deployments', () => {
   const setUp = useSetups();
 
   it('MP-59 another deployment of the group answers if the first one fails', async () => {
