@@ -66,8 +66,8 @@ export class Daemon {
   }
 
   /**
-   * Waits until it serves.
-   * @throws {Error} if it ended or took too long.
+   * Waits until the daemon serves.
+   * @throws {Error} if the daemon ended or took too long.
    */
   async serving() {
     const [, port] = await this.said(/serving .*?https?:\/\/[^\s"]*?:(\d+)/);
@@ -75,14 +75,14 @@ export class Daemon {
     return this;
   }
 
-  /** Waits until its output matches. */
+  /** Waits until the daemon's output matches. */
   async said(pattern) {
     for (const end = Date.now() + PATIENCE * 1000; Date.now() < end; await delay(20)) {
       const found = pattern.exec(this.output);
       if (found !== null) return found;
-      if (!this.isAlive) throw new Error(`it ended without saying ${pattern}: ${this.output.slice(-1000)}`);
+      if (!this.isAlive) throw new Error(`the process ended without printing ${pattern}: ${this.output.slice(-1000)}`);
     }
-    throw new Error(`it did not say ${pattern} within ${PATIENCE} s: ${this.output.slice(-1000)}`);
+    throw new Error(`the process did not print ${pattern} within ${PATIENCE} s: ${this.output.slice(-1000)}`);
   }
 
   /**
@@ -149,7 +149,7 @@ export class Daemon {
     const ended = await Promise.race([this.#exit, delay(PATIENCE * 1000, 'late', { ref: false })]);
     if (ended !== 'late') return ended;
     this.#child.kill('SIGKILL');
-    throw new Error(`it did not end within ${PATIENCE} s of ${signal}`);
+    throw new Error(`the process did not end within ${PATIENCE} s of ${signal}`);
   }
 
   signal(name) {

@@ -148,7 +148,7 @@ def perform(run: Run, tools: Path, reports: Path) -> bool:
         print(f'{title}: FAIL, the profile is in none of the folders', flush=True)
         return False
     if not folder.is_dir():
-        print(f'{title}: FAIL, {folder} is not there', flush=True)
+        print(f'{title}: FAIL, {folder} does not exist', flush=True)
         return False
     report = reports / run.report
     report.mkdir(parents=True, exist_ok=True)

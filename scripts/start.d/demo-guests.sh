@@ -36,8 +36,8 @@ demo_domain_type() {
   if [ "$status" = 33 ]; then printf 'kvm\n'; else printf 'qemu\n'; fi
 }
 
-# libvirtd (root) can use KVM, but the guests' account cannot. libvirt 9 then examines QEMU again
-# for each call.
+# Warns if libvirtd (root) can use KVM, but the guests' account cannot. libvirt 9 then examines QEMU
+# again for each call.
 warn_of_closed_kvm() {
   if [ "$(id -u)" = 0 ] && [ -e /dev/kvm ] && id libvirt-qemu >/dev/null 2>&1 &&
     ! setpriv --reuid=libvirt-qemu --regid="$(id -g libvirt-qemu)" --init-groups test -w /dev/kvm; then

@@ -73,8 +73,8 @@ const bodies = {
 };
 
 /**
- * The promise is 50 ms, and `bench:hostile` measures it. This limit allows for a busy host. It
- * still finds the old fault: older versions exceeded it.
+ * The promise is 50 ms, and `bench:hostile` measures it. This limit allows for a busy host. Older
+ * versions exceeded it, so it still finds their fault.
  */
 const CPU_MS = 300;
 

@@ -62,7 +62,7 @@ const servers = {
   },
 };
 
-/** Machines in memory read only the head of an image, so an attack on the body may succeed. */
+/** Machines in memory read only the head of an image, so an insert of a hostile body may succeed. */
 const mayTake = (name) => name.includes('body');
 
 const serverAttacks = Object.entries(servers).map(([name, serve]) => ({
