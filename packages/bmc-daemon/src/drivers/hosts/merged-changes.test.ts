@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { MachineChange, MachineChangeKind } from '../machine-change.js';
+import { arriving, migrated, type MachineChange, type MachineChangeKind } from '../machine-change.js';
 import type { HostMember } from './host-member.js';
 import { KnownMachines } from './known-machines.js';
 import { MachineIndex } from './machine-index.js';
@@ -24,9 +24,10 @@ function startHosts() {
   const merged = new MergedChanges({ index, look: () => undefined, isListIncomplete: () => false });
   const seen: MachineChange[] = [];
   merged.onChange((change) => seen.push(change));
-  const send = (host: number, kind: MachineChangeKind, uuid: string): void => {
+  const send = (host: number, kind: MachineChangeKind, uuid: string, reason?: string): void => {
     const member = hosts[host];
-    if (member !== undefined) merged.handle(member, { kind, uuid, name: uuid });
+    if (member !== undefined)
+      merged.handle(member, { kind, uuid, name: uuid, ...(reason === undefined ? {} : { reason }) });
   };
   const toggleLoss = (host: number): void => {
     const watch = members[host]?.watch;
@@ -45,6 +46,29 @@ describe('the changes of several hosts', () => {
     send(1, 'defined', 'm');
     send(1, 'started', 'm');
     expect(kinds('m')).toEqual(['defined', 'moved', 'started']);
+  });
+
+  it('do not include the end of QEMU on the host that a machine has left', () => {
+    const { send, kinds } = startHosts();
+    send(0, 'defined', 'm');
+    send(0, 'started', 'm');
+    send(1, 'started', 'm', arriving);
+    send(1, 'resumed', 'm');
+    send(0, 'shuttingDown', 'm', 'requested by the host');
+    send(0, 'stopped', 'm', migrated);
+    send(0, 'undefined', 'm');
+    expect(kinds('m')).toEqual(['defined', 'started', 'moved']);
+    send(1, 'shuttingDown', 'm', 'requested by the guest');
+    expect(kinds('m')).toEqual(['defined', 'started', 'moved', 'shuttingDown']);
+  });
+
+  it('include a shutdown while another host has a copy that is off', () => {
+    const { send, kinds } = startHosts();
+    send(0, 'defined', 'm');
+    send(1, 'defined', 'm');
+    send(0, 'started', 'm');
+    send(0, 'shuttingDown', 'm');
+    expect(kinds('m')).toEqual(['defined', 'started', 'shuttingDown']);
   });
 
   it('agree with the machines that exist and run, whatever happens to copies and hosts', () => {

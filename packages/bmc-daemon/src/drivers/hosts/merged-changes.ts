@@ -80,6 +80,8 @@ export class MergedChanges {
     const isHandover =
       (kind === 'paused' && reason === migrating && others.length > 0) ||
       (kind === 'resumed' && member.known.stateOf(uuid) === 'running');
+    // libvirt ends QEMU on the old host before it reports that the machine has left.
+    const isDeparture = kind === 'shuttingDown' && others.some(({ known }) => known.stateOf(uuid) !== 'shutoff');
     // The migration to this host may still fail. Without a state here, the old host serves the
     // machine.
     if (kind === 'started' && reason === arriving && others.length > 0) member.known.arrive(change);
@@ -104,7 +106,7 @@ export class MergedChanges {
     const hasArrived = held !== undefined && !isBack && owner === member;
     if (hasMoved || hasArrived) this.#drop(uuid);
     // Changes of a copy on another host are not changes of the machine.
-    if (hasMoved || hasArrived || isHandover || owner !== member) return;
+    if (hasMoved || hasArrived || isHandover || isDeparture || owner !== member) return;
     this.publish(change);
   }
 
