@@ -112,7 +112,7 @@ describe('a port', () => {
     expect(report.code).toBe(1);
   });
 
-  it('that the configuration names is changed in an editor, and the message contains the new line', async () => {
+  it('is changed in an editor if the configuration names it, and the message contains the new line', async () => {
     makeUsers(at('users'));
     const port = await usedPort();
     const file = config(`EMULATOR_CONSOLE_SSH_PORT = ${port}\n`);
