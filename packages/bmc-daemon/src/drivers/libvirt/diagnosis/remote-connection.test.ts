@@ -142,6 +142,18 @@ describe('the certificate of a host with TLS', () => {
   });
 });
 
+describe('a password for a host with TCP', () => {
+  it('needs TLS, not another password', () => {
+    const host = examinedHost('qemu+tcp://kvm-1/system', { uid: 1000, name: 'ada' }, 1000);
+    const text = 'libvirtd wants a password, which is not safe over tcp; it offers SCRAM-SHA-256';
+    expect(remoteConnectionFinding(text, host)).toMatchObject({
+      message:
+        'libvirtd wants a password, which this account sends only over TLS, so the daemon answers 503 for its machines.',
+      fix: expect.stringContaining('systemctl enable --now libvirtd-tls.socket'),
+    });
+  });
+});
+
 describe('the command for another host', () => {
   it('runs as the account of the service, which has the keys', () => {
     const fixOf = (text: string) => remoteConnectionFinding(text, service)?.fix;

@@ -42,13 +42,17 @@ const startLibvirt = (host: ExaminedHost): string =>
 const commandForPort = (host: ExaminedHost): string => {
   const { transport } = host.parsed;
   if (transport === 'ssh') return `ping -c 3 ${commandLine(host.parsed.host ?? 'localhost')}`;
+  return openSocket(host, transport);
+};
+
+/** Returns the command that opens the socket of a transport on the host. */
+const openSocket = (host: ExaminedHost, transport: string): string =>
   // systemd does not open another socket of a service that runs.
-  return host.asRoot(
+  host.asRoot(
     ...['virtproxyd', 'libvirtd'].map(
       (daemon) => `sh -c "systemctl stop ${daemon} && systemctl enable --now ${daemon}-${transport}.socket"`,
     ),
   );
-};
 
 /** Returns the command that shows the certificate of libvirtd, as this host receives it. */
 const showCertificate = ({ parsed: { host, port } }: ExaminedHost): string => {
@@ -183,6 +187,12 @@ const reasons: readonly Reason[] = [
     subject: 'certificate',
     cause: 'This account does not trust the certificate authority of the host',
     fix: trustAuthority,
+  },
+  {
+    pattern: /not safe over tcp/,
+    subject: 'password',
+    cause: 'libvirtd wants a password, which this account sends only over TLS',
+    fix: (host) => openSocket(host, 'tls'),
   },
   {
     pattern: /authentication|SASL|password/i,
