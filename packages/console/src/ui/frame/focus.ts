@@ -1,6 +1,8 @@
 /** Keeps the focus in the page when the control with the focus disappears. */
 
 const CONTROLS = 'a[href], button, input, select, textarea, summary, [tabindex]';
+/** In these, a focus that the user has not chosen opens the keyboard of a phone, and takes what the user types next. */
+const TEXT_FIELDS = 'input:not([type=checkbox], [type=radio], [type=file]), textarea';
 
 /**
  * Remembers the control with the focus.
@@ -25,7 +27,7 @@ export function startKeepingFocus(): void {
     });
   });
   new MutationObserver(() => {
-    if (restore === null || !hasFocus(document.body)) return;
+    if (restore === null || !isFocusLost()) return;
     const lost = restore;
     restore = null;
     lost();
@@ -33,6 +35,8 @@ export function startKeepingFocus(): void {
 }
 
 const hasFocus = (element: Element): boolean => document.activeElement === element;
+/** In Firefox, a control that becomes disabled keeps the focus, but gets no keys. */
+const isFocusLost = (): boolean => hasFocus(document.body) || document.activeElement?.matches(':disabled') === true;
 const isUsable = (element: Element): boolean =>
   element.isConnected && !element.matches(':disabled') && element.checkVisibility({ checkVisibilityCSS: true });
 
@@ -44,17 +48,25 @@ function placeOf(element: Element | null): (() => void) | null {
     parents.push(parent);
   return () => {
     if (isUsable(element)) element.focus({ preventScroll: true });
-    else if (element.isConnected) controlBeside(element, parents)?.focus();
+    else if (element.isConnected) controlBeside(element, parents)?.focus({ preventScroll: true });
     // The place of an element that is gone is unknown. Its table, its dialog or the content of the page is near.
-    else parents.find((parent) => isUsable(parent) && parent.matches('[tabindex], dialog'))?.focus();
-    if (hasFocus(document.body)) document.querySelector<HTMLElement>('main')?.focus({ preventScroll: true });
+    else
+      parents
+        .find((parent) => isUsable(parent) && parent.matches('[tabindex], dialog'))
+        ?.focus({ preventScroll: true });
+    if (isFocusLost()) document.querySelector<HTMLElement>('main')?.focus({ preventScroll: true });
   };
 }
 
-/** Returns the last usable control before an element, or the first one after it, in the smallest part with one. */
+/**
+ * Returns the last usable control before an element, or the first one after it, in the smallest part with one. It is no
+ * text field.
+ */
 function controlBeside(element: Element, parents: readonly HTMLElement[]): HTMLElement | null {
   for (const parent of parents) {
-    const controls = [...parent.querySelectorAll<HTMLElement>(CONTROLS)].filter(isUsable);
+    const controls = [...parent.querySelectorAll<HTMLElement>(CONTROLS)].filter(
+      (control) => isUsable(control) && !control.matches(TEXT_FIELDS),
+    );
     const isBefore = (control: Element): boolean =>
       (element.compareDocumentPosition(control) & Node.DOCUMENT_POSITION_PRECEDING) !== 0;
     const found = controls.filter(isBefore).at(-1) ?? controls[0];

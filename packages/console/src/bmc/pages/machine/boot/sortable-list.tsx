@@ -33,7 +33,7 @@ export function SortableList({ ids, nameOf, render, isReadOnly, onMove, onRemove
     const buttons = list.current?.children[ids.indexOf(current.id)]?.querySelectorAll('button');
     const [up, down] = buttons ?? [];
     const [wanted, other] = current.step < 0 ? [up, down] : [down, up];
-    (wanted?.disabled === true ? other : wanted)?.focus();
+    (wanted?.getAttribute('aria-disabled') === 'true' ? other : wanted)?.focus();
   });
   const move = (from: number, to: number): void => {
     const id = ids[from];

@@ -32,7 +32,7 @@ export function ScreenView({ machine, name, isViewOnly }: ScreenViewProps) {
       label: texts.screen(name),
       isViewOnly,
       onLeave: (direction) => {
-        const tool = tools.current?.querySelector<HTMLElement>('button:not(:disabled)');
+        const tool = tools.current?.querySelector<HTMLElement>('button:not([aria-disabled="true"])');
         (direction === 'back' ? tool : hint.current)?.focus();
       },
     });
