@@ -1,9 +1,9 @@
 /** A dialog with a form that sends one request. Faults of the service appear at their fields. */
-import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
 import { ErrorState, messageOf } from '../ui/states.js';
+import { useSubmit } from '../ui/submit.js';
 import { uiTexts as texts } from '../texts/index.js';
 import { RedfishFailure } from './redfish/wire.js';
 
@@ -27,24 +27,11 @@ interface FormDialogProps {
 
 /** The dialog. */
 export function FormDialog({ title, sendLabel, properties, isWide, onSend, onClose, children }: FormDialogProps) {
-  const isBusy = useSignal(false);
-  const failure = useSignal<unknown>(null);
-  const send = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    isBusy.value = true;
-    failure.value = null;
-    try {
-      await onSend();
-      onClose();
-    } catch (error) {
-      failure.value = error;
-      isBusy.value = false;
-    }
-  };
+  const { failure, isBusy, submit } = useSubmit(onSend, { title, onDone: onClose });
   const { faultOf, rest } = distribute(failure.value, properties);
   return (
     <Dialog title={title} onClose={onClose} isWide={isWide ?? false}>
-      <form class="stack" onSubmit={(event) => void send(event)}>
+      <form class="stack" onSubmit={submit}>
         {children(faultOf)}
         {rest === null ? null : <ErrorState message={rest} />}
         <div class="actions">

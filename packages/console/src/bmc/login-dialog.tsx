@@ -4,6 +4,7 @@ import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
 import { TextField } from '../ui/field.js';
 import { ErrorState, messageOf } from '../ui/states.js';
+import { useSubmit } from '../ui/submit.js';
 import { changePassword, logIn } from './redfish/session.js';
 import { RedfishFailure } from './redfish/wire.js';
 import { consoleTexts as texts } from '../texts/index.js';
@@ -16,9 +17,10 @@ export function LoginDialog({ expired }: { readonly expired: { readonly user: st
   const expiredUser = expired?.user ?? '';
   const user = useSignal(expiredUser);
   const password = useSignal('');
-  const form = useSubmit(() => logIn(user.value, password.value));
+  const title = expired === null ? texts.logInTo : texts.logInAgain;
+  const form = useSubmit(() => logIn(user.value, password.value), { title });
   return (
-    <Dialog title={expired === null ? texts.logInTo : texts.logInAgain}>
+    <Dialog title={title}>
       {expired === null ? null : <p>{texts.keptHint}</p>}
       <form onSubmit={form.submit}>
         <TextField
@@ -44,7 +46,7 @@ export function LoginDialog({ expired }: { readonly expired: { readonly user: st
           autocomplete="current-password"
           autofocus={expiredUser !== ''}
         />
-        {form.error.value === null ? null : <ErrorState message={form.error.value} />}
+        <Failure of={form.failure.value} />
         <div class="actions">
           <Button kind="primary" type="submit" isBusy={form.isBusy.value}>
             {texts.logIn}
@@ -59,16 +61,20 @@ export function LoginDialog({ expired }: { readonly expired: { readonly user: st
 export function PasswordDialog({ user, account }: { readonly user: string; readonly account: string }) {
   const first = useSignal('');
   const second = useSignal('');
-  const form = useSubmit(() => {
-    if (first.value !== second.value) return Promise.reject(new Error(texts.passwordsDiffer));
-    return changePassword(user, account, first.value);
-  });
+  const title = texts.passwordChange(user);
+  const form = useSubmit(
+    async () => {
+      if (first.value !== second.value) throw new Error(texts.passwordsDiffer);
+      await changePassword(user, account, first.value);
+    },
+    { title },
+  );
   const fields = [
     [texts.newPassword, first],
     [texts.newPasswordAgain, second],
   ] as const;
   return (
-    <Dialog title={texts.passwordChange(user)}>
+    <Dialog title={title}>
       <p>{texts.passwordChangeHint}</p>
       <form onSubmit={form.submit}>
         {fields.map(([label, field]) => (
@@ -84,7 +90,7 @@ export function PasswordDialog({ user, account }: { readonly user: string; reado
             isRequired
           />
         ))}
-        {form.error.value === null ? null : <ErrorState message={form.error.value} />}
+        <Failure of={form.failure.value} />
         <div class="actions">
           <Button kind="primary" type="submit" isBusy={form.isBusy.value}>
             {texts.savePassword}
@@ -95,22 +101,9 @@ export function PasswordDialog({ user, account }: { readonly user: string; reado
   );
 }
 
-/** The state of a form that sends one request. */
-function useSubmit(action: () => Promise<void>) {
-  const error = useSignal<string | null>(null);
-  const isBusy = useSignal(false);
-  const submit = (event: Event): void => {
-    event.preventDefault();
-    isBusy.value = true;
-    error.value = null;
-    action()
-      .catch((thrown: unknown) => {
-        const isRefused = thrown instanceof RedfishFailure && thrown.status === 401;
-        error.value = isRefused ? texts.wrongPassword : messageOf(thrown);
-      })
-      .finally(() => {
-        isBusy.value = false;
-      });
-  };
-  return { error, isBusy, submit };
+/** The failure of a log-in. */
+function Failure({ of: thrown }: { readonly of: unknown }) {
+  if (thrown === null) return null;
+  const isRefused = thrown instanceof RedfishFailure && thrown.status === 401;
+  return <ErrorState message={isRefused ? texts.wrongPassword : messageOf(thrown)} />;
 }

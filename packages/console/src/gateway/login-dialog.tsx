@@ -11,12 +11,11 @@ import { frameTexts as texts } from '../texts/index.js';
 /** Asks for a key. `isExpired`: over a page that continues afterwards. */
 export function LoginDialog({ isExpired }: { readonly isExpired: boolean }) {
   const key = useSignal('');
-  const form = useSubmit(
-    () => logIn(key.value.trim()),
-    (thrown) => (isRefused(thrown) ? texts.wrongKey : messageOf(thrown)),
-  );
+  const title = isExpired ? texts.logInAgain : texts.logInTo;
+  const form = useSubmit(() => logIn(key.value.trim()), { title });
+  const failure = form.failure.value;
   return (
-    <Dialog title={isExpired ? texts.logInAgain : texts.logInTo}>
+    <Dialog title={title}>
       {isExpired ? <p>{texts.keptHint}</p> : null}
       <form onSubmit={form.submit}>
         <TextField
@@ -32,7 +31,7 @@ export function LoginDialog({ isExpired }: { readonly isExpired: boolean }) {
           autofocus
           isRequired
         />
-        {form.error.value === null ? null : <ErrorState message={form.error.value} />}
+        {failure === null ? null : <ErrorState message={isRefused(failure) ? texts.wrongKey : messageOf(failure)} />}
         <div class="actions">
           <Button kind="primary" type="submit" isBusy={form.isBusy.value}>
             {texts.logIn}

@@ -5,6 +5,7 @@ import { Button } from './button.js';
 import { Dialog } from './dialog.js';
 import { TextField } from './field.js';
 import { ErrorState, messageOf } from './states.js';
+import { useSubmit } from './submit.js';
 import { uiTexts as texts } from '../texts/index.js';
 
 /** Properties of `ConfirmDialog`. */
@@ -37,19 +38,8 @@ export function ConfirmDialog({
   onConfirm,
   onClose,
 }: ConfirmDialogProps) {
-  const [isBusy, setBusy] = useState(false);
-  const [error, setError] = useState<string>();
   const [input, setInput] = useState('');
-  const confirm = async (): Promise<void> => {
-    setBusy(true);
-    try {
-      await onConfirm();
-      onClose();
-    } catch (thrown) {
-      setError(messageOf(thrown));
-      setBusy(false);
-    }
-  };
+  const { failure, isBusy, submit } = useSubmit(onConfirm, { title, onDone: onClose });
   return (
     <Dialog title={title} onClose={onClose}>
       {lost.length === 0 ? null : (
@@ -66,16 +56,16 @@ export function ConfirmDialog({
       {typed === '' ? null : (
         <TextField label={texts.typeName(typed)} value={input} onValue={setInput} autocomplete="off" />
       )}
-      {error === undefined ? null : <ErrorState message={error} />}
+      {failure.value === null ? null : <ErrorState message={messageOf(failure.value)} />}
       <div class="actions">
-        <Button autofocus disabled={isBusy} onClick={onClose}>
+        <Button autofocus disabled={isBusy.value} onClick={onClose}>
           {dismissLabel}
         </Button>
         <Button
           kind={lost.length === 0 ? 'primary' : 'danger'}
-          isBusy={isBusy}
+          isBusy={isBusy.value}
           disabled={input !== typed}
-          onClick={() => void confirm()}
+          onClick={submit}
         >
           {confirmLabel}
         </Button>

@@ -13,6 +13,8 @@ export const uiTexts = {
   theme: { label: 'Theme', system: 'System', light: 'Light', dark: 'Dark' },
   notifications: 'Notifications',
   dismiss: (text: string) => `Dismiss: ${text}`,
+  /** The failure of a request whose dialog the user has closed. */
+  failedLater: (title: string, reason: string) => `“${title}” has failed: ${reason}`,
   lost: 'This is lost:',
   typeName: (name: string) => `Type “${name}” to confirm`,
   time: 'Time',

@@ -4,7 +4,7 @@ import { Button } from '../../../ui/button.js';
 import { CopyField } from '../../../ui/copy-field.js';
 import { Dialog } from '../../../ui/dialog.js';
 import { Checkbox, SelectField, TextField } from '../../../ui/field.js';
-import { ErrorState, Notice } from '../../../ui/states.js';
+import { ErrorState, messageOf, Notice } from '../../../ui/states.js';
 import { useSubmit } from '../../../ui/submit.js';
 import { createKey, nameOf, updateKey, type ListedKey } from '../../api/keys.js';
 import { keysTexts as texts } from '../../../texts/index.js';
@@ -29,7 +29,8 @@ export function KeyDialog({ edited, models, onClose, onSaved }: KeyDialogProps) 
   const set = (changed: Partial<KeyFields>): void => {
     fields.value = { ...fields.value, ...changed };
   };
-  const form = useSubmit(async () => {
+  const title = edited === null ? labels.createTitle : labels.editTitle(nameOf(edited));
+  const save = async (): Promise<void> => {
     const settings = settingsOf(fields.value, edited);
     const name = fields.value.alias.trim();
     if (edited === null) onSaved(await createKey(settings), name || texts.newKey);
@@ -37,9 +38,10 @@ export function KeyDialog({ edited, models, onClose, onSaved }: KeyDialogProps) 
       if (Object.keys(settings).length > 0) await updateKey(edited.token, settings);
       onSaved(null, name || nameOf(edited));
     }
-  });
+  };
+  const form = useSubmit(save, { title });
   return (
-    <Dialog title={edited === null ? labels.createTitle : labels.editTitle(nameOf(edited))} isWide onClose={onClose}>
+    <Dialog title={title} isWide onClose={onClose}>
       <form onSubmit={form.submit}>
         <div class="columns">
           <TextField
@@ -63,7 +65,7 @@ export function KeyDialog({ edited, models, onClose, onSaved }: KeyDialogProps) 
         <Models names={models} selected={fields.value.models} onSelect={(selected) => set({ models: selected })} />
         <Limits fields={fields.value} set={set} />
         <Validity fields={fields.value} isNew={edited === null} set={set} />
-        {form.error.value === null ? null : <ErrorState message={form.error.value} />}
+        {form.failure.value === null ? null : <ErrorState message={messageOf(form.failure.value)} />}
         <div class="actions">
           <Button onClick={onClose}>{texts.cancel}</Button>
           <Button kind="primary" type="submit" isBusy={form.isBusy.value}>

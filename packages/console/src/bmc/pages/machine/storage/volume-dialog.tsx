@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { Button } from '../../../../ui/button.js';
 import { Dialog } from '../../../../ui/dialog.js';
 import { SelectField, TextField } from '../../../../ui/field.js';
-import { ErrorState } from '../../../../ui/states.js';
+import { ErrorState, messageOf } from '../../../../ui/states.js';
 import { useSubmit } from '../../../../ui/submit.js';
 import { storageTexts as texts, uiTexts as common } from '../../../../texts/index.js';
 import { showToast } from '../../../../ui/frame/toast.js';
@@ -25,7 +25,7 @@ export function VolumeDialog({ path, onCreated, onClose }: VolumeDialogProps) {
   const size = useSignal('10');
   const provisioning = useSignal('Thin');
   const name = useSignal('');
-  const { error, isBusy, submit } = useSubmit(async () => {
+  const create = async (): Promise<void> => {
     const volume = {
       CapacityBytes: Math.round(Number(size.value) * GIB),
       ProvisioningPolicy: provisioning.value,
@@ -34,8 +34,8 @@ export function VolumeDialog({ path, onCreated, onClose }: VolumeDialogProps) {
     await completeTask(await post(path, volume), () => undefined);
     await onCreated();
     showToast('good', texts.created);
-    onClose();
-  });
+  };
+  const { failure, isBusy, submit } = useSubmit(create, { title: texts.create, onDone: onClose });
   return (
     <Dialog title={texts.create} onClose={onClose}>
       <form onSubmit={submit}>
@@ -70,7 +70,7 @@ export function VolumeDialog({ path, onCreated, onClose }: VolumeDialogProps) {
             name.value = value;
           }}
         />
-        {error.value === null ? null : <ErrorState message={error.value} />}
+        {failure.value === null ? null : <ErrorState message={messageOf(failure.value)} />}
         <div class="actions">
           <Button onClick={onClose}>{common.cancel}</Button>
           <Button kind="primary" type="submit" isBusy={isBusy.value}>

@@ -1,0 +1,110 @@
+/** The console of bmc-daemon over a slow or broken network: what a user clicks, types and sends is neither doubled nor lost. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page, Route } from 'playwright-core';
+import { startBmc, type Bmc } from './harness/bmc.js';
+import { accessibilityFaults, browserFixture } from './harness/browser.js';
+
+const { open } = browserFixture();
+let bmc: Bmc;
+beforeAll(async () => {
+  bmc = await startBmc({ args: ['--fake'] });
+});
+afterAll(() => bmc.stop());
+
+const SUBSCRIPTIONS = '/redfish/v1/EventService/Subscriptions';
+const unavailable = (route: Route): Promise<void> =>
+  route.fulfill({
+    status: 503,
+    json: { error: { '@Message.ExtendedInfo': [{ Message: 'The host does not answer.', Resolution: 'Wait.' }] } },
+  });
+
+/** Opens a page of the console behind a modem: 400 ms to each answer, and 50 kB/s. */
+async function openSlowly(path: string): Promise<Page> {
+  const { page } = await open(`${bmc.address}/ui/${path}`);
+  const client = await page.context().newCDPSession(page);
+  const limits = { latency: 400, downloadThroughput: 50_000, uploadThroughput: 50_000, offline: false };
+  await client.send('Network.emulateNetworkConditions', limits);
+  return page;
+}
+
+/** Holds the requests of a method until the returned function answers them. */
+async function hold(
+  page: Page,
+  path: string,
+  method: string,
+): Promise<(answer: (route: Route) => Promise<void>) => Promise<void>> {
+  const held: Route[] = [];
+  await page.route(
+    (url) => url.pathname.startsWith(path),
+    async (route) => {
+      if (route.request().method() === method) held.push(route);
+      else await route.continue();
+    },
+  );
+  return async (answer) => {
+    while (held.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    for (const route of held.splice(0)) await answer(route);
+  };
+}
+
+const [first, second] = ['http://192.0.2.1/first', 'http://192.0.2.1/second'];
+
+/** Opens the list of two subscriptions, and deletes the first one: the request waits. */
+async function deleteFirst(): Promise<{ page: Page; release: Awaited<ReturnType<typeof hold>> }> {
+  const { Members } = (await (await bmc.ask('GET', SUBSCRIPTIONS)).json()) as {
+    readonly Members: readonly { readonly '@odata.id': string }[]; // a collection
+  };
+  for (const member of Members) await bmc.ask('DELETE', member['@odata.id']);
+  for (const Destination of [first, second]) await bmc.ask('POST', SUBSCRIPTIONS, { Destination, Protocol: 'Redfish' });
+  const { page } = await open(`${bmc.address}/ui/subscriptions`);
+  const release = await hold(page, `${SUBSCRIPTIONS}/`, 'DELETE');
+  await page.getByRole('button', { name: `Delete the subscription of ${first}` }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await page.locator('button[aria-busy=true]').waitFor();
+  return { page, release };
+}
+
+describe('a form', () => {
+  it('is sent once, however often the user clicks and presses Enter', async () => {
+    const page = await openSlowly('subscriptions');
+    let sent = 0;
+    page.on('request', (request) => {
+      if (request.method() === 'POST') sent += 1;
+    });
+    await page.getByRole('button', { name: 'New subscription' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Destination URL').fill('http://192.0.2.1/once');
+    await dialog.getByRole('button', { name: 'Subscribe' }).dblclick();
+    await dialog.getByLabel('Destination URL').press('Enter');
+    await dialog.getByLabel('Destination URL').press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('row', { name: 'http://192.0.2.1/once' }).waitFor();
+    expect(sent).toBe(1);
+    await page.context().close();
+  });
+
+  it('reports a failure also after the user has closed it', async () => {
+    const { page, release } = await deleteFirst();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await release(unavailable);
+    await page.getByRole('log').getByText('has failed: The host does not answer. Wait.').waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.context().close();
+  });
+
+  it('does not close the next one, which the user has opened meanwhile', async () => {
+    const { page, release } = await deleteFirst();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: `Delete the subscription of ${second}` }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(second).waitFor();
+    const answered = page.waitForResponse((response) => response.request().method() === 'DELETE');
+    await release((route) => route.continue());
+    await (await answered).finished();
+    await page.getByRole('rowheader', { name: first }).waitFor({ state: 'detached' });
+    expect(await dialog.isVisible()).toBe(true);
+    await page.context().close();
+  });
+});
