@@ -108,3 +108,32 @@ describe('a form', () => {
     await page.context().close();
   });
 });
+
+describe('a page', () => {
+  it.each([
+    ['nothing', 'There is no such page'],
+    ['systems/nothing', 'This machine does not exist'],
+  ])('has a heading and a title, also for an address that is wrong: %p', async (path, heading) => {
+    const { page, faults } = await open(`${bmc.address}/ui/${path}`);
+    await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+    await page.waitForFunction((wanted) => document.title.startsWith(wanted), heading);
+    expect([await accessibilityFaults(page), faults]).toEqual([[], []]);
+    await page.context().close();
+  });
+
+  it('loads after a failure, also if the service has new names for its scripts', async () => {
+    const { page } = await open(`${bmc.address}/ui/`);
+    await page.getByText('Live').waitFor();
+    await page.route('**/assets/hosts-*.js', (route) => route.fulfill({ status: 404 }));
+    await page.getByRole('link', { name: 'Hosts' }).click();
+    await page.getByText('This page cannot be shown').waitFor();
+    // The page that the service sends now has other scripts.
+    const reloaded = page.waitForEvent('framenavigated');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await reloaded;
+    await page.unrouteAll();
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Hosts' }).waitFor();
+    await page.context().close();
+  });
+});

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect } from 'preact/hooks';
-import { PageHeader } from '../ui/frame/shell.js';
+import { PageHeader } from '../ui/frame/page-header.js';
 import { useAnswerOrder } from '../ui/answer-order.js';
 import { EmptyState, ErrorState, Loading, messageOf } from '../ui/states.js';
 import { compareNames, type Column, type Sorting } from '../ui/table/columns.js';

@@ -1,9 +1,10 @@
 /** Pages that load on demand, and the component that shows the page of the current address. */
 import { useSignal } from '@preact/signals';
 import { Component, type ComponentChildren, type ComponentType } from 'preact';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useCallback, useEffect } from 'preact/hooks';
 import { currentPath, matchPath, type RouteParameters } from './router.js';
-import { EmptyState, ErrorState, Loading, messageOf } from '../states.js';
+import { ErrorState, Loading, messageOf } from '../states.js';
+import { PageHeader } from './page-header.js';
 import { uiTexts as texts } from '../../texts/index.js';
 
 /** Properties that each page gets. */
@@ -47,7 +48,7 @@ export function CurrentPage({ pages }: { readonly pages: readonly Page[] }) {
       </Guarded>
     );
   }
-  return <EmptyState title={texts.notFound}>{texts.notFoundHint}</EmptyState>;
+  return <PageHeader title={texts.notFound} subtitle={texts.notFoundHint} />;
 }
 
 /** Properties of `Lazy`. */
@@ -61,24 +62,26 @@ interface LazyProps<Properties> {
 export function Lazy<Properties extends object>({ load, properties }: LazyProps<Properties>) {
   const loaded = useSignal<ComponentType<Properties> | null>(null);
   const error = useSignal<string | null>(null);
-  const start = useMemo(
-    () => () => {
-      error.value = null;
-      load().then(
-        (module) => {
-          loaded.value = module.default;
-        },
-        (thrown: unknown) => {
-          error.value = messageOf(thrown);
-        },
-      );
+  const start = useCallback(
+    (onFailure: (thrown: unknown) => void) => {
+      load().then((module) => {
+        loaded.value = module.default;
+      }, onFailure);
     },
     [load],
   );
-  useEffect(start, [start]);
+  useEffect(() => {
+    error.value = null;
+    start((thrown) => {
+      error.value = messageOf(thrown);
+    });
+  }, [start]);
   const Content = loaded.value;
-  if (error.value !== null) return <ErrorState title={texts.pageFailed} message={error.value} onRetry={start} />;
-  return Content === null ? <Loading /> : <Content {...properties} />;
+  if (Content !== null) return <Content {...properties} />;
+  if (error.value === null) return <Loading />;
+  // After an update of the service, only a new page has the present names of the modules.
+  const retry = (): void => start(() => location.reload());
+  return <ErrorState title={texts.pageFailed} message={error.value} onRetry={retry} />;
 }
 
 /** Keeps the rest of the console usable if a page throws an error. */

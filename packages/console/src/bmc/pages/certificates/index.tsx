@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { Button } from '../../../ui/button.js';
 import { formatTime } from '../../../ui/format.js';
-import { PageHeader } from '../../../ui/frame/shell.js';
+import { PageHeader } from '../../../ui/frame/page-header.js';
 import { Badge, EmptyState, ErrorState, Loading, messageOf } from '../../../ui/states.js';
 import { may } from '../../redfish/session.js';
 import { useResource } from '../../resource.js';

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useCallback, useEffect } from 'preact/hooks';
 import { Button } from '../../../ui/button.js';
 import { Checkbox, TextField } from '../../../ui/field.js';
-import { PageHeader } from '../../../ui/frame/shell.js';
+import { PageHeader } from '../../../ui/frame/page-header.js';
 import { useAnswerOrder } from '../../../ui/answer-order.js';
 import { EmptyState, ErrorState, Loading, messageOf } from '../../../ui/states.js';
 import type { Column, Sorting } from '../../../ui/table/columns.js';

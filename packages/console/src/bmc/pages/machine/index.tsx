@@ -1,12 +1,12 @@
 /** The page of one machine: its name, its state, and its tabs. */
 import { Guarded, Lazy, type PageProps } from '../../../ui/frame/pages.js';
 import { hrefOf } from '../../../ui/frame/router.js';
-import { PageHeader } from '../../../ui/frame/shell.js';
+import { PageHeader } from '../../../ui/frame/page-header.js';
 import { EmptyState, ErrorState, Loading } from '../../../ui/states.js';
 import { Tabs } from '../../../ui/frame/tabs.js';
 import { HealthBadge, PowerBadge } from '../../machine-view.js';
-import { machines, machinesState } from '../../redfish/machines.js';
-import { machineTexts } from '../../../texts/index.js';
+import { machines, machinesState, readMachines } from '../../redfish/machines.js';
+import { machinesTexts, machineTexts } from '../../../texts/index.js';
 import { LastCommand } from './last-command.js';
 import { PowerActions } from './power-actions.js';
 import { tabs } from './tabs.js';
@@ -17,12 +17,24 @@ export default function MachinePage({ parameters }: PageProps) {
   const machine = machines.value.get(id);
   const { isComplete, error } = machinesState.value;
   if (machine === undefined) {
-    if (error !== null) return <ErrorState message={error} />;
+    if (error !== null) {
+      return (
+        <>
+          <PageHeader title={machinesTexts.failed} />
+          <ErrorState message={error} onRetry={() => void readMachines()} />
+        </>
+      );
+    }
     if (!isComplete) return <Loading />;
     return (
-      <EmptyState title={machineTexts.gone}>
-        {machineTexts.goneHint} <a href={hrefOf('')}>{machineTexts.all}</a>
-      </EmptyState>
+      <PageHeader
+        title={machineTexts.gone}
+        subtitle={
+          <>
+            {machineTexts.goneHint} <a href={hrefOf('')}>{machineTexts.all}</a>
+          </>
+        }
+      />
     );
   }
   const base = `systems/${encodeURIComponent(id)}`;

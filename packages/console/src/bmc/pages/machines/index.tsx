@@ -3,7 +3,7 @@ import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { Button } from '../../../ui/button.js';
 import { navigate, place } from '../../../ui/frame/router.js';
-import { PageHeader } from '../../../ui/frame/shell.js';
+import { PageHeader } from '../../../ui/frame/page-header.js';
 import { EmptyState, ErrorState, Loading } from '../../../ui/states.js';
 import type { Grouping } from '../../../ui/table/groups.js';
 import { sortRows } from '../../../ui/table/columns.js';

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { Button } from '../../../ui/button.js';
 import { Checkbox, SelectField, TextField } from '../../../ui/field.js';
-import { PageHeader } from '../../../ui/frame/shell.js';
+import { PageHeader } from '../../../ui/frame/page-header.js';
 import { showToast } from '../../../ui/frame/toast.js';
 import { ErrorState, Loading, messageOf } from '../../../ui/states.js';
 import { FormDialog } from '../../form-dialog.js';

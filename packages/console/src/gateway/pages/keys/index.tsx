@@ -6,7 +6,7 @@ import type { Column } from '../../../ui/table/columns.js';
 import { ConfirmDialog } from '../../../ui/confirm-dialog.js';
 import { TextField } from '../../../ui/field.js';
 import { formatDate } from '../../../ui/format.js';
-import { PageHeader } from '../../../ui/frame/shell.js';
+import { PageHeader } from '../../../ui/frame/page-header.js';
 import { useAnswerOrder } from '../../../ui/answer-order.js';
 import { EmptyState, ErrorState, Loading, messageOf } from '../../../ui/states.js';
 import { Table } from '../../../ui/table/table.js';

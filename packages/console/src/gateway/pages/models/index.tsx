@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { compareNames, type Column, type Sorting } from '../../../ui/table/columns.js';
 import { formatCount, formatMs, formatShare } from '../../../ui/format.js';
 import { hrefOf } from '../../../ui/frame/router.js';
-import { PageHeader } from '../../../ui/frame/shell.js';
+import { PageHeader } from '../../../ui/frame/page-header.js';
 import { Sparkline } from '../../../ui/charts/sparkline.js';
 import { Badge, EmptyState, ErrorState, Loading } from '../../../ui/states.js';
 import { Stats, type Stat } from '../../../ui/charts/stats.js';

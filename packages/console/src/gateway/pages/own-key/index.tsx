@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { formatTime } from '../../../ui/format.js';
-import { PageHeader } from '../../../ui/frame/shell.js';
+import { PageHeader } from '../../../ui/frame/page-header.js';
 import { useAnswerOrder } from '../../../ui/answer-order.js';
 import { ErrorState, Loading, messageOf } from '../../../ui/states.js';
 import { nameOf, readOwnKey, type Key } from '../../api/keys.js';

@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { Button } from '../../../ui/button.js';
 import { SelectField, TextAreaField, TextField } from '../../../ui/field.js';
 import { place } from '../../../ui/frame/router.js';
-import { PageHeader } from '../../../ui/frame/shell.js';
+import { PageHeader } from '../../../ui/frame/page-header.js';
 import { EmptyState, ErrorState, Loading } from '../../../ui/states.js';
 import { deployments, modelsError, readModels } from '../../api/models.js';
 import { playgroundTexts as texts } from '../../../texts/index.js';

@@ -7,7 +7,7 @@ import { compareNames, type Column, type Sorting } from '../../../ui/table/colum
 import { saveFile } from '../../../ui/download.js';
 import { SelectField } from '../../../ui/field.js';
 import { formatCompact, formatCount, formatUsd } from '../../../ui/format.js';
-import { PageHeader } from '../../../ui/frame/shell.js';
+import { PageHeader } from '../../../ui/frame/page-header.js';
 import { useAnswerOrder } from '../../../ui/answer-order.js';
 import { EmptyState, ErrorState, Loading, messageOf } from '../../../ui/states.js';
 import { Table } from '../../../ui/table/table.js';
