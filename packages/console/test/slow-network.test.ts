@@ -1,7 +1,7 @@
 /** The console of bmc-daemon over a slow or broken network: what a user clicks, types and sends is neither doubled nor lost. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
-import { startBmc, type Bmc } from './harness/bmc.js';
+import { machineRow as row, startBmc, type Bmc } from './harness/bmc.js';
 import { accessibilityFaults, browserFixture } from './harness/browser.js';
 
 const { open } = browserFixture();
@@ -105,6 +105,64 @@ describe('a form', () => {
     await (await answered).finished();
     await page.getByRole('rowheader', { name: first }).waitFor({ state: 'detached' });
     expect(await dialog.isVisible()).toBe(true);
+    await page.context().close();
+  });
+});
+
+describe('a part of a machine', () => {
+  const openTab = async (tab: string): Promise<Page> => {
+    const { page } = await open(`${bmc.address}/ui/`);
+    await row(page, 'node-1').getByRole('link').click();
+    await page.getByRole('link', { name: tab, exact: true }).click();
+    return page;
+  };
+  /** Lets the readings of the machine fail, and causes one. Returns a function that ends this. */
+  const breakReadings = async (page: Page): Promise<() => Promise<void>> => {
+    const id = /systems\/([^/]+)/.exec(page.url())?.[1] ?? '';
+    const isReading = (url: URL): boolean => url.pathname.startsWith(`/redfish/v1/Systems/${id}`);
+    await page.route(isReading, (route) =>
+      route.request().method() === 'GET' ? unavailable(route) : route.continue(),
+    );
+    await bmc.ask('PATCH', `/redfish/v1/Systems/${id}`, { AssetTag: `changed ${Date.now()}` });
+    await page.getByRole('alert').getByText('The host does not answer.').waitFor();
+    return () => page.unroute(isReading);
+  };
+
+  it('keeps what the user types while its readings fail: the virtual media', async () => {
+    const page = await openTab('Media');
+    const url = page.getByRole('region', { name: 'Virtual CD' }).getByLabel('URL of the image');
+    await url.fill('http://192.0.2.1/typed.iso');
+    const mend = await breakReadings(page);
+    expect(await url.inputValue()).toBe('http://192.0.2.1/typed.iso');
+    await mend();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+    expect(await url.inputValue()).toBe('http://192.0.2.1/typed.iso');
+    await page.context().close();
+  });
+
+  it('keeps its output while its readings fail: the serial console', async () => {
+    const page = await openTab('Serial');
+    await page.locator('.xterm').waitFor();
+    await page.locator('.serial-screen').evaluate((element) => Object.assign(element, { isFirst: true }));
+    await breakReadings(page);
+    expect(await page.locator('.serial-screen').evaluate((element) => 'isFirst' in element)).toBe(true);
+    await page.context().close();
+  });
+
+  it('says that it is loading: the network', async () => {
+    const { page } = await open(`${bmc.address}/ui/`);
+    let answer: (() => void) | undefined;
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    await page.route('**/EthernetInterfaces?*', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await row(page, 'node-1').getByRole('link').click();
+    const card = page.getByRole('region', { name: 'Network' });
+    await card.getByText('Loading').waitFor();
+    answer?.();
+    await card.getByText('Loading').waitFor({ state: 'detached' });
     await page.context().close();
   });
 });

@@ -3,7 +3,8 @@ import { useSignal } from '@preact/signals';
 import { Button } from '../../../ui/button.js';
 import { formatTime } from '../../../ui/format.js';
 import { PageHeader } from '../../../ui/frame/page-header.js';
-import { Badge, EmptyState, ErrorState, Loading, messageOf } from '../../../ui/states.js';
+import { Badge, EmptyState } from '../../../ui/states.js';
+import { Loaded } from '../../loaded.js';
 import { may } from '../../redfish/session.js';
 import { useResource } from '../../resource.js';
 import { certificatesTexts as texts } from '../../../texts/index.js';
@@ -40,35 +41,54 @@ const isWebCertificate = (uri: string): boolean => uri.includes('/NetworkProtoco
 
 /** The page. */
 export default function CertificatesPage() {
-  const { body, error, reload } = useResource<Locations>('/redfish/v1/CertificateService/CertificateLocations');
-  if (error !== null) return <ErrorState message={messageOf(error)} onRetry={() => void reload()} />;
-  const links = body?.Links?.Certificates?.map((link) => link['@odata.id']);
-  // The managers of all machines show the same certificate.
-  const [web] = links?.filter(isWebCertificate) ?? [];
-  const uris = links?.filter((uri) => uri === web || !isWebCertificate(uri));
+  const resource = useResource<Locations>('/redfish/v1/CertificateService/CertificateLocations');
   return (
     <>
       <PageHeader title={texts.title} />
-      {uris === undefined ? (
-        <Loading />
-      ) : uris.length === 0 ? (
-        <EmptyState title={texts.empty}>{texts.emptyHint}</EmptyState>
-      ) : (
-        <div class="stack">
-          {uris.map((uri) => (
-            <CertificateCard key={uri} uri={uri} />
-          ))}
-        </div>
-      )}
+      <Loaded resource={resource}>
+        {({ Links: { Certificates: links = [] } = {} }) =>
+          links.length === 0 ? (
+            <EmptyState title={texts.empty}>{texts.emptyHint}</EmptyState>
+          ) : (
+            <div class="stack">
+              {urisOf(links).map((uri) => (
+                <CertificateCard key={uri} uri={uri} />
+              ))}
+            </div>
+          )
+        }
+      </Loaded>
     </>
   );
 }
 
+/** Returns the URIs of the certificates to show. The managers of all machines have the same certificate. */
+function urisOf(links: readonly { readonly '@odata.id': string }[]): readonly string[] {
+  const uris = links.map((link) => link['@odata.id']);
+  const web = uris.find(isWebCertificate);
+  return uris.filter((uri) => uri === web || !isWebCertificate(uri));
+}
+
 function CertificateCard({ uri }: { readonly uri: string }) {
-  const { body, error, reload } = useResource<Certificate>(uri);
+  const resource = useResource<Certificate>(uri);
+  return (
+    <Loaded resource={resource}>
+      {(body) => <CertificateSection {...{ uri, body }} onChange={resource.reload} />}
+    </Loaded>
+  );
+}
+
+/** The certificate with its dialogs. */
+function CertificateSection({
+  uri,
+  body,
+  onChange,
+}: {
+  readonly uri: string;
+  readonly body: Certificate;
+  readonly onChange: () => Promise<void>;
+}) {
   const dialog = useSignal<'replace' | 'request' | null>(null);
-  if (error !== null) return <ErrorState message={messageOf(error)} onRetry={() => void reload()} />;
-  if (body === null) return <Loading />;
   const isWeb = body.CertificateUsageTypes?.includes('Web') === true;
   const close = (): void => {
     dialog.value = null;
@@ -86,7 +106,7 @@ function CertificateCard({ uri }: { readonly uri: string }) {
           <Button onClick={() => (dialog.value = 'request')}>{texts.request}</Button>
         </div>
       ) : null}
-      {dialog.value === 'replace' ? <ReplaceDialog uri={uri} onSaved={reload} onClose={close} /> : null}
+      {dialog.value === 'replace' ? <ReplaceDialog uri={uri} onSaved={onChange} onClose={close} /> : null}
       {dialog.value === 'request' ? <RequestDialog uri={uri} onClose={close} /> : null}
     </section>
   );

@@ -1,7 +1,7 @@
 /** The tab Boot: the boot override and the boot order of a machine. */
 import { useResource } from '../../../resource.js';
 import { may } from '../../../redfish/session.js';
-import { Loaded } from '../loaded.js';
+import { Loaded } from '../../../loaded.js';
 import { useExpanded } from '../members.js';
 import type { TabProps } from '../tab.js';
 import type { BootOption, BootSystem } from './boot-system.js';

@@ -1,7 +1,7 @@
 /** The recorded output of a machine's serial port, boot by boot. */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Button } from '../../../../ui/button.js';
 import { saveFile } from '../../../../ui/download.js';
 import { Checkbox, Select } from '../../../../ui/field.js';
@@ -65,9 +65,10 @@ export default function ConsoleLogTab({ machine }: TabProps) {
   );
 }
 
-/** The text of one boot, read again when it grows. */
+/** The text of one boot, read again when it grows and when `retry` is called. */
 function useText({ AdditionalDataURI: uri = '', AdditionalDataSizeBytes: size }: Entry) {
   const state = useSignal<{ readonly text: string | null; readonly error: unknown }>({ text: null, error: null });
+  const [attempt, setAttempt] = useState(0);
   useEffect(() => {
     const abort = new AbortController();
     const signal = anyOf([abort.signal, AbortSignal.timeout(READ_MS)]);
@@ -82,8 +83,8 @@ function useText({ AdditionalDataURI: uri = '', AdditionalDataSizeBytes: size }:
         },
       );
     return () => abort.abort();
-  }, [uri, size]);
-  return state.value;
+  }, [uri, size, attempt]);
+  return { ...state.value, retry: () => setAttempt(attempt + 1) };
 }
 
 interface BootTextProps {
@@ -94,7 +95,7 @@ interface BootTextProps {
 }
 
 function BootText({ name, boot, choice }: BootTextProps) {
-  const { text, error } = useText(boot);
+  const { text, error, retry } = useText(boot);
   const search = useSignal('');
   const follows = useSignal(true);
   const output = useRef<HTMLPreElement>(null);
@@ -104,10 +105,11 @@ function BootText({ name, boot, choice }: BootTextProps) {
   useEffect(() => {
     if (follows.value && output.current !== null) output.current.scrollTop = output.current.scrollHeight;
   }, [shown.length, follows.value]);
-  if (error !== null) return <ErrorState message={messageOf(error)} />;
-  if (text === null) return <Loading />;
+  const failure = error === null ? null : <ErrorState message={messageOf(error)} onRetry={retry} />;
+  if (text === null) return failure ?? <Loading />;
   return (
     <>
+      {failure}
       <div class="row tools" role="group" aria-label={texts.label}>
         {choice}
         <input

@@ -3,7 +3,7 @@ import { EmptyState } from '../../../../ui/states.js';
 import { may } from '../../../redfish/session.js';
 import { useResource } from '../../../resource.js';
 import { firmwareTexts as texts } from '../../../../texts/index.js';
-import { Loaded } from '../loaded.js';
+import { Loaded } from '../../../loaded.js';
 import type { Link } from '../members.js';
 import type { TabProps } from '../tab.js';
 import type { Attribute } from './attributes.js';

@@ -7,7 +7,7 @@ import { completeTask } from '../../../redfish/tasks.js';
 import { useResource } from '../../../resource.js';
 import { firmwareTexts as texts } from '../../../../texts/index.js';
 import { Facts } from '../facts.js';
-import { Loaded } from '../loaded.js';
+import { Loaded } from '../../../loaded.js';
 
 interface SecureBoot {
   readonly SecureBootEnable?: boolean | null;

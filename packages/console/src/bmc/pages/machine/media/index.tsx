@@ -1,5 +1,6 @@
 /** The tab with the virtual drives of a machine. */
-import { EmptyState, ErrorState, Loading, messageOf } from '../../../../ui/states.js';
+import { EmptyState } from '../../../../ui/states.js';
+import { Loaded } from '../../../loaded.js';
 import type { Drive } from '../../../redfish/machine-facts.js';
 import { useResource } from '../../../resource.js';
 import { mediaTexts } from '../../../../texts/index.js';
@@ -9,15 +10,20 @@ import { DriveCard } from './drive-card.js';
 /** The tab. */
 export default function MediaTab({ machine }: TabProps) {
   const path = `${machine['@odata.id']}/VirtualMedia?$expand=.($levels=1)`;
-  const { body, error, reload } = useResource<{ readonly Members: readonly Drive[] }>(path);
-  if (error !== null) return <ErrorState message={messageOf(error)} onRetry={() => void reload()} />;
-  if (body === null) return <Loading />;
-  if (body.Members.length === 0) return <EmptyState title={mediaTexts.none}>{mediaTexts.noneHint}</EmptyState>;
+  const resource = useResource<{ readonly Members: readonly Drive[] }>(path);
   return (
-    <div class="tab-grid">
-      {body.Members.map((drive) => (
-        <DriveCard key={drive.Id} drive={drive} onChange={reload} />
-      ))}
-    </div>
+    <Loaded resource={resource}>
+      {({ Members }) =>
+        Members.length === 0 ? (
+          <EmptyState title={mediaTexts.none}>{mediaTexts.noneHint}</EmptyState>
+        ) : (
+          <div class="tab-grid">
+            {Members.map((drive) => (
+              <DriveCard key={drive.Id} drive={drive} onChange={resource.reload} />
+            ))}
+          </div>
+        )
+      }
+    </Loaded>
   );
 }

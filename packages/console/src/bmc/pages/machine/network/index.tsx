@@ -3,7 +3,7 @@ import { Button } from '../../../../ui/button.js';
 import { EmptyState } from '../../../../ui/states.js';
 import { Table } from '../../../../ui/table/table.js';
 import { networkTexts as texts } from '../../../../texts/index.js';
-import { Loaded } from '../loaded.js';
+import { Loaded } from '../../../loaded.js';
 import { useMembersOf, type Link } from '../members.js';
 import type { TabProps } from '../tab.js';
 import { interfaceColumns, type NetworkInterface } from './columns.js';

@@ -5,7 +5,7 @@ import { bootText } from '../../../machine-view.js';
 import { useResource } from '../../../resource.js';
 import { machinesTexts, machineTexts as texts } from '../../../../texts/index.js';
 import { FactCard } from '../facts.js';
-import { Loaded } from '../loaded.js';
+import { Loaded } from '../../../loaded.js';
 import type { Link } from '../members.js';
 import type { TabProps } from '../tab.js';
 import { NetworkCard } from './network-card.js';

@@ -1,6 +1,6 @@
 /** The network interfaces of a machine with their addresses, in short. The tab Network has the details. */
 import { messageOf } from '../../../../ui/states.js';
-import { machineTexts, networkTexts as texts } from '../../../../texts/index.js';
+import { machineTexts, networkTexts as texts, uiTexts } from '../../../../texts/index.js';
 import { FactCard } from '../facts.js';
 import { useExpanded, type Link } from '../members.js';
 import type { NetworkInterface } from '../network/columns.js';
@@ -10,7 +10,7 @@ export function NetworkCard({ link }: { readonly link: Link }) {
   const { body, error } = useExpanded<NetworkInterface>(link['@odata.id']);
   const title = machineTexts.tab.network;
   if (body === null || body.Members.length === 0) {
-    const reason = body !== null ? texts.none : error !== null ? messageOf(error) : null;
+    const reason = body !== null ? texts.none : error !== null ? messageOf(error) : uiTexts.loading;
     return <FactCard title={title} facts={[[texts.addresses, reason]]} />;
   }
   return (

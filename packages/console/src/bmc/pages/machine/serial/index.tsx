@@ -1,7 +1,8 @@
 /** The serial console of a machine. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { ErrorState, Loading, messageOf } from '../../../../ui/states.js';
+import { ErrorState } from '../../../../ui/states.js';
+import { Loaded } from '../../../loaded.js';
 import { useResource } from '../../../resource.js';
 import { serialTexts as texts } from '../../../../texts/index.js';
 import type { TabProps } from '../tab.js';
@@ -17,12 +18,18 @@ interface SystemWithConsole {
 
 /** The tab. */
 export default function SerialTab({ machine }: TabProps) {
-  const { body, error, reload } = useResource<SystemWithConsole>(machine['@odata.id']);
-  if (error !== null) return <ErrorState message={messageOf(error)} onRetry={() => void reload()} />;
-  if (body === null) return <Loading />;
-  const socket = body.SerialConsole?.WebSocket;
-  if (socket?.ServiceEnabled !== true) return <ErrorState message={texts.absent} />;
-  return <SerialView machine={machine['@odata.id']} name={machine.Name} path={socket.ConsoleURI} />;
+  const resource = useResource<SystemWithConsole>(machine['@odata.id']);
+  return (
+    <Loaded resource={resource}>
+      {({ SerialConsole: { WebSocket: socket } = {} }) =>
+        socket?.ServiceEnabled === true ? (
+          <SerialView machine={machine['@odata.id']} name={machine.Name} path={socket.ConsoleURI} />
+        ) : (
+          <ErrorState message={texts.absent} />
+        )
+      }
+    </Loaded>
+  );
 }
 
 /** The terminal with its tools. */

@@ -9,7 +9,7 @@ import { send } from '../../../redfish/client.js';
 import { may } from '../../../redfish/session.js';
 import { completeTask } from '../../../redfish/tasks.js';
 import { storageTexts as texts } from '../../../../texts/index.js';
-import { Loaded } from '../loaded.js';
+import { Loaded } from '../../../loaded.js';
 import { useMembersOf, type Link, type Members } from '../members.js';
 import type { TabProps } from '../tab.js';
 import { driveColumns, volumeColumns, type Drive, type Volume } from './columns.js';

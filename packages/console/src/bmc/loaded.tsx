@@ -1,7 +1,7 @@
 /** Shows a resource, or that it is loading, or its error. */
 import type { ComponentChildren } from 'preact';
-import { ErrorState, Loading, messageOf } from '../../../ui/states.js';
-import type { ResourceView } from '../../resource.js';
+import { ErrorState, Loading, messageOf } from '../ui/states.js';
+import type { ResourceView } from './resource.js';
 
 /**
  * Renders the content as soon as the resource is read. After an error, the last version stays below
