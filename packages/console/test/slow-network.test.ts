@@ -194,4 +194,26 @@ describe('a page', () => {
     await page.getByRole('heading', { level: 1, name: 'Hosts' }).waitFor();
     await page.context().close();
   });
+
+  it('asks before it closes while it sends a file', async () => {
+    const { page } = await open(`${bmc.address}/ui/`);
+    await row(page, 'node-1').getByRole('link').click();
+    await page.getByRole('link', { name: 'Media', exact: true }).click();
+    await page.route('**/Uploads/*', (route) => (route.request().method() === 'PATCH' ? undefined : route.continue()));
+    const card = page.getByRole('region', { name: 'Virtual CD' });
+    await card.getByLabel('Image', { exact: true }).selectOption('From this computer');
+    const buffer = Buffer.alloc(1_048_576);
+    await card
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'a.iso', mimeType: 'application/octet-stream', buffer });
+    await card.getByRole('button', { name: 'Send and insert' }).click();
+    await card.getByRole('button', { name: 'Cancel the upload' }).waitFor();
+    page.removeAllListeners('dialog');
+    const asked = page.waitForEvent('dialog');
+    await page.close({ runBeforeUnload: true });
+    const question = await asked;
+    expect(question.type()).toBe('beforeunload');
+    await question.accept();
+    await page.context().close();
+  });
 });
