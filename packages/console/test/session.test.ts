@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { logIn, machineRow as row, startBmc, USERS, type Bmc } from './harness/bmc.js';
 import { browserFixture, openLateTab } from './harness/browser.js';
+import { dialogFaults } from './harness/dialog.js';
 
 const SESSIONS = '/redfish/v1/SessionService/Sessions';
 
@@ -100,6 +101,95 @@ it('is found by a new tab, also if the other tab is too busy to answer at once',
   await dialog.waitFor({ state: 'detached' });
   await row(tab, 'node-1').waitFor();
   await tab.getByText('olga', { exact: true }).waitFor();
+  expect(faults).toEqual([]);
+  await page.context().close();
+});
+
+it('is still there after a reload that the service did not answer', async () => {
+  const { page, faults } = await open(`${bmc.address}/ui/`);
+  await logIn(page, 'olga');
+  await row(page, 'node-1').waitFor();
+  await page.route('**/redfish/**', (route) => route.abort());
+  await page.reload();
+  const again = page.getByRole('button', { name: 'Try again' });
+  await again.click();
+  await again.waitFor();
+  await page.unrouteAll({ behavior: 'wait' });
+  await again.click();
+  await row(page, 'node-1').waitFor();
+  await page.getByText('olga', { exact: true }).waitFor();
+  expect(faults).toEqual([]);
+  await page.context().close();
+});
+
+it('ends in all tabs, also in those of another user, and in those whose session has ended before', async () => {
+  const { page, faults } = await open(`${bmc.address}/ui/`);
+  await logIn(page, 'admin');
+  await overview(page);
+  const tabs = [await page.context().newPage(), await page.context().newPage()] as const;
+  for (const tab of tabs) {
+    await tab.goto(page.url());
+    await tab.getByText('Serial number').waitFor();
+  }
+  await endSessions();
+  const [other, ended] = tabs;
+  for (const tab of tabs) {
+    await tab.getByLabel('Asset tag').fill('typed');
+    await tab.getByRole('button', { name: 'Save' }).click();
+    await tab.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+  }
+  await logIn(other, 'olga');
+  await other.getByText('olga', { exact: true }).waitFor();
+  await other.getByRole('button', { name: 'Log out' }).click();
+  for (const tab of [other, page, ended]) {
+    await tab.getByRole('dialog', { name: 'Log in to' }).waitFor();
+    expect(await tab.getByText('Serial number').count()).toBe(0);
+  }
+  expect(faults).toEqual([]);
+  await page.context().close();
+});
+
+it('asks in dialogs that work in small windows, with the keyboard and with a screen reader', async () => {
+  const { page, faults } = await open(`${bmc.address}/ui/`);
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('User').fill('rick');
+  await dialog.getByLabel('Password').fill('wrong');
+  await page.keyboard.press('Enter');
+  await dialog.getByRole('alert').waitFor();
+  expect(await dialogFaults(page, 'dialog-log-in')).toEqual([]);
+
+  await bmc.ask('PATCH', '/redfish/v1/AccountService/Accounts/rick', { PasswordChangeRequired: true });
+  await dialog.getByLabel('Password').fill(USERS.rick);
+  await page.keyboard.press('Enter');
+  const change = page.getByRole('dialog', { name: /password/ });
+  const [first, second] = [change.locator('input').first(), change.locator('input').last()];
+  await first.fill('Another-word-1');
+  await second.fill('Another-word-2');
+  await page.keyboard.press('Enter');
+  await change.getByRole('alert').waitFor();
+  expect(await dialogFaults(page, 'dialog-password-change')).toEqual([]);
+  await second.fill('Another-word-1');
+  await page.keyboard.press('Enter');
+  await row(page, 'node-1').waitFor();
+  expect(faults).toEqual([]);
+  await page.context().close();
+});
+
+it('keeps an open dialog with its input when it ends', async () => {
+  const { page, faults } = await open(`${bmc.address}/ui/accounts`);
+  await logIn(page, 'admin');
+  await page.getByRole('button', { name: 'New account' }).click();
+  const account = page.getByRole('dialog', { name: 'New account' });
+  await account.getByLabel('User name').fill('newton');
+  for (const field of await account.locator('input[type=password]').all()) await field.fill('Gravitation-1');
+  await endSessions();
+  await account.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+  expect(await dialogFaults(page, 'dialog-session-ended')).toEqual([]);
+  await page.getByRole('dialog', { name: 'Your session has ended' }).getByLabel('Password').fill(USERS.admin);
+  await page.keyboard.press('Enter');
+  await account.waitFor({ state: 'detached' });
+  await page.getByRole('rowheader', { name: 'newton' }).waitFor();
   expect(faults).toEqual([]);
   await page.context().close();
 });

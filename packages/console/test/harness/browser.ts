@@ -99,7 +99,8 @@ export async function accessibilityFaults(page: Page, rules?: readonly string[])
   }
 }
 
-const WIDTHS = [1440, 900, 375];
+/** Widths of a desktop, a tablet and a phone. */
+export const WIDTHS = [1440, 900, 375];
 
 /** Saves pictures of a page at three widths in both themes to the folder in `RACKLESS_SCREENSHOTS`, if it is set. */
 export async function takePictures(page: Page, name: string): Promise<void> {

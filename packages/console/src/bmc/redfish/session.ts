@@ -3,6 +3,7 @@
  * storage only during a reload (docs/decisions/027).
  */
 import { computed, signal } from '@preact/signals';
+import { keepLogin } from '../../ui/frame/kept-login.js';
 import { exchange, RedfishFailure } from './wire.js';
 
 /** A privilege of Redfish. */
@@ -48,51 +49,42 @@ export function may(privilege: Privilege): boolean {
   return loginState.value.kind === 'open' || privileges.value.has(privilege);
 }
 
-const STORED = 'rackless.session';
 const SESSIONS = '/redfish/v1/SessionService/Sessions';
-/** How long a new tab waits for the token of another tab, in milliseconds. */
-const TAB_ANSWER_MS = 200;
 
-let session: Session | null = null;
+const login = keepLogin<Session>('rackless.session', {
+  onForgotten: () => {
+    if (loginState.value.kind !== 'starting') loadAgain();
+  },
+  onLateAnswer: (late) => void takeLateSession(late),
+});
 /** The user whose input and data the page contains; null: none, or the service needs no log-in. */
 let pageUser: string | null = null;
 /** Requests that wait for a new log-in. */
 let waiting: (() => void)[] = [];
-const tabs = new BroadcastChannel('rackless.session');
 
 /** Returns the token for requests; null: none is needed, or nobody has logged in. */
-export const token = (): string | null => session?.token ?? null;
+export const token = (): string | null => login.current()?.token ?? null;
 /** Returns the URI of the session of this console; null: there is none. */
-export const sessionUri = (): string | null => session?.uri ?? null;
+export const sessionUri = (): string | null => login.current()?.uri ?? null;
 
 /** Finds out whether a log-in is needed, and takes over the session of a reloaded page or of another tab. */
 export async function startSession(): Promise<void> {
-  addEventListener('pagehide', store);
-  addEventListener('pageshow', (event) => {
-    if (event.persisted) takeStored();
-  });
-  const found = takeStored() ?? (await askForSession());
-  tabs.addEventListener('message', answerTabs);
-  if (found === 'open' || found === null) {
-    loginState.value = found === 'open' ? { kind: 'open' } : { kind: 'loggedOut', expired: null };
+  const asked = login.find();
+  // Asks the service at the same time, unless the page before a reload had a session.
+  if (login.current() === null && (await isOpen())) {
+    loginState.value = { kind: 'open' };
+    // The session of another tab is from a time when the service had a password file.
+    void asked.then(login.drop);
     return;
   }
+  const found = await asked;
   try {
-    await begin(found);
+    if (found !== null) await begin(found);
   } catch (error) {
     if (!(error instanceof RedfishFailure) || error.status !== 401) throw error;
-    session = null;
-    loginState.value = { kind: 'loggedOut', expired: null };
+    login.drop();
   }
-}
-
-/**
- * Asks the other tabs and the service at the same time.
- * @returns the session of another tab; `open` if the service needs no log-in; null: neither.
- */
-async function askForSession(): Promise<Session | 'open' | null> {
-  const asked = askTabs();
-  return (await isOpen()) ? 'open' : await asked;
+  if (login.current() === null) loginState.value = { kind: 'loggedOut', expired: null };
 }
 
 /**
@@ -112,11 +104,11 @@ export async function logIn(user: string, password: string): Promise<void> {
   const next = { token: headers.get('X-Auth-Token') ?? '', uri, user };
   const change = body['@Message.ExtendedInfo']?.find(({ MessageId }) => MessageId.endsWith('.PasswordChangeRequired'));
   if (change === undefined && pageUser !== null && pageUser !== user) {
-    session = next;
+    login.set(next);
     loadAgain();
   } else if (change === undefined) await begin(next);
   else {
-    session = next;
+    login.set(next);
     const account = change.MessageArgs?.[0] ?? `/redfish/v1/AccountService/Accounts/${encodeURIComponent(user)}`;
     loginState.value = { kind: 'passwordChange', user, account };
   }
@@ -130,10 +122,9 @@ export async function changePassword(user: string, account: string, password: st
 
 /** Logs out, here and in the other tabs. The page loads again, so that nothing of the user remains. */
 export async function logOut(): Promise<void> {
-  const last = session;
-  session = null;
+  const last = login.current();
+  login.forget();
   loginState.value = { kind: 'starting' };
-  tabs.postMessage({ kind: 'loggedOut' });
   if (last !== null) await exchange({ method: 'DELETE', path: last.uri, token: last.token }).catch(() => undefined);
   loadAgain();
 }
@@ -145,9 +136,9 @@ export async function logOut(): Promise<void> {
  *   resolves at once.
  */
 export async function renewLogin(refused: string | null, signal?: AbortSignal): Promise<void> {
-  if (session !== null && session.token !== refused) return;
+  if (token() !== null && token() !== refused) return;
   const { value: before } = loginState;
-  session = null;
+  login.drop();
   if (before.kind === 'loggedIn') loginState.value = { kind: 'loggedOut', expired: { user: before.user } };
   if (before.kind === 'open') loginState.value = { kind: 'loggedOut', expired: { user: null } };
   await new Promise<void>((resume, reject) => {
@@ -163,7 +154,7 @@ export async function renewLogin(refused: string | null, signal?: AbortSignal): 
 async function begin(next: Session, isWanted = (): boolean => true): Promise<void> {
   const found = await readPrivileges(next);
   if (!isWanted()) return;
-  session = next;
+  login.set(next);
   privileges.value = found;
   pageUser = next.user;
   loginState.value = { kind: 'loggedIn', user: next.user };
@@ -192,54 +183,16 @@ async function isOpen(): Promise<boolean> {
   }
 }
 
-/** Keeps the session for the next page of this tab. The browser calls this before a reload. */
-function store(): void {
-  if (session !== null) sessionStorage.setItem(STORED, JSON.stringify(session));
-}
-
-function takeStored(): Session | null {
-  const text = sessionStorage.getItem(STORED);
-  sessionStorage.removeItem(STORED);
-  return text === null ? null : (JSON.parse(text) as Session); // written by `store`
-}
-
-type TabMessage = { readonly kind: 'ask' | 'loggedOut' } | { readonly kind: 'session'; readonly session: Session };
-
-/** Asks the other tabs for their session. Only pages of the same scheme, host and port get the question. */
-function askTabs(): Promise<Session | null> {
-  return new Promise((resolve) => {
-    const finish = (found: Session | null): void => {
-      clearTimeout(timer);
-      tabs.removeEventListener('message', listen);
-      resolve(found);
-    };
-    const listen = ({ data }: MessageEvent<TabMessage>): void => {
-      if (data.kind === 'session') finish(data.session);
-    };
-    const timer = setTimeout(() => finish(null), TAB_ANSWER_MS);
-    tabs.addEventListener('message', listen);
-    tabs.postMessage({ kind: 'ask' });
-  });
-}
-
-function answerTabs({ data }: MessageEvent<TabMessage>): void {
-  if (data.kind === 'ask' && session !== null) tabs.postMessage({ kind: 'session', session });
-  if (data.kind === 'session') void takeLateSession(data.session);
-  if (data.kind !== 'loggedOut' || loginState.value.kind === 'starting') return;
-  session = null;
-  loginState.value = { kind: 'starting' };
-  loadAgain();
-}
-
 /** Uses the session of a tab that was too busy to answer in time, unless the page already belongs to a user. */
 async function takeLateSession(late: Session): Promise<void> {
   const isWanted = (): boolean =>
-    session === null && loginState.value.kind === 'loggedOut' && loginState.value.expired === null;
+    token() === null && loginState.value.kind === 'loggedOut' && loginState.value.expired === null;
   // If the session has ended, or the service does not answer, the dialog stays.
   if (isWanted()) await begin(late, isWanted).catch(() => undefined);
 }
 
 /** Loads the page again, with the session of this tab if there is one. */
 function loadAgain(): void {
+  loginState.value = { kind: 'starting' };
   location.reload();
 }

@@ -8,7 +8,10 @@
 interface KeptLogin<Login> {
   /** Returns the log-in; null: there is none. */
   readonly current: () => Login | null;
-  /** Finds the log-in of the page before a reload, or of another tab. Call it once, at the start. */
+  /**
+   * Finds the log-in of the page before a reload, or of another tab. Call it once, at the start. The log-in of the page
+   * before a reload is the current one at once.
+   */
   readonly find: () => Promise<Login | null>;
   readonly set: (login: Login) => void;
   /** Forgets the log-in here only, because the service does not accept it any more. */
@@ -25,7 +28,7 @@ const TAB_ANSWER_MS = 200;
 /**
  * Creates a place for a log-in.
  * @param name the name of the storage and of the channel between tabs, such as `rackless.gateway`.
- * @param onForgotten called when another tab logs out.
+ * @param onForgotten called when another tab logs out, also if the log-in of this tab has ended before.
  * @param onLateAnswer called with the log-in of a tab that was too busy to answer in time.
  */
 export function keepLogin<Login>(
@@ -55,11 +58,8 @@ export function keepLogin<Login>(
       tabs.postMessage({ kind: 'ask' });
     });
   const answerTabs = ({ data }: MessageEvent<TabMessage<Login>>): void => {
-    if (login === null) {
-      if (data.kind === 'login') onLateAnswer(data.login);
-      return;
-    }
-    if (data.kind === 'ask') tabs.postMessage({ kind: 'login', login });
+    if (data.kind === 'ask' && login !== null) tabs.postMessage({ kind: 'login', login });
+    if (data.kind === 'login' && login === null) onLateAnswer(data.login);
     if (data.kind !== 'forgotten') return;
     login = null;
     onForgotten();
@@ -75,7 +75,9 @@ export function keepLogin<Login>(
       addEventListener('pageshow', (event) => {
         if (event.persisted) takeStored();
       });
-      login = takeStored() ?? (await askTabs());
+      // A further call, after a failure, keeps the log-in.
+      login ??= takeStored();
+      login ??= await askTabs();
       tabs.addEventListener('message', answerTabs);
       return login;
     },
