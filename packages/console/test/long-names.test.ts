@@ -5,10 +5,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { startBmc, type Bmc } from './harness/bmc.js';
-import { browserFixture, takePictures } from './harness/browser.js';
+import { browserFixture, painted, takePictures } from './harness/browser.js';
 
 const NAME = 'W'.repeat(255);
-const MACHINES = `machines: [{name: ${NAME}, power_state: "On", failures: [{effect: error, operation: power_off, calls: 1}]}]\n`;
+const MACHINES = `machines:
+- {name: ${NAME}, power_state: "On", failures: [{effect: error, operation: power_off, calls: 1}]}
+- {name: short, power_state: "On"}
+`;
 
 const { open } = browserFixture();
 let folder: string;
@@ -48,12 +51,21 @@ describe('a machine with a long name', () => {
 
   it('leaves space for the result of an action', async () => {
     const { page } = await open(`${bmc.address}/ui/`);
-    await page.getByRole('checkbox', { name: `Select ${NAME}` }).check();
+    await page.getByRole('checkbox', { name: 'Select all rows' }).check();
     await page.getByRole('region', { name: 'Actions' }).getByRole('button', { name: 'Force off' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Force off' }).click();
     await page.getByRole('dialog').getByText('Finished').waitFor();
     await takePictures(page, 'long-name-result');
-    expect(await overflows(page, page.getByRole('region', { name: 'Results' }))).toEqual([0, 0, 0]);
+    const results = page.getByRole('region', { name: 'Results' });
+    expect(await overflows(page, results)).toEqual([0, 0, 0]);
+    // The whole reason of a failure is visible, and a row without a reason is one line high.
+    for (const width of [900, 375, 320, 1440]) {
+      await page.setViewportSize({ width, height: 900 });
+      await painted(page);
+      const reason = await results.locator('.reason').evaluate((text) => text.scrollHeight - text.clientHeight);
+      const row = await results.getByRole('row', { name: 'short' }).boundingBox();
+      expect([width, reason, Math.round(row?.height ?? NaN)]).toEqual([width, 0, 34]);
+    }
     await page.context().close();
   });
 });

@@ -4,6 +4,7 @@
  */
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import type { LinePlaces } from './line-places.js';
 
 /** A control of a row: the checkbox, or the first other control. */
 interface RowControl {
@@ -46,12 +47,12 @@ export function focusedRow(region: Element | null): FocusedRow | null {
  */
 export function useRowFocus(
   region: RefObject<HTMLElement | null>,
-  { ids, rowHeight, onScroll }: { readonly ids: readonly string[]; readonly rowHeight: number; onScroll: () => void },
+  { ids, places, onScroll }: { readonly ids: readonly string[]; readonly places: LinePlaces; onScroll: () => void },
 ): RowFocus {
   const focused = focusedRow(region.current);
   const pending = useRef<RowControl | null>(null);
   const latest = useRef('');
-  const offer = (): void => offerRow(region.current, latest.current, rowHeight);
+  const offer = (): void => offerRow(region.current, latest.current, places);
   useLayoutEffect(() => {
     const wanted = pending.current;
     pending.current = null;
@@ -70,7 +71,7 @@ export function useRowFocus(
   return {
     focused,
     moveTo(control) {
-      if (region.current !== null) scrollToLine(region.current, control.line, rowHeight);
+      if (region.current !== null) scrollToLine(region.current, control.line, places);
       if (!focusControl(region.current, control)) pending.current = control;
       onScroll();
     },
@@ -79,7 +80,7 @@ export function useRowFocus(
       latest.current = now?.id ?? latest.current;
       // Tab can lead to a row outside of the window, which was in the page because it had the focus before.
       if (now !== null && region.current?.querySelector('tbody tr:focus-within')?.matches('[data-kept]') === true) {
-        scrollToLine(region.current, now.line, rowHeight);
+        scrollToLine(region.current, now.line, places);
         onScroll();
       }
       offer();
@@ -99,23 +100,22 @@ function focusControl(region: Element | null, { line, isCheckbox }: RowControl):
   return control !== undefined;
 }
 
-function scrollToLine(region: HTMLElement, line: number, rowHeight: number): void {
+function scrollToLine(region: HTMLElement, line: number, places: LinePlaces): void {
   const head = region.querySelector('thead')?.getBoundingClientRect().height ?? 0;
-  const top = line * rowHeight;
-  const lowest = top + rowHeight + head - region.clientHeight;
+  const top = places.topOf(line);
+  const lowest = places.topOf(line + 1) + head - region.clientHeight;
   if (region.scrollTop > top) region.scrollTop = top;
   else if (region.scrollTop < lowest) region.scrollTop = lowest;
 }
 
 /** Lets Tab lead to one row: the row with the focus, the latest one, or the first one in the window. */
-function offerRow(region: HTMLElement | null, latest: string, rowHeight: number): void {
+function offerRow(region: HTMLElement | null, latest: string, places: LinePlaces): void {
   if (region === null) return;
   const rows = [...region.querySelectorAll<HTMLElement>('tbody tr[data-line]')];
-  const top = Math.ceil(region.scrollTop / rowHeight);
   const offered =
     rows.find((row) => row.contains(document.activeElement)) ??
     rows.find((row) => row.dataset['line'] === latest) ??
-    rows.find((row) => lineOf(row) >= top) ??
+    rows.find((row) => places.topOf(lineOf(row)) >= region.scrollTop) ??
     rows.at(-1);
   for (const row of rows) {
     const tabIndex = row === offered ? 0 : -1;

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { Cells, Head, type Selection, type TableProps } from './columns.js';
 import { GroupRow, tableLines, type Grouping, type Line } from './groups.js';
 import { lineAfterKey, withRange } from './keys.js';
+import { linePlaces, type LinePlaces } from './line-places.js';
 import { focusedRow, useRowFocus } from './row-focus.js';
 import { assignSlots } from './slots.js';
 
@@ -11,8 +12,10 @@ import { assignSlots } from './slots.js';
 interface VirtualTableProps<Row> extends TableProps<Row> {
   /** Rows in the order of the table. Sorting thousands of rows costs time, so the caller sorts them when they change. */
   readonly rows: readonly Row[];
-  /** Height of each row in pixels; it may change. Cells do not wrap. */
+  /** Height of each row in pixels, or of the lowest row; it may change. Cells do not wrap. */
   readonly rowHeight: number;
+  /** Returns the height of a row. Default: `rowHeight`. Must be the same function in each rendering. */
+  readonly heightOf?: (row: Row) => number;
   /** Puts the rows into groups. The sorting applies inside each group. */
   readonly grouping?: Grouping<Row> | undefined;
   /** Called with the rows in the window, after they have changed. */
@@ -43,18 +46,22 @@ const idOf = ({ kind, key }: Line<unknown>): string => `${kind} ${key}`;
  * the rows.
  */
 export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
-  const { label, columns, rows, keyOf, selection, rowHeight, grouping, onVisible } = props;
+  const { label, columns, rows, keyOf, selection, rowHeight, heightOf, grouping, onVisible } = props;
   const region = useRef<HTMLDivElement>(null);
   const [first, setFirst] = useState(0);
   const height = useHeight(region);
-  const findFirst = (): void => setFirst(Math.floor((region.current?.scrollTop ?? 0) / rowHeight));
-  useLayoutEffect(findFirst, [rowHeight]);
   const anchor = useRef<string | null>(null); // the latest row that the user selected: a range begins there
   const lines = useMemo(() => tableLines(rows, keyOf, grouping), [rows, grouping]);
+  const places = useMemo(
+    () => linePlaces(lines, rowHeight, heightOf),
+    [heightOf === undefined ? null : lines, rowHeight, heightOf],
+  );
+  const findFirst = (): void => setFirst(places.lineAt(region.current?.scrollTop ?? 0));
+  useLayoutEffect(findFirst, [places]);
   const ids = useMemo(() => lines.map(idOf), [lines]);
 
   const { start, count } = useWindow(lines.length, { first, inWindow: Math.ceil(height / rowHeight) + 1 });
-  const { focused, moveTo, onFocusIn } = useRowFocus(region, { ids, rowHeight, onScroll: findFirst });
+  const { focused, moveTo, onFocusIn } = useRowFocus(region, { ids, places, onScroll: findFirst });
   const shown = linesToShow(lines, { start, count, kept: focused === null ? -1 : ids.indexOf(focused.id) });
   const slots = useSlots(region, shown);
   useEffect(() => onVisible?.(rowsOf(lines.slice(start, start + count))), [lines, start, count]);
@@ -104,13 +111,14 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
       <table aria-label={label} aria-rowcount={lines.length + 1}>
         <Head {...props} selection={observed} />
         <tbody>
-          {withSpacers(shown, { count: lines.length, rowHeight, span }, ({ line, index, isKept }, position) => (
+          {withSpacers(shown, { count: lines.length, places, span }, ({ line, index, isKept }, position) => (
             <TableLine
               key={slots[position]}
               line={line}
               rowIndex={index + 2}
               isSelected={selection?.selected.has(line.key) === true}
-              {...{ isKept, columns, keyOf, rowHeight, grouping, span, onRange: latest.onRange }}
+              height={places.topOf(index + 1) - places.topOf(index)}
+              {...{ isKept, columns, keyOf, grouping, span, onRange: latest.onRange }}
               selection={observed && latest.selection}
             />
           ))}
@@ -139,11 +147,11 @@ function linesToShow<Row>(
 /** Renders lines, and the place of the lines that are not in the page. */
 function withSpacers<Row>(
   shown: readonly ShownLine<Row>[],
-  { count, rowHeight, span }: { readonly count: number; readonly rowHeight: number; readonly span: number },
+  { count, places, span }: { readonly count: number; readonly places: LinePlaces; readonly span: number },
   render: (shown: ShownLine<Row>, position: number) => VNode,
 ): readonly VNode[] {
-  const spacer = (key: string, lines: number): readonly VNode[] =>
-    lines === 0 ? [] : [<Spacer key={key} height={lines * rowHeight} span={span} />];
+  const spacer = (key: string, height: number): readonly VNode[] =>
+    height === 0 ? [] : [<Spacer key={key} height={height} span={span} />];
   const rendered = shown.map(render);
   const kept = shown.filter(({ isKept }) => isKept).length;
   const above = shown[kept]?.index ?? 0;
@@ -151,9 +159,9 @@ function withSpacers<Row>(
     ...rendered.slice(0, kept),
     // With one key, Preact would move the row with the focus instead of the spacer, and
     // the table would scroll to its start.
-    ...spacer(kept === 0 ? 'above' : 'above, after a kept line', above),
+    ...spacer(kept === 0 ? 'above' : 'above, after a kept line', places.topOf(above)),
     ...rendered.slice(kept),
-    ...spacer('below', count - above - (shown.length - kept)),
+    ...spacer('below', places.topOf(count) - places.topOf(above + shown.length - kept)),
   ];
 }
 
@@ -233,15 +241,17 @@ function TableLine<Row>({
   columns,
   keyOf,
   selection,
-  rowHeight,
+  height,
   grouping,
   span,
   onRange,
-}: Pick<VirtualTableProps<Row>, 'columns' | 'keyOf' | 'selection' | 'rowHeight' | 'grouping'> & {
+}: Pick<VirtualTableProps<Row>, 'columns' | 'keyOf' | 'selection' | 'grouping'> & {
   readonly line: Line<Row>;
   readonly rowIndex: number;
   readonly isSelected: boolean;
   readonly isKept: boolean;
+  /** In pixels. */
+  readonly height: number;
   readonly span: number;
   readonly onRange: (key: string) => void;
 }) {
@@ -249,7 +259,7 @@ function TableLine<Row>({
     'aria-rowindex': rowIndex,
     'data-line': idOf(line),
     'data-kept': isKept ? '' : undefined,
-    style: { height: `${rowHeight}px` },
+    style: { height: `${height}px` },
   };
   const row = line.kind === 'row' ? line.row : null;
   // Preact skips an element that is the same object as before.
@@ -266,7 +276,7 @@ function TableLine<Row>({
           />
         </tr>
       ),
-    [row, rowIndex, isSelected, isKept, columns, selection, rowHeight],
+    [row, rowIndex, isSelected, isKept, columns, selection, height],
   );
   if (line.kind === 'row') return cells;
   return <GroupRow {...{ line, attributes, keyOf, selection, grouping, span }} />;

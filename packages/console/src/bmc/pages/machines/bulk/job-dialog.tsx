@@ -15,10 +15,12 @@ import { bulkTexts } from '../../../../texts/index.js';
 import { countOutcomes, isJobShown, job, startJob, stopJob, type Job, type Outcome } from './job.js';
 
 const { job: texts, verbs } = bulkTexts;
-/** Three lines: the state, and two of the reason. */
-const ROW_HEIGHT = 58;
-/** On phones, the reason has up to eight lines. */
-const NARROW_ROW_HEIGHT = 168;
+/** Height of a row without a reason, in pixels. */
+const ROW_HEIGHT = 34;
+/** Height of each line of a reason, in pixels. */
+const REASON_LINE_HEIGHT = 18;
+/** The reason has at most so many lines, as in the style sheet. */
+const MAX_REASON_LINES = 8;
 
 const KINDS = {
   waiting: 'neutral',
@@ -32,6 +34,20 @@ const KINDS = {
 /** Failures first, then the running machines. Machines in the same state are in natural order. */
 const ORDER = { failed: 0, running: 1, stopped: 2, waiting: 3, skipped: 4, done: 5 } as const;
 
+/**
+ * Returns a function that returns the height of a row.
+ * @param characters the number of characters in a line of the reason.
+ * @param beside the length of the longest reason that is in the line of the state.
+ */
+const heightIn =
+  (characters: number, beside: number) =>
+  ({ text }: Outcome): number => {
+    if (text.length <= beside) return ROW_HEIGHT;
+    return ROW_HEIGHT + REASON_LINE_HEIGHT * Math.min(MAX_REASON_LINES, Math.ceil(text.length / characters));
+  };
+/** In the narrowest dialog with three columns, and on the narrowest phone. */
+const heights = { wide: heightIn(50, 24), narrow: heightIn(33, 0) };
+
 const columns: readonly Column<Outcome>[] = [
   {
     id: 'machine',
@@ -39,24 +55,34 @@ const columns: readonly Column<Outcome>[] = [
     isRowHeader: true,
     render: ({ machine: { Name } }) => <span title={Name}>{Name}</span>,
   },
-  {
-    id: 'result',
-    title: texts.result,
-    class: 'result',
-    render: ({ state, text }) => (
-      <span class="outcome" title={text}>
-        <Badge kind={KINDS[state]}>{texts.states[state]}</Badge>
-        {text === '' ? null : <span class="quiet reason">{text}</span>}
-      </span>
-    ),
-  },
+  { id: 'result', title: texts.result, class: 'result', render: (outcome) => <Result of={outcome} /> },
   {
     id: 'now',
     title: texts.now,
-    class: 'wide',
     render: ({ machine }) => <PowerBadge state={machines.value.get(machine.Id)?.PowerState} />,
   },
 ];
+/** On phones, the reason has the whole width. */
+const narrowColumns: readonly Column<Outcome>[] = [
+  {
+    id: 'machine',
+    title: texts.machine,
+    class: 'result',
+    isRowHeader: true,
+    render: (outcome) => <Result of={outcome} name={outcome.machine.Name} />,
+  },
+];
+
+/** The state of a machine, and the reason. @param name the name of the machine, if it has no column. */
+function Result({ of: { state, text }, name }: { readonly of: Outcome; readonly name?: string }) {
+  return (
+    <span class="outcome" title={text}>
+      {name === undefined ? null : <span class="who">{name}</span>}
+      <Badge kind={KINDS[state]}>{texts.states[state]}</Badge>
+      {text === '' ? null : <span class="quiet reason">{text}</span>}
+    </span>
+  );
+}
 
 /** The dialog. It renders nothing without an action. */
 export function JobDialog({ onSelect }: { readonly onSelect: (ids: ReadonlySet<string>) => void }) {
@@ -111,10 +137,11 @@ function Results({ current, onSelect }: ResultsProps) {
         ) : (
           <VirtualTable
             label={texts.table}
-            columns={columns}
+            columns={isNarrow ? narrowColumns : columns}
             rows={rows}
             keyOf={({ machine }) => machine.Id}
-            rowHeight={isNarrow ? NARROW_ROW_HEIGHT : ROW_HEIGHT}
+            rowHeight={ROW_HEIGHT}
+            heightOf={isNarrow ? heights.narrow : heights.wide}
           />
         )}
         <ResultActions current={current} onSelect={onSelect} />
