@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { Button } from './button.js';
 import { rememberFocus } from './frame/focus.js';
+import { showToastsIn, Toasts } from './frame/toast.js';
 import { uiTexts as texts } from '../texts/index.js';
 
 /** Properties of `Dialog`. */
@@ -23,7 +24,9 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
     const dialog = element.current;
     const restoreFocus = rememberFocus();
     dialog?.showModal();
+    const hideToasts = showToastsIn(id);
     return () => {
+      hideToasts();
       dialog?.close();
       restoreFocus();
     };
@@ -45,6 +48,7 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
         else onClose();
       }}
     >
+      <Toasts dialog={id} />
       <header class="row">
         <h2 id={id} class="grow">
           {title}

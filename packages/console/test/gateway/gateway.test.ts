@@ -9,6 +9,7 @@ import {
   takePictures,
   type OpenedPage,
 } from '../harness/browser.js';
+import { dialogFaults } from '../harness/dialog.js';
 import { tabOrderFaults } from '../harness/tab-order.js';
 import { clientOf, HOSTILE, logIn, MASTER, openFromMenu, startGateway, type Gateway } from './fixture.js';
 
@@ -30,8 +31,7 @@ describe('the console of model-proxy', () => {
   it('rejects a wrong key and accepts the master key', async () => {
     await logIn(page, 'sk-wrong');
     await page.getByText('The proxy does not accept this key.').waitFor();
-    expect(await accessibilityFaults(page)).toEqual([]);
-    await takePictures(page, 'login');
+    expect(await dialogFaults(page, 'login')).toEqual([]);
     await logIn(page, MASTER);
     await page.getByRole('heading', { level: 1, name: 'Models' }).waitFor();
     await page.getByRole('link', { name: 'sample-large' }).waitFor();
@@ -70,7 +70,9 @@ describe('the console of model-proxy', () => {
   });
 
   it('creates a key with limits, which an SDK uses, and shows what it spends', async () => {
-    const key = await createKey(page, 'team-a');
+    const key = await createKey(page, 'team-a', async (picture) =>
+      expect(await dialogFaults(page, picture)).toEqual([]),
+    );
     const client = clientOf(gateway.proxy, key);
     await client.chat.completions.create({ model: 'sample-large', messages });
     await expect(client.chat.completions.create({ model: 'backup', messages })).rejects.toMatchObject({ status: 403 });
@@ -130,11 +132,13 @@ describe('the console of model-proxy', () => {
     const key = await createKey(page, 'team-b');
     const ask = async (): Promise<unknown> => clientOf(gateway.proxy, key).models.list();
     await page.getByRole('button', { name: 'Edit team-b' }).click();
+    expect(await dialogFaults(page, 'edit-key')).toEqual([]);
     await page.getByLabel('Tokens per minute').fill('5000');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('5,000 tokens/min').waitFor();
 
     await page.getByRole('button', { name: 'Block team-b' }).click();
+    expect(await dialogFaults(page, 'block-key')).toEqual([]);
     await page.getByRole('dialog').getByRole('button', { name: 'Block' }).click();
     await page.getByRole('button', { name: 'Unblock team-b' }).waitFor();
     await expect(ask()).rejects.toMatchObject({ status: 401 });
@@ -152,6 +156,7 @@ describe('the console of model-proxy', () => {
 
     await page.getByRole('button', { name: 'Revoke team-b' }).click();
     await page.getByText('Access with this key: its requests get 401 from now on').waitFor();
+    expect(await dialogFaults(page, 'revoke-key')).toEqual([]);
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('rowheader', { name: 'team-b' }).waitFor({ state: 'detached' });
     await expect(ask()).rejects.toMatchObject({ status: 401 });
@@ -178,14 +183,14 @@ describe('the console of model-proxy', () => {
   });
 
   it('keeps the button that sends free of messages at the edge of the window', async () => {
-    await page.setViewportSize({ width: 900, height: 900 });
     await openFromMenu(page, 'Playground');
-    const tops = await page.evaluate(() =>
-      ['.composer', '.toasts'].map((name) => document.querySelector(name)?.getBoundingClientRect()),
-    );
-    const [composer, toasts] = tops;
-    expect(toasts?.bottom).toBeLessThanOrEqual(composer?.top ?? NaN);
-    await page.setViewportSize({ width: 1440, height: 900 });
+    for (const width of [900, 375, 1440]) {
+      await page.setViewportSize({ width, height: 900 });
+      const [composer, toasts] = await page.evaluate(() =>
+        ['.composer', '.toasts'].map((name) => document.querySelector(name)?.getBoundingClientRect()),
+      );
+      expect(toasts?.bottom).toBeLessThanOrEqual(composer?.top ?? NaN);
+    }
   });
 
   it('shows a dead upstream as failing, with the kind of its failures', async () => {
@@ -229,6 +234,7 @@ describe('the console of model-proxy', () => {
     await page.getByRole('button', { name: 'Revoke team-c' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await other.page.getByText('The proxy does not accept your key any more.').waitFor();
+    expect(await dialogFaults(other.page, 'login-again')).toEqual([]);
     await logIn(other.page, MASTER);
     await other.page.getByRole('link', { name: 'Spend' }).waitFor();
     expect(await other.page.getByLabel('System text').inputValue()).toBe('Kept over the log-in');
@@ -275,8 +281,16 @@ describe('a console without keys', () => {
   });
 });
 
-/** Creates a key for the model `sample-large` with five requests per minute. @returns the key. */
-async function createKey(page: Page, alias: string): Promise<string> {
+/**
+ * Creates a key for the model `sample-large` with five requests per minute.
+ * @param look looks at the dialogs on the way.
+ * @returns the key.
+ */
+async function createKey(
+  page: Page,
+  alias: string,
+  look: (picture: string) => Promise<void> = () => Promise.resolve(),
+): Promise<string> {
   await openFromMenu(page, 'Keys');
   await page.getByRole('button', { name: 'Create key' }).click();
   await page.getByLabel('Alias', { exact: true }).fill(alias);
@@ -284,11 +298,14 @@ async function createKey(page: Page, alias: string): Promise<string> {
   await page.getByLabel('Requests per minute').fill('5');
   await page.getByLabel('Budget in US dollars').fill('10');
   await page.getByLabel('Expires after').selectOption('30 days');
-  await takePictures(page, 'create-key');
+  await look('create-key');
   await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
   const field = page.getByRole('dialog').getByLabel('Key', { exact: true });
   const key = await field.inputValue();
-  await takePictures(page, 'new-key');
+  await look('new-key');
+  // Everything behind the dialog is inert, so the message is in the dialog.
+  await page.getByRole('dialog').getByRole('button', { name: 'Copy' }).first().click();
+  await page.getByRole('dialog').getByText('Copied.').last().waitFor();
   await page.getByRole('button', { name: 'I have copied the key' }).click();
   await page.getByRole('rowheader', { name: alias }).waitFor();
   return key;
