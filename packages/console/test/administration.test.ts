@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { logIn, startBmc, type Bmc, type User } from './harness/bmc.js';
 import { accessibilityFaults, browserFixture, takePictures, type OpenedPage } from './harness/browser.js';
+import { dialogFaults } from './harness/dialog.js';
 
 const HOSTILE = '<img src=x onerror=alert(1)>';
 const PAGES = ['Tasks', 'Hosts', 'Accounts', 'Sessions', 'Subscriptions'];
@@ -150,6 +151,7 @@ describe('the certificates', () => {
     const { page, faults } = await open(`${secure.address}/ui/certificates`);
     await page.getByText('Expires in 8 days').waitFor();
     await page.getByRole('button', { name: 'New signing request' }).click();
+    expect(await dialogFaults(page, 'dialog-signing-request')).toEqual([]);
     await page.getByLabel('Common name').fill('bmc.example');
     await page.getByLabel('Alternative names').fill('127.0.0.1, bmc.example');
     await inDialog(page, 'Generate').click();
@@ -172,6 +174,7 @@ describe('the certificates', () => {
       '-copy_extensions',
       'copy',
     );
+    expect(await dialogFaults(page, 'dialog-signed-request')).toEqual([]);
     await inDialog(page, 'Copy').click();
     await page.getByText('Copied.').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
@@ -180,7 +183,7 @@ describe('the certificates', () => {
     await dialog.getByLabel('Certificate in PEM').fill('no certificate');
     await inDialog(page, 'Replace').click();
     await dialog.getByRole('alert').waitFor();
-    await takePictures(page, 'dialog-certificate');
+    expect(await dialogFaults(page, 'dialog-certificate')).toEqual([]);
     await dialog.getByLabel('Certificate in PEM').fill(readFileSync(file('new.pem'), 'utf8'));
     await inDialog(page, 'Replace').click();
     await page.getByText('Lab CA').waitFor();
