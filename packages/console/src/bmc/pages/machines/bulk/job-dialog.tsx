@@ -45,8 +45,8 @@ const heightIn =
     if (text.length <= beside) return ROW_HEIGHT;
     return ROW_HEIGHT + REASON_LINE_HEIGHT * Math.min(MAX_REASON_LINES, Math.ceil(text.length / characters));
   };
-/** In the narrowest dialog with three columns, and on the narrowest phone. */
-const heights = { wide: heightIn(50, 24), narrow: heightIn(33, 0) };
+/** About the characters of a line in the narrowest dialog with three columns, and on the narrowest phone. */
+const heights = { wide: heightIn(60, 24), narrow: heightIn(33, 0) };
 
 const columns: readonly Column<Outcome>[] = [
   {
