@@ -185,6 +185,13 @@ describe('a page', () => {
     await page.route('**/assets/hosts-*.js', (route) => route.fulfill({ status: 404 }));
     await page.getByRole('link', { name: 'Hosts' }).click();
     await page.getByText('This page cannot be shown').waitFor();
+    // While the service does not answer at all, the console stays.
+    await page.route('**/ui/', (route) => route.abort());
+    const refused = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/ui/'));
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await refused;
+    await page.getByText('This page cannot be shown').waitFor();
+    await page.unroute('**/ui/');
     // The page that the service sends now has other scripts.
     const reloaded = page.waitForEvent('framenavigated');
     await page.getByRole('button', { name: 'Try again' }).click();

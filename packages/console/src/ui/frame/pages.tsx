@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { Component, type ComponentChildren, type ComponentType } from 'preact';
 import { useCallback, useEffect } from 'preact/hooks';
-import { currentPath, matchPath, type RouteParameters } from './router.js';
+import { currentPath, hrefOf, matchPath, type RouteParameters } from './router.js';
 import { ErrorState, Loading, messageOf } from '../states.js';
 import { PageHeader } from './page-header.js';
 import { uiTexts as texts } from '../../texts/index.js';
@@ -79,9 +79,17 @@ export function Lazy<Properties extends object>({ load, properties }: LazyProps<
   const Content = loaded.value;
   if (Content !== null) return <Content {...properties} />;
   if (error.value === null) return <Loading />;
-  // After an update of the service, only a new page has the present names of the modules.
-  const retry = (): void => start(() => location.reload());
+  const retry = (): void => start(() => void loadConsoleAgain());
   return <ErrorState title={texts.pageFailed} message={error.value} onRetry={retry} />;
+}
+
+/**
+ * Loads the console again if the service answers. After an update of the service, only a new page has the present names
+ * of the modules.
+ */
+async function loadConsoleAgain(): Promise<void> {
+  const { ok } = await fetch(hrefOf(''), { method: 'HEAD', cache: 'no-store' }).catch(() => ({ ok: false }));
+  if (ok) location.reload();
 }
 
 /** Keeps the rest of the console usable if a page throws an error. */
