@@ -331,6 +331,40 @@ describe('tokens of Google', () => {
     expect(JSON.parse(request?.body ?? '')).toMatchObject({ model: upstreamModel });
   });
 
+  it('from another identity provider come over the connections of the proxy, also for an impersonated account', async () => {
+    const subject = join(vendors.folder, 'subject');
+    writeFileSync(subject, 'subject-token');
+    const federated = {
+      type: 'external_account',
+      audience: '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q',
+      subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+      token_url: `https://${GOOGLE_TOKEN_HOST}/v1/token`,
+      credential_source: { file: subject },
+    };
+    const account = `https://${LOGIN_HOST}/v1/projects/-/serviceAccounts/a@p.iam.gserviceaccount.com:generateAccessToken`;
+    const impersonated = {
+      type: 'impersonated_service_account',
+      source_credentials: federated,
+      service_account_impersonation_url: account,
+    };
+    vendors.answers.set(
+      GOOGLE_TOKEN_HOST,
+      tokens({ issued_token_type: 'urn:ietf:params:oauth:token-type:access_token' }),
+    );
+    vendors.answers.set(VERTEX_HOST, json(completion));
+    const model = 'vertex_ai/gemini-2.5-pro';
+    proxy = await vendors.proxy([
+      entry('federated', { ...vertex, model, vertex_credentials: JSON.stringify(federated) }),
+      entry('impersonated', { ...vertex, model, vertex_credentials: JSON.stringify(impersonated) }),
+    ]);
+    expect((await ask('federated')).status).toBe(200);
+    expect(at(VERTEX_HOST)[0]?.headers.authorization).toMatch(/^Bearer ey\.token-0123456789-[12]$/);
+    expect(at(GOOGLE_TOKEN_HOST)[0]?.body).toContain('subject-token');
+    await ask('impersonated');
+    // Two sources, of which each exchanges the token.
+    expect(at(GOOGLE_TOKEN_HOST).length).toBeGreaterThanOrEqual(2);
+  });
+
   it('from a key in a file serve streams of a global model', async () => {
     const file = join(vendors.folder, 'key.json');
     writeFileSync(file, key);

@@ -1,5 +1,5 @@
 /** Gets access tokens with Google's auth library: service accounts, workload identity, metadata servers. */
-import { GoogleAuth, type AuthClient, type JWTInput } from 'google-auth-library';
+import { gaxios, GoogleAuth, type AuthClient, type JWTInput } from 'google-auth-library';
 import { STATUS_CODES } from 'node:http';
 import type { GoogleToken } from '../../providers/token.js';
 import { sendSmall, type SmallPeer } from './small-request.js';
@@ -34,20 +34,35 @@ export async function fetchGoogleToken({ credentials }: GoogleToken, peer: Small
 async function clientOf(credentials: string | null, peer: SmallPeer): Promise<AuthClient> {
   const given = credentials?.trim();
   const isJson = given?.startsWith('{') === true;
+  const transporterOptions = { fetchImplementation: fetchWith(peer), retryConfig: { retry: 0 } };
   /* oxlint-disable typescript/no-deprecated -- the operator's own key */
   const auth = new GoogleAuth({
     scopes: SCOPE,
-    clientOptions: { transporterOptions: { fetchImplementation: fetchWith(peer), retryConfig: { retry: 0 } } },
+    clientOptions: { transporterOptions },
     ...(given === undefined || isJson ? {} : { keyFilename: given }),
     ...(isJson ? { credentials: keyOf(given) } : {}),
   });
   /* oxlint-enable typescript/no-deprecated */
   try {
-    return await auth.getClient();
+    const client = await auth.getClient();
+    useTransporter(client, new gaxios.Gaxios(transporterOptions));
+    return client;
   } catch (error) {
     // The text of a JSON error contains a part of the key.
     const why = error instanceof SyntaxError ? 'the key is not valid JSON' : textOf(error);
     throw new TokenFault(`has no usable credentials: ${why}`, { isRejection: true });
+  }
+}
+
+/**
+ * Makes a client and its parts send their requests with a transporter. The library gives the options of the
+ * caller neither to the exchange of an identity provider's token nor to impersonated accounts and their sources.
+ */
+function useTransporter(client: object, transporter: gaxios.Gaxios): void {
+  if ('transporter' in client) client.transporter = transporter;
+  for (const name of ['stsCredential', 'sourceClient']) {
+    const part: unknown = Reflect.get(client, name);
+    if (typeof part === 'object' && part !== null) useTransporter(part, transporter);
   }
 }
 
