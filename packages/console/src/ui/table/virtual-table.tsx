@@ -46,16 +46,13 @@ const idOf = ({ kind, key }: Line<unknown>): string => `${kind} ${key}`;
  * the rows.
  */
 export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
-  const { label, columns, rows, keyOf, selection, rowHeight, heightOf, grouping, onVisible } = props;
+  const { label, columns, rows, keyOf, selection, rowHeight, grouping, onVisible } = props;
   const region = useRef<HTMLDivElement>(null);
   const [first, setFirst] = useState(0);
   const height = useHeight(region);
   const anchor = useRef<string | null>(null); // the latest row that the user selected: a range begins there
   const lines = useMemo(() => tableLines(rows, keyOf, grouping), [rows, grouping]);
-  const places = useMemo(
-    () => linePlaces(lines, rowHeight, heightOf),
-    [heightOf === undefined ? null : lines, rowHeight, heightOf],
-  );
+  const places = usePlaces(lines, props);
   const findFirst = (): void => setFirst(places.lineAt(region.current?.scrollTop ?? 0));
   useLayoutEffect(findFirst, [places]);
   const ids = useMemo(() => lines.map(idOf), [lines]);
@@ -163,6 +160,12 @@ function withSpacers<Row>(
     ...rendered.slice(kept),
     ...spacer('below', places.topOf(count) - places.topOf(above + shown.length - kept)),
   ];
+}
+
+/** Returns the places of the lines, the same object until they change. */
+function usePlaces<Row>(lines: readonly Line<Row>[], { rowHeight, heightOf }: VirtualTableProps<Row>): LinePlaces {
+  const unequal = heightOf === undefined ? null : lines;
+  return useMemo(() => linePlaces(lines, rowHeight, heightOf), [unequal, rowHeight, heightOf]);
 }
 
 /** Returns the slots of the lines. A row with the focus, or under a pressed mouse button, shows no other line. */
