@@ -11,21 +11,21 @@ import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js'
 /** A driver, and the settings that it can change while it runs. */
 export interface OpenedDriver {
   readonly driver: HypervisorDriver;
-  /** Replaces the hosts; absent if only a restart can. Resolves when the removed hosts are closed. */
+  /** Replaces the hosts; absent if new hosts need a restart. Resolves when the removed hosts are closed. */
   readonly setHosts?: (hosts: LibvirtUris) => Promise<void>;
 }
 
 /** Inputs for the driver of a hypervisor. */
 export interface DriverContext {
   readonly settings: Settings;
-  /** Variables of the process, which name the files of OpenStack's clients. */
+  /** Environment variables. Some of them name the files of OpenStack's clients. */
   readonly environment: Environment;
   /** Limits for downloads of images. */
   readonly images: ImageServerLimits;
   /** The state that all replicas share; null: there are no other replicas. */
   readonly store: SharedStore | null;
   readonly log: Log;
-  /** The contents of EMULATOR_FAKE_MACHINES; null: the driver reads the file. */
+  /** The file that EMULATOR_FAKE_MACHINES names; null: no file, or the driver reads it itself. */
   readonly machineFile: MachineFile | null;
   /** Returns the error for a setting that cannot be used. */
   readonly settingError: (key: SettingKey, sentence: string, cause: unknown) => Error;

@@ -164,7 +164,7 @@ describe('reading a machine', () => {
 
 describe('a machine for which libvirt does not answer', () => {
   /**
-   * Makes libvirt return no XML until `end` is called, as libvirt 11 and later do while a QEMU
+   * Makes libvirt return no XML until `end` is called, as libvirt 11.3 and later do while a QEMU
    * hangs.
    */
   function silence({ domain }: Machine): { readonly asked: () => number; readonly end: () => void } {
@@ -203,7 +203,7 @@ describe('a machine for which libvirt does not answer', () => {
     const { asked, end } = silence(machine);
     const last = await reader.read(machine);
     expect(last).toEqual({ ...before, unansweredSince: expect.any(Date) });
-    // Pending reads would block these.
+    // If these waited for the pending read, the test would hang.
     for (let count = 0; count < 3; count += 1) expect(await reader.read(machine)).toBe(last);
     expect(asked()).toBe(4);
     await host.virsh('desc', guest.name, '--config', 'mine');
@@ -224,7 +224,7 @@ describe('a machine for which libvirt does not answer', () => {
     await until('a reading', async () => (await reader.read(machine)).state === 'running');
   });
 
-  it('is still read at once, by one read, after a change without an answer from libvirt', async () => {
+  it('shows readers the last reading at once after a change that libvirt did not answer, with one read', async () => {
     const { parts, machine } = await running();
     const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
     await reader.read(machine);
@@ -263,7 +263,7 @@ describe('a machine for which libvirt does not answer', () => {
     fail();
     const late = await old;
     expect(late).toMatchObject({ uuid: first.uuid, unansweredSince: expect.any(Date) });
-    // From here on, libvirt does not answer again.
+    // From here on, libvirt gives no answer, as before.
     const { end } = silence(machine);
     const silent = await reader.read(machine);
     expect(silent).toMatchObject({ description: 'mine', unansweredSince: expect.any(Date) });

@@ -49,12 +49,12 @@ describe('power of a real guest', () => {
     await guest.serial.reaches(2);
     await impatient.power(guest.uuid, 'reboot');
     expect(await guest.serial.reaches(4)).toEqual(['<power on>', 'boot disk', 'power button', 'boot disk']);
-    // libvirt forgets the restart: the guest may power off later.
+    // The reset also ended libvirt's pending restart. If the guest obeys the button later, it stays off.
     await impatient.close();
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it.concurrent('cancels a graceful restart for the next request', async () => {
+  it.concurrent('cancels a graceful restart at the next power action', async () => {
     const guest = await host.guest({ ignoresPowerButton: true });
     const impatient = await host.driver({ gracefulRestartWaitMs: 20_000 });
     await impatient.power(guest.uuid, 'create');
@@ -222,7 +222,7 @@ describe('power of a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it.concurrent('shows a transient machine, never ends it by itself, and notices its end', async () => {
+  it.concurrent('shows a transient machine, rejects actions that would end it, and notices its end', async () => {
     const model = await host.guest();
     await host.virsh('undefine', model.name);
     await host.virsh('create', host.file(`${model.name}.xml`));
@@ -268,7 +268,7 @@ describe('a guest whose QEMU hangs', () => {
     else expect(await failure(change)).toBe('unavailable');
     const { state, indicator, unansweredSince } = await quick.getSystem(hung.uuid);
     expect([state, indicator]).toEqual(['running', isKnown ? 'blinking' : null]);
-    // Readers now get the last reading at once, marked as such.
+    // If libvirt gives no XML, readers get the last reading at once, with `unansweredSince`.
     expect(unansweredSince).toEqual(isKnown ? undefined : expect.any(Date));
     if (!isKnown) expect(await quick.getSystem(hung.uuid)).toBe(await quick.getSystem(hung.uuid));
     // Reads of the hanging machine do not delay other machines.

@@ -74,7 +74,7 @@ describe('a machine with a saved state', () => {
     for (const device of ['cdrom', 'usb'] as const) await driver.media.eject(guest.uuid, device);
   });
 
-  it('continues with an image that was ejected while it was off, and then loses it', async () => {
+  it('continues although its image was ejected while it was off, and the service then removes the image', async () => {
     const guest = await host.guest({ machine: 'pc', cdrom: emptyIdeDrive });
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
@@ -85,7 +85,7 @@ describe('a machine with a saved state', () => {
     await saved(guest);
     for (const device of ['cdrom', 'usb'] as const) await driver.media.eject(guest.uuid, device);
     expect(await inserted(guest)).toEqual([]);
-    // QEMU opens the saved image before the service can eject it.
+    // The files stay, because QEMU opens them when it restores the saved state.
     expect(await readdir(host.file('pool'))).toHaveLength(2);
     await driver.power(guest.uuid, 'create');
     await guestFinds(guest, 'no medium');

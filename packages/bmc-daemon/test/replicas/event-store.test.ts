@@ -135,7 +135,7 @@ it('delivers all later events once, with higher numbers, after Redis has lost it
     const numbers = replica.received.map(([id]) => Number(id.split('-')[1]));
     expect(numbers.at(-1)).toBeGreaterThan(Math.max(...numbers.slice(0, -1)));
   }
-  // A client can continue after its last event at any replica.
+  // A client can continue after any event, here the first one of c, at any replica.
   const [[id] = ['']] = c.received;
   for (const { feed } of [a, b, c]) {
     const { events, missed } = feed.since(id);

@@ -61,7 +61,7 @@ function shortEscapesIn(bytes: V128): V128 {
 
 /**
  * Assembles a module with the function `endFrom(from, end)`. It returns what
- * {@link PlainRuns.endFrom} returns, with the sign bit set if it passed a backslash.
+ * {@link PlainRuns.endFrom} returns, with the sign bit set if it met a backslash.
  * @returns the module's bytes.
  */
 function assemble(): Uint8Array {
@@ -72,7 +72,7 @@ function assemble(): Uint8Array {
   const at = f.variable('i32');
   /** Number of bytes of the chunk from {@link at} on. */
   const left = f.variable('i32');
-  /** The sign bit if the search has passed a backslash, otherwise 0. */
+  /** The sign bit if the search has met a backslash, otherwise 0. */
   const passedBackslash = f.variable('i32');
   const quarters = [f.variable('v128'), f.variable('v128'), f.variable('v128'), f.variable('v128')] as const;
   const spare = f.variable('v128');

@@ -10,7 +10,7 @@ import type { StoredKey } from '../store/keys.js';
 
 const MAX_NAMES = 1000;
 const MAX_METADATA_LENGTH = 16_384;
-/** Deeper values would exceed the stack when they are written as JSON. */
+/** Far below the depth at which JSON.stringify exceeds the stack: a few thousand levels. */
 const MAX_METADATA_DEPTH = 100;
 /** Maximum length of a key as JSON. In UTF-8 it stays below the limit for a line of the store. */
 const MAX_KEY_LENGTH = 262_144;
@@ -26,7 +26,7 @@ const route = name.refine(isRoute, 'an entry is a path such as /v1/chat/completi
 const limit = z.int().nonnegative();
 const money = z.number().nonnegative();
 
-/** The members that change a key. null and the empty value have the same meaning. */
+/** The members that change a key. null removes a setting, and so does an empty list, object, budget or duration. */
 const schema = z.object({
   key_alias: name.nullish(),
   duration: z.string().nullish(),
@@ -92,7 +92,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
-/** LiteLLM's types of keys, with the routes that they may request. */
+/** LiteLLM's types of keys, with the allowed routes of each. An empty list: no restriction. */
 const routesOfType = {
   default: [],
   llm_api: ['llm_api_routes'],

@@ -45,7 +45,7 @@ export function renderHome({ models, version }: HomePage): string {
     </html> `.text;
 }
 
-const hidden = html`<p><code>GET /v1/models</code> lists the models. It needs a key.</p>`;
+const hidden = html`<p>Requests need a key. <code>GET /v1/models</code> lists the models of a key.</p>`;
 
 const style = new Html(`
 :root { color-scheme: light dark; }

@@ -1,7 +1,6 @@
 /**
- * Runs the command for a long time: its memory after many requests must be the same as after a few.
- * RACKLESS_SOAK sets the number of requests; a tenth of them are streams. The default fits a test
- * run.
+ * Sends the proxy many requests: its memory after them must be the same as after a few. RACKLESS_SOAK sets
+ * the number of plain requests. A tenth as many streams follow. The default fits a test run.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';

@@ -59,7 +59,7 @@ export const accountService = defineResource({
     body,
     async apply(settings, sent, { services }) {
       const next = { ...settings, ...changeOf(sent) };
-      // AccountService schema: the counter reset time must not exceed the lockout duration.
+      // AccountService schema: the counter reset time must not exceed the lockout duration. 0: no lockout.
       if (next.lockoutSeconds > 0 && next.lockoutResetSeconds > next.lockoutSeconds)
         throw new RedfishError(400, [
           withPointers(

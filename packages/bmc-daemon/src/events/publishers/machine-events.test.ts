@@ -45,7 +45,7 @@ describe('changes that a driver reports', () => {
     ]);
   });
 
-  it('are published as one event if several changes of a definition happen at the same time', () => {
+  it('are published as one event for several changes of a definition, and one for changes of media', () => {
     for (const kind of ['changed', 'media', 'changed', 'changed'] as const) machines.onChange({ ...machine, kind });
     expect(heard).toEqual([]);
     jest.advanceTimersByTime(150);
@@ -62,7 +62,7 @@ describe('changes that a driver reports', () => {
     machines.onChange({ ...machine, kind: 'media' });
     jest.advanceTimersByTime(1_000);
     expect(heard).toEqual(['ResourceChanged | Systems/u-1/VirtualMedia/Cd | 192.0.2.7 | ']);
-    // A client's change of something else, or of another machine, does not explain a new image.
+    // A client's change of u-1 itself explains neither its new image nor a change of u-2.
     request('');
     machines.onChange({ ...machine, kind: 'media' });
     machines.onChange({ uuid: 'u-2', name: 'db', kind: 'changed' });

@@ -35,7 +35,7 @@ export class Fallbacks {
   /**
    * Adds the fallbacks of a failed group. Each group is tried once. Groups that the client's key may not
    * use are neither tried nor shown.
-   * @param names the group's names: as requested, and as configured.
+   * @param names the group's names, as requested and as configured. The first one with fallbacks decides.
    */
   add(names: readonly string[], failure: FailureKind | null): void {
     if (this.#isDisabled) return;
@@ -57,7 +57,7 @@ export class Fallbacks {
     return next;
   }
 
-  /** Adds the groups to LiteLLM's text in an error. */
+  /** Returns the error with the names of all fallbacks, tried or not, in LiteLLM's text. */
   listed(error: ProxyError): ProxyError {
     const [, ...groups] = this.#known;
     if (groups.length === 0) return error;

@@ -68,6 +68,7 @@ afterEach(() => {
   received.length = 0;
   onHead = () => undefined;
   onWhole = answerWhole;
+  // Empties the log.
   served.lines();
 });
 onWhole = answerWhole;
@@ -225,7 +226,7 @@ describe('a form', () => {
       "the form field 'model' is given more than once",
     ],
     [
-      'with a part of two names',
+      'with a part that has two names',
       '\r\nContent-Disposition: form-data; name=a; name=b\r\n\r\n\r\n--xx--',
       'a part has two names',
     ],

@@ -26,7 +26,7 @@ type Packages = typeof CredentialProviders;
 /** Credentials as AWS's packages return them. */
 type Credentials = Awaited<ReturnType<ReturnType<Packages['fromTemporaryCredentials']>>>;
 
-/** Lookups in progress. AWS's packages cannot cancel them, so requests share them. */
+/** Lookups in progress. A lookup cannot be cancelled. Requests share it, so that unused lookups do not pile up. */
 const lookups = new WeakMap<AwsToken, Promise<FetchedToken>>();
 
 /**
@@ -57,7 +57,7 @@ export async function fetchAwsKeys(settings: AwsToken, peer: SmallPeer): Promise
 
 /** Loads AWS's packages, which need 0.1 s and 10 MB. */
 async function loadPackages(): Promise<Packages> {
-  // On Node 20, the packages print that their releases of 2027 need Node 22. package.json has the version.
+  // On Node 20, the packages print that their releases of 2027 need Node 22. package.json pins an older release.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
   return import('@aws-sdk/credential-providers');
 }
@@ -70,7 +70,7 @@ class Lookup {
   readonly #requests: AwsRequests;
   /** Texts that a server may repeat in its errors. */
   readonly #secrets: string[] = [];
-  /** Whether a container's address or a metadata server was asked, which may work later. */
+  /** Whether the lookup asked a container's address or a metadata server. A retry of such a lookup may succeed. */
   #askedHost = false;
 
   constructor(settings: AwsToken, peer: SmallPeer, packages: Packages) {
@@ -204,10 +204,10 @@ class Lookup {
     };
   }
 
-  /** Makes an error of a failed lookup. AWS's rejections, and faults of the configuration, are not worth a retry. */
+  /** Returns the error of a failed lookup. AWS's rejections, and faults of the configuration, are not worth a retry. */
   #faultOf(error: unknown): Error {
     if (error instanceof TokenFault) return error;
-    // The requests of the proxy have errors with a kind.
+    // Only errors of the proxy's own requests have a kind, for example that the server cannot be reached.
     if (error instanceof Error && 'kind' in error) return error;
     const status = this.#requests.lastStatus;
     const reason = this.#secrets

@@ -77,7 +77,7 @@ export class PendingSettings {
       changeFirmware(edit, () => setFirmware(edit, type, choice));
     }
     const { firmware, os } = edit.domain;
-    // A machine without UEFI has no Secure Boot.
+    // Without UEFI, Secure Boot is off already. Switching it on then fails below, with the reason.
     if (change.secureBoot !== undefined && (change.secureBoot || firmware === 'efi')) {
       const mode = change.secureBoot ? 'on' : 'off';
       const loader = os.firmware === null ? (os.loader?.path ?? null) : null;

@@ -14,7 +14,7 @@ import { DESTROY_TIMEOUT_MS, type Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
 import { NotSwitchedOffError } from './pending-starts.js';
 
-/** Steps without a change of the definition. */
+/** Steps that are one call of libvirt. */
 type SimpleStep = Extract<
   PowerStep,
   'destroy' | 'resume' | 'suspend' | 'pmSuspend' | 'pmWakeup' | 'shutdown' | 'injectNmi'
@@ -43,7 +43,7 @@ export async function runStep(machine: Machine, step: SimpleStep, timeoutMs: num
       await attempt(`shutting machine ${name} down`, () => pressButton(domain, timeoutMs));
       return;
     case 'injectNmi':
-      await attempt(`interrupting machine ${name}`, () => domain.injectNmi({ timeoutMs }));
+      await attempt(`sending an NMI to machine ${name}`, () => domain.injectNmi({ timeoutMs }));
       return;
   }
 }
@@ -85,7 +85,7 @@ export async function reboot(domain: Domain, timeoutMs: number): Promise<void> {
   }
 }
 
-/** How long libvirtd may handle the end of a QEMU that hung, in milliseconds. */
+/** How long `destroy` waits until libvirtd has noticed the end of a QEMU that hung, in milliseconds. */
 const END_OF_HUNG_QEMU_MS = 1_000;
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { RevalidatingCache } from './revalidating-cache.js';
 
-/** A request that the test answers. */
+/** The source of the cached values. The test decides when and how it answers. */
 class Source {
   asked = 0;
   #end: { resolve: (value: string) => void; reject: (error: Error) => void } | undefined;
@@ -87,8 +87,7 @@ describe('slow answers', () => {
       const [before, since] = [source.asked, clock.now];
       while (source.asked === before) {
         clock.now += 100;
-        // This returns immediately, because readers do not wait for a retry. The fake clock does
-        // not move here.
+        // Readers do not wait for a retry, so this returns without a pause.
         expect(await get()).toBeUndefined();
       }
       pauses.push(clock.now - since);

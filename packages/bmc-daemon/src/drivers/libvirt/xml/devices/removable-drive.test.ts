@@ -79,7 +79,7 @@ describe('a USB stick', () => {
     ]).toMatchObject(['sdy', { devices: { disks: [{ device: 'disk', bus: 'usb', target: 'sdy', readonly: true }] } }]);
   });
 
-  it('gets a new controller if the machine has no USB; hot-plug then fails', () => {
+  it('gets a new controller if the machine has no USB; without one, hot-plug fails', () => {
     const without = `<domain><name>n</name><devices><controller type='usb' index='0' model='none'/></devices></domain>`;
     expect(withImage(without, 'usb', image, readonly).xml).toContain(
       `<controller type='usb' index='0' model='qemu-xhci'/>`,
@@ -136,7 +136,7 @@ describe('a streamed image', () => {
     verify: false,
   };
 
-  it('has its URL as name, and the snapshot shows it as a stream', () => {
+  it('has the parts of its URL as source, and the snapshot shows it as a stream', () => {
     const xml = withDriveMedia(q35Xml, 'sda', network);
     expect(xml).toContain(
       `<source protocol='https' name='/it&apos;s.iso' query='a=1&amp;b="2"'><host name='h.test' port='8443'/><ssl verify='no'/></source>`,

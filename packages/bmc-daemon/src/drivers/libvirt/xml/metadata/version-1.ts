@@ -12,7 +12,7 @@
  *   <rackless:disks kept='[…]'/>
  *   <rackless:unattached kept='[{"pool":"rackless-images","volume":"rackless-volume-….qcow2"}]'/>
  *   <rackless:owner assetTag='rack 7' firmware='1.0.1'/>
- *   <rackless:media device='cdrom' drive='sda' image='https://…/x.iso' name='x.iso' source='/…/x.iso' readonly='yes'/>
+ *   <rackless:media device='cdrom' drive='sda' image='https://…/x.iso' name='x.iso' source='/…/x.iso' writeProtected='yes'/>
  *   <rackless:mediaSettings kept='[{"device":"usb","verifyCertificate":true,"certificates":[]}]'/>
  *   <rackless:intent kind='restart' instance='7' force='yes'/>
  * </rackless:machine>
@@ -162,7 +162,7 @@ function readIntent(element: XmlElement): Intent | null {
   }
 }
 
-/** Reads the instance of a restart, which is a separate attribute in the first definitions. */
+/** Reads the restart of an `intent`, or of the attribute `restarting` that older metadata have instead. */
 function restartOf(instance: string | null, force = false): RestartIntent | null {
   if (instance === null || !/^\d+$/.test(instance)) return null;
   return { kind: 'restart', instance: Number(instance), force };
