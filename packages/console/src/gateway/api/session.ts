@@ -31,9 +31,7 @@ export const role = computed((): Role | null => {
 export const mayManage = (): boolean => role.value?.kind === 'admin' && role.value.hasStore;
 
 const login = keepLogin<string>('rackless.gateway', {
-  onForgotten: () => {
-    loginState.value = { kind: 'loggedOut', role: null };
-  },
+  onForgotten: () => location.reload(),
   onLateAnswer: (key) => void takeLateLogin(key),
 });
 let waiting: (() => void)[] = [];
@@ -66,10 +64,10 @@ export async function logIn(key: string): Promise<void> {
   begin(key, await roleOf(key));
 }
 
-/** Logs out, here and in the other tabs. */
+/** Logs out, here and in the other tabs. Loads the page again, so that nothing of the user stays in memory. */
 export function logOut(): void {
   login.forget();
-  loginState.value = { kind: 'loggedOut', role: null };
+  location.reload();
 }
 
 /**

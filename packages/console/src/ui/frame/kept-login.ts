@@ -9,8 +9,8 @@ interface KeptLogin<Login> {
   /** Returns the log-in; null: there is none. */
   readonly current: () => Login | null;
   /**
-   * Finds the log-in of the page before a reload, or of another tab. Call it once, at the start. The log-in of the page
-   * before a reload is the current one at once.
+   * Finds the log-in of the page before a reload, or of another tab, unless there is a current one. The log-in of
+   * the page before a reload is the current one at once.
    */
   readonly find: () => Promise<Login | null>;
   readonly set: (login: Login) => void;
@@ -65,17 +65,16 @@ export function keepLogin<Login>(
     onForgotten();
   };
 
+  addEventListener('pagehide', () => {
+    if (login !== null) sessionStorage.setItem(name, JSON.stringify(login));
+  });
+  // A page that the browser restores from its cache has the log-in in memory.
+  addEventListener('pageshow', (event) => {
+    if (event.persisted) takeStored();
+  });
   return {
     current: () => login,
     async find() {
-      addEventListener('pagehide', () => {
-        if (login !== null) sessionStorage.setItem(name, JSON.stringify(login));
-      });
-      // A page that the browser restores from its cache has the log-in in memory.
-      addEventListener('pageshow', (event) => {
-        if (event.persisted) takeStored();
-      });
-      // A further call, after a failure, keeps the log-in.
       login ??= takeStored();
       login ??= await askTabs();
       tabs.addEventListener('message', answerTabs);

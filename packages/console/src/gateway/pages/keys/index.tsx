@@ -129,8 +129,8 @@ function KeyDialogs({ open, show, read }: DialogsProps) {
         onClose={close}
         onSaved={(secret, name) => {
           void read();
-          show(secret === null ? null : { kind: 'created', secret, name });
           if (secret === null) showToast('good', texts.saved(name));
+          else show({ kind: 'created', secret, name });
         }}
       />
     );

@@ -39,7 +39,8 @@ export function KeyDialog({ edited, models, onClose, onSaved }: KeyDialogProps) 
       onSaved(null, name || nameOf(edited));
     }
   };
-  const form = useSubmit(save, { title });
+  // The dialog with the new key replaces this one.
+  const form = useSubmit(save, edited === null ? { title } : { title, onDone: onClose });
   return (
     <Dialog title={title} isWide onClose={onClose}>
       <form onSubmit={form.submit}>
