@@ -57,6 +57,8 @@ describeEndToEnd('a guest', () => {
     await logIn(page, 'olga');
     await page.getByText('The machine is off').waitFor();
     await page.getByRole('button', { name: 'Start', exact: true }).click();
+    // The screen of a guest can be read only while it runs.
+    await state(page, 'On');
     await untilText(linux, 'SeaBIOS');
     // A paused guest waits until the pictures are compared.
     await host.virsh('suspend', linux.name);

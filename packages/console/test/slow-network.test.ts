@@ -34,15 +34,20 @@ async function hold(
   method: string,
 ): Promise<(answer: (route: Route) => Promise<void>) => Promise<void>> {
   const held: Route[] = [];
+  let arrived = (): void => undefined;
+  const first = new Promise<void>((resolve) => {
+    arrived = resolve;
+  });
   await page.route(
     (url) => url.pathname.startsWith(path),
     async (route) => {
-      if (route.request().method() === method) held.push(route);
-      else await route.continue();
+      if (route.request().method() !== method) return route.continue();
+      held.push(route);
+      arrived();
     },
   );
   return async (answer) => {
-    while (held.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    await first;
     for (const route of held.splice(0)) await answer(route);
   };
 }
@@ -73,10 +78,12 @@ describe('a form', () => {
     });
     await page.getByRole('button', { name: 'New subscription' }).click();
     const dialog = page.getByRole('dialog');
+    const release = await hold(page, SUBSCRIPTIONS, 'POST');
     await dialog.getByLabel('Destination URL').fill('http://192.0.2.1/once');
     await dialog.getByRole('button', { name: 'Subscribe' }).dblclick();
     await dialog.getByLabel('Destination URL').press('Enter');
     await dialog.getByLabel('Destination URL').press('Enter');
+    await release((route) => route.continue());
     await dialog.waitFor({ state: 'detached' });
     await page.getByRole('row', { name: 'http://192.0.2.1/once' }).waitFor();
     expect(sent).toBe(1);
@@ -187,10 +194,12 @@ describe('a page', () => {
     await page.getByText('This page cannot be shown').waitFor();
     // While the service does not answer at all, the console stays.
     await page.route('**/ui/', (route) => route.abort());
+    await page.evaluate(() => Object.assign(window, { isSamePage: true }));
     const refused = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/ui/'));
     await page.getByRole('button', { name: 'Try again' }).click();
     await refused;
-    await page.getByText('This page cannot be shown').waitFor();
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    expect(await page.evaluate(() => 'isSamePage' in window)).toBe(true);
     await page.unroute('**/ui/');
     // The page that the service sends now has other scripts.
     const reloaded = page.waitForEvent('framenavigated');

@@ -177,7 +177,7 @@ describe('the console of model-proxy under attack', () => {
       await page.getByLabel('Model', { exact: true }).selectOption(model);
       await page.getByLabel('Message').fill(attacks.join(' '));
       await page.getByLabel('Message').press('Enter');
-      await page.getByText(expected).last().waitFor();
+      await page.getByRole('log', { name: 'Conversation' }).getByText(expected).last().waitFor();
     };
     await send(script, 'constructor.constructor');
     await send('fails', 'InternalServerError');

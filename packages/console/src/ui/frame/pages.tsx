@@ -83,12 +83,16 @@ export function Lazy<Properties extends object>({ load, properties }: LazyProps<
   return <ErrorState title={texts.pageFailed} message={error.value} onRetry={retry} />;
 }
 
+/** How long the service may take to answer, in milliseconds. */
+const ANSWER_MS = 10_000;
+
 /**
  * Loads the console again if the service answers. After an update of the service, only a new page has the present names
  * of the modules.
  */
 async function loadConsoleAgain(): Promise<void> {
-  const { ok } = await fetch(hrefOf(''), { method: 'HEAD', cache: 'no-store' }).catch(() => ({ ok: false }));
+  const request: RequestInit = { method: 'HEAD', cache: 'no-store', signal: AbortSignal.timeout(ANSWER_MS) };
+  const { ok } = await fetch(hrefOf(''), request).catch(() => ({ ok: false }));
   if (ok) location.reload();
 }
 
