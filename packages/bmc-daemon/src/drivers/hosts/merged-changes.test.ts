@@ -62,6 +62,17 @@ describe('the changes of several hosts', () => {
     expect(kinds('m')).toEqual(['defined', 'started', 'moved', 'shuttingDown']);
   });
 
+  it('include a shutdown while a lost host has a copy that ran', () => {
+    const { send, toggleLoss, kinds } = startHosts();
+    send(1, 'defined', 'm');
+    send(1, 'started', 'm');
+    toggleLoss(1);
+    send(0, 'defined', 'm');
+    send(0, 'started', 'm');
+    send(0, 'shuttingDown', 'm');
+    expect(kinds('m').at(-1)).toBe('shuttingDown');
+  });
+
   it('include a shutdown while another host has a copy that is off', () => {
     const { send, kinds } = startHosts();
     send(0, 'defined', 'm');

@@ -81,7 +81,9 @@ export class MergedChanges {
       (kind === 'paused' && reason === migrating && others.length > 0) ||
       (kind === 'resumed' && member.known.stateOf(uuid) === 'running');
     // libvirt ends QEMU on the old host before it reports that the machine has left.
-    const isDeparture = kind === 'shuttingDown' && others.some(({ known }) => known.stateOf(uuid) !== 'shutoff');
+    const isDeparture =
+      kind === 'shuttingDown' &&
+      others.some(({ watch, known }) => watch.loss === null && ['running', undefined].includes(known.stateOf(uuid)));
     // The migration to this host may still fail. Without a state here, the old host serves the
     // machine.
     if (kind === 'started' && reason === arriving && others.length > 0) member.known.arrive(change);
