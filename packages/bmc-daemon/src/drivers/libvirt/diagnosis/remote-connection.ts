@@ -159,7 +159,8 @@ const reasons: readonly Reason[] = [
       }),
   },
   {
-    pattern: /does not accept (?:the certificate of this client|this client's certificate)|alert/i,
+    pattern:
+      /does not accept (?:the certificate of this client|this client's certificate)|\balert (?:unknown ca|bad certificate|certificate|access denied)/i,
     subject: 'certificate',
     cause: 'libvirtd on the host does not accept the certificate of this account',
     fix: (host) => host.asRoot('journalctl -n 50 -u libvirtd -u virtproxyd'),
