@@ -14,6 +14,7 @@ import { waitFor } from '../harness/wait.js';
 import { entry, events, GOOGLE_TOKEN_HOST, json, serviceAccount, Vendors, type VendorAnswer } from './vendors.js';
 
 const LOGIN_HOST = 'login.microsoftonline.com';
+const IAM_HOST = 'iamcredentials.googleapis.com';
 const AZURE_HOST = 'res.openai.azure.com';
 const VERTEX_HOST = 'europe-west4-aiplatform.googleapis.com';
 const GLOBAL_VERTEX_HOST = 'aiplatform.googleapis.com';
@@ -27,7 +28,7 @@ const completion = { id: 'c', object: 'chat.completion', created: 1, model: 'm',
 let vendors: Vendors;
 let proxy: TestProxy | undefined;
 beforeAll(async () => {
-  vendors = await Vendors.start([LOGIN_HOST, AZURE_HOST, GOOGLE_TOKEN_HOST, VERTEX_HOST, GLOBAL_VERTEX_HOST]);
+  vendors = await Vendors.start([LOGIN_HOST, IAM_HOST, AZURE_HOST, GOOGLE_TOKEN_HOST, VERTEX_HOST, GLOBAL_VERTEX_HOST]);
 });
 afterEach(async () => {
   await proxy?.close();
@@ -341,7 +342,7 @@ describe('tokens of Google', () => {
       token_url: `https://${GOOGLE_TOKEN_HOST}/v1/token`,
       credential_source: { file: subject },
     };
-    const account = `https://${LOGIN_HOST}/v1/projects/-/serviceAccounts/a@p.iam.gserviceaccount.com:generateAccessToken`;
+    const account = `https://${IAM_HOST}/v1/projects/-/serviceAccounts/a@p.iam.gserviceaccount.com:generateAccessToken`;
     const impersonated = {
       type: 'impersonated_service_account',
       source_credentials: federated,
@@ -360,7 +361,9 @@ describe('tokens of Google', () => {
     expect((await ask('federated')).status).toBe(200);
     expect(at(VERTEX_HOST)[0]?.headers.authorization).toMatch(/^Bearer ey\.token-0123456789-[12]$/);
     expect(at(GOOGLE_TOKEN_HOST)[0]?.body).toContain('subject-token');
-    await ask('impersonated');
+    vendors.answers.set(IAM_HOST, json({ accessToken: 'ey.impersonated', expireTime: '2100-01-01T00:00:00Z' }));
+    expect((await ask('impersonated')).status).toBe(200);
+    expect(at(VERTEX_HOST).at(-1)?.headers.authorization).toBe('Bearer ey.impersonated');
     // Two sources, of which each exchanges the token.
     expect(at(GOOGLE_TOKEN_HOST).length).toBeGreaterThanOrEqual(2);
   });

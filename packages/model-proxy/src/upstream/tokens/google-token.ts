@@ -60,7 +60,7 @@ async function clientOf(credentials: string | null, peer: SmallPeer): Promise<Au
  */
 function useTransporter(client: object, transporter: gaxios.Gaxios): void {
   if ('transporter' in client) client.transporter = transporter;
-  for (const name of ['stsCredential', 'sourceClient']) {
+  for (const name of ['stsCredential', 'sourceClient', 'supplierContext']) {
     const part: unknown = Reflect.get(client, name);
     if (typeof part === 'object' && part !== null) useTransporter(part, transporter);
   }

@@ -192,7 +192,7 @@ function keyOf(token: DeploymentToken): string {
   return key;
 }
 
-/** A request for a token takes less time than this. */
+/** No request for a token takes this long, so a longer timeout needs no timer. */
 const MAX_WAIT_MS = 3_600_000;
 
 const textOf = ({ settings }: DeploymentToken, { message }: TokenFault) => `${settings.issuer} ${message}`;
