@@ -10,7 +10,7 @@ import { chooseAddresses } from './addresses.js';
 import { cloneXml, ownDisks, withoutDaemon, type CloneIdentity } from './clone-xml.js';
 import { build, recordOf, type CreateRequest, type Planned } from './create.js';
 import { LabError, reasonOf } from './lab-error.js';
-import { readMachines, readOtherUuids, type KnownMachine, type LabHost, type OtherUuids } from './lab-host.js';
+import { readMachines, withOtherUuids, type KnownMachine, type LabHost, type ReadOtherUuids } from './lab-host.js';
 import { diskName, openLabPool, takenVolumes, type LabPool, type PlannedVolume } from './lab-pool.js';
 import { reportOf } from './machine-report.js';
 import { removeIncomplete, survey, type Survey } from './naming.js';
@@ -34,7 +34,10 @@ export async function cloneMachines(host: LabHost, request: CloneRequest): Promi
   const source = (await readMachines(host)).find(({ name }) => name === sourceName);
   if (source === undefined) throw new LabError([`there is no machine ${sourceName}`]);
   const found = await survey(host, naming);
-  const clones = found.missing.length === 0 ? new Map<string, Planned>() : await prepare(host, request, source, found);
+  const clones =
+    found.missing.length === 0
+      ? new Map<string, Planned>()
+      : await withOtherUuids(host, request, (readOthers) => plan(host, request, { source, found, readOthers }));
   for (const name of found.names) {
     const existing = found.existing.get(name);
     if (existing !== undefined) {
@@ -61,31 +64,17 @@ interface SourceDisk {
   readonly format: 'qcow2' | 'raw';
 }
 
-async function prepare(
-  host: LabHost,
-  request: CloneRequest,
-  source: KnownMachine,
-  found: Survey,
-): Promise<ReadonlyMap<string, Planned>> {
-  const others = readOtherUuids(host, request);
-  try {
-    return await plan(host, request, { source, found, others });
-  } finally {
-    await others.end();
-  }
-}
-
-/** What is known before the copies are planned. */
-interface Known {
+/** What {@link plan} uses. */
+interface PlanInputs {
   readonly source: KnownMachine;
   readonly found: Survey;
-  readonly others: OtherUuids;
+  readonly readOthers: ReadOtherUuids;
 }
 
 async function plan(
   host: LabHost,
   { naming, pool: poolName, onAdvice }: CloneRequest,
-  { source, found, others }: Known,
+  { source, found, readOthers }: PlanInputs,
 ): Promise<ReadonlyMap<string, Planned>> {
   const { hypervisor, timeoutMs } = host;
   await checkSource(source, timeoutMs);
@@ -101,7 +90,7 @@ async function plan(
   const addresses = chooseAddresses(naming, hostName, found.remaining, {
     names: found.missing,
     interfaces: interfaces.length,
-    otherUuids: await others.read(),
+    otherUuids: await readOthers(),
   });
   const plans = found.missing.map((name) => {
     const volumes = disks.flatMap((disk, index) => {

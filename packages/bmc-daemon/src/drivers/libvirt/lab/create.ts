@@ -5,7 +5,7 @@ import { buildMachine, type Blueprint } from './build.js';
 import { differencesOf } from './compare.js';
 import { readGuestPlatform } from './platform/guest-platform.js';
 import { LabError, reasonOf } from './lab-error.js';
-import { readOtherUuids, type LabHost, type OtherUuids } from './lab-host.js';
+import { withOtherUuids, type LabHost, type ReadOtherUuids } from './lab-host.js';
 import { openLabPool, plannedDisk, takenVolumes, type PlannedVolume } from './lab-pool.js';
 import { serialLogOf } from './logs.js';
 import { reportOf, type MachineReport, type OnReport } from './machine-report.js';
@@ -34,7 +34,10 @@ export interface CreateRequest {
 export async function createMachines(host: LabHost, request: CreateRequest): Promise<void> {
   const { naming, spec, onReport } = request;
   const found = await survey(host, naming);
-  const blueprints = found.missing.length === 0 ? new Map<string, Planned>() : await prepare(host, request, found);
+  const blueprints =
+    found.missing.length === 0
+      ? new Map<string, Planned>()
+      : await withOtherUuids(host, request, (readOthers) => plan(host, request, found, readOthers));
   for (const name of found.names) {
     const existing = found.existing.get(name);
     if (existing !== undefined) {
@@ -79,20 +82,11 @@ export async function build(host: LabHost, { blueprint, report }: Planned): Prom
  * Checks everything that can be checked, removes incomplete machines, and plans the missing ones.
  * @throws {LabError} what prevents the creation; {DriverError} of libvirt; {Error} AbortError.
  */
-async function prepare(host: LabHost, request: CreateRequest, found: Survey): Promise<ReadonlyMap<string, Planned>> {
-  const others = readOtherUuids(host, request);
-  try {
-    return await plan(host, request, found, others);
-  } finally {
-    await others.end();
-  }
-}
-
 async function plan(
   host: LabHost,
   { naming, spec, onAdvice }: CreateRequest,
   found: Survey,
-  others: OtherUuids,
+  readOthers: ReadOtherUuids,
 ): Promise<ReadonlyMap<string, Planned>> {
   await checkNetworks(host, spec.networks, onAdvice);
   const platform = await readGuestPlatform(host, spec);
@@ -104,7 +98,7 @@ async function plan(
   const pool = await openLabPool(host, spec.pool);
   const { missing: names, remaining } = found;
   const interfaces = spec.networks.length;
-  const otherUuids = await others.read();
+  const otherUuids = await readOthers();
   const addresses = chooseAddresses(naming, platform.hostName, remaining, { names, interfaces, otherUuids });
   const plans = names.map((name) => {
     const volumes = spec.diskBytes.map((bytes, index) => plannedDisk(pool, { machine: name, index, bytes }));

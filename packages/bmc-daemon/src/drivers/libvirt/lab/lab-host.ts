@@ -62,18 +62,10 @@ export async function openLabHost(settings: LabSettings, signal?: AbortSignal): 
   return { ...settings, hypervisor, firmware, files, timeoutMs };
 }
 
-/** A running reading of the machines of the other hosts. */
-export interface OtherUuids {
-  /**
-   * Returns the UUIDs of the machines of all other hosts.
-   * @throws {Error} AbortError after the signal of the command.
-   */
-  read(): Promise<ReadonlySet<string>>;
-  /** Ends the reading, and waits until its connections are closed. */
-  end(): Promise<void>;
-}
+/** Returns the UUIDs of the machines of all other hosts. @throws {Error} AbortError after the signal of the command. */
+export type ReadOtherUuids = () => Promise<ReadonlySet<string>>;
 
-/** Options of {@link readOtherUuids}. */
+/** Options of {@link withOtherUuids}. */
 interface OtherUuidsOptions {
   /** Receives a sentence for each host that does not answer. */
   readonly onAdvice: (sentence: string) => void;
@@ -82,10 +74,14 @@ interface OtherUuidsOptions {
 }
 
 /**
- * Starts to read the machines of all other hosts. A host that is off needs up to ten seconds, so the
- * command does its other work meanwhile. The caller calls `end`.
+ * Reads the machines of all other hosts while a work runs, because a host that is off needs up to ten seconds.
+ * Ends the reading with the work, and closes its connections.
  */
-export function readOtherUuids({ otherHosts }: LabHost, { onAdvice, signal }: OtherUuidsOptions): OtherUuids {
+export async function withOtherUuids<Result>(
+  { otherHosts }: LabHost,
+  { onAdvice, signal }: OtherUuidsOptions,
+  work: (read: ReadOtherUuids) => Promise<Result>,
+): Promise<Result> {
   const end = new AbortController();
   const signals = [end.signal, ...(signal === undefined ? [] : [signal])];
   const lists = Promise.all(
@@ -97,20 +93,20 @@ export function readOtherUuids({ otherHosts }: LabHost, { onAdvice, signal }: Ot
       }
     }),
   );
-  return {
-    read: async () => {
-      const found = await lists;
-      signal?.throwIfAborted();
-      for (const { name, uuids } of found)
-        if (uuids === null)
-          onAdvice(`host ${name} does not answer: if it has the same host name, its machines can have equal UUIDs`);
-      return new Set(found.flatMap(({ uuids }) => uuids ?? []));
-    },
-    end: async () => {
-      end.abort();
-      await lists;
-    },
+  const read = async (): Promise<ReadonlySet<string>> => {
+    const found = await lists;
+    signal?.throwIfAborted();
+    for (const { name, uuids } of found)
+      if (uuids === null)
+        onAdvice(`host ${name} does not answer: if it has the same host name, its machines can have equal UUIDs`);
+    return new Set(found.flatMap(({ uuids }) => uuids ?? []));
   };
+  try {
+    return await work(read);
+  } finally {
+    end.abort();
+    await lists;
+  }
 }
 
 async function uuidsOf(uri: string, signal: AbortSignal): Promise<readonly string[]> {
