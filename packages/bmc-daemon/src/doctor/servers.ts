@@ -1,12 +1,13 @@
 /** Examines the servers to which the daemon connects: image servers and the shared store. */
 import { lookup } from 'node:dns/promises';
-import { connect, isIP } from 'node:net';
+import { connect } from 'node:net';
 import { errorCode } from '@rackless/daemon/error-code.js';
 import { readNetwork } from '@rackless/daemon/network/ip-networks.js';
 import { connectionReasons } from '../host/connection-reasons.js';
 import { commandLine } from '../findings/commands.js';
 import { problem, warning, type Finding } from '../findings/finding.js';
 import type { Probe } from './probe.js';
+import { urlHost } from '../host/ip-network.js';
 
 /** Resolves the names in EMULATOR_VMEDIA_ALLOWED_HOSTS. */
 export const imageServers: Probe = {
@@ -42,7 +43,7 @@ export const sharedStore: Probe = {
     const host = hostname.replace(/^\[(.*)\]$/, '$1');
     const reason = await connectionFault(host, port === '' ? 6379 : Number(port), timeoutMs);
     if (reason === null) return [];
-    const shown = isIP(host) === 6 ? `[${host}]` : host;
+    const shown = urlHost(host);
     const message = `The shared store at ${shown} is not reachable (${reason}), so requests that need a login get 503.`;
     return [problem('store', message, commandLine('redis-cli', '-h', host, '-p', port === '' ? '6379' : port, 'ping'))];
   },

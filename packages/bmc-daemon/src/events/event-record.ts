@@ -1,10 +1,10 @@
 /** Renders an event as a member of an Event's `Events`, once for all subscribers. */
-import { isIPv6 } from 'node:net';
 import { baseRegistry, messageTable } from '../redfish/messages/base-registry.js';
 import { stringify } from '../redfish/answer.js';
 import { resourceEventRegistry, resourceEventTable } from '../redfish/messages/resource-event-registry.js';
 import { taskEventRegistry, taskEventTable } from '../redfish/messages/task-event-registry.js';
 import type { ServiceEvent } from './event-bus.js';
+import { urlHost } from '../host/ip-network.js';
 
 /** An event with its sequence number. */
 export interface FeedEvent {
@@ -114,7 +114,7 @@ function recordTail(feedEvent: FeedEvent): string {
  * listens at the port of a client.
  */
 export function originAddress(address: string): string {
-  return `http://${isIPv6(address) ? `[${address}]` : address}`;
+  return `http://${urlHost(address)}`;
 }
 
 /**

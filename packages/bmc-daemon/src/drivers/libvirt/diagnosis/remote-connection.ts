@@ -7,6 +7,7 @@ import { problem, type Finding } from '../../../findings/finding.js';
 import { certificateFileFinding } from './certificate-file.js';
 import type { ExaminedHost } from './examined-host.js';
 import { LIBVIRT_DAEMONS } from './local-connection.js';
+import { urlHost } from '../../../host/ip-network.js';
 
 /** Port of libvirtd's TLS socket. */
 const TLS_PORT = 16_514;
@@ -56,7 +57,7 @@ const openSocket = (host: ExaminedHost, transport: string): string =>
 
 /** Returns the command that shows the certificate of libvirtd, as this host receives it. */
 const showCertificate = ({ parsed: { host, port } }: ExaminedHost): string => {
-  const address = `${(host ?? 'localhost').includes(':') ? `[${host ?? ''}]` : (host ?? 'localhost')}:${port ?? TLS_PORT}`;
+  const address = `${urlHost(host ?? 'localhost')}:${port ?? TLS_PORT}`;
   const receive = `openssl s_client ${commandLine('-connect', address)} </dev/null`;
   return `${receive} | openssl x509 -noout -subject -issuer -dates -ext subjectAltName`;
 };

@@ -14,6 +14,7 @@ import { driverError } from '../failure.js';
 import { localFiles, type HostFiles } from '../host-files.js';
 import type { ImageLease } from './stored-images.js';
 import { networkName, type NetworkSource } from '../xml/devices/disk-source.js';
+import { urlHost } from '../../../host/ip-network.js';
 
 /** Folders in which distributions install QEMU's modules. */
 const MODULE_FOLDERS = [
@@ -137,7 +138,7 @@ export class ImageStreams {
    */
   async #atAddress(url: URL, address: string, image: ImageRequest, signal: AbortSignal): Promise<URL> {
     const addressUrl = new URL(url);
-    addressUrl.hostname = address.includes(':') ? `[${address}]` : address;
+    addressUrl.hostname = urlHost(address);
     if (addressUrl.href === url.href) return url;
     try {
       return (await locateImage({ ...image, url: addressUrl }, this.#limits, signal)).url;

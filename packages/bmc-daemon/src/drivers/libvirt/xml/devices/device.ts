@@ -3,6 +3,7 @@ import type { DeviceKey } from '../../../snapshot/firmware-snapshot.js';
 import { readAddress } from './address.js';
 import type { DeviceAddress } from './address.js';
 import { attribute, child, childElements, textOf, type XmlElement } from '../tree.js';
+import { urlHost } from '../../../../host/ip-network.js';
 
 interface Bootable {
   /**
@@ -209,7 +210,7 @@ function networkUrl(source: XmlElement): string | null {
   const host = child(source, 'host');
   const [address, port] = [attribute(host, 'name') ?? attribute(host, 'socket') ?? '', attribute(host, 'port')];
   const path = (attribute(source, 'name') ?? '').replace(/^\//, '');
-  return `${protocol}://${address.includes(':') ? `[${address}]` : address}${port === null ? '' : `:${port}`}/${path}`;
+  return `${protocol}://${urlHost(address)}${port === null ? '' : `:${port}`}/${path}`;
 }
 
 function interfaceSource(source: XmlElement | undefined): string | null {

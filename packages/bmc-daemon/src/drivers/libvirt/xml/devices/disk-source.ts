@@ -2,6 +2,7 @@
 import type { Disk } from './device.js';
 import { encodeAttribute } from '../escape.js';
 import { attribute, child } from '../tree.js';
+import { urlHost } from '../../../../host/ip-network.js';
 
 /** The `<source>` of a new disk: where its content is on the host. */
 export type NewDiskSource =
@@ -45,7 +46,7 @@ export function sourceMarkup(source: NewDiskSource | NetworkSource): string {
 
 /** Returns the name in the form of `DiskSource.name`. */
 export function networkName({ protocol, host, port, path }: NetworkSource): string {
-  return `${protocol}://${host.includes(':') ? `[${host}]` : host}:${port}/${path.replace(/^\//, '')}`;
+  return `${protocol}://${urlHost(host)}:${port}/${path.replace(/^\//, '')}`;
 }
 
 /**
