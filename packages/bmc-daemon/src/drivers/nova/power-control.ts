@@ -88,8 +88,7 @@ async function finish(
     await showTask(id, control);
     return;
   }
-  const ends = signal === undefined ? control.closing : AbortSignal.any([signal, control.closing]);
-  const settling = { doing, accepted, wasThere: goal(server), ...control, signal: ends };
+  const settling = { doing, accepted, wasThere: goal(server), ...control, signal: endOf(signal, control) };
   await settle(id, goal, settling);
 }
 
@@ -174,16 +173,22 @@ export async function readServer(id: string, { api, list }: Pick<Parts, 'api' | 
 export async function readState(
   id: string,
   { signal }: OperationOptions,
-  { api, list, polls, closing }: PowerControlOptions,
+  control: PowerControlOptions,
 ): Promise<Server> {
+  const { api, list, polls } = control;
   const since = performance.now();
   const { read, restMs } = polls.of(id, () => readServer(id, { api, list }));
-  const ends = signal === undefined ? closing : AbortSignal.any([signal, closing]);
+  const ends = endOf(signal, control);
   for (;;) {
     const server = await read(since);
     if (server !== undefined) return server;
     await pauseFor(restMs(), ends);
   }
+}
+
+/** Returns the signal that ends an operation: its own one, or that of the driver. */
+function endOf(signal: AbortSignal | undefined, { closing }: Pick<PowerControlOptions, 'closing'>): AbortSignal {
+  return signal === undefined ? closing : AbortSignal.any([signal, closing]);
 }
 
 /** Waits, but not for a whole rest, because the rest may become shorter. @throws the signal's reason. */
