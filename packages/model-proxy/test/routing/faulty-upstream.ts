@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { listen } from '../support/app.js';
 
-/** What an upstream does with its requests. */
+/** How an upstream answers each request. */
 export type Behavior =
   | 'works'
   | 'reset' // resets the connection when it has the request

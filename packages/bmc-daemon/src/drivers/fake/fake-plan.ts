@@ -15,7 +15,7 @@ export const machineOperations = [
 /** An operation of one machine. `shutdown`: a failure affects the request; a delay is the time of the guest. */
 export type MachineOperation = (typeof machineOperations)[number];
 
-/** What a failure can affect: an operation of a machine, all its operations (`any`), or the list of machines. */
+/** The request that fails: one operation of a machine, each of its operations (`any`), or the list of machines. */
 export type FailingOperation = MachineOperation | 'any' | 'list';
 
 /** A duration, or the bounds of a random one. */

@@ -91,7 +91,7 @@ function settingsAfter(
 ): SettingsRecord | null {
   let result = current;
   if (resetSettings !== undefined) {
-    // Of the stored values, resets only those that a client has set.
+    // Resets a stored value only if a client has set it.
     const set = { ...firmware.settings.kept, ...firmware.pending.kept };
     const known = Object.entries(resetSettings).filter(([name]) => Object.hasOwn(set, name));
     const pending = mergeSettings(result.original, { kept: Object.fromEntries(known) });
