@@ -245,7 +245,7 @@ describe('the configuration', () => {
 
     const long = row(page, 'EMULATOR_BOOT_LOADER_MAP');
     await long.getByRole('group').locator('summary').first().click();
-    await long.getByText('more characters. Copy has the whole value.').waitFor();
+    await long.getByText('more characters. The button copies the whole value.').waitFor();
     expect((await long.getByRole('textbox').inputValue()).length).toBe(10_000);
     await takePictures(page, 'configuration-long');
     expect(await accessibilityFaults(page)).toEqual([]);

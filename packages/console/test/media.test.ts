@@ -101,7 +101,7 @@ describeEndToEnd('the virtual drives of a machine', () => {
     const dialog = page.getByRole('dialog');
     const cancel = async (): Promise<void> => {
       await card.getByRole('button', { name: 'Cancel the upload' }).click();
-      await dialog.getByRole('listitem').getByText('The received bytes: the pool deletes them').waitFor();
+      await dialog.getByRole('listitem').getByText('The part that the service has received').waitFor();
     };
     await cancel();
     expect(await dialog.getByRole('button').allTextContents()).toEqual(['✕', 'Keep the upload', 'Cancel the upload']);

@@ -69,7 +69,7 @@ function statsOf(all: readonly Deployment[]): readonly Stat[] {
     {
       label: texts.failures,
       value: formatCount(failed),
-      hint: texts.ofRequests(formatShare(shareOf(failed, requests))),
+      hint: texts.perRequests(formatShare(shareOf(failed, requests))),
     },
     { label: texts.inFlight, value: formatCount(all.reduce((sum, one) => sum + one.in_flight_requests, 0)) },
   ];

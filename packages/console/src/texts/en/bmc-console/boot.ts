@@ -29,7 +29,7 @@ export const bootTexts = {
   saveOverride: 'Set the override',
   order: 'Boot order',
   orderHint: 'The firmware tries the devices from top to bottom. Drag a row, or use its buttons.',
-  orderWaits: 'The next start uses the boot override. The boot order applies after it.',
+  orderWaits: 'The next start uses the boot override. Later starts use the boot order.',
   notInOrder: 'Not in the boot order',
   up: (name: string) => `Move ${name} up`,
   down: (name: string) => `Move ${name} down`,

@@ -2,7 +2,7 @@
 const count = (machines: number): string =>
   machines === 1 ? '1 machine' : `${machines.toLocaleString('en')} machines`;
 
-/** The texts. */
+/** The texts of the bar, of the dialogs before an action, and of its results (`job`). */
 export const bulkTexts = {
   bar: 'Actions for the selected machines',
   selected: (number: number) => `${number.toLocaleString('en')} selected`,
@@ -45,11 +45,11 @@ export const bulkTexts = {
   skipped: (machines: number) => `${count(machines)} skipped:`,
   nothing: 'This action changes none of the selected machines.',
   bootTarget: 'Boot from',
-  bootEnabled: 'How long',
-  bootOnce: 'At the next boot only',
-  bootContinuous: 'At each boot',
-  bootOwn: 'Own order (no override)',
-  bootHint: 'A machine that is on uses the override at its next restart.',
+  bootEnabled: 'Applies',
+  bootOnce: 'Once, at the next start',
+  bootContinuous: 'At each start',
+  bootOwn: 'Boot order (no override)',
+  bootHint: 'A machine that is on uses the override when it starts again.',
   apply: 'Apply',
   reasons: {
     alreadyOn: 'already on',

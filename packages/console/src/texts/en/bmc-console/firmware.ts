@@ -1,7 +1,10 @@
-/** A change of Secure Boot. */
+/** The texts of a change of Secure Boot. */
 interface SecureBootChange {
+  /** The text of its button. */
   readonly label: string;
+  /** The title of the confirmation, with the name of the machine. */
   readonly question: (name: string) => string;
+  /** The things that the change loses. */
   readonly lost: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 /** The English texts of the logs of a machine. */
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
-/** The texts. */
+/** The texts of the tabs Events and Console log. */
 export const logsTexts = {
   events: {
     tab: 'Events',
@@ -23,13 +23,13 @@ export const logsTexts = {
     label: 'Recorded output of the serial port',
     boot: 'Boot',
     bootOf: (name: string, time: string, size: string) => `${name}, ${time}, ${size}`,
-    search: 'Show only lines with',
+    search: 'Show only lines that contain',
     lines: (shown: number, all: number) => (shown === all ? count(all, 'line') : `${shown} of ${count(all, 'line')}`),
     follow: 'Follow the end',
     download: 'Download',
     empty: 'No output yet',
     emptyHint: 'The service records what the machine writes to its serial port.',
     absent: 'This service records no console output',
-    absentHint: 'EMULATOR_CONSOLE_LOG turns the recording on.',
+    absentHint: 'The setting EMULATOR_CONSOLE_LOG turns the recording on.',
   },
 };

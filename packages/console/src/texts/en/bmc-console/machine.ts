@@ -14,9 +14,9 @@ export const machineTexts = {
     json: 'JSON',
   },
   gone: 'This machine does not exist',
-  goneHint: 'It was removed, or its address has an error.',
+  goneHint: 'It was removed, or the address of this page is wrong.',
   noTab: 'This part of the machine is not available',
-  noTabHint: 'The address has an error, or your role may not use this part.',
+  noTabHint: 'The address of this page is wrong, or your role may not use this part.',
   all: 'All machines',
   none: '–',
   identity: 'Identity',
@@ -37,5 +37,5 @@ export const machineTexts = {
   restorePolicies: { AlwaysOn: 'Starts', AlwaysOff: 'Stays off' } as Readonly<Record<string, string>>,
   saveSettings: 'Save',
   curl: 'Last action as a command',
-  curlHint: '$TOKEN stands for the token of a session.',
+  curlHint: '$TOKEN stands for the token of a session, $PASSWORD for a secret value.',
 };

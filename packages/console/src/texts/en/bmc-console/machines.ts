@@ -3,7 +3,7 @@ const numbers = new Intl.NumberFormat('en');
 const number = (value: number): string => numbers.format(value);
 const count = (machines: number): string => (machines === 1 ? '1 machine' : `${number(machines)} machines`);
 
-/** The texts. */
+/** The texts of the list, of its search and of its filters. */
 export const machinesTexts = {
   title: 'Machines',
   count,
@@ -61,6 +61,6 @@ export const machinesTexts = {
   power: { On: 'On', Off: 'Off', PoweringOn: 'Powering on', PoweringOff: 'Powering off', Paused: 'Paused' },
   unknown: 'Unknown',
   bootOnce: (target: string) => `${target}, once`,
-  ownOrder: 'Own order',
+  ownOrder: 'No override',
   gib: (size: number) => `${size} GiB`,
 };

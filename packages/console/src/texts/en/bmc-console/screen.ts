@@ -8,8 +8,7 @@ export const screenTexts = {
   unsupported: 'The service has no screens for this machine.',
   unsupportedHint: 'Its hypervisor offers no VNC displays.',
   absent: 'This machine has no VNC display',
-  absentHint:
-    'The console can add one to the definition of the machine. The machine then has it from its next start on.',
+  absentHint: 'The console can add one to the definition of the machine. The machine has it from its next start on.',
   absentForbidden: 'An operator can add one. Your role may not: it needs the privilege ConfigureComponents.',
   add: 'Add a display',
   added: 'The machine has a display from its next start on.',
@@ -17,7 +16,7 @@ export const screenTexts = {
   viewOnly: 'View only',
   viewOnlyHint: 'Your role may watch, but not type or click. It needs the privilege ConfigureComponents.',
   watch: 'View only',
-  watchHint: 'Stops your own keys and clicks. Others may still type.',
+  watchHint: 'Your keys and clicks do not reach the machine. Other users can continue to type.',
   ctrlAltDelete: 'Ctrl+Alt+Del',
   keys: 'Keys to send',
   send: 'Send',
@@ -27,7 +26,7 @@ export const screenTexts = {
   fit: 'Fit',
   fitHint: 'Shrinks or enlarges the picture to the size of the window.',
   leave:
-    'Ctrl+F6 leads to the buttons above the screen, and Ctrl+Shift+F6 to this text. All other keys go to the machine.',
+    'To leave the screen with the keyboard, press Ctrl+F6 (to the buttons above it) or Ctrl+Shift+F6 (to this text). All other keys go to the machine.',
   noFullScreen: 'The browser did not allow full screen.',
   touchKeys: 'Touch keys',
   touchKeysHint: 'Shows keys below the screen, for devices without a keyboard.',

@@ -4,14 +4,16 @@ export const serialTexts = {
   tools: 'Tools of the serial console',
   absent: 'This machine has no serial port that a client can use.',
   state: (state: string) =>
-    ({ open: 'Connected', closed: 'Waiting', taken: 'In use', absent: 'No console' })[state] ?? state,
+    ({ open: 'Connected', closed: 'Waiting for the machine', taken: 'In use', absent: 'No serial port' })[state] ??
+    state,
   free: 'The keyboard is free. Type to get it.',
   yours: 'You have the keyboard.',
   holder: (name: string) => `${name} has the keyboard.`,
   take: 'Ask for the keyboard',
   asked: (name: string, seconds: number) => `Asked ${name}. You get the keyboard in ${seconds} s at the latest.`,
-  asks: (name: string, seconds: number) => `${name} asks for the keyboard, and gets it in ${seconds} s.`,
-  askedAlready: (name: string) => `${name} asks for it already.`,
+  asks: (name: string, seconds: number) =>
+    `${name} asks for the keyboard, and gets it after ${seconds} s, or when you hand it over.`,
+  askedAlready: (name: string) => `${name} has already asked for the keyboard.`,
   release: 'Hand over',
   dropped: (bytes: number, why: string) => `${bytes} bytes of your input were dropped: ${why}.`,
   search: 'Search the output',
@@ -25,9 +27,9 @@ export const serialTexts = {
   sendBreak: 'Send break',
   sendSize: 'Set the size',
   sendSizeHint: (columns: number, rows: number) =>
-    `A serial line does not transfer the size of the terminal. This types “stty columns ${columns} rows ${rows}”.`,
+    `A serial line does not transfer the size of the terminal. This button types “stty columns ${columns} rows ${rows}”.`,
   reader: 'Screen reader',
   readerHint: 'Announces new output to screen readers.',
   leave:
-    'Ctrl+F6 leads to the buttons above the terminal, and Ctrl+Shift+F6 to this text. Links in the output do not open.',
+    'To leave the terminal with the keyboard, press Ctrl+F6 (to the buttons above it) or Ctrl+Shift+F6 (to this text). Links in the output do not open.',
 };

@@ -74,8 +74,8 @@ export const keysTexts = {
     keepExpiry: 'No change',
     type: 'May request',
     types: {
-      default: 'Models and information',
-      llm_api: 'Models and information, nothing else',
+      default: 'Models and information (default)',
+      llm_api: 'Models and information (llm_api)',
       read_only: 'Information only',
     },
     team: 'Team',
@@ -84,7 +84,7 @@ export const keysTexts = {
   },
   own: {
     title: 'This key',
-    subtitle: 'What the key of your log-in may do',
+    subtitle: 'The permissions of the key that you logged in with',
     failed: 'The key cannot be read',
     createdAt: 'Created',
     tags: 'Tags',

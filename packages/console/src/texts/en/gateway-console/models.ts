@@ -11,7 +11,7 @@ export const modelsTexts = {
   rate: 'Requests per second',
   lastMinutes: 'last two minutes',
   failures: 'Failed attempts',
-  ofRequests: (share: string) => `${share} of all attempts`,
+  perRequests: (share: string) => `${share} of the number of requests`,
   inFlight: 'In progress',
   columns: {
     model: 'Model',
@@ -33,7 +33,7 @@ export const modelsTexts = {
   noValue: '–',
 };
 
-/** The kinds of failures in words. */
+/** The kinds of failed attempts in words. After the HTTP status, they complete a text such as `503 from the upstream`. */
 const kindNames: Readonly<Record<string, string>> = {
   upstreamStatus: 'from the upstream',
   connection: 'connection failed',

@@ -14,12 +14,13 @@ export const certificatesTexts = {
   ending: (days: number) => (days === 1 ? 'Expires in 1 day' : `Expires in ${days} days`),
   expired: 'Expired',
   empty: 'No certificates',
-  emptyHint: 'This service uses HTTP without TLS. EMULATOR_SSL_CERT and EMULATOR_SSL_KEY give it a certificate.',
+  emptyHint:
+    'This service uses HTTP without TLS. The settings EMULATOR_SSL_CERT and EMULATOR_SSL_KEY name a certificate.',
   replace: 'Replace',
   replaceTitle: 'Replace the certificate',
   pem: 'Certificate in PEM',
   pemHint:
-    'The certificate, then those of its issuers. Its key is that of the last signing request, or the present key.',
+    'The certificate of the service, then those of its issuers. It must fit the key of the last signing request, or the current key.',
   replaced: 'The certificate was replaced. New connections use it.',
   request: 'New signing request',
   requestHint:

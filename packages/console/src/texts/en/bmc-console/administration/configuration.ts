@@ -19,8 +19,9 @@ export const configurationTexts = {
   copyShort: 'Copy',
   copy: (name: string) => `Copy the value of ${name}`,
   characters: (characters: number) => `${characters.toLocaleString('en')} characters`,
-  cut: (characters: number) => `… and ${characters.toLocaleString('en')} more characters. Copy has the whole value.`,
+  cut: (characters: number) =>
+    `… and ${characters.toLocaleString('en')} more characters. The button copies the whole value.`,
   noMatch: 'No setting matches the search',
   absent: 'This service does not show its configuration',
-  absentHint: 'EMULATOR_FEATURE_SET limits the resources of the service.',
+  absentHint: 'The setting EMULATOR_FEATURE_SET limits which resources the service offers.',
 };

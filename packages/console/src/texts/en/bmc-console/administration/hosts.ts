@@ -1,4 +1,4 @@
-/** The English texts of the hosts. */
+/** The names of the load sensors, by their Redfish Id. */
 const sensors: Readonly<Record<string, string>> = { ProcessorUtilization: 'Processors', MemoryUtilization: 'Memory' };
 
 /** The English texts of the hosts. */

@@ -1,7 +1,7 @@
 /** The English texts of the event subscriptions. */
 export const subscriptionsTexts = {
   title: 'Event subscriptions',
-  columns: { destination: 'Destination', context: 'Context', format: 'Sends', state: 'State', actions: 'Actions' },
+  columns: { destination: 'Destination', context: 'Context', format: 'Format', state: 'State', actions: 'Actions' },
   stream: (client: string) => `Event stream to ${client}`,
   failing: 'Deliveries fail',
   suspended: 'Suspended',
@@ -32,5 +32,5 @@ export const subscriptionsTexts = {
   remove: 'Delete',
   actionOf: (action: string, destination: string) => `${action} the subscription of ${destination}`,
   confirm: 'Delete the subscription?',
-  lost: (destination: string) => `${destination}, with the events that wait for it`,
+  lost: (destination: string) => `The subscription of ${destination}, with all events that are not delivered yet`,
 };
