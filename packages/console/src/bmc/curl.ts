@@ -1,6 +1,6 @@
 /** The `curl` command that repeats a request in a shell. */
 
-/** A request. */
+/** The request that the command repeats. */
 interface ShownRequest {
   readonly method: string;
   readonly path: string;
@@ -17,9 +17,13 @@ interface CurlOptions {
 
 /** Names of properties with secrets. */
 const SECRET = /password|passphrase|secret|token/i;
+/** Marks the place of a secret until `quote` replaces it with the shell's `$PASSWORD`. */
 const PASSWORD_MARK = '\u0001password\u0001';
 
-/** Returns the command. It contains neither a token nor a password: the shell's `$TOKEN` and `$PASSWORD` replace both. */
+/**
+ * Returns the command. It contains no secret: the shell's `$TOKEN` replaces the token, and `$PASSWORD` each password,
+ * private key and other secret in the body. `@FILE` stands for a file.
+ */
 export function curlCommand({ method, path, body }: ShownRequest, { origin, hasToken }: CurlOptions): string {
   const parts = ['curl'];
   if (method !== 'GET') parts.push(`-X ${method}`);

@@ -17,7 +17,9 @@ export type FieldValues = Readonly<Record<string, FieldValue>>;
 /** A field that another client changed while the user edited the form. */
 interface FieldConflict {
   readonly name: string;
+  /** The value that the user saw. */
   readonly before: FieldValue;
+  /** The value that the other client set. */
   readonly now: FieldValue;
 }
 
@@ -49,7 +51,7 @@ interface DraftOptions<Body> {
   readonly path: string;
   /** Returns the fields of the resource. */
   readonly read: (body: Body) => FieldValues;
-  /** Returns the body of the PATCH for the changed fields. */
+  /** Returns the body of the PATCH. @param edits the changed fields. @param values all fields, with these changes. */
   readonly write: (edits: FieldValues, values: FieldValues) => object;
 }
 

@@ -10,8 +10,8 @@ import { RedfishFailure } from './redfish/wire.js';
 import { consoleTexts as texts } from '../texts/index.js';
 
 /**
- * Asks for user and password. `expired`: the session of a user has ended, and the page of this user
- * continues afterwards.
+ * Asks for user and password. `expired` not null: the session of a user has ended, and the page of this user
+ * continues after the log-in.
  */
 export function LoginDialog({ expired }: { readonly expired: { readonly user: string | null } | null }) {
   const expiredUser = expired?.user ?? '';

@@ -1,4 +1,4 @@
-/** Marks of a machine that several pages show. */
+/** The state and the boot override of a machine, as several pages show them. */
 import { Badge } from '../ui/states.js';
 import type { Machine } from './redfish/machines.js';
 import { bootTexts, machinesTexts } from '../texts/index.js';

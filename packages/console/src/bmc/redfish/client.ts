@@ -8,8 +8,8 @@ import { exchange, open, RedfishFailure, type Reply, type WireRequest } from './
 type SendOptions = Pick<WireRequest, 'headers' | 'body' | 'signal' | 'deadlineMs'>;
 
 /**
- * A request that changes something, for the `curl` line that the pages show. Parts of a file do not
- * count.
+ * A request that changes something, for the `curl` line that the pages show. A request with a part of a file is not
+ * among them.
  */
 interface LastAction {
   readonly method: string;

@@ -17,7 +17,9 @@ const VISIBLE_MS = 150;
 
 /** Machines to read, in order. */
 let wanted = new Set<string>();
+/** Machines whose drives are being read. */
 const pending = new Set<string>();
+/** Answers that are not in `drives` yet. */
 const answers = new Map<string, readonly Drive[]>();
 let visibleTimer: ReturnType<typeof setTimeout> | undefined;
 let timer: ReturnType<typeof setTimeout> | null = null;

@@ -81,6 +81,7 @@ const KEPT_MS = 60_000;
 /** Changes within this time are one update of the store, in milliseconds. */
 const UPDATE_MS = 50;
 
+/** The ids of the machines to read again. */
 const changed = new Set<string>();
 /** The latest power states in events. Answers to earlier requests do not have them yet. */
 const powered = new Map<string, { readonly state: 'On' | 'Off'; readonly atMs: number }>();
@@ -88,8 +89,10 @@ let pumpTimer: ReturnType<typeof setTimeout> | null = null;
 let listTimer: ReturnType<typeof setTimeout> | null = null;
 /** Events cause the next reading of the list at this time at the earliest. */
 let listMs = 0;
+/** Changes that are not in `machines` yet; null: the machine is gone. */
 const updates = new Map<string, Machine | null>();
 let updateTimer: ReturnType<typeof setTimeout> | null = null;
+/** Number of machines that are being read. */
 let running = 0;
 let reading: Promise<void> | null = null;
 let isReadAgain = false;

@@ -3,7 +3,7 @@ import { patch, post } from './client.js';
 import type { Machine } from './machines.js';
 import { completeTask } from './tasks.js';
 
-/** A boot override; `Disabled`: the machine uses its own order. */
+/** A boot override; `Disabled`: the machine uses its boot order. */
 export type BootOverride =
   { readonly enabled: 'Disabled' } | { readonly enabled: 'Once' | 'Continuous'; readonly target: string };
 

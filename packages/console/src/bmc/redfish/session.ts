@@ -62,7 +62,7 @@ let pageUser: string | null = null;
 /** Requests that wait for a new log-in. */
 let waiting: (() => void)[] = [];
 
-/** Returns the token for requests; null: none is needed, or nobody has logged in. */
+/** Returns the token for requests; null: the service needs none, or no user has logged in. */
 export const token = (): string | null => login.current()?.token ?? null;
 /** Returns the URI of the session of this console; null: there is none. */
 export const sessionUri = (): string | null => login.current()?.uri ?? null;

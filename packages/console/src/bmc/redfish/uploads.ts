@@ -26,6 +26,7 @@ interface StoredUpload {
   readonly path: string;
   readonly name: string;
   readonly sizeBytes: number;
+  /** The file's last modification, in milliseconds since 1970. */
   readonly modified: number;
 }
 

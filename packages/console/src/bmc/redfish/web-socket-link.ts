@@ -57,7 +57,7 @@ export class WebSocketLink {
     this.state.value = { kind: 'open' };
   }
 
-  /** Marks the connection as useful. The next loss is followed by an attempt after a second. */
+  /** Marks the connection as useful. After the next loss, the first attempt is after 1 s. */
   succeeded(): void {
     this.#attempts = 0;
   }

@@ -21,13 +21,13 @@ type LoginState =
 /** The state of the log-in. */
 export const loginState = signal<LoginState>({ kind: 'starting' });
 
-/** The role of the user, also while an ended log-in is renewed; null: nobody has logged in. */
+/** The role of the user, also while an ended log-in is renewed; null: no user has logged in. */
 export const role = computed((): Role | null => {
   const { value } = loginState;
   return value.kind === 'starting' ? null : value.role;
 });
 
-/** Returns whether the user may manage keys and see the spend of all keys. */
+/** Returns whether the user may create, change and delete keys, and see the spend of all keys. */
 export const mayManage = (): boolean => role.value?.kind === 'admin' && role.value.hasStore;
 
 const login = keepLogin<string>('rackless.gateway', {
@@ -36,7 +36,7 @@ const login = keepLogin<string>('rackless.gateway', {
 });
 let waiting: (() => void)[] = [];
 
-/** Returns the key for requests; null: none is needed, or nobody has logged in. */
+/** Returns the key for requests; null: the proxy needs none, or no user has logged in. */
 export const currentKey = (): string | null => login.current();
 
 /** Finds out whether a key is needed, and takes over the log-in of a reloaded page or of another tab. */

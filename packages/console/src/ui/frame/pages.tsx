@@ -23,7 +23,7 @@ export interface Page {
   readonly icon?: string;
   /** The group in the menu; default: the first, without a heading. */
   readonly group?: string;
-  /** Returns whether the user may open the page. Default: everybody may. Reads signals. */
+  /** Returns whether the menu offers the page to the user. Default: always. May read signals. */
   readonly isOffered?: () => boolean;
   readonly load: () => Promise<{ readonly default: ComponentType<PageProps> }>;
 }
@@ -87,8 +87,8 @@ export function Lazy<Properties extends object>({ load, properties }: LazyProps<
 const ANSWER_MS = 10_000;
 
 /**
- * Loads the console again if the service answers. After an update of the service, only a new page has the present names
- * of the modules.
+ * Loads the console again if the service answers. After an update of the service, the modules have other names, which
+ * only a new page knows.
  */
 async function loadConsoleAgain(): Promise<void> {
   const request: RequestInit = { method: 'HEAD', cache: 'no-store', signal: AbortSignal.timeout(ANSWER_MS) };

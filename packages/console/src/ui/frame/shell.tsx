@@ -49,7 +49,7 @@ export function Shell({ product, pages, bar, notices }: ShellProps) {
           if (relatedTarget instanceof Node && !currentTarget.contains(relatedTarget)) isMenuOpen.value = false;
         }}
         onClick={({ target }) => {
-          // A link to the present page does not change the path.
+          // A link to the current page does not change the path.
           if (target instanceof Element && target.closest('[aria-current]') !== null) leaveMenu();
         }}
       >

@@ -63,7 +63,7 @@ export function Toasts({ dialog }: { readonly dialog?: string }) {
   );
 }
 
-/** Removes a message whose time is over, or later if the user is at its button. */
+/** Removes a message whose time is over; later, if its button has the focus. */
 function end(id: number): void {
   if (document.activeElement?.closest('.toast')?.id === `toast-${id}`) setTimeout(() => end(id), SHOWN_MS);
   else dismiss(id);

@@ -12,7 +12,7 @@ export interface LinePlaces {
 /**
  * Returns the places of lines.
  * @param rowHeight the height of all lines without `heightOf`, and of headings of groups.
- * @param heightOf returns the height of a row. Without it, the lines themselves have no effect.
+ * @param heightOf returns the height of a row. Without it, all lines have the height `rowHeight`.
  */
 export function linePlaces<Row>(
   lines: readonly Line<Row>[],

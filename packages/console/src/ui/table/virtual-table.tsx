@@ -183,7 +183,7 @@ function useSlots<Row>(region: RefObject<HTMLElement | null>, shown: readonly Sh
 /**
  * Returns the lines to render: those in the window, and one line on both sides, for the arrow keys. After the user has
  * scrolled, `OVERSCAN` lines on both sides.
- * A key in a filter costs time for each row, so these lines go when the number of lines changes.
+ * A key in a filter costs time for each row. So when the number of lines changes, one line on both sides is enough.
  */
 function useWindow(
   lines: number,

@@ -10,12 +10,12 @@ import { useResource } from '../../resource.js';
 import { certificatesTexts as texts } from '../../../texts/index.js';
 import { ReplaceDialog, RequestDialog } from './request-dialog.js';
 
-/** A CertificateLocations of Redfish. */
+/** A CertificateLocations of Redfish: links to all certificates. */
 interface Locations {
   readonly Links?: { readonly Certificates?: readonly { readonly '@odata.id': string }[] };
 }
 
-/** Names of a Certificate of Redfish. */
+/** The subject or the issuer of a certificate. */
 interface CertificateName {
   readonly CommonName?: string | null;
   readonly Organization?: string | null;

@@ -114,6 +114,7 @@ export function RequestDialog({ uri, onClose }: CertificateDialogProps) {
       isWide
       onSend={send}
       onClose={() => {
+        // After a success, the form closes itself. The dialog then stays, to show the request.
         if (csr.peek() === null) onClose();
       }}
     >

@@ -1,4 +1,4 @@
-/** Properties with their values. */
+/** A card and a list that show names with their values. */
 import type { ComponentChildren } from 'preact';
 import { machineTexts } from '../../../texts/index.js';
 

@@ -12,7 +12,7 @@ export interface MachineTab {
   /** The last part of the address, such as `screen`; empty: the first tab. */
   readonly path: string;
   readonly label: string;
-  /** Returns whether the user may use the tab. Default: everybody may. Reads signals. */
+  /** Returns whether the page offers the tab to the user. Default: always. May read signals. */
   readonly isOffered?: (machine: Machine) => boolean;
   readonly load: () => Promise<{ readonly default: ComponentType<TabProps> }>;
 }

@@ -12,6 +12,7 @@ export interface Filters {
   readonly health: string;
   /** A target, `any` for all overrides, or `none`. */
   readonly boot: string;
+  /** `inserted` or `empty`. */
   readonly media: string;
   readonly host: string;
   /** A name pattern, such as `node-*`. */

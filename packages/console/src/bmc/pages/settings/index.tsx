@@ -153,7 +153,7 @@ interface SettingProps {
   readonly onValue: (value: Value) => void;
 }
 
-/** The field of a setting. The only settings whose values are texts are switches. */
+/** The field of a setting. A setting whose value is a text is a switch: `Enabled` or `Disabled`. */
 function Setting({ name, value, fault, onValue }: SettingProps) {
   const label = labelOf(name);
   const hint = texts.properties[name]?.[1] ?? '';

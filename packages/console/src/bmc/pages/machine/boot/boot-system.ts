@@ -9,7 +9,7 @@ export interface BootOption {
   readonly UefiDevicePath?: string | null;
 }
 
-/** The resource. */
+/** The part of a ComputerSystem that the tab Boot reads. */
 export interface BootSystem {
   readonly '@odata.id': string;
   readonly Boot: {
@@ -29,7 +29,7 @@ export interface BootSystem {
   };
 }
 
-/** Properties of the two forms. */
+/** Properties of the forms of the boot override and of the boot order. */
 export interface BootFormProps {
   readonly resource: ResourceView<BootSystem>;
   readonly body: BootSystem;

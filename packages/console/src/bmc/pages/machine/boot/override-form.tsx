@@ -40,8 +40,8 @@ const readOverride = ({
 });
 
 /**
- * Returns the body of the PATCH. It contains the target and the duration together, and no details of other targets. To
- * disable the override, it contains no target.
+ * Returns the body of the PATCH. It always contains BootSourceOverrideEnabled and, unless this is `Disabled`, the
+ * target. It contains no field that only another target needs.
  */
 function overrideChange(edits: FieldValues, values: FieldValues): object {
   const { BootSourceOverrideTarget, BootSourceOverrideEnabled } = values;

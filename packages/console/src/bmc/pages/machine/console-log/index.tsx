@@ -16,7 +16,7 @@ import { plainLines } from './plain-text.js';
 
 const { console: texts } = logsTexts;
 
-/** A LogEntry of Redfish. The entry of a boot has a text. Each line of a boot has an entry, too. */
+/** A LogEntry of Redfish: a boot, whose output is at `AdditionalDataURI`. */
 interface Entry extends Member {
   readonly Id: string;
   readonly Name: string;
@@ -29,7 +29,7 @@ interface Entry extends Member {
 const POLL_MS = 5000;
 /** Deadline for the text of a boot. */
 const READ_MS = 60_000;
-/** The page shows the last lines of longer texts. */
+/** Maximum number of lines that the tab shows. It cuts off the first lines of a longer text. */
 const MAX_LINES = 10_000;
 
 /** The tab. */

@@ -10,7 +10,7 @@ const sequence = new RegExp(
   'g',
 );
 /** Matches control characters except tab and line feed. */
-// oxlint-disable-next-line no-control-regex -- they are what the function removes
+// oxlint-disable-next-line no-control-regex -- `plainLines` removes these characters
 const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
 /** Returns the lines of console output without escape sequences and control characters. */

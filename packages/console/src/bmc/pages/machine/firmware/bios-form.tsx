@@ -12,7 +12,7 @@ import type { ResourceView } from '../../../resource.js';
 import { firmwareTexts as texts } from '../../../../texts/index.js';
 import { attributesOf, parseInput, type Attribute } from './attributes.js';
 
-/** The resource Bios, or its settings. */
+/** A Bios of Redfish: the current settings, or those of the next start. */
 export interface Bios {
   readonly '@odata.id': string;
   readonly AttributeRegistry?: string;
@@ -30,8 +30,11 @@ export interface Bios {
 /** Properties of `BiosForm`. */
 interface BiosFormProps {
   readonly name: string;
+  /** The current settings. */
   readonly bios: Bios;
+  /** The resource of the settings after the next start. */
   readonly settings: ResourceView<Bios>;
+  /** The body of `settings`. */
   readonly pending: Bios;
   readonly registry: readonly Attribute[];
   readonly mayChange: boolean;

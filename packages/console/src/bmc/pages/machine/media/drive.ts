@@ -1,7 +1,6 @@
-/** The interface of the parts of a drive. */
 import type { Drive } from '../../../redfish/machine-facts.js';
 
-/** Properties of the parts of a drive. */
+/** Properties that the components of a drive share. */
 export interface DriveProps {
   readonly drive: Drive;
   /** Reads the drives again. */

@@ -1,4 +1,4 @@
-/** Keys by their X11 keysym and their place on the keyboard, and combinations that browsers handle themselves. */
+/** Keys by their X11 keysym and their place on the keyboard, and keys that browsers do not pass to a page. */
 
 /** A key. */
 export interface Key {
@@ -38,7 +38,7 @@ const functionKeys = Array.from({ length: 12 }, (_none, index) => index + 1);
 /** Ctrl+Alt+Del. */
 export const ctrlAltDelete: readonly Key[] = [keys.Ctrl, keys.Alt, keys.Del];
 
-/** Keys that change the next key. */
+/** Modifier keys, which apply to the next key. */
 export const modifierNames = ['Ctrl', 'Alt', 'Shift', 'Win'] as const satisfies readonly (keyof typeof keys)[];
 /** One of {@link modifierNames}. */
 export type ModifierName = (typeof modifierNames)[number];
@@ -51,7 +51,7 @@ export const specialKeys: ReadonlyMap<string, Key> = new Map<string, Key>([
   ...Object.entries({ Home, End, PgUp: PageUp, PgDn: PageDown, Ins: Insert }),
 ]);
 
-/** Combinations by their names. */
+/** Keys and combinations that the user can select and send, by their names. */
 export const combinations: ReadonlyMap<string, readonly Key[]> = new Map<string, readonly Key[]>([
   ['Esc', [keys.Esc]],
   ['Tab', [keys.Tab]],

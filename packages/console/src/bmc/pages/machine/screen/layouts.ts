@@ -14,8 +14,9 @@ export const layoutNames = Object.keys(layoutData) as readonly LayoutName[]; // 
 type Chord = readonly Key[];
 
 /**
- * Returns the chords for each character of a text. A line feed is Enter.
- * @returns `chords`, and the characters without keys in this layout, each once.
+ * Returns the chords for a text. A line end is Enter.
+ * @returns `chords`: for each character that the layout has, a list of one or two chords. A dead key needs two: its
+ *   own, then Space. `untypable`: the other characters, each once.
  */
 export function chordsOf(
   text: string,

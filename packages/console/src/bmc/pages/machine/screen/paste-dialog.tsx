@@ -10,7 +10,7 @@ import { guestLayout as layout } from './guest-layout.js';
 import { chordsOf, layoutNames, type LayoutName } from './layouts.js';
 import type { VncScreen } from './vnc-screen.js';
 
-/** The dialog. Its end also ends the typing. */
+/** The dialog. Closing it stops the typing. */
 export function PasteDialog({ screen, onClose }: { readonly screen: VncScreen; readonly onClose: () => void }) {
   const text = useSignal('');
   const typed = useSignal<number | null>(null);

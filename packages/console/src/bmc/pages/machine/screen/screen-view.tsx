@@ -20,7 +20,7 @@ interface ScreenViewProps {
 export function ScreenView({ machine, name, isViewOnly }: ScreenViewProps) {
   const host = useRef<HTMLDivElement>(null);
   const tools = useRef<HTMLDivElement>(null);
-  /** The text below the picture. Tab leads from it to what follows. */
+  /** The text below the picture. It gets the focus when the user leaves the screen forward. */
   const hint = useRef<HTMLElement>(null);
   const opened = useSignal<VncScreen | null>(null);
   const hasKeys = useSignal(!isViewOnly && matchMedia('(pointer: coarse)').matches);

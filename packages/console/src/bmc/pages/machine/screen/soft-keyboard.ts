@@ -3,7 +3,7 @@
  * the text of a field, and correct what they have already typed.
  */
 
-/** A change of the text by a soft keyboard. `removed` characters before the cursor go first, then `text` is typed. */
+/** A change of the text by a soft keyboard: it deletes `removed` characters before the cursor, then types `text`. */
 export interface Typed {
   readonly removed: number;
   readonly text: string;

@@ -19,7 +19,7 @@ export function TouchKeys({ screen }: { readonly screen: VncScreen }) {
   const held = useSignal<readonly ModifierName[]>([]);
   const field = useRef<HTMLTextAreaElement>(null);
   const ended = useMemo(() => new AbortController(), []);
-  /** The guest gets one key after the other, also if the keyboard is faster. */
+  /** Resolves when all keys are sent. Further keys wait for it, so the guest gets them in order. */
   const typing = useRef(Promise.resolve());
   useEffect(() => () => ended.abort(), []);
   const canType = screen.link.state.value.kind === 'open' && !screen.isViewOnly.value;

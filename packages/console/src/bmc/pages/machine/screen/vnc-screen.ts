@@ -13,7 +13,7 @@ interface VncScreenOptions {
   /** The name of the picture for screen readers. */
   readonly label: string;
   readonly isViewOnly: boolean;
-  /** Called when the user leaves the screen with the keyboard, with Shift forward. */
+  /** Called when the user leaves the screen with Ctrl+F6 (back) or Ctrl+Shift+F6 (forward). */
   readonly onLeave: (direction: 'back' | 'forward') => void;
 }
 
@@ -69,7 +69,7 @@ export class VncScreen {
   }
 
   /**
-   * Types characters one after the other.
+   * Types characters one after the other, until the signal aborts or the connection is lost.
    * @param characters the chords of each character.
    * @param onTyped called after each character with the number of typed characters.
    */

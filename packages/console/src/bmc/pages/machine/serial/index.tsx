@@ -44,7 +44,7 @@ function SerialView({
 }) {
   const host = useRef<HTMLDivElement>(null);
   const tools = useRef<HTMLDivElement>(null);
-  /** The text below the terminal. Tab leads from it to what follows. */
+  /** The text below the terminal. It gets the focus when the user leaves the terminal forward. */
   const hint = useRef<HTMLElement>(null);
   const opened = useSignal<OpenedSerial | null>(null);
   const dropped = useSignal<string | null>(null);

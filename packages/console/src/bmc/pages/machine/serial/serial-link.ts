@@ -5,10 +5,13 @@
 import { signal } from '@preact/signals';
 import { WebSocketLink } from '../../../redfish/web-socket-link.js';
 
-/** Who may type. */
+/** Which client may type, and which one asks for the keyboard. */
 export interface KeyboardState {
+  /** The name of the client that has the keyboard; null: it is free. */
   readonly holder: string | null;
+  /** The name of the client that asks for the keyboard; null: none. */
   readonly asker: string | null;
+  /** Whether this client has the keyboard. */
   readonly yours: boolean;
 }
 
@@ -35,7 +38,7 @@ interface SerialLinkOptions {
 }
 
 const free: KeyboardState = { holder: null, asker: null, yours: false };
-/** The client reports processed output to the service at the latest after this number of bytes. */
+/** The client reports to the service after this number of processed bytes, or when it has processed everything. */
 const REPORT_BYTES = 128 * 1024;
 /** The connection to one serial console. */
 export class SerialLink {
@@ -66,7 +69,7 @@ export class SerialLink {
     this.connection.connect();
   }
 
-  /** Sends input. */
+  /** Sends input. Ignores input while the connection is not open. */
   type(bytes: Uint8Array<ArrayBuffer>): void {
     if (this.connection.state.value.kind === 'open') this.connection.send(bytes);
   }

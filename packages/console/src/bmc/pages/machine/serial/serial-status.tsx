@@ -5,7 +5,7 @@ import { LinkNotice } from '../../../link-notice.js';
 import { serialTexts as texts } from '../../../../texts/index.js';
 import type { KeyboardState, SerialLink } from './serial-link.js';
 
-/** The line above the terminal. `dropped` says that input did not reach the guest. */
+/** The line above the terminal. @param dropped a text about input that did not reach the guest; null: none. */
 export function SerialStatus({ link, dropped }: { readonly link: SerialLink; readonly dropped: string | null }) {
   return (
     <div role="status">

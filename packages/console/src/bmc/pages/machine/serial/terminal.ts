@@ -13,7 +13,7 @@ interface TerminalOptions {
   readonly label: string;
   /** Called with what the user types. */
   readonly onInput: (bytes: Uint8Array<ArrayBuffer>) => void;
-  /** Called when the user leaves the terminal with the keyboard, with Shift forward. */
+  /** Called when the user leaves the terminal with Ctrl+F6 (back) or Ctrl+Shift+F6 (forward). */
   readonly onLeave: (direction: 'back' | 'forward') => void;
 }
 
@@ -24,7 +24,7 @@ export interface SerialTerminal {
   /** Shows a text of the service. */
   note(text: string): void;
   clear(): void;
-  /** Enables or disables input. A disabled terminal also does not answer questions of the guest. */
+  /** Enables or disables input. A disabled terminal does not answer queries of the guest either. */
   setWritable(isWritable: boolean): void;
   setScreenReader(isOn: boolean): void;
   /** Selects the next match of a text. @returns false without a match. */

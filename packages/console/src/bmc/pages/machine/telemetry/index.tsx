@@ -15,6 +15,7 @@ import { Interval } from './interval.js';
 const POLL_MS = 5000;
 /** The samples of machines whose telemetry was open. A return to the tab continues the chart. */
 const histories = signal<ReadonlyMap<string, readonly Sample[]>>(new Map());
+/** Maximum number of these machines. */
 const MAX_HISTORIES = 20;
 
 /** The tab. */

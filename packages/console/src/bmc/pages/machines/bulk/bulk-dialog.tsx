@@ -23,7 +23,7 @@ interface BulkDialogProps {
   readonly onClose: () => void;
 }
 
-/** Asks before an action. Its results appear in a dialog of their own. */
+/** Asks for the confirmation of an action. `JobDialog` shows the results. */
 export function BulkDialog({ action, plan, onClose }: BulkDialogProps) {
   const { changed } = plan;
   if (changed.length === 0) {

@@ -19,7 +19,7 @@ const { job: texts, verbs } = bulkTexts;
 const ROW_HEIGHT = 34;
 /** Height of each line of a reason, in pixels. */
 const REASON_LINE_HEIGHT = 18;
-/** The reason has at most so many lines, as in the style sheet. */
+/** Maximum number of lines of a reason. The style sheet has the same number. */
 const MAX_REASON_LINES = 8;
 
 const KINDS = {
@@ -37,7 +37,7 @@ const ORDER = { failed: 0, running: 1, stopped: 2, waiting: 3, skipped: 4, done:
 /**
  * Returns a function that returns the height of a row.
  * @param characters the number of characters in a line of the reason.
- * @param beside the length of the longest reason that is in the line of the state.
+ * @param beside the number of characters of the longest reason that fits beside the state.
  */
 const heightIn =
   (characters: number, beside: number) =>

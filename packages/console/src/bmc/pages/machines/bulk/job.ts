@@ -13,7 +13,7 @@ import type { BulkAction, Plan } from './plan.js';
 export interface Outcome {
   readonly machine: Machine;
   readonly state: 'waiting' | 'running' | 'done' | 'failed' | 'skipped' | 'stopped';
-  /** The reason of a failure or a skip. */
+  /** The reason of a failure or a skip, or a hint after a request to shut down; otherwise empty. */
   readonly text: string;
 }
 
@@ -89,7 +89,7 @@ export async function startJob(
   show({ isRunning: false });
 }
 
-/** Stops the action: machines that wait are not changed. */
+/** Stops the action: it changes no machine that still waits. Running requests continue. */
 export function stopJob(): void {
   if (job.value === null) return;
   job.value.stopping.abort();
