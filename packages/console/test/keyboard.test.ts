@@ -47,7 +47,7 @@ const press = async (page: Page, ...keys: readonly string[]): Promise<void> => {
 const select = (page: Page, name: string) => page.getByRole('checkbox', { name: `Select ${name}`, exact: true });
 
 describe('the list of 2,000 machines', () => {
-  it('is a few stops of the Tab key, in the order of the window, also with selected machines', async () => {
+  it('has only a few stops for the Tab key, in their visible order, also with selected machines', async () => {
     for (const width of [1440, 375]) {
       const { page, faults } = await openList({ viewport: { width, height: 900 } });
       await select(page, 'node-2').check();
@@ -61,7 +61,7 @@ describe('the list of 2,000 machines', () => {
     }
   });
 
-  it('leads from row to row with the arrow keys, PageDown, PageUp, Home and End', async () => {
+  it('moves the focus from row to row with the arrow keys, PageDown, PageUp, Home and End', async () => {
     const { page, faults } = await openList();
     await row(page, 'node-1').getByRole('link').focus();
     await press(page, 'ArrowDown', 'ArrowDown', 'ArrowUp');
@@ -136,7 +136,7 @@ describe('the list of 2,000 machines', () => {
 });
 
 describe('the focus', () => {
-  it('goes to the content if the control with the focus is on the page before', async () => {
+  it('goes to the content when the focused link opens another page', async () => {
     const { page } = await openList();
     await row(page, 'node-2').getByRole('link').focus();
     await press(page, 'Enter');
@@ -179,7 +179,7 @@ describe('the focus', () => {
     await page.context().close();
   });
 
-  it('stays at a button that has nothing more to do', async () => {
+  it('stays at a button that becomes disabled', async () => {
     const { page } = await openList();
     await row(page, 'node-3').getByRole('link').click();
     await page.getByLabel('Asset tag').fill('rack 7');
@@ -210,7 +210,7 @@ describe('the focus', () => {
     await page.context().close();
   });
 
-  it('keeps a message in the window while the user is at its button', async () => {
+  it('keeps a message in the window while it is at the button of the message', async () => {
     const { page } = await open('about:blank');
     await page.clock.install();
     await page.goto(`${bmc.address}/ui/subscriptions`);
@@ -260,7 +260,7 @@ describe('a menu', () => {
     await pages.waitFor({ state: 'hidden' });
     await page.getByRole('heading', { level: 1, name: 'Tasks' }).waitFor();
     expect(await focused(page)).toBe('the content');
-    // The choice of the present page closes it, too, and so does a click beside it.
+    // The choice of the current page closes it, too, and so does a click beside it.
     await button.click();
     await untilFocused(page, 'Tasks');
     await press(page, 'Enter');

@@ -77,7 +77,7 @@ it('the events appear live, are filtered, and are cleared', async () => {
   await close(opened);
 });
 
-it('the events fill the window after their rows got another height', async () => {
+it('the events fill the window after a narrow window has changed the height of their rows', async () => {
   for (let count = 0; count < 80; count += 1) await reset(count % 2 === 0 ? 'ForceOff' : 'On');
   const { page } = await openTab('admin', 'events');
   const region = page.locator('.scroll.virtual');

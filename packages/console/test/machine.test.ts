@@ -56,7 +56,7 @@ const header = (page: Page): Locator => page.locator('.page-header');
 const card = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true });
 
 describe('power', () => {
-  it('starts a machine, and asks before it is forced off', async () => {
+  it('starts a machine, and asks for a confirmation before it forces the machine off', async () => {
     await reset('node-1', 'ForceOff');
     const page = await openTab('node-1');
     await header(page).getByRole('button', { name: 'Start', exact: true }).click();
@@ -202,7 +202,7 @@ describe('the boot order', () => {
 });
 
 describe('firmware settings', () => {
-  it('wait for the next start, with the current value beside them, and return to their defaults', async () => {
+  it('wait for the next start, show the current value until then, and return to their defaults', async () => {
     await reset('node-2', 'On');
     const settingsUri = `${uriOf('node-2')}/Bios/Settings`;
     const attributes = async (): Promise<unknown> =>
@@ -258,7 +258,7 @@ describe('firmware settings', () => {
 });
 
 describe('storage', () => {
-  it('gets a new volume, which is deleted after its name is typed', async () => {
+  it('gets a new volume, and deletes it only after the user has typed its name', async () => {
     const page = await openTab('node-1', '/storage');
     await page.getByRole('button', { name: 'Create a volume' }).click();
     const form = page.getByRole('dialog', { name: 'Create a volume' });
@@ -345,7 +345,7 @@ describe('a changed form', () => {
     await page.context().close();
   });
 
-  it('names the values of a boot override as its fields do', async () => {
+  it('shows the values of another client with the words of the fields, for a boot override', async () => {
     await change('node-1', { Boot: { BootSourceOverrideTarget: 'Hdd', BootSourceOverrideEnabled: 'Once' } });
     const page = await openTab('node-1', '/boot');
     const form = card(page, 'Boot override');
@@ -355,7 +355,7 @@ describe('a changed form', () => {
     await page.context().close();
   });
 
-  it('keeps the input despite a change that arrives at the same time as the request', async () => {
+  it('keeps the input when another client changes the resource at the same time', async () => {
     await change('node-3', { AssetTag: 'old' });
     const page = await openTab('node-3');
     await tag(page).fill('mine');

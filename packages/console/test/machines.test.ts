@@ -8,8 +8,8 @@ import { logIn, machineRow as row, startBmc, type Bmc, type User } from './harne
 import { accessibilityFaults, browserFixture, takePictures, type OpenedPage } from './harness/browser.js';
 
 /**
- * Names that a careless page would not show as text: markup, an address, and a change of the
- * direction of writing.
+ * Names that harm a careless page: markup, an address, and a character that reverses the direction of
+ * writing.
  */
 const HOSTILE = [
   '<img src=x onerror=alert(1)>',
@@ -76,7 +76,7 @@ describe('the filters', () => {
     await page.context().close();
   });
 
-  it('write one address for many keys, and before the user leaves the list', async () => {
+  it('write the address once for many key presses, and before the user leaves the list', async () => {
     const { page, faults } = await openList('rick');
     const written = await page.evaluate(async () => {
       const replace = history.replaceState.bind(history);
@@ -104,7 +104,7 @@ describe('the filters', () => {
     await page.context().close();
   });
 
-  it('show other machines in the rows of the table, and move nothing', async () => {
+  it('reuse the rows of the table for other machines, and move nothing', async () => {
     const { page, faults } = await openList('olga');
     const top = () => page.getByRole('table').evaluate((table) => table.getBoundingClientRect().top);
     const before = await top();

@@ -142,7 +142,7 @@ describe('the screen of a machine', () => {
     await page.context().close();
   });
 
-  it('shows two users the same, and only one of them may type', async () => {
+  it('shows two users the same picture, and takes keys only from the user whose role permits it', async () => {
     const guest = await typingGuest();
     await host.virsh('start', guest.name);
     const [operator, reader] = [await openTab(guest, 'olga'), await openTab(guest, 'rick')];

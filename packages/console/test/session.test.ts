@@ -45,7 +45,7 @@ it('keeps the session alive while the user types or clicks, also without request
   await page.context().close();
 });
 
-it('asks the same user again, whatever keys the user presses in the dialog', async () => {
+it('asks the same user for the password again, and its dialog stays open at Escape', async () => {
   const { page } = await open(`${bmc.address}/ui/`);
   await logIn(page, 'admin');
   await overview(page);
@@ -149,7 +149,7 @@ it('ends in all tabs, also in those of another user, and in those whose session 
   await page.context().close();
 });
 
-it('asks in dialogs that work in small windows, with the keyboard and with a screen reader', async () => {
+it('has log-in dialogs that work in small windows, with the keyboard and with a screen reader', async () => {
   const { page, faults } = await open(`${bmc.address}/ui/`);
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('User').fill('rick');

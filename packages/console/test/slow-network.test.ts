@@ -1,4 +1,4 @@
-/** The console of bmc-daemon over a slow or broken network: what a user clicks, types and sends is neither doubled nor lost. */
+/** The console of bmc-daemon over a slow or broken network: it sends each input once, and loses none. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import { machineRow as row, startBmc, type Bmc } from './harness/bmc.js';
@@ -54,7 +54,7 @@ async function hold(
 
 const [first, second] = ['http://192.0.2.1/first', 'http://192.0.2.1/second'];
 
-/** Opens the list of two subscriptions, and deletes the first one: the request waits. */
+/** Opens the list of two subscriptions, and deletes the first one. The request waits until `release` answers it. */
 async function deleteFirst(): Promise<{ page: Page; release: Awaited<ReturnType<typeof hold>> }> {
   const { Members } = (await (await bmc.ask('GET', SUBSCRIPTIONS)).json()) as {
     readonly Members: readonly { readonly '@odata.id': string }[]; // a collection
@@ -100,7 +100,7 @@ describe('a form', () => {
     await page.context().close();
   });
 
-  it('does not close the next one, which the user has opened meanwhile', async () => {
+  it('does not close a second form, which the user has opened meanwhile', async () => {
     const { page, release } = await deleteFirst();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
@@ -123,7 +123,7 @@ describe('a part of a machine', () => {
     await page.getByRole('link', { name: tab, exact: true }).click();
     return page;
   };
-  /** Lets the readings of the machine fail, and causes one. Returns a function that ends this. */
+  /** Makes the reads of the machine fail, and causes a read. Returns a function that ends the failures. */
   const breakReadings = async (page: Page): Promise<() => Promise<void>> => {
     const id = /systems\/([^/]+)/.exec(page.url())?.[1] ?? '';
     const isReading = (url: URL): boolean => url.pathname.startsWith(`/redfish/v1/Systems/${id}`);
@@ -139,9 +139,9 @@ describe('a part of a machine', () => {
     const page = await openTab('Media');
     const url = page.getByRole('region', { name: 'Virtual CD' }).getByLabel('URL of the image');
     await url.fill('http://192.0.2.1/typed.iso');
-    const mend = await breakReadings(page);
+    const repair = await breakReadings(page);
     expect(await url.inputValue()).toBe('http://192.0.2.1/typed.iso');
-    await mend();
+    await repair();
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('alert').waitFor({ state: 'detached' });
     expect(await url.inputValue()).toBe('http://192.0.2.1/typed.iso');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { DaemonProcess } from '../../../bmc-daemon/test/daemon/process.js';
 
-/** Users of `startBmc` with their passwords. */
+/** Users of `startBmc` with their passwords. Their roles are Administrator, Operator and ReadOnly. */
 export const USERS = { admin: 'Secret-words-1', olga: 'Operates-all-1', rick: 'Reads-a-lot-1' };
 /** A user of `startBmc`. */
 export type User = keyof typeof USERS;
@@ -25,7 +25,7 @@ export interface Bmc {
 }
 
 /**
- * Starts a daemon with machines in memory, or with those of the arguments.
+ * Starts a daemon with machines in memory, or with the machines that the arguments name.
  * @param options `users`: a password file with all `USERS`; olga is an Operator, rick has the role ReadOnly.
  */
 export async function startBmc({

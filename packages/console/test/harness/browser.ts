@@ -1,4 +1,4 @@
-/** Debian's Chromium without a window. Each page records what it must not do: errors, violations of the policy. */
+/** Debian's Chromium without a window. Each page records its faults: errors, violations of the policy, open dialogs. */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -77,7 +77,7 @@ export async function openLateTab(page: Page, address: string): Promise<{ tab: P
   return { tab, ask: () => tab.evaluate('ask()') };
 }
 
-/** All of the page but the canvas on which noVNC draws the pointer of a machine, beside the page. */
+/** The whole page, except the canvas on which noVNC draws the pointer of a machine. It is not part of our page. */
 const TESTED = "{ include: document, exclude: ['body > canvas'] }";
 
 /**

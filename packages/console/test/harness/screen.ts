@@ -26,7 +26,7 @@ async function shown(page: Page): Promise<Picture> {
   return { width, height, pixels };
 }
 
-/** Waits until the page shows the same picture as QEMU's own screenshot, with more than a cursor. */
+/** Waits until the page shows the same picture as QEMU's own screenshot, and more than a cursor. */
 export async function untilSame(page: Page, host: TestHost, guest: Guest): Promise<void> {
   await screenCanvas(page).waitFor();
   for (;;) {

@@ -144,7 +144,7 @@ function install(): void {
     const isHidden = [left - ring.left, top - ring.top, ring.right - right, ring.bottom - bottom];
     return isHidden.filter((pixels) => pixels > Math.max(distance, 1) - 0.5).length;
   };
-  /** Returns why the focus of an element is not visible in the present theme. */
+  /** Returns why the focus of an element is not visible in the current theme. */
   const ringFault = (element: Element): string | null => {
     let holder: Element | null = element;
     for (; holder !== null; holder = holder.parentElement) {
