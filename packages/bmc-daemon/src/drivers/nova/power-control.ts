@@ -4,7 +4,7 @@ import { DriverError } from '../driver-error.js';
 import type { OperationOptions } from '../operation-options.js';
 import type { PowerAction } from '../power.js';
 import type { Accepted, ComputeApi } from './compute/compute-api.js';
-import { planAction, type PowerPlan } from './compute/power-plan.js';
+import { planAction, taskOf, type PowerPlan } from './compute/power-plan.js';
 import type { StatePolls } from './compute/state-polls.js';
 import type { ServerList } from './compute/server-list.js';
 import { isKnown, type Server } from './compute/server.js';
@@ -84,10 +84,7 @@ async function finish(
 ): Promise<void> {
   if (plan === undefined) return;
   const { goal } = plan;
-  if (goal === undefined) {
-    await showTask(id, control);
-    return;
-  }
+  if (goal === undefined) return;
   const settling = { doing, accepted, wasThere: goal(server), ...control, signal: endOf(signal, control) };
   await settle(id, goal, settling);
 }
@@ -125,18 +122,6 @@ async function begin(
   } catch (error) {
     if (!(error instanceof DriverError) || error.kind !== 'conflict') throw error;
     return attempt(await readServer(id, parts));
-  }
-}
-
-/**
- * Reads a server into the list, so that the next reader sees the task of an action that Nova has accepted.
- * If this read fails, the action has not failed.
- */
-async function showTask(id: string, parts: Parts): Promise<void> {
-  try {
-    await readServer(id, parts);
-  } catch (error) {
-    if (!(error instanceof CloudFailure)) throw error;
   }
 }
 
@@ -205,7 +190,10 @@ async function send(
   { doing, api, list, polls }: Parts & { readonly doing: string },
 ): Promise<Accepted> {
   const answer = await polls.send(() => api.act(id, body));
-  if (!('status' in answer)) return answer;
+  if (!('status' in answer)) {
+    list.recordTask(id, taskOf(body));
+    return answer;
+  }
   // Nova answers "Instance is not ready" both while it builds a server and after a failed build.
   const isUnclear = answer.status === 404 || (answer.status === 409 && answer.reason.includes('is not ready'));
   if (!isUnclear) throw rejection(doing, answer, { isKnownServer: true });

@@ -1,4 +1,5 @@
 /** Translates power actions into Nova's actions by the state of the server. */
+import { isDeepStrictEqual } from 'node:util';
 import { DriverError } from '../../driver-error.js';
 import type { PowerAction } from '../../power.js';
 import type { Server } from './server.js';
@@ -30,6 +31,26 @@ const isPaused: Goal = (server) => stateOf(server) === 'paused';
 const isSuspended: Goal = ({ vmState }) => vmState === 'suspended';
 
 const hardReboot: PowerPlan = { body: { reboot: { type: 'HARD' } }, goal: isRunning };
+
+/** Nova's tasks by action. Nova sets the task before it accepts the action. */
+const tasks: Readonly<Record<string, string>> = {
+  'os-start': 'powering-on',
+  'os-stop': 'powering-off',
+  pause: 'pausing',
+  unpause: 'unpausing',
+  suspend: 'suspending',
+  resume: 'resuming',
+  rescue: 'rescuing',
+  unrescue: 'unrescuing',
+  unshelve: 'unshelving',
+};
+
+/** Returns the task that an accepted action starts; undefined if the action has none. */
+export function taskOf(body: NonNullable<PowerPlan['body']>): string | undefined {
+  const [action = ''] = Object.keys(body);
+  if (action === 'reboot') return isDeepStrictEqual(body, hardReboot.body) ? 'rebooting_hard' : 'rebooting';
+  return tasks[action];
+}
 
 /**
  * Returns the plan of an action; undefined if there is nothing to do, because the server is already in

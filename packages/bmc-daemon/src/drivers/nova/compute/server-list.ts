@@ -149,6 +149,16 @@ export class ServerList {
     return snapshot;
   }
 
+  /**
+   * Shows the task of an action that Nova has just accepted, until a later request reads the server. Otherwise,
+   * a client could still read the state before the action, from a reading or a listing that began earlier.
+   * @param task undefined: Nova has none for the action.
+   */
+  recordTask(id: string, task: string | undefined): void {
+    const server = this.#entries.get(id)?.server;
+    if (server !== undefined && task !== undefined) this.record(id, { ...server, task }, { readAt: performance.now() });
+  }
+
   /** Adds a listener. @returns a function that removes it. */
   onChange(listener: MachineChangeListener): () => void {
     this.#listeners.add(listener);
