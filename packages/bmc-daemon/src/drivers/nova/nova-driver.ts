@@ -5,6 +5,7 @@ import type { ConsoleControl } from '../console-control.js';
 import { DriverError } from '../driver-error.js';
 import { defineDriver, type HypervisorDriver } from '../driver.js';
 import type { HypervisorLogs } from '../hypervisor-logs.js';
+import type { OperationOptions } from '../operation-options.js';
 import type { SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { CloudSettings } from './cloud/cloud-settings.js';
 import { CloudError } from './cloud/cloud-error.js';
@@ -126,7 +127,10 @@ export function createNovaDriver({
     logs: createLogs(api, uuidOf),
     statistics: { of: (id) => translated(uuidOf(id).then((uuid) => statistics.of(uuid))) },
     getSystem: (id, shown, options) => translated(getSystem(id, shown, options)),
-    power: (id, action, options) => translated(media.power(id, action, options)),
+    power: (id, action, options) =>
+      translated(
+        session.silence.guard((silent) => media.power(id, action, { ...options, signal: eitherOf(silent, options) })),
+      ),
     changeable: media.changeable,
     change: (id, change) => translated(media.change(id, change)),
     media: {
@@ -205,6 +209,11 @@ function createLogs(api: ComputeApi, uuidOf: (id: string) => Promise<string>): H
     consoleOutput: (id) => translated(uuidOf(id).then((uuid) => outputs.read(uuid))),
     actions: (id) => translated(uuidOf(id).then((uuid) => actions.read(uuid))),
   };
+}
+
+/** Returns the signal that ends an operation: its own one, or that of a silent cloud. */
+function eitherOf(silent: AbortSignal, { signal }: OperationOptions = {}): AbortSignal {
+  return signal === undefined ? silent : AbortSignal.any([signal, silent]);
 }
 
 async function translated<T>(result: Promise<T>): Promise<T> {

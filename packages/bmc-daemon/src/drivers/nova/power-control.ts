@@ -50,9 +50,7 @@ export async function executeAction(
   { known, ...options }: OperationOptions & { readonly known?: Server },
   control: PowerControlOptions,
 ): Promise<void> {
-  // A cancelled operation sends no action.
-  options.signal?.throwIfAborted();
-  await finish(id, await begin(id, action, { known, ...control }), options, control);
+  await finish(id, await begin(id, action, { known, ...options, ...control }), options, control);
 }
 
 /** Options of {@link executePlan}. */
@@ -70,6 +68,7 @@ export async function executePlan(
   { doing, onAccepted, ...options }: PlanOptions,
   control: PowerControlOptions,
 ): Promise<void> {
+  options.signal?.throwIfAborted();
   const accepted = await send(server.id, plan.body, { doing, ...control });
   await onAccepted?.();
   await finish(server.id, { server, doing, plan, accepted }, options, control);
@@ -105,9 +104,11 @@ interface Begun {
 async function begin(
   id: string,
   action: PowerAction,
-  { known, ...parts }: Parts & { readonly known: Server | undefined },
+  { known, signal, ...parts }: Parts & OperationOptions & { readonly known: Server | undefined },
 ): Promise<Begun> {
   const attempt = async (server: Server): Promise<Begun> => {
+    // A cancelled operation sends no action.
+    signal?.throwIfAborted();
     const doing = `${action} of server ${server.name}`;
     const plan = planAction(action, server);
     const accepted = plan?.body === undefined ? undefined : await send(id, plan.body, { doing, ...parts });

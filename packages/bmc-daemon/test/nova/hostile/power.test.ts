@@ -3,10 +3,12 @@ import { expect, it } from '@jest/globals';
 import { waitFor } from '../../daemon/process.js';
 import { idOf } from '../../support/listed-servers.js';
 import { servedCloud } from '../../support/served-cloud.js';
-import type { Body } from '../../support/served-resources.js';
+import type { Body, Served } from '../../support/served-resources.js';
 
 const cloud = servedCloud();
 const systemOf = (index: number): string => `/redfish/v1/Systems/${idOf(index)}`;
+const reset = ({ send }: Served, index: number, type: string) =>
+  send('POST', `${systemOf(index)}/Actions/ComputerSystem.Reset`, { ResetType: type });
 
 it('shows the task of an action as soon as Nova has accepted it, although no listing answers', async () => {
   for (const index of [1, 2, 3, 4, 5, 6]) cloud.servers.put(index);
@@ -45,4 +47,49 @@ it('shows the task of an action as soon as Nova has accepted it, although no lis
   expect(await Promise.all([powerOf(1), listed()])).toEqual(['PoweringOff', 'PoweringOff']);
   await served.driver.close();
   await ended;
+});
+
+it('answers 503 to a reset before it becomes a task if the cloud hangs, and sends no action later', async () => {
+  for (const index of [1, 2]) cloud.servers.put(index);
+  const served = await cloud.serve();
+  const held: (() => void)[] = [];
+  let isHanging = true;
+  const { nova } = cloud.api;
+  cloud.api.nova = (...request) => {
+    if (isHanging) held.push(() => nova(...request));
+    else nova(...request);
+  };
+  const answers = await Promise.all([reset(served, 1, 'ForceOff'), reset(served, 2, 'On')]);
+  for (const answer of answers) {
+    expect([answer.status, served.messages(answer)]).toEqual([503, ['ServiceTemporarilyUnavailable']]);
+  }
+  // The cloud recovers, and answers the requests that it has received.
+  isHanging = false;
+  for (const answer of held) answer();
+  await waitFor(
+    async () => ((await reset(served, 2, 'ForceOff')).status === 204 ? true : undefined),
+    () => 'the reset never succeeds',
+  );
+  expect(cloud.servers.actions).toEqual([{ 'os-stop': null }]);
+  expect((await served.get(systemOf(1)))['PowerState']).toBe('On');
+});
+
+it('answers 202 to a reset that waits for a slow cloud, if the cloud has answered since the request', async () => {
+  cloud.servers.put(1);
+  const served = await cloud.serve();
+  cloud.answer((request, response, path) => {
+    if (!path.endsWith('/action')) return false;
+    // Nova accepts the action after nine seconds.
+    request.resume();
+    setTimeout(() => {
+      cloud.servers.put(1, { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 });
+      response.writeHead(202).end();
+    }, 9000);
+    return true;
+  });
+  expect((await reset(served, 1, 'ForceOff')).status).toBe(202);
+  await waitFor(
+    async () => ((await served.get(systemOf(1)))['PowerState'] === 'Off' ? true : undefined),
+    () => 'the server is never off',
+  );
 });

@@ -10,6 +10,7 @@ import { CloudFailure, RejectedCredentials } from './cloud-failure.js';
 import { createExchange, type CloudAnswer, type CloudRequest, type CloudUpload, type Exchange } from './exchange.js';
 import { authenticate, endpointOf, type Token } from './identity.js';
 import { sendWithRetries } from './retry.js';
+import { Silence } from './silence.js';
 
 /** A request to a service, relative to its endpoint. */
 interface ServiceRequest extends Pick<CloudRequest, 'method' | 'body' | 'headBytes'> {
@@ -52,6 +53,8 @@ export interface CloudSession {
   projectId(): Promise<string | undefined>;
   /** Returns whether the catalog has a usable endpoint of the service. @throws as {@link CloudSession.request}. */
   offers(service: CloudService): Promise<boolean>;
+  /** The requests to Nova that wait for an answer. */
+  readonly silence: Silence;
   /** Returns the status and the reason of an answer in one line, without secrets. */
   reason(answer: CloudAnswer): string;
   /** Ends all requests. */
@@ -106,16 +109,23 @@ export function createSession(settings: CloudSettings, { timeoutMs }: { readonly
     const { title } = cloudServices[service];
     throw new CloudFailure('interrupted', `${method} ${path}: ${title} answers ${reason(answer)}`);
   };
+  const answerTo = async (request: ServiceRequest): Promise<CloudAnswer> => {
+    const deadline = performance.now() + timeoutMs;
+    let answer = await attempt(request, deadline);
+    if (answer.status === 401) {
+      // Forgets only the rejected token, because another request may have renewed it already.
+      tokens.forget(answer.used);
+      answer = await attempt(request, deadline);
+    }
+    return answer;
+  };
+  const silence = new Silence();
   return {
+    silence,
     reason,
     request: async (request) => {
-      const deadline = performance.now() + timeoutMs;
-      let answer = await attempt(request, deadline);
-      if (answer.status === 401) {
-        // Forgets only the rejected token, because another request may have renewed it already.
-        tokens.forget(answer.used);
-        answer = await attempt(request, deadline);
-      }
+      const isNova = (request.service ?? 'compute') === 'compute';
+      const answer = await (isNova ? silence.during(() => answerTo(request)) : answerTo(request));
       return usable(answer, request);
     },
     upload: async ({ service, path, body, signal }) => {

@@ -1,0 +1,61 @@
+/** Notices that a service of a cloud hangs, before the time limit of a request has passed. */
+import { DriverError } from '../../driver-error.js';
+
+/**
+ * After this time without any answer, an operation gives up. It is below the time after which a request becomes
+ * a task (8 s by default), so that a client gets 503 and can retry, and no task that fails later.
+ */
+const SILENT_MS = 7000;
+const CHECK_MS = 250;
+
+/** The requests to a service that it has not answered yet. */
+export class Silence {
+  /** Times of {@link performance.now}, oldest first. */
+  readonly #pending = new Set<{ readonly at: number }>();
+  #answeredAt = -Infinity;
+
+  /** Makes a request. */
+  async during<T>(request: () => Promise<T>): Promise<T> {
+    const begun = { at: performance.now() };
+    this.#pending.add(begun);
+    try {
+      const answer = await request();
+      this.#answeredAt = performance.now();
+      return answer;
+    } finally {
+      this.#pending.delete(begun);
+    }
+  }
+
+  /**
+   * Runs an operation. If a request waits and no request has got an answer since the operation began, aborts its
+   * signal and does not wait for it. A service that has answered once may then be slow.
+   * @throws {DriverError} unavailable, if the service is silent; the failure of the operation.
+   */
+  async guard<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const since = performance.now();
+    const ending = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    const silent = new Promise<never>((_resolve, reject) => {
+      timer = setInterval(() => {
+        if (this.#answeredAt >= since) clearInterval(timer);
+        else if (this.#waitedMs >= SILENT_MS) {
+          const error = new DriverError('unavailable', `Nova has not answered any request for ${SILENT_MS / 1000} s`);
+          ending.abort(error);
+          reject(error);
+        }
+      }, CHECK_MS);
+    });
+    try {
+      return await Promise.race([run(ending.signal), silent]);
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  /** How long the oldest request has been waiting. */
+  get #waitedMs(): number {
+    const [oldest] = this.#pending;
+    return oldest === undefined ? 0 : performance.now() - oldest.at;
+  }
+}
