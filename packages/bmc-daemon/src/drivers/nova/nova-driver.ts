@@ -82,8 +82,10 @@ export function createNovaDriver({
     ...{ cloud, session, ignoredLog, api, list, uuidOf, log, freshMs: FRESH_MS, closing: closing.signal },
     ...mediaSettings,
   });
+  const listAll = createFullListing(list, { name: cloud.name, log, closing: closing.signal });
   const refresh = async (): Promise<void> => {
     await list.refresh(FRESH_MS);
+    void listAll();
     // Completes operations of killed daemons. The events of this listing do not wait for it.
     void media.completeUnfinished();
   };
@@ -222,6 +224,26 @@ async function translated<T>(result: Promise<T>): Promise<T> {
   } catch (error) {
     throw asDriverError(error);
   }
+}
+
+/** Returns a function that lists all servers if that is due. It never throws. It logs each failure once. */
+function createFullListing(
+  list: ServerList,
+  { name, log, closing }: { readonly name: string; readonly log: Log; readonly closing: AbortSignal },
+): () => Promise<void> {
+  let lastFailure: string | undefined;
+  return async () => {
+    try {
+      await list.listAllIfDue();
+      lastFailure = undefined;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      const isNew = !closing.aborted && reason !== lastFailure;
+      if (isNew)
+        log.warn(`cloud ${name} does not list all servers, so changes of tags and metadata are missing`, { error });
+      lastFailure = reason;
+    }
+  };
 }
 
 /**

@@ -118,6 +118,61 @@ describe('the list of servers', () => {
     for (const ms of sinceOf()) expect([ms > 29_000, ms < 60_000]).toEqual([true, true]);
   });
 
+  it('lists all servers again after five minutes, and refreshes meanwhile do not wait for this listing', async () => {
+    for (const index of [1, 2]) put(index, {}, 0);
+    const { list, events } = open();
+    await list.refresh(0);
+    await list.listAllIfDue();
+    expect(listings()).toHaveLength(1);
+    const { nova } = cloud;
+    let release: (() => void) | undefined;
+    const clock = jest.spyOn(performance, 'now');
+    const real = performance.timeOrigin;
+    clock.mockImplementation(() => Date.now() - real + 301_000);
+    try {
+      // Nova changes a tag, which a listing of changes does not report. Then it reads all servers, and answers late.
+      put(1, { tags: ['redfish'] }, 0);
+      const asked = new Promise<void>((resolve) => {
+        cloud.nova = (...request) => {
+          if (!request[2].startsWith('/servers/detail') || request[2].includes('changes-since')) {
+            nova(...request);
+            return;
+          }
+          const read = new Map(servers.all);
+          release = () => {
+            const later = new Map(servers.all);
+            const replaceBy = (all: typeof read): void => {
+              servers.all.clear();
+              for (const [id, server] of all) servers.all.set(id, server);
+            };
+            replaceBy(read);
+            nova(...request);
+            replaceBy(later);
+          };
+          resolve();
+        };
+      });
+      const all = list.listAllIfDue();
+      await asked;
+      put(2, { status: 'DELETED', 'OS-EXT-STS:vm_state': 'deleted' });
+      put(3);
+      await list.refresh(-1);
+      await list.refresh(-1);
+      expect(list.refs.map(({ name }) => name)).toEqual(['server-1', 'server-3']);
+      expect(list.find(idOf(1))?.server.tags).toEqual([]);
+      release?.();
+      await all;
+      expect(list.refs.map(({ name }) => name)).toEqual(['server-1', 'server-3']);
+      expect(list.find(idOf(1))?.server.tags).toEqual(['redfish']);
+      expect([...events].sort()).toEqual(['defined server-3', 'undefined server-2']);
+      const count = listings().length;
+      await list.listAllIfDue();
+      expect(listings()).toHaveLength(count);
+    } finally {
+      clock.mockRestore();
+    }
+  });
+
   it('lists again if Nova no longer knows the last server of a page', async () => {
     for (let index = 0; index < 1500; index += 1) put(index, {}, 0);
     const { nova } = cloud;

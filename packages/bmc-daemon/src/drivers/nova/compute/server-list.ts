@@ -50,16 +50,19 @@ export class ServerList {
   readonly #listeners = new Set<MachineChangeListener>();
   #refs: readonly SystemRef[] | undefined;
   #refreshing: Promise<void> | undefined;
-  /** Time of {@link performance.now} at the end of the last listing. */
+  /** Beginnings of the running listings. This time and those below are from {@link performance.now}. */
+  readonly #running = new Set<number>();
+  /** End of the last refresh. */
   #readAt = -Infinity;
-  /** Time of {@link performance.now} at the beginning of the last listing. */
+  /** Beginning of the last refresh. */
   #begunAt = -Infinity;
-  /** As {@link #begunAt}, of the last listing that confirms the servers that it lacks. */
+  /** Beginning of the last listing that confirms the servers that it lacks. */
   #confirmedAt = -Infinity;
-  /** Whether a listing since the last complete one had a change of a server without an id. */
-  #missesChange = false;
-  /** Time of {@link performance.now} at the beginning of the last listing of all servers. */
+  /** End of the last listing that had a change of a server without an id; until all servers are listed again. */
+  #missedAt = -Infinity;
+  /** Beginning of the last listing of all servers. */
   #fullAt = -Infinity;
+  #isListingAll = false;
   readonly #clock = new SlowestClock();
   /** Nova's time when the last listing began. */
   #asOf: number | undefined;
@@ -76,6 +79,22 @@ export class ServerList {
       this.#refreshing = undefined;
     });
     await this.#refreshing;
+  }
+
+  /**
+   * Lists all servers again if the last such listing is too old. Refreshes do not wait for this listing, because
+   * it takes long for many servers.
+   */
+  async listAllIfDue(): Promise<void> {
+    const isDue = performance.now() - this.#fullAt > FULL_EVERY_MS;
+    // Without Nova's time, each refresh lists all servers.
+    if (this.#asOf === undefined || this.#isListingAll || !isDue) return;
+    this.#isListingAll = true;
+    try {
+      await this.#read(undefined);
+    } finally {
+      this.#isListingAll = false;
+    }
   }
 
   /** Returns the servers; the same array until a server is added, removed or renamed. */
@@ -165,34 +184,47 @@ export class ServerList {
     return () => void this.#listeners.delete(listener);
   }
 
+  /** Lists the changes; all servers if Nova has not told its time. */
   async #list(): Promise<void> {
-    const startedAt = performance.now();
-    const isFull = this.#asOf === undefined || startedAt - this.#fullAt > FULL_EVERY_MS;
-    const since = isFull || this.#asOf === undefined ? undefined : this.#asOf - OVERLAP_MS;
-    const { servers, isIncomplete, asOf } = await this.#api.listServers(since);
-    for (const server of servers) this.record(server.id, server, { readAt: startedAt });
-    // Removes servers that are not in the listing. An incomplete listing has a server without an id,
-    // which may be one of these servers.
-    if (isFull && !isIncomplete) {
-      const listed = new Set(servers.map(({ id }) => id));
-      for (const [id, entry] of this.#entries) {
-        if (!listed.has(id) && entry.readAt < startedAt) this.#remove(id, entry, startedAt);
-      }
-    }
-    if (isFull) {
-      this.#fullAt = startedAt;
-      this.#clock.beginPeriod();
-    }
-    // An old removal only protects against answers to requests that began before it. Later listings
-    // begin after this one.
-    for (const [id, at] of this.#removed) if (at < startedAt) this.#removed.delete(id);
+    const { startedAt, asOf } = await this.#read(this.#asOf === undefined ? undefined : this.#asOf - OVERLAP_MS);
     this.#asOf = asOf === undefined ? undefined : this.#clock.timeOf(asOf, startedAt);
     // Counts the age from the end of the listing. Otherwise, a listing that takes longer than
     // `maxAgeMs` would be too old for every reader, and each reader would begin another one.
     this.#readAt = performance.now();
     this.#begunAt = startedAt;
-    this.#missesChange = isIncomplete || (this.#missesChange && !isFull);
-    if (!this.#missesChange) this.#confirmedAt = startedAt;
+  }
+
+  /** @param since Nova's time; undefined: lists all servers. */
+  async #read(since: number | undefined): Promise<{ readonly startedAt: number; readonly asOf: number | undefined }> {
+    const startedAt = performance.now();
+    const isFull = since === undefined;
+    this.#running.add(startedAt);
+    try {
+      const { servers, isIncomplete, asOf } = await this.#api.listServers(since);
+      for (const server of servers) this.record(server.id, server, { readAt: startedAt });
+      // An incomplete listing has a server without an id, which may be one of the missing servers.
+      if (isFull && !isIncomplete) this.#removeAllBut(new Set(servers.map(({ id }) => id)), startedAt);
+      if (isFull) {
+        this.#fullAt = startedAt;
+        this.#clock.beginPeriod();
+      }
+      if (isIncomplete) this.#missedAt = performance.now();
+      else if (isFull && this.#missedAt < startedAt) this.#missedAt = -Infinity;
+      if (this.#missedAt === -Infinity) this.#confirmedAt = Math.max(this.#confirmedAt, startedAt);
+      // An old removal only protects against answers to requests that began before it.
+      const oldest = Math.min(...this.#running);
+      for (const [id, at] of this.#removed) if (at < oldest) this.#removed.delete(id);
+      return { startedAt, asOf };
+    } finally {
+      this.#running.delete(startedAt);
+    }
+  }
+
+  /** Removes the servers that a listing of all servers lacks. */
+  #removeAllBut(listed: ReadonlySet<string>, startedAt: number): void {
+    for (const [id, entry] of this.#entries) {
+      if (!listed.has(id) && entry.readAt < startedAt) this.#remove(id, entry, startedAt);
+    }
   }
 
   /** Keeps the last known state of a server whose cell does not answer. */
