@@ -4,8 +4,9 @@
  */
 import { z } from 'zod';
 import { listOf, textsSchema, type IgnoredLog } from '../http/answer-forms.js';
-import { jsonOf, queryOf } from '../http/answer-text.js';
+import { jsonOf } from '../http/answer-text.js';
 import { CloudFailure } from '../http/cloud-failure.js';
+import { PageWalk } from '../http/page-walk.js';
 import { bodyOf, successOf, unexpectedForm, type CloudSession } from '../http/session.js';
 import type { CloudAnswer } from '../http/exchange.js';
 import type { ActionRecord } from '../../hypervisor-logs.js';
@@ -79,11 +80,11 @@ export interface ComputeApi {
 
 /** Maximum number of servers on a page. Nova may send fewer. */
 const PAGE_SIZE = 1000;
-/**
- * Maximum number of pages. Without it, a faulty cloud that repeats a page would cause an endless
- * loop.
- */
+/** Maximum number of pages, because Nova may send fewer servers on a page. */
 const MAX_PAGES = 1000;
+
+const FIRST_DATE = Date.UTC(2000, 0);
+const LAST_DATE = Date.UTC(9999, 0);
 
 const listSchema = z.object({
   servers: z.array(z.unknown()),
@@ -185,12 +186,14 @@ async function listPages(
   const servers = new Map<string, Server | UnknownServer>();
   let asOf: number | undefined;
   let isIncomplete = false;
-  for (let page = 0; page < MAX_PAGES; page += 1) {
+  const walk = new PageWalk('listing the servers', { title: 'Nova', maxPages: MAX_PAGES });
+  for (let page = 0; ; page += 1) {
     const askedAt = performance.now();
     const answer = await get('/servers/detail', query);
     if (page > 0 && answer.status === 400) return undefined;
     if (page === 0) asOf = timeBefore(answer, performance.now() - askedAt);
     const { servers: members, servers_links: links } = bodyOf(listSchema, answer, session);
+    walk.count(members);
     for (const member of members) {
       const server = parsedMember(member, ignoredLog);
       if (server === undefined) isIncomplete = true;
@@ -198,9 +201,8 @@ async function listPages(
     }
     const next = links.find(({ rel }) => rel === 'next');
     if (next === undefined) return { servers: [...servers.values()], isIncomplete, asOf };
-    query = queryOf(next.href);
+    query = walk.follow(next.href);
   }
-  throw new CloudFailure('interrupted', `listing the servers: Nova sends more than ${MAX_PAGES} pages`);
 }
 
 function markerLost(): never {
@@ -230,5 +232,6 @@ function parsedMember(member: unknown, ignoredLog: IgnoredLog): Server | Unknown
  */
 function timeBefore({ headers }: CloudAnswer, tookMs: number): number | undefined {
   const time = Date.parse(headers['date'] ?? '');
-  return Number.isNaN(time) ? undefined : time - tookMs;
+  // Nova rejects other years, so the daemon could not ask for the changes since then.
+  return time >= FIRST_DATE && time <= LAST_DATE ? time - tookMs : undefined;
 }

@@ -194,6 +194,52 @@ describe('the list of servers', () => {
     await expect(open().list.refresh(0)).rejects.toThrow('Nova rejected the marker of a page twice');
   });
 
+  it.each([
+    [
+      'that has the same next page again and again',
+      { servers: [], servers_links: [{ rel: 'next', href: '?marker=x' }] },
+    ],
+    ['of more servers than the daemon can read', { servers: Array(200_001).fill(null) }],
+  ])('rejects a list %s, and then shows the servers again', async (_, page) => {
+    put(1, {}, 0);
+    const { list } = open();
+    await list.refresh(0);
+    const { nova } = cloud;
+    cloud.nova = (request, response, path) => {
+      if (path.startsWith('/servers/detail')) sendJson(response, 200, page);
+      else nova(request, response, path);
+    };
+    await expect(list.refresh(-1)).rejects.toThrow('listing the servers: Nova ');
+    expect(listings().length).toBeLessThan(5);
+    cloud.nova = nova;
+    await list.refresh(-1);
+    expect([list.refs.map(({ name }) => name), ignored]).toEqual([['server-1'], []]);
+  });
+
+  it.each(['Sat, 01 Jan 12026 00:00:00 GMT', 'Thu, 01 Jan 1970 00:00:05 GMT'])(
+    'lists all servers after an answer with the date %s',
+    async (date) => {
+      put(1, {}, 0);
+      const { nova } = cloud;
+      let isStrange = true;
+      cloud.nova = (request, response, path) => {
+        const since = new URL(path, cloud.url).searchParams.get('changes-since');
+        if (isStrange) response.setHeader('date', date);
+        // Nova rejects such years.
+        if (since === null || since.startsWith('20')) nova(request, response, path);
+        else sendJson(response, 400, { badRequest: { message: 'Invalid input for query parameters changes-since' } });
+      };
+      const { list } = open();
+      await list.refresh(0);
+      await list.refresh(-1);
+      isStrange = false;
+      put(2);
+      for (let count = 0; count < 2; count += 1) await list.refresh(-1);
+      expect(list.refs.map(({ name }) => name)).toEqual(['server-1', 'server-2']);
+      expect(listings().at(-1)).toContain('changes-since=20');
+    },
+  );
+
   it('returns the same snapshot object until the server changes', async () => {
     put(1);
     const { list } = open();

@@ -6,9 +6,9 @@ import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { DriverError } from '../../driver-error.js';
 import type { IgnoredLog } from '../http/answer-forms.js';
-import { queryOf } from '../http/answer-text.js';
 import { CloudFailure } from '../http/cloud-failure.js';
 import type { CloudAnswer } from '../http/exchange.js';
+import { PageWalk } from '../http/page-walk.js';
 import { bodyOf, type CloudSession } from '../http/session.js';
 
 /** An image of this service in Glance. */
@@ -80,10 +80,7 @@ const URL_PROPERTY = 'rackless_url';
 /** Members of every new image. */
 const ours = { visibility: 'private', disk_format: 'iso', container_format: 'bare', tags: [TAG] };
 const PAGE_SIZE = 1000;
-/**
- * Maximum number of pages. Without it, a faulty cloud that repeats a page would cause an endless
- * loop.
- */
+/** Maximum number of pages, because Glance may send fewer images on a page. */
 const MAX_PAGES = 100;
 
 const imageSchema = z.looseObject({
@@ -170,18 +167,19 @@ async function listImages(session: CloudSession, ignoredLog: IgnoredLog): Promis
   };
   let query = new URLSearchParams(limits);
   const images = new Map<string, CloudImage>();
-  for (let page = 0; page < MAX_PAGES; page += 1) {
+  const walk = new PageWalk('listing the images', { title: 'Glance', maxPages: MAX_PAGES });
+  for (;;) {
     const answer = await session.request({ service, method: 'GET', path: '/v2/images', query });
     const { images: members, next } = bodyOf(listSchema, answer, session, service);
+    walk.count(members);
     for (const member of members) {
       const parsed = imageSchema.safeParse(member);
       if (!parsed.success) ignoredLog.add(service, member, parsed.error);
       else if (isOurs(parsed.data)) images.set(parsed.data.id, imageOf(parsed.data));
     }
     if (next === undefined) return [...images.values()];
-    query = queryOf(next);
+    query = walk.follow(next);
   }
-  throw new CloudFailure('interrupted', `listing the images: Glance sends more than ${MAX_PAGES} pages`);
 }
 
 /**
