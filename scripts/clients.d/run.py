@@ -70,7 +70,7 @@ def main():
     parser.add_argument('--images', required=True, help='folder with boot.iso and other.iso')
     parser.add_argument('--image')
     parser.add_argument('--consoles')
-    parser.add_argument('--backend', choices=('nova',), help='skip what it cannot do')
+    parser.add_argument('--backend', choices=('nova', 'sushy-tools'), help='skip what it cannot do')
     parser.add_argument('--quick', action='store_true')
     parser.add_argument('--folder', required=True)
     arguments = parser.parse_args()
@@ -80,8 +80,9 @@ def main():
     machines = choose_machines(bmc, arguments.system)
     address = urlsplit(bmc.url)
     images = ImageServer(arguments.images, address_towards(address.hostname, address.port or 443))
-    backend = {'reason_of': nova.reason_of, 'should_try': nova.should_try} if arguments.backend == 'nova' else {}
-    steps = Steps(secrets=[password], **backend)
+    backend = {'reason_of': nova.reason_of, 'should_try': nova.should_try} if arguments.backend else {}
+    # sushy-tools offers an indicator in front of Nova too.
+    steps = Steps(secrets=[password], rejects_surprises=arguments.backend == 'nova', **backend)
     lab = Lab(arguments, bmc, machines, images, steps, Path(arguments.folder))
     for name in arguments.clients.split(','):
         if name not in CLIENTS:

@@ -38,9 +38,10 @@ class Steps:
 
     @param reason_of returns why the service does not offer a step (`client.name`); None if it does.
     @param should_try returns whether to try a step that the service may not offer.
+    @param rejects_surprises whether a step fails if it passes although `reason_of` returns a reason.
     """
 
-    def __init__(self, secrets=(), output=sys.stdout, reason_of=lambda step: None, should_try=lambda step: True):
+    def __init__(self, secrets=(), output=sys.stdout, reason_of=lambda step: None, should_try=lambda step: True, rejects_surprises=False):
         self.counts = {}  # client: [passed, failed, not run]
         self.seconds = {}
         self.failed = []
@@ -48,11 +49,15 @@ class Steps:
         self._output = output
         self._reason_of = reason_of
         self._should_try = should_try
+        self._rejects_surprises = rejects_surprises
 
     def _report(self, verdict, client, name, why=''):
         not_offered = self._reason_of(f'{client}.{name.partition("[")[0]}')
         if not_offered and verdict == 'FAIL':
             verdict, why = 'SKIP', not_offered
+        elif not_offered and verdict == 'PASS' and self._rejects_surprises:
+            # Such an entry would hide a later failure of this step.
+            verdict, why = 'FAIL', f'passes, although the list of missing functions says: {not_offered}'
         # One line for any error, without passwords.
         why = re.sub(r'\s+', ' ', str(why)).strip()
         for secret in self._secrets:
