@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createTestLog } from '../../../daemon/test/support/log.js';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { createNovaDriver } from '../../src/drivers/nova/nova-driver.js';
+import { waitFor } from '../daemon/process.js';
 import { mediaSettings, settingsFor, startCloudServer, type CloudServer } from '../support/cloud-server.js';
 import { idOf, listServers, type ListedServers } from '../support/listed-servers.js';
 import { serveResources, type Body, type Served, type ServedAnswer } from '../support/served-resources.js';
@@ -58,6 +59,18 @@ it('lists 5,000 servers, and expands them without a request for each server', as
   // The first listing has five pages. Each later one asks for changes only.
   expect(listings.filter((line) => !line.includes('changes-since'))).toHaveLength(5);
   expect((await served.get(`/redfish/v1/Systems/${idOf(4999)}`))['Name']).toBe('server-4999');
+});
+
+it('sends at most one request in ten seconds to Nova while no client uses it', async () => {
+  await serveMany(1000, 120_000);
+  const begun = performance.now();
+  cloud.requests.length = 0;
+  await waitFor(
+    () => Promise.resolve(cloud.requests.length >= 2 ? true : undefined),
+    () => `the daemon does not look for changes: ${cloud.requests.join(', ')}`,
+  );
+  expect(performance.now() - begun).toBeGreaterThan(18_000);
+  expect(cloud.requests.filter((line) => !line.includes('changes-since'))).toEqual([]);
 });
 
 it('executes 1,000 simultaneous power actions over a few connections', async () => {
