@@ -1,5 +1,6 @@
 /** Servers with huge and hostile values, as a faulty or hostile cloud could send them. */
 import { expect, it } from '@jest/globals';
+import { sendJson } from '../../support/cloud-server.js';
 import { idOf } from '../../support/listed-servers.js';
 import { servedCloud } from '../../support/served-cloud.js';
 import type { Body, ServedAnswer } from '../../support/served-resources.js';
@@ -66,4 +67,34 @@ it('shortens names, and replaces characters that Nova allows in no name', async 
   expect(text).not.toMatch(/\\u00|\\ud8|\u202e/);
   // The lookup by name uses the shown name.
   expect((await send('GET', '/redfish/v1/Systems/a%20%20b%2Fc%3Fd%23e')).status).toBe(200);
+});
+
+it('ignores MAC addresses that are no addresses, and limits interfaces and states', async () => {
+  const mac = (number: number): string => `fa:16:3e:00:00:${number.toString(16).padStart(2, '0')}`;
+  const addresses = [
+    '../../Accounts',
+    'x'.repeat(1_000_000),
+    '',
+    ...Array.from({ length: 256 }, (_, index) => mac(index)),
+  ];
+  const state = `lost\n${'y'.repeat(10_000)}`;
+  cloud.servers.put(1, {
+    addresses: { net: addresses.map((address) => ({ 'OS-EXT-IPS-MAC:mac_addr': address })) },
+    'OS-EXT-STS:vm_state': state,
+    'OS-EXT-STS:power_state': 4,
+  });
+  cloud.answer((_request, response, path) => {
+    if (!path.endsWith('/os-interface')) return false;
+    const ports = addresses.map((address) => ({ mac_addr: address, net_id: 'n', port_state: 'ACTIVE' }));
+    sendJson(response, 200, { interfaceAttachments: ports });
+    return true;
+  });
+  const { get, send } = await cloud.serve();
+  const system = `/redfish/v1/Systems/${idOf(1)}`;
+  const { Members: members } = await get(`${system}/EthernetInterfaces?$expand=.`);
+  expect((members as Body[]).map((member) => member['MACAddress'])).toEqual(
+    Array.from({ length: 128 }, (_, index) => mac(index)),
+  );
+  const refused = await send('POST', `${system}/Actions/ComputerSystem.Reset`, { ResetType: 'GracefulShutdown' });
+  expect([refused.status, JSON.stringify(refused.body).length < 3000]).toEqual([409, true]);
 });

@@ -7,6 +7,7 @@ import { listOf, textsSchema, type IgnoredLog } from '../http/answer-forms.js';
 import { jsonOf } from '../http/answer-text.js';
 import { CloudFailure } from '../http/cloud-failure.js';
 import { PageWalk } from '../http/page-walk.js';
+import { plainLine } from '../http/plain-text.js';
 import { bodyOf, successOf, unexpectedForm, type CloudSession } from '../http/session.js';
 import type { CloudAnswer } from '../http/exchange.js';
 import type { ActionRecord } from '../../hypervisor-logs.js';
@@ -17,7 +18,7 @@ import { consoleSchema, type ConsoleKind } from './remote-console.js';
 import { CONSOLE_LINES, consoleBytes } from './console-output.js';
 import { createComputeRequests, VERSION_MS, type ComputeRequests } from './compute-requests.js';
 import { diagnosticsSchema, statisticsOf } from './diagnostics.js';
-import { onlyId, parseServer, type Server, type UnknownServer } from './server.js';
+import { macSchema, MAX_PORTS, onlyId, parseServer, type Server, type UnknownServer } from './server.js';
 
 /** The servers of all pages of a listing. */
 interface Listing {
@@ -92,7 +93,7 @@ const listSchema = z.object({
 });
 const metadataSchema = z.object({ metadata: textsSchema });
 const portsSchema = z.object({
-  interfaceAttachments: listOf(z.object({ mac_addr: z.string(), net_id: z.string(), port_state: z.string() })),
+  interfaceAttachments: listOf(z.object({ mac_addr: macSchema, net_id: z.string(), port_state: z.string() })),
 });
 const outputSchema = z.object({ output: z.string().nullable() });
 const actionSchema = z.object({ instanceAction: z.object({ message: z.string().nullable() }) });
@@ -123,13 +124,12 @@ export function createComputeApi(session: CloudSession, ignoredLog: IgnoredLog):
     },
     listPorts: async (id) => {
       const answer = await get(`${pathOf(id)}/os-interface`);
-      return bodyOf(portsSchema, answer, session).interfaceAttachments.map(
-        ({ mac_addr: mac, net_id: network, port_state }) => ({
-          mac: mac.toLowerCase(),
-          network,
-          isActive: port_state === 'ACTIVE',
-        }),
-      );
+      const ports = bodyOf(portsSchema, answer, session).interfaceAttachments;
+      return ports.slice(0, MAX_PORTS).map(({ mac_addr: mac, net_id: network, port_state }) => ({
+        mac,
+        network: plainLine(network),
+        isActive: port_state === 'ACTIVE',
+      }));
     },
     act: async (id, body) => {
       const answer = await post(`${pathOf(id)}/action`, body);

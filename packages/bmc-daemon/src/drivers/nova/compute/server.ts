@@ -5,8 +5,16 @@ import { listOf, textsSchema } from '../http/answer-forms.js';
 import { plainLine, plainName } from '../http/plain-text.js';
 import { cloudTime } from './action-records.js';
 
+/** A MAC address, which becomes part of URIs. Addresses of InfiniBand are longer. */
+export const macSchema = z
+  .string()
+  .regex(/^[0-9a-f]{2}(:[0-9a-f]{2}){5,19}$/i)
+  .toLowerCase();
+/** Maximum number of ports that the daemon shows. */
+export const MAX_PORTS = 128;
+
 /** The address of a port. */
-const addressSchema = z.object({ 'OS-EXT-IPS-MAC:mac_addr': z.string().optional() });
+const addressSchema = z.object({ 'OS-EXT-IPS-MAC:mac_addr': macSchema.optional() });
 
 /** The id becomes part of URIs, so only these characters are allowed. */
 const idSchema = z.guid().toLowerCase();
@@ -126,8 +134,9 @@ export function onlyId(value: unknown): UnknownServer | undefined {
 function serverOf(full: z.infer<typeof fullSchema>): Server {
   const { id, name, description, metadata, tags, flavor, addresses, image } = full;
   const volumes = full['os-extended-volumes:volumes_attached'];
+  const task = full['OS-EXT-STS:task_state'];
   const macs = Object.values(addresses).flatMap((ports) =>
-    ports.flatMap(({ 'OS-EXT-IPS-MAC:mac_addr': mac }) => (mac === undefined ? [] : [mac.toLowerCase()])),
+    ports.flatMap(({ 'OS-EXT-IPS-MAC:mac_addr': mac }) => (mac === undefined ? [] : [mac])),
   );
   return {
     id,
@@ -151,9 +160,9 @@ function serverOf(full: z.infer<typeof fullSchema>): Server {
       .filter((volume) => volumeId.test(volume))
       .slice(0, MAX_VOLUMES),
     // A port has an entry for each of its addresses.
-    macs: [...new Set(macs)],
-    task: full['OS-EXT-STS:task_state'],
-    vmState: full['OS-EXT-STS:vm_state'],
+    macs: [...new Set(macs)].slice(0, MAX_PORTS),
+    task: task === null ? null : plainLine(task),
+    vmState: plainLine(full['OS-EXT-STS:vm_state']),
     powerState: full['OS-EXT-STS:power_state'],
   };
 }
