@@ -82,13 +82,7 @@ export function createNovaDriver({
     ...{ cloud, session, ignoredLog, api, list, uuidOf, log, freshMs: FRESH_MS, closing: closing.signal },
     ...mediaSettings,
   });
-  const listAll = createFullListing(list, { name: cloud.name, log, closing: closing.signal });
-  const refresh = async (): Promise<void> => {
-    await list.refresh(FRESH_MS);
-    void listAll();
-    // Completes operations of killed daemons. The events of this listing do not wait for it.
-    void media.completeUnfinished();
-  };
+  const refresh = createRefresh(list, media, { name: cloud.name, log, closing: closing.signal });
   const watch = createWatch(refresh, { name: cloud.name, log });
   const getSystem: HypervisorDriver['getSystem'] = async (id, shown = [], { maxAgeMs } = {}) => {
     const uuid = await uuidOf(id);
@@ -224,6 +218,21 @@ async function translated<T>(result: Promise<T>): Promise<T> {
   } catch (error) {
     throw asDriverError(error);
   }
+}
+
+/** Returns a function that lists the changes. Their events do not wait for the work that it begins afterwards. */
+function createRefresh(
+  list: ServerList,
+  media: { completeUnfinished(): Promise<void> },
+  options: Parameters<typeof createFullListing>[1],
+): () => Promise<void> {
+  const listAll = createFullListing(list, options);
+  return async () => {
+    await list.refresh(FRESH_MS);
+    void listAll();
+    // Completes operations of killed daemons.
+    void media.completeUnfinished();
+  };
 }
 
 /** Returns a function that lists all servers if that is due. It never throws. It logs each failure once. */

@@ -124,8 +124,7 @@ export function createSession(settings: CloudSettings, { timeoutMs }: { readonly
     silence,
     reason,
     request: async (request) => {
-      const isNova = (request.service ?? 'compute') === 'compute';
-      const answer = await (isNova ? silence.during(() => answerTo(request)) : answerTo(request));
+      const answer = await (isForNova(request) ? silence.during(() => answerTo(request)) : answerTo(request));
       return usable(answer, request);
     },
     upload: async ({ service, path, body, signal }) => {
@@ -211,6 +210,8 @@ async function before<T>(deadline: number, result: Promise<T>): Promise<T> {
     throw new CloudFailure('timeout', 'asking Keystone for a token: no answer in time');
   });
 }
+
+const isForNova = ({ service = 'compute' }: ServiceRequest): boolean => service === 'compute';
 
 const isRedirect = ({ status }: CloudAnswer): boolean => status >= 300 && status < 400;
 

@@ -6,7 +6,6 @@ import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { DriverError } from '../../driver-error.js';
 import type { IgnoredLog } from '../http/answer-forms.js';
-import { CloudFailure } from '../http/cloud-failure.js';
 import type { CloudAnswer } from '../http/exchange.js';
 import { PageWalk } from '../http/page-walk.js';
 import { bodyOf, type CloudSession } from '../http/session.js';
