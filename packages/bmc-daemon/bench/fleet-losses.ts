@@ -2,22 +2,25 @@
  * Measures a lab whose machines change all the time and whose hosts fail: 20 hosts with 100 machines
  * each, 200 power changes a second by another client of libvirt, and one libvirtd after another is
  * killed and started again. Counts the events that are missing or extra, also those of machines that
- * ended with their libvirtd. Compares two sets of GETs to running hosts: those sent while a host is
- * lost, and those sent while all hosts run. After a loss, the changes of that host resume when the
- * service shows its first machine as off. At this time, the service still compares the other
- * machines of that host with their last known states.
+ * ended with their libvirtd. Measures GETs of the collection all the time, also right after the start
+ * of the service, and compares them with the goal. Compares two sets of GETs of machines of running
+ * hosts: those sent while a host is lost, and those sent while all hosts run. After a loss, the changes
+ * of that host resume when the service shows its first machine as off. At this time, the service still
+ * compares the other machines of that host with their last known states.
  *
  *     npm run bench:losses -w @rackless/bmc-daemon [-- --hosts N] [--machines N] [--rate N] [--losses N]
  *       [--every SECONDS]
  *
  * Needs libvirtd, and `npm run build` first. Starts private libvirtds with their test driver. Takes a
- * minute for each loss, and a minute for the start. Exits 1 if an event is missing or extra. Prints the
- * events of the first such machines.
+ * minute for each loss, and a minute for the start. Exits 1 if an event is missing or extra, if the
+ * 99th percentile of the GETs of the collection misses its goal, or if one of them fails. Prints the
+ * events of the first machines with a missing or extra event.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Hypervisor, type Domain } from '@rackless/libvirt';
 import { startLibvirtd, type PrivateLibvirtd } from '../../libvirt/test/harness/libvirtd.js';
 import { addChange, streamPower, type PowerChanges } from './fleet/event-stream.js';
+import { check } from './fleet/report.js';
 import { latencyOf, latencyText, timeGet, type Timing } from './fleet/latency.js';
 import { inFolder, readFlags } from './harness/benchmark.js';
 import {
@@ -43,6 +46,8 @@ const each = flags.machines;
 const hostCount = flags.hosts;
 /** How long a libvirtd is away, in milliseconds. */
 const awayMs = 4_000;
+/** Goal for the 99th percentile of GETs of the collection, in milliseconds. */
+const collectionGoalMs = 50;
 
 /** The changes that clients must see. */
 const expected: PowerChanges = new Map();
@@ -173,6 +178,7 @@ function sum(changes: PowerChanges): number {
 async function measure(daemon: MeasuredDaemon, hosts: readonly LabHost[]): Promise<boolean> {
   const stream = await streamPower(daemon.url);
   const timings: Record<'whole' | 'lost', Timing[]> = { whole: [], lost: [] };
+  const lists: Timing[] = [];
   let phase: keyof typeof timings = 'whole';
   const gets: Promise<unknown>[] = [];
   const up = (number: number): LabHost | undefined => {
@@ -184,6 +190,9 @@ async function measure(daemon: MeasuredDaemon, hosts: readonly LabHost[]): Promi
     const uri = systemUri((up(number)?.firstMachine ?? 1) + (number % each));
     const timingsOfPhase = timings[phase];
     gets.push(timeGet(daemon, uri).then((timing) => timingsOfPhase.push(timing)));
+  });
+  const endLists = atRate(10, () => {
+    gets.push(timeGet(daemon, '/redfish/v1/Systems').then((timing) => lists.push(timing)));
   });
   for (let loss = 0; loss < flags.losses; loss += 1) {
     await sleep(flags.every * 1000 - awayMs);
@@ -200,6 +209,7 @@ async function measure(daemon: MeasuredDaemon, hosts: readonly LabHost[]): Promi
   }
   endChanges();
   endGets();
+  endLists();
   await Promise.all(gets);
   for (const host of hosts) await host.pause();
   await until('the last events', () => Promise.resolve(sum(stream.changes) >= sum(expected))).catch(() => undefined);
@@ -208,6 +218,8 @@ async function measure(daemon: MeasuredDaemon, hosts: readonly LabHost[]): Promi
   const { missing, extra, other } = differences(stream.changes);
   console.log(`${hosts.length} hosts with ${each} machines each, ${flags.losses} losses, ${sum(expected)} changes`);
   console.log(`  events              ${missing} missing, ${extra} extra, ${other} machines with another state`);
+  const list = latencyOf(lists);
+  console.log(`  GET /Systems        ${latencyText(list)}`);
   const [whole, lost] = [latencyOf(timings.whole), latencyOf(timings.lost)];
   console.log(`  GETs, all hosts     ${latencyText(whole)}`);
   console.log(`  GETs, one host lost ${latencyText(lost)}`);
@@ -215,7 +227,11 @@ async function measure(daemon: MeasuredDaemon, hosts: readonly LabHost[]): Promi
     `  p99 with a loss / p99 without a loss: ${(lost.ownP99Ms / whole.ownP99Ms).toFixed(2)} (CPU waits excluded)`,
   );
   console.log(`  memory              ${(await memoryOf(daemon.pid)).peak.toFixed(0)} MiB at most`);
-  return missing + extra + other === 0;
+  return [
+    check('p99 of GET /Systems', list.ownP99Ms, collectionGoalMs, 'ms'),
+    check('failed GETs of /Systems', list.failed, 0, ''),
+    check('wrong events', missing + extra + other, 0, ''),
+  ].every(Boolean);
 }
 
 const isMet = await inFolder(async (folder) => {

@@ -8,6 +8,7 @@ import { openHostStore } from '../drivers/hosts/host-store.js';
 import { hostsOf } from '../drivers/libvirt/host-list.js';
 import { createLibvirtDriver, type LibvirtDriverOptions } from '../drivers/libvirt/libvirt-driver.js';
 import { SharedPools } from '../drivers/libvirt/media/shared-pools.js';
+import { BackgroundReads } from '../drivers/queue/background-reads.js';
 import { StateFileError } from '../state-file.js';
 import type { DriverContext, OpenedDriver } from './driver-context.js';
 
@@ -23,9 +24,12 @@ export function libvirt(context: DriverContext): OpenedDriver {
     if (typeof uris === 'string') return { driver: openHost(context, { uri: uris, log }) };
     const stateDir = settings.stateDir ?? defaultStateDir(environment, process.getuid?.());
     const pools = new SharedPools();
+    const backgroundReads = new BackgroundReads();
     const { driver, setHosts } = createHostsDriver({
       hosts: hostsOf(uris),
-      open: ({ name, uri }) => openHost(context, { uri, hostName: name, pools, log: prefixed(log, `host ${name}: `) }),
+      open: ({ name, uri }) =>
+        openHost(context, { uri, hostName: name, pools, backgroundReads, log: prefixed(log, `host ${name}: `) }),
+      backgroundReads,
       store: openHostStore(stateDir, log),
       log,
     });
@@ -41,7 +45,7 @@ export function libvirt(context: DriverContext): OpenedDriver {
 /** Creates the driver of one host. The driver connects when it is started. */
 function openHost(
   { settings, images }: DriverContext,
-  host: Pick<LibvirtDriverOptions, 'uri' | 'hostName' | 'pools' | 'log'>,
+  host: Pick<LibvirtDriverOptions, 'uri' | 'hostName' | 'pools' | 'backgroundReads' | 'log'>,
 ): HypervisorDriver {
   return createLibvirtDriver({
     ...host,

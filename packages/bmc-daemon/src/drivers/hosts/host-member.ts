@@ -3,6 +3,8 @@ import { DriverError } from '../driver-error.js';
 import type { HypervisorDriver } from '../driver.js';
 import type { HostFacts, HostRef, HostSnapshot } from '../hosts-control.js';
 import type { MachineChange } from '../machine-change.js';
+import type { BackgroundReads } from '../queue/background-reads.js';
+import { settlesWithin } from '../queue/settles-within.js';
 import type { SystemDetails, SystemSnapshot } from '../snapshot/system-snapshot.js';
 import { HostWatch, type Loss } from './host-watch.js';
 import { KnownMachines, type StoredMachine } from './known-machines.js';
@@ -15,6 +17,8 @@ interface HostMemberOptions extends HostRef {
   readonly driver: HypervisorDriver;
   /** The machines in the state folder; undefined: the machines of this host were never listed. */
   readonly stored: readonly StoredMachine[] | undefined;
+  /** Limits the first reads. All hosts share it. */
+  readonly backgroundReads: BackgroundReads;
   readonly onChange: (member: HostMember, change: MachineChange) => void;
   /** Called after the first check, when the host stops answering, and when it answers again. */
   readonly onLoss: (loss: Loss | null, wasLost: boolean) => void;
@@ -202,32 +206,26 @@ export class HostMember {
     }
   }
 
+  /** Reads a machine that was never read, unless a client has read it meanwhile. */
+  async #readFirst(uuid: string): Promise<void> {
+    if (this.#closed || this.#isLost || this.known.isRead(uuid)) return;
+    await this.read(uuid).catch((error: unknown) => this.reportFault(`reading machine ${uuid}`, error));
+  }
+
   /** Reads the machines that were never read, one after another, so that their data is known. */
   async #survey(): Promise<void> {
-    if (this.#surveying) return;
+    if (this.#surveying || !this.known.hasUnread) return;
     this.#surveying = true;
     try {
       for (const uuid of this.known.refs.keys()) {
         if (this.#closed || this.#isLost) return;
-        if (this.known.isRead(uuid)) continue;
-        await this.read(uuid).catch((error: unknown) => this.reportFault(`reading machine ${uuid}`, error));
+        if (!this.known.isRead(uuid)) await this.#options.backgroundReads.run(() => this.#readFirst(uuid));
       }
     } finally {
       this.#surveying = false;
       this.#options.onListed();
     }
   }
-}
-
-/** Returns whether a promise that never rejects settles in time. */
-export function settlesWithin(settling: Promise<unknown>, ms: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(false), ms);
-    void settling.then(() => {
-      clearTimeout(timer);
-      resolve(true);
-    });
-  });
 }
 
 /** Returns whether an error of a driver says that the host did not answer. */

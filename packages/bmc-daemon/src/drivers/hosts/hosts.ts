@@ -5,9 +5,11 @@ import { DriverError } from '../driver-error.js';
 import type { HypervisorDriver } from '../driver.js';
 import type { NetworkFacts } from '../guest-network.js';
 import type { HostChange, HostChangeListener, HostRef, HostsControl } from '../hosts-control.js';
+import type { BackgroundReads } from '../queue/background-reads.js';
+import { settlesWithin } from '../queue/settles-within.js';
 import type { SystemDetails, SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { MachineStatistics } from '../statistics-control.js';
-import { HostMember, isNotFound, isUnavailable, LIST_WAIT_MS, settlesWithin } from './host-member.js';
+import { HostMember, isNotFound, isUnavailable, LIST_WAIT_MS } from './host-member.js';
 import type { HostStore } from './host-store.js';
 import { LoggedFaults } from './logged-faults.js';
 import { MachineIndex } from './machine-index.js';
@@ -26,6 +28,8 @@ export interface HostsOptions {
   readonly open: (host: HostRef) => HypervisorDriver;
   /** The last known machines. */
   readonly store: HostStore;
+  /** Limits the first reads of machines. The drivers of the hosts use it too. */
+  readonly backgroundReads: BackgroundReads;
   readonly log: Pick<Log, 'info' | 'warn'>;
 }
 
@@ -208,11 +212,12 @@ export class Hosts {
   }
 
   #open(host: HostRef): HostMember {
-    const { open, store, log } = this.#options;
+    const { open, store, backgroundReads, log } = this.#options;
     const member = new HostMember({
       ...host,
       driver: open(host),
       stored: store.machinesOf(host),
+      backgroundReads,
       onChange: (from, change) => {
         this.changes.handle(from, change);
         store.changed();

@@ -126,6 +126,11 @@ export class KnownMachines {
     this.#remember(snapshot);
   }
 
+  /** Whether there is a machine without known data. */
+  get hasUnread(): boolean {
+    return this.#snapshots.size < this.#refs.size;
+  }
+
   /** Returns whether data of a machine is known, from a read or from the state folder. */
   isRead(uuid: string): boolean {
     return this.#snapshots.has(uuid);

@@ -28,6 +28,7 @@ import { sourcesInUse } from './media/sources-in-use.js';
 import { SystemChanges } from './change/system-changes.js';
 import { SystemReader } from './read/system-reader.js';
 import { Reconciler } from './machine/reconciler.js';
+import { BackgroundReads } from '../queue/background-reads.js';
 import { LibvirtVolumes } from './volumes/volume-control.js';
 
 /** Starts to connect to the host, and creates its readers. */
@@ -151,6 +152,7 @@ export function createParts(options: LibvirtDriverOptions) {
     ],
     machineParts: [systemChanges, variables, coldStart, boot, power, disks],
     read: (machine) => reader.read(machine),
+    backgroundReads: options.backgroundReads ?? new BackgroundReads(),
     isServed: options.isServed ?? (() => true),
   });
   const guestNetwork = new GuestNetworkReader(host);

@@ -3,6 +3,7 @@
  * handles each machine once per connection.
  */
 import { forEachInParallel } from '@rackless/daemon/process/parallel.js';
+import type { BackgroundReads } from '../../queue/background-reads.js';
 import { readForChange, type Definition } from './definition.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
@@ -27,6 +28,8 @@ interface ReconcilerOptions {
    * first request for many machines finds them parsed.
    */
   readonly read: (machine: Machine) => Promise<unknown>;
+  /** Limits the machines of all hosts that are reconciled or read at once. */
+  readonly backgroundReads: BackgroundReads;
   /** Returns whether clients see a machine. Unfinished operations of the other machines are completed too. */
   readonly isServed: (machine: Machine) => boolean;
 }
@@ -78,7 +81,7 @@ export class Reconciler {
   }
 
   async #reconcileAll(number: number): Promise<void> {
-    const { host, hostTasks, read, isServed } = this.#options;
+    const { host, hostTasks, read, backgroundReads, isServed } = this.#options;
     const { inventory, log } = host;
     for (const { doing, run } of hostTasks) {
       if (this.#isClosed) return;
@@ -89,13 +92,20 @@ export class Reconciler {
       return [];
     });
     await forEachInParallel(machines, PARALLEL_MACHINES, async (machine) => {
-      if (!this.#isClosed) await this.reconcile(machine);
+      if (this.#isClosed) return;
+      await backgroundReads.run(async () => {
+        // The driver may have been closed while other hosts were read.
+        if (!this.#isClosed) await this.reconcile(machine);
+      });
     });
     await forEachInParallel(machines.filter(isServed), PARALLEL_MACHINES, async (machine) => {
-      // Unfinished operations of a later round are more urgent.
-      if (this.#isClosed || this.#started > number) return;
-      // A client that reads the machine gets the error.
-      await read(machine).catch(() => undefined);
+      if (this.#isClosed) return;
+      await backgroundReads.run(async () => {
+        // Unfinished operations of a later round are more urgent.
+        if (this.#isClosed || this.#started > number) return;
+        // A client that reads the machine gets the error.
+        await read(machine).catch(() => undefined);
+      });
     });
   }
 

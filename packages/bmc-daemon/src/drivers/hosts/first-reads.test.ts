@@ -1,0 +1,40 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import type { HypervisorDriver } from '../driver.js';
+import { BackgroundReads } from '../queue/background-reads.js';
+import { createHostsDriver } from './hosts-driver.js';
+
+const log = { info: () => undefined, warn: () => undefined };
+const store = { machinesOf: () => undefined, add: () => undefined, changed: () => undefined, close: () => undefined };
+
+describe('a service with many hosts', () => {
+  it('reads new machines in the background, at most four at once on all hosts together', async () => {
+    let [running, most, done] = [0, 0, 0];
+    const open = ({ name }: { readonly name: string }): HypervisorDriver => {
+      const refs = [1, 2, 3].map((number) => ({ uuid: `${name}-${number}`, name: `${name}-${number}` }));
+      const driver = {
+        start: () => Promise.resolve(),
+        close: () => Promise.resolve(),
+        ping: () => Promise.resolve(),
+        onChange: () => () => undefined,
+        listSystems: () => Promise.resolve(refs),
+        getSystem: async (uuid: string) => {
+          running += 1;
+          most = Math.max(most, running);
+          await nextTurn();
+          running -= 1;
+          done += 1;
+          return { uuid, name: uuid, state: 'shutoff' };
+        },
+      };
+      return driver as unknown as HypervisorDriver; // the parts that lists and first reads use
+    };
+    const hosts = Array.from({ length: 20 }, (_, number) => ({ name: `host-${number}`, uri: 'test:///default' }));
+    const { driver } = createHostsDriver({ hosts, open, store, backgroundReads: new BackgroundReads(), log });
+    await driver.start();
+    expect(await driver.listSystems()).toHaveLength(60);
+    while (done < 60) await nextTurn();
+    expect(most).toBe(4);
+    await driver.close();
+  });
+});

@@ -1,0 +1,48 @@
+import { describe, expect, it } from '@jest/globals';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { BackgroundReads } from './background-reads.js';
+
+/** Submits reads that end only when the test ends them. */
+function submitReads(count: number) {
+  const reads = new BackgroundReads();
+  const begun: number[] = [];
+  const ends: (() => void)[] = [];
+  const all = Promise.all(
+    Array.from({ length: count }, (_, number) =>
+      reads.run(
+        () =>
+          new Promise<void>((resolve) => {
+            begun.push(number);
+            ends.push(resolve);
+          }),
+      ),
+    ),
+  );
+  return { begun, ends, all };
+}
+
+describe('background reads', () => {
+  it('run four at once, and begin in the order of the calls', async () => {
+    const { begun, ends, all } = submitReads(6);
+    await nextTurn();
+    expect(begun).toEqual([0, 1, 2, 3]);
+    ends[2]?.();
+    await nextTurn();
+    expect(begun).toEqual([0, 1, 2, 3, 4]);
+    for (let number = 0; number < 6; number += 1) {
+      ends[number]?.();
+      await nextTurn();
+    }
+    await all;
+    expect(begun).toEqual([0, 1, 2, 3, 4, 5]);
+  });
+
+  it('begin although earlier ones hang', async () => {
+    const { begun, ends, all } = submitReads(8);
+    // The first four let the others begin after half a second. The promise of each read of this test
+    // resolves only below.
+    while (begun.length < 8) await nextTurn();
+    for (const end of ends) end();
+    await all;
+  });
+});
