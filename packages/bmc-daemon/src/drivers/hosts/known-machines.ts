@@ -34,6 +34,8 @@ export class KnownMachines {
   #refs: ReadonlyMap<string, SystemRef>;
   readonly #snapshots = new Map<string, SystemSnapshot>();
   readonly #states = new Map<string, DomainState>();
+  /** Machines that migrate to this host, and have no state here yet. */
+  readonly #arriving = new Set<string>();
   /**
    * The snapshots that {@link last} has returned in one silence, so that two reads return the same
    * object.
@@ -78,7 +80,7 @@ export class KnownMachines {
     const same = list.length === this.#refs.size && list.every(({ uuid, name }) => this.#refs.get(uuid)?.name === name);
     if (same) return;
     this.#setRefs(refsOf(list, this.#host));
-    for (const known of [this.#snapshots, this.#states]) {
+    for (const known of [this.#snapshots, this.#states, this.#arriving]) {
       for (const uuid of known.keys()) if (!this.#refs.has(uuid)) known.delete(uuid);
     }
   }
@@ -95,7 +97,7 @@ export class KnownMachines {
     const isNew = kind === 'defined' && !this.#refs.has(uuid);
     this.add({ uuid, name });
     const state = isNew ? 'shutoff' : stateAfter[kind];
-    if (state !== undefined) this.#states.set(uuid, state);
+    if (state !== undefined) this.#setState(uuid, state);
   }
 
   /** Adds a machine, or changes its name. */
@@ -108,12 +110,14 @@ export class KnownMachines {
   arrive(machine: SystemRef): void {
     this.add(machine);
     this.#states.delete(machine.uuid);
+    this.#arriving.add(machine.uuid);
   }
 
   /** Removes a machine. */
   remove(uuid: string): void {
     this.#snapshots.delete(uuid);
     this.#states.delete(uuid);
+    this.#arriving.delete(uuid);
     if (!this.#refs.has(uuid)) return;
     const refs = new Map(this.#refs);
     refs.delete(uuid);
@@ -139,6 +143,11 @@ export class KnownMachines {
   /** Returns the last known state of a machine; undefined if none is known. */
   stateOf(uuid: string): DomainState | undefined {
     return this.#states.get(uuid);
+  }
+
+  /** Returns whether a machine migrates to this host, and does not run here yet. */
+  isArriving(uuid: string): boolean {
+    return this.#arriving.has(uuid);
   }
 
   /** Returns whether a machine was migrating when it was last read. */
@@ -176,7 +185,12 @@ export class KnownMachines {
   #remember(snapshot: SystemSnapshot): void {
     this.#snapshots.set(snapshot.uuid, snapshot);
     // Ignores the state during a migration, because the machine is paused only for a moment.
-    if (snapshot.migrating !== true) this.#states.set(snapshot.uuid, snapshot.state);
+    if (snapshot.migrating !== true) this.#setState(snapshot.uuid, snapshot.state);
+  }
+
+  #setState(uuid: string, state: DomainState): void {
+    this.#states.set(uuid, state);
+    this.#arriving.delete(uuid);
   }
 
   #setRefs(refs: ReadonlyMap<string, SystemRef>): void {

@@ -34,9 +34,10 @@ function startHosts() {
     if (watch !== undefined) watch.loss = watch.loss === null ? { reason: 'no answer', since: new Date() } : null;
   };
   const isLost = (host: number): boolean => members[host]?.watch.loss !== null;
+  const list = (host: number, uuid: string): void => members[host]?.known.add({ uuid, name: uuid });
   const kinds = (uuid: string): readonly string[] =>
     seen.filter((change) => change.uuid === uuid).map(({ kind }) => kind);
-  return { index, send, toggleLoss, isLost, kinds };
+  return { index, send, list, toggleLoss, isLost, kinds };
 }
 
 describe('the changes of several hosts', () => {
@@ -71,6 +72,34 @@ describe('the changes of several hosts', () => {
     send(0, 'started', 'm');
     send(0, 'shuttingDown', 'm');
     expect(kinds('m').at(-1)).toBe('shuttingDown');
+  });
+
+  it('include a shutdown while another host has a copy that was listed but not read', () => {
+    const { send, list, kinds } = startHosts();
+    send(0, 'defined', 'm');
+    send(0, 'started', 'm');
+    list(1, 'm');
+    send(0, 'shuttingDown', 'm');
+    expect(kinds('m')).toEqual(['defined', 'started', 'shuttingDown']);
+  });
+
+  it('do not include the end of QEMU while the machine still arrives on its new host', () => {
+    const { send, kinds } = startHosts();
+    send(0, 'defined', 'm');
+    send(0, 'started', 'm');
+    send(1, 'started', 'm', arriving);
+    send(0, 'shuttingDown', 'm');
+    expect(kinds('m')).toEqual(['defined', 'started']);
+  });
+
+  it('include a shutdown after a migration to another host has failed', () => {
+    const { send, kinds } = startHosts();
+    send(0, 'defined', 'm');
+    send(0, 'started', 'm');
+    send(1, 'started', 'm', arriving);
+    send(1, 'stopped', 'm');
+    send(0, 'shuttingDown', 'm');
+    expect(kinds('m')).toEqual(['defined', 'started', 'shuttingDown']);
   });
 
   it('include a shutdown while another host has a copy that is off', () => {

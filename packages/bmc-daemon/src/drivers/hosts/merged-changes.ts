@@ -80,10 +80,13 @@ export class MergedChanges {
     const isHandover =
       (kind === 'paused' && reason === migrating && others.length > 0) ||
       (kind === 'resumed' && member.known.stateOf(uuid) === 'running');
-    // libvirt ends QEMU on the old host before it reports that the machine has left.
+    // libvirt ends QEMU on the old host before it reports that the machine has left. A copy that was
+    // only listed does not show a migration.
     const isDeparture =
       kind === 'shuttingDown' &&
-      others.some(({ watch, known }) => watch.loss === null && ['running', undefined].includes(known.stateOf(uuid)));
+      others.some(
+        ({ watch, known }) => watch.loss === null && (known.stateOf(uuid) === 'running' || known.isArriving(uuid)),
+      );
     // The migration to this host may still fail. Without a state here, the old host serves the
     // machine.
     if (kind === 'started' && reason === arriving && others.length > 0) member.known.arrive(change);
