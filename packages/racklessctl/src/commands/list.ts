@@ -1,5 +1,6 @@
 /** `racklessctl list` */
 import { isGlob } from '../machines/glob.js';
+import { nameKey } from '../machines/label.js';
 import { selectShownMachines, summaryOf, unreadMatching, type MachineList } from '../machines/machine.js';
 import type { Column } from '../output/table.js';
 import { defineCommand } from './command.js';
@@ -51,8 +52,7 @@ function rowsOf(list: MachineList, patterns: readonly string[]): readonly Listed
 }
 
 /** Returns whether machines of one service have the same name, for example on two hosts. */
-const haveEqualNames = (rows: readonly ListedMachine[]): boolean =>
-  new Set(rows.map((row) => JSON.stringify([row.context, row.name]))).size < rows.length;
+const haveEqualNames = (rows: readonly ListedMachine[]): boolean => new Set(rows.map(nameKey)).size < rows.length;
 
 /** Lists machines. */
 export const listCommand = defineCommand({

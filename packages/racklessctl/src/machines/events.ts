@@ -1,5 +1,6 @@
 /** Changes of machines, as events of the service or by comparing two reads. */
 import { linkAt, listAt, textAt, type Resource } from '../redfish/resource.js';
+import { byKey } from './by-key.js';
 import { linksOf, summaryOf, type Machine, type MachineSummary } from './machine.js';
 
 /** Something that happened. */
@@ -43,16 +44,8 @@ export type MachinesByLink = ReadonlyMap<string, readonly Machine[]>;
  * hundreds of events a second.
  */
 export function machinesByLink(machines: readonly Machine[]): MachinesByLink {
-  const byLink = new Map<string, Machine[]>();
-  for (const machine of machines) {
-    for (const uri of new Set(linksOf(machine).map((link) => link.replace(/\/+$/, '')))) {
-      // Several machines may share a chassis, for example the host of virtual machines.
-      const sharing = byLink.get(uri);
-      if (sharing === undefined) byLink.set(uri, [machine]);
-      else sharing.push(machine);
-    }
-  }
-  return byLink;
+  // Several machines may share a chassis, for example the host of virtual machines.
+  return byKey(machines, (machine) => new Set(linksOf(machine).map((link) => link.replace(/\/+$/, ''))));
 }
 
 /** Returns the machines whose resource, manager or chassis has the URI, or contains it. */

@@ -1,5 +1,10 @@
 /** Names of machines in tables and messages. Machines of one service can have equal names, for example on two hosts. */
+import { byKey } from './by-key.js';
 import { chassisOf, type Machine } from './machine.js';
+
+/** Returns a key that two machines share if they belong to one service and have equal names. */
+export const nameKey = ({ context, name }: { readonly context?: string | undefined; readonly name: string }): string =>
+  JSON.stringify([context, name]);
 
 /**
  * Returns a function that returns the name of a machine. If several machines of its service have the name, the chassis
@@ -7,15 +12,9 @@ import { chassisOf, type Machine } from './machine.js';
  * @param machines all machines that are shown together.
  */
 export function labelsIn(machines: readonly Machine[]): (machine: Machine) => string {
-  const keyOf = ({ context, name }: Machine): string => JSON.stringify([context, name]);
-  const byName = new Map<string, Machine[]>();
-  for (const machine of machines) {
-    const namesakes = byName.get(keyOf(machine));
-    if (namesakes === undefined) byName.set(keyOf(machine), [machine]);
-    else namesakes.push(machine);
-  }
+  const byName = byKey(machines, (machine) => [nameKey(machine)]);
   return (machine) => {
-    const others = (byName.get(keyOf(machine)) ?? []).filter(({ uri }) => uri !== machine.uri);
+    const others = (byName.get(nameKey(machine)) ?? []).filter(({ uri }) => uri !== machine.uri);
     if (others.length === 0) return machine.name;
     const chassis = chassisOf(machine).join(' ');
     const isOwn = chassis !== '' && others.every((other) => chassisOf(other).join(' ') !== chassis);
