@@ -55,5 +55,6 @@ export { StoragePool, type StoragePoolInfo } from './objects/storage-pool.js';
 export { StorageVolume, type StorageVolumeInfo, type StorageVolumeRange } from './objects/storage-volume.js';
 export { STREAM_CHUNK_BYTES } from './protocol/message.js';
 export { LibvirtStream } from './stream.js';
+export { authorityFiles } from './transport/tls-files.js';
 export { openSshTunnel } from './transport/ssh-tunnel.js';
 export { type LibvirtUri, parseUri } from './uri.js';

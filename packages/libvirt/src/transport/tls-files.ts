@@ -35,6 +35,23 @@ const tlsEnvironment = (): TlsEnvironment => ({
 });
 
 /**
+ * Returns the files that may have the certificate authorities of this account. Only the first existing one counts.
+ * @param pkipath the parameter of a URI: the only folder; null without it.
+ * @param environment default: the properties of this process.
+ */
+export function authorityFiles(pkipath: string | null, environment: Partial<TlsEnvironment> = {}): readonly string[] {
+  const { uid, home, system } = { ...tlsEnvironment(), ...environment };
+  if (pkipath !== null) return [join(pkipath, 'cacert.pem')];
+  const own = ownFolder({ uid, home });
+  const ofHost = join(system, 'CA', 'cacert.pem');
+  return own === null ? [ofHost] : [join(own, 'cacert.pem'), ofHost];
+}
+
+/** Returns the user's folder; null for root, who has none. */
+const ownFolder = ({ uid, home }: Pick<TlsEnvironment, 'uid' | 'home'>): string | null =>
+  uid === 0 ? null : join(home, '.pki', 'libvirt');
+
+/**
  * Reads the files. As in libvirt, a folder of the parameter `pkipath` must have all files except
  * the revocation list. Without the parameter, a client certificate is optional.
  * @throws {Error} with the path of a missing or unreadable file.
@@ -44,8 +61,8 @@ export async function readTlsFiles(
   environment: TlsEnvironment = tlsEnvironment(),
 ): Promise<TlsFiles> {
   if (pkipath !== null) return await readFolder(pkipath);
-  const { uid, home, system } = environment;
-  const own = uid === 0 ? null : join(home, '.pki', 'libvirt');
+  const { system } = environment;
+  const own = ownFolder(environment);
   const ownFile = async (name: string): Promise<Buffer | undefined> =>
     own === null ? undefined : await readIfPresent(join(own, name));
   const [ownCert, ownKey] = [await ownFile('clientcert.pem'), await ownFile('clientkey.pem')];
@@ -57,17 +74,26 @@ export async function readTlsFiles(
           await readIfPresent(join(system, 'libvirt', 'clientcert.pem')),
           await readIfPresent(join(system, 'libvirt', 'private', 'clientkey.pem')),
         ];
-  const caPath = join(system, 'CA', 'cacert.pem');
-  const ca = (await ownFile('cacert.pem')) ?? (await readIfPresent(caPath));
+  const authorities = authorityFiles(null, environment);
+  const ca = await readFirst(authorities);
   if (ca === undefined && verify) {
-    const places = own === null ? caPath : `${join(own, 'cacert.pem')} nor ${caPath}`;
-    throw new Error(`no certificate authority: there is ${own === null ? 'no' : 'neither'} ${places}`);
+    const none = authorities.length === 1 ? 'no' : 'neither';
+    throw new Error(`no certificate authority: there is ${none} ${authorities.join(' nor ')}`);
   }
   const crl = (await ownFile('cacrl.pem')) ?? (await readIfPresent(join(system, 'CA', 'cacrl.pem')));
   // A certificate without its key, or a key without its certificate, cannot be used.
   return cert === undefined || key === undefined
     ? { ca, crl, cert: undefined, key: undefined }
     : { ca, crl, cert, key };
+}
+
+/** Returns the content of the first existing file; undefined if none exists. */
+async function readFirst(files: readonly string[]): Promise<Buffer | undefined> {
+  for (const file of files) {
+    const content = await readIfPresent(file);
+    if (content !== undefined) return content;
+  }
+  return undefined;
 }
 
 async function readFolder(folder: string): Promise<TlsFiles> {

@@ -1,7 +1,6 @@
 /** Finds out why the daemon cannot connect to the libvirt of another host. */
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
-import path from 'node:path';
+import { authorityFiles } from '@rackless/libvirt';
 import { asAccount, asRoot, commandLine, installCommand } from '../../../findings/commands.js';
 import { problem, type Finding } from '../../../findings/finding.js';
 import { certificateFileFinding } from './certificate-file.js';
@@ -11,7 +10,7 @@ import { urlHost } from '../../../host/ip-network.js';
 
 /** Port of libvirtd's TLS socket. */
 const TLS_PORT = 16_514;
-/** libvirt's file of the certificate authority, of a server and of root's connections. */
+/** libvirt's file of the certificate authority of a server. */
 const SYSTEM_AUTHORITY = '/etc/pki/CA/cacert.pem';
 const EFFECT = 'so the daemon answers 503 for its machines';
 
@@ -68,8 +67,8 @@ const trustAuthority = (host: ExaminedHost): string => {
     account: { uid },
     parsed: { parameters },
   } = host;
-  const own = path.join(parameters.pkipath ?? path.join(homedir(), '.pki/libvirt'), 'cacert.pem');
-  const file = parameters.pkipath !== null || (uid !== 0 && existsSync(own)) ? own : SYSTEM_AUTHORITY;
+  const files = authorityFiles(parameters.pkipath, { uid });
+  const file = files.find((each) => existsSync(each)) ?? files.at(-1) ?? SYSTEM_AUTHORITY;
   return `${host.ssh('cat', SYSTEM_AUTHORITY)} | ${asRoot(commandLine('tee', '-a', file), uid)}`;
 };
 
