@@ -12,11 +12,14 @@ const SMALL_BYTES = 1024;
 /** Size of the buffers that small chunks are copied into. */
 const ROOM_BYTES = 16_384;
 
+/** All empty lists share it: making a buffer takes longer than the rest of a list of one chunk. */
+const nothing = Buffer.alloc(0);
+
 /** A growing list of chunks. Its memory stays proportional to its bytes. */
 export class ChunkList {
   readonly #chunks: Buffer[] = [];
   /** Free memory after the last copied chunk. */
-  #room: Buffer = Buffer.alloc(0);
+  #room: Buffer = nothing;
 
   /** All chunks in order. {@link push} changes this array. */
   get chunks(): Buffer[] {

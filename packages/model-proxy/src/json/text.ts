@@ -64,5 +64,11 @@ export function isInOtherCase(key: string, name: string): boolean {
  * the same value.
  */
 export function memberNamed(object: JsonObject, key: string): JsonMember | undefined {
-  return object.members.findLast((member) => member.key === key);
+  const { members } = object;
+  // `findLast` with a function takes three times as long, and each request looks for some dozen names.
+  for (let index = members.length - 1; index >= 0; index -= 1) {
+    const member = members[index];
+    if (member?.key === key) return member;
+  }
+  return undefined;
 }
