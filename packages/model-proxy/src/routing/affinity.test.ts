@@ -13,5 +13,7 @@ describe('the choice for a session', () => {
     const sessions = ['', 'é\n', 'x'.repeat(1024), ...Array.from({ length: 20 }, (_, index) => `user-${index}`)];
     const chosen = sessions.map((session) => chooseForSession(selections, session, limits)?.deployment.id);
     expect(chosen.join('')).toBe('caccbabcabccccbaacbaabc');
+    const ofBytes = sessions.map((session) => chooseForSession(selections, Buffer.from(session, 'latin1'), limits));
+    expect(ofBytes.map((selection) => selection?.deployment.id)).toEqual(chosen);
   });
 });

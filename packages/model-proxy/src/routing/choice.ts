@@ -12,8 +12,8 @@ type Availability = Pick<DeploymentHealth, 'isCalm' | 'coolingMs' | 'isOnTrial' 
 export interface ChoiceInput extends StrategyInput {
   readonly limits: Pick<Limits, 'hasRoom' | 'useOf'>;
   readonly health: Availability;
-  /** Keeps requests with the same text at the same deployment; null: no affinity. */
-  readonly session: string | null;
+  /** As in `RoutedRequest`. */
+  readonly session: string | Buffer | null;
 }
 
 /**

@@ -7,7 +7,7 @@ import { choose, type ChoiceInput } from './choice.js';
 import { createDeploymentHealth } from './deployment-health.js';
 import { createLatencies } from './latencies.js';
 import { createLimits } from './limits.js';
-import type { Selection, Router } from './router.js';
+import type { RoutedRequest, Selection, Router } from './router.js';
 import { bySpecificity, fillStars, wildcardPattern, type WildcardGroup } from './wildcard.js';
 
 /** The state that the choice depends on. */
@@ -140,4 +140,4 @@ function selectionOf(deployment: Deployment): Selection {
 }
 
 /** A request without affinity. */
-const anyRequest = { session: null, streams: false };
+const anyRequest: RoutedRequest = { session: null, streams: false };

@@ -12,8 +12,8 @@ export interface Selection {
 
 /** The part of a request that the choice depends on. */
 export interface RoutedRequest {
-  /** Keeps requests with the same text at the same deployment; null: no affinity. */
-  readonly session: string | null;
+  /** Keeps requests with the same text at the same deployment; a Buffer: a text in latin1; null: no affinity. */
+  readonly session: string | Buffer | null;
   /** Whether the client asks for a stream of events. */
   readonly streams: boolean;
 }

@@ -11,7 +11,7 @@ const prompts = ['messages', 'prompt', 'input'];
 const PROMPT_BYTES = 1024;
 
 /**
- * Returns the session of a request: its header, its user, its virtual key, or the beginning of its
+ * Returns the session of a request: its header, its user, its virtual key, or the first bytes of its
  * prompt.
  * @returns null: the configuration asks for none of them, or the request has none.
  */
@@ -19,7 +19,7 @@ export function sessionOf(
   affinity: ReadonlySet<AffinityKind>,
   { request, client }: Pick<Exchange, 'request' | 'client'>,
   body: RequestBody,
-): string | null {
+): string | Buffer | null {
   if (affinity.size === 0) return null;
   if (affinity.has('session'))
     for (const name of sessionHeaders) {

@@ -16,7 +16,7 @@ export function answerEstimate(exchange: Exchange, { path }: Endpoint, body: Req
   if (selection === null || !needsTokenEstimate(selection.deployment.provider, path)) return false;
   const value = (name: string): unknown => {
     const text = body.beginning(name, Number.MAX_SAFE_INTEGER);
-    return text === undefined ? undefined : parseJson(Buffer.from(text, 'latin1').toString());
+    return text === undefined ? undefined : parseJson(text.toString());
   };
   const counted = { system: value('system'), messages: value('messages'), tools: value('tools') };
   answerJson(exchange, 200, { input_tokens: estimateTokens(counted) });

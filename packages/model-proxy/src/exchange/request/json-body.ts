@@ -113,12 +113,12 @@ class JsonBody implements RequestBody {
     return memberNamed(this.#object, parameter) !== undefined;
   }
 
-  beginning(name: string, maxBytes: number): string | undefined {
+  beginning(name: string, maxBytes: number): Buffer | undefined {
     const member = memberNamed(this.#object, name);
     if (member === undefined) return undefined;
     const { chunks, length } = this.#object;
     const end = Math.min(member.valueEnd, member.valueStart + maxBytes);
-    return bytesBetween(chunks, length, member.valueStart, end).toString('latin1');
+    return bytesBetween(chunks, length, member.valueStart, end);
   }
 
   parameter(name: string): unknown {
