@@ -25,6 +25,7 @@ const CLIENT_GONE = 499;
 export function recordRequest(exchange: Exchange, metrics: Metrics, log: Log): void {
   metrics.requestEnded();
   record(exchange, metrics, log);
+  if (exchange.hasPlace) exchange.proxy.overload.leave();
 }
 
 function record(exchange: Exchange, metrics: Metrics, log: Log): void {

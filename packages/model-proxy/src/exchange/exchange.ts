@@ -104,6 +104,8 @@ export class Exchange {
   client: Client | null = null;
   /** The virtual key whose limits count this request; null: none does. */
   admittedKey: VirtualKey | null = null;
+  /** Whether the request has a place in {@link ProxyState.overload}, which its end frees. */
+  hasPlace = false;
   selection: Selection | null = null;
   /** Timeouts that the client asks for; null: the request has no such header. */
   clientTimeouts: ClientTimeouts | null = null;

@@ -56,8 +56,15 @@ export function forward(exchange: Exchange, target: Target): void {
 /** Runs a request now, or when the process has a place for it. Without a place in time, the client gets an error. */
 export function enterProxy(exchange: Exchange, proceed: () => void): void {
   const { overload, settings } = exchange.proxy;
-  if (settings.overload === null) proceed();
-  else overload.enter(exchange.response, proceed, (error) => refuse(exchange, error));
+  if (settings.overload === null) {
+    proceed();
+    return;
+  }
+  const run = () => {
+    exchange.hasPlace = true;
+    proceed();
+  };
+  overload.enter(exchange.response, run, (error) => refuse(exchange, error));
 }
 
 function receive(exchange: Exchange, target: Target, body: RequestBody): void {

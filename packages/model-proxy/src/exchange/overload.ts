@@ -16,11 +16,16 @@ export interface Overload {
   /** Changes the limits, and starts waiting requests that have a place now. null: no limits. */
   setLimits(settings: OverloadSettings | null): void;
   /**
-   * Runs a request now or later.
-   * @param response its end frees the place of the request.
+   * Runs a request now or later. The caller calls {@link Overload.leave} at the end of a request that ran.
+   * @param response a waiting request ends with it.
    * @param refuse called instead of `run` if there is no place in time, with an error of status 429 or 503.
    */
   enter(response: ServerResponse, run: () => void, refuse: (error: ProxyError) => void): void;
+  /**
+   * Frees the place of a request that ran. Not a listener of the response: it would cost as much as the rest of
+   * the queue.
+   */
+  leave(): void;
 }
 
 /**
@@ -36,9 +41,8 @@ export function createOverload(partOf: LimitPart = wholeLimit): Overload {
   const hasRoom = () =>
     limits === null ||
     running < Math.min(limits.maxInFlight ?? Number.POSITIVE_INFINITY, limits.maxParallel ?? Number.POSITIVE_INFINITY);
-  const start = (response: ServerResponse, run: () => void): void => {
+  const start = (run: () => void): void => {
     running += 1;
-    response.once('close', leave);
     run();
   };
   const startWaiting = (): void => {
@@ -47,10 +51,6 @@ export function createOverload(partOf: LimitPart = wholeLimit): Overload {
       begin();
     }
   };
-  function leave(): void {
-    running -= 1;
-    startWaiting();
-  }
   const wait = (response: ServerResponse, queueMs: number, run: () => void, expire: () => void): void => {
     const forget = () => {
       clearTimeout(timer);
@@ -60,7 +60,7 @@ export function createOverload(partOf: LimitPart = wholeLimit): Overload {
     };
     const begin = () => {
       forget();
-      start(response, run);
+      start(run);
     };
     // The server's listening socket keeps the process alive while clients wait.
     const timer = setTimeout(() => {
@@ -83,11 +83,15 @@ export function createOverload(partOf: LimitPart = wholeLimit): Overload {
     },
     enter(response, run, refuse) {
       const reject = () => refuse(overloaded(running, queue.size));
-      if (limits === null || hasRoom()) start(response, run);
+      if (limits === null || hasRoom()) start(run);
       else if (limits.maxParallel !== null && running >= limits.maxParallel)
         refuse(tooManyParallel(limits.maxParallel, running));
       else if (queue.size >= limits.maxQueued) reject();
       else wait(response, limits.queueMs, run, reject);
+    },
+    leave() {
+      running -= 1;
+      startWaiting();
     },
   };
 }
