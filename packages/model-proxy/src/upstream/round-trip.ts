@@ -26,7 +26,7 @@ interface RoundTripContext {
   readonly pool: ConnectionPool;
   readonly clock: DeadlineClock;
   readonly peer: Peer;
-  readonly request: Pick<UpstreamRequest, 'timeouts' | 'finalTimeouts' | 'isRaw'>;
+  readonly request: Pick<UpstreamRequest, 'timeouts' | 'waitedMs' | 'finalTimeouts' | 'isRaw'>;
   /** The request's body if it is still arriving, otherwise null. */
   readonly upload: BodyStream | null;
 }
@@ -47,7 +47,7 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
   readonly #wire: WireRequest;
   readonly #handler: UpstreamHandler;
   #timeouts: Timeouts;
-  /** The clock's time at the start, plus the time in which the upstream waited for the client. */
+  /** The clock's time when the timeouts began, plus the time in which the upstream waited for the client. */
   #startedAt: number;
   #checkedAt: number; // the clock's time of the last check of the upload
   /** The connection of this request; null: before the start and after the end. */
@@ -71,7 +71,8 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
     this.#handler = handler;
     context.clock.add(this);
     this.#timeouts = context.request.timeouts;
-    this.#startedAt = this.#checkedAt = this.#markedAt = context.clock.now;
+    this.#checkedAt = this.#markedAt = context.clock.now;
+    this.#startedAt = context.clock.now - (context.request.waitedMs ?? 0);
   }
 
   /** Sends the request. Does not call the handler synchronously. */
@@ -112,15 +113,16 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
       return;
     }
     const quietMs = now - this.#markedAt;
+    const silentMs = quietMs + (this.#context.request.waitedMs ?? 0);
     switch (this.#phase) {
       case 'connecting':
         if (connectMs !== null && quietMs >= connectMs) this.#timeOut('connect', connectMs);
         return;
       case 'sending':
-        if (firstByteMs !== null && quietMs >= firstByteMs) this.#timeOut('send', firstByteMs);
+        if (firstByteMs !== null && silentMs >= firstByteMs) this.#timeOut('send', firstByteMs);
         return;
       case 'waiting':
-        if (firstByteMs !== null && quietMs >= firstByteMs) this.#timeOut('firstByte', firstByteMs);
+        if (firstByteMs !== null && silentMs >= firstByteMs) this.#timeOut('firstByte', firstByteMs);
         return;
       case 'receiving':
         // While the client does not read, the upstream cannot send.

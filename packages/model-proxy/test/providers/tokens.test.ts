@@ -213,6 +213,25 @@ describe('tokens of Microsoft Entra ID', () => {
     );
   });
 
+  it.each([
+    ['an answer', {}],
+    ['the first byte of a stream', { stream: true }],
+  ])('may come late: the wait counts for the timeout of %s', async (_what, more) => {
+    vendors.answers.set(LOGIN_HOST, (request, response) => void setTimeout(() => tokens()(request, response), 2500));
+    let arrivedAt = 0;
+    // The upstream never answers.
+    vendors.answers.set(AZURE_HOST, () => void (arrivedAt = performance.now()));
+    proxy = await vendors.proxy([
+      entry('entra', { ...azureModel, ...application, timeout: '3', stream_timeout: '3', num_retries: '0' }),
+    ]);
+    const { status, text } = await ask('entra', more);
+    expect(status).toBe(408);
+    expect(text).toContain('timeout value=3.0, time taken=');
+    expect(at(AZURE_HOST)).toHaveLength(1);
+    // Alone, the request would have 3 seconds.
+    expect(performance.now() - arrivedAt).toBeLessThan(2500);
+  });
+
   it('cannot be fetched: the error names only the model group of the request', async () => {
     vendors.answers.set(LOGIN_HOST, closing);
     proxy = await vendors.proxy([

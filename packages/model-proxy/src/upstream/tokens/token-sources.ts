@@ -66,7 +66,8 @@ export class TokenSources {
   }
 
   /**
-   * Sends a request with the token of its deployment. Waits only if there is no token yet.
+   * Sends a request with the token of its deployment. Waits only if there is no token yet. The timeouts
+   * of the request include the wait.
    * @param sendReady sends the request with the token.
    */
   send(
@@ -81,19 +82,26 @@ export class TokenSources {
       if (body instanceof BodyStream) body.destroy();
       return failingCall(error, handler);
     };
-    const send = (result: TokenResult): SentCall => {
+    const send = (result: TokenResult, waitedMs: number): SentCall => {
       if ('fault' in result) return fail(tokenError(deployment, token, result.fault));
-      if (token.settings.kind === 'aws') return sendSigned(request, result.token, token.settings, handler, sendReady);
+      const waited = { ...request, waitedMs };
+      if (token.settings.kind === 'aws') return sendSigned(waited, result.token, token.settings, handler, sendReady);
       rememberSecret(deployment, result.token);
-      return sendReady({ ...request, headers: [...headers, 'authorization', `Bearer ${result.token}`] });
+      return sendReady({ ...waited, headers: [...headers, 'authorization', `Bearer ${result.token}`] });
     };
     const source = this.#sourceOf(deployment, token);
     const result = source.current();
-    if (result !== null) return send(result);
+    if (result !== null) return send(result, 0);
+    const startedAt = performance.now();
     const wait = (then: (found: TokenResult) => void) => source.wait(then);
     const ms = Math.min(request.timeouts.firstByteMs ?? Infinity, request.timeouts.totalMs ?? Infinity);
     const limit = { ms, fail: () => fail(tokenTimeout(deployment, token, ms)) };
-    return new WaitingCall({ wait, request, send, ...(ms <= MAX_WAIT_MS ? { limit } : {}) });
+    return new WaitingCall({
+      wait,
+      request,
+      send: (found: TokenResult) => send(found, performance.now() - startedAt),
+      ...(ms <= MAX_WAIT_MS ? { limit } : {}),
+    });
   }
 
   /**
