@@ -63,6 +63,11 @@ describe('settings that restrict access', () => {
     expect([...closedPages]).toEqual(expect.arrayContaining(['/metrics', '/health/liveness', '/health/liveliness']));
   });
 
+  it.each(['/model/info', '/v1/model/info'])('close both paths of the model information: %s', (entry) => {
+    const { closedPages } = load(general(`admin_only_routes: [${entry}]`)).proxy;
+    expect(closedPages).toEqual(new Set(['/model/info', '/v1/model/info']));
+  });
+
   it('need a master key if they require the key for a page', () => {
     const sentence = 'needs general_settings.master_key: no key is configured';
     expect(faults(general('admin_only_routes: [/metrics]', ''))).toEqual([

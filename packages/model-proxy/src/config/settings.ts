@@ -245,7 +245,7 @@ export const generalTable = {
   adminOnlyRoutes: plainRoutes({
     name: 'admin_only_routes',
     protects: true,
-    doc: 'Paths that need the `master_key`. The setting has an effect only for pages that are open by default (`/`, `/routes`, `/metrics` and the probes), and for pages that otherwise also accept virtual keys, such as `/model/info`. A path that does not exist prevents the start.',
+    doc: 'Paths that need the `master_key`. The setting has an effect only for pages that are open by default (`/`, `/routes`, `/metrics` and the probes), and for pages that otherwise also accept virtual keys, such as `/model/info`. An entry closes all paths of its page: `/model/info` also closes `/v1/model/info`. In LiteLLM, an entry closes only its own path. A path that does not exist prevents the start.',
   }),
   enforceUserParam: boolean({
     name: 'enforce_user_param',
