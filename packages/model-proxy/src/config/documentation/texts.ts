@@ -238,7 +238,8 @@ byte of a stream. The total time of a stream has no limit. LiteLLM applies one l
 and to each pause, so a longer pause ends a stream there.
 
 A request for which the proxy must first get an access token, for example from Microsoft Entra ID, waits
-for it no longer than \`timeout\` and \`first_byte_timeout\`. After that, the attempt fails with 408.`;
+for it no longer than \`timeout\` and \`first_byte_timeout\`. After that, the attempt fails with 408. If the
+token arrives earlier, the request has the rest of these timeouts.`;
 
 /** The end of the page. */
 export const signalsSection = `## Signals and changed files
