@@ -176,8 +176,14 @@ describe('the certificates', () => {
     );
     expect(await dialogFaults(page, 'dialog-signed-request')).toEqual([]);
     await inDialog(page, 'Copy').click();
-    await page.getByText('Copied.').waitFor();
+    const message = page.locator('.toast').filter({ hasText: 'Copied.' });
+    await message.waitFor();
+    const place = await message.boundingBox();
+    // The message that the user has seen stays in its place.
+    await page.clock.setFixedTime(Date.now() + 1000);
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await message.boundingBox()).toEqual(place);
     await page.getByRole('button', { name: 'Replace' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Certificate in PEM').fill('no certificate');

@@ -48,7 +48,7 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
         else onClose();
       }}
     >
-      <Toasts dialog={id} />
+      <Toasts place={id} />
       <header class="row">
         <h2 id={id} class="grow">
           {title}

@@ -9,7 +9,7 @@ import { CurrentPage, type Page } from './pages.js';
 import { currentPath, hrefOf, matchPath } from './router.js';
 import { uiTexts as texts } from '../../texts/index.js';
 import { theme, type Theme } from './theme.js';
-import { Toasts } from './toast.js';
+import { ShellToasts } from './toast.js';
 
 /** Properties of `Shell`. */
 interface ShellProps {
@@ -68,7 +68,7 @@ export function Shell({ product, pages, bar, notices }: ShellProps) {
           <CurrentPage pages={pages} />
         </main>
       </div>
-      <Toasts />
+      <ShellToasts />
     </div>
   );
 }

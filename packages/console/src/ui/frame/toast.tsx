@@ -7,9 +7,15 @@ interface Toast {
   readonly id: number;
   readonly kind: 'good' | 'bad' | 'info';
   readonly text: string;
-  /** The topmost dialog when the message appeared; undefined: none. */
-  readonly dialog: string | undefined;
+  /** The place of the message: the id of a dialog, or a place in the shell. */
+  readonly place: string;
+  readonly sinceMs: number;
 }
+
+/** The places in the shell: at its lower edge, or where a dialog showed the message before it closed. */
+const places = { edge: 'edge', left: 'left' } as const;
+/** A message that was in a dialog for this time has been seen there, in milliseconds. */
+const SEEN_MS = 300;
 
 /** How long a message that is not an error stays, in milliseconds. */
 const SHOWN_MS = 6000;
@@ -18,7 +24,7 @@ const MAX_TOASTS = 4;
 
 const toasts = signal<readonly Toast[]>([]);
 /** The open dialogs, the topmost last. Everything behind it is inert: no user can dismiss or hear a message there. */
-const dialogs = signal<readonly string[]>([]);
+let dialogs: readonly string[] = [];
 let nextId = 0;
 
 /**
@@ -27,30 +33,52 @@ let nextId = 0;
  */
 export function showToast(kind: Toast['kind'], text: string): void {
   const id = (nextId += 1);
-  toasts.value = [...toasts.value, { id, kind, text, dialog: dialogs.peek().at(-1) }].slice(-MAX_TOASTS);
+  toasts.value = [...toasts.value, { id, kind, text, place: dialogs.at(-1) ?? places.edge, sinceMs: Date.now() }].slice(
+    -MAX_TOASTS,
+  );
   if (kind !== 'bad') setTimeout(() => end(id), SHOWN_MS);
 }
 
-/** Shows new messages in a dialog. Returns a function that ends this: then they are in the shell. */
+/**
+ * Shows new messages in a dialog. Returns a function that ends this: then they are in the dialog behind it or in the
+ * shell. A message that the user has seen stays in its place in the window.
+ */
 export function showToastsIn(dialog: string): () => void {
-  dialogs.value = [...dialogs.value, dialog];
+  dialogs = [...dialogs, dialog];
   return () => {
-    dialogs.value = dialogs.value.filter((id) => id !== dialog);
+    dialogs = dialogs.filter((id) => id !== dialog);
+    const moved = (sinceMs: number): string =>
+      dialogs.at(-1) ?? (Date.now() - sinceMs < SEEN_MS ? places.edge : places.left);
+    toasts.value = toasts
+      .peek()
+      .map((toast) => (toast.place === dialog ? { ...toast, place: moved(toast.sinceMs) } : toast));
   };
 }
 
-/**
- * The messages. The shell and each dialog have a place for them. Screen readers announce new messages. Earlier messages
- * would cover the title of a dialog.
- * @param dialog the id of the dialog; undefined: the shell.
- */
-export function Toasts({ dialog }: { readonly dialog?: string }) {
-  const shown = toasts.value.filter((toast) => {
-    const isOpen = toast.dialog !== undefined && dialogs.value.includes(toast.dialog);
-    return (isOpen ? toast.dialog : undefined) === dialog;
-  });
+/** The messages of the shell. Screen readers do not announce a message again after its dialog has closed. */
+export function ShellToasts() {
   return (
-    <div class="toasts" role="log" aria-live="polite" aria-label={texts.notifications}>
+    <>
+      <Toasts place={places.edge} />
+      {toasts.value.some(({ place }) => place === places.left) ? <Toasts place={places.left} /> : null}
+    </>
+  );
+}
+
+/**
+ * The messages at a place. Screen readers announce new messages. Earlier messages would cover the title of a dialog.
+ * @param place the id of the dialog, or a place in the shell.
+ */
+export function Toasts({ place }: { readonly place: string }) {
+  const shown = toasts.value.filter((toast) => toast.place === place);
+  const isLeft = place === places.left;
+  return (
+    <div
+      class={isLeft ? 'toasts left' : 'toasts'}
+      role="log"
+      aria-live={isLeft ? 'off' : 'polite'}
+      aria-label={texts.notifications}
+    >
       {shown.map(({ id, kind, text }) => (
         <div key={id} id={`toast-${id}`} class={`toast ${kind}`}>
           <span class="grow">{text}</span>
