@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { Button } from '../ui/button.js';
+import { leave } from '../ui/frame/leaving.js';
 import { preloadPage } from '../ui/frame/pages.js';
 import { Shell } from '../ui/frame/shell.js';
 import { Badge, ErrorState, Loading, messageOf, Notice } from '../ui/states.js';
@@ -69,7 +70,7 @@ function Bar() {
           <span class="quiet user" title={texts.loggedInAs(state.user)}>
             {state.user}
           </span>
-          <Button onClick={() => void logOut()}>{texts.logOut}</Button>
+          <Button onClick={() => leave('console', () => void logOut())}>{texts.logOut}</Button>
         </>
       ) : null}
       {state.kind === 'open' ? <span class="quiet">{texts.openUser}</span> : null}

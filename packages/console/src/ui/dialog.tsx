@@ -3,13 +3,14 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { Button } from './button.js';
 import { rememberFocus } from './frame/focus.js';
+import { noteDialog } from './frame/leaving.js';
 import { showToastsIn, Toasts } from './frame/toast.js';
 import { uiTexts as texts } from '../texts/index.js';
 
 /** Properties of `Dialog`. */
 interface DialogProps {
   readonly title: string;
-  /** Called on Escape and on the close button. Without it, the dialog stays until its owner removes it. */
+  /** Called on Escape, on a step back in the history, and on the close button. Without it, the dialog stays until its owner removes it. */
   readonly onClose?: (() => void) | undefined;
   /** Default: about 30 rem. */
   readonly isWide?: boolean;
@@ -19,14 +20,16 @@ interface DialogProps {
 /** A modal dialog. It is open as long as it is rendered. The page behind it keeps its state. */
 export function Dialog({ title, onClose, isWide = false, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
+  const close = useRef(onClose);
+  close.current = onClose;
   const id = useId();
   useEffect(() => {
     const dialog = element.current;
     const restoreFocus = rememberFocus();
     dialog?.showModal();
-    const hideToasts = showToastsIn(id);
+    const ends = [showToastsIn(id), noteDialog(() => close.current)];
     return () => {
-      hideToasts();
+      for (const end of ends) end();
       dialog?.close();
       restoreFocus();
     };

@@ -4,6 +4,7 @@
  */
 import { computed, signal } from '@preact/signals';
 import { keepLogin } from '../../ui/frame/kept-login.js';
+import { forgetWork } from '../../ui/frame/leaving.js';
 import { exchange, RedfishFailure } from './wire.js';
 
 /** A privilege of Redfish. */
@@ -194,5 +195,6 @@ async function takeLateSession(late: Session): Promise<void> {
 /** Loads the page again, with the session of this tab if there is one. */
 function loadAgain(): void {
   loginState.value = { kind: 'starting' };
+  forgetWork();
   location.reload();
 }

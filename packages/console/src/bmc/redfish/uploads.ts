@@ -2,7 +2,9 @@
  * Uploads of local files with the tus protocol. An upload continues while the user looks at another
  * page. After a reload, it continues when the user chooses the same file again.
  */
-import { effect, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
+import { holdWork } from '../../ui/frame/leaving.js';
+import { mediaTexts } from '../../texts/index.js';
 import { send } from './client.js';
 import { isUsable } from './session.js';
 import { RedfishFailure } from './wire.js';
@@ -47,15 +49,11 @@ const FIRST_PAUSE_MS = 1000;
 const LAST_PAUSE_MS = 10_000;
 const tus = { 'Tus-Resumable': '1.0.0' };
 
-// The browser asks before it closes or reloads a page that sends a file.
-const askToStay = (event: Event): void => event.preventDefault();
-effect(() => {
-  const sends = [...uploads.value.values()].some(({ phase }) => ['sending', 'retrying', 'finishing'].includes(phase));
-  // After a log-out, nothing waits for the user.
-  if (!sends || !isUsable.value) return;
-  addEventListener('beforeunload', askToStay);
-  return () => removeEventListener('beforeunload', askToStay);
-});
+const isSending = computed(() =>
+  [...uploads.value.values()].some(({ phase }) => ['sending', 'retrying', 'finishing'].includes(phase)),
+);
+// After a log-out, nothing waits for the user.
+effect(() => (isSending.value && isUsable.value ? holdWork({ lost: mediaTexts.lost, end: 'console' }) : undefined));
 
 const jobs = new Map<string, Job>();
 const keyOf = (drive: string): string => `rackless.upload ${drive}`;

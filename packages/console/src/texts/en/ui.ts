@@ -16,6 +16,7 @@ export const uiTexts = {
   /** The failure of a request whose dialog the user has closed. */
   failedLater: (title: string, reason: string) => `“${title}” has failed: ${reason}`,
   lost: 'This is lost:',
+  leaving: { title: 'Leave this page?', leave: 'Leave', stay: 'Stay' },
   typeName: (name: string) => `Type “${name}” to confirm`,
   time: 'Time',
   chartTable: 'Show as a table',

@@ -4,6 +4,7 @@ import { Component, type ComponentChildren, type ComponentType } from 'preact';
 import { useCallback, useEffect } from 'preact/hooks';
 import { currentPath, hrefOf, matchPath, type RouteParameters } from './router.js';
 import { ErrorState, Loading, messageOf } from '../states.js';
+import { leave } from './leaving.js';
 import { PageHeader } from './page-header.js';
 import { uiTexts as texts } from '../../texts/index.js';
 
@@ -93,7 +94,7 @@ const ANSWER_MS = 10_000;
 async function loadConsoleAgain(): Promise<void> {
   const request: RequestInit = { method: 'HEAD', cache: 'no-store', signal: AbortSignal.timeout(ANSWER_MS) };
   const { ok } = await fetch(hrefOf(''), request).catch(() => ({ ok: false }));
-  if (ok) location.reload();
+  if (ok) leave('console', () => location.reload());
 }
 
 /** Keeps the rest of the console usable if a page throws an error. */

@@ -1,5 +1,6 @@
 /** The router: addresses below `/ui/`, the browser's history, and links. */
 import { computed, signal } from '@preact/signals';
+import { leave, staysAt } from './leaving.js';
 
 const BASE = '/ui/';
 
@@ -16,11 +17,38 @@ export const place = signal<Place>(readPlace());
 /** The current path. A change of the query alone, such as a filter, renders only components that read the query. */
 export const currentPath = computed(() => place.value.path);
 
-/** Starts to follow the history, and to open links below `/ui/` without loading the page again. */
+/** The number of the current entry in the history. Each entry of the console stores its number. */
+let entry = entryOf(history.state) ?? 0;
+/** Whether the user has answered the question before the next step. */
+let isDecided = false;
+
+/**
+ * Starts to follow the history, and to open links below `/ui/` without loading the page again. If the page must stay,
+ * a step through the history is undone, so that the address always belongs to the page.
+ */
 export function startRouter(): void {
-  addEventListener('popstate', () => {
+  history.replaceState(stateOf(entry), '');
+  addEventListener('popstate', ({ state }) => {
     clearTimeout(addressTimer);
     addressTimer = undefined;
+    const next = entryOf(state);
+    // A link to a part of the page has made an entry.
+    if (next === null) history.replaceState(stateOf((entry += 1)), '');
+    // The step before is undone. The history may have an older address of the page.
+    else if (next === entry) history.replaceState(stateOf(entry), '', addressOf(place.value));
+    else {
+      const distance = next - entry;
+      const repeat = (): void => {
+        isDecided = true;
+        history.go(distance);
+      };
+      if (!isDecided && staysAt(repeat)) {
+        history.go(-distance);
+        return;
+      }
+      isDecided = false;
+      entry = next;
+    }
     place.value = readPlace();
   });
   addEventListener('pagehide', writeAddress);
@@ -42,7 +70,7 @@ export function startRouter(): void {
 export const hrefOf = (path: string): string => BASE + path;
 
 /**
- * Opens a path below `/ui/`: `systems/1?tab=x`.
+ * Opens a path below `/ui/`: `systems/1?tab=x`. If the user loses work by this, asks first.
  * @param options `isReplaced`: the current entry of the history is replaced. The address bar shows the path after a
  * pause of `ADDRESS_MS`.
  */
@@ -54,10 +82,12 @@ export function navigate(path: string, { isReplaced = false }: { readonly isRepl
     place.value = placeOf(new URL(address, location.href));
     return;
   }
-  writeAddress();
-  history.pushState(null, '', BASE + path);
-  place.value = readPlace();
-  scrollTo(0, 0);
+  leave('page', () => {
+    writeAddress();
+    history.pushState(stateOf((entry += 1)), '', BASE + path);
+    place.value = readPlace();
+    scrollTo(0, 0);
+  });
 }
 
 /**
@@ -74,7 +104,7 @@ function writeAddress(): void {
   if (addressTimer === undefined) return;
   clearTimeout(addressTimer);
   addressTimer = undefined;
-  history.replaceState(null, '', address);
+  history.replaceState(stateOf(entry), '', address);
 }
 
 /** Parameters of a path, by name. */
@@ -107,6 +137,20 @@ function decode(segment: string): string {
   } catch {
     return segment;
   }
+}
+
+function stateOf(number: number): object {
+  return { entry: number };
+}
+
+/** Returns the number in a state of the history; null: it has none. */
+function entryOf(state: unknown): number | null {
+  if (typeof state !== 'object' || state === null || !('entry' in state)) return null;
+  return typeof state.entry === 'number' ? state.entry : null;
+}
+
+function addressOf({ path, query }: Place): string {
+  return BASE + path + (query.size === 0 ? '' : `?${query.toString()}`);
 }
 
 function readPlace(): Place {

@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { Button } from '../button.js';
 import { Select } from '../field.js';
 import { Icon } from '../icon.js';
+import { LeaveDialog } from './leave-dialog.js';
 import { CurrentPage, type Page } from './pages.js';
 import { currentPath, hrefOf, matchPath } from './router.js';
 import { uiTexts as texts } from '../../texts/index.js';
@@ -69,6 +70,7 @@ export function Shell({ product, pages, bar, notices }: ShellProps) {
         </main>
       </div>
       <ShellToasts />
+      <LeaveDialog />
     </div>
   );
 }

@@ -69,6 +69,7 @@ export const bulkTexts = {
     now: 'Power',
     stop: 'Stop',
     stopHint: 'Machines that wait are not changed. Running requests continue.',
+    lost: 'The rest of the running action. Machines that wait are not changed.',
     close: 'Close',
     background: 'Continue in the background',
     retry: (machines: number) => `Try ${count(machines)} again`,

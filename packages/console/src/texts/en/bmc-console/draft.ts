@@ -7,5 +7,6 @@ export const draftTexts = {
   keep: 'Keep my input',
   useNewValues: 'Use the new values',
   discard: 'Discard',
+  lost: 'The changes that you have not saved',
   none: 'nothing',
 };

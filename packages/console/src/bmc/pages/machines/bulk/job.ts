@@ -1,5 +1,6 @@
 /** Runs an action on several machines, a few at a time, and keeps the result of each machine. */
-import { effect, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
+import { holdWork } from '../../../../ui/frame/leaving.js';
 import { messageOf } from '../../../../ui/states.js';
 import { ejectImage, readDrives } from '../../../redfish/drives.js';
 import { readMachineAgain, type Machine } from '../../../redfish/machines.js';
@@ -47,6 +48,9 @@ effect(() => {
   job.value = null;
   isJobShown.value = false;
 });
+
+const isRunning = computed(() => job.value?.isRunning === true);
+effect(() => (isRunning.value ? holdWork({ lost: bulkTexts.job.lost, end: 'console' }) : undefined));
 
 /** Starts an action, and shows its results. `boot` is the override of the action `boot`. */
 export async function startJob(

@@ -1,0 +1,144 @@
+/** The web console in Chromium when its user leaves a page, or steps through the history: what asks first, and what closes. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Locator, Page, Route } from 'playwright-core';
+import { logIn, machineRow as row, startBmc, type Bmc } from './harness/bmc.js';
+import { browserFixture } from './harness/browser.js';
+import { dialogFaults } from './harness/dialog.js';
+
+const { open } = browserFixture();
+let bmc: Bmc;
+beforeAll(async () => {
+  bmc = await startBmc({ users: true });
+});
+afterAll(() => bmc.stop());
+
+const openList = async (): Promise<{ page: Page; faults: readonly string[] }> => {
+  const opened = await open(`${bmc.address}/ui/`);
+  await logIn(opened.page, 'admin');
+  await row(opened.page, 'node-1').waitFor();
+  return opened;
+};
+const questionOf = (page: Page): Locator => page.getByRole('dialog', { name: 'Leave this page?' });
+const pathOf = (page: Page): string => new URL(page.url()).pathname;
+
+/** Opens the settings of node-1 through the list, and types an asset tag. */
+const typeTag = async (page: Page): Promise<Locator> => {
+  await row(page, 'node-1').getByRole('link').click();
+  const tag = page.getByLabel('Asset tag');
+  await tag.fill('rack-7');
+  return tag;
+};
+
+/** Starts all selected machines: the requests wait until the returned function lets them go. */
+const startSlowly = async (page: Page): Promise<() => Promise<void>> => {
+  const held: Route[] = [];
+  await page.route('**/Actions/ComputerSystem.Reset', (route) => {
+    held.push(route);
+  });
+  await page.getByRole('checkbox', { name: 'Select all rows' }).check();
+  await page.getByRole('button', { name: 'Start', exact: true }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Start' }).click();
+  await page.getByRole('button', { name: 'Continue in the background' }).click();
+  return async () => {
+    await page.unroute('**/Actions/ComputerSystem.Reset');
+    for (const route of held.splice(0)) await route.continue();
+  };
+};
+
+describe('a step back in the history', () => {
+  it('closes an open dialog, and leaves the page with the next step', async () => {
+    const { page, faults } = await openList();
+    await page.getByRole('link', { name: 'Accounts' }).click();
+    await page.getByRole('button', { name: 'New account' }).click();
+    await page.getByRole('dialog').waitFor();
+    await page.goBack();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.getByRole('heading', { level: 1, name: 'Accounts' }).waitFor();
+    await page.waitForFunction(() => location.pathname === '/ui/accounts');
+    await page.goBack();
+    await page.getByRole('heading', { level: 1, name: 'Machines' }).waitFor();
+    await page.goForward();
+    await page.getByRole('heading', { level: 1, name: 'Accounts' }).waitFor();
+    expect([pathOf(page), faults]).toEqual(['/ui/accounts', []]);
+    await page.context().close();
+  });
+
+  it('keeps a page with its input behind the dialog of an ended session', async () => {
+    const { page } = await openList();
+    const tag = await typeTag(page);
+    const { Members } = (await (await bmc.ask('GET', '/redfish/v1/SessionService/Sessions')).json()) as {
+      readonly Members: readonly { readonly '@odata.id': string }[]; // a collection
+    };
+    for (const member of Members) await bmc.ask('DELETE', member['@odata.id']);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog').getByText('Your session has ended').waitFor();
+    const path = pathOf(page);
+    await page.goBack();
+    await page.waitForFunction((wanted) => location.pathname === wanted, path);
+    await logIn(page, 'admin');
+    await page.getByText('Live').waitFor();
+    expect(await tag.inputValue()).toBe('rack-7');
+    await page.context().close();
+  });
+});
+
+describe('changes that are not saved', () => {
+  it.each([
+    ['a link', (page: Page) => page.getByRole('link', { name: 'Boot', exact: true }).click()],
+    ['a step back', (page: Page) => page.goBack()],
+    ['a log-out', (page: Page) => page.getByRole('button', { name: 'Log out' }).click()],
+  ])('stay after a question: %s', async (title, leave) => {
+    expect(await setTag('')).toBe(200);
+    const { page, faults } = await openList();
+    const tag = await typeTag(page);
+    const path = pathOf(page);
+    await leave(page);
+    await questionOf(page).getByText('The changes that you have not saved').waitFor();
+    expect(title === 'a link' ? await dialogFaults(page, 'dialog-leave') : []).toEqual([]);
+    await questionOf(page).getByRole('button', { name: 'Stay' }).click();
+    await page.waitForFunction((wanted) => location.pathname === wanted, path);
+    expect(await tag.inputValue()).toBe('rack-7');
+    await leave(page);
+    await questionOf(page).getByRole('button', { name: 'Leave' }).click();
+    await tag.waitFor({ state: 'detached' });
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe('a running action on many machines', () => {
+  it('stops neither with a reload, nor with the way out of a failed page, nor with a log-out, before a question', async () => {
+    const { page } = await openList();
+    const release = await startSlowly(page);
+    page.removeAllListeners('dialog');
+    const asked = page.waitForEvent('dialog');
+    const reload = page.evaluate(() => setTimeout(() => window.location.reload()));
+    const native = await asked;
+    expect(native.type()).toBe('beforeunload');
+    await native.dismiss();
+    await reload;
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await questionOf(page).getByText('The rest of the running action').waitFor();
+    await questionOf(page).getByRole('button', { name: 'Stay' }).click();
+    await page.route('**/assets/hosts-*.js', (route) => route.fulfill({ status: 404 }));
+    await page.getByRole('link', { name: 'Hosts' }).click();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await questionOf(page).getByRole('button', { name: 'Stay' }).click();
+    await page.getByRole('link', { name: 'Machines' }).click();
+    await release();
+    await page.getByRole('button', { name: /Start: (\d+) of \1/ }).waitFor();
+    // Without work, nothing asks.
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('dialog', { name: 'Log in' }).waitFor();
+    await page.context().close();
+  });
+});
+
+/** Stores the asset tag of node-1. Returns the status of the answer. */
+async function setTag(AssetTag: string): Promise<number> {
+  const { Members } = (await (await bmc.ask('GET', '/redfish/v1/Systems?$expand=.($levels=1)')).json()) as {
+    readonly Members: readonly { readonly '@odata.id': string; readonly Name: string }[]; // a collection
+  };
+  const path = Members.find(({ Name }) => Name === 'node-1')?.['@odata.id'] ?? '';
+  return (await bmc.ask('PATCH', path, { AssetTag })).status;
+}
