@@ -195,6 +195,10 @@ describe('the certificates', () => {
     await page.getByText('Lab CA').waitFor();
     await page.getByText('Valid for 98 more days').waitFor();
     await takePictures(page, 'certificates');
+    // The clock of the service counts.
+    await page.clock.setFixedTime(Date.now() + 3 * 86_400_000);
+    await page.reload();
+    await page.getByText('Valid for 98 more days').waitFor();
     expect([await accessibilityFaults(page), faults]).toEqual([[], []]);
     await page.context().close();
     await secure.stop();

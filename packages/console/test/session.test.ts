@@ -45,6 +45,24 @@ it('keeps the session alive while the user types or clicks, also without request
   await page.context().close();
 });
 
+it('stays alive and live after the clock of the computer went back by a day', async () => {
+  const { page, faults } = await open('about:blank');
+  await page.clock.install();
+  await page.goto(`${bmc.address}/ui/`);
+  await logIn(page, 'olga');
+  await row(page, 'node-1').waitFor();
+  const used = page.waitForRequest((request) => request.method() === 'HEAD' && request.url().includes(`${SESSIONS}/`));
+  await page.evaluate(() => {
+    const { now } = Date;
+    Date.now = () => now() - 86_400_000;
+  });
+  await page.clock.fastForward(11_000);
+  await page.keyboard.press('a');
+  await used;
+  expect(faults).toEqual([]);
+  await page.context().close();
+});
+
 it('asks the same user for the password again, and its dialog stays open at Escape', async () => {
   const { page } = await open(`${bmc.address}/ui/`);
   await logIn(page, 'admin');

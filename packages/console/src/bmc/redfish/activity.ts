@@ -14,11 +14,11 @@ const inputs = ['keydown', 'pointerdown', 'wheel'] as const;
  * which does not renew the session. Returns a function that ends this.
  */
 export function keepSessionAlive(): () => void {
-  let usedMs = Date.now();
+  let usedMs = performance.now();
   const use = (): void => {
     const path = sessionUri();
-    if (path === null || Date.now() - usedMs < PAUSE_MS) return;
-    usedMs = Date.now();
+    if (path === null || performance.now() - usedMs < PAUSE_MS) return;
+    usedMs = performance.now();
     // After a failure, the next request of the page asks for a log-in.
     exchange({ method: 'HEAD', path, token: token() }).catch(() => undefined);
   };

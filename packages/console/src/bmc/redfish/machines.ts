@@ -145,7 +145,7 @@ export function readMachineAgain(id: string): void {
 async function readAll(): Promise<void> {
   changed.clear();
   const seen = new Set<string>();
-  const beginMs = Date.now();
+  const beginMs = performance.now();
   for (const [id, { atMs }] of powered) if (atMs < beginMs - KEPT_MS) powered.delete(id);
   let askedMs = beginMs;
   try {
@@ -159,7 +159,7 @@ async function readAll(): Promise<void> {
         accept(machine, askedMs);
       }
       flush();
-      askedMs = Date.now();
+      askedMs = performance.now();
     }
     for (const id of machines.value.keys()) if (!seen.has(id) && !changed.has(id)) update(id, null);
     flush();
@@ -167,7 +167,7 @@ async function readAll(): Promise<void> {
   } catch (error) {
     machinesState.value = { ...machinesState.value, error: error instanceof Error ? error.message : String(error) };
   }
-  listMs = Date.now() + PAUSE_FACTOR * (Date.now() - beginMs);
+  listMs = performance.now() + PAUSE_FACTOR * (performance.now() - beginMs);
 }
 
 /** Applies an event: the power state at once, everything else by reading the machine again. */
@@ -184,7 +184,7 @@ function apply({ MessageId, OriginOfCondition }: RedfishEvent): void {
       return;
     }
     const state = name === 'ResourcePoweredOn' ? 'On' : name === 'ResourcePoweredOff' ? 'Off' : null;
-    if (state !== null) powered.set(id, { state, atMs: Date.now() });
+    if (state !== null) powered.set(id, { state, atMs: performance.now() });
     if (known && state !== null) update(id, { ...known, PowerState: state });
   }
   // A chassis that does not belong to a known machine is a host. All its machines may have changed.
@@ -203,7 +203,7 @@ function readListSoon(): void {
       if (reading === null) void readMachines();
       else void reading.finally(readListSoon);
     },
-    Math.max(0, listMs - Date.now()),
+    Math.max(0, listMs - performance.now()),
   );
 }
 
@@ -226,7 +226,7 @@ function pump(): void {
 }
 
 async function readOne(id: string): Promise<void> {
-  const askedMs = Date.now();
+  const askedMs = performance.now();
   try {
     accept(await get<Machine>(`${SYSTEMS}/${encodeURIComponent(id)}?$select=${PROPERTIES.join(',')}`), askedMs);
   } catch (error) {

@@ -93,9 +93,16 @@ export async function open({ method, path, token, headers, body, signal }: WireR
     ...(body === undefined ? {} : { body: isRaw ? body : JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
   });
+  const date = Date.parse(response.headers.get('Date') ?? '');
+  if (!Number.isNaN(date)) serviceAheadMs = date - Date.now();
   if (!response.ok) throw failureOf(response, await response.text());
   return response;
 }
+
+let serviceAheadMs = 0;
+
+/** Returns the time of the service's clock, in milliseconds since 1970. The clock of the computer may be wrong. */
+export const serviceNow = (): number => Date.now() + serviceAheadMs;
 
 /** Returns the failure for a connection that broke. */
 function unreachable(cause: unknown): RedfishFailure {

@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import { Button } from '../../../ui/button.js';
 import { formatTime } from '../../../ui/format.js';
 import { PageHeader } from '../../../ui/frame/page-header.js';
+import { serviceNow } from '../../redfish/wire.js';
 import { Badge, EmptyState } from '../../../ui/states.js';
 import { Loaded } from '../../loaded.js';
 import { may } from '../../redfish/session.js';
@@ -114,7 +115,7 @@ function CertificateSection({
 
 /** How long a certificate is still valid. */
 function Validity({ end }: { readonly end: string }) {
-  const days = Math.floor((Date.parse(end) - Date.now()) / DAY_MS);
+  const days = Math.floor((Date.parse(end) - serviceNow()) / DAY_MS);
   if (days < 0) return <Badge kind="bad">{texts.expired}</Badge>;
   return days < WARN_DAYS ? (
     <Badge kind="warn">{texts.ending(days)}</Badge>
