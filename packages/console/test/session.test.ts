@@ -22,6 +22,11 @@ const endSessions = async (): Promise<void> => {
   };
   for (const member of Members) await bmc.ask('DELETE', member['@odata.id']);
 };
+/** Changes the role of olga. */
+const setRole = async (RoleId: string): Promise<void> => {
+  const { status } = await bmc.ask('PATCH', '/redfish/v1/AccountService/Accounts/olga', { RoleId });
+  expect(status).toBe(200);
+};
 const overview = async (page: Page): Promise<void> => {
   await row(page, 'node-1').getByRole('link').click();
   await page.getByText('Serial number').waitFor();
@@ -41,6 +46,37 @@ it('keeps the session alive while the user types or clicks, also without request
     await page.clock.fastForward(11_000);
     await Promise.all([used(), input()]);
   }
+  expect(faults).toEqual([]);
+  await page.context().close();
+});
+
+it('follows a change of the role while the page is open', async () => {
+  const { page, faults } = await open(`${bmc.address}/ui/`);
+  await logIn(page, 'olga');
+  await overview(page);
+  const start = page.locator('.page-header').getByRole('button', { name: 'Start', exact: true });
+  await start.waitFor();
+  await setRole('ReadOnly');
+  await start.waitFor({ state: 'detached' });
+  await setRole('Operator');
+  await start.waitFor();
+  expect(faults).toEqual([]);
+  await page.context().close();
+});
+
+it('follows a change of the role after a refused request, if the page gets no events', async () => {
+  const { page, faults } = await open('about:blank');
+  await page.route('**/EventService/SSE', (route) => route.abort());
+  await page.goto(`${bmc.address}/ui/`);
+  await logIn(page, 'olga');
+  await overview(page);
+  const start = page.locator('.page-header').getByRole('button', { name: 'Start', exact: true });
+  await start.waitFor();
+  await setRole('ReadOnly');
+  await start.click();
+  await page.getByText('The account is not allowed to do this').waitFor();
+  await start.waitFor({ state: 'detached' });
+  await setRole('Operator');
   expect(faults).toEqual([]);
   await page.context().close();
 });

@@ -11,6 +11,7 @@ import { pages } from './pages.js';
 import { keepSessionAlive } from './redfish/activity.js';
 import { isLive, runEventStream } from './redfish/event-stream.js';
 import { forgetMachines, startMachines } from './redfish/machines.js';
+import { followRights } from './redfish/rights.js';
 import { isUsable, loginState, logOut, startSession } from './redfish/session.js';
 import { consoleTexts as texts } from '../texts/index.js';
 
@@ -28,7 +29,7 @@ export function App() {
   useEffect(() => {
     if (!isUsable.value) return;
     const until = new AbortController();
-    const stops = [startMachines(), keepSessionAlive(), forgetMachines];
+    const stops = [startMachines(), keepSessionAlive(), followRights(), forgetMachines];
     void runEventStream(until.signal);
     return () => {
       until.abort();

@@ -1,6 +1,6 @@
 /** Requests of the pages. This folder is the only place that sends requests to the service. */
 import { signal } from '@preact/signals';
-import { loginState, renewLogin, token } from './session.js';
+import { loginState, refreshPrivileges, renewLogin, token } from './session.js';
 import { redfishTexts } from '../../texts/index.js';
 import { exchange, open, RedfishFailure, type Reply, type WireRequest } from './wire.js';
 
@@ -125,6 +125,8 @@ async function repeatAfterLogin<T>(
     try {
       return await request(used);
     } catch (error) {
+      // The page offers an action that the role of the user no longer allows.
+      if (error instanceof RedfishFailure && error.status === 403) void refreshPrivileges();
       if (!(error instanceof RedfishFailure) || error.status !== 401) throw error;
       await renewLogin(used, signal);
     }

@@ -1,7 +1,7 @@
 /** All machines of the service, live. The list and the machine pages use this store. */
 import { signal } from '@preact/signals';
 import { get, members } from './client.js';
-import { onConnect, onEvents, type RedfishEvent } from './event-stream.js';
+import { isLive, onConnect, onEvents, type RedfishEvent } from './event-stream.js';
 import { RedfishFailure } from './wire.js';
 
 /** A machine (ComputerSystem), with the properties that the list needs. */
@@ -81,6 +81,10 @@ const KEPT_MS = 60_000;
 /** Changes within this time are one update of the store, in milliseconds. */
 const UPDATE_MS = 50;
 
+/** While there is no stream of events, for example behind a proxy that holds it back, the list is read in this interval. */
+const POLL_MS = 15_000;
+const FIRST_POLL_MS = 2000;
+
 /** The ids of the machines to read again. */
 const changed = new Set<string>();
 /** The latest power states in events. Answers to earlier requests do not have them yet. */
@@ -105,7 +109,18 @@ export function startMachines(): () => void {
       for (const event of events) apply(event);
     }),
   ];
+  let timer = setTimeout(poll, FIRST_POLL_MS);
+  function poll(): void {
+    timer = setTimeout(poll, POLL_MS);
+    if (isLive.value) return;
+    // If the service does not answer at all, the machines keep their last state.
+    get('/redfish/v1/').then(
+      () => (isLive.value ? undefined : readMachines()),
+      () => undefined,
+    );
+  }
   return () => {
+    clearTimeout(timer);
     for (const stop of stops) stop();
   };
 }

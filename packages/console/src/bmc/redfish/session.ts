@@ -173,6 +173,17 @@ async function readPrivileges({ token, user }: Session): Promise<ReadonlySet<str
   return new Set(role.AssignedPrivileges);
 }
 
+/** Reads the privileges of the user again, after another administrator may have changed the role. */
+export async function refreshPrivileges(): Promise<void> {
+  const session = login.current();
+  if (session === null || loginState.value.kind !== 'loggedIn') return;
+  // After a failure, the service still refuses what the user may not do.
+  const found = await readPrivileges(session).catch(() => null);
+  if (found === null || login.current() !== session) return;
+  const isSame = found.size === privileges.value.size && [...found].every((each) => privileges.value.has(each));
+  if (!isSame) privileges.value = found;
+}
+
 /** Returns whether the service answers requests without credentials. */
 async function isOpen(): Promise<boolean> {
   try {
