@@ -58,16 +58,28 @@ describe('the console of model-proxy', () => {
     await tab.close();
   });
 
-  it.each(['', 'keys', 'spend', 'playground'])('is usable with the Tab key: the page %p', async (path) => {
-    await page.goto(`${gateway.proxy.url}/ui/${path}`);
-    await page.getByRole('heading', { level: 1 }).waitFor();
-    for (const width of [1440, 375]) {
-      await page.setViewportSize({ width, height: 900 });
+  it.each(['', 'keys', 'spend', 'playground'])(
+    'is usable with the Tab key and on a small phone: the page %p',
+    async (path) => {
+      await page.goto(`${gateway.proxy.url}/ui/${path}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      for (const width of [1440, 375]) {
+        await page.setViewportSize({ width, height: 900 });
+        await painted(page);
+        expect([width, await tabOrderFaults(page)]).toEqual([width, []]);
+      }
+      // A window of 1280 pixels at a zoom of 400 %.
+      await page.setViewportSize({ width: 320, height: 256 });
       await painted(page);
-      expect([width, await tabOrderFaults(page)]).toEqual([width, []]);
-    }
-    await page.setViewportSize({ width: 1440, height: 900 });
-  });
+      const wide = await page.evaluate(() =>
+        [document.documentElement, ...document.querySelectorAll('main, .bar')]
+          .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+          .map(({ localName, scrollWidth }) => `${localName}: ${scrollWidth}`),
+      );
+      expect(wide).toEqual([]);
+      await page.setViewportSize({ width: 1440, height: 900 });
+    },
+  );
 
   it('creates a key with limits, which an SDK uses, and shows what it spends', async () => {
     const key = await createKey(page, 'team-a', async (picture) =>
@@ -143,7 +155,7 @@ describe('the console of model-proxy', () => {
     await page.getByRole('button', { name: 'Unblock team-b' }).waitFor();
     await expect(ask()).rejects.toMatchObject({ status: 401 });
     await page.getByRole('button', { name: 'Unblock team-b' }).click();
-    await page.getByRole('button', { name: 'Block team-b' }).waitFor();
+    await page.getByRole('button', { name: 'Block team-b', exact: true }).waitFor();
     await ask();
     expect(await accessibilityFaults(page)).toEqual([]);
     // All buttons of a key are visible at each width.
