@@ -37,8 +37,8 @@ interface Position {
 const unquoted = (word: string): string => word.replace(/^(['"])([^]*)\1$/, '$2').replace(/^['"]/, '');
 
 /**
- * Returns whether a word needs no quotes, which differ in each shell. The name of a machine comes
- * from a service, and may contain any character.
+ * Returns whether a word needs no quotes in any shell. The name of a machine comes from a service, and
+ * may contain any character.
  */
 const isSafe = ({ value }: Candidate): boolean => /^[\p{L}\p{N}_@%+=:,./-]+$/u.test(value);
 

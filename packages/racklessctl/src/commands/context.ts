@@ -155,7 +155,7 @@ const removeContext = defineCommand({
   },
 });
 
-/** Manages the contexts. */
+/** Lists, selects, adds, changes and removes contexts. */
 export const contextGroup = defineCommand({
   name: 'context',
   summary: 'Store the services that you work with, and select one',

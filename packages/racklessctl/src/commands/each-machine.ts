@@ -1,4 +1,4 @@
-/** Does something with several machines at the same time, and reports each of them. */
+/** Calls a function for several machines at the same time, and reports the result of each. */
 import { CommandFailure, commonCode } from '../failure.js';
 import { labelsIn } from '../machines/label.js';
 import type { Machine } from '../machines/machine.js';

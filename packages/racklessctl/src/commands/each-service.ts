@@ -1,4 +1,4 @@
-/** Does something with several services, and continues if one of them fails. */
+/** Calls a function for several services, and continues if one of them fails. */
 import type { Connection } from '../contexts/connection.js';
 import { CommandFailure, exitCode } from '../failure.js';
 import { mapConcurrently } from '../redfish/collection.js';

@@ -109,7 +109,7 @@ const ejectCommand = defineCommand({
     ),
 });
 
-/** Manages virtual media. */
+/** Lists drives, and inserts and ejects images. */
 export const mediaGroup = defineCommand({
   name: 'media',
   summary: 'Insert images into virtual drives, and eject them',

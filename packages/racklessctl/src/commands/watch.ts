@@ -89,7 +89,7 @@ async function streamUriOf({ service }: OpenedService): Promise<string | undefin
   return textAt(events, 'ServerSentEventUri');
 }
 
-/** Compares the machines again and again. */
+/** Reads the machines of a service at an interval, and prints what has changed between two reads. */
 async function poll(
   call: Call,
   watched: WatchedMachines,
@@ -109,7 +109,7 @@ async function poll(
       for (const event of eventsBetween(before, after, unseen, new Date().toISOString())) show(event);
       before = after;
       const unread = watched.unreadUris();
-      // A machine that was created later is new when it answers.
+      // Forgets a machine that has answered or is gone. Another machine that appears later is new.
       unseen = new Set([...unseen].filter((uri) => unread.has(uri)));
       const failing = watched.shownUnread().filter(({ uri }) => !reported.has(uri));
       for (const line of unreadLines(failing)) printer.complain(line);

@@ -32,7 +32,7 @@ const groupName = (context: string): string => `context_${context.toLowerCase().
 const withoutTemplates = (yaml: string): string =>
   yaml.replace(/^( *(?:- |[\w]+: ))(?!!)(.*\{[{%#].*)$/gm, '$1!unsafe $2');
 
-/** Ansible. */
+/** The format for Ansible. */
 export const ansible: EnrollmentFormat = {
   summary: 'an inventory in YAML (Ansible)',
   render: (nodes) => {

@@ -31,7 +31,7 @@ function capabilitiesOf({ bootMode, secureBoot }: EnrollmentNode['facts']): stri
   return `boot_mode:${bootMode === 'uefi' ? 'uefi' : 'bios'}${secureBoot === true ? ',secure_boot:true' : ''}`;
 }
 
-/** Ironic. */
+/** The format for Ironic. */
 export const ironic: EnrollmentFormat = {
   summary: 'baremetal create FILE (OpenStack Ironic)',
   render: (nodes) =>

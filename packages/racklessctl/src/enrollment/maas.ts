@@ -28,7 +28,7 @@ function commandOf({ name, facts, user }: EnrollmentNode): string {
   return [`maas "$PROFILE" machines create`, ...words, 'power_parameters_power_pass="$POWER_PASS"'].join(' \\\n  ');
 }
 
-/** MAAS. */
+/** The format for MAAS. */
 export const maas: EnrollmentFormat = {
   summary: 'a shell script with commands of maas',
   render: (nodes) => {

@@ -26,7 +26,7 @@ function hostOf({ name, facts, insecure }: EnrollmentNode): object {
   };
 }
 
-/** Metal3. */
+/** The format for Metal3. */
 export const metal3: EnrollmentFormat = {
   summary: 'BareMetalHosts for kubectl apply (Metal3)',
   render: (nodes) =>

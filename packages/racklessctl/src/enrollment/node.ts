@@ -15,6 +15,7 @@ export interface EnrollmentNode {
 
 /** A format of an enrollment file. */
 export interface EnrollmentFormat {
+  /** Describes the file for the help, with the program that reads it. */
   readonly summary: string;
   /** Returns the text of the file. */
   readonly render: (nodes: readonly EnrollmentNode[]) => string;

@@ -47,7 +47,7 @@ function hardwareOf({ name, facts }: EnrollmentNode): object {
   };
 }
 
-/** Tinkerbell. */
+/** The format for Tinkerbell. */
 export const tinkerbell: EnrollmentFormat = {
   summary: 'Hardware and Machines for kubectl apply (Tinkerbell)',
   render: (nodes) =>

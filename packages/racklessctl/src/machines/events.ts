@@ -3,7 +3,7 @@ import { linkAt, listAt, textAt, type Resource } from '../redfish/resource.js';
 import { byKey } from './by-key.js';
 import { linksOf, summaryOf, type Machine, type MachineSummary } from './machine.js';
 
-/** Something that happened. */
+/** An event of a machine, of another resource, or a difference between two reads. */
 export interface MachineEvent {
   /** ISO 8601. */
   readonly time: string;

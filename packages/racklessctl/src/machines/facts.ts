@@ -9,13 +9,13 @@ interface InterfaceFacts {
   readonly name: string | undefined;
   /** Lower case, with colons. */
   readonly mac: string;
-  /** Undefined: the service does not say it. */
+  /** Undefined: the service does not report it. */
   readonly linkUp: boolean | undefined;
 }
 
 /** Facts about a machine. */
 export interface MachineFacts extends MachineSummary {
-  /** `x86_64`, `aarch64`, …; undefined if the service does not say it. */
+  /** `x86_64`, `aarch64`, …; undefined if the service does not report it. */
   readonly architecture: string | undefined;
   /** `uefi` or `legacy`. */
   readonly bootMode: 'uefi' | 'legacy' | undefined;

@@ -19,14 +19,14 @@ describe('a table', () => {
     expect(omitted).toEqual([]);
   });
 
-  it('fits a terminal: the widest columns that may shrink are cut', () => {
+  it('fits the terminal, because it cuts the widest columns that may shrink', () => {
     const rows = [['a'.repeat(60), 4, 'b'.repeat(60)]];
     const lines = renderTable(rows, columns, 80).text.split('\n');
     expect(lines.map(widthOf)).toEqual([49, 80]);
     expect(lines[1]).toBe(`${'a'.repeat(35)}…  4     ${'b'.repeat(35)}…`);
   });
 
-  it('may have as many rows as a service has machines', () => {
+  it('renders 200,000 rows', () => {
     const rows = Array.from({ length: 200_000 }, (_, index) => [`m${index}`, 1, null]);
     expect(renderTable(rows, columns).text.split('\n')).toHaveLength(200_001);
   });

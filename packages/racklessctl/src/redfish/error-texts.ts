@@ -15,7 +15,7 @@ interface ServiceMessage {
 /** Longer texts are cut. */
 const MAX_TEXT = 500;
 
-/** `#/Boot/BootSourceOverrideTarget` and `#/Attributes/x~1y` as people write them. */
+/** Returns a JSON pointer as people write it, such as `Boot.BootOrder` for `#/Boot/BootOrder`. */
 const propertyOf = (pointer: string): string =>
   pointer
     .replace(/^#?\/?/, '')

@@ -219,7 +219,7 @@ export class Service {
     return this.#exchange.open(this.#request('GET', path, { headers, signal }));
   }
 
-  /** Executes an action or creates a member. @throws {CommandFailure} `doing` begins its text. */
+  /** Executes an action or creates a member. @throws {CommandFailure} whose text begins with `doing`. */
   async post(path: string, body: Resource, doing: string): Promise<WriteAnswer> {
     return this.#accepted(await this.#send('POST', path, { body }), doing, path);
   }

@@ -10,7 +10,7 @@ import { wait } from './wait.js';
 
 /** Progress of an operation. */
 export interface TaskProgress {
-  /** 0 to 100; undefined if the service does not say it. */
+  /** 0 to 100; undefined if the service does not report it. */
   readonly percent: number | undefined;
   /** `Running`, `Starting`, … */
   readonly state: string;

@@ -10,7 +10,7 @@ const unavailableFor =
   (seconds: string): ScriptedAnswer =>
   (_, response) =>
     sendJson(response, 503, { error: { message: 'QEMU does not answer' } }, { 'retry-after': seconds });
-/** Longer than racklessctl repeats requests for machines. */
+/** Asks for a longer pause than racklessctl waits before it repeats a request for a machine. */
 const unavailable = unavailableFor('30');
 const silent: ScriptedAnswer = () => undefined;
 const missing: ScriptedAnswer = (_, response) => sendJson(response, 404, {});
@@ -59,7 +59,7 @@ describe('list', () => {
     expect([...namesIn(finished)].sort()).toEqual(['m-1', 'm-2', 'm-3', 'm-4']);
   });
 
-  it('has the reason in --json', async () => {
+  it('contains the reason for a missing machine in --json', async () => {
     const service = await machines(2, { 'm-2': unavailable });
     const { code, stdout } = await run(['list', '--json', '--url', service.url]);
     const error = reasonOf('m-2');
@@ -79,7 +79,7 @@ describe('list', () => {
     expect([...namesIn(finished)].sort()).toEqual(['m-1', 'm-2', 'm-3']);
   });
 
-  it('gives up soon if no machine answers in time', async () => {
+  it('sends at most 7 requests for 40 machines if none answers in time', async () => {
     const failing = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`m-${index + 1}`, silent]));
     const service = await machines(40, failing);
     const { code, stdout, stderr } = await run(['list', '--json', '--url', service.url, '--timeout', '3']);

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const BIN = path.join(import.meta.dirname, '../../../bmc-daemon/bin/bmc-daemon.js');
 /** Longer than a start on a loaded machine. */
 const TIMEOUT_MS = 120_000;
-/** With characters that break careless quoting. */
+/** The administrator's password, with characters that break careless quoting. */
 export const PASSWORD = 'a password: with "signs"';
 
 /** A running daemon. */
@@ -24,7 +24,7 @@ export interface Bmc {
   readonly close: () => Promise<void>;
 }
 
-/** @param settings additional lines of the configuration. */
+/** Starts bmc-daemon with three machines in memory. @param settings further lines of its configuration. */
 export async function startBmc(settings: readonly string[] = []): Promise<Bmc> {
   const folder = mkdtempSync(path.join(tmpdir(), 'racklessctl-bmc-'));
   const { PATH = '' } = process.env;
@@ -49,7 +49,7 @@ export async function startBmc(settings: readonly string[] = []): Promise<Bmc> {
   const exit = once(child, 'close');
   const hasEnded = (): boolean => child.exitCode !== null;
   const url = await addressIn(() => log, hasEnded).catch((error: unknown) => {
-    // A daemon that is left over would keep jest running.
+    // A running daemon would keep jest from ending.
     child.kill('SIGKILL');
     throw error;
   });
