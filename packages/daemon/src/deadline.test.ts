@@ -21,7 +21,7 @@ describe('withDeadline', () => {
     }
   });
 
-  it('returns a result that arrived at a socket in time, although the process stood still until after the deadline', async () => {
+  it('returns a result that arrived at a socket in time, even if the process was blocked until after the deadline', async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'rackless-deadline-'));
     const server = createServer().listen(path.join(folder, 'socket'));
     await once(server, 'listening');

@@ -39,7 +39,7 @@ describe('createLog', () => {
     expect(lines.map((line) => (parse(line) as { time: string }).time)).toEqual(times);
   });
 
-  it('writes the first lines after a while without a flush', async () => {
+  it('writes the first lines by itself if nothing flushes them', async () => {
     const line = await new Promise<string>((resolve) => {
       createLog({ level: 'info', format: 'json', write: resolve }).info('one');
     });

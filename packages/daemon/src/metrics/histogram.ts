@@ -1,6 +1,6 @@
 /** Histograms for Prometheus. A new value only increases two numbers, and allocates no memory. */
 
-/** A histogram. */
+/** A histogram: the number of values in each bucket, and the sum of all values. */
 export class Distribution {
   readonly bounds: readonly number[];
   /** Number of values in each bucket; the last bucket is for values above all bounds. */

@@ -173,14 +173,14 @@ describe('a request for another protocol', () => {
     expect(answer).toBe('HTTP/1.1 101 \r\n\r\n/realtime more');
   });
 
-  it('is a plain request without onUpgrade', async () => {
+  it('is answered as plain HTTP if there is no onUpgrade', async () => {
     const { socket } = await open({});
     const [answer] = (await once(socket, 'data')) as [string]; // what Node documents for this event
     expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*plain \/realtime/);
     socket.destroy();
   });
 
-  it('is a plain request, with its body, if the protocol is not WebSocket', async () => {
+  it('is answered as plain HTTP, with its body, if the protocol is not WebSocket', async () => {
     const onUpgrade = jest.fn();
     const bodies: string[] = [];
     const handle: RequestListener = (request, response) => {
@@ -336,7 +336,7 @@ describe('the server options', () => {
     expect(big).toBe('refused');
   });
 
-  it('keep the deadline for headers if requests have none', async () => {
+  it('keep the deadline for headers if they set no deadline for requests', async () => {
     let server: Partial<Server> = {};
     const handle: RequestListener = ({ socket }, response) => {
       // Node's socket has its server, which the types do not know.

@@ -23,7 +23,7 @@ describe('slices', () => {
     expect(order).toEqual(['step', 'step', 'other work', 'step', 'step']);
   });
 
-  it('pass on an error', async () => {
+  it('reject with the error of a step', async () => {
     const fail = () => {
       throw new Error('no');
     };

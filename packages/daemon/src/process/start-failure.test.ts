@@ -14,7 +14,7 @@ describe('the exit code of a start that fails', () => {
     ['a full disk', new Error('writing x', { cause: failing('ENOSPC') })],
     ['no more handles', new Error('reading x', { cause: failing('EMFILE') })],
     ['a shared store that does not answer', new StoreUnavailable('connecting to redis://127.0.0.1:1: no answer')],
-    ['a file server that is away', failing('ESTALE')],
+    ['a file server that does not answer', failing('ESTALE')],
   ])('is 1 for %s, because a later start may succeed', (_, cause) => {
     expect(codeOf(cause)).toBe(1);
   });

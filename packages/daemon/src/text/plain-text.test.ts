@@ -6,7 +6,7 @@ describe('plain text', () => {
     expect(plainText('a\nü 节点 🖥')).toBe('a\nü 节点 🖥');
   });
 
-  it('escapes in JSON what JSON.stringify leaves', () => {
+  it('escapes unsafe characters in JSON, also those that JSON.stringify does not escape', () => {
     const value = { a: '\u009b\u202e\u007f\u001b\n' };
     expect(plainJson(value)).toBe('{\n  "a": "\\u009b\\u202e\\u007f\\u001b\\n"\n}');
     expect(JSON.parse(plainJson(value))).toEqual(value);

@@ -44,7 +44,7 @@ describe(`the folders of packages, scripts and docs with more than ${limit} file
     expect(larger.sort()).toEqual([...excused().keys()].sort());
   });
 
-  it('have a reason there', () => {
+  it('have a reason in this table', () => {
     expect([...excused()].filter(([, reason]) => reason.trim().length < 10)).toEqual([]);
   });
 });
