@@ -123,12 +123,12 @@ describe('work', () => {
     expect(fake.everyClient).toHaveLength(2);
   });
 
-  it('counts an aborted call until libvirtd answers', async () => {
+  it('counts an aborted call as running until libvirtd answers', async () => {
     await link.connected();
     await link.work(null, getHostname, undefined);
     for (const number of [1, 2, 3]) await giveUp(number);
     for (const each of resets) each.answer();
-    // When a later reply has arrived, these have arrived too.
+    // A reply to a later call shows that these calls have arrived.
     await link.work(null, getHostname, undefined);
     const calls = [4, 5, 6, 7].map((number) => resetOf(number));
     await until('four more calls', () => resets.length === 7);
@@ -226,7 +226,7 @@ describe('a query', () => {
     expect(await query(2)).toBe('<domain/>');
     expect(asked).toEqual(['vm2', 'vm1', 'vm2']);
     answerFirst();
-    // When a later reply has arrived, the first has arrived too.
+    // A reply to a later call shows that the reply to the first has arrived.
     await query(2);
     expect(await query(1)).toBe('<domain/>');
     expect(asked).toEqual(['vm2', 'vm1', 'vm2', 'vm2', 'vm1']);

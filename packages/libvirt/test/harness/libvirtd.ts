@@ -8,18 +8,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Options of {@link startLibvirtd}. */
 export interface LibvirtdOptions {
-  /** Driver of the `uri`. The daemon has both drivers. */
+  /** The driver that `uri` names. The daemon has both drivers. */
   readonly driver: 'test' | 'qemu';
-  /** Further lines of libvirtd.conf, e.g. `keepalive_interval = 1`. */
+  /** Further lines of libvirtd.conf, such as `keepalive_interval = 1`. */
   readonly libvirtdConf?: readonly string[];
   /** Further lines of qemu.conf. */
   readonly qemuConf?: readonly string[];
   /**
-   * Bridges in its own network namespace, e.g. `['br0']`. Absent: libvirtd shares the host's
-   * network, so tests must not create bridges.
+   * Bridges to create in a network namespace of libvirtd, such as `['br0']`. Absent: libvirtd shares the
+   * network of the host, so tests must not create bridges.
    */
   readonly bridges?: readonly string[];
-  /** Further arguments of libvirtd, e.g. `--listen`. */
+  /** Further arguments of libvirtd, such as `--listen`. */
   readonly args?: readonly string[];
   /** Further environment variables of libvirtd. */
   readonly env?: Readonly<Record<string, string>>;

@@ -184,7 +184,7 @@ describe('a running domain', () => {
     });
   });
 
-  it('handles resets, NMI and shutdown requests', async () => {
+  it('accepts a reset, an NMI and a shutdown request', async () => {
     const events = hypervisor.events.iterate('reboot');
     await events.ready;
     await domain.reset();

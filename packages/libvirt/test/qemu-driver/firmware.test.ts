@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 
 describe('a domain with UEFI variables', () => {
-  it('keeps or deletes them, according to the flags', async () => {
+  it('keeps the variables, or deletes them if the flags say so', async () => {
     const variables = join(daemon.dir, 'tmp', 'VARS.fd');
     const xml = echoGuestXml({ name: 'uefi', disk }).replace(
       "<boot dev='hd'/>",

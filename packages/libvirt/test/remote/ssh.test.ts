@@ -47,7 +47,7 @@ describeSsh('a connection over ssh', () => {
     await hypervisor.close();
   });
 
-  it('has events and changes, and leaves no process', async () => {
+  it('delivers events, makes changes, and leaves no process', async () => {
     const command = join(sshd.dir, 'ssh');
     const pids = join(sshd.dir, 'pids');
     // A background process of sh has no input, so this script passes it on.

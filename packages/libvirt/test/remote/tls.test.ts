@@ -28,7 +28,7 @@ function uriOf(transport: 'tls' | 'tcp', more = '', port?: number, name = 'local
 }
 
 describe.each(['tls', 'tcp'] as const)('a connection over %s', (transport) => {
-  it('has events, changes and streams', async () => {
+  it('delivers events, makes changes, and transfers streams', async () => {
     hypervisor = await Hypervisor.open(uriOf(transport), patient);
     await expectEvent(hypervisor);
     await hypervisor.close();
