@@ -15,7 +15,7 @@ import { followRights } from './redfish/rights.js';
 import { isUsable, loginState, logOut, startSession } from './redfish/session.js';
 import { consoleTexts as texts } from '../texts/index.js';
 
-/** The whole console. */
+/** The console of bmc-daemon: the log-in, and behind it the frame with the current page. */
 export function App() {
   const error = useSignal<string | null>(null);
   const start = (): void => {

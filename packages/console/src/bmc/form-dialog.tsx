@@ -25,7 +25,7 @@ interface FormDialogProps {
   readonly children: (faultOf: FaultOf) => ComponentChildren;
 }
 
-/** The dialog. */
+/** A dialog with a form. It shows each message of a failure at its field, and the others below all fields. */
 export function FormDialog({ title, sendLabel, properties, isWide, onSend, onClose, children }: FormDialogProps) {
   const { failure, isBusy, submit } = useSubmit(onSend, { title, onDone: onClose });
   const { faultOf, rest } = distribute(failure.value, properties);

@@ -11,7 +11,7 @@ import { LoginDialog } from './login-dialog.js';
 import { pages } from './pages.js';
 import { frameTexts as texts } from '../texts/index.js';
 
-/** The whole console. */
+/** The console of model-proxy: the log-in, and behind it the frame with the current page. */
 export function App() {
   const error = useSignal<string | null>(null);
   const start = (): void => {

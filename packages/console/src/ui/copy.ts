@@ -1,4 +1,4 @@
-/** The clipboard. */
+/** Copies texts to the clipboard. */
 import { showToast } from './frame/toast.js';
 import { uiTexts as texts } from '../texts/index.js';
 

@@ -5,7 +5,7 @@ import { showToast } from './frame/toast.js';
 import { messageOf } from './states.js';
 import { uiTexts as texts } from '../texts/index.js';
 
-/** A form. */
+/** The state of a form or a dialog. */
 interface SubmitState {
   /** The error of the last request; null: none. */
   readonly failure: ReadonlySignal<unknown>;

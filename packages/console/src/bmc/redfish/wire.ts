@@ -22,7 +22,7 @@ export class RedfishFailure extends Error {
   }
 }
 
-/** A request. */
+/** An HTTP request to the service. */
 export interface WireRequest {
   readonly method: string;
   /** Path and query, such as `/redfish/v1/Systems?$top=1`. */

@@ -14,7 +14,7 @@ export class ApiFailure extends Error {
   }
 }
 
-/** A request. */
+/** An HTTP request to the proxy. */
 interface ApiRequest {
   readonly method: 'GET' | 'POST';
   /** Path and query, such as `/key/list?size=1`. */

@@ -41,7 +41,7 @@ const TOP = 10;
 const PLOT = HEIGHT - TOP - BOTTOM;
 const LABEL_WIDTH = 64;
 
-/** The chart. */
+/** A chart with a bar for each category, and a table of all values. */
 export function BarChart({ label, categories, categoryTitle, series, format }: BarChartProps) {
   const id = useId();
   const totals = categories.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));

@@ -36,7 +36,7 @@ const TABLE_ROWS = 20;
 
 const clock = new Intl.DateTimeFormat('en', { timeStyle: 'medium' });
 
-/** The chart. */
+/** A chart with a line for each series, and a table of the latest values. */
 export function LineChart({ label, times, end, rangeMs, series, max, format }: LineChartProps) {
   const id = useId();
   const from = end - rangeMs;

@@ -1,7 +1,7 @@
 /** Large numbers over a page: a label, a value, and a hint. */
 import type { ComponentChildren } from 'preact';
 
-/** A number. */
+/** A number with its label, and a hint below it. */
 export interface Stat {
   readonly label: string;
   readonly value: ComponentChildren;

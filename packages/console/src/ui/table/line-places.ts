@@ -1,7 +1,7 @@
 /** The places of the lines of a virtual table, in pixels from the first line. */
 import type { Line } from './groups.js';
 
-/** The places. */
+/** Converts between lines and places in pixels. */
 export interface LinePlaces {
   /** Returns the top of a line. For the number of lines, this is the height of all lines. */
   readonly topOf: (line: number) => number;

@@ -24,7 +24,7 @@ interface AccountDialogProps {
   readonly onClose: () => void;
 }
 
-/** The dialog. */
+/** The dialog. Without the privilege ConfigureUsers, it has only the fields of the password. */
 export function AccountDialog({ account, roles, onSaved, onClose }: AccountDialogProps) {
   const { body: service } = useResource<AccountService>('/redfish/v1/AccountService');
   const fields = useSignal(fieldsOf(account));

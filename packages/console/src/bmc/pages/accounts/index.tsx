@@ -17,7 +17,7 @@ import { ACCOUNTS, type Account, type Role } from './account.js';
 type OpenDialog =
   { readonly kind: 'edit'; readonly account: Account | null } | { readonly kind: 'remove'; readonly account: Account };
 
-/** The page. */
+/** The page Accounts. */
 export default function AccountsPage() {
   const view = useMembers<Account>(ACCOUNTS);
   const { rows: roles } = useMembers<Role>('/redfish/v1/AccountService/Roles');

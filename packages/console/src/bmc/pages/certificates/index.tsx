@@ -40,7 +40,7 @@ const WARN_DAYS = 30;
 
 const isWebCertificate = (uri: string): boolean => uri.includes('/NetworkProtocol/HTTPS/');
 
-/** The page. */
+/** The page Certificates: a card for each certificate of the service. */
 export default function CertificatesPage() {
   const resource = useResource<Locations>('/redfish/v1/CertificateService/CertificateLocations');
   return (

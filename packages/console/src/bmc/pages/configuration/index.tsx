@@ -15,7 +15,7 @@ import { searchSettings, type Setting } from './setting.js';
 import { readSettings } from './settings.js';
 import { SettingValue, textOf } from './setting-value.js';
 
-/** The page. */
+/** The page Configuration. */
 export default function ConfigurationPage() {
   const settings = useSignal<readonly Setting[] | null>(null);
   const error = useSignal<unknown>(null);

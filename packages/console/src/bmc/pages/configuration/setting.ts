@@ -3,7 +3,7 @@
 /** The value of a setting. */
 export type SettingValue = string | number | boolean | null;
 
-/** A setting. */
+/** A setting of the service, such as `EMULATOR_LISTEN_PORT`. */
 export interface Setting {
   readonly name: string;
   readonly value: SettingValue;

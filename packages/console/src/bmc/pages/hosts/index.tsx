@@ -42,7 +42,7 @@ const isHost = ({ Id, Name }: Chassis): boolean => Name === `Host ${Id}`;
 /** The service describes a host as `A host of virtual machines with QEMU 7.2.0 and libvirt 9.0.0`. */
 const hypervisorOf = ({ Description = '' }: Chassis): string => /(?<= with ).*/.exec(Description)?.[0] ?? '–';
 
-/** The page. */
+/** The page Hosts. */
 export default function HostsPage() {
   const view = useMembers<Chassis>('/redfish/v1/Chassis', { filter, pollMs: POLL_MS });
   return (

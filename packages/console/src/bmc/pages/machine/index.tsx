@@ -11,7 +11,7 @@ import { LastCommand } from './last-command.js';
 import { PowerActions } from './power-actions.js';
 import { tabs } from './tabs.js';
 
-/** The page. */
+/** The page of the machine whose id is in the address. */
 export default function MachinePage({ parameters }: PageProps) {
   const id = parameters['id'] ?? '';
   const machine = machines.value.get(id);

@@ -19,7 +19,7 @@ export interface Filters {
   readonly group: string;
 }
 
-/** The whole view. */
+/** The filters, the order and the grouping of the list. */
 export interface View {
   readonly filters: Filters;
   readonly sorting: Sorting;

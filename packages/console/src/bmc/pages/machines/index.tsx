@@ -32,7 +32,7 @@ import { Toolbar } from './toolbar.js';
 
 const ROW_HEIGHT = 34;
 
-/** The page. */
+/** The page Machines: the search, the list, and the actions for selected machines. */
 export default function MachinesPage() {
   const view = useComputed(() => viewOf(place.value.query)).value;
   const setView = (next: View): void => navigate(queryOf(next), { isReplaced: true });

@@ -22,7 +22,7 @@ interface Session extends Member {
 const isOwn = (session: Session): boolean => session['@odata.id'] === sessionUri();
 const addressOf = (session: Session): string => session.ClientOriginIPAddress ?? '–';
 
-/** The page. */
+/** The page Sessions. */
 export default function SessionsPage() {
   const view = useMembers<Session>('/redfish/v1/SessionService/Sessions');
   /** The sessions that the open dialog ends. */

@@ -46,7 +46,7 @@ const textOf = (value: Value): string =>
         ? texts.off
         : String(value);
 
-/** The page. */
+/** The page Settings: a part for each Redfish service that has settings. */
 export default function SettingsPage() {
   return (
     <>

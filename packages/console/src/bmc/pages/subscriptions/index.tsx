@@ -29,7 +29,7 @@ const isSuspended = ({ Status }: Subscription): boolean => Status?.State === 'Di
 const destinationOf = ({ Destination, SubscriptionType: type }: Subscription): string =>
   type === 'SSE' ? texts.stream(Destination?.replace(/^.*:\/\//, '') ?? '') : (Destination ?? '–');
 
-/** The page. */
+/** The page Subscriptions. */
 export default function SubscriptionsPage() {
   const view = useMembers<Subscription>(SUBSCRIPTIONS, { pollMs: POLL_MS });
   const isCreating = useSignal(false);

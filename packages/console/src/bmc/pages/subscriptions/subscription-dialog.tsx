@@ -15,7 +15,7 @@ interface SubscriptionDialogProps {
   readonly onClose: () => void;
 }
 
-/** The dialog. */
+/** The dialog that creates an event subscription. */
 export function SubscriptionDialog({ onSaved, onClose }: SubscriptionDialogProps) {
   const body = useSignal({
     Destination: '',

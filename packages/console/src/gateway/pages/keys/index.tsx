@@ -23,7 +23,7 @@ type OpenDialog =
   | { readonly kind: 'created'; readonly secret: string; readonly name: string }
   | { readonly kind: 'revoke' | 'block'; readonly key: ListedKey };
 
-/** The page. */
+/** The page Keys. */
 export default function KeysPage() {
   const search = useSignal('');
   const page = useSignal(1);

@@ -21,7 +21,7 @@ import { modelsTexts as texts } from '../../../texts/index.js';
 
 const { columns: titles } = texts;
 
-/** The page. */
+/** The page Models. */
 export default function ModelsPage() {
   const sorting = useSignal<Sorting | undefined>(undefined);
   const all = deployments.value;

@@ -9,7 +9,7 @@ import { nameOf, readOwnKey, type Key } from '../../api/keys.js';
 import { KeyBudget, KeyStatus, limitsOf, modelsOf } from '../../key-view.js';
 import { keysTexts as texts } from '../../../texts/index.js';
 
-/** The page. */
+/** The page This key. */
 export default function OwnKeyPage() {
   const key = useSignal<Key | null>(null);
   const error = useSignal<string | null>(null);

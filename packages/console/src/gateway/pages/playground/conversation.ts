@@ -35,7 +35,7 @@ const noNumbers: ChatNumbers = {
   finishReason: null,
 };
 
-/** The settings. */
+/** The settings for the next question. */
 export const settings = signal<Settings>({ model: '', system: '', temperature: '', maxTokens: '', stop: '' });
 
 /** The turns, oldest first. */

@@ -11,7 +11,7 @@ import { playgroundTexts as texts } from '../../../texts/index.js';
 import { ask, clearConversation, isRunning, settings, stopAnswer, turns, type Settings } from './conversation.js';
 import { TurnView } from './turn-view.js';
 
-/** The page. */
+/** The page Playground. */
 export default function PlaygroundPage() {
   const all = deployments.value;
   if (all === null)

@@ -4,7 +4,7 @@ import { Badge, ErrorState } from '../../../ui/states.js';
 import { playgroundTexts as texts } from '../../../texts/index.js';
 import { costOf, type Turn } from './conversation.js';
 
-/** The turn. */
+/** A question, its answer, and the numbers of the answer. */
 export function TurnView({ turn }: { readonly turn: Turn }) {
   const { model, question, answer, reasoning, state, error } = turn;
   return (

@@ -19,7 +19,7 @@ import { seriesOf, totalsOf, type Grouping, type Totals } from './grouping.js';
 const REFRESH_MS = 5000;
 const formats = { spend: formatUsd, total_tokens: formatCompact, requests: formatCompact } as const;
 
-/** The page. */
+/** The page Spend. */
 export default function SpendPage() {
   const count = useSignal('30');
   const grouping = useSignal<Grouping>('key');

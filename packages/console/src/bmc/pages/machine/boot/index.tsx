@@ -8,7 +8,7 @@ import type { BootOption, BootSystem } from './boot-system.js';
 import { OrderList } from './order-list.js';
 import { OverrideForm } from './override-form.js';
 
-/** The tab. */
+/** The tab Boot. Without the privilege ConfigureComponents, both forms are read-only. */
 export default function BootTab({ machine }: TabProps) {
   const resource = useResource<BootSystem>(machine['@odata.id']);
   const options = useExpanded<BootOption>(resource.body?.Boot.BootOptions?.['@odata.id'] ?? null);

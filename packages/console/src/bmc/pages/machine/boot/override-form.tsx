@@ -69,7 +69,7 @@ function devicesOf(detail: string, options: readonly BootOption[]): readonly Opt
   });
 }
 
-/** The form. */
+/** The form of the boot override, with the further field that the selected target needs. */
 export function OverrideForm({ resource, body, options, isReadOnly }: BootFormProps) {
   const draft = useDraft({ resource, path: body['@odata.id'], read: readOverride, write: overrideChange });
   const text = (name: string): string => String(draft.values[name] ?? '');

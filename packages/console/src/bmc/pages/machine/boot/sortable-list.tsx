@@ -17,7 +17,7 @@ interface SortableListProps {
   readonly onRemove: (id: string) => void;
 }
 
-/** The list. */
+/** A sortable list. It changes nothing itself: `onMove` and `onRemove` tell the owner. */
 export function SortableList({ ids, nameOf, render, isReadOnly, onMove, onRemove }: SortableListProps) {
   const list = useRef<HTMLOListElement>(null);
   const dragged = useSignal<number | null>(null);

@@ -32,7 +32,7 @@ const READ_MS = 60_000;
 /** Maximum number of lines that the tab shows. It cuts off the first lines of a longer text. */
 const MAX_LINES = 10_000;
 
-/** The tab. */
+/** The tab Console log. It shows the latest boot until the user selects another one. */
 export default function ConsoleLogTab({ machine }: TabProps) {
   const entries = `${machine['@odata.id']}/LogServices/ConsoleLog/Entries`;
   const filter = "OemRecordFormat eq 'Boot on a serial console'";

@@ -32,7 +32,7 @@ const ROW_HEIGHT = 34;
 const NARROW_ROW_HEIGHT = 68;
 const kinds = { OK: 'good', Warning: 'warn', Critical: 'bad' } as const;
 
-/** The tab. */
+/** The tab Events. */
 export default function EventsTab({ machine }: TabProps) {
   const uri = machine['@odata.id'];
   const log = `${uri}/LogServices/EventLog`;

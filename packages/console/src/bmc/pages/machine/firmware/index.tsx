@@ -23,7 +23,7 @@ interface RegistryFile {
   readonly Location: readonly { readonly Uri?: string }[];
 }
 
-/** The tab. */
+/** The tab Firmware. */
 export default function FirmwareTab({ machine }: TabProps) {
   const system = useResource<FirmwareSystem>(machine['@odata.id']);
   const mayChange = may('ConfigureComponents');

@@ -6,7 +6,7 @@ import { useResource } from '../../../resource.js';
 import { machineTexts } from '../../../../texts/index.js';
 import type { TabProps } from '../tab.js';
 
-/** The tab. */
+/** The tab JSON. It begins with the ComputerSystem, and each URI in the text opens a resource. */
 export default function JsonTab({ machine }: TabProps) {
   /** The URIs that led to the open resource, which is the last one. */
   const trail = useSignal<readonly string[]>([machine['@odata.id']]);

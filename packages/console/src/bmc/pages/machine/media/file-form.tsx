@@ -7,7 +7,7 @@ import { startUpload } from '../../../redfish/uploads.js';
 import { mediaTexts } from '../../../../texts/index.js';
 import type { DriveProps } from './drive.js';
 
-/** The form. */
+/** The form that starts the upload of a file of this computer. `UploadView` then shows the progress. */
 export function FileForm({ drive }: Pick<DriveProps, 'drive'>) {
   const [file, setFile] = useState<File>();
   const [isProtected, setProtected] = useState(true);

@@ -7,7 +7,7 @@ import { mediaTexts } from '../../../../texts/index.js';
 import type { TabProps } from '../tab.js';
 import { DriveCard } from './drive-card.js';
 
-/** The tab. */
+/** The tab Media. */
 export default function MediaTab({ machine }: TabProps) {
   const path = `${machine['@odata.id']}/VirtualMedia?$expand=.($levels=1)`;
   const resource = useResource<{ readonly Members: readonly Drive[] }>(path);

@@ -23,7 +23,7 @@ export interface NetworkInterface {
   readonly IPv6Addresses?: readonly Address[];
 }
 
-/** The columns. */
+/** The columns of a table of network interfaces. */
 export const interfaceColumns: readonly Column<NetworkInterface>[] = [
   { id: 'mac', title: texts.mac, render: ({ MACAddress, Id }) => <code>{MACAddress ?? Id}</code>, isRowHeader: true },
   {

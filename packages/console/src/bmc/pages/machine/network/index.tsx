@@ -8,7 +8,7 @@ import { useMembersOf, type Link } from '../members.js';
 import type { TabProps } from '../tab.js';
 import { interfaceColumns, type NetworkInterface } from './columns.js';
 
-/** The tab. */
+/** The tab Network. */
 export default function NetworkTab({ machine }: TabProps) {
   const manager = machine.Links?.ManagedBy?.[0];
   return (

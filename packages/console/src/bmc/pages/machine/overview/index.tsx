@@ -30,7 +30,7 @@ interface System extends Settings {
   readonly Status?: { readonly Conditions?: readonly Condition[] };
 }
 
-/** The tab. */
+/** The tab Overview. */
 export default function OverviewTab({ machine }: TabProps) {
   const resource = useResource<System>(machine['@odata.id']);
   const { columns, gib } = machinesTexts;

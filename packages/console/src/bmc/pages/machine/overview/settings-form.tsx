@@ -6,7 +6,7 @@ import { may } from '../../../redfish/session.js';
 import type { ResourceView } from '../../../resource.js';
 import { machineTexts as texts } from '../../../../texts/index.js';
 
-/** The settings. */
+/** The part of a ComputerSystem that the form reads and changes. */
 export interface Settings {
   readonly '@odata.id': string;
   readonly AssetTag?: string | null;
@@ -21,7 +21,7 @@ const labels: Readonly<Record<string, string>> = {
   PowerRestorePolicy: texts.restorePolicy,
 };
 
-/** The form. */
+/** The form. It renders nothing for a machine with none of these settings. */
 export function SettingsForm({
   resource,
   body,

@@ -14,7 +14,7 @@ interface SystemWithScreen {
   readonly GraphicalConsole?: { readonly ServiceEnabled: boolean; readonly MaxConcurrentSessions?: number };
 }
 
-/** The tab. */
+/** The tab Screen: the picture, or the reason why there is none. */
 export default function ScreenTab({ machine }: TabProps) {
   const uri = machine['@odata.id'];
   const { body, error, reload } = useResource<SystemWithScreen>(uri);

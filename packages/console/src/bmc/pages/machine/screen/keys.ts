@@ -1,6 +1,6 @@
 /** Keys by their X11 keysym and their place on the keyboard, and keys that browsers do not pass to a page. */
 
-/** A key. */
+/** A key, as VNC sends it. */
 export interface Key {
   readonly keysym: number;
   /** As in `KeyboardEvent.code`. QEMU uses it, unless the machine has a keyboard layout of its own. */

@@ -27,7 +27,7 @@ interface ToolsProps {
   readonly hasKeys: Signal<boolean>;
 }
 
-/** The tools. */
+/** The tools above a screen. A role that may not type gets no tools for keys. */
 export function ScreenTools({ name, screen, mayType, picture, hasKeys }: ToolsProps) {
   const isOpen = screen.link.state.value.kind === 'open';
   const saveScreenshot = async (): Promise<void> => {

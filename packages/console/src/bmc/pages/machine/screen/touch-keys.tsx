@@ -14,7 +14,7 @@ import type { VncScreen } from './vnc-screen.js';
 /** The text of the field, so that it has something before the cursor that Backspace can remove. */
 const FILLER = '\u00a0\u00a0';
 
-/** The keys. */
+/** A row with the soft keyboard and the layout, and a row with modifiers and special keys. */
 export function TouchKeys({ screen }: { readonly screen: VncScreen }) {
   const held = useSignal<readonly ModifierName[]>([]);
   const field = useRef<HTMLTextAreaElement>(null);

@@ -16,7 +16,7 @@ interface SystemWithConsole {
   readonly SerialConsole?: { readonly WebSocket?: { readonly ServiceEnabled: boolean; readonly ConsoleURI: string } };
 }
 
-/** The tab. */
+/** The tab Serial. */
 export default function SerialTab({ machine }: TabProps) {
   const resource = useResource<SystemWithConsole>(machine['@odata.id']);
   return (

@@ -11,7 +11,7 @@ import type { SerialLink } from './serial-link.js';
 import { readBootLog } from './serial-log.js';
 import type { SerialTerminal } from './terminal.js';
 
-/** A connected terminal. */
+/** A terminal in the page, and its connection to the serial port. */
 export interface OpenedSerial {
   readonly terminal: SerialTerminal;
   readonly link: SerialLink;
@@ -25,7 +25,7 @@ interface ToolsProps {
   readonly opened: OpenedSerial;
 }
 
-/** The tools. */
+/** The tools above a terminal. Those that send something to the guest are disabled while this client may not type. */
 export function SerialTools({ machine, name, opened: { terminal, link } }: ToolsProps) {
   const isLoading = useSignal(false);
   const isReader = useSignal(false);

@@ -23,7 +23,7 @@ interface Storage {
   readonly Volumes?: Members<Volume> & Link;
 }
 
-/** The tab. */
+/** The tab Storage: a card for each bus. */
 export default function StorageTab({ machine }: TabProps) {
   const storages = useMembersOf<Storage>(machine, 'Storage', 3);
   return (

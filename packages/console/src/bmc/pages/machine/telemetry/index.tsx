@@ -18,7 +18,7 @@ const histories = signal<ReadonlyMap<string, readonly Sample[]>>(new Map());
 /** Maximum number of these machines. */
 const MAX_HISTORIES = 20;
 
-/** The tab. */
+/** The tab Telemetry. It reads the metric report of the machine every five seconds. */
 export default function TelemetryTab({ machine }: TabProps) {
   const error = useSignal<unknown>(null);
   const range = useSignal(texts.ranges[0]?.[0] ?? '');
