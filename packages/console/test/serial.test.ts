@@ -48,7 +48,7 @@ describeEndToEnd('the serial console of a machine', () => {
 
   it('shows the boot, takes what the user types, and hands the keyboard to another user', async () => {
     const first = await openTab('admin');
-    await status(first.page, 'Waiting');
+    await status(first.page, 'Closed: the machine is off');
     await virsh('start', NAME);
     await shows(first.page, 'rackless# ');
     await first.page.keyboard.type('echo typed-by-admin\n');
