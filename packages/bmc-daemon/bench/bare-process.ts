@@ -1,4 +1,4 @@
-/** Starts the server that benchmarks compare with. */
+/** Starts a bare `node:http` server, with which benchmarks compare the daemon. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -46,7 +46,7 @@ export async function startBareServer(folder: string, answer: WholeAnswer): Prom
   const file = join(folder, 'bare-answer.json');
   await writeFile(file, JSON.stringify({ headers, body: answer.body }));
   const child = spawn(process.execPath, [barePath, file], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [chunk] = (await once(child.stdout, 'data')) as [Buffer]; // Its one line.
+  const [chunk] = (await once(child.stdout, 'data')) as [Buffer]; // The server prints only its port.
   return {
     url: `http://127.0.0.1:${chunk.toString().trim()}`,
     pid: child.pid ?? NaN,

@@ -1,6 +1,6 @@
 /**
  * The reference for comparisons: a bare `node:http` server that answers every request with 200 and
- * the same headers and bytes. Reads them as JSON from the file in its first argument, and prints its
+ * the same headers and body. The first argument names a JSON file with both. The server prints its
  * port.
  */
 import { readFileSync } from 'node:fs';
@@ -16,5 +16,5 @@ const server = createServer((_request, response) => {
   response.writeHead(200, [...headers]);
   response.end(body);
 });
-// A TCP server has an AddressInfo.
+// The address of a TCP server is an object.
 server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`));

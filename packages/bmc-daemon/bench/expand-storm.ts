@@ -58,14 +58,17 @@ async function readOneSystem({ url }: MeasuredDaemon): Promise<readonly number[]
   return times.toSorted((a, b) => a - b);
 }
 
-/** Expands all systems. After a 503, waits 5 s, the daemon's Retry-After. */
-async function expandPolitely({ url }: MeasuredDaemon): Promise<string> {
+/**
+ * Expands all systems, with at most 10 requests. After a 503, waits 5 s, the daemon's Retry-After.
+ * @returns a text with the last status, the time and the number of requests.
+ */
+async function expandWithRetries({ url }: MeasuredDaemon): Promise<string> {
   const started = performance.now();
-  for (let asked = 1; ; asked += 1) {
+  for (let requests = 1; ; requests += 1) {
     const { status, body } = await fetchOnce(`${url}/redfish/v1/Systems?$expand=.`);
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
-    if (status === 200) return `200 with ${body.length} characters after ${seconds} s and ${asked} requests`;
-    if (status !== 503 || asked === 10) return `${status} after ${seconds} s and ${asked} requests`;
+    if (status === 200) return `200 with ${body.length} characters after ${seconds} s and ${requests} requests`;
+    if (status !== 503 || requests === 10) return `${status} after ${seconds} s and ${requests} requests`;
     await new Promise((resolve) => setTimeout(resolve, 5000));
   }
 }
@@ -80,9 +83,9 @@ async function measureStorm(daemon: MeasuredDaemon) {
   let peak = before;
   const watch = setInterval(() => void residentMiB(daemon).then((now) => (peak = Math.max(peak, now))), 100);
   const sockets = await openStorm(daemon);
-  const polite = expandPolitely(daemon);
+  const expansion = expandWithRetries(daemon);
   const times = await readOneSystem(daemon);
-  console.log(`$expand of all systems during ${sockets.length} unread expansions: ${await polite}`);
+  console.log(`$expand of all systems during ${sockets.length} unread expansions: ${await expansion}`);
   for (const socket of sockets) socket.destroy();
   clearInterval(watch);
   await waitUntilIdle(daemon);

@@ -11,5 +11,5 @@ const server: Server = createServer((request, response) => {
   if (request.method === 'HEAD') response.end();
   else createReadStream(file, { highWaterMark: 1_048_576 }).pipe(response);
 });
-// A TCP server has an AddressInfo.
+// The address of a TCP server is an object.
 server.listen(0, '127.0.0.1', () => console.log((server.address() as AddressInfo).port));

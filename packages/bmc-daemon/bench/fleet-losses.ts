@@ -42,9 +42,9 @@ const flags = readFlags({
   losses: 3,
   every: 60,
 });
-const each = flags.machines;
+const machinesEach = flags.machines;
 const hostCount = flags.hosts;
-/** How long a libvirtd is away, in milliseconds. */
+/** Time from the kill of a libvirtd until its next start, in milliseconds. */
 const awayMs = 4_000;
 /** Goal for the 99th percentile of GETs of the collection, in milliseconds. */
 const collectionGoalMs = 50;
@@ -70,13 +70,13 @@ class LabHost {
 
   async open(): Promise<void> {
     this.#machines = await Machines.open(this.libvirtd.uri);
-    await this.#machines.define(each, { title: 'measured', first: this.firstMachine });
+    await this.#machines.define(machinesEach, { title: 'measured', first: this.firstMachine });
     this.#hypervisor = Hypervisor.connect(this.libvirtd.uri, { callTimeoutMs: 60_000 });
     this.#waiting = [...(await this.#hypervisor.listAllDomains())];
     this.isUp = true;
   }
 
-  /** Switches the machine that waits longest. */
+  /** Switches the machine whose last change is the oldest. Does nothing if changes of all machines still run. */
   change(): void {
     const domain = this.#waiting.shift();
     if (domain === undefined) return;
@@ -111,7 +111,10 @@ class LabHost {
     await this.#hypervisor?.close();
   }
 
-  /** Kills libvirtd and starts it again. Its machines are then off. */
+  /**
+   * Kills libvirtd and starts it again. Its machines are then off. Waits until the daemon shows the
+   * first of them as off.
+   */
   async lose(daemon: MeasuredDaemon): Promise<void> {
     await this.disconnect();
     await this.libvirtd.stopDaemon('SIGKILL');
@@ -129,7 +132,7 @@ class LabHost {
   }
 }
 
-/** Runs a function at a rate. @returns a function that ends this. */
+/** Calls a function at a rate. @returns a function that stops the calls. */
 function atRate(perSecond: number, run: (count: number) => void): () => void {
   const began = performance.now();
   let count = 0;
@@ -159,7 +162,7 @@ function differences(seen: PowerChanges): { readonly missing: number; readonly e
  */
 async function untilReceived(stream: PowerChanges, { firstMachine }: LabHost): Promise<void> {
   const uuids = Array.from(
-    { length: each },
+    { length: machinesEach },
     (_, index) =>
       systemUri(firstMachine + index)
         .split('/')
@@ -187,7 +190,7 @@ async function measure(daemon: MeasuredDaemon, hosts: readonly LabHost[]): Promi
   };
   const endChanges = atRate(flags.rate, (number) => up(number)?.change());
   const endGets = atRate(20, (number) => {
-    const uri = systemUri((up(number)?.firstMachine ?? 1) + (number % each));
+    const uri = systemUri((up(number)?.firstMachine ?? 1) + (number % machinesEach));
     const timingsOfPhase = timings[phase];
     gets.push(timeGet(daemon, uri).then((timing) => timingsOfPhase.push(timing)));
   });
@@ -216,7 +219,9 @@ async function measure(daemon: MeasuredDaemon, hosts: readonly LabHost[]): Promi
   stream.close();
   for (const host of hosts) await host.disconnect();
   const { missing, extra, other } = differences(stream.changes);
-  console.log(`${hosts.length} hosts with ${each} machines each, ${flags.losses} losses, ${sum(expected)} changes`);
+  console.log(
+    `${hosts.length} hosts with ${machinesEach} machines each, ${flags.losses} losses, ${sum(expected)} changes`,
+  );
   console.log(`  events              ${missing} missing, ${extra} extra, ${other} machines with another state`);
   const list = latencyOf(lists);
   console.log(`  GET /Systems        ${latencyText(list)}`);
@@ -238,15 +243,15 @@ const isMet = await inFolder(async (folder) => {
   const hosts: LabHost[] = [];
   try {
     for (let index = 0; index < hostCount; index += 1) {
-      const host = new LabHost(1 + index * each, await startLibvirtd({ driver: 'test' }));
+      const host = new LabHost(1 + index * machinesEach, await startLibvirtd({ driver: 'test' }));
       hosts.push(host);
       await host.open();
     }
-    console.log(`${hostCount} hosts with ${each} machines each have started`);
+    console.log(`${hostCount} hosts with ${machinesEach} machines each have started`);
     const uris = hosts.map(({ libvirtd }) => libvirtd.uri);
     const daemon = await startMeasured(folder, { arguments: [], lines: hostsSetting(uris) });
     try {
-      await untilListed(daemon, hostCount * each);
+      await untilListed(daemon, hostCount * machinesEach);
       return await measure(daemon, hosts);
     } finally {
       await daemon.stop();

@@ -7,8 +7,8 @@
  *
  * Needs libvirtd, and `npm run build` first. Starts a private libvirtd with its test driver, or
  * uses machines in memory (--fake). Compares with a bare server that sends the same bytes, and with
- * a daemon that has few machines. Times without waits for a CPU decide, because other processes use
- * the CPUs too: those of the benchmark are libvirtd and two clients. Exits 1 if it misses a goal.
+ * a daemon that has few machines. The goals are for times without waits for a CPU, because libvirtd,
+ * the two clients of the benchmark and other processes use the CPUs too. Exits 1 if it misses a goal.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

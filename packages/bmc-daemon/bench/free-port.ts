@@ -6,7 +6,7 @@ import { createServer, type AddressInfo } from 'node:net';
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // A TCP server has an AddressInfo.
+  const { port } = server.address() as AddressInfo; // The address of a TCP server is an object.
   server.close();
   await once(server, 'close');
   return port;

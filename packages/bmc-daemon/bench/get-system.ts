@@ -1,7 +1,8 @@
 /**
  * Measures GET of a system, of its manager and of the collection, without authentication, with
  * Basic and with a session's token, against a bare `node:http` server that sends the same bytes.
- * They take turns within one run, so that a busy host slows them alike. The medians are compared.
+ * Daemon and bare server take turns within one run, so that a busy host slows both alike. Compares
+ * the medians.
  *
  *     npm run bench -w @rackless/bmc-daemon [-- --libvirt-uri URI] [--seconds N] [--rounds N]
  *
@@ -66,7 +67,7 @@ async function startDaemon(folder: string, options: { readonly authenticated: bo
     { stdio: ['ignore', 'ignore', 'inherit'] },
   );
   const url = `http://127.0.0.1:${port}`;
-  await until(`answer of the daemon at ${url}`, async () => (await fetchWhole(`${url}/healthz`)).status === 200);
+  await until(`an answer of the daemon at ${url}`, async () => (await fetchWhole(`${url}/healthz`)).status === 200);
   return { pid: child.pid ?? NaN, url, stop: () => stop(child) };
 }
 
@@ -99,7 +100,7 @@ async function until(what: string, condition: () => Promise<boolean>): Promise<v
     if (await condition().catch(() => false)) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error(`waiting for the ${what}: not there after 20 s`);
+  throw new Error(`waiting for ${what}: not there after 20 s`);
 }
 
 /**
@@ -183,7 +184,7 @@ try {
   // The service sends this form.
   const collection = JSON.parse(body) as { readonly Members: readonly { readonly '@odata.id': string }[] };
   const system = collection.Members[0]?.['@odata.id'];
-  if (system === undefined) throw new Error('looking for a machine to ask for: there is none');
+  if (system === undefined) throw new Error('looking for a machine to read: there is none');
   const reached = [
     await compare('a system', system, open, authenticated),
     await compare('its manager', system.replace('Systems', 'Managers'), open, authenticated),

@@ -9,7 +9,7 @@
  * behind relays. A round has three phases: two in which all hosts answer, and one in which a host
  * hangs, in changing order. Each round gives two ratios: that of the hang, and that of the two other
  * phases, which shows the noise of the computer. The median of all rounds decides, so that a slow
- * phase of a shared computer does not. A phase with a hang begins before the daemon notices it.
+ * phase of a shared computer does not. A phase with a hang begins before the daemon notices the hang.
  * Exits 1 if it misses the goal.
  */
 import { startNetworkLibvirtd, type NetworkLibvirtd } from '../../libvirt/test/harness/network-libvirtd.js';
@@ -92,9 +92,9 @@ async function measureRound(daemon: MeasuredDaemon, relay: Relay, hangAt: number
     }
     relay.stall();
     phases.push(await measure(daemon));
-    await reaches(daemon, 'UnavailableOffline');
+    await untilState(daemon, 'UnavailableOffline');
     relay.resume();
-    await reaches(daemon, 'Enabled');
+    await untilState(daemon, 'Enabled');
   }
   const [hanging = []] = phases.splice(hangAt, 1);
   const [first = [], second = []] = phases;
@@ -102,8 +102,8 @@ async function measureRound(daemon: MeasuredDaemon, relay: Relay, hangAt: number
 }
 
 /** Waits until the machine of the first host has the given state. */
-const reaches = (daemon: MeasuredDaemon, state: string): Promise<void> =>
-  until(`state ${state}`, async () => {
+const untilState = (daemon: MeasuredDaemon, state: string): Promise<void> =>
+  until(`the state ${state}`, async () => {
     const { body } = await fetchOnce(daemon.url + systemUri(1));
     return body.includes(`"State":"${state}"`);
   });
@@ -126,13 +126,15 @@ async function compare(daemon: MeasuredDaemon, relay: Relay): Promise<boolean> {
   await measure(daemon); // The first requests compile code.
   const measured: Round[] = [];
   for (let round = 0; round < rounds; round += 1) measured.push(await measureRound(daemon, relay, round % 3));
-  const ofHang = measured.map(
+  const hangRatios = measured.map(
     ({ healthy, hanging }) => latencyOf(hanging).ownP99Ms / latencyOf(healthy.flat()).ownP99Ms,
   );
-  const ofNoise = measured.map(
+  const noiseRatios = measured.map(
     ({ healthy: [first, second] }) => latencyOf(first).ownP99Ms / latencyOf(second).ownP99Ms,
   );
-  const ofMedian = measured.map(({ healthy, hanging }) => latencyOf(hanging).p50Ms / latencyOf(healthy.flat()).p50Ms);
+  const medianRatios = measured.map(
+    ({ healthy, hanging }) => latencyOf(hanging).p50Ms / latencyOf(healthy.flat()).p50Ms,
+  );
   const healthy = latencyOf(measured.flatMap((round) => round.healthy.flat()));
   const hanging = latencyOf(measured.flatMap((round) => round.hanging));
   console.log(
@@ -143,9 +145,9 @@ async function compare(daemon: MeasuredDaemon, relay: Relay): Promise<boolean> {
   console.log(`  p99, one host hangs              ${ms(hanging.ownP99Ms)}`);
   console.log(`  slowest, all hosts answer        ${ms(healthy.maxMs)}`);
   console.log(`  slowest, one host hangs          ${ms(hanging.maxMs)}`);
-  printRatios('noise: ratio of p99 without hang', ofNoise);
-  printRatios('ratio of p50', ofMedian);
-  const ratio = printRatios('ratio of p99', ofHang);
+  printRatios('noise: ratio of p99 without hang', noiseRatios);
+  printRatios('ratio of p50', medianRatios);
+  const ratio = printRatios('ratio of p99', hangRatios);
   console.log(`  median of the ratios of p99 ${ratio.toFixed(2)}, goal ${goal}${ratio <= goal ? '' : '  MISSED'}`);
   return ratio <= goal;
 }

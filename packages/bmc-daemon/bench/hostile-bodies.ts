@@ -65,7 +65,7 @@ async function isUp(port: number): Promise<boolean> {
 
 async function startParsing(): Promise<Server> {
   const child = spawn(process.execPath, [parsingPath], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [chunk] = (await once(child.stdout, 'data')) as [Buffer]; // Its one line.
+  const [chunk] = (await once(child.stdout, 'data')) as [Buffer]; // The server prints only its port.
   return { process: child, port: Number(chunk.toString()) };
 }
 

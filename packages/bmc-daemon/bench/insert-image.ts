@@ -48,7 +48,7 @@ interface Durations {
 async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 120_000;
   while (Date.now() < deadline) {
-    // An error counts as: not yet.
+    // An error means that the condition does not hold yet.
     if (await condition().catch(() => false)) return;
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
@@ -165,7 +165,9 @@ function report(how: string, { plainMs, insertMs, attachMs }: Durations): number
   console.log(`  one plain download  ${ms(plainMs)}`);
   console.log(`  all inserts         ${ms(insertMs)}`);
   console.log(`  attach all but one  ${ms(attachMs)}`);
-  console.log(`  ratio without them  ${ratio.toFixed(2).padStart(9)} (goal ${goal})`);
+  console.log(
+    `  ratio               ${ratio.toFixed(2).padStart(9)} (inserts without attachments to a download; goal ${goal})`,
+  );
   return ratio;
 }
 

@@ -34,7 +34,7 @@ const { values: flags } = parseArgs({
 });
 const GOAL_MS = 10_000;
 const USERS = 10;
-const NAT = '127.0.0.1';
+const SHARED_ADDRESS = '127.0.0.1';
 
 interface Scenario {
   readonly about: string;
@@ -50,18 +50,18 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   nat: {
     about: 'guessers try "root"; the users share the address of the 80',
     name: () => 'root',
-    from: () => NAT,
+    from: () => SHARED_ADDRESS,
   },
   admin: {
     about:
       'guessers try "admin"; the real admin logs in from a new address; the other users share the address of the 80',
     name: () => 'admin',
-    from: (user) => (user === 0 ? newAddress(user) : NAT),
+    from: (user) => (user === 0 ? newAddress(user) : SHARED_ADDRESS),
   },
   names: {
     about: 'guessers try a new name each time; the users share the address of the 80',
     name: (guesser, attempt) => `name-${guesser}-${attempt}`,
-    from: () => NAT,
+    from: () => SHARED_ADDRESS,
   },
   users: {
     about: 'guessers try the names of the users, who come from new addresses',
@@ -133,7 +133,7 @@ function startGuessers(port: number, { name }: Scenario): Guessers {
       }
     }
   };
-  const atNat = Array.from({ length: Number(flags.guessers) }, (_, at) => guess(at, NAT));
+  const atShared = Array.from({ length: Number(flags.guessers) }, (_, at) => guess(at, SHARED_ADDRESS));
   const others = Array.from({ length: Number(flags.others) }, (_, at) =>
     guess(at, `127.1.${Math.floor(at / 250)}.${(at % 250) + 1}`),
   );
@@ -143,7 +143,7 @@ function startGuessers(port: number, { name }: Scenario): Guessers {
       isOver = true;
       for (const agent of agents.values()) agent.destroy();
       agents.clear();
-      await Promise.all([...atNat, ...others]);
+      await Promise.all([...atShared, ...others]);
     },
   };
 }
@@ -219,7 +219,7 @@ async function run(name: string, scenario: Scenario, bare: number): Promise<bool
     const guessers = startGuessers(port, scenario);
     await delay(Number(flags['warm-up']) * 1000);
     const before = countOf(guessers, () => true, 401);
-    const [beforeNat, began, used] = [countOf(guessers, isNat, 401), performance.now(), await usage(child)];
+    const [beforeShared, began, used] = [countOf(guessers, isShared, 401), performance.now(), await usage(child)];
     const logins = await Promise.all(
       Array.from({ length: USERS }, (_, at) => logIn(port, userName(at), scenario.from(at))),
     );
@@ -227,7 +227,7 @@ async function run(name: string, scenario: Scenario, bare: number): Promise<bool
     const seconds = (performance.now() - began) / 1000;
     const now = await usage(child);
     const rate = (countOf(guessers, () => true, 401) - before) / seconds;
-    const natRate = (countOf(guessers, isNat, 401) - beforeNat) / seconds;
+    const sharedRate = (countOf(guessers, isShared, 401) - beforeShared) / seconds;
     await guessers.stop();
 
     const inTime = logins.filter(({ status, ms }) => status === 201 && ms <= GOAL_MS);
@@ -240,7 +240,7 @@ async function run(name: string, scenario: Scenario, bare: number): Promise<bool
     const share = ((100 * rate) / bare).toFixed(0);
     console.log(
       `  guesses answered with 401: ${rate.toFixed(2)} a second (${share} % of bare bcrypt), ` +
-        `from ${NAT}: ${natRate.toFixed(2)}`,
+        `from ${SHARED_ADDRESS}: ${sharedRate.toFixed(2)}`,
     );
     const cpu = ((now.cpuSeconds - used.cpuSeconds) / seconds).toFixed(2);
     console.log(`  the daemon: ${cpu} cores, ${now.mib} MiB`);
@@ -253,7 +253,7 @@ async function run(name: string, scenario: Scenario, bare: number): Promise<bool
   }
 }
 
-const isNat = (address: string): boolean => address === NAT;
+const isShared = (address: string): boolean => address === SHARED_ADDRESS;
 
 function countOf({ answers }: Guessers, wants: (address: string) => boolean, status: number): number {
   return [...answers].reduce((sum, [address, own]) => sum + (wants(address) ? (own.get(status) ?? 0) : 0), 0);

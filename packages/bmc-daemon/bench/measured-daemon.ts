@@ -123,7 +123,7 @@ export async function startMeasured(
     { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, ...options.environment } },
   );
   const url = `http://127.0.0.1:${port}`;
-  await until(`answer of the daemon at ${url}`, async () => (await fetchOnce(`${url}/healthz`)).status === 200);
+  await until(`an answer of the daemon at ${url}`, async () => (await fetchOnce(`${url}/healthz`)).status === 200);
   return { url, pid: child.pid ?? NaN, stop: () => stop(child) };
 }
 
@@ -155,7 +155,7 @@ export async function until(what: string, condition: () => Promise<boolean>): Pr
     if (await condition().catch(() => false)) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  throw new Error(`waiting for the ${what}: not there after 120 s`);
+  throw new Error(`waiting for ${what}: not there after 120 s`);
 }
 
 /** Connections that stay open. */

@@ -51,7 +51,7 @@ interface Run {
   readonly done: number;
   /** Reasons of the failed operations. */
   readonly failures: readonly string[];
-  /** Until the last operation has ended. */
+  /** Seconds until the last operation has ended. */
   readonly seconds: number;
   /** Duration of each operation in milliseconds. */
   readonly times: readonly number[];
@@ -194,7 +194,7 @@ async function measure(folder: string, { file, cloud }: Target): Promise<boolean
     await delay(flags.idle * 1000);
     const perMinute = ((await reported(`idle for ${flags.idle} s`)) * 60) / flags.idle;
 
-    // Both use the relay, so that it slows both.
+    // The daemon and the direct calls use the same relay, so that it slows both.
     const nova = direct(cloudOf(clouds));
     // The daemon runs first and last.
     const run = (operate: Operate): Promise<Run> => operateAtRate(turns, operate);

@@ -19,5 +19,5 @@ const server = createServer((request, response) => {
     response.end();
   });
 });
-// A TCP server has an AddressInfo.
+// The address of a TCP server is an object.
 server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`));

@@ -28,7 +28,7 @@ export async function streamPower(url: string): Promise<{ readonly changes: Powe
     for (const record of records) {
       const data = [...record.matchAll(/^data:(.*)$/gm)].map(([, line = '']) => line).join('\n');
       if (data === '') continue;
-      // The service's own form.
+      // The service sends this form.
       for (const { MessageId: id, OriginOfCondition: origin } of (JSON.parse(data) as EventBody).Events ?? []) {
         const uuid = origin?.['@odata.id'].split('/').at(-1) ?? '';
         if (id.endsWith('.ResourcePoweredOn')) addChange(changes, uuid, 'On');

@@ -1,4 +1,4 @@
-/** Times of GETs, with the share that the daemon is responsible for. */
+/** Times of GETs, with and without the time in which the server waits for a CPU. */
 import { mainThreadTime } from '../process-use.js';
 import { fetchOnce } from '../measured-daemon.js';
 

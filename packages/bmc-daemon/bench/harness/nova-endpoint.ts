@@ -1,4 +1,4 @@
-/** Finds Nova, for a benchmark that puts a relay before it. */
+/** Finds the URL of Nova, for a benchmark with a relay between the daemon and Nova. */
 import type { CloudSettings } from '../../src/drivers/nova/cloud/cloud-settings.js';
 
 /** Returns the URL of Nova in the catalog. */

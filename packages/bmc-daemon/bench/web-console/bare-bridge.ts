@@ -17,4 +17,4 @@ new WebSocketServer({ server, perMessageDeflate: false }).on('connection', (clie
   client.on('message', (bytes: Buffer) => display.write(bytes)); // ws delivers Buffers by default
   client.on('close', () => display.destroy());
 });
-server.listen(0, '127.0.0.1', () => console.log((server.address() as AddressInfo).port)); // a TCP server
+server.listen(0, '127.0.0.1', () => console.log((server.address() as AddressInfo).port)); // The address of a TCP server is an object.

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { fetchOnce } from '../measured-daemon.js';
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
-/** The watched machine is switched this often. */
+/** Interval between two switches of the watched machine. */
 const WATCHED_EVERY_MS = 1000;
 
 /** Reports the power state in the first row of the list, and the time, whenever it changes. */
