@@ -171,7 +171,7 @@ describe('accounts', () => {
     expect(statusAndKeys(await patch('rick', { Locked: true }))).toBe('400 PropertyValueNotInList');
   });
 
-  it('report the file that cannot be written, with the reason in the log', async () => {
+  it('are not created if the password file cannot be written, and the error names the file and the reason', async () => {
     rmSync(fixture.folder, { recursive: true });
     const answer = await post({ UserName: 'ada', Password: 'long enough', RoleId: 'ReadOnly' });
     expect(statusAndKeys(answer)).toBe('500 OperationFailed');

@@ -91,10 +91,10 @@ afterEach(async () => {
   await driver.close();
 });
 
-const get = async (uri: string): Promise<Body> => (await client.get(uri)).json as Body; // Redfish is JSON.
+const get = async (uri: string): Promise<Body> => (await client.get(uri)).json as Body; // Answers of Redfish are JSON objects.
 const post = async (uri: string, body: object) => {
   const { status, headers, json } = await client.send('POST', uri, { body });
-  return { status, location: headers.location, body: (json ?? {}) as Body }; // Redfish is JSON.
+  return { status, location: headers.location, body: (json ?? {}) as Body }; // Answers of Redfish are JSON objects.
 };
 /** Returns the texts of the messages of an answer. */
 const faults = ({ body }: { readonly body: Body }): readonly string[] =>
@@ -361,7 +361,7 @@ describe('a signing request with a slow key', () => {
       done = await client.get(monitor);
     }
     expect(done).toMatchObject({ status: 200, json: { CertificateCollection: { '@odata.id': collection } } });
-    const { CSRString: csr } = done.json as Body; // Redfish is JSON.
+    const { CSRString: csr } = done.json as Body; // Answers of Redfish are JSON objects.
     expect(openssl(['req', '-noout', '-text', '-verify'], String(csr))).toContain('Public-Key: (2048 bit)');
   });
 

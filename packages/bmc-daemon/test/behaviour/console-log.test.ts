@@ -71,7 +71,7 @@ const get = async (path: string): Promise<Body> => {
   return json as Body; // Every resource is an object.
 };
 const members = async (query = ''): Promise<readonly Body[]> =>
-  (await get(`${log()}/Entries${query}`))['Members'] as readonly Body[]; // As the schema has it.
+  (await get(`${log()}/Entries${query}`))['Members'] as readonly Body[]; // The schema requires this form.
 const connected = () => until('the recorder', () => connections === 1);
 /** Resets the machine, and waits until the log has the last output of the boot. */
 const boot = async (count: number): Promise<void> => {

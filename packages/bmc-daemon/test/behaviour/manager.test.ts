@@ -137,7 +137,7 @@ describeSpec('the manager', (spec) => {
   });
 });
 
-it('a failed machine is Critical until its next start', async () => {
+it('shows a failed machine as Critical until its next start', async () => {
   const driver = new FakeDriver();
   const { get, stop } = await serveDriver(driver);
   try {

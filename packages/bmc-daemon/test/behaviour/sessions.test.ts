@@ -95,7 +95,7 @@ describe('a session', () => {
     expect(new Set(refusals)).toEqual(
       new Set(['wrong password, user rick', 'no result yet, try again later, user rick']),
     );
-    // A correct password is verified in the next turn.
+    // After these guesses, the service verifies the correct password.
     expect(statusAndKeys(await fixture.logIn('rick', USERS.rick))).toBe('201');
   });
 

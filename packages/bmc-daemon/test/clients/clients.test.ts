@@ -26,7 +26,7 @@ let imageUrl: URL;
 beforeAll(async () => {
   images.listen(0, '127.0.0.1');
   await once(images, 'listening');
-  imageUrl = new URL(`http://127.0.0.1:${(images.address() as AddressInfo).port}/images/rescue.iso`); // TCP: not a path
+  imageUrl = new URL(`http://127.0.0.1:${(images.address() as AddressInfo).port}/images/rescue.iso`); // The address of a TCP server is an object.
 });
 afterAll(async () => {
   images.closeAllConnections();
@@ -156,8 +156,8 @@ describe.each(transports)('a QEMU guest over $transport', ({ secured }) => {
   it('boots the image that sushy inserted, and its disk after a restart', async () => {
     const python = await wholeSushy(served.folder);
     const system = `/redfish/v1/Systems/${guest.uuid}`;
-    // Power and the first boot, then the second boot. The guest may be faster than sushy's
-    // question.
+    // The first call waits for two events of the guest, power and a boot, and the second call for a
+    // third. The events may come before the call.
     let expected = 1;
     const booted = () => {
       expected += 1;

@@ -19,7 +19,7 @@ function credentials(): { readonly user: string; readonly password: string } {
 /** Returns the URIs of the open sessions. */
 async function openSessions(): Promise<readonly string[]> {
   const { body } = await curl(served, '/redfish/v1/SessionService/Sessions');
-  return (body as { Members: { '@odata.id': string }[] }).Members.map((member) => member['@odata.id']); // of the schema
+  return (body as { Members: { '@odata.id': string }[] }).Members.map((member) => member['@odata.id']); // The schema requires this form.
 }
 
 describe('sessions', () => {

@@ -19,19 +19,19 @@ const portable = (text: string) => text.replaceAll(folder, '/etc/emulator').repl
 /** Removes the settings that have their defaults, so that a new setting changes no golden file. */
 const withoutDefaults = (text: string) => text.replaceAll(/^.* {2}# default\n/gm, '');
 
-describe('whole configuration files', () => {
-  it.each(['spec-sample', 'sushy-emulator'])('%s.conf gives the settings of its golden file', (name) => {
+describe('the configuration', () => {
+  it.each(['spec-sample', 'sushy-emulator'])('has the settings of the golden file for the file %s.conf', (name) => {
     const loaded = loadSettings({ file: path.join(folder, `${name}.conf`) });
     expect(loaded.faults).toEqual([]);
     const warnings = loaded.warnings.map((warning) => `# ${warning}\n`).join('');
     expect(withoutDefaults(portable(warnings + renderEffectiveSettings(loaded)))).toBe(read(`${name}.effective`));
   });
 
-  it('docs/reference/bmc-daemon-configuration.md matches the table of settings; npm run generate updates it', () => {
+  it('matches docs/reference/bmc-daemon-configuration.md; npm run generate updates this page', () => {
     expect(read('../../../../docs/reference/bmc-daemon-configuration.md')).toBe(renderConfigurationPage());
   });
 
-  it('no name is both a setting and a recognized name without effect', () => {
+  it('has no name that is both a setting and a recognized name without effect', () => {
     const stems = new Set(settingKeys.map((key) => settingsTable[key].name.slice('EMULATOR_'.length)));
     expect(Object.keys(recognizedNames).filter((stem) => stems.has(stem))).toEqual([]);
     expect(stems.size).toBe(settingKeys.length);

@@ -382,7 +382,7 @@ describe('a console', () => {
 
   it("closes after OpenSSH's own ~. and after a client is killed", async () => {
     await start();
-    // With a terminal the client handles the escape itself.
+    // With a terminal, ssh itself acts on the escape.
     const client = ssh('admin/node-2', { ...admin, options: ['-tt'] });
     await client.waitFor('Connected');
     client.type('\r~.');
@@ -463,7 +463,8 @@ describe('a console', () => {
     const paste = 1024 * 1024;
     client.type('y'.repeat(paste));
     client.endOfInput();
-    // Reads one piece at a time, and only above the limit for typed input.
+    // The guest reads one piece at a time. Until all input has arrived, it reads only while the
+    // limit for waiting input is exceeded.
     const drain = setInterval(() => {
       if (waiting > 64 * 1024 || typed === paste) reads.shift()?.();
     }, 1);

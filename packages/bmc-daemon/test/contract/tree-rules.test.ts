@@ -20,18 +20,18 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-describe('without credentials', () => {
-  it.each([root, `${root}/`])('the service root answers at %s', async (path) => {
+describe('a client without credentials', () => {
+  it.each([root, `${root}/`])('gets the service root at %s', async (path) => {
     const { status, json } = await service.anonymous('GET', path);
     expect([status, at(json, 'Id')]).toEqual([200, 'RootService']);
   });
 
-  it('the list of versions has one entry', async () => {
+  it('gets a list of versions with one entry', async () => {
     const { status, json } = await service.anonymous('GET', '/redfish');
     expect([status, json]).toEqual([200, { v1: '/redfish/v1/' }]);
   });
 
-  it('the service document has its context and a list of resources', async () => {
+  it('gets a service document with its context and a list of resources', async () => {
     const { status, json } = await service.anonymous('GET', `${root}/odata`);
     expect([status, json]).toEqual([
       200,
@@ -87,23 +87,23 @@ const writes: readonly (readonly [string, () => string, string])[] = [
   ['Thermal', () => `${chassis}/Thermal`, ''],
 ];
 
-describe('the methods of', () => {
-  it.each(writes)('%s are methods that its type permits', async (_name, path, more) => {
+describe('the Allow header', () => {
+  it.each(writes)('has the methods that the type permits: %s', async (_name, path, more) => {
     const { status, headers } = await service.ask('GET', path());
     expect([status, headers.allow]).toEqual([200, more === '' ? 'GET, HEAD' : `GET, HEAD, ${more}`]);
   });
 });
 
-describe('the required properties of', () => {
+describe('the required properties', () => {
   const has = async (path: string, names: readonly string[]): Promise<void> => {
     const body = await service.get(path);
     expect(names.filter((name) => at(body, name) === undefined)).toEqual([]);
   };
-  it('AccountService: the length of passwords, and Basic authentication', async () => {
+  it('exist in AccountService: the length of passwords, and Basic authentication', async () => {
     await has(`${root}/AccountService`, ['MinPasswordLength', 'MaxPasswordLength']);
     expect((await service.get(`${root}/AccountService`))['HTTPBasicAuth']).toBe('Enabled');
   });
-  it('an account: types, role and PasswordChangeRequired', async () => {
+  it('exist in an account: types, role and PasswordChangeRequired', async () => {
     await has(`${root}/AccountService/Accounts/admin`, [
       'AccountTypes',
       'RoleId',
@@ -111,10 +111,10 @@ describe('the required properties of', () => {
       'Links.Role',
     ]);
   });
-  it('EventService: the URI of its stream', async () => {
+  it('exist in EventService: the URI of its stream', async () => {
     expect((await service.get(`${root}/EventService`))['ServerSentEventUri']).toBe(`${root}/EventService/SSE`);
   });
-  it('a subscription: context, type and protocol', async () => {
+  it('exist in a subscription: context, type and protocol', async () => {
     const body = { Destination: 'https://192.0.2.1/', Protocol: 'Redfish' };
     const made = await service.ask('POST', `${root}/EventService/Subscriptions`, { body });
     await has(String(made.headers.location), ['Context', 'SubscriptionType', 'Protocol']);
@@ -134,21 +134,21 @@ describe('the registries', () => {
   );
 });
 
-describe('the parts of', () => {
+describe('the service', () => {
   it.each([
     ...['Bios', 'SecureBoot', 'Processors', 'Memory', 'EthernetInterfaces', 'Storage', 'SimpleStorage', 'VirtualMedia'],
     ...['LogServices', 'Boot.BootOptions'],
-  ])('a system include %s', async (name) => {
+  ])('links a system to %s', async (name) => {
     expect((await service.ask('GET', linkIn(await service.get(machine), name))).status).toBe(200);
   });
   it.each(['NetworkProtocol', 'EthernetInterfaces', 'LogServices', 'VirtualMedia'])(
-    'a manager include %s',
+    'links a manager to %s',
     async (name) => {
       expect((await service.ask('GET', linkIn(await service.get(manager), name))).status).toBe(200);
     },
   );
   it.each(['Power', 'Thermal', 'PowerSubsystem', 'ThermalSubsystem', 'Sensors', 'EnvironmentMetrics', 'Drives'])(
-    'a chassis include %s',
+    'links a chassis to %s',
     async (name) => {
       expect((await service.ask('GET', linkIn(await service.get(chassis), name))).status).toBe(200);
     },

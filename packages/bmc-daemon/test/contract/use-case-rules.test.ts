@@ -215,7 +215,7 @@ describe('a query', () => {
     const { Members } = bodyOf(answer);
     return (Members as readonly { readonly '@odata.id': string }[]).map((member) =>
       member['@odata.id'].split('/').at(-1),
-    ); // As the schema has it.
+    ); // The schema requires this form.
   };
 
   it.each([

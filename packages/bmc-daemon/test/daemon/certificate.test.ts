@@ -23,7 +23,7 @@ async function curl(trusted: string, url: string, method = 'GET', body?: object)
   const sent = body === undefined ? [] : ['--header', 'Content-Type: application/json', '--data-binary', '@-'];
   const running = execute('curl', ['--silent', '--show-error', '--cacert', trusted, '-X', method, ...sent, url]);
   running.child.stdin?.end(body === undefined ? '' : JSON.stringify(body));
-  return JSON.parse((await running).stdout) as Body; // Redfish is JSON.
+  return JSON.parse((await running).stdout) as Body; // Answers of Redfish are JSON objects.
 }
 
 /**
@@ -123,7 +123,7 @@ describe('discovery of the daemon', () => {
     const daemon = start([...FAKE, '--config', file]);
     const address = await daemon.address();
     expect(await find(daemon, address)).toMatch(new RegExp(`^AL: ${address}/redfish/v1/\r$`, 'm'));
-    // Redfish is JSON.
+    // Answers of Redfish are JSON objects.
     const { Members: members } = (await (await fetch(`${address}/redfish/v1/Managers`)).json()) as Body;
     const [manager] = members as readonly Readonly<Record<string, string>>[]; // Required by the schema.
     const url = `${address}${manager?.['@odata.id'] ?? ''}/NetworkProtocol`;
@@ -140,7 +140,7 @@ describe('discovery of the daemon', () => {
     expect((await daemon.finished()).code).toBe(0);
     const second = start([...FAKE, '--config', file]);
     const moved = url.replace(address, await second.address());
-    const { SSDP: ssdp } = (await (await fetch(moved)).json()) as Body; // Redfish is JSON.
+    const { SSDP: ssdp } = (await (await fetch(moved)).json()) as Body; // Answers of Redfish are JSON objects.
     expect(ssdp).toMatchObject({ ProtocolEnabled: false, Port: 1900 });
   });
 });

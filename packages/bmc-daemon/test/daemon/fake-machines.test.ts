@@ -14,7 +14,7 @@ describe('machines of a file', () => {
 
   it('are served by the thousand, and found by name', async () => {
     const base = await serve('machines: [{name: "node-{n:4}", count: 2000, cpus: 16}]');
-    const list = (await (await fetch(`${base}/redfish/v1/Systems`)).json()) as Record<string, unknown>; // a collection
+    const list = (await (await fetch(`${base}/redfish/v1/Systems`)).json()) as Record<string, unknown>; // The answer is a collection.
     expect(list['Members@odata.count']).toBe(2000);
     const response = await fetch(`${base}/redfish/v1/Systems/node-1999`);
     expect(await response.json()).toMatchObject({
@@ -56,9 +56,9 @@ machines:
     const reset = `${base}/redfish/v1/Systems/slow/Actions/ComputerSystem.Reset`;
     const starting = await send(reset, { ResetType: 'On' });
     expect(starting.status).toBe(202);
-    const { '@odata.id': task } = (await starting.json()) as { '@odata.id': string }; // a Task
+    const { '@odata.id': task } = (await starting.json()) as { '@odata.id': string }; // The answer is a Task.
     await send(reset, { ResetType: 'ForceOff' });
-    const taskState = async () => ((await (await fetch(`${base}${task}`)).json()) as { TaskState: string }).TaskState; // a Task
+    const taskState = async () => ((await (await fetch(`${base}${task}`)).json()) as { TaskState: string }).TaskState; // The answer is a Task.
     let state = await taskState();
     while (state === 'Running') state = await taskState();
     expect(state).toBe('Exception');

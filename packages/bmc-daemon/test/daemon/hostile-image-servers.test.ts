@@ -60,7 +60,7 @@ beforeAll(async () => {
         });
       });
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      // A TCP server has an AddressInfo.
+      // The address of a TCP server is an object.
       urls.set(name, `http://127.0.0.1:${(server.address() as AddressInfo).port}/boot.iso`);
       return server;
     }),
@@ -148,7 +148,7 @@ describe.each(['machines in memory', 'a libvirt host'])('with %s, an image serve
   });
 
   it.each(Object.keys(attacks))(
-    '%s delays neither an eject, nor a cancelled task, nor the shutdown of the daemon',
+    'delays neither an eject, nor a cancelled task, nor the shutdown of the daemon, although it %s',
     async (name) => {
       const daemon = start(args, { env: unlimited });
       await use(daemon);

@@ -130,23 +130,22 @@ export async function run(args: readonly string[], { env, ...options }: RunOptio
 }
 
 /**
- * Repeats `ask` until it returns a value.
- * @throws {Error} with the text of `complaint` after a time limit, or as soon as `over` has
- * resolved.
+ * Calls `ask` every 20 ms until it returns a value.
+ * @throws {Error} with the text of `errorText` after a time limit, or soon after `end` has resolved.
  */
 export async function waitFor<T>(
   ask: () => T | undefined | Promise<T | undefined>,
-  complaint: () => string,
-  over?: Promise<unknown>,
+  errorText: () => string,
+  end?: Promise<unknown>,
 ): Promise<T> {
-  const state = { over: false };
-  void over?.then(() => (state.over = true));
+  const state = { hasEnded: false };
+  void end?.then(() => (state.hasEnded = true));
   const until = Date.now() + TIMEOUT_MS;
   for (;;) {
-    const last = state.over || Date.now() > until;
+    const isLast = state.hasEnded || Date.now() > until;
     const answer = await ask();
     if (answer !== undefined) return answer;
-    if (last) throw new Error(complaint());
+    if (isLast) throw new Error(errorText());
     await delay(20);
   }
 }

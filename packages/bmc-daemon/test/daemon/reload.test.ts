@@ -14,7 +14,7 @@ async function ask(
     ...(body === undefined ? {} : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
   });
   const text = await answer.text();
-  return { status: answer.status, body: text === '' ? {} : (JSON.parse(text) as Body) }; // Redfish is JSON.
+  return { status: answer.status, body: text === '' ? {} : (JSON.parse(text) as Body) }; // Answers of Redfish are JSON objects.
 }
 
 describe('reading the configuration again', () => {

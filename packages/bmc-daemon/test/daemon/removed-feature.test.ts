@@ -69,13 +69,13 @@ async function buildWithout({ folder, name }: (typeof features)[number]): Promis
   const sources = path.join(built, 'src');
   const lines = list.split('\n');
   const left = lines.filter((line) => !line.includes(`'./${folder}/feature.js'`) && line !== `  ${name},`);
-  // Its import and its entry.
+  // The list loses two lines of the feature: its import and its entry.
   expect(lines.length - left.length).toBe(2);
   rmSync(path.join(built, 'dist', folder), { recursive: true, force: true });
   renameSync(path.join(sources, folder), path.join(built, 'removed'));
   writeFileSync(path.join(sources, 'features.ts'), left.join('\n'));
   try {
-    // Parallel checkers each check the shared types again, and a small heap is collected often.
+    // One thread checks the shared types only once. GOGC makes the compiler collect garbage less often.
     const env = { ...process.env, GOGC: '400' };
     await run(process.execPath, [compiler, '-p', built, '--singleThreaded'], { env }).catch((error: unknown) => {
       // The compiler writes its errors to stdout.

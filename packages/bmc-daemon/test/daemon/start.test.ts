@@ -69,7 +69,7 @@ describe('the command line', () => {
       '--libvirt-uri: EMULATOR_LIBVIRT_URI cannot be used: reading the connection URI "nonsense": a libvirt ' +
         'URI looks like qemu:///system',
     ],
-  ])('%s prevents the start with one line and exit code 78', async (_, args, line) => {
+  ])('prevents the start with one line and exit code 78 for %s', async (_, args, line) => {
     expect(await run(args, { cwd: at('') })).toEqual({ code: 78, stdout: '', stderr: `${line}\n` });
   });
 });
@@ -102,7 +102,7 @@ describe('the configuration file', () => {
       "EMULATOR_AUTH_FILE = '/none'",
       'EMULATOR_AUTH_FILE cannot be used: /none: the password file cannot be read: there is no such file',
     ],
-  ])('%s prevents the start with file, line and no stack', async (text, sentence) => {
+  ])('prevents the start with file and line, and without a stack: %s', async (text, sentence) => {
     const file = config(`# one line before it\n${text}\n`);
     expect(await run(['--config', file, '--fake', '-i', '127.0.0.1'])).toEqual({
       code: 78,
@@ -216,7 +216,7 @@ describe('bmc-daemon check --strict', () => {
   });
 });
 
-describe('in the journal of systemd', () => {
+describe('a daemon in the journal of systemd', () => {
   // systemd sets JOURNAL_STREAM to the device and inode of the journal's stream. This shell sets it
   // to those of the pipe that the test reads.
   const journalAt = (descriptor: 1 | 2) => [
@@ -226,7 +226,7 @@ describe('in the journal of systemd', () => {
     'sh',
   ];
 
-  it('each line of the log begins with its priority', async () => {
+  it('shows each line of the log with its priority at the beginning', async () => {
     const file = config('EMULATOR_LISTEN_PROT = 1\n');
     const daemon = start(['--config', file, ...FAKE], { through: journalAt(1) });
     await waitFor(
@@ -243,7 +243,7 @@ describe('in the journal of systemd', () => {
     expect(new Set(priorities)).toEqual(new Set(['4 warn', '6 info']));
   });
 
-  it('each fault of a configuration begins with its priority', async () => {
+  it('shows each fault of a configuration with its priority at the beginning', async () => {
     const file = config('EMULATOR_LISTEN_PROT = 1\nEMULATOR_LISTEN_IP = 5\n');
     const { code, stderr } = await run(['--config', file, '--fake'], { through: journalAt(2) });
     expect(code).toBe(78);
@@ -255,7 +255,7 @@ describe('in the journal of systemd', () => {
     ).toEqual(['<4>', '<3>']);
   });
 
-  it('lines to another stream than the journal have no priority', async () => {
+  it('adds no priority to lines that another stream gets', async () => {
     const { stderr } = await run(['--config', config('EMULATOR_LISTEN_IP = 5\n'), '--fake'], { through: journalAt(1) });
     expect(stderr).not.toMatch(/^<\d>/);
   });

@@ -26,7 +26,7 @@ async function startAgent(): Promise<Agent> {
     });
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // a TCP server
+  const { port } = server.address() as AddressInfo; // The address of a TCP server is an object.
   return { url: `http://127.0.0.1:${port}`, received, server };
 }
 

@@ -23,7 +23,7 @@ async function usedPort(): Promise<number> {
   const server = createServer();
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return (server.address() as AddressInfo).port; // a TCP server
+  return (server.address() as AddressInfo).port; // The address of a TCP server is an object.
 }
 
 const asRoot = process.getuid?.() === 0 ? it : it.skip;
@@ -47,7 +47,7 @@ describe('a host without problems', () => {
 
 describe('the command line', () => {
   it.each([['--timeout', 'soon'], ['--timeout', '0'], ['--colour'], ['extra']])(
-    'with %s is a wrong usage',
+    'rejects wrong arguments with exit code 64: %s',
     async (...args) => {
       expect(await run(['doctor', '--fake', ...args])).toMatchObject({ code: 64, stdout: '' });
     },
@@ -117,7 +117,7 @@ describe('a port', () => {
     const port = await usedPort();
     const file = config(`EMULATOR_CONSOLE_SSH_PORT = ${port}\n`);
     const report = await doctor(['--fake', '--config', file], { env: { EMULATOR_AUTH_FILE: at('users') } });
-    // The command has no comment: interactive zsh knows none.
+    // Interactive zsh accepts no comments, so the command has none.
     expect(about(report, 'port')).toEqual([
       expect.objectContaining({
         message: expect.stringMatching(new RegExp(`\\. Set EMULATOR_CONSOLE_SSH_PORT = ${port + 1}\\.$`)),
@@ -310,7 +310,7 @@ describe('the certificate', () => {
     expect(about(await examine({ certificate: read('server.pem'), key: issued.key }), 'certificate')).toEqual([]);
   });
 
-  it('with the key of another one is a problem', async () => {
+  it('with the key of another certificate is a problem', async () => {
     const authority = createAuthority(at(''));
     const report = await examine({ certificate: authority.issue('a').certificate, key: authority.issue('b').key });
     expect(about(report, 'settings')).toEqual([
@@ -342,7 +342,7 @@ describe('the command for an unusable password file', () => {
 });
 
 describe('files', () => {
-  it('with secrets that all accounts can read are a warning, and the command closes them', async () => {
+  it('with secrets that all accounts can read are a warning, and the command removes this permission', async () => {
     makeUsers(at('users'));
     chmodSync(at('users'), 0o644);
     const look = () => doctor(['--fake'], { env: { EMULATOR_AUTH_FILE: at('users') } });

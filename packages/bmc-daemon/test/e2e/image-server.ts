@@ -96,7 +96,7 @@ export class ImageServer {
 
   /** Returns the URL of an image, published or not. */
   url(name: string): string {
-    // A listening TCP server's address is never a path.
+    // The address of a TCP server is an object.
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/${name}`;
   }
 

@@ -179,7 +179,7 @@ export async function openListener(port = 0): Promise<PushListener> {
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   const listener: PushListener = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/events?token=t`, // It listens at TCP.
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/events?token=t`, // The address of a TCP server is an object.
     payloads,
     headers,
     records: () => payloads.flatMap(recordsOf),

@@ -20,7 +20,7 @@ const script = `
   console.log((await file.read()).map(({ id }) => id).join(' '));
 `;
 
-it('a log file has each record once, also if the disk became full in the middle of a write', () => {
+it('writes each record once into a log file, also if the disk became full in the middle of a write', () => {
   const folder = newFolder();
   try {
     const file = join(folder.path, 'log.jsonl');

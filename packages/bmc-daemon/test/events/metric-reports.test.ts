@@ -247,7 +247,7 @@ describe('metric reports to a listener', () => {
     servers.push(server);
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const { port } = server.address() as AddressInfo; // It listens at TCP.
+    const { port } = server.address() as AddressInfo; // The address of a TCP server is an object.
     return Object.assign(listener, { url: `https://127.0.0.1:${port}/reports` });
   };
 

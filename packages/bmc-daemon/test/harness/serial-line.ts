@@ -45,7 +45,7 @@ export class SerialLine {
 
   /** The `<serial>` element for the guest. A guest starts only while this object listens. */
   get markup(): string {
-    const { port } = this.#server.address() as AddressInfo; // A listening TCP server's address is never a path.
+    const { port } = this.#server.address() as AddressInfo; // The address of a TCP server is an object.
     return `<serial type='tcp'><source mode='connect' host='127.0.0.1' service='${port}'/></serial>`;
   }
 

@@ -20,7 +20,7 @@ import { until } from '../libvirt-driver/host.js';
 
 export { until } from '../libvirt-driver/host.js';
 
-/** A store of the machines' hosts that keeps nothing. */
+/** A store of the hosts of machines that stores nothing. */
 export const noStore: HostStore = {
   machinesOf: () => undefined,
   add: () => undefined,

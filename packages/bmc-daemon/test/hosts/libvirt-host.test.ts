@@ -120,7 +120,7 @@ describe('a libvirt host that does not answer', () => {
   });
 });
 
-it('a host that has never answered has no facts about itself', async () => {
+it('reports no facts about a host that has never answered', async () => {
   const log = { info: () => undefined, warn: () => undefined, debug: () => undefined };
   const absent = createLibvirtDriver({
     uri: `qemu:///system?socket=${host.file('absent.sock')}`,

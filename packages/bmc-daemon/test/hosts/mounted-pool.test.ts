@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { LabHost, startHosts, until, uuidOf } from './hosts-lab.js';
 
-it('hosts that mount the same directory store an image once, and keep it while a machine uses it', async () => {
+it('stores an image once for hosts that mount the same directory, and keeps it while a machine uses it', async () => {
   let downloads = 0;
   const server = createServer((request, response) => {
     if (request.method === 'GET') downloads += 1;
@@ -16,7 +16,7 @@ it('hosts that mount the same directory store an image once, and keep it while a
     response.end(request.method === 'HEAD' ? undefined : 'an image');
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  // A TCP server has an address of this form.
+  // The address of a TCP server is an object.
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/x.iso`);
   const folder = await mkdtemp(join(tmpdir(), 'rackless-mounted-'));
   const hosts = await Promise.all(['a', 'b'].map((name) => LabHost.start(name, 'qemu')));

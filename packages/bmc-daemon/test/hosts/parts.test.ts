@@ -60,7 +60,7 @@ describe('a machine of one of several hosts', () => {
     expect(await right.virsh('pool-list', '--all', '--name')).not.toContain('configured');
   });
 
-  it('is paused and continued', async () => {
+  it('can be paused and resumed', async () => {
     await lab.driver.power(guest, 'suspend');
     expect((await lab.driver.getSystem(guest)).state).toBe('paused');
     await lab.driver.power(guest, 'resume');

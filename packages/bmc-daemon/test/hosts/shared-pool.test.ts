@@ -44,7 +44,7 @@ beforeAll(async () => {
     response.end(request.method === 'HEAD' ? undefined : 'an image');
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  // A TCP server has an address of this form.
+  // The address of a TCP server is an object.
   url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/x.iso`);
   await start();
 });

@@ -1,4 +1,4 @@
-/** Compares docs/internals/lifecycle.md with the service: each answer of a row is provoked. */
+/** Compares docs/internals/lifecycle.md with the service. The tests cause the answer of each row. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';

@@ -1,6 +1,7 @@
 /**
- * `@Redfish.WriteableProperties` is computed once for each shape that a resource names, so the
- * shapes must be correct.
+ * Tests the shapes of PATCH bodies. A shape is a name for the set of properties that a PATCH accepts.
+ * The service computes `@Redfish.WriteableProperties` once for each shape, so the shapes must be
+ * correct.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
@@ -34,7 +35,7 @@ describe('a resource whose PATCH depends on the entity', () => {
     for (const machine of variants) {
       const patch = system?.patch;
       const shape = patch?.shape?.(machine, services);
-      if (typeof patch?.body !== 'function' || shape === undefined) throw new Error('a system takes no PATCH');
+      if (typeof patch?.body !== 'function' || shape === undefined) throw new Error('a system accepts no PATCH');
       const writeable = writeableOf(patch.body(machine, services));
       expect(writeable).toEqual(byShape.get(shape) ?? writeable);
       byShape.set(shape, writeable);

@@ -47,7 +47,7 @@ const restarted = (lab: KillLab): Promise<void> =>
     'the machine to restart',
     async () => {
       if (lab.isKilled) return true;
-      const { BiosVersion } = (await lab.bmc.get(lab.path)) as { BiosVersion: unknown }; // By its schema.
+      const { BiosVersion } = (await lab.bmc.get(lab.path)) as { BiosVersion: unknown }; // The schema requires this form.
       return BiosVersion === '2.0.0' && (await isRunning(lab));
     },
     600_000,

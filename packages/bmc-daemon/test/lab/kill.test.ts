@@ -58,7 +58,7 @@ describe.each(['create', 'clone', 'delete'] as const)('machine %s, killed before
       if (command === 'delete') await lab.results(...commands.create);
       const call = await kill(commands[command], number);
       if (call !== null) calls.push(call);
-      // It continues without a question, and leaves the same as a command without interruption.
+      // The next run continues without a question, and has the same result as an uninterrupted run.
       await lab.results(...commands[command]);
       if (command !== 'delete') {
         const names = command === 'create' ? ['node'] : ['golden', 'node'];

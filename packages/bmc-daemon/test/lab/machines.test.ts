@@ -593,7 +593,7 @@ describe('machine --host', () => {
   ])('ends the command at Ctrl-C while %s does not answer', async (_which, chosen, other) => {
     const silent = createServer().listen(0, '127.0.0.1');
     await once(silent, 'listening');
-    // A TCP server has an address of this form.
+    // The address of a TCP server is an object.
     const { port } = silent.address() as AddressInfo;
     const { dir, uri } = lab.libvirtd;
     const uris: Readonly<Record<string, string>> = { here: uri, silent: `qemu+tcp://127.0.0.1:${port}/system` };

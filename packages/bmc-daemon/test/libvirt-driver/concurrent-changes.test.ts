@@ -121,7 +121,7 @@ describe('a machine that a client switches off while it starts', () => {
 });
 
 describe('the autostart of a machine', () => {
-  it('has its former value again after its step is undone', async () => {
+  it('has its former value again after a change of it is undone', async () => {
     for (const former of [false, true]) {
       const guest = await host.guest();
       await host.virsh('autostart', guest.name, ...(former ? [] : ['--disable']));
@@ -331,21 +331,21 @@ describe('a drive that was hot-plugged into a running machine', () => {
     const { guest, machine, eject } = await plugged();
     expect(await drives(machine)).toEqual(['vda', 'sda']);
     const detach = machine.domain.detachDeviceFlags.bind(machine.domain);
-    const describe = machine.domain.getXmlDesc.bind(machine.domain);
-    let looks = 0;
+    const getXmlDesc = machine.domain.getXmlDesc.bind(machine.domain);
+    let reads = 0;
     // As libvirt does if QEMU does not release the device within 5 s: it answers, and the device
     // disappears some reads later.
     machine.domain.detachDeviceFlags = (...words) => {
       machine.domain.getXmlDesc = async (...asked) => {
-        looks += 1;
-        if (looks === 6) await detach(...words);
-        return await describe(...asked);
+        reads += 1;
+        if (reads === 6) await detach(...words);
+        return await getXmlDesc(...asked);
       };
       return Promise.resolve();
     };
     await eject();
     expect(await drives(machine)).toEqual(['vda']);
-    expect(looks).toBeGreaterThanOrEqual(6);
+    expect(reads).toBeGreaterThanOrEqual(6);
     await host.virsh('destroy', guest.name);
   });
 });

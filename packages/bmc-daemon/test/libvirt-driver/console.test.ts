@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => host.stop());
 
-/** Run after each test: a console that stays open takes the ports of the guests of later tests. */
+/** These functions run after each test. An open console would take the ports of guests of later tests. */
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();

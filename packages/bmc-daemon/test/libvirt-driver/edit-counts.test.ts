@@ -1,7 +1,7 @@
 /**
- * Counts how often each kind of change parses a text of its machine and makes a new one, and fails
- * if a number grows. The rule is one parse for each text that libvirt returns, and one new text for
- * each define. Markup that an editor inserts is not counted.
+ * Counts how often each kind of change parses an XML text of its machine, and how often it makes a
+ * new one. Fails if a number grows. The rule is one parse for each text that libvirt returns, and one
+ * new text for each define. XML fragments that an editor inserts are not counted.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { readFileSync } from 'node:fs';
@@ -27,13 +27,13 @@ interface Counts {
 const counting = new AsyncLocalStorage<Counts>();
 
 /**
- * Calls a function with the counts of the running change, and the result, whenever a method has
- * returned.
+ * Replaces a method. During a counted change, each of its calls then also calls `count` with the
+ * counts of this change, the result and the object.
  */
 function onCall<Target extends object>(
   target: Target,
   name: keyof Target & string,
-  count: (of: Counts, result: unknown, self: Target) => void,
+  count: (counts: Counts, result: unknown, self: Target) => void,
 ): void {
   const method: unknown = Object.getOwnPropertyDescriptor(target, name)?.value;
   if (typeof method !== 'function') throw new Error(`${name} is not a method`);
@@ -52,11 +52,11 @@ let host: TestHost;
 let driver: CompleteDriver;
 let url: URL;
 beforeAll(async () => {
-  onCall(XmlParser.prototype, 'document', (of, result) => {
-    if ((result as XmlDocument).source.includes(of.uuid)) of.parses += 1;
+  onCall(XmlParser.prototype, 'document', (counts, result) => {
+    if ((result as XmlDocument).source.includes(counts.uuid)) counts.parses += 1;
   });
-  onCall(XmlEdit.prototype, 'text', (of, text, { source }) => {
-    if (text !== source) of.texts += 1;
+  onCall(XmlEdit.prototype, 'text', (counts, text, { source }) => {
+    if (text !== source) counts.texts += 1;
   });
   host = await TestHost.start();
   driver = await host.driver();
@@ -113,8 +113,8 @@ const settings = change({ settings: { memoryMiB: 8 } });
 const start: Operation = (uuid) => driver.power(uuid, 'create');
 
 /**
- * Fails if a change parses or makes more texts. A background read may parse a text before it, so
- * fewer are allowed.
+ * Fails if a change parses or makes more texts than given. Fewer are allowed, because a background
+ * read may have parsed a text already.
  */
 function expectAtMost(counts: Omit<Counts, 'uuid'>, parses: number, texts: number): void {
   const grown = { parses: Math.max(counts.parses, parses), texts: Math.max(counts.texts, texts) };

@@ -82,12 +82,12 @@ describe('a restarted daemon', () => {
     await next.close();
   });
 
-  it('handles a restart event that arrives before it has read the machine', async () => {
+  it('ends a one-time boot only after its use, even if a restart event arrives before the first read of the machine', async () => {
     const guest = await armedAndLeft();
     const parts = host.parts();
     const boot = new BootControl({ host: parts, bootLoaderMap: {} });
     try {
-      // As the driver does it, but in this order and before the firmware reads the drive.
+      // The calls of the driver, but in this order and before the firmware reads the drive.
       boot.onReboot(guest.uuid);
       const machine = await parts.inventory.find(guest.uuid);
       await boot.reconcile(machine, await readDefinition(machine, 30_000));

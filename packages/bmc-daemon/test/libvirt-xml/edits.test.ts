@@ -207,7 +207,7 @@ describe.each([
   });
 });
 
-describe('on a running machine', () => {
+describe('an edit of a running machine', () => {
   const disks = (): string =>
     [
       disk('vda', 'virtio') + disk('sda', 'sata') + disk('sdb', 'sata', 'cdrom', ''),
@@ -238,7 +238,7 @@ describe('on a running machine', () => {
   it.each([
     ['q35', disks, rest],
     ['pc', () => disk('hda', 'ide') + disk('hdc', 'ide', 'cdrom', '') + disk('sda', 'scsi'), ''],
-  ])('%s: every bootable device has a bootindex in QEMU at its path', async (machine, disksOf, more) => {
+  ])('gives every bootable device of %s a bootindex in QEMU at its path', async (machine, disksOf, more) => {
     const name = `indexes-${machine}`;
     await define(definition({ name, machine, disks: disksOf(), rest: more }));
     await virsh('start', '--paused', name);
@@ -268,7 +268,7 @@ describe('on a running machine', () => {
   it.each([
     ['q35', ['sdb', 'sdd'], disks, rest],
     ['pc', ['hdc'], () => disk('hda', 'ide') + disk('hdc', 'ide', 'cdrom', ''), ''],
-  ] as const)('%s: libvirt inserts and ejects media in drives %j', async (machine, targets, disksOf, more) => {
+  ] as const)('lets libvirt insert and eject media on %s in the drives %j', async (machine, targets, disksOf, more) => {
     const name = `media-${machine}`;
     await define(definition({ name, machine, disks: disksOf(), rest: more }));
     await virsh('start', '--paused', name);
@@ -294,7 +294,7 @@ describe('on a running machine', () => {
     }
   });
 
-  it('a hot-plugged drive has its medium, and an eject unplugs it', async () => {
+  it('hot-plugs a drive with its medium, and unplugs it at an eject', async () => {
     const name = 'hotplug';
     await define(definition({ name, machine: 'q35', disks: disk('vda', 'virtio'), rest }));
     await virsh('start', '--paused', name);

@@ -47,7 +47,7 @@ describeNetwork('the name servers of managers', () => {
   it('resolve image servers and event listeners, for all machines, until they are removed', async () => {
     const url = `http://${HOST}:8000`;
     const { body: list = {} } = await lab.ask(`${url}/redfish/v1/Managers`);
-    const members = list['Members'] as readonly { readonly '@odata.id': string }[]; // as the schema has it
+    const members = list['Members'] as readonly { readonly '@odata.id': string }[]; // The schema requires this form.
     const [first = '', second = ''] = members.map((member) => member['@odata.id']);
     const port = (manager: string) => `${url}${manager}/EthernetInterfaces/${DEVICE}`;
     const insert = async (manager: string): Promise<number> => {

@@ -80,14 +80,14 @@ const parts: Readonly<Record<string, () => Part>> = {
   Cinder: () => otherPart('volumev3', (index) => `${systemOf(index + 20)}/Bios`),
 };
 
-describe.each(Object.keys(parts))('%s', (name) => {
+describe.each(Object.keys(parts))('a failure of %s', (name) => {
   const partOf = (): Part => {
     const part = parts[name]?.();
     if (part === undefined) throw new Error(`there is no service ${name}`);
     return part;
   };
 
-  it('fails once, and the client does not notice it', async () => {
+  it('is invisible to the client if it happens once', async () => {
     const { send } = await cloud.serve();
     const part = partOf();
     // A 401 of Keystone means wrong credentials, and the daemon does not retry a request for a
@@ -107,7 +107,7 @@ describe.each(Object.keys(parts))('%s', (name) => {
     }
   });
 
-  it.each(Object.entries(faults))('%s, and the client gets a 503 until the service recovers', async (_, fault) => {
+  it.each(Object.entries(faults))('gives the client a 503 until the service recovers: it %s', async (_, fault) => {
     const { send } = await cloud.serve();
     const part = partOf();
     part.replace(fault);
@@ -119,7 +119,7 @@ describe.each(Object.keys(parts))('%s', (name) => {
     expect((await send('GET', part.pathOf(2))).status).toBe(200);
   });
 
-  it('does not answer, and the client gets a 503', async () => {
+  it('gives the client a 503 if the service does not answer', async () => {
     const { send } = await cloud.serve({ timeoutMs: 3000 });
     const part = partOf();
     part.replace(silence);

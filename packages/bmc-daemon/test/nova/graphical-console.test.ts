@@ -20,7 +20,7 @@ function offer(type: string, answer: { readonly status: number; readonly body: o
   cloud.answer((request, response, path) => {
     if (!path.endsWith('/remote-consoles')) return false;
     whenRead(request, (text) => {
-      // This is the driver's body.
+      // The driver sends this body.
       const { remote_console: wanted } = JSON.parse(text) as { readonly remote_console: { readonly type: string } };
       // The driver also asks for serial consoles: see serial-console.test.ts.
       if (wanted.type !== 'serial') asked.push(wanted.type);
@@ -42,7 +42,7 @@ async function untilShown({ get }: Served): Promise<unknown> {
   );
 }
 
-it('graphical consoles are shown if the cloud has them, and an action creates the URL', async () => {
+it('shows graphical consoles if the cloud has them, and an action creates the URL', async () => {
   cloud.servers.put(1);
   cloud.servers.put(2);
   const asked = offer('spice-html5', spice);
@@ -61,7 +61,7 @@ it('graphical consoles are shown if the cloud has them, and an action creates th
   expect(JSON.stringify(await served.get(`${system}/LogServices/EventLog/Entries`))).not.toContain('secret');
 });
 
-it('graphical consoles are absent if the cloud has none, and not every reader causes another attempt', async () => {
+it('shows no graphical consoles if the cloud has none, and not every reader causes another attempt', async () => {
   cloud.servers.put(1);
   const asked = offer('none', spice);
   const { get, send } = await cloud.serve();

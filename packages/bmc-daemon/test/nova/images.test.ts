@@ -1,6 +1,6 @@
 /**
  * Tests of images with a faulty Glance, and of hostile states of servers. media.test.ts uses a real
- * Glance.
+ * Glance. In a sweep, the daemon deletes the images that no server uses.
  */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { waitFor } from '../daemon/process.js';
@@ -154,7 +154,7 @@ it('deletes no image that another daemon has inserted during the sweep, and swee
   expect([...glance.images.keys()]).toEqual([used]);
 });
 
-it('deletes the image of an eject during a sweep that has read the servers before', async () => {
+it('deletes an image that a client ejects during a sweep, after the sweep has read the servers', async () => {
   test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: glance.put() }) } });
   const unused = glance.put();
   let release: (() => void) | undefined;

@@ -42,7 +42,7 @@ export async function startImages(): Promise<Images> {
     else response.write(content.subarray(0, content.length / 2), () => onHalf(response));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // a TCP server has an AddressInfo
+  const { port } = server.address() as AddressInfo; // The address of a TCP server is an object.
   const images: Images = {
     url: `http://127.0.0.1:${port}`,
     contents: new Map(),
@@ -68,7 +68,7 @@ export function machineAt(url: string, name: string) {
     drive: () => read(drive),
     setBoot: (boot: object) => send(url, 'PATCH', system, { Boot: boot }),
     boot: async (): Promise<readonly unknown[]> => {
-      const boot = (await read(system))['Boot'] as Body; // an object of the schema
+      const boot = (await read(system))['Boot'] as Body; // The schema requires an object.
       return [boot['BootSourceOverrideTarget'], boot['BootSourceOverrideEnabled']];
     },
     power: async () => (await read(system))['PowerState'],

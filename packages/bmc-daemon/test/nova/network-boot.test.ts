@@ -31,7 +31,7 @@ const serve = (networkImage: string | null = 'ipxe') => test.serve({ media: { ne
 const setBoot = (served: Served, target: string, enabled = 'Once') =>
   served.send('PATCH', system, { Boot: { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled } });
 const boot = async (served: Served): Promise<readonly unknown[]> => {
-  const shown = (await served.get(system))['Boot'] as Body; // an object of the schema
+  const shown = (await served.get(system))['Boot'] as Body; // The schema requires an object.
   return [shown['BootSourceOverrideTarget'], shown['BootSourceOverrideEnabled']];
 };
 const reset = async (served: Served, type: string) => {
@@ -56,7 +56,7 @@ const untilOwnImages = (count: number) =>
 
 it('offers the network only if an image is configured; otherwise the error names the setting', async () => {
   const targets = async (served: Served) =>
-    ((await served.get(system))['Boot'] as Body)['BootSourceOverrideTarget@Redfish.AllowableValues']; // an object of the schema
+    ((await served.get(system))['Boot'] as Body)['BootSourceOverrideTarget@Redfish.AllowableValues']; // The schema requires an object.
   const without = await serve(null);
   expect(await targets(without)).toEqual(['Cd', 'Hdd']);
   const refused = await setBoot(without, 'Pxe');

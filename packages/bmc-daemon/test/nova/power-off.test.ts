@@ -34,7 +34,7 @@ const stored = () => (body()['metadata'] as Record<string, string>)['rackless:st
 const actions = () => test.servers.actions.flatMap((action) => Object.keys(action as object));
 const settled = { cd: 0, enabled: 'continuous', target: 'cdrom', n: expect.any(String) };
 
-it('a power-off ends the rescue, stops the server, and keeps the override', async () => {
+it('ends the rescue at a power-off, stops the server, and keeps the override', async () => {
   const served = await test.serve();
   const reset = `/redfish/v1/Systems/${id}/Actions/ComputerSystem.Reset`;
   expect((await served.send('POST', reset, { ResetType: 'ForceOff' })).status).toBe(204);
@@ -43,7 +43,7 @@ it('a power-off ends the rescue, stops the server, and keeps the override', asyn
   expect(glance.images.get(image)).not.toHaveProperty(`rackless_state_${id}`);
 });
 
-it('a power-off works while Glance is down', async () => {
+it('switches a server off while Glance is down', async () => {
   test.api.others.set('image', (_request, response) => response.writeHead(500).end('broken'));
   const served = await test.serve();
   const reset = `/redfish/v1/Systems/${id}/Actions/ComputerSystem.Reset`;

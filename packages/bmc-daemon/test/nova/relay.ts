@@ -60,7 +60,7 @@ export async function startRelay(cloud: CloudSettings, { nova: novaUrl, glance }
   });
   const listen = (port: number): Promise<void> => new Promise((resolve) => server.listen(port, '127.0.0.1', resolve));
   await listen(0);
-  const { port } = server.address() as AddressInfo; // a TCP server has an AddressInfo
+  const { port } = server.address() as AddressInfo; // The address of a TCP server is an object.
   const url = `http://127.0.0.1:${port}`;
   const { auth } = cloud.credentials;
   const user = (auth.identity['password'] as { readonly user: Record<string, unknown> }).user; // the lab uses a password

@@ -83,7 +83,7 @@ async function listen(): Promise<{ readonly server: Server; readonly url: string
     });
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // a TCP server has an AddressInfo
+  const { port } = server.address() as AddressInfo; // The address of a TCP server is an object.
   return { server, url: `http://127.0.0.1:${port}/`, bodies };
 }
 

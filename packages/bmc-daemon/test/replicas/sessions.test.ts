@@ -69,7 +69,7 @@ it('never loses one of many changes that replicas make at the same time', async 
 it('has the same UUID and the same ETags at all replicas', async () => {
   const uris = [root, `${root}/Systems`, `${root}/AccountService`, accounts, `${accounts}/admin`];
   const { body } = await read(a, `${root}/Systems`, admin);
-  const [system] = body['Members'] as { readonly '@odata.id': string }[]; // a collection
+  const [system] = body['Members'] as { readonly '@odata.id': string }[]; // The answer is a collection.
   for (const uri of [...uris, system?.['@odata.id'] ?? '']) {
     const [first, second] = await Promise.all([read(a, uri, admin), read(b, uri, admin)]);
     expect([uri, second.headers.get('etag')]).toEqual([uri, first.headers.get('etag')]);

@@ -55,7 +55,7 @@ redis.call('HSET', KEYS[2], 'k/c', '{}') redis.call('ZADD', KEYS[3], 2, 'k/c')`)
   );
 });
 
-it('tells its listeners which entries have changed, and after a loss that all may have', async () => {
+it('tells its listeners which entries have changed; after a loss, it reports that all may have changed', async () => {
   const seen: unknown[] = [];
   store.onChange((changed) => void seen.push(changed));
   await put('a');

@@ -35,7 +35,7 @@ const reset = async (served: Served, type: string): Promise<number> =>
   (await served.send('POST', `${system}/Actions/ComputerSystem.Reset`, { ResetType: type })).status;
 const boot = async (served: Served): Promise<unknown> => {
   const { Boot: shown } = await served.get(system);
-  const { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled } = shown as Record<string, unknown>; // an object of the schema
+  const { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled } = shown as Record<string, unknown>; // The schema requires an object.
   return [target, enabled];
 };
 

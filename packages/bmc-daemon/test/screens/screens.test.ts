@@ -88,7 +88,7 @@ async function view(guest: Guest, user = 'admin'): Promise<VncViewer> {
 /** Returns the code and the reason of a screen that does not open. */
 async function refusal(guest: Guest): Promise<readonly [number, string]> {
   const socket = new WebSocket(urlOf(guest), ['rackless'], { headers: headersOf('admin') });
-  const [code, reason] = (await once(socket, 'close')) as [number, Buffer]; // what ws documents
+  const [code, reason] = (await once(socket, 'close')) as [number, Buffer]; // ws documents these arguments.
   return [code, reason.toString()];
 }
 
@@ -154,7 +154,7 @@ describe('the screen of a guest', () => {
     await until('the offer of the boot menu', async () => (await screenText(host, guest)).includes('Press ESC'));
     const before = await untilSame(admin, guest);
     reader.press(ESCAPE);
-    // The reader's next picture proves that the daemon has handled the key.
+    // The reader's next picture proves that the daemon has read the key.
     await untilSame(reader, guest);
     expect(difference(await admin.picture(), before)).toBeLessThan(CURSOR);
     // The firmware may not read its keyboard yet.

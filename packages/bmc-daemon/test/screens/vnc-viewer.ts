@@ -61,7 +61,7 @@ export class VncViewer {
 
   /** Returns the code and the reason of the end. */
   async end(): Promise<readonly [number, string]> {
-    const [code, reason] = (await once(this.socket, 'close')) as [number, Buffer]; // what ws documents
+    const [code, reason] = (await once(this.socket, 'close')) as [number, Buffer]; // ws documents these arguments.
     return [code, reason.toString()];
   }
 

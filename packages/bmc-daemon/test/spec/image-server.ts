@@ -15,7 +15,7 @@ export async function listen(handler: RequestListener): Promise<Listening> {
   // request on a closing connection.
   server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // A TCP server has an AddressInfo.
+  const { port } = server.address() as AddressInfo; // The address of a TCP server is an object.
   return {
     url: `http://127.0.0.1:${port}`,
     stop: async () => {

@@ -80,7 +80,7 @@ export async function startCloudServer({
     socket.on('close', () => (connections -= 1));
   });
   await new Promise<void>((resolve) => server.listen(wanted, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // a TCP server has an AddressInfo
+  const { port } = server.address() as AddressInfo; // The address of a TCP server is an object.
   const url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`;
   const cloud: CloudServer = {
     url,

@@ -122,7 +122,7 @@ export class SerialLine {
   }
 
   get port(): number {
-    return (this.#server.address() as AddressInfo).port; // A listening TCP server's address is never a path.
+    return (this.#server.address() as AddressInfo).port; // The address of a TCP server is an object.
   }
 
   send(text: string): void {

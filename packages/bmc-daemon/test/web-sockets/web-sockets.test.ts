@@ -138,7 +138,7 @@ function open(machine: string, protocols: readonly string[], options: ClientOpti
 /** Returns the status of a rejected handshake. */
 async function rejection(client: WebSocket): Promise<number> {
   client.on('error', () => undefined);
-  const [, response] = (await once(client, 'unexpected-response')) as [unknown, { statusCode: number; resume(): void }]; // what ws documents
+  const [, response] = (await once(client, 'unexpected-response')) as [unknown, { statusCode: number; resume(): void }]; // ws documents these arguments.
   response.resume();
   return response.statusCode;
 }
@@ -146,12 +146,12 @@ async function rejection(client: WebSocket): Promise<number> {
 /** Returns the code and the reason of the end. */
 async function end(client: WebSocket): Promise<readonly [number, string]> {
   client.on('error', () => undefined);
-  const [code, reason] = (await once(client, 'close')) as [number, Buffer]; // what ws documents
+  const [code, reason] = (await once(client, 'close')) as [number, Buffer]; // ws documents these arguments.
   return [code, reason.toString()];
 }
 
 async function message(client: WebSocket): Promise<string> {
-  const [data] = (await once(client, 'message')) as [Buffer]; // what ws documents
+  const [data] = (await once(client, 'message')) as [Buffer]; // ws documents these arguments.
   return data.toString();
 }
 
@@ -288,7 +288,7 @@ describe('the end of a WebSocket', () => {
     expect((await end(demoted))[0]).toBe(4403);
   });
 
-  it('is 1001 when the service stops', async () => {
+  it('has the code 1001 when the service stops', async () => {
     await start();
     const { client } = await openAs();
     app.endWebSockets();

@@ -97,7 +97,7 @@ const change = (parts: object): void => test.servers.put(1, { ...test.servers.al
 const vmState = () => test.servers.all.get(id)?.body['OS-EXT-STS:vm_state'];
 /** Returns what a client sees. */
 async function seen(served: Served): Promise<readonly unknown[]> {
-  const { Boot: boot } = (await served.get(system)) as { readonly Boot: Body }; // an object of the schema
+  const { Boot: boot } = (await served.get(system)) as { readonly Boot: Body }; // The schema requires an object.
   const { Image: image, Inserted: inserted, VerifyCertificate: verify } = await served.get(drive);
   return [vmState(), boot['BootSourceOverrideTarget'], boot['BootSourceOverrideEnabled'], image, inserted, verify];
 }
@@ -183,7 +183,7 @@ it.each(cases)(
   600_000,
 );
 
-it('keeps an image that a client inserts again after a kill during the move of its eject', async () => {
+it('keeps an image that a client ejects while Nova stores no metadata, and inserts again after a kill', async () => {
   const { nova } = test.api;
   for (const when of ['before', 'after'] as const) {
     for (let write = 0; ; write += 1) {

@@ -26,7 +26,7 @@ function answerOutput(status: number, body: unknown): string[] {
   return bodies;
 }
 
-it('the console log has the output as an attachment and its lines as entries', async () => {
+it('shows the output as an attachment of the console log, and its lines as entries', async () => {
   cloud.servers.put(1);
   const bodies = answerOutput(200, { output: 'GRUB\n\n\u001b[31mLinux\u001b[0m <b>6.1</b>\n' });
   const { get, send } = await cloud.serve();
@@ -90,7 +90,7 @@ it.each<[string, number, unknown]>([
   expect(membersOf(await get(`${log}/Entries`))).toEqual([]);
 });
 
-it('the console log shows the end of an output of megabytes, with limits', async () => {
+it('shows only the end of an output of megabytes, within limits', async () => {
   cloud.servers.put(1);
   const line = `\u001b]0;title\u0007€\u0000\u202e${'x'.repeat(90)}\n`;
   answerOutput(200, { output: line.repeat(50_000) });

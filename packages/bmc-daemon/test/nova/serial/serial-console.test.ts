@@ -37,7 +37,7 @@ interface Proxy {
 async function startProxy(port = 0): Promise<Proxy> {
   const server = new WebSocketServer({ port, host: '127.0.0.1' });
   await once(server, 'listening');
-  const address = server.address() as AddressInfo; // a TCP server has an AddressInfo
+  const address = server.address() as AddressInfo; // The address of a TCP server is an object.
   const proxy: Proxy = {
     url: `ws://127.0.0.1:${address.port}/`,
     tokens: [],
@@ -335,7 +335,7 @@ describe('a connection to a proxy', () => {
     server = createServer((socket) => void socket.on('error', () => undefined));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const { port } = server.address() as AddressInfo; // a TCP server has an AddressInfo
+    const { port } = server.address() as AddressInfo; // The address of a TCP server is an object.
     return new URL(`ws://127.0.0.1:${port}/?token=secret`);
   };
   const connect = (url: URL, times: ProxyTimes, signal?: AbortSignal): Promise<Duplex> =>
