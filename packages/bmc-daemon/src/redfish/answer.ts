@@ -23,8 +23,8 @@ export interface Answer {
 }
 
 /**
- * Headers of every answer: the protocol version, and that caches must not use an answer again without
- * asking the service (DSP0266, response headers).
+ * Headers of every answer: the protocol version, and the rule that a cache must ask the service before
+ * it uses an answer again (DSP0266, response headers).
  */
 const commonHeaders = ['OData-Version', '4.0', 'Cache-Control', 'no-cache'];
 

@@ -22,7 +22,7 @@ describe('If-Match and If-None-Match', () => {
     ['"x" "y"', false, false],
     ['', false, false],
   ])(
-    '%j against "x": If-Match allows the request: %j, If-None-Match contains the tag: %j',
+    'compare %j with the tag "x": If-Match allows the request: %j, If-None-Match contains the tag: %j',
     (header, match, noneMatch) => {
       expect([ifMatchHolds(header, '"x"'), ifNoneMatchMatches(header, '"x"')]).toEqual([match, noneMatch]);
     },

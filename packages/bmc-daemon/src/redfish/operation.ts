@@ -1,4 +1,4 @@
-/** The handler of one method at one path, and the functions of the pipeline that handlers call. */
+/** The operation of one method at one path, and the functions of the pipeline that operations call. */
 import type { AnnotateOptions } from './annotate.js';
 import type { Answer } from './answer.js';
 import type { ReadBody } from './body/body.js';
@@ -8,10 +8,10 @@ import type { Awaitable, Params } from './resource.js';
 import type { Uploads } from './upload/uploads.js';
 import type { WriteTurns } from './write/write-turns.js';
 
-/** Handles one method at one path. */
+/** Answers the requests with one method at one path. */
 export type Operation = (exchange: Exchange, params: Params) => Awaitable<Answer>;
 
-/** The functions of the pipeline that handlers call. */
+/** The functions of the pipeline that operations call. */
 export interface EndpointOptions<Services> extends AnnotateOptions {
   /** Returns the part of the service that a request sees. */
   readonly viewOf: (exchange: Exchange) => View<Services>;

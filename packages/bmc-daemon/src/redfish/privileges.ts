@@ -127,7 +127,7 @@ const table: ReadonlyMap<string, Row> = new Map<string, Row>([
   ...rows(logs, withCollections('LogService', 'LogEntry')),
   ...rows(interfaces, withCollections('EthernetInterface')),
   ...rows(metrics, ['EnvironmentMetrics']),
-  // The service root also needs no login, which the pipeline handles.
+  // For a GET of the service root, the pipeline does not check this privilege: it needs no login.
   ...rows({ read: login, write: manager }, ['ServiceRoot']),
   [
     'ManagerAccount',

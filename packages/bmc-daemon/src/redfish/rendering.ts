@@ -117,7 +117,7 @@ export function createRenderer<Services>(resource: Resource<Services>, options: 
       const rendered = find(entity, params, view);
       const { cached } = rendered;
       const volatile = volatileOf(view.services);
-      // A clock in seconds shows many requests the same time.
+      // A time in whole seconds is the same for many requests.
       if (cached.answered !== undefined && areEqual(cached.answered.volatile, volatile)) return cached.answered.answer;
       const answer = renderAnswer(rendered, volatile);
       cached.answered = { answer, volatile };

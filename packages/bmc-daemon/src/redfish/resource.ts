@@ -166,7 +166,7 @@ interface ResourceBase<Services, Uri extends string, Params, Entity> {
   readonly entity: string;
   /** The value of `@odata.type`, such as `#ComputerSystem.v1_27_0.ComputerSystem`. */
   readonly odataType: string;
-  /** The canonical template, as a literal for searching, such as `/redfish/v1/Systems/{systemId}`. */
+  /** The canonical template, such as `/redfish/v1/Systems/{systemId}`. A literal, so that a text search finds it. */
   readonly uri: Uri;
   /** Other templates with the same parameters and answers. */
   readonly aliases?: readonly string[];

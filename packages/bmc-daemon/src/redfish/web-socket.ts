@@ -34,7 +34,7 @@ export interface WebSocketClient {
   close(code: number, reason: string): void;
 }
 
-/** Handles what the client sends. No method may throw. */
+/** Receives what the client sends. No method may throw. */
 export interface WebSocketHandler {
   /** Called for each message. */
   message(data: Buffer, isBinary: boolean): void;

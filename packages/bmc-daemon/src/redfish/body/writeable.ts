@@ -18,7 +18,7 @@ export type Writeable = ReadonlyMap<string, Writeable | undefined>;
 
 /**
  * Reads the writeable properties from a schema.
- * @param schema what a PATCH of the object accepts.
+ * @param schema the schema of the body of a PATCH, or of an object in it.
  * @returns undefined if the schema does not describe an object.
  */
 export function writeableOf(schema: unknown): Writeable | undefined {

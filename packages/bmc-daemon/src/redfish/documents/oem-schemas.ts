@@ -1,6 +1,6 @@
 /**
- * The schemas of the objects in `Oem.Rackless`, and of the actions in `Actions.Oem`. The service serves the files itself, because no other
- * place publishes them.
+ * The schemas of the objects in `Oem.Rackless`, and of the actions in `Actions.Oem`. The service serves
+ * the files itself, because no other place publishes them.
  * @see DSP0266, OEM property format; DSP2046, Resource.OemObject
  */
 import { vendor } from '../../version.js';

@@ -47,7 +47,7 @@ describe('messages', () => {
     );
   });
 
-  it.each(Object.entries(messageTable))('%s names exactly its arguments in its text', (_key, entry) => {
+  it.each(Object.entries(messageTable))('contain exactly their arguments in their text: %s', (_key, entry) => {
     const named = [...entry.text.matchAll(/%(\d)/g)].map((match) => Number(match[1])).sort();
     expect(named).toEqual(entry.args.map((_, index) => index + 1));
   });

@@ -39,7 +39,7 @@ const expansionLimits: ExpansionLimits = {
   stallMs: 30_000,
 };
 
-/** When a rejected client should retry. */
+/** Time after which a rejected client should retry. */
 const retryAfterSeconds = 5;
 
 interface WaitingExpansion {

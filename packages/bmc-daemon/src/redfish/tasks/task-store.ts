@@ -22,7 +22,7 @@ interface NewTask {
   /** @see TaskRecord.machines */
   readonly machines?: readonly string[];
   readonly owner?: TaskOwner | undefined;
-  /** Asks the work to stop; absent if it cannot stop. */
+  /** Asks the work to stop; absent if the work cannot stop. */
   readonly cancel?: (() => void) | undefined;
 }
 

@@ -8,7 +8,7 @@ import type { Exchange } from '../exchange.js';
 import { inTurn } from './received-write.js';
 import { WriteTurns } from './write-turns.js';
 
-it('a write whose client disconnects while it waits has the status 499, which is no failure of the service', async () => {
+it('gives a waiting write whose client disconnects the status 499, which is no failure of the service', async () => {
   const writeTurns = new WriteTurns({ running: 1, slowMs: 1_000_000 });
   let end = (): void => undefined;
   const first = writeTurns.run(
@@ -23,7 +23,7 @@ it('a write whose client disconnects while it waits has the status 499, which is
   });
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // a TCP server has an address of this form
+  const { port } = server.address() as AddressInfo; // The address of a TCP server is an object.
   const client = connect(port, '127.0.0.1');
   client.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n');
   const [request] = (await once(server, 'request')) as [IncomingMessage]; // the documented arguments of this event

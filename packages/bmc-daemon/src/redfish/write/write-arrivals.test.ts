@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { WriteArrivals } from './write-arrivals.js';
 
-/** Holds a write. @returns whether it goes on. */
+/** Reports the arrival of a write. @returns a function that tells whether the write may continue. */
 function arrive(arrivals: WriteArrivals): { readonly isReleased: () => boolean } {
   let isReleased = false;
   const held = arrivals.hold();

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { WriteTurns } from './write-turns.js';
 
-const here = (): boolean => false;
+const neverGone = (): boolean => false;
 
 /** Starts a write that runs until `end`. */
 function openWrite() {
@@ -20,7 +20,7 @@ async function turns(count: number): Promise<void> {
 
 describe('the queue of writes', () => {
   it('starts a single write at once', async () => {
-    const started = new WriteTurns().run('a', here, (waited) => Promise.resolve(waited));
+    const started = new WriteTurns().run('a', neverGone, (waited) => Promise.resolve(waited));
     await expect(started).resolves.toBe(false);
   });
 
@@ -28,7 +28,7 @@ describe('the queue of writes', () => {
     const writes = new WriteTurns({ running: 100, shortTurnMs: Infinity });
     const order: string[] = [];
     const all = Array.from({ length: 20 }, () =>
-      writes.run('a', here, () => {
+      writes.run('a', neverGone, () => {
         order.push('write');
         return Promise.resolve();
       }),
@@ -44,7 +44,7 @@ describe('the queue of writes', () => {
     const writes = new WriteTurns({ shortTurnMs: 8, maxPauseMs: 40 }, () => (now += 9));
     let started = 0;
     const count = (): Promise<number> => Promise.resolve((started += 1));
-    const all = Promise.all([writes.run('a', here, count), writes.run('a', here, count)]);
+    const all = Promise.all([writes.run('a', neverGone, count), writes.run('a', neverGone, count)]);
     await turns(2);
     expect(started).toBe(1);
     await all;
@@ -56,7 +56,7 @@ describe('the queue of writes', () => {
     const writes = new WriteTurns({ running: 100, maxPauseMs: 40 }, () => now);
     let started = 0;
     const all: Promise<unknown>[] = [];
-    const arrive = (): void => void all.push(writes.run('a', here, () => Promise.resolve((started += 1))));
+    const arrive = (): void => void all.push(writes.run('a', neverGone, () => Promise.resolve((started += 1))));
     const arriveInTurns = async (count: number): Promise<void> => {
       for (let turn = 0; turn < count; turn += 1) {
         arrive();
@@ -80,7 +80,7 @@ describe('the queue of writes', () => {
     const open = Array.from({ length: 5 }, openWrite);
     let running = 0;
     const all = open.map(({ run }) =>
-      writes.run('a', here, async () => {
+      writes.run('a', neverGone, async () => {
         running += 1;
         await run();
         running -= 1;
@@ -99,8 +99,8 @@ describe('the queue of writes', () => {
   it('does not wait for a slow write', async () => {
     const writes = new WriteTurns({ running: 1, slowMs: 1 });
     const slow = openWrite();
-    const first = writes.run('a', here, slow.run);
-    await expect(writes.run('a', here, () => Promise.resolve('done'))).resolves.toBe('done');
+    const first = writes.run('a', neverGone, slow.run);
+    await expect(writes.run('a', neverGone, () => Promise.resolve('done'))).resolves.toBe('done');
     slow.end();
     await first;
   });
@@ -109,7 +109,7 @@ describe('the queue of writes', () => {
     const writes = new WriteTurns({ running: 1, slowMs: 1_000_000, shortTurnMs: Infinity });
     const order: string[] = [];
     const write = (client: string): Promise<unknown> =>
-      writes.run(client, here, () => {
+      writes.run(client, neverGone, () => {
         order.push(client);
         return nextTurn();
       });
@@ -119,8 +119,8 @@ describe('the queue of writes', () => {
 
   it('starts the next write after a write that fails', async () => {
     const writes = new WriteTurns({ running: 1 });
-    const failing = writes.run('a', here, () => Promise.reject(new Error('no')));
-    const next = writes.run('a', here, () => Promise.resolve('done'));
+    const failing = writes.run('a', neverGone, () => Promise.reject(new Error('no')));
+    const next = writes.run('a', neverGone, () => Promise.resolve('done'));
     await expect(failing).rejects.toThrow('no');
     await expect(next).resolves.toBe('done');
   });
@@ -128,7 +128,7 @@ describe('the queue of writes', () => {
   it('does not start the write of a client that disconnected while it waited', async () => {
     const writes = new WriteTurns({ running: 1 });
     const first = openWrite();
-    const running = writes.run('a', here, first.run);
+    const running = writes.run('a', neverGone, first.run);
     let isGone = false;
     let ran = false;
     const waiting = writes.run(
