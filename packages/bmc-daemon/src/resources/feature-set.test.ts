@@ -25,7 +25,7 @@ async function serve(featureSet: FeatureSet): Promise<(path: string) => Promise<
   const listening = createServer((request, response) => void pipeline(request, response, '1'));
   server = listening;
   await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
-  const { port } = listening.address() as AddressInfo; // a TCP server has an AddressInfo
+  const { port } = listening.address() as AddressInfo; // The address of a TCP server is an object.
   return async (path) => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`);
     return { status: response.status, body: (await response.json()) as object };
@@ -89,7 +89,7 @@ describe('feature sets', () => {
   it.each([
     ['minimum', minimum],
     ['vmedia', vmedia],
-  ] as const)('%s serves its resources, and every link works', async (featureSet, expected) => {
+  ] as const)('serve their resources without a dead link: %s', async (featureSet, expected) => {
     const get = await serve(featureSet);
     const found = await crawl(get);
     expect([...new Set(found.values())]).toEqual([200]);
@@ -98,7 +98,7 @@ describe('feature sets', () => {
     expect(JSON.stringify((await get('/redfish/v1/Systems')).body)).toContain('"Members@odata.count"');
   });
 
-  it('full serves all resources unchanged', () => {
+  it('serve all resources unchanged: full', () => {
     expect(selectFeatures(resources, 'full')).toBe(resources);
   });
 });

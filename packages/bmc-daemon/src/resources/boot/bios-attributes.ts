@@ -12,7 +12,7 @@ import type { SystemWith } from '../details.js';
 /** A machine with the details that attributes show. */
 type BiosMachine = SystemWith<'firmware'>;
 
-interface Described {
+interface AttributeText {
   readonly name: string;
   readonly display: string;
   readonly help: string;
@@ -25,7 +25,7 @@ interface Described {
   readonly settings?: 'changeable' | 'fixed';
 }
 
-type Kind =
+type AttributeType =
   | { readonly type: 'Enumeration'; readonly values: readonly string[] }
   | { readonly type: 'Integer'; readonly lower: number; readonly upper: (system: BiosMachine) => number }
   | { readonly type: 'Boolean' }
@@ -33,7 +33,7 @@ type Kind =
   | { readonly type: 'Password'; readonly maxLength: number };
 
 /** Maps an attribute to a setting of the machine. `change` receives a value of the attribute's type. */
-interface Meaning {
+interface ValueAccess {
   readonly read: (system: BiosMachine) => StoredValue | null;
   /**
    * Absent: clients cannot change the attribute, or the service accepts the value and does not
@@ -45,13 +45,13 @@ interface Meaning {
 }
 
 /** A BIOS attribute: description, type, and access to its value. */
-export type BiosAttribute = Described & Kind & Meaning;
+export type BiosAttribute = AttributeText & AttributeType & ValueAccess;
 
 /** Returns an attribute that is stored in the machine's metadata and has no effect on the machine. */
-function storedOnly(resetValue: StoredValue, { name, ...described }: Described & Kind): BiosAttribute {
+function storedOnly(resetValue: StoredValue, { name, ...others }: AttributeText & AttributeType): BiosAttribute {
   return {
     name,
-    ...described,
+    ...others,
     settings: 'changeable',
     resetValue,
     read: ({ firmware }) => firmware.settings.kept[name] ?? resetValue,

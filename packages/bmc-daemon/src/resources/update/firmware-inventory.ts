@@ -39,7 +39,7 @@ const firmwareCollection = defineResource({
     ]),
 });
 
-/** The firmware of a machine, or this service with the machines that it manages. */
+/** The firmware of a machine, or this service with all its machines. */
 type InventoryEntity =
   | { readonly kind: 'controller'; readonly machines: readonly SystemRef[] }
   | { readonly kind: 'firmware'; readonly system: SystemSnapshot };
