@@ -57,7 +57,7 @@ export interface AttemptClock {
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
   /**
-   * Calls once after a delay, without keeping the process alive.
+   * Calls `call` once after a delay in milliseconds, without keeping the process alive.
    * @returns a function that cancels the call.
    */
   readonly after: (ms: number, call: () => void) => () => void;

@@ -94,9 +94,9 @@ async function requested(): Promise<IncomingMessage> {
  * Sends a request and resets the connection before the answer. @returns the server's socket, which
  * is closed.
  */
-async function askAndGo(credentials: string): Promise<Socket> {
+async function askAndDisconnect(credentials: string): Promise<Socket> {
   if (server === undefined) throw new Error('nothing is served');
-  const { port } = server.address() as AddressInfo; // TCP
+  const { port } = server.address() as AddressInfo; // The address of a TCP server is an object.
   const asked = requested();
   const client = connect(port, '127.0.0.1');
   client.write(
@@ -232,7 +232,7 @@ describe('authentication by password file', () => {
     verified.length = 0;
     const wake = () => wakers.splice(0).forEach((waker) => waker());
 
-    const gone = await askAndGo('nobody:secret');
+    const gone = await askAndDisconnect('nobody:secret');
     expect(gone.destroyed).toBe(true);
     const joined = requested();
     const answer = ask('nobody:secret');
@@ -241,7 +241,7 @@ describe('authentication by password file', () => {
     expect(await answer).toEqual({ refused: 'unknown user', attemptedUser: 'nobody', promised: true });
     expect(verified).toEqual(['secret']);
 
-    const alone = await askAndGo('nobody:guess');
+    const alone = await askAndDisconnect('nobody:guess');
     expect(alone.destroyed).toBe(true);
     wake();
     expect(verified).toEqual(['secret']);

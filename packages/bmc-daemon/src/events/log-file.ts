@@ -65,7 +65,7 @@ export class LogFile {
   readonly #options: LogFileOptions;
   #state: FileState | undefined;
   #pending: Omit<LogRecord, 'id'>[] = [];
-  /** The file cannot be written: all records are only in memory. */
+  /** Whether the file could not be written. Then all records are only in memory. */
   #broken = false;
   #removed = false;
   /** Resolves when the last operation has ended: operations run one after the other. */

@@ -14,7 +14,7 @@ interface FailedLoginsOptions {
   /** A monotonic clock in milliseconds. Default: milliseconds since the process started. */
   readonly now?: () => number;
   /**
-   * Calls once after a delay, without keeping the process alive.
+   * Calls `call` once after a delay in milliseconds, without keeping the process alive.
    * @returns a function that cancels the call. Default: a timer.
    */
   readonly after?: (ms: number, call: () => void) => () => void;

@@ -7,7 +7,7 @@ const owner = { user: 'ironic', address: '192.0.2.1' };
 const operator = { user: 'alice', address: '192.0.2.2' };
 const targetUri = '/redfish/v1/Systems/a/Actions/ComputerSystem.Reset';
 
-describe('tasks, as events', () => {
+describe('the events of tasks', () => {
   it('contain the client that started or cancelled the task, and no client if the task ends on its own', () => {
     const tasks = createTaskStore({ limit: 5, now: () => new Date() });
     const published: ServiceEvent[] = [];

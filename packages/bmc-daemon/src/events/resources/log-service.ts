@@ -37,7 +37,7 @@ const logDefinitions: readonly LogDefinition[] = [
     collectionUri: '/redfish/v1/Managers/{ownerId}/LogServices',
     id: 'ManagerLog',
     name: 'Log of the Management Service',
-    // One service manages all machines, so every manager shows the same sessions, accounts and
+    // This service is the manager of all machines, so every manager shows the same sessions, accounts and
     // settings.
     purposes: ['Security', 'Operations'],
     log: ({ logs }) => logs.ofService,
@@ -47,8 +47,8 @@ const logDefinitions: readonly LogDefinition[] = [
 const entryType = '#LogEntry.v1_21_0.LogEntry';
 
 /**
- * The collection of a manager's logs. Another file defines that of a system, which may have a
- * console log.
+ * The collection of a manager's logs. src/resources/systems/log-services.ts has the collection of a
+ * system, which also contains logs of other features.
  */
 const managerLogServices = defineResource({
   entity: 'LogServiceCollection',

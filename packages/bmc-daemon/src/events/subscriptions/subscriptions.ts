@@ -1,5 +1,6 @@
 /**
- * Manages the subscribers of events: listeners, which are stored across restarts, and open streams.
+ * The subscribers of events: listeners, which are stored across restarts, and open streams. Lists, adds,
+ * changes and removes them.
  */
 import type { Log } from '@rackless/daemon/log/log.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
